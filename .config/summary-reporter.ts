@@ -1,0 +1,10 @@
+import type { Reporter, TestModule } from "vitest/node";
+
+/** Ends the run with one plain line that any reader of logs can count: 'N passed, N failed'. */
+export default class SummaryReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const results = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
+    const count = (state: string): number => results.filter((result) => result === state).length;
+    process.stdout.write(`${String(count("passed"))} passed, ${String(count("failed"))} failed\n`);
+  }
+}
