@@ -1,0 +1,58 @@
+/**
+ * Raw keys as node:crypto takes them: fixed DER prefixes around 32-byte seeds (PKCS #8, RFC 8410) and public points (SPKI, RFC 5480).
+ * Nothing here parses DER that a caller sent; it only builds it.
+ */
+import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
+import { cachedPublicKey } from "./public-key-cache.js";
+
+type SeedCurve = "ed25519" | "x25519";
+type PointCurve = "p256";
+
+const SEED_PREFIXES: Readonly<Record<SeedCurve, Buffer>> = {
+  ed25519: Buffer.from("302e020100300506032b657004220420", "hex"),
+  x25519: Buffer.from("302e020100300506032b656e04220420", "hex"),
+};
+const RAW_PUBLIC_PREFIXES: Readonly<Record<SeedCurve | PointCurve, Buffer>> = {
+  ed25519: Buffer.from("302a300506032b6570032100", "hex"),
+  x25519: Buffer.from("302a300506032b656e032100", "hex"),
+  p256: Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex"),
+};
+const RAW_PUBLIC_BYTES: Readonly<Record<SeedCurve | PointCurve, number>> = { ed25519: 32, x25519: 32, p256: 65 };
+const SEED_BYTES = 32;
+
+/** A private key of a 32-byte seed, held by OpenSSL. The caller wipes the seed. */
+export function privateKeyOfSeed(curve: SeedCurve, seed: Uint8Array): KeyObject {
+  if (seed.length !== SEED_BYTES) throw new TypeError("the seed is not 32 bytes");
+  const der = Buffer.concat([SEED_PREFIXES[curve], seed]);
+  try {
+    return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  } finally {
+    der.fill(0);
+  }
+}
+
+/** A private key of its PKCS #8 DER, as this service exported it. The caller wipes the bytes. */
+export function privateKeyOfPkcs8(der: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.from(der.buffer, der.byteOffset, der.byteLength), format: "der", type: "pkcs8" });
+}
+
+/**
+ * A public key of its raw bytes (32-byte Ed25519 and X25519 keys, 65-byte uncompressed P-256 points), or undefined when they are
+ * none: another length, another form of point, or off the curve.
+ */
+export function publicKeyOfRaw(curve: SeedCurve | PointCurve, raw: Uint8Array): KeyObject | undefined {
+  if (raw.length !== RAW_PUBLIC_BYTES[curve]) return undefined;
+  return cachedPublicKey(curve, raw, () => {
+    try {
+      return createPublicKey({ key: Buffer.concat([RAW_PUBLIC_PREFIXES[curve], raw]), format: "der", type: "spki" });
+    } catch {
+      return undefined;
+    }
+  });
+}
+
+/** The raw bytes of a public key: the opposite of `publicKeyOfRaw`. Takes private keys too. */
+export function rawPublicKey(curve: SeedCurve | PointCurve, key: KeyObject): Uint8Array {
+  const spki = (key.type === "private" ? createPublicKey(key) : key).export({ format: "der", type: "spki" });
+  return new Uint8Array(spki.subarray(spki.length - RAW_PUBLIC_BYTES[curve]));
+}

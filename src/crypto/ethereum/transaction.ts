@@ -1,0 +1,201 @@
+/**
+ * Transactions to be signed: legacy with replay protection (type 0, EIP-155), access lists (1, EIP-2930), fee market (2, EIP-1559)
+ * and account code (4, EIP-7702). Reads them strictly from JSON members, gives the digest to sign and the raw signed form.
+ */
+import { keccak256 } from "../keccak.js";
+import { checksumAddress } from "./address.js";
+import { arrayOf, InvalidPayload, recordOf } from "./invalid.js";
+import { readAddress, readBytes, readUint } from "./quantity.js";
+import { bytesOfNumber, encodeRlp, type RlpItem } from "./rlp.js";
+
+export type TransactionType = 0 | 1 | 2 | 4;
+
+export interface Transaction {
+  readonly type: TransactionType;
+  readonly chainId: bigint;
+  /** Checksummed; where the caller stated the sender, which must be the signer. */
+  readonly from: string | undefined;
+  /** The members in the order of their encoding, without the signature; for legacy ones without the chain id too. */
+  readonly fields: readonly RlpItem[];
+}
+
+export interface TransactionSignature {
+  readonly r: bigint;
+  readonly s: bigint;
+  readonly yParity: number;
+}
+
+/** Keeps v of EIP-155 (2 * chain id + 36) a safe integer, as wallets do. */
+const CHAIN_ID_MAX = 4503599627370476n;
+/** What Ethereum nodes take into their pools. */
+const DATA_BYTES_MAX = 128 * 1024;
+const ACCESS_LIST_MAX = 1000;
+const STORAGE_KEYS_MAX = 1000;
+const AUTHORIZATIONS_MAX = 100;
+/** EIP-2681: the nonce stays below 2^64 - 1. */
+const NONCE_MAX = 2n ** 64n - 2n;
+const SECP256K1_HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+const AUTHORIZATION_MAGIC = 0x05;
+const EMPTY = new Uint8Array();
+
+/** Canonical member -> other spellings that callers use (JSON-RPC, libraries). */
+const MEMBERS = {
+  type: [], chain_id: ["chainId"], nonce: [], from: [], to: [], value: [], data: ["input"], gas: ["gas_limit", "gasLimit"],
+  gas_price: ["gasPrice"], max_fee_per_gas: ["maxFeePerGas"], max_priority_fee_per_gas: ["maxPriorityFeePerGas"],
+  access_list: ["accessList"], authorization_list: ["authorizationList"],
+} as const;
+type Member = keyof typeof MEMBERS;
+
+const TYPE_NAMES: Readonly<Record<string, TransactionType>> = { legacy: 0, eip2930: 1, eip1559: 2, eip7702: 4 };
+const ONLY_FOR: Readonly<Partial<Record<Member, readonly TransactionType[]>>> = {
+  gas_price: [0, 1], max_fee_per_gas: [2, 4], max_priority_fee_per_gas: [2, 4], access_list: [1, 2, 4], authorization_list: [4],
+};
+
+/** Reads a transaction from its JSON members. Throws InvalidPayload that names the member at fault. */
+export function readTransaction(value: unknown): Transaction {
+  const members = namedMembers(recordOf(value, "transaction"));
+  const type = readType(members);
+  for (const [name, types] of Object.entries(ONLY_FOR)) {
+    if (members.has(name as Member) && !types.includes(type)) throw new InvalidPayload(name, `does not belong to a transaction of type ${String(type)}`);
+  }
+  const chainId = readChainId(required(members, "chain_id"), "chain_id");
+  if (chainId === 0n) throw new InvalidPayload("chain_id", "is 0: the transaction could be replayed on every chain");
+  const nonce = readUint(required(members, "nonce"), "nonce", 64);
+  if (nonce > NONCE_MAX) throw new InvalidPayload("nonce", "is above 2^64 - 2");
+  const gas = readUint(required(members, "gas"), "gas", 64);
+  const head = [bytesOfNumber(gas), recipient(members, type), bytesOfNumber(readUint(members.get("value") ?? 0, "value", 256)), readBytes(members.get("data") ?? "0x", "data", DATA_BYTES_MAX)];
+  const from = members.has("from") ? checksumAddress(readAddress(members.get("from"), "from")) : undefined;
+  if (type === 0) return { type, chainId, from, fields: [bytesOfNumber(nonce), gasPrice(members), ...head] };
+  const accessList = readAccessList(members.get("access_list") ?? []);
+  const typed = [bytesOfNumber(chainId), bytesOfNumber(nonce)];
+  if (type === 1) return { type, chainId, from, fields: [...typed, gasPrice(members), ...head, accessList] };
+  const fees = [...typed, ...feeMarket(members), ...head, accessList];
+  return { type, chainId, from, fields: type === 2 ? fees : [...fees, readAuthorizations(required(members, "authorization_list"))] };
+}
+
+/** The 32-byte digest that the sender signs. */
+export function transactionDigest({ type, chainId, fields }: Transaction): Uint8Array {
+  if (type === 0) return keccak256(encodeRlp([...fields, bytesOfNumber(chainId), EMPTY, EMPTY]));
+  return keccak256(typedEnvelope(type, fields));
+}
+
+/** The signed transaction as nodes take it. */
+export function serializeSigned(transaction: Transaction, signature: TransactionSignature): Uint8Array {
+  const { type, fields } = transaction;
+  const tail = [bytesOfNumber(BigInt(transactionV(transaction, signature))), bytesOfNumber(signature.r), bytesOfNumber(signature.s)];
+  return type === 0 ? encodeRlp([...fields, ...tail]) : typedEnvelope(type, [...fields, ...tail]);
+}
+
+/** v as it stands in the signed transaction: EIP-155's for legacy ones, the parity for all others. */
+export function transactionV({ type, chainId }: Transaction, { yParity }: Pick<TransactionSignature, "yParity">): number {
+  return type === 0 ? Number(chainId * 2n + 35n) + yParity : yParity;
+}
+
+/** The digest of an EIP-7702 authorization, {chain_id, address, nonce}; chain id 0 stands for every chain. */
+export function authorizationDigest(value: unknown): Uint8Array {
+  const members = recordOf(value, "authorization");
+  refuseOthers(members, ["chain_id", "chainId", "address", "nonce"], "authorization");
+  return keccak256(Buffer.concat([Uint8Array.of(AUTHORIZATION_MAGIC), encodeRlp(authorizationFields(members, "authorization"))]));
+}
+
+function typedEnvelope(type: TransactionType, fields: readonly RlpItem[]): Uint8Array {
+  return Buffer.concat([Uint8Array.of(type), encodeRlp(fields)]);
+}
+
+/** Members under their canonical names; throws for one that is not known and for two spellings of one. */
+function namedMembers(record: Readonly<Record<string, unknown>>): ReadonlyMap<Member, unknown> {
+  const names = new Map<string, Member>(Object.entries(MEMBERS).flatMap(([name, others]) => [name, ...others].map((spelling) => [spelling, name as Member] as const)));
+  const members = new Map<Member, unknown>();
+  for (const [spelling, value] of Object.entries(record)) {
+    const name = names.get(spelling);
+    if (name === undefined) throw new InvalidPayload(spelling.slice(0, 64), "is not a member of a transaction to sign");
+    if (members.has(name)) throw new InvalidPayload(name, "is given twice");
+    if (value !== null && value !== undefined) members.set(name, value);
+  }
+  return members;
+}
+
+function readType(members: ReadonlyMap<Member, unknown>): TransactionType {
+  const given = members.get("type");
+  if (given === undefined) {
+    if (members.has("authorization_list")) return 4;
+    if (members.has("max_fee_per_gas")) return 2;
+    return members.has("access_list") ? 1 : 0;
+  }
+  const named = typeof given === "string" ? TYPE_NAMES[given.toLowerCase()] : undefined;
+  const number = named ?? Number(readUint(given, "type", 8));
+  if (number === 0 || number === 1 || number === 2 || number === 4) return number;
+  throw new InvalidPayload("type", "is none of 0, 1, 2 and 4");
+}
+
+function required(members: ReadonlyMap<Member, unknown>, name: Member): unknown {
+  const value = members.get(name);
+  if (value === undefined) throw new InvalidPayload(name, "is required");
+  return value;
+}
+
+function readChainId(value: unknown, path: string): bigint {
+  const chainId = readUint(value, path, 64);
+  if (chainId > CHAIN_ID_MAX) throw new InvalidPayload(path, `is above ${String(CHAIN_ID_MAX)}`);
+  return chainId;
+}
+
+function recipient(members: ReadonlyMap<Member, unknown>, type: TransactionType): Uint8Array {
+  const to = members.get("to");
+  if (to !== undefined) return readAddress(to, "to");
+  if (type === 4) throw new InvalidPayload("to", "is required: a transaction of type 4 cannot create a contract");
+  return EMPTY;
+}
+
+function gasPrice(members: ReadonlyMap<Member, unknown>): Uint8Array {
+  return bytesOfNumber(readUint(required(members, "gas_price"), "gas_price", 256));
+}
+
+function feeMarket(members: ReadonlyMap<Member, unknown>): Uint8Array[] {
+  const priority = readUint(members.get("max_priority_fee_per_gas") ?? 0, "max_priority_fee_per_gas", 256);
+  const fee = readUint(required(members, "max_fee_per_gas"), "max_fee_per_gas", 256);
+  if (priority > fee) throw new InvalidPayload("max_priority_fee_per_gas", "is above max_fee_per_gas");
+  return [bytesOfNumber(priority), bytesOfNumber(fee)];
+}
+
+function readAccessList(value: unknown): RlpItem {
+  return arrayOf(value, "access_list", ACCESS_LIST_MAX).map((entry, index) => {
+    const path = `access_list[${String(index)}]`;
+    const members = recordOf(entry, path);
+    refuseOthers(members, ["address", "storage_keys", "storageKeys"], path);
+    const keys = arrayOf(members["storage_keys"] ?? members["storageKeys"] ?? [], `${path}.storage_keys`, STORAGE_KEYS_MAX);
+    return [readAddress(members["address"], `${path}.address`), keys.map((key, at) => readWord(key, `${path}.storage_keys[${String(at)}]`))];
+  });
+}
+
+function readAuthorizations(value: unknown): RlpItem {
+  const list = arrayOf(value, "authorization_list", AUTHORIZATIONS_MAX);
+  if (list.length === 0) throw new InvalidPayload("authorization_list", "is empty");
+  return list.map((entry, index) => {
+    const path = `authorization_list[${String(index)}]`;
+    const members = recordOf(entry, path);
+    refuseOthers(members, ["chain_id", "chainId", "address", "nonce", "y_parity", "yParity", "r", "s"], path);
+    const yParity = readUint(members["y_parity"] ?? members["yParity"], `${path}.y_parity`, 8);
+    if (yParity > 1n) throw new InvalidPayload(`${path}.y_parity`, "is neither 0 nor 1");
+    const s = readUint(members["s"], `${path}.s`, 256);
+    if (s > SECP256K1_HALF_ORDER) throw new InvalidPayload(`${path}.s`, "is above half of the curve's order");
+    return [...authorizationFields(members, path), bytesOfNumber(yParity), bytesOfNumber(readUint(members["r"], `${path}.r`, 256)), bytesOfNumber(s)];
+  });
+}
+
+function authorizationFields(members: Readonly<Record<string, unknown>>, path: string): Uint8Array[] {
+  const chainId = readChainId(members["chain_id"] ?? members["chainId"], `${path}.chain_id`);
+  const nonce = readUint(members["nonce"], `${path}.nonce`, 64);
+  return [bytesOfNumber(chainId), readAddress(members["address"], `${path}.address`), bytesOfNumber(nonce)];
+}
+
+function readWord(value: unknown, path: string): Uint8Array {
+  const word = readBytes(value, path, 32);
+  if (word.length !== 32) throw new InvalidPayload(path, "is not 32 bytes");
+  return word;
+}
+
+function refuseOthers(members: Readonly<Record<string, unknown>>, known: readonly string[], path: string): void {
+  const other = Object.keys(members).find((name) => !known.includes(name));
+  if (other !== undefined) throw new InvalidPayload(`${path}.${other.slice(0, 64)}`, "is not known here");
+}

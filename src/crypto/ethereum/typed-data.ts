@@ -1,0 +1,168 @@
+/**
+ * The digest of typed structured data (EIP-712): Keccak-256 of 0x19 0x01 || domain separator || hash of the message. Reads the JSON
+ * form of `eth_signTypedData_v4` strictly: every declared member must be there, and no other.
+ */
+import { keccak256 } from "../keccak.js";
+import { arrayOf, InvalidPayload, recordOf } from "./invalid.js";
+import { readAddress, readBytes, readInt, readUint } from "./quantity.js";
+
+interface Member {
+  readonly name: string;
+  readonly type: string;
+}
+type Types = ReadonlyMap<string, readonly Member[]>;
+
+/** Bounds on the work that one request may ask for; real documents have a handful of each. */
+const TYPES_MAX = 64;
+const MEMBERS_MAX = 64;
+const ARRAY_ITEMS_MAX = 1000;
+const DEPTH_MAX = 16;
+const VALUES_MAX = 10_000;
+const BYTES_MAX = 64 * 1024;
+
+const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/;
+const ARRAY = /^(.+)\[(\d{0,4})\]$/;
+const INTEGER = /^(u?)int(\d{0,3})$/;
+const FIXED_BYTES = /^bytes(\d{1,2})$/;
+const DOMAIN = "EIP712Domain";
+/** In the order of the standard; the domain's type is built from those that are present when the document does not declare it. */
+const DOMAIN_MEMBERS: readonly Member[] = [
+  { name: "name", type: "string" }, { name: "version", type: "string" }, { name: "chainId", type: "uint256" },
+  { name: "verifyingContract", type: "address" }, { name: "salt", type: "bytes32" },
+];
+
+/** The 32-byte digest of `{types, primaryType, domain, message}`. Throws InvalidPayload that names the member at fault. */
+export function typedDataDigest(value: unknown): Uint8Array {
+  const document = recordOf(value, "typed_data");
+  const other = Object.keys(document).find((name) => !["types", "primaryType", "domain", "message"].includes(name));
+  if (other !== undefined) throw new InvalidPayload(other.slice(0, 64), "is not a member of typed data");
+  const domain = recordOf(document["domain"], "domain");
+  const types = readTypes(recordOf(document["types"], "types"), domain);
+  const primary = document["primaryType"];
+  if (typeof primary !== "string" || !types.has(primary)) throw new InvalidPayload("primaryType", "is not one of the types");
+  const budget = { values: VALUES_MAX };
+  const parts = [Uint8Array.of(0x19, 0x01), hashStruct({ types, budget }, DOMAIN, domain, "domain", 0)];
+  if (primary !== DOMAIN) parts.push(hashStruct({ types, budget }, primary, document["message"], "message", 0));
+  return keccak256(Buffer.concat(parts));
+}
+
+interface Context {
+  readonly types: Types;
+  readonly budget: { values: number };
+}
+
+function readTypes(declared: Readonly<Record<string, unknown>>, domain: Readonly<Record<string, unknown>>): Types {
+  const entries = Object.entries(declared);
+  if (entries.length > TYPES_MAX) throw new InvalidPayload("types", `has more than ${String(TYPES_MAX)} types`);
+  const types = new Map<string, readonly Member[]>();
+  for (const [name, members] of entries) {
+    if (!IDENTIFIER.test(name) || isElementary(name)) throw new InvalidPayload("types", "has a type whose name is not an identifier");
+    types.set(name, readMembers(members, `types.${name}`));
+  }
+  if (!types.has(DOMAIN)) types.set(DOMAIN, DOMAIN_MEMBERS.filter((member) => domain[member.name] !== undefined));
+  for (const [name, members] of types) {
+    for (const member of members) {
+      const base = baseType(member.type);
+      if (!isElementary(base) && !types.has(base)) throw new InvalidPayload(`types.${name}.${member.name}`, "has a type that is not known");
+    }
+  }
+  return types;
+}
+
+function readMembers(value: unknown, path: string): readonly Member[] {
+  const names = new Set<string>();
+  return arrayOf(value, path, MEMBERS_MAX).map((entry, index) => {
+    const { name, type } = recordOf(entry, `${path}[${String(index)}]`);
+    if (typeof name !== "string" || !IDENTIFIER.test(name) || names.has(name)) throw new InvalidPayload(`${path}[${String(index)}].name`, "is not an identifier of its own");
+    if (typeof type !== "string" || type.length > 128) throw new InvalidPayload(`${path}[${String(index)}].type`, "is not a type");
+    names.add(name);
+    return { name, type };
+  });
+}
+
+/** Keccak-256 of typeHash || encoded members. */
+function hashStruct(context: Context, type: string, value: unknown, path: string, depth: number): Uint8Array {
+  const members = context.types.get(type) ?? [];
+  const record = recordOf(value, path);
+  const other = Object.keys(record).find((name) => !members.some((member) => member.name === name));
+  if (other !== undefined) throw new InvalidPayload(`${path}.${other.slice(0, 64)}`, `is not a member of the type ${type}`);
+  const words = members.map((member) => encodeValue(context, member.type, record[member.name], `${path}.${member.name}`, depth + 1));
+  return keccak256(Buffer.concat([keccak256(Buffer.from(encodeType(context.types, type), "utf8")), ...words]));
+}
+
+/** The 32-byte word of a value. */
+function encodeValue(context: Context, type: string, value: unknown, path: string, depth: number): Uint8Array {
+  if (depth > DEPTH_MAX) throw new InvalidPayload(path, `is nested more than ${String(DEPTH_MAX)} levels deep`);
+  context.budget.values -= 1;
+  if (context.budget.values < 0) throw new InvalidPayload(path, `is beyond the ${String(VALUES_MAX)} values that a document may have`);
+  const array = ARRAY.exec(type);
+  if (array !== null) {
+    const items = arrayOf(value, path, ARRAY_ITEMS_MAX);
+    if (array[2] !== "" && items.length !== Number(array[2])) throw new InvalidPayload(path, `does not have ${String(Number(array[2]))} items`);
+    return keccak256(Buffer.concat(items.map((item, index) => encodeValue(context, array[1] ?? "", item, `${path}[${String(index)}]`, depth + 1))));
+  }
+  return context.types.has(type) ? hashStruct(context, type, value, path, depth) : encodeElementary(type, value, path);
+}
+
+function encodeElementary(type: string, value: unknown, path: string): Uint8Array {
+  if (type === "string") {
+    if (typeof value !== "string" || value.length > BYTES_MAX || !value.isWellFormed()) throw new InvalidPayload(path, "is not a text");
+    return keccak256(Buffer.from(value, "utf8"));
+  }
+  if (type === "bytes") return keccak256(readBytes(value, path, BYTES_MAX));
+  if (type === "bool") {
+    if (typeof value !== "boolean") throw new InvalidPayload(path, "is neither true nor false");
+    return word(value ? 1n : 0n);
+  }
+  if (type === "address") return leftPadded(readAddress(value, path));
+  const fixed = FIXED_BYTES.exec(type);
+  if (fixed !== null) {
+    const bytes = readBytes(value, path, 32);
+    if (bytes.length !== Number(fixed[1])) throw new InvalidPayload(path, `is not ${String(Number(fixed[1]))} bytes`);
+    return Buffer.concat([bytes, new Uint8Array(32 - bytes.length)]);
+  }
+  const integer = INTEGER.exec(type);
+  const bits = integer === null || integer[2] === "" ? 256 : Number(integer[2]);
+  if (integer?.[1] === "u") return word(readUint(value, path, bits));
+  return word(BigInt.asUintN(256, readInt(value, path, bits)));
+}
+
+/** Name(type name,...) followed by the same of every type that it refers to, those by name. */
+function encodeType(types: Types, primary: string): string {
+  const referred = new Set<string>();
+  const visit = (name: string): void => {
+    for (const member of types.get(name) ?? []) {
+      const base = baseType(member.type);
+      if (types.has(base) && base !== primary && !referred.has(base)) {
+        referred.add(base);
+        visit(base);
+      }
+    }
+  };
+  visit(primary);
+  return [primary, ...[...referred].sort()].map((name) => `${name}(${(types.get(name) ?? []).map((member) => `${member.type} ${member.name}`).join(",")})`).join("");
+}
+
+function baseType(type: string): string {
+  const bracket = type.indexOf("[");
+  if (bracket === -1) return type;
+  return /^(\[\d{0,4}\])+$/.test(type.slice(bracket)) ? type.slice(0, bracket) : type;
+}
+
+function isElementary(type: string): boolean {
+  if (["string", "bytes", "bool", "address"].includes(type)) return true;
+  const fixed = FIXED_BYTES.exec(type);
+  if (fixed !== null) return Number(fixed[1]) >= 1 && Number(fixed[1]) <= 32;
+  const integer = INTEGER.exec(type);
+  if (integer === null) return false;
+  const bits = integer[2] === "" ? 256 : Number(integer[2]);
+  return bits % 8 === 0 && bits >= 8 && bits <= 256;
+}
+
+function word(value: bigint): Uint8Array {
+  return Buffer.from(value.toString(16).padStart(64, "0"), "hex");
+}
+
+function leftPadded(bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([new Uint8Array(32 - bytes.length), bytes]);
+}

@@ -1,0 +1,40 @@
+/** HKDF with SHA-256 (RFC 5869). Every key of the vault is derived here; a root key is never used for anything else. */
+import { createSecretKey, hkdfSync, KeyObject } from "node:crypto";
+import { hkdf } from "@noble/hashes/hkdf.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+
+export interface HkdfInput {
+  /** Input keying material: a root key. */
+  readonly ikm: Uint8Array | KeyObject;
+  readonly salt: Uint8Array;
+  /** Domain separation label and context. */
+  readonly info: Uint8Array;
+  /** Bytes of output, 1 to 8160. */
+  readonly lengthBytes: number;
+}
+
+/** Longest info that OpenSSL takes; the RFC has no limit. */
+const NATIVE_INFO_BYTES_MAX = 1024;
+
+/** Derives output keying material. The caller wipes it. */
+export function hkdfSha256(input: HkdfInput): Uint8Array {
+  const { ikm, salt, info, lengthBytes } = input;
+  if (info.length <= NATIVE_INFO_BYTES_MAX) return new Uint8Array(hkdfSync("sha256", ikm, salt, info, lengthBytes));
+  if (!(ikm instanceof KeyObject)) return hkdf(sha256, ikm, salt, info, lengthBytes);
+  const bytes = ikm.export();
+  try {
+    return hkdf(sha256, bytes, salt, info, lengthBytes);
+  } finally {
+    bytes.fill(0);
+  }
+}
+
+/** Derives a 32-byte key as a KeyObject: held by OpenSSL, cleansed when dropped, absent from heap snapshots. */
+export function hkdfKey(input: Omit<HkdfInput, "lengthBytes">): KeyObject {
+  const okm = hkdfSha256({ ...input, lengthBytes: 32 });
+  try {
+    return createSecretKey(okm);
+  } finally {
+    okm.fill(0);
+  }
+}

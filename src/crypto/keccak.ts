@@ -1,0 +1,6 @@
+/** Keccak-256 with the original padding, as Ethereum uses it; not SHA3-256. */
+import { keccak_256 } from "@noble/hashes/sha3.js";
+
+export function keccak256(bytes: Uint8Array): Uint8Array {
+  return keccak_256(bytes);
+}

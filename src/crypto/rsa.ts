@@ -1,0 +1,66 @@
+/**
+ * RSA signatures through OpenSSL: RSASSA-PSS with the salt as long as the hash, and RSASSA-PKCS1-v1_5 (RFC 8017, the algorithms of
+ * RFC 7518). No decryption. A PSS verification takes exactly that salt length: detecting it accepts signatures that nobody should.
+ */
+import { constants, createPublicKey, generateKeyPair, sign, verify, type KeyObject } from "node:crypto";
+import { promisify } from "node:util";
+import { cachedPublicKey } from "./public-key-cache.js";
+
+export type RsaAlgorithm = "PS256" | "PS384" | "PS512" | "RS256" | "RS384" | "RS512";
+export const RSA_ALGORITHMS: readonly RsaAlgorithm[] = ["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"];
+
+/** Public exponent F4: the only one that keys of others may have too. */
+const PUBLIC_EXPONENT = 65537;
+const MODULUS_BITS: readonly number[] = [2048, 3072, 4096];
+/** A SubjectPublicKeyInfo of 4096 bits has 550 bytes. */
+const SPKI_BYTES_MAX = 600;
+
+const generate = promisify(generateKeyPair);
+
+export interface RsaKeyPair {
+  /** PKCS #8 DER; the caller wipes it. */
+  readonly pkcs8: Uint8Array;
+  /** SubjectPublicKeyInfo DER. */
+  readonly spki: Uint8Array;
+}
+
+/** Makes a key pair on a thread of libuv: tenths of a second for 2048 bits, seconds for 4096. */
+export async function generateRsaKeyPair(modulusBits: number): Promise<RsaKeyPair> {
+  const { privateKey, publicKey } = await generate("rsa", { modulusLength: modulusBits, publicExponent: PUBLIC_EXPONENT });
+  // Memory of its own already: a copy would leave the private one behind, unwiped.
+  return { pkcs8: privateKey.export({ format: "der", type: "pkcs8" }), spki: publicKey.export({ format: "der", type: "spki" }) };
+}
+
+/** A public key of its SubjectPublicKeyInfo DER, or undefined unless it is RSA with this modulus length and exponent 65537. */
+export function rsaPublicKey(spki: Uint8Array, modulusBits: number): KeyObject | undefined {
+  if (spki.length > SPKI_BYTES_MAX || !MODULUS_BITS.includes(modulusBits)) return undefined;
+  return cachedPublicKey(`rsa-${String(modulusBits)}`, spki, () => {
+    try {
+      const key = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" });
+      const { modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {};
+      return key.asymmetricKeyType === "rsa" && modulusLength === modulusBits && publicExponent === BigInt(PUBLIC_EXPONENT) ? key : undefined;
+    } catch {
+      return undefined;
+    }
+  });
+}
+
+/** As many bytes as the modulus. */
+export function signRsa(privateKey: KeyObject, algorithm: RsaAlgorithm, message: Uint8Array): Uint8Array {
+  return new Uint8Array(sign(hashOf(algorithm), message, { key: privateKey, ...paddingOf(algorithm) }));
+}
+
+export function verifyRsa(publicKey: KeyObject, algorithm: RsaAlgorithm, message: Uint8Array, signature: Uint8Array): boolean {
+  const bytes = (publicKey.asymmetricKeyDetails?.modulusLength ?? 0) / 8;
+  return signature.length === bytes && verify(hashOf(algorithm), message, { key: publicKey, ...paddingOf(algorithm) }, signature);
+}
+
+function hashOf(algorithm: RsaAlgorithm): string {
+  return `sha${algorithm.slice(2)}`;
+}
+
+function paddingOf(algorithm: RsaAlgorithm): { padding: number; saltLength?: number } {
+  return algorithm.startsWith("PS")
+    ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: Number(algorithm.slice(2)) / 8 }
+    : { padding: constants.RSA_PKCS1_PADDING };
+}

@@ -1,0 +1,78 @@
+/**
+ * XAES-256-GCM (C2SP, https://c2sp.org/XAES-256-GCM): AES-256-GCM with a 192-bit nonce that may be random for 2^80 messages per
+ * key. A sub-key comes from the first half of the nonce by CMAC in counter mode (SP 800-108r1), three AES blocks in all.
+ */
+import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
+import { AEAD_TAG_BYTES, assertAeadInput, AuthenticationFailure, type Aead, type AeadInput } from "./aead.js";
+
+const BLOCK_BYTES = 16;
+/** Of the 24-byte nonce, 12 bytes select the sub-key and 12 are the nonce of GCM. */
+const SUBKEY_NONCE_BYTES = 12;
+/** x^128 reduction of CMAC (SP 800-38B, R_128). */
+const CMAC_REDUCTION = 0x87;
+
+export const xaes256Gcm: Aead = {
+  seal(input, plaintext) {
+    return withSubKey(input, (subKey, gcmNonce) => {
+      const cipher = createCipheriv("aes-256-gcm", subKey, gcmNonce, { authTagLength: AEAD_TAG_BYTES });
+      cipher.setAAD(input.aad);
+      return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+    });
+  },
+  open(input, sealed) {
+    if (sealed.length < AEAD_TAG_BYTES) throw new AuthenticationFailure();
+    const ciphertext = sealed.subarray(0, sealed.length - AEAD_TAG_BYTES);
+    return withSubKey(input, (subKey, gcmNonce) => {
+      const decipher = createDecipheriv("aes-256-gcm", subKey, gcmNonce, { authTagLength: AEAD_TAG_BYTES });
+      decipher.setAAD(input.aad);
+      decipher.setAuthTag(sealed.subarray(ciphertext.length));
+      const plaintext = decipher.update(ciphertext);
+      try {
+        decipher.final();
+        return plaintext;
+      } catch {
+        plaintext.fill(0);
+        throw new AuthenticationFailure();
+      }
+    });
+  },
+};
+
+function withSubKey<T>(input: AeadInput, use: (subKey: Uint8Array, gcmNonce: Uint8Array) => T): T {
+  assertAeadInput(input);
+  const subKey = deriveSubKey(input.key, input.nonce.subarray(0, SUBKEY_NONCE_BYTES));
+  try {
+    return use(subKey, input.nonce.subarray(SUBKEY_NONCE_BYTES));
+  } finally {
+    subKey.fill(0);
+  }
+}
+
+/** K_x = AES(M1 xor K1) || AES(M2 xor K1), with M_i = u16be(i) || 'X' || 0x00 || nonce[0..12) and K1 the CMAC sub-key. */
+function deriveSubKey(key: KeyObject, prefix: Uint8Array): Uint8Array {
+  const aes = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
+  const k1 = doubled(aes.update(Buffer.alloc(BLOCK_BYTES)));
+  const blocks = Buffer.alloc(2 * BLOCK_BYTES);
+  for (let i = 0; i < 2; i += 1) {
+    const block = blocks.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES);
+    block.set([0, i + 1, 0x58, 0]);
+    block.set(prefix, 4);
+    for (let j = 0; j < BLOCK_BYTES; j += 1) block[j] = (block[j] ?? 0) ^ (k1[j] ?? 0);
+  }
+  const subKey = aes.update(blocks);
+  k1.fill(0);
+  blocks.fill(0);
+  return subKey;
+}
+
+/** Multiplies by x in GF(2^128), in place and without a branch on the secret bit. */
+function doubled(block: Buffer): Buffer {
+  let carry = 0;
+  for (let i = BLOCK_BYTES - 1; i >= 0; i -= 1) {
+    const byte = block[i] ?? 0;
+    block[i] = ((byte << 1) | carry) & 0xff;
+    carry = byte >> 7;
+  }
+  block[BLOCK_BYTES - 1] = (block[BLOCK_BYTES - 1] ?? 0) ^ (CMAC_REDUCTION & -carry);
+  return block;
+}
