@@ -1,0 +1,186 @@
+/**
+ * Compiles circom source to an R1CS, a witness program and a symbol table, entirely in memory. The compiler has a memory maximum here but
+ * no deadline: it runs until it ends, so untrusted source goes through workers/compile.process.ts only. circom language: docs.circom.io.
+ */
+import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FOLDER } from "./diagnostics.js";
+import type { Diagnostic } from "./diagnostics.js";
+import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
+import { R1csFormatError, readR1csHeader } from "./r1cs.js";
+import { LIBRARY_PREFIX, loadToolchain } from "./toolchain.js";
+import type { Toolchain } from "./toolchain.js";
+import { WasmMemoryError, withMemoryMaximum } from "./wasm-memory.js";
+
+export interface CompileRequest {
+  /** Relative path (`main.circom`, `lib/gates.circom`) to source text. */
+  readonly sources: Readonly<Record<string, string>>;
+  /** The path that holds `component main`. */
+  readonly main: string;
+  readonly curve: "BN254";
+}
+
+export interface CompileLimits {
+  /** Compiler memory in pages of 64 KiB. */
+  readonly compilerPagesMax: number;
+  /** Memory of the emitted witness program in pages of 64 KiB. */
+  readonly witnessPagesMax: number;
+  /** Bytes of all emitted files together, the text stages among them. */
+  readonly outputBytesMax: number;
+  readonly constraintsMax: number;
+}
+
+export interface CompiledCircuit {
+  readonly ok: true;
+  readonly r1cs: Uint8Array;
+  /** The witness program, with a memory maximum. */
+  readonly wasm: Uint8Array;
+  readonly sym: Uint8Array;
+  readonly warnings: readonly Diagnostic[];
+  /** Name and version, such as `circom2 0.2.23`. */
+  readonly compiler: string;
+}
+
+export interface CompileFailure {
+  readonly ok: false;
+  readonly code: "source_invalid" | "circuit_too_large";
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export type CompileResult = CompiledCircuit | CompileFailure;
+
+/**
+ * What fits a small server. The compiler takes about 10 KB per constraint of a SHA-256 circuit; 2^16 constraints hold the largest built-in
+ * circuit (63,000) and set up in seconds on two cores. The bench `compile` would change them.
+ */
+export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
+  compilerPagesMax: 24_576, // 1.5 GiB
+  witnessPagesMax: 4_096, // 256 MiB
+  outputBytesMax: 512 * 1024 * 1024,
+  constraintsMax: 65_536,
+};
+
+/** Files of one circuit; the whole of circomlib has 58. */
+export const SOURCE_FILES_MAX = 64;
+/** UTF-8 bytes of all files of one circuit. */
+export const SOURCE_BYTES_MAX = 1024 * 1024;
+const SOURCE_PATH_CHARS_MAX = 200;
+const SOURCE_PATH = /^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*\/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\.circom$/;
+
+/** circom's own names of the scalar fields. */
+const PRIME_NAMES = { BN254: "bn128" } as const satisfies Record<CompileRequest["curve"], string>;
+
+const OUTPUT_FOLDER = "/out";
+/** Enough for every diagnostic kept, and then some. */
+const TERMINAL_BYTES_KEPT = 1024 * 1024;
+/** A hundred thousand analysis warnings fit; an endless loop that prints does not. */
+const TERMINAL_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Compiles a circuit at optimisation level 2 with constraint analysis on; its findings come back as warnings.
+ * Cost: 0.1 s for a small circuit, about 10 s and 1 GB for 63,000 constraints. Never ends on a compile-time loop without end.
+ * @returns the files, or `source_invalid` with the compiler's errors, or `circuit_too_large` when a limit was reached
+ */
+export async function compileCircuit(request: CompileRequest, limits: CompileLimits = DEFAULT_COMPILE_LIMITS): Promise<CompileResult> {
+  const problems = checkSources(request);
+  if (problems.length > 0) return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(problems) };
+  const toolchain = await loadToolchain(limits.compilerPagesMax);
+  const files = new MemoryFs({
+    bytesMax: limits.outputBytesMax,
+    terminalBytesKept: TERMINAL_BYTES_KEPT,
+    terminalBytesMax: TERMINAL_BYTES_MAX,
+  });
+  for (const [path, bytes] of toolchain.library) files.addFile(`${LIBRARY_FOLDER}/${path}`, bytes);
+  for (const [path, text] of Object.entries(request.sources)) files.addFile(`${SOURCE_FOLDER}/${path}`, Buffer.from(text, "utf8"));
+  files.addFolder(OUTPUT_FOLDER);
+  const failure = runCompiler(toolchain, files, request);
+  return failure ?? collectOutput(files, request, toolchain, limits);
+}
+
+/** Refuses what could not be a circuit before the compiler starts: names, number and size of the files. */
+export function checkSources(request: CompileRequest): Diagnostic[] {
+  const entries = Object.entries(request.sources);
+  if (entries.length > SOURCE_FILES_MAX) return [ownError("too_many_files", `at most ${SOURCE_FILES_MAX} source files are taken`)];
+  const bytes = entries.reduce((sum, [, text]) => sum + Buffer.byteLength(text, "utf8"), 0);
+  if (bytes > SOURCE_BYTES_MAX) return [ownError("source_too_long", `the source may have ${SOURCE_BYTES_MAX} bytes in all`)];
+  const problems: Diagnostic[] = [];
+  for (const [path] of entries) {
+    if (path.length > SOURCE_PATH_CHARS_MAX || !SOURCE_PATH.test(path)) {
+      problems.push(ownError("bad_path", "a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .circom", path));
+    } else if (path.startsWith(LIBRARY_PREFIX)) {
+      problems.push(ownError("reserved_path", `${LIBRARY_PREFIX} is the shipped library and cannot be replaced`, path));
+    }
+  }
+  if (!Object.hasOwn(request.sources, request.main)) problems.push(ownError("no_main_file", "the main file is not among the sources", request.main));
+  return problems;
+}
+
+function runCompiler(toolchain: Toolchain, files: MemoryFs, request: CompileRequest): CompileFailure | undefined {
+  const { CircomRunner, bindings } = toolchain.circom;
+  const flags = ["--r1cs", "--wasm", "--sym", "--inspect", "--O2", "-p", PRIME_NAMES[request.curve], "-l", LIBRARY_FOLDER, "-o", OUTPUT_FOLDER];
+  const runner = new CircomRunner({
+    args: [`${SOURCE_FOLDER}/${request.main}`, ...flags],
+    env: {},
+    preopens: { "/": "/" },
+    bindings: { ...bindings, fs: files, isTTY: () => false },
+  });
+  const instance = new WebAssembly.Instance(toolchain.compiler, runner.wasi.getImports(toolchain.compiler));
+  try {
+    runner.wasi.start(instance);
+    return undefined;
+  } catch (error) {
+    return failureOf(error, files);
+  }
+}
+
+/** The compiler leaves by an exception in every case; exit code 0 is success. */
+function failureOf(error: unknown, files: MemoryFs): CompileFailure | undefined {
+  const text = files.terminalText(2);
+  if (error instanceof MemoryFsLimitError) return tooLarge(error.message);
+  if (error instanceof WebAssembly.RuntimeError) {
+    // "memory allocation of N bytes failed", "capacity overflow", or a stack that ran out: all mean too much, not wrong.
+    if (/memory allocation of \d+ bytes failed|capacity overflow/.test(text)) return tooLarge("the circuit needs more memory than a compile may take");
+    if (/out of bounds|stack|call depth/i.test(error.message)) return tooLarge("templates or functions are nested too deeply");
+    return invalid([...parseDiagnostics(text), ownError("compiler_failed", "the compiler gave up on this source")]);
+  }
+  if (error instanceof RangeError) return tooLarge("templates or functions are nested too deeply");
+  if (!isExit(error)) throw error;
+  if (error.code === 0) return undefined;
+  const diagnostics = parseDiagnostics(text);
+  const told = diagnostics.some(({ severity }) => severity === "error");
+  return invalid(told ? diagnostics : [...diagnostics, ownError("compiler_failed", "the compiler refused this source without a reason")]);
+}
+
+function collectOutput(files: MemoryFs, request: CompileRequest, toolchain: Toolchain, limits: CompileLimits): CompileResult {
+  const name = (request.main.split("/").at(-1) ?? "").replace(/\.circom$/, "");
+  const r1cs = files.fileBytes(`${OUTPUT_FOLDER}/${name}.r1cs`);
+  const wasm = files.fileBytes(`${OUTPUT_FOLDER}/${name}_js/${name}.wasm`);
+  const sym = files.fileBytes(`${OUTPUT_FOLDER}/${name}.sym`);
+  if (r1cs === undefined || wasm === undefined || sym === undefined) {
+    return invalid([ownError("compiler_failed", "the compiler ended without writing the circuit")]);
+  }
+  try {
+    const { constraintCount } = readR1csHeader(r1cs);
+    if (constraintCount > limits.constraintsMax) {
+      return tooLarge(`the circuit has ${constraintCount} constraints, ${limits.constraintsMax} are allowed`);
+    }
+    const limited = withMemoryMaximum(wasm, limits.witnessPagesMax);
+    const warnings = parseDiagnostics(files.terminalText(2));
+    return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: toolchain.compilerName };
+  } catch (error) {
+    if (error instanceof WasmMemoryError && error.reason === "too_large") return tooLarge("the witness program needs too much memory");
+    // The compiler's own output is refused in one known case: custom templates, whose names also break the file's alignment.
+    if (error instanceof R1csFormatError) return invalid([ownError("unsupported_feature", "the circuit uses custom templates, which its proofs cannot cover")]);
+    throw error;
+  }
+}
+
+function invalid(diagnostics: readonly Diagnostic[]): CompileFailure {
+  return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(diagnostics) };
+}
+
+function tooLarge(message: string): CompileFailure {
+  return { ok: false, code: "circuit_too_large", diagnostics: [ownError("circuit_too_large", message)] };
+}
+
+function isExit(error: unknown): error is { readonly code: number } {
+  return error instanceof Error && "code" in error && typeof error.code === "number";
+}

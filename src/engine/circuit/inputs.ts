@@ -1,0 +1,233 @@
+/**
+ * Checks the caller's inputs against a circuit's interface: every member is named, complete and a field element in its canonical range.
+ * Nothing is guessed, reduced or defaulted, because a wrong input that slips through becomes a proof of something else. Messages name
+ * members and never repeat their values, which may be private.
+ */
+import { elementPaths, scalarFieldOf, sizeOf } from "./interface.js";
+import type { CircuitInterface, CircuitSignal, SignalShape, SignalValues } from "./interface.js";
+
+export interface InputProblem {
+  readonly message: string;
+  readonly code: "witness_invalid";
+  /** Name of the member at fault, such as `Preimage[3]`. */
+  readonly path: string;
+}
+
+export type CheckedInputs = { readonly ok: true; readonly values: SignalValues } | { readonly ok: false; readonly details: readonly InputProblem[] };
+
+export interface CheckInputsOptions {
+  /**
+   * For verification: outputs and public inputs are required and private members ignored. Otherwise, for proving: public and private
+   * inputs are required, and outputs refused, since the circuit computes them.
+   */
+  readonly publicOnly?: boolean;
+}
+
+/** Problems listed one by one; a wrong array of thousands needs no thousand lines. */
+export const INPUT_PROBLEMS_MAX = 64;
+/** Decimal digits of a 254-bit number are 77, hex digits with 0x are 66. Longer text is refused before it is parsed, as parsing is quadratic. */
+const VALUE_CHARS_MAX = 80;
+const KEY_CHARS_MAX = 128;
+
+const DECIMAL = /^[0-9]+$/;
+const HEX = /^0x[0-9a-fA-F]+$/;
+const KEY = /^[A-Za-z_$][A-Za-z0-9_$]*(?:\[\d{1,9}\])*(?:\.[A-Za-z_$][A-Za-z0-9_$]*(?:\[\d{1,9}\])*)*$/;
+const KEY_PART = /\[(\d+)\]|([A-Za-z_$][A-Za-z0-9_$]*)/g;
+
+/**
+ * Matches inputs to signals by name. Arrays come as JSON arrays or as members `Name[i]`, bus members as objects or as `A.B`; a value is
+ * a decimal or 0x-hex string or a safe integer, at least 0 and below the field's prime.
+ * @param inputs parsed JSON
+ * @returns values of the required signals, complete, or one problem per member at fault
+ */
+export function checkInputs(circuit: CircuitInterface, inputs: unknown, options: CheckInputsOptions = {}): CheckedInputs {
+  const problems = new Problems();
+  if (!isRecord(inputs)) {
+    problems.add("", "the witness must be an object of member names and values");
+    return { ok: false, details: problems.list() };
+  }
+  const publicOnly = options.publicOnly === true;
+  const wanted = new Map<string, SignalSlots>();
+  for (const signal of circuit.signals) {
+    if (signal.visibility !== (publicOnly ? "private" : "output")) wanted.set(signal.name, newSlots(signal));
+  }
+  const others = new Map(circuit.signals.filter(({ name }) => !wanted.has(name)).map((signal) => [signal.name, signal]));
+  const context: FillContext = { prime: scalarFieldOf(circuit.curve), problems };
+  for (const [key, value] of Object.entries(inputs)) {
+    const parts = partsOf(key);
+    const name = typeof parts?.[0] === "string" ? parts[0] : "";
+    const slots = wanted.get(name);
+    if (parts === undefined || slots === undefined) reportUnwanted(key, others.get(name), problems);
+    else fillAt({ shape: slots.signal, dimension: 0, offset: 0, path: name }, parts.slice(1), value, slots, context);
+  }
+  for (const slots of wanted.values()) reportMissing(slots, problems);
+  if (problems.count > 0) return { ok: false, details: problems.list() };
+  return { ok: true, values: new Map([...wanted].map(([name, { values }]) => [name, values])) };
+}
+
+/** Collects problems up to the limit and counts the rest. */
+class Problems {
+  readonly #kept: InputProblem[] = [];
+  count = 0;
+
+  add(path: string, message: string): void {
+    this.count += 1;
+    if (this.#kept.length < INPUT_PROBLEMS_MAX) this.#kept.push({ message, code: "witness_invalid", path });
+  }
+
+  list(): InputProblem[] {
+    if (this.count <= this.#kept.length) return [...this.#kept];
+    return [...this.#kept, { message: `and ${this.count - this.#kept.length} more`, code: "witness_invalid", path: "" }];
+  }
+}
+
+const EMPTY = 0;
+const FILLED = 1;
+/** A problem was told already; the element is neither missing nor usable. */
+const FAULTY = 2;
+
+interface SignalSlots {
+  readonly signal: CircuitSignal;
+  readonly values: bigint[];
+  /** EMPTY, FILLED or FAULTY for each value. */
+  readonly states: Uint8Array;
+}
+
+interface FillContext {
+  readonly prime: bigint;
+  readonly problems: Problems;
+}
+
+/** A place inside a signal: a shape with its first `dimension` indices chosen, starting at value `offset`. */
+interface Place {
+  readonly shape: SignalShape;
+  readonly dimension: number;
+  readonly offset: number;
+  readonly path: string;
+}
+
+function newSlots(signal: CircuitSignal): SignalSlots {
+  const size = sizeOf(signal);
+  return { signal, values: new Array<bigint>(size).fill(0n), states: new Uint8Array(size) };
+}
+
+/** `A[1].B` becomes A, 1, B; undefined when the key has no such form. */
+function partsOf(key: string): (string | number)[] | undefined {
+  if (key.length > KEY_CHARS_MAX || !KEY.test(key)) return undefined;
+  return [...key.matchAll(KEY_PART)].map(([, index, name]) => (index === undefined ? (name ?? "") : Number(index)));
+}
+
+function reportUnwanted(key: string, other: CircuitSignal | undefined, problems: Problems): void {
+  if (other?.visibility === "private") return;
+  const shown = key.length <= KEY_CHARS_MAX ? key : `${key.slice(0, KEY_CHARS_MAX)}…`;
+  if (other === undefined) problems.add(shown, `${shown} is not a member of this circuit`);
+  else problems.add(shown, `${shown} is an output: the circuit computes it, so it cannot be given`);
+}
+
+/** Follows the rest of a key down to the place it names, then fills that place. */
+function fillAt(start: Place, parts: readonly (string | number)[], value: unknown, slots: SignalSlots, context: FillContext): void {
+  let place = start;
+  for (const part of parts) {
+    const next = typeof part === "number" ? elementAt(place, part) : memberAt(place, part);
+    if (next === undefined) {
+      const path = typeof part === "number" ? `${place.path}[${part}]` : `${place.path}.${part}`;
+      context.problems.add(path, `${path} is not a member of this circuit`);
+      return;
+    }
+    place = next;
+  }
+  fill(place, value, slots, context);
+}
+
+function fill(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
+  if (place.dimension < place.shape.dimensions.length) fillArray(place, value, slots, context);
+  else if (place.shape.members !== undefined) fillBus(place, value, slots, context);
+  else fillValue(place, value, slots, context);
+}
+
+function fillArray(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
+  const length = place.shape.dimensions[place.dimension] ?? 0;
+  if (!Array.isArray(value)) return refuse(place, `${place.path} must be an array of ${length} values`, slots, context);
+  const items: readonly unknown[] = value;
+  if (items.length !== length) return refuse(place, `${place.path} has ${items.length} values, the circuit takes ${length}`, slots, context);
+  for (let i = 0; i < length; i += 1) {
+    const element = elementAt(place, i);
+    if (element !== undefined) fill(element, items[i], slots, context);
+  }
+}
+
+function fillBus(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
+  if (!isRecord(value)) return refuse(place, `${place.path} must be an object of member names and values`, slots, context);
+  for (const [key, item] of Object.entries(value)) {
+    const parts = partsOf(key);
+    if (parts === undefined) {
+      const path = `${place.path}.${key.slice(0, KEY_CHARS_MAX)}`;
+      context.problems.add(path, `${path} is not a member of this circuit`);
+    } else {
+      fillAt(place, parts, item, slots, context);
+    }
+  }
+}
+
+function fillValue(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
+  if (slots.states[place.offset] === FILLED) return refuse(place, `${place.path} is given twice`, slots, context);
+  const parsed = parseFieldElement(value, context.prime);
+  if (typeof parsed === "string") return refuse(place, `${place.path} ${parsed}`, slots, context);
+  slots.values[place.offset] = parsed;
+  slots.states[place.offset] = FILLED;
+}
+
+/** One message for the whole place; its elements are not reported as missing as well. */
+function refuse(place: Place, message: string, slots: SignalSlots, context: FillContext): void {
+  context.problems.add(place.path, message);
+  slots.states.fill(FAULTY, place.offset, place.offset + sizeAt(place));
+}
+
+function reportMissing({ signal, states }: SignalSlots, problems: Problems): void {
+  const missing = states.reduce((sum, state) => sum + (state === EMPTY ? 1 : 0), 0);
+  if (missing === 0) return;
+  if (missing === states.length) return problems.add(signal.name, `${signal.name} is missing`);
+  elementPaths(signal).forEach((path, i) => {
+    if (states[i] === EMPTY) problems.add(path, `${path} is missing`);
+  });
+}
+
+/** @returns the number, or the end of a sentence that says what is wrong with it */
+function parseFieldElement(value: unknown, prime: bigint): bigint | string {
+  if (typeof value === "number") {
+    if (!Number.isInteger(value)) return "must be a whole number";
+    if (value < 0) return "must not be negative";
+    return Number.isSafeInteger(value) ? BigInt(value) : "is too large for a JSON number: write it as a string";
+  }
+  if (typeof value !== "string") return "must be a decimal or 0x-hex string, or a whole number";
+  if (value.length > VALUE_CHARS_MAX) return "is too long for a field element";
+  if (/^-[0-9]+$/.test(value)) return "must not be negative";
+  if (!DECIMAL.test(value) && !HEX.test(value)) return "must be a decimal or 0x-hex string";
+  const parsed = BigInt(value);
+  return parsed < prime ? parsed : "is not below the prime of the circuit's field";
+}
+
+function elementAt(place: Place, index: number): Place | undefined {
+  const length = place.shape.dimensions[place.dimension];
+  if (length === undefined || index >= length) return undefined;
+  const stride = sizeAt(place) / length;
+  return { ...place, dimension: place.dimension + 1, offset: place.offset + index * stride, path: `${place.path}[${index}]` };
+}
+
+function memberAt(place: Place, name: string): Place | undefined {
+  if (place.dimension < place.shape.dimensions.length) return undefined;
+  let { offset } = place;
+  for (const member of place.shape.members ?? []) {
+    if (member.name === name) return { shape: member, dimension: 0, offset, path: `${place.path}.${name}` };
+    offset += sizeOf(member);
+  }
+  return undefined;
+}
+
+function sizeAt({ shape, dimension }: Place): number {
+  return sizeOf({ ...shape, dimensions: shape.dimensions.slice(dimension) });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,192 @@
+/**
+ * What a circuit takes and gives: its named signals in circuit order, read from the compiler's symbol table and the R1CS header. The
+ * result is plain JSON, kept beside the compiled circuit, so that no later step needs the symbol table again.
+ */
+import type { R1csHeader } from "./r1cs.js";
+
+export type SignalVisibility = "output" | "public" | "private";
+
+/** One member of a bus, or a signal itself: a scalar, an array, a bus, or an array of buses. */
+export interface SignalShape {
+  readonly name: string;
+  /** Outermost first; empty for a single value. */
+  readonly dimensions: readonly number[];
+  /** Members of a bus, in circuit order; absent for a plain signal. */
+  readonly members?: readonly SignalShape[];
+}
+
+export interface CircuitSignal extends SignalShape {
+  readonly visibility: SignalVisibility;
+}
+
+export interface CircuitInterface {
+  readonly curve: "BN254";
+  readonly wireCount: number;
+  readonly constraintCount: number;
+  /** Field elements, not names: an array of 256 bits counts 256. */
+  readonly outputCount: number;
+  readonly publicInputCount: number;
+  readonly privateInputCount: number;
+  /** Outputs, then public inputs, then private inputs: the order of the wires 1, 2, 3 ... */
+  readonly signals: readonly CircuitSignal[];
+}
+
+/** Field elements by signal name, each array flattened in circuit order. */
+export type SignalValues = ReadonlyMap<string, readonly bigint[]>;
+
+/** The symbol table does not describe the signals that the R1CS counts. */
+export class CircuitInterfaceError extends Error {
+  override readonly name = "CircuitInterfaceError";
+}
+
+/** Order of the group G1 of each curve: the field that its circuits compute in. BN254: EIP-196. */
+const SCALAR_FIELDS = {
+  BN254: 21888242871839275222246405745257275088548364400416034343698204186575808495617n,
+} as const satisfies Record<CircuitInterface["curve"], bigint>;
+
+const NEWLINE = 0x0a;
+const NAME = "[A-Za-z_$][A-Za-z0-9_$]*";
+const PATH = new RegExp(`^main((?:\\.${NAME}(?:\\[\\d+\\])*)+)$`);
+const STEP = new RegExp(`\\.(${NAME})((?:\\[\\d+\\])*)`, "g");
+
+/** The prime that a curve's circuits compute modulo. */
+export function scalarFieldOf(curve: CircuitInterface["curve"]): bigint {
+  return SCALAR_FIELDS[curve];
+}
+
+/**
+ * Reads the signals of a compiled circuit.
+ * @param symBytes the `.sym` file: one line `label,wire,component,path` per label, of which the first ones are outputs, public and
+ *   private inputs in this order
+ * @throws CircuitInterfaceError when the two files do not belong together or the field is of no supported curve
+ */
+export function readCircuitInterface(header: R1csHeader, symBytes: Uint8Array): CircuitInterface {
+  if (header.prime !== SCALAR_FIELDS.BN254) throw new CircuitInterfaceError("the circuit is over the field of no supported curve");
+  const { outputCount, publicInputCount, privateInputCount } = header;
+  const paths = readSignalPaths(symBytes, outputCount + publicInputCount + privateInputCount);
+  const publicEnd = outputCount + publicInputCount;
+  const signals = [
+    ...signalsOf(paths.slice(0, outputCount), "output"),
+    ...signalsOf(paths.slice(outputCount, publicEnd), "public"),
+    ...signalsOf(paths.slice(publicEnd), "private"),
+  ];
+  const { wireCount, constraintCount } = header;
+  return { curve: "BN254", wireCount, constraintCount, outputCount, publicInputCount, privateInputCount, signals };
+}
+
+/** Number of field elements that a signal holds. */
+export function sizeOf(shape: SignalShape): number {
+  const inner = shape.members === undefined ? 1 : shape.members.reduce((sum, member) => sum + sizeOf(member), 0);
+  return shape.dimensions.reduce((product, length) => product * length, inner);
+}
+
+/** A run of field elements with one name in the witness program: a whole plain array, or one member of one bus of an array. */
+export interface SignalRun {
+  /** Such as `Preimage`, `Document.Hash` or `points[1].x`; array indices at its end are left out. */
+  readonly path: string;
+  readonly size: number;
+}
+
+/** Cuts a signal into its runs, in circuit order. */
+export function runsOf(shape: SignalShape, prefix = ""): SignalRun[] {
+  const path = `${prefix}${shape.name}`;
+  const { members } = shape;
+  if (members === undefined) return [{ path, size: sizeOf(shape) }];
+  return indexTexts(shape.dimensions).flatMap((index) => members.flatMap((member) => runsOf(member, `${path}${index}.`)));
+}
+
+/** Names every field element of a signal, in circuit order: `a[0][0]`, `a[0][1]`, ... */
+export function elementPaths(shape: SignalShape, prefix = ""): string[] {
+  const path = `${prefix}${shape.name}`;
+  const { members } = shape;
+  const indices = indexTexts(shape.dimensions);
+  if (members === undefined) return indices.map((index) => `${path}${index}`);
+  return indices.flatMap((index) => members.flatMap((member) => elementPaths(member, `${path}${index}.`)));
+}
+
+/**
+ * Lines up the public signals as proofs state them: outputs, then public inputs.
+ * @param values must hold every public signal, complete
+ */
+export function publicSignalsFrom(circuit: CircuitInterface, values: SignalValues): bigint[] {
+  const signals: bigint[] = [];
+  for (const signal of circuit.signals) {
+    if (signal.visibility === "private") continue;
+    const given = values.get(signal.name);
+    if (given?.length !== sizeOf(signal)) throw new Error(`invariant broken: public signal ${signal.name} is complete`);
+    signals.push(...given);
+  }
+  return signals;
+}
+
+/** Reads only as far as the signals go: the rest of the table, often megabytes, names inner wires. */
+function readSignalPaths(symBytes: Uint8Array, count: number): string[] {
+  const paths: string[] = [];
+  let at = 0;
+  for (let label = 1; label <= count; label += 1) {
+    const newline = symBytes.indexOf(NEWLINE, at);
+    const end = newline < 0 ? symBytes.length : newline;
+    const [labelText, , , path] = Buffer.from(symBytes.buffer, symBytes.byteOffset + at, end - at).toString("utf8").trim().split(",");
+    if (Number(labelText) !== label || path === undefined) throw new CircuitInterfaceError("the symbol table does not match the R1CS");
+    paths.push(path);
+    at = end + 1;
+  }
+  return paths;
+}
+
+interface Step {
+  readonly name: string;
+  readonly indices: readonly number[];
+}
+
+interface ShapeBuilder {
+  readonly name: string;
+  dimensions: number[];
+  readonly members: Map<string, ShapeBuilder>;
+}
+
+function signalsOf(paths: readonly string[], visibility: SignalVisibility): CircuitSignal[] {
+  const root: ShapeBuilder = { name: "main", dimensions: [], members: new Map() };
+  for (const path of paths) addPath(root, stepsOf(path));
+  const signals = [...root.members.values()].map((builder) => ({ ...shapeOf(builder), visibility }));
+  // The shapes were guessed from the largest index of each array; that they name the same elements in the same order proves them.
+  // The sizes come first, so that an absurd index is refused before its array is spelled out.
+  const size = signals.reduce((sum, signal) => sum + sizeOf(signal), 0);
+  if (size !== paths.length) throw new CircuitInterfaceError("the symbol table has an array with missing elements");
+  const named = signals.flatMap((signal) => elementPaths(signal, "main."));
+  if (named.some((path, i) => path !== paths[i])) {
+    throw new CircuitInterfaceError("the symbol table has signals of an unknown shape");
+  }
+  return signals;
+}
+
+function stepsOf(path: string): Step[] {
+  const tail = PATH.exec(path)?.[1];
+  if (tail === undefined) throw new CircuitInterfaceError("the symbol table has a name of an unknown form");
+  return [...tail.matchAll(STEP)].map(([, name = "", indices = ""]) => ({
+    name,
+    indices: [...indices.matchAll(/\d+/g)].map(([digits]) => Number(digits)),
+  }));
+}
+
+function addPath(root: ShapeBuilder, steps: readonly Step[]): void {
+  let parent = root;
+  for (const { name, indices } of steps) {
+    const builder: ShapeBuilder = parent.members.get(name) ?? { name, dimensions: indices.map(() => 0), members: new Map() };
+    builder.dimensions = indices.map((index, i) => Math.max(index + 1, builder.dimensions[i] ?? 0));
+    parent.members.set(name, builder);
+    parent = builder;
+  }
+}
+
+function shapeOf({ name, dimensions, members }: ShapeBuilder): SignalShape {
+  if (members.size === 0) return { name, dimensions };
+  return { name, dimensions, members: [...members.values()].map(shapeOf) };
+}
+
+/** `[""]` without dimensions, else `[0][0]`, `[0][1]`, ... with the last index running fastest. */
+function indexTexts(dimensions: readonly number[]): string[] {
+  let texts = [""];
+  for (const length of dimensions) texts = texts.flatMap((text) => Array.from({ length }, (_, i) => `${text}[${i}]`));
+  return texts;
+}

@@ -1,0 +1,70 @@
+/**
+ * Loads what a compile needs from the installed packages, once: the circom compiler, limited in memory, and the circomlib sources. These
+ * are the only host files that have a part in a compile; the compiler itself reads from memory alone.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { withMemoryMaximum } from "./wasm-memory.js";
+
+/** The part of the WASI layer that circom2 exports and this engine uses. */
+interface WasiRunner {
+  readonly wasi: {
+    getImports(module: WebAssembly.Module): Record<string, Record<string, unknown>>;
+    start(instance: WebAssembly.Instance): void;
+  };
+}
+
+interface RunnerOptions {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly preopens: Readonly<Record<string, string>>;
+  readonly bindings: Readonly<Record<string, unknown>>;
+}
+
+interface CircomPackage {
+  readonly CircomRunner: new (options: RunnerOptions) => WasiRunner;
+  readonly bindings: Readonly<Record<string, unknown>>;
+}
+
+export interface Toolchain {
+  readonly circom: CircomPackage;
+  readonly compiler: WebAssembly.Module;
+  /** Such as `circom2 0.2.23`; a compiled circuit is reproducible with this and its source only. */
+  readonly compilerName: string;
+  /** Include path (`circomlib/circuits/poseidon.circom`) to source bytes. */
+  readonly library: ReadonlyMap<string, Uint8Array>;
+}
+
+/** The include prefix of the shipped library; a caller's own file cannot take its place. */
+export const LIBRARY_PREFIX = "circomlib/";
+
+/** Name and version of the compiler, such as `circom2 0.2.23`, without loading it. */
+export function readCompilerName(): string {
+  const { version } = JSON.parse(readFileSync(createRequire(import.meta.url).resolve("circom2/package.json"), "utf8")) as { version: string };
+  return `circom2 ${version}`;
+}
+
+/**
+ * Loads the compiler and the library. Cost: about 0.1 s for compiling the 9 MB module.
+ * @param memoryPagesMax the compiler's memory limit, in pages of 64 KiB
+ */
+export async function loadToolchain(memoryPagesMax: number): Promise<Toolchain> {
+  const require = createRequire(import.meta.url);
+  const packagePath = require.resolve("circom2/package.json");
+  const wasm = withMemoryMaximum(readFileSync(join(dirname(packagePath), "circom.wasm")), memoryPagesMax);
+  return {
+    circom: require("circom2") as CircomPackage,
+    compiler: await WebAssembly.compile(new Uint8Array(wasm)),
+    compilerName: readCompilerName(),
+    library: loadLibrary(join(dirname(require.resolve("circomlib/package.json")), "circuits")),
+  };
+}
+
+function loadLibrary(folder: string): Map<string, Uint8Array> {
+  const library = new Map<string, Uint8Array>();
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (name.endsWith(".circom")) library.set(`${LIBRARY_PREFIX}circuits/${name.replaceAll("\\", "/")}`, readFileSync(join(folder, name)));
+  }
+  return library;
+}

@@ -1,0 +1,78 @@
+/**
+ * Sets the upper limit of a WebAssembly module's own memory by rewriting its memory section. Thread and heap limits of Node don't
+ * bound WebAssembly memory; a module without a declared maximum may take 4 GiB. WebAssembly Core Specification 2.0, sections 5.5.8 and 5.3.7.
+ */
+
+/** Bytes of one WebAssembly page. */
+export const WASM_PAGE_BYTES = 65_536;
+
+/** The module is malformed, imports its memory, or needs more than the allowed pages from its start. */
+export class WasmMemoryError extends Error {
+  override readonly name = "WasmMemoryError";
+  readonly reason: "malformed" | "too_large";
+
+  constructor(reason: "malformed" | "too_large", message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+const PREAMBLE_BYTES = 8;
+const MEMORY_SECTION = 5;
+/** Limits flags: bit 0 says that a maximum follows; shared (2) and 64-bit (4) memories are not what these modules have. */
+const WITH_MAXIMUM = 1;
+
+/**
+ * Returns a copy of the module whose memory cannot grow over `pagesMax`. A lower maximum already there stays.
+ * @throws WasmMemoryError "too_large" when its initial memory is over the limit, "malformed" when it defines no single plain memory.
+ */
+export function withMemoryMaximum(wasm: Uint8Array, pagesMax: number): Uint8Array {
+  const section = findMemorySection(wasm);
+  const count = readUint(wasm, section.contentStart);
+  const flags = wasm[count.end];
+  if (count.value !== 1 || flags === undefined || flags > WITH_MAXIMUM) throw new WasmMemoryError("malformed", "not one plain memory");
+  const initial = readUint(wasm, count.end + 1);
+  const declared = flags === WITH_MAXIMUM ? readUint(wasm, initial.end) : { value: pagesMax, end: initial.end };
+  if (declared.end !== section.end) throw new WasmMemoryError("malformed", "memory section has a wrong length");
+  if (initial.value > pagesMax) throw new WasmMemoryError("too_large", `needs ${initial.value} pages of memory, ${pagesMax} allowed`);
+  const content = [1, WITH_MAXIMUM, ...writeUint(initial.value), ...writeUint(Math.min(declared.value, pagesMax))];
+  return Buffer.concat([
+    wasm.subarray(0, section.start),
+    Uint8Array.from([MEMORY_SECTION, ...writeUint(content.length), ...content]),
+    wasm.subarray(section.end),
+  ]);
+}
+
+function findMemorySection(wasm: Uint8Array): { start: number; contentStart: number; end: number } {
+  let at = PREAMBLE_BYTES;
+  while (at < wasm.length) {
+    const length = readUint(wasm, at + 1);
+    const end = length.end + length.value;
+    if (end > wasm.length) break;
+    if (wasm[at] === MEMORY_SECTION) return { start: at, contentStart: length.end, end };
+    at = end;
+  }
+  throw new WasmMemoryError("malformed", "module defines no memory");
+}
+
+/** LEB128, at most 32 bits. */
+function readUint(bytes: Uint8Array, start: number): { value: number; end: number } {
+  let value = 0;
+  for (let i = 0; i < 5; i += 1) {
+    const byte = bytes[start + i];
+    if (byte === undefined) break;
+    value += (byte & 0x7f) * 2 ** (7 * i);
+    if (byte < 0x80) return { value, end: start + i + 1 };
+  }
+  throw new WasmMemoryError("malformed", "bad length in the module");
+}
+
+function writeUint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest >= 0x80) {
+    bytes.push((rest & 0x7f) | 0x80);
+    rest = Math.floor(rest / 128);
+  }
+  return [...bytes, rest];
+}

@@ -1,0 +1,207 @@
+/**
+ * Computes the witness of a circuit by running the program that circom emitted for it. The program is untrusted code: it gets the four
+ * fixed `runtime` imports and nothing else, its `log()` output (private inputs, often) is thrown away, and its memory has a maximum
+ * (compile.ts). It has no deadline here; the caller's thread or process has. Interface: circom's generated witness_calculator.js.
+ */
+import { runsOf, scalarFieldOf } from "./interface.js";
+import type { CircuitInterface, SignalValues } from "./interface.js";
+
+export interface UnsatisfiedDetail {
+  /** Names the template and the line of the assertion or constraint that failed. */
+  readonly message: string;
+  readonly code: "constraints_unsatisfied";
+  /** `template:line` of the innermost place; absent when the program gave none. */
+  readonly path?: string;
+}
+
+export type WitnessResult =
+  | {
+      readonly ok: true;
+      /** One 32-byte little-endian field element per wire, standard form, wire 0 first. */
+      readonly witness: Uint8Array;
+    }
+  | { readonly ok: false; readonly code: "constraints_unsatisfied"; readonly message: string; readonly details: readonly UnsatisfiedDetail[] };
+
+/** Bytes of one element of a witness. */
+export const WITNESS_ELEMENT_BYTES = 32;
+
+const WORDS_PER_ELEMENT = WITNESS_ELEMENT_BYTES / 4;
+/** The program writes one line per level of the template tree; deeper ones add nothing for a reader. */
+const TRACE_LINES_MAX = 16;
+const TRACE_CHARS_MAX = 300;
+
+/** Codes that the program passes to `exceptionHandler`. */
+const EXCEPTION = { assertFailed: 4, outOfMemory: 5, arrayOutOfBounds: 7 } as const;
+
+interface ProgramExports {
+  readonly memory: WebAssembly.Memory;
+  getSharedRWMemoryStart(): number;
+  getFieldNumLen32(): number;
+  getRawPrime(): void;
+  getWitnessSize(): number;
+  getInputSize(): number;
+  getInputSignalSize(hashHigh: number, hashLow: number): number;
+  init(sanityCheck: number): void;
+  setInputSignal(hashHigh: number, hashLow: number, position: number): void;
+  getWitness(wire: number): void;
+  getMessageChar(): number;
+}
+
+/** What the program throws through its exceptionHandler import. */
+class ProgramException extends Error {
+  override readonly name = "ProgramException";
+  readonly exceptionCode: number;
+
+  constructor(exceptionCode: number) {
+    super(`witness program exception ${exceptionCode}`);
+    this.exceptionCode = exceptionCode;
+  }
+}
+
+/**
+ * Computes all wires from checked inputs. A new instance runs each time (about 1 ms), so that nothing of one caller's inputs is left for the next.
+ * Cost: some milliseconds per thousand constraints of arithmetic, 0.2 s for SHA-256 of 512 bits.
+ * @param module the witness program of this very circuit
+ * @param values every public and private input, from `checkInputs`
+ * @returns the witness, or where the inputs break the circuit's rules
+ */
+export function computeWitness(module: WebAssembly.Module, circuit: CircuitInterface, values: SignalValues): WitnessResult {
+  const trace: string[] = [];
+  const program = instantiate(module, trace);
+  checkProgram(program, circuit);
+  try {
+    program.init(1);
+    setInputs(program, circuit, values);
+    return { ok: true, witness: readWitness(program, circuit.wireCount) };
+  } catch (error) {
+    const message = sentenceOf(error);
+    if (message === undefined) throw error;
+    return unsatisfied(message, trace);
+  }
+}
+
+function instantiate(module: WebAssembly.Module, trace: string[]): ProgramExports {
+  const takeMessage = (): string => {
+    let text = "";
+    // The buffer ends with a zero; the bound only guards against a program that never sends one.
+    for (let i = 0; i < 4096; i += 1) {
+      const character = program.getMessageChar();
+      if (character === 0) break;
+      text += String.fromCharCode(character);
+    }
+    return text;
+  };
+  const runtime = {
+    exceptionHandler(code: number): never {
+      throw new ProgramException(code);
+    },
+    printErrorMessage(): void {
+      const line = takeMessage();
+      if (trace.length < TRACE_LINES_MAX) trace.push(line.slice(0, TRACE_CHARS_MAX));
+    },
+    // log() of the circuit: the buffer has to be emptied, what it held is the caller's own business.
+    writeBufferMessage(): void {
+      takeMessage();
+    },
+    showSharedRWMemory(): void {},
+  };
+  const program = new WebAssembly.Instance(module, { runtime }).exports as unknown as ProgramExports;
+  return program;
+}
+
+/** A program of another circuit, curve or compiler generation would compute nonsense; the artifacts are pinned by hash, so this is a fault. */
+function checkProgram(program: ProgramExports, circuit: CircuitInterface): void {
+  if (program.getFieldNumLen32() !== WORDS_PER_ELEMENT) throw new Error("witness program has another field size");
+  program.getRawPrime();
+  if (toBigInt(sharedWords(program)) !== scalarFieldOf(circuit.curve)) throw new Error("witness program is over another field");
+  if (program.getWitnessSize() !== circuit.wireCount) throw new Error("witness program has another number of wires");
+  if (program.getInputSize() !== circuit.publicInputCount + circuit.privateInputCount) throw new Error("witness program takes other inputs");
+}
+
+function setInputs(program: ProgramExports, circuit: CircuitInterface, values: SignalValues): void {
+  for (const signal of circuit.signals) {
+    if (signal.visibility === "output") continue;
+    const elements = values.get(signal.name) ?? [];
+    let next = 0;
+    for (const run of runsOf(signal)) {
+      const hash = fnv1a64(run.path);
+      const high = Number(hash >> 32n) | 0;
+      const low = Number(hash & 0xffffffffn) | 0;
+      if (program.getInputSignalSize(high, low) !== run.size) throw new Error("witness program takes another shape of input");
+      for (let i = 0; i < run.size; i += 1) {
+        const element = elements[next];
+        if (element === undefined) throw new Error("inputs are incomplete");
+        writeElement(sharedWords(program), element);
+        // The last one starts the computation.
+        program.setInputSignal(high, low, i);
+        next += 1;
+      }
+    }
+  }
+}
+
+function readWitness(program: ProgramExports, wireCount: number): Uint8Array {
+  const witness = new Uint32Array(wireCount * WORDS_PER_ELEMENT);
+  const shared = sharedWords(program);
+  for (let wire = 0; wire < wireCount; wire += 1) {
+    program.getWitness(wire);
+    witness.set(shared, wire * WORDS_PER_ELEMENT);
+  }
+  return new Uint8Array(witness.buffer);
+}
+
+/** The program's exchange area for one element. Taken anew before each use that follows a computation: growing memory detaches older views. */
+function sharedWords(program: ProgramExports): Uint32Array {
+  return new Uint32Array(program.memory.buffer, program.getSharedRWMemoryStart(), WORDS_PER_ELEMENT);
+}
+
+function writeElement(words: Uint32Array, value: bigint): void {
+  if (value <= 0xffffffffn) {
+    words.fill(0);
+    words[0] = Number(value);
+    return;
+  }
+  for (let i = 0; i < WORDS_PER_ELEMENT; i += 1) words[i] = Number((value >> BigInt(32 * i)) & 0xffffffffn);
+}
+
+function toBigInt(words: Uint32Array): bigint {
+  return words.reduceRight((value, word) => (value << 32n) | BigInt(word), 0n);
+}
+
+/** FNV-1a, 64 bits: how the program knows its inputs (Fowler, Noll, Vo; draft-eastlake-fnv). */
+function fnv1a64(text: string): bigint {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text, "utf8")) hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
+  return hash;
+}
+
+/** @returns what went wrong as a sentence, or undefined when it is no fault of the inputs */
+function sentenceOf(error: unknown): string | undefined {
+  if (error instanceof ProgramException) {
+    switch (error.exceptionCode) {
+      case EXCEPTION.assertFailed:
+        return "the inputs do not satisfy the circuit";
+      case EXCEPTION.outOfMemory:
+        return "the circuit needs more memory for these inputs than a witness may take";
+      case EXCEPTION.arrayOutOfBounds:
+        return "the circuit reads outside one of its arrays for these inputs";
+      default:
+        return undefined;
+    }
+  }
+  // A trap: recursion without end, or arithmetic that the program does not allow.
+  if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) return "the circuit's witness program failed for these inputs";
+  return undefined;
+}
+
+/** `Error in template Main_0 line: 4`, innermost first; the number after the name counts instances and means nothing to the author. */
+function unsatisfied(message: string, trace: readonly string[]): WitnessResult & { readonly ok: false } {
+  const code = "constraints_unsatisfied";
+  const places = trace.flatMap((line) => [...line.matchAll(/Error in template (\w+?)(?:_\d+)? line: (\d+)/g)]);
+  const details = places.map(([, template = "", line = ""], depth): UnsatisfiedDetail => {
+    const where = `template ${template}, line ${line}`;
+    return { message: depth === 0 ? `${message}: ${where}` : `called from ${where}`, code, path: `${template}:${line}` };
+  });
+  const first: UnsatisfiedDetail = details[0] ?? { message, code };
+  return { ok: false, code, message: first.message, details: details.length === 0 ? [first] : details };
+}

@@ -1,0 +1,201 @@
+/**
+ * One instance of a curve's WebAssembly program with a memory of its own, handed out by bump allocation. Pointers are byte offsets
+ * into that memory. Holds no curve mathematics; not shared between threads.
+ */
+import type { CurveProgram } from "../backends/snarkjs.js";
+
+type Binary = (a: number, b: number, result: number) => void;
+type Unary = (a: number, result: number) => void;
+
+/** Field operations on pointers, Montgomery form unless said otherwise. The result may alias an operand. */
+export interface FieldOperations {
+  readonly bytes: number;
+  readonly add: Binary;
+  readonly sub: Binary;
+  readonly mul: Binary;
+  readonly square: Unary;
+  readonly neg: Unary;
+  readonly copy: Unary;
+  readonly toMontgomery: Unary;
+  readonly fromMontgomery: Unary;
+  readonly isZero: (a: number) => number;
+  readonly eq: (a: number, b: number) => number;
+  readonly one: (result: number) => void;
+  /** Inverts `count` elements that lie `inStep` bytes apart; zero stays zero. Needs (count + 1) elements of scratch. */
+  readonly batchInverse: (input: number, inStep: number, count: number, output: number, outStep: number) => void;
+}
+
+/** Group operations on pointers: Jacobian points are x, y, z and affine ones x, y (infinity is all zero). */
+export interface GroupOperations {
+  readonly field: FieldOperations;
+  readonly affineBytes: number;
+  readonly jacobianBytes: number;
+  readonly add: Binary;
+  /** Jacobian plus affine. */
+  readonly addMixed: Binary;
+  readonly double: Unary;
+  readonly neg: Unary;
+  readonly eq: (a: number, b: number) => number;
+  readonly isZero: (a: number) => number;
+  readonly zero: (result: number) => void;
+  readonly toAffine: Unary;
+  readonly toJacobian: Unary;
+  readonly isOnCurveAffine: (a: number) => number;
+  /** Affine base times a little-endian scalar of `length` bytes, into a Jacobian point. */
+  readonly timesScalarAffine: (base: number, scalar: number, length: number, result: number) => void;
+  readonly timesScalar: (base: number, scalar: number, length: number, result: number) => void;
+}
+
+/** Pairing operations on pointers. */
+export interface PairingOperations {
+  readonly preparedG1Bytes: number;
+  readonly preparedG2Bytes: number;
+  readonly targetBytes: number;
+  readonly prepareG1: Unary;
+  readonly prepareG2: Unary;
+  readonly millerLoop: Binary;
+  readonly finalExponentiation: Unary;
+  readonly target: Pick<FieldOperations, "mul" | "eq" | "copy">;
+}
+
+/** Operations on vectors of scalar-field elements. */
+export interface VectorOperations {
+  /** result[i] = a[i] * b[i] - c[i]. */
+  readonly mulSub: (a: number, b: number, c: number, count: number, result: number) => void;
+  readonly batchFromMontgomery: (a: number, count: number, result: number) => void;
+}
+
+/** Kept free behind the allocator, because the program's own functions take scratch there without asking (batchInverse: 4097 * 64). */
+const SCRATCH_BYTES = 1 << 20;
+/** The program is compiled for this many pages at least (its constants lie there). */
+const INITIAL_PAGES = 25;
+/** Pointers are signed in the program's comparisons: 2 GiB. */
+const PAGES_MAX = 32_767;
+const PAGE_BYTES = 65_536;
+
+type WasmFunction = (...parameters: number[]) => number;
+
+/** A program instance and its memory. `bytes` and `words` are replaced when the memory grows: read them again after `alloc`. */
+export class Arena {
+  readonly fr: FieldOperations;
+  readonly g1: GroupOperations;
+  readonly g2: GroupOperations;
+  readonly pairing: PairingOperations;
+  readonly vector: VectorOperations;
+  /** c0 + c1 i to c0 - c1 i. */
+  readonly conjugateFq2: Unary;
+  bytes: Uint8Array;
+  words: Uint32Array;
+  readonly #memory: WebAssembly.Memory;
+
+  constructor(program: CurveProgram) {
+    this.#memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: PAGES_MAX });
+    const exported = new WebAssembly.Instance(program.module, { env: { memory: this.#memory } }).exports;
+    const find = (name: string): WasmFunction => {
+      const found = exported[name];
+      if (typeof found !== "function") throw new Error(`the curve program has no function ${name}`);
+      return found as WasmFunction;
+    };
+    this.bytes = new Uint8Array(this.#memory.buffer);
+    this.words = new Uint32Array(this.#memory.buffer);
+    this.fr = fieldOf(find, "frm", 32);
+    this.g1 = groupOf(find, "g1m", fieldOf(find, "f1m", 32));
+    this.g2 = groupOf(find, "g2m", fieldOf(find, "f2m", 64));
+    this.pairing = pairingOf(find, program);
+    this.conjugateFq2 = find("f2m_conjugate");
+    this.vector = { mulSub: find("qap_joinABC"), batchFromMontgomery: find("frm_batchFromMontgomery") };
+  }
+
+  get byteLength(): number {
+    return this.bytes.length;
+  }
+
+  /** Takes `length` bytes, aligned to 8, and grows the memory when needed. */
+  alloc(length: number): number {
+    const pointer = ((this.words[0] ?? 0) + 7) & ~7;
+    const end = pointer + length;
+    this.words[0] = end;
+    const wanted = end + SCRATCH_BYTES;
+    if (wanted > this.bytes.length) {
+      const pages = Math.ceil((wanted - this.bytes.length) / PAGE_BYTES);
+      if (pages + this.bytes.length / PAGE_BYTES > PAGES_MAX) throw new RangeError("the computation does not fit the memory of one WebAssembly instance");
+      this.#memory.grow(pages);
+      this.bytes = new Uint8Array(this.#memory.buffer);
+      this.words = new Uint32Array(this.#memory.buffer);
+    }
+    return pointer;
+  }
+
+  /** Copies bytes in and returns their pointer. */
+  put(source: Uint8Array): number {
+    const pointer = this.alloc(source.length);
+    this.bytes.set(source, pointer);
+    return pointer;
+  }
+
+  /** A copy of the bytes at a pointer. */
+  take(pointer: number, length: number): Uint8Array {
+    return this.bytes.slice(pointer, pointer + length);
+  }
+
+  /** Runs `work` and gives back everything that it allocated, also when it throws. */
+  scoped<Value>(work: () => Value): Value {
+    const mark = this.words[0] ?? 0;
+    try {
+      return work();
+    } finally {
+      this.words[0] = mark;
+    }
+  }
+}
+
+function fieldOf(find: (name: string) => WasmFunction, prefix: string, bytes: number): FieldOperations {
+  return {
+    bytes,
+    add: find(`${prefix}_add`),
+    sub: find(`${prefix}_sub`),
+    mul: find(`${prefix}_mul`),
+    square: find(`${prefix}_square`),
+    neg: find(`${prefix}_neg`),
+    copy: find(`${prefix}_copy`),
+    toMontgomery: find(`${prefix}_toMontgomery`),
+    fromMontgomery: find(`${prefix}_fromMontgomery`),
+    isZero: find(`${prefix}_isZero`),
+    eq: find(`${prefix}_eq`),
+    one: find(`${prefix}_one`),
+    batchInverse: find(`${prefix}_batchInverse`),
+  };
+}
+
+function groupOf(find: (name: string) => WasmFunction, prefix: string, field: FieldOperations): GroupOperations {
+  return {
+    field,
+    affineBytes: 2 * field.bytes,
+    jacobianBytes: 3 * field.bytes,
+    add: find(`${prefix}_add`),
+    addMixed: find(`${prefix}_addMixed`),
+    double: find(`${prefix}_double`),
+    neg: find(`${prefix}_neg`),
+    eq: find(`${prefix}_eq`),
+    isZero: find(`${prefix}_isZero`),
+    zero: find(`${prefix}_zero`),
+    toAffine: find(`${prefix}_toAffine`),
+    toJacobian: find(`${prefix}_toJacobian`),
+    isOnCurveAffine: find(`${prefix}_inCurveAffine`),
+    timesScalarAffine: find(`${prefix}_timesScalarAffine`),
+    timesScalar: find(`${prefix}_timesScalar`),
+  };
+}
+
+function pairingOf(find: (name: string) => WasmFunction, program: CurveProgram): PairingOperations {
+  return {
+    preparedG1Bytes: program.preparedG1Bytes,
+    preparedG2Bytes: program.preparedG2Bytes,
+    targetBytes: 384,
+    prepareG1: find("bn128_prepareG1"),
+    prepareG2: find("bn128_prepareG2"),
+    millerLoop: find("bn128_millerLoop"),
+    finalExponentiation: find("bn128_finalExponentiation"),
+    target: { mul: find("ftm_mul"), eq: find("ftm_eq"), copy: find("ftm_copy") },
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * Compressed points in gnark's binary form (gnark-crypto, ecc/bn254/marshal.go): big-endian x with two flag bits at the top of the
+ * first byte. G2 writes the coefficient of i (A1) before the constant one (A0).
+ *
+ *   0b10 y is the smaller of y and -y      0b11 y is the larger      0b01 infinity, all other bits zero      0b00 not compressed
+ *
+ * An extension element is the larger one when its A1 is, or, if A1 = 0, when its A0 is. One encoding per point.
+ */
+import type { CurveParameters } from "../curve/curve-parameters.js";
+import { isOnTwist } from "../curve/points.js";
+import type { G1Point, G2Point } from "../curve/points.js";
+import { addFq2, multiplyFq2, negateFq2, reduce, squareRoot, squareRootFq2 } from "../field/prime-field.js";
+import type { Fq2 } from "../field/prime-field.js";
+import { Malformed } from "./decoded.js";
+import type { PointChecks } from "./json-points.js";
+
+const FLAG = { smallest: 0b1000_0000, largest: 0b1100_0000, infinity: 0b0100_0000, mask: 0b1100_0000 } as const;
+
+/** Writes a finite G1 point: fqBytes bytes. */
+export function compressG1(point: G1Point, curve: CurveParameters): Uint8Array {
+  const bytes = bigEndian(point.x, curve.fqBytes);
+  return withFlag(bytes, isLargest(point.y, curve.q) ? FLAG.largest : FLAG.smallest);
+}
+
+/** Writes a finite G2 point: 2 * fqBytes bytes, x.c1 then x.c0. */
+export function compressG2(point: G2Point, curve: CurveParameters): Uint8Array {
+  const bytes = new Uint8Array(2 * curve.fqBytes);
+  bytes.set(bigEndian(point.x.c1, curve.fqBytes));
+  bytes.set(bigEndian(point.x.c0, curve.fqBytes), curve.fqBytes);
+  return withFlag(bytes, isLargestFq2(point.y, curve.q) ? FLAG.largest : FLAG.smallest);
+}
+
+/** The encoding of infinity, where a caller can honestly have it. */
+export function compressInfinity(length: number): Uint8Array {
+  return withFlag(new Uint8Array(length), FLAG.infinity);
+}
+
+/** Whether the bytes are exactly the encoding of infinity. */
+export function isCompressedInfinity(bytes: Uint8Array): boolean {
+  return bytes[0] === FLAG.infinity && bytes.subarray(1).every((byte) => byte === 0);
+}
+
+/** Reads a finite G1 point. @throws Malformed on infinity, an uncompressed flag, x >= q, or x of no point. */
+export function decompressG1(bytes: Uint8Array, curve: CurveParameters, name: string): G1Point {
+  const isLarge = readFlag(bytes, name);
+  const x = readCoordinate(withoutFlag(bytes), curve, name);
+  const root = squareRoot(reduce(x * x * x + curve.b, curve.q), curve.q);
+  if (root === undefined) throw new Malformed(`${name} is not on the curve`);
+  return { x, y: isLargest(root, curve.q) === isLarge ? root : curve.q - root };
+}
+
+/** Reads a finite point of the subgroup G2. @throws Malformed on infinity, an uncompressed flag, a coordinate >= q, or no such point. */
+export function decompressG2(bytes: Uint8Array, checks: PointChecks, name: string): G2Point {
+  const { curve } = checks;
+  const isLarge = readFlag(bytes, name);
+  const plain = withoutFlag(bytes);
+  const x: Fq2 = { c1: readCoordinate(plain.subarray(0, curve.fqBytes), curve, name), c0: readCoordinate(plain.subarray(curve.fqBytes), curve, name) };
+  const cube = multiplyFq2(multiplyFq2(x, x, curve.q), x, curve.q);
+  const root = squareRootFq2(addFq2(cube, curve.twistB, curve.q), curve.q);
+  if (root === undefined) throw new Malformed(`${name} is not on the curve`);
+  const point = { x, y: isLargestFq2(root, curve.q) === isLarge ? root : negateFq2(root, curve.q) };
+  if (!isOnTwist(point, curve)) throw new Malformed(`${name} is not on the curve`);
+  if (!checks.isInSubgroupG2(point)) throw new Malformed(`${name} is not in the subgroup G2`);
+  return point;
+}
+
+function readFlag(bytes: Uint8Array, name: string): boolean {
+  switch ((bytes[0] ?? 0) & FLAG.mask) {
+    case FLAG.smallest: return false;
+    case FLAG.largest: return true;
+    case FLAG.infinity: throw new Malformed(`${name} is the point at infinity`);
+    default: throw new Malformed(`${name} is not a compressed point`);
+  }
+}
+
+function readCoordinate(bytes: Uint8Array, curve: CurveParameters, name: string): bigint {
+  const value = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+  if (value >= curve.q) throw new Malformed(`${name} has a coordinate that is not below the field's modulus`);
+  return value;
+}
+
+function withFlag(bytes: Uint8Array, flag: number): Uint8Array {
+  bytes[0] = (bytes[0] ?? 0) | flag;
+  return bytes;
+}
+
+function withoutFlag(bytes: Uint8Array): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[0] = (copy[0] ?? 0) & ~FLAG.mask;
+  return copy;
+}
+
+function bigEndian(value: bigint, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let rest = value;
+  for (let i = length - 1; i >= 0; i -= 1) {
+    bytes[i] = Number(rest & 0xffn);
+    rest >>= 8n;
+  }
+  return bytes;
+}
+
+function isLargest(value: bigint, q: bigint): boolean {
+  return 2n * value > q;
+}
+
+function isLargestFq2(value: Fq2, q: bigint): boolean {
+  return value.c1 === 0n ? isLargest(value.c0, q) : isLargest(value.c1, q);
+}

@@ -1,0 +1,38 @@
+/** Little-endian bytes of field elements, and random field elements from the operating system's generator. */
+import { randomBytes } from "node:crypto";
+
+/** Bytes of one element of the fields here (BN254's two, BLS12-381's scalars). */
+export const FIELD_BYTES = 32;
+
+/** Reads an unsigned little-endian integer. */
+export function readBigIntLE(bytes: Uint8Array, offset = 0, length = FIELD_BYTES): bigint {
+  let value = 0n;
+  for (let i = offset + length - 1; i >= offset; i -= 1) value = (value << 8n) | BigInt(bytes[i] ?? 0);
+  return value;
+}
+
+/**
+ * Writes an unsigned little-endian integer.
+ * @throws RangeError when it does not fit.
+ */
+export function writeBigIntLE(value: bigint, into: Uint8Array, offset = 0, length = FIELD_BYTES): void {
+  let rest = value;
+  for (let i = offset; i < offset + length; i += 1) {
+    into[i] = Number(rest & 0xffn);
+    rest >>= 8n;
+  }
+  if (rest !== 0n) throw new RangeError("the integer does not fit its bytes");
+}
+
+/** A uniform element of [1, modulus), by rejection: reducing a longer string would be nearly as good, this is exact. */
+export function randomNonZero(modulus: bigint): bigint {
+  const bits = modulus.toString(2).length;
+  const bytes = Math.ceil(bits / 8);
+  const mask = (1n << BigInt(bits)) - 1n;
+  for (;;) {
+    const raw = randomBytes(bytes);
+    const value = readBigIntLE(raw, 0, bytes) & mask;
+    raw.fill(0);
+    if (value > 0n && value < modulus) return value;
+  }
+}

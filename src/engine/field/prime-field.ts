@@ -1,0 +1,102 @@
+/**
+ * Arithmetic in prime fields and in their quadratic extension over i with i^2 = -1, on bigints: for encodings, keys and the few
+ * scalars of a setup. Not constant-time and not fast; bulk work is the curve kernels'.
+ */
+
+/** An element c0 + c1*i of the quadratic extension. */
+export interface Fq2 {
+  readonly c0: bigint;
+  readonly c1: bigint;
+}
+
+/** Canonical representative in [0, modulus). */
+export function reduce(value: bigint, modulus: bigint): bigint {
+  const remainder = value % modulus;
+  return remainder < 0n ? remainder + modulus : remainder;
+}
+
+/** base^exponent mod modulus for a non-negative exponent. */
+export function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  let result = 1n;
+  let square = reduce(base, modulus);
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if ((rest & 1n) === 1n) result = (result * square) % modulus;
+    square = (square * square) % modulus;
+  }
+  return result;
+}
+
+/**
+ * Inverse by the extended Euclidean algorithm.
+ * @throws RangeError for zero, which has none.
+ */
+export function inverse(value: bigint, modulus: bigint): bigint {
+  let [low, high] = [reduce(value, modulus), modulus];
+  let [lowFactor, highFactor] = [1n, 0n];
+  while (low > 1n) {
+    const quotient = high / low;
+    [low, high] = [high - quotient * low, low];
+    [lowFactor, highFactor] = [highFactor - quotient * lowFactor, lowFactor];
+  }
+  if (low === 0n) throw new RangeError("zero has no inverse");
+  return reduce(lowFactor, modulus);
+}
+
+/** A square root, or undefined when there is none. For moduli that are 3 mod 4 (both base fields here are). */
+export function squareRoot(value: bigint, modulus: bigint): bigint | undefined {
+  const root = power(value, (modulus + 1n) / 4n, modulus);
+  return (root * root) % modulus === reduce(value, modulus) ? root : undefined;
+}
+
+export function multiplyFq2(a: Fq2, b: Fq2, q: bigint): Fq2 {
+  return { c0: reduce(a.c0 * b.c0 - a.c1 * b.c1, q), c1: reduce(a.c0 * b.c1 + a.c1 * b.c0, q) };
+}
+
+export function addFq2(a: Fq2, b: Fq2, q: bigint): Fq2 {
+  return { c0: reduce(a.c0 + b.c0, q), c1: reduce(a.c1 + b.c1, q) };
+}
+
+export function negateFq2(a: Fq2, q: bigint): Fq2 {
+  return { c0: reduce(-a.c0, q), c1: reduce(-a.c1, q) };
+}
+
+export function equalFq2(a: Fq2, b: Fq2): boolean {
+  return a.c0 === b.c0 && a.c1 === b.c1;
+}
+
+/** 1 / (c0 + c1 i) = (c0 - c1 i) / (c0^2 + c1^2). */
+export function inverseFq2(a: Fq2, q: bigint): Fq2 {
+  const norm = inverse(a.c0 * a.c0 + a.c1 * a.c1, q);
+  return { c0: reduce(a.c0 * norm, q), c1: reduce(-a.c1 * norm, q) };
+}
+
+/** base^exponent in the extension, for a non-negative exponent. */
+export function powerFq2(base: Fq2, exponent: bigint, q: bigint): Fq2 {
+  let result: Fq2 = { c0: 1n, c1: 0n };
+  let square = base;
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if ((rest & 1n) === 1n) result = multiplyFq2(result, square, q);
+    square = multiplyFq2(square, square, q);
+  }
+  return result;
+}
+
+/**
+ * A square root in the extension by the norm ("complex method"), or undefined when there is none: with n = sqrt(c0^2 + c1^2),
+ * x = sqrt((c0 + n) / 2) and y = c1 / 2x.
+ */
+export function squareRootFq2(a: Fq2, q: bigint): Fq2 | undefined {
+  if (a.c1 === 0n) {
+    const real = squareRoot(a.c0, q);
+    if (real !== undefined) return { c0: real, c1: 0n };
+    const imaginary = squareRoot(reduce(-a.c0, q), q);
+    return imaginary === undefined ? undefined : { c0: 0n, c1: imaginary };
+  }
+  const norm = squareRoot(reduce(a.c0 * a.c0 + a.c1 * a.c1, q), q);
+  if (norm === undefined) return undefined;
+  const half = (q + 1n) / 2n;
+  const real = squareRoot(reduce((a.c0 + norm) * half, q), q) ?? squareRoot(reduce((a.c0 - norm) * half, q), q);
+  if (real === undefined || real === 0n) return undefined;
+  const root = { c0: real, c1: reduce(a.c1 * inverse(2n * real, q), q) };
+  return equalFq2(multiplyFq2(root, root, q), a) ? root : undefined;
+}

@@ -1,0 +1,25 @@
+/** What a Groth16 proof and its verifying key consist of (Groth 2016, eprint 2016/260, section 3.2). Types and limits only. */
+import type { G1Point, G2Point } from "../curve/points.js";
+
+/** A proof; its points are finite, on the curve and in their subgroups wherever a decoder or the prover made it. */
+export interface Groth16Proof {
+  readonly curve: "BN254";
+  readonly a: G1Point;
+  readonly b: G2Point;
+  readonly c: G1Point;
+}
+
+export interface Groth16VerifyingKey {
+  readonly curve: "BN254";
+  /** Public signals of the circuit; `ic` has one point more, for the constant wire. */
+  readonly publicCount: number;
+  readonly alphaG1: G1Point;
+  readonly betaG2: G2Point;
+  readonly gammaG2: G2Point;
+  readonly deltaG2: G2Point;
+  /** Undefined is infinity: the point of a public signal that no constraint uses. */
+  readonly ic: readonly (G1Point | undefined)[];
+}
+
+/** Public signals that a key may have: each costs the verifier about 60 microseconds, and a proof's answer lists them all. */
+export const PUBLIC_SIGNALS_MAX = 65_536;

@@ -1,0 +1,288 @@
+/**
+ * A Groth16 proving key as the kernels want it, in one shared memory: points in the kernels' own form without the infinite ones, the rows
+ * of A and B with their few distinct coefficients stored once, the tables of the domain, and a workspace for each thread that proves at
+ * the same time. It is built once per machine and opened by any number of threads; after building, only workspaces are written.
+ */
+import { Arena, align } from "./arena.js";
+import { rootOfUnity, vectorBytes, writeCosetScale, writeDomainTables } from "./domain.js";
+import { powerModulo } from "./integers.js";
+import { KERNEL_RESERVED_BYTES, loadKernels } from "./kernels.js";
+import { msmWorkspaceBytes } from "./msm.js";
+import { TERM_BYTES } from "./quotient.js";
+import { wasmHost } from "./wasm-host.js";
+import type { KernelKind } from "./kernel-module.js";
+import type { Kernels } from "./kernels.js";
+
+/** What the key is made from: counts and the sections of a zkey, checked by whoever read it. Points are as zkey files hold them. */
+export interface KeySource {
+  readonly wireCount: number;
+  readonly publicCount: number;
+  readonly domainPower: number;
+  /** Entries of 44 bytes: matrix u32 (0 A, 1 B), row u32, wire u32, coefficient * 2^512 mod r. */
+  readonly coefficients: Uint8Array;
+  readonly aPoints: Uint8Array;
+  readonly b1Points: Uint8Array;
+  readonly b2Points: Uint8Array;
+  readonly cPoints: Uint8Array;
+  readonly hPoints: Uint8Array;
+  /** alpha, beta, delta in G1 and beta, delta in G2, in the same form. */
+  readonly alphaG1: Uint8Array;
+  readonly betaG1: Uint8Array;
+  readonly deltaG1: Uint8Array;
+  readonly betaG2: Uint8Array;
+  readonly deltaG2: Uint8Array;
+}
+
+/** Points of one multi-scalar multiplication. */
+export interface PointSection {
+  readonly points: number;
+  /** Address of the scalar indices, or 0 for 0, 1, 2, ... */
+  readonly indices: number;
+  readonly count: number;
+}
+
+export interface RowSection {
+  /** Address of 2^domainPower + 1 term numbers. */
+  readonly rows: number;
+  readonly terms: number;
+}
+
+/** Everything a thread needs to open the key; may be posted to one. */
+export interface ResidentKey {
+  readonly memory: WebAssembly.Memory;
+  readonly kind: KernelKind;
+  readonly wireCount: number;
+  readonly publicCount: number;
+  readonly domainPower: number;
+  readonly a: PointSection;
+  readonly b1: PointSection;
+  readonly b2: PointSection;
+  readonly c: PointSection;
+  readonly h: PointSection;
+  readonly deltaG1: number;
+  readonly rowsA: RowSection;
+  readonly rowsB: RowSection;
+  readonly coefficients: number;
+  readonly domainTables: number;
+  readonly cosetScale: number;
+  /** Address of one 32-bit flag per workspace: 1 while a thread has it. */
+  readonly workspaceFlags: number;
+  readonly workspaces: readonly { readonly start: number; readonly end: number }[];
+  /** Bytes of the memory without the workspaces. */
+  readonly keyBytes: number;
+}
+
+/** Scalars that follow the witness in a workspace, by their index after the last wire: the sections below refer to them. */
+export const EXTRA_SCALARS = { one: 0, r: 1, s: 2 } as const;
+export const EXTRA_SCALAR_COUNT = 3;
+
+const PAGE_BYTES = 65_536;
+const COEFFICIENT_ENTRY_BYTES = 44;
+/** Points converted at a time: the raw bytes pass through a workspace. */
+const CHUNK_POINTS = 4096;
+
+/**
+ * Builds the key; the source is not needed afterwards. Costs about a second per million points.
+ * @param options.workspaces how many threads may prove with it at once.
+ * @throws RangeError when it does not fit in the 4 GiB that a WebAssembly memory can have.
+ */
+export function buildResidentKey(source: KeySource, options: { readonly workspaces: number; readonly preferred?: KernelKind }): ResidentKey {
+  const sizing = loadKernels({ pages: 1, ...(options.preferred === undefined ? {} : { preferred: options.preferred }) });
+  const keyBytes = estimateKeyBytes(sizing, source);
+  const workspaceBytes = align(proveWorkspaceBytes(sizing, source));
+  const start = align(KERNEL_RESERVED_BYTES + keyBytes);
+  const pages = Math.ceil((start + options.workspaces * workspaceBytes) / PAGE_BYTES);
+  const memory = new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
+  const kernels = loadKernels({ memory, preferred: sizing.kind });
+  const workspaces = Array.from({ length: options.workspaces }, (_, i) => ({ start: start + i * workspaceBytes, end: start + (i + 1) * workspaceBytes }));
+  const builder = new KeyBuilder(kernels, new Arena(KERNEL_RESERVED_BYTES, start), new Arena(start, start + workspaceBytes));
+  return { memory, kind: kernels.kind, workspaces, keyBytes: start, ...builder.build(source, options.workspaces) };
+}
+
+/** Workspace of one proof: the witness twice, three vectors and the scalars of H, and the largest multi-scalar multiplication. */
+export function proveWorkspaceBytes(kernels: Kernels, counts: { readonly wireCount: number; readonly domainPower: number }): number {
+  const { fr } = kernels;
+  const domainSize = 2 ** counts.domainPower;
+  const held = (counts.wireCount + EXTRA_SCALAR_COUNT) * fr.bytes + domainSize * fr.bytes;
+  const quotient = counts.wireCount * fr.elementBytes + 3 * vectorBytes(kernels, counts.domainPower);
+  const count = Math.max(counts.wireCount + EXTRA_SCALAR_COUNT, domainSize);
+  const msm = Math.max(msmWorkspaceBytes(kernels, "g1", count), msmWorkspaceBytes(kernels, "g2", counts.wireCount + EXTRA_SCALAR_COUNT));
+  return held + Math.max(quotient, msm) + PAGE_BYTES;
+}
+
+function estimateKeyBytes(kernels: Kernels, source: KeySource): number {
+  const { fq, fr, g1, g2 } = kernels;
+  const g1Bytes = [source.aPoints, source.b1Points, source.cPoints, source.hPoints].reduce((sum, each) => sum + each.length, 0);
+  const points = (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (source.b2Points.length / (4 * fq.bytes)) * (g2.pointBytes + 4);
+  const terms = source.coefficients.length / COEFFICIENT_ENTRY_BYTES;
+  const rows = 2 ** source.domainPower;
+  // Rows may be padded by one term each, and every coefficient may be distinct.
+  return Math.ceil(points + (terms + 2 * rows) * TERM_BYTES + 2 * (rows + 1) * 4 + (terms + 1) * fr.elementBytes + 2 * vectorBytes(kernels, source.domainPower)) + PAGE_BYTES;
+}
+
+type Built = Omit<ResidentKey, "memory" | "kind" | "workspaces" | "keyBytes">;
+
+class KeyBuilder {
+  private readonly kernels: Kernels;
+  private readonly arena: Arena;
+  private readonly scratch: Arena;
+
+  constructor(kernels: Kernels, arena: Arena, scratch: Arena) {
+    this.kernels = kernels;
+    this.arena = arena;
+    this.scratch = scratch;
+  }
+
+  build(source: KeySource, workspaceCount: number): Built {
+    const { wireCount, publicCount, domainPower } = source;
+    const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
+    const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
+    const domainSize = 2 ** domainPower;
+    const a = this.pointSection("g1", [source.aPoints, source.alphaG1, source.deltaG1], [...wires(wireCount), extra("one"), extra("r")]);
+    const b1 = this.pointSection("g1", [source.b1Points, source.betaG1, source.deltaG1], [...wires(wireCount), extra("one"), extra("s")]);
+    const b2 = this.pointSection("g2", [source.b2Points, source.betaG2, source.deltaG2], [...wires(wireCount), extra("one"), extra("s")]);
+    const c = this.pointSection("g1", [source.cPoints], wires(wireCount - publicCount - 1, publicCount + 1));
+    // The way back of the transform gives value i at place n - i.
+    const h = this.pointSection("g1", [source.hPoints], wires(domainSize).map((i) => (domainSize - i) % domainSize));
+    const deltaG1 = this.pointSection("g1", [source.deltaG1], [0]).points;
+    const { rowsA, rowsB, coefficients } = this.rowSections(source);
+    const domainTables = this.arena.take(vectorBytes(this.kernels, domainPower));
+    const cosetScale = this.arena.take(vectorBytes(this.kernels, domainPower));
+    this.scratch.scoped(() => {
+      const scratch = this.scratch.take(256);
+      writeDomainTables(this.kernels, domainPower, domainTables, scratch);
+      writeCosetScale(this.kernels, domainPower, rootOfUnity(this.kernels, domainPower + 1), cosetScale, scratch);
+    });
+    const workspaceFlags = this.arena.take(4 * workspaceCount);
+    this.kernels.words(workspaceFlags, workspaceCount).fill(0);
+    return { wireCount, publicCount, domainPower, a, b1, b2, c, h, deltaG1, rowsA, rowsB, coefficients, domainTables, cosetScale, workspaceFlags };
+  }
+
+  /** Converts the finite points of the parts, one after the other; `indices` names the scalar of each. */
+  private pointSection(group: "g1" | "g2", parts: readonly Uint8Array[], indices: readonly number[]): PointSection {
+    const rawBytes = (group === "g1" ? 2 : 4) * this.kernels.fq.bytes;
+    const sources = parts.flatMap((part) => Array.from({ length: part.length / rawBytes }, (_, i) => part.subarray(i * rawBytes, (i + 1) * rawBytes)));
+    if (sources.length !== indices.length) throw new RangeError("a section of the key has a wrong length");
+    const order = [...indices.keys()];
+    const finite = order.filter((i) => !isZero(sources[i]));
+    const count = finite.length;
+    const { pointBytes } = this.kernels[group];
+    const points = this.arena.take(Math.max(1, count) * pointBytes);
+    this.scratch.scoped(() => {
+      const raw = this.scratch.take(CHUNK_POINTS * rawBytes);
+      for (let from = 0; from < count; from += CHUNK_POINTS) {
+        const chunk = finite.slice(from, from + CHUNK_POINTS);
+        const bytes = this.kernels.bytes(raw, chunk.length * rawBytes);
+        for (const [i, at] of chunk.entries()) bytes.set(sources[at] ?? [], i * rawBytes);
+        this.kernels.call("fq_import_foreign", points + from * pointBytes, raw, (chunk.length * rawBytes) / this.kernels.fq.bytes);
+      }
+    });
+    const used = finite.map((i) => indices[i] ?? 0);
+    if (used.every((index, i) => index === i)) return { points, indices: 0, count };
+    const address = this.arena.take(4 * count);
+    this.kernels.words(address, count).set(used);
+    return { points, indices: address, count };
+  }
+
+  private rowSections(source: KeySource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
+    const { coefficients } = source;
+    const view = new DataView(coefficients.buffer, coefficients.byteOffset, coefficients.byteLength);
+    const count = coefficients.length / COEFFICIENT_ENTRY_BYTES;
+    const dictionary = new CoefficientDictionary(coefficients);
+    const numbers = Uint32Array.from({ length: count }, (_, i) => dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12));
+    const address = this.arena.take(dictionary.size * this.kernels.fr.elementBytes);
+    const rowsOf = (matrix: number): RowSection => this.rowSection(view, numbers, matrix, 2 ** source.domainPower);
+    const result = { rowsA: rowsOf(0), rowsB: rowsOf(1), coefficients: address };
+    this.writeCoefficients(address, dictionary.values());
+    return result;
+  }
+
+  /** Counting sort of one matrix' entries by row; odd rows get a term with coefficient 0 when lanes go in pairs. */
+  private rowSection(view: DataView, numbers: Uint32Array, matrix: number, rowCount: number): RowSection {
+    const { lanes } = this.kernels.fr;
+    const lengths = new Uint32Array(rowCount);
+    for (let i = 0; i < numbers.length; i += 1) {
+      const at = i * COEFFICIENT_ENTRY_BYTES;
+      if (view.getUint32(at, true) !== matrix) continue;
+      const row = view.getUint32(at + 4, true);
+      if (row >= rowCount) throw new RangeError("a coefficient lies outside the domain");
+      lengths[row] = (lengths[row] ?? 0) + 1;
+    }
+    const starts = new Uint32Array(rowCount + 1);
+    for (let row = 0; row < rowCount; row += 1) starts[row + 1] = (starts[row] ?? 0) + Math.ceil((lengths[row] ?? 0) / lanes) * lanes;
+    const total = starts[rowCount] ?? 0;
+    const rows = this.arena.take(4 * (rowCount + 1));
+    this.kernels.words(rows, rowCount + 1).set(starts);
+    const terms = this.arena.take(total * TERM_BYTES);
+    const words = this.kernels.words(terms, 2 * total);
+    // Padding is coefficient 0 (the dictionary's first) times wire 0.
+    words.fill(0);
+    for (let i = 0; i < numbers.length; i += 1) {
+      const at = i * COEFFICIENT_ENTRY_BYTES;
+      if (view.getUint32(at, true) !== matrix) continue;
+      const row = view.getUint32(at + 4, true);
+      const place = starts[row] ?? 0;
+      starts[row] = place + 1;
+      words.set([numbers[i] ?? 0, view.getUint32(at + 8, true)], 2 * place);
+    }
+    return { rows, terms };
+  }
+
+  /** The file has coefficient * 2^512, the kernels want coefficient * radix. */
+  private writeCoefficients(target: number, values: Uint8Array): void {
+    const { kernels, scratch } = this;
+    const { fr } = kernels;
+    const count = values.length / fr.bytes;
+    const factor = powerModulo(2n ** 512n, kernels.curve.fr - 2n, kernels.curve.fr);
+    scratch.scoped(() => {
+      const raw = scratch.take(CHUNK_POINTS * fr.bytes);
+      const scale = scratch.take(256);
+      kernels.writeInteger(scale, factor, fr.bytes);
+      kernels.call("fr_import_plain", scale + 128, scale, 1);
+      for (let from = 0; from < count; from += CHUNK_POINTS) {
+        const chunk = values.subarray(from * fr.bytes, Math.min(count, from + CHUNK_POINTS) * fr.bytes);
+        kernels.bytes(raw, chunk.length).set(chunk);
+        kernels.call("fr_import_plain", target + from * fr.elementBytes, raw, chunk.length / fr.bytes);
+      }
+      kernels.call("fr_scale_elements", target, target, count, scale + 128);
+    });
+  }
+}
+
+/** Numbers the distinct coefficients of a key; number 0 is the value 0. */
+class CoefficientDictionary {
+  private readonly entries: Uint8Array;
+  private readonly numbers = new Map<string, number>();
+  private readonly offsets: number[] = [];
+
+  constructor(entries: Uint8Array) {
+    this.entries = entries;
+  }
+
+  get size(): number {
+    return this.offsets.length + 1;
+  }
+
+  numberOf(offset: number): number {
+    const key = Buffer.from(this.entries.buffer, this.entries.byteOffset + offset, COEFFICIENT_VALUE_BYTES).toString("latin1");
+    const known = this.numbers.get(key);
+    if (known !== undefined) return known;
+    this.offsets.push(offset);
+    this.numbers.set(key, this.offsets.length);
+    return this.offsets.length;
+  }
+
+  values(): Uint8Array {
+    const bytes = new Uint8Array(this.size * COEFFICIENT_VALUE_BYTES);
+    for (const [i, offset] of this.offsets.entries()) {
+      bytes.set(this.entries.subarray(offset, offset + COEFFICIENT_VALUE_BYTES), (i + 1) * COEFFICIENT_VALUE_BYTES);
+    }
+    return bytes;
+  }
+}
+
+const COEFFICIENT_VALUE_BYTES = 32;
+
+function isZero(bytes: Uint8Array | undefined): boolean {
+  return bytes === undefined || bytes.every((byte) => byte === 0);
+}

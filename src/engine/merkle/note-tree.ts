@@ -1,0 +1,119 @@
+/**
+ * The dense Merkle tree of notes: leaves are filled from the left, nodes are Poseidon of their two children, an empty leaf is 0.
+ * Only the frontier (the left siblings that later appends need) is carried from append to append. Pure; stores nothing.
+ */
+import { poseidonPair } from "../../crypto/poseidon.js";
+
+/** What is needed to append: O(depth), however many leaves there are. */
+export type NoteTreeState = {
+  /** Levels above the leaves; the tree holds 2^depth leaves. */
+  readonly depth: number;
+  /** Leaves so far. */
+  readonly size: number;
+  /** Per level from the leaves up: the last complete node that waits for its right sibling, "" where there is none. 64 hex digits. */
+  readonly frontier: readonly string[];
+  /** 64 lower-case hex digits, big-endian. */
+  readonly root: string;
+};
+
+/** A node whose subtree is complete and will never change again. Level 0 is the leaves. */
+export interface NoteTreeNode {
+  readonly level: number;
+  readonly index: number;
+  readonly hash: string;
+}
+
+export interface NoteTreeAppend {
+  readonly state: NoteTreeState;
+  /** Nodes that this append completed, leaves included; enough to build inclusion proofs from later. */
+  readonly completed: readonly NoteTreeNode[];
+}
+
+/** Depth that a state may have; 2^32 leaves are more than a store will ever see. */
+export const NOTE_TREE_DEPTH_MAX = 32;
+
+/** The tree without a leaf. */
+export function emptyNoteTree(depth: number): NoteTreeState {
+  if (!Number.isInteger(depth) || depth < 1 || depth > NOTE_TREE_DEPTH_MAX) throw new RangeError("depth of the note tree is 1 to 32");
+  return { depth, size: 0, frontier: Array.from({ length: depth }, () => ""), root: toHex(emptySubtree(depth)) };
+}
+
+/**
+ * Field element that stands for a 32-byte digest: Poseidon of its upper and lower 128 bits, so that no two digests share a leaf
+ * by reduction.
+ * @param digest 64 hex digits
+ */
+export function noteLeaf(digest: string): string {
+  if (!/^[0-9a-f]{64}$/.test(digest)) throw new RangeError("a leaf is made from 64 lower-case hex digits");
+  return toHex(poseidonPair(BigInt(`0x${digest.slice(0, 32)}`), BigInt(`0x${digest.slice(32)}`)));
+}
+
+/**
+ * Appends leaves in order. Cost: about depth + 2 * leaves hashes, 0.3 ms each.
+ * @param leaves canonical field elements, 64 hex digits each, at least one
+ * @throws RangeError when the tree has no room for all of them.
+ */
+export function appendLeaves(state: NoteTreeState, leaves: readonly string[]): NoteTreeAppend {
+  if (leaves.length === 0) throw new RangeError("nothing to append");
+  if (state.size + leaves.length > 2 ** state.depth) throw new RangeError("the note tree is full");
+  const frontier = [...state.frontier];
+  const completed: NoteTreeNode[] = [];
+  leaves.forEach((leaf, offset) => { climb(frontier, state.size + offset, leaf, completed); });
+  const size = state.size + leaves.length;
+  return { state: { depth: state.depth, size, frontier, root: rootOf(state.depth, size, frontier, completed) }, completed };
+}
+
+/** The `append_notes` task: makes a leaf of each digest and appends them. */
+export function appendNotes(message: { readonly state: NoteTreeState; readonly digests: readonly string[] }): NoteTreeAppend & { readonly leaves: readonly string[] } {
+  const leaves = message.digests.map(noteLeaf);
+  return { ...appendLeaves(message.state, leaves), leaves };
+}
+
+/** Carries a new leaf up as far as it completes subtrees, as a carry moves through a counter. */
+function climb(frontier: string[], leafIndex: number, leaf: string, completed: NoteTreeNode[]): void {
+  let hash = leaf;
+  let index = leafIndex;
+  for (let level = 0; ; level += 1) {
+    completed.push({ level, index, hash });
+    if (level === frontier.length) return;
+    if (index % 2 === 0) {
+      frontier[level] = hash;
+      return;
+    }
+    hash = toHex(poseidonPair(fromHex(frontier[level] ?? ""), fromHex(hash)));
+    frontier[level] = "";
+    index = Math.floor(index / 2);
+  }
+}
+
+/** Root of the tree with its right part empty. */
+function rootOf(depth: number, size: number, frontier: readonly string[], completed: readonly NoteTreeNode[]): string {
+  const top = completed.find((node) => node.level === depth);
+  if (top !== undefined) return top.hash;
+  let node = 0n;
+  for (let level = 0; level < depth; level += 1) {
+    const hasLeftSibling = Math.floor(size / 2 ** level) % 2 === 1;
+    node = hasLeftSibling ? poseidonPair(fromHex(frontier[level] ?? ""), node) : poseidonPair(node, emptySubtree(level));
+  }
+  return toHex(node);
+}
+
+const emptySubtrees: bigint[] = [0n];
+
+/** Root of a subtree of the given height without leaves; a table that fills itself, 33 entries at most. */
+function emptySubtree(level: number): bigint {
+  for (let height = emptySubtrees.length; height <= level; height += 1) {
+    const below = emptySubtrees[height - 1] ?? 0n;
+    emptySubtrees[height] = poseidonPair(below, below);
+  }
+  return emptySubtrees[level] ?? 0n;
+}
+
+function fromHex(hex: string): bigint {
+  if (!/^[0-9a-f]{64}$/.test(hex)) throw new RangeError("a node is 64 lower-case hex digits");
+  return BigInt(`0x${hex}`);
+}
+
+function toHex(element: bigint): string {
+  return element.toString(16).padStart(64, "0");
+}

@@ -1,0 +1,125 @@
+/**
+ * The compute tasks by name, as a worker thread runs them. Expected failures are results; what throws here is a bug of ours or
+ * an artifact that is not what its hash says, and the pool reports it.
+ */
+import { checkInputs } from "./circuit/inputs.js";
+import { publicSignalsFrom } from "./circuit/interface.js";
+import { computeWitness } from "./circuit/witness.js";
+import { BN254 } from "./curve/curve-parameters.js";
+import { loadKernels } from "./curve/wasm-kernels.js";
+import { decodeProof, encodeProofHex, proofToJson } from "./encoding/groth16-proof.js";
+import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
+import { encodePublicSignals } from "./encoding/public-signals.js";
+import type { Groth16Proof } from "./groth16/proof.js";
+import { checkWitness, proveGroth16, publicSignalsOf } from "./groth16/prove.js";
+import { readProvingKey } from "./groth16/proving-key.js";
+import { prepareWith, verifyGroth16, type PreparedVerifyingKey } from "./groth16/verify.js";
+import { randomNonZero } from "./field/bytes.js";
+import { Kept } from "./kept.js";
+import { ResidentProver } from "./kernels/groth16-backend.js";
+import { makeKeyResident, proveResident } from "./kernels/groth16-resident.js";
+import type { ResidentKey } from "./kernels/resident-key.js";
+import { appendNotes } from "./merkle/note-tree.js";
+import type { ComputeRequest, ComputeTasks, ProveMessage, ProveValue, SharedBytes, TaskFailure, TaskResult, VerifyMessage, VerifyValue } from "./protocol.js";
+
+/** Proving keys are large and shared; a thread rarely alternates between more than a few. */
+const PROVING_KEYS_KEPT = 4;
+const WITNESS_PROGRAMS_KEPT = 16;
+/** A prepared verifying key takes about 200 KiB. */
+const VERIFYING_KEYS_KEPT = 256;
+
+const provingKeys = new Kept({ entriesMax: PROVING_KEYS_KEPT, make: readProvingKey });
+const residentProvers = new Kept({ entriesMax: PROVING_KEYS_KEPT, make: (key: ResidentKey) => new ResidentProver(key) });
+// WebAssembly takes no shared memory, so the program is copied once.
+const witnessPrograms = new Kept({ entriesMax: WITNESS_PROGRAMS_KEPT, make: async (bytes: Uint8Array) => await WebAssembly.compile(bytes.slice()) });
+const verifyingKeys = new Kept({ entriesMax: VERIFYING_KEYS_KEPT, make: prepare });
+
+/** Runs one task to its result. */
+export async function runComputeTask(request: ComputeRequest): Promise<TaskResult<ComputeTasks[keyof ComputeTasks]["value"]>> {
+  switch (request.task) {
+    case "warm":
+      await loadKernels();
+      return { ok: true, value: {} };
+    case "open_key":
+      return { ok: true, value: makeKeyResident(readProvingKey(viewOf(request.message.provingKey)), { workspaces: request.message.workspaces }) };
+    case "prove":
+      return await prove(request.message);
+    case "verify":
+      return await verify(request.message);
+    case "append_notes":
+      return { ok: true, value: appendNotes(request.message) };
+  }
+}
+
+async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
+  const inputs = checkInputs(message.circuit, message.inputs);
+  if (!inputs.ok) return invalidWitness(inputs.details);
+  const startedMs = performance.now();
+  const computed = computeWitness(await keptFor(witnessPrograms, message.witnessProgram), message.circuit, inputs.values);
+  if (!computed.ok) return { ok: false, code: computed.code, message: computed.message, details: computed.details };
+  const witnessMs = performance.now() - startedMs;
+  const verifyingKey = await keptFor(verifyingKeys, message.verifyingKey);
+  const publicSignals = publicSignalsOf({ curve: BN254, publicCount: verifyingKey.key.publicCount }, computed.witness);
+  let proof = await makeProof(message, computed.witness);
+  const proveMs = performance.now() - startedMs - witnessMs;
+  if (message.openKey !== undefined && !verifyGroth16(verifyingKey, proof, publicSignals)) {
+    // A fault of the kernels costs time, never a proof: the reference backend makes it again.
+    proof = await proveGroth16(await keptFor(provingKeys, message.provingKey), computed.witness);
+  }
+  const isValid = verifyGroth16(verifyingKey, proof, publicSignals);
+  if (!isValid) return { ok: false, code: "proof_self_check_failed", message: "the proof that was made does not verify; it was thrown away" };
+  const checkMs = performance.now() - startedMs - witnessMs - proveMs;
+  return {
+    ok: true,
+    value: {
+      proof: encodeProofHex(proof, BN254),
+      proofJson: proofToJson(proof, BN254),
+      publicSignals: encodePublicSignals(publicSignals),
+      timings: { witnessMs, proveMs, checkMs },
+    },
+  };
+}
+
+/** On the kernels where the key is open; on the reference backend where it is not, or where a kernel gives up. */
+async function makeProof(message: ProveMessage, witness: Uint8Array): Promise<Groth16Proof> {
+  const { openKey } = message;
+  if (openKey !== undefined) {
+    checkWitness({ curve: BN254, wireCount: openKey.key.wireCount }, witness);
+    try {
+      return proveResident(await residentProvers.get(openKey.id, openKey.key), witness, { r: randomNonZero(BN254.r), s: randomNonZero(BN254.r) });
+    } catch {
+      // Whatever it was (no free workspace, a trap), the reference backend below needs none of it.
+    }
+  }
+  return await proveGroth16(await keptFor(provingKeys, message.provingKey), witness);
+}
+
+function viewOf(shared: SharedBytes): Uint8Array {
+  return new Uint8Array(shared.bytes);
+}
+
+async function keptFor<Value>(kept: Kept<Uint8Array, Value>, shared: SharedBytes): Promise<Value> {
+  return await kept.get(shared.sha256, viewOf(shared));
+}
+
+async function verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
+  const inputs = checkInputs(message.circuit, message.inputs, { publicOnly: true });
+  if (!inputs.ok) return invalidWitness(inputs.details);
+  const decoded = decodeProof(message.proof, await loadKernels());
+  if (!decoded.ok) return { ok: false, code: "proof_malformed", message: decoded.message, details: [{ message: decoded.message, code: "proof_malformed", path: "proof" }] };
+  const publicSignals = publicSignalsFrom(message.circuit, inputs.values);
+  const result = verifyGroth16(await keptFor(verifyingKeys, message.verifyingKey), decoded.value, publicSignals);
+  return { ok: true, value: { result, proof: encodeProofHex(decoded.value, BN254), publicSignals: encodePublicSignals(publicSignals) } };
+}
+
+/** The artifact's hash was checked when it was loaded, so a key that does not decode is a fault of ours. */
+async function prepare(bytes: Uint8Array): Promise<PreparedVerifyingKey> {
+  const kernels = await loadKernels();
+  const decoded = verifyingKeyFromJson(JSON.parse(Buffer.from(bytes).toString("utf8")), kernels);
+  if (!decoded.ok) throw new Error(`verifying key: ${decoded.message}`);
+  return prepareWith(kernels, decoded.value);
+}
+
+function invalidWitness(details: NonNullable<TaskFailure["details"]>): TaskFailure {
+  return { ok: false, code: "witness_invalid", message: details[0]?.message ?? "the witness is not valid", details };
+}

@@ -1,0 +1,193 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { findUnsatisfied } from "../../src/engine/circuit/check-witness.js";
+import { compileCircuit } from "../../src/engine/circuit/compile.js";
+import { checkInputs } from "../../src/engine/circuit/inputs.js";
+import { publicSignalsFrom, readCircuitInterface } from "../../src/engine/circuit/interface.js";
+import type { CircuitInterface } from "../../src/engine/circuit/interface.js";
+import { readR1cs } from "../../src/engine/circuit/r1cs.js";
+import type { R1cs } from "../../src/engine/circuit/r1cs.js";
+import { computeWitness } from "../../src/engine/circuit/witness.js";
+import type { WitnessResult } from "../../src/engine/circuit/witness.js";
+import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+
+type Inputs = Record<string, string | string[]>;
+
+const FOLDER = join(PACKAGE_ROOT, "circuits");
+const IDENTIFIERS = ["cubic", "mimc", "preimage_hash", "poseidon_preimage", "merkle_membership", "eddsa_signature", "range_proof", "sha256_preimage"];
+/** SHA-256 compiles in 8 s on an idle core; the tests share theirs. */
+const COMPILE_TIMEOUT_MS = 300_000;
+const README = readFileSync(join(FOLDER, "README.md"), "utf8");
+
+class BuiltIn {
+  readonly r1cs: R1cs;
+  readonly circuit: CircuitInterface;
+  readonly program: WebAssembly.Module;
+
+  constructor(r1cs: R1cs, circuit: CircuitInterface, program: WebAssembly.Module) {
+    this.r1cs = r1cs;
+    this.circuit = circuit;
+    this.program = program;
+  }
+
+  static async load(identifier: string): Promise<BuiltIn> {
+    const file = `${identifier}.circom`;
+    const result = await compileCircuit({ sources: { [file]: readFileSync(join(FOLDER, identifier, file), "utf8") }, main: file, curve: "BN254" });
+    if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
+    const r1cs = readR1cs(result.r1cs);
+    return new BuiltIn(r1cs, readCircuitInterface(r1cs, result.sym), new WebAssembly.Module(result.wasm));
+  }
+
+  run(inputs: Inputs): WitnessResult {
+    const checked = checkInputs(this.circuit, inputs);
+    if (!checked.ok) throw new Error(JSON.stringify(checked.details));
+    return computeWitness(this.program, this.circuit, checked.values);
+  }
+
+  accepts(inputs: Inputs): boolean {
+    const result = this.run(inputs);
+    return result.ok && findUnsatisfied(this.r1cs, result.witness) === undefined;
+  }
+}
+
+function inputsOf(identifier: string): { satisfying: Inputs; violating: Inputs } {
+  return JSON.parse(readFileSync(join(FOLDER, identifier, "inputs.json"), "utf8")) as { satisfying: Inputs; violating: Inputs };
+}
+
+function changed(inputs: Inputs, name: string, index: number, value: string): Inputs {
+  const list = inputs[name] as string[];
+  return { ...inputs, [name]: list.map((item, i) => (i === index ? value : item)) };
+}
+
+const builtIns = new Map<string, BuiltIn>();
+
+beforeAll(async () => {
+  for (const identifier of IDENTIFIERS) builtIns.set(identifier, await BuiltIn.load(identifier));
+}, COMPILE_TIMEOUT_MS);
+
+function builtIn(identifier: string): BuiltIn {
+  return builtIns.get(identifier)!;
+}
+
+it("lists every folder of circuits/", () => {
+  const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  expect(folders.sort()).toEqual([...IDENTIFIERS].sort());
+});
+
+describe.each(IDENTIFIERS)("circuit %s", (identifier) => {
+  it("turns its satisfying inputs into a witness that satisfies every constraint", () => {
+    const { satisfying } = inputsOf(identifier);
+    const result = builtIn(identifier).run(satisfying);
+    expect(result.ok).toBe(true);
+    const { r1cs, circuit } = builtIn(identifier);
+    expect(result.ok && findUnsatisfied(r1cs, result.witness)).toBeUndefined();
+    // The public wires carry what the caller stated.
+    const checked = checkInputs(circuit, satisfying, { publicOnly: true });
+    const stated = checked.ok ? publicSignalsFrom(circuit, checked.values) : [];
+    const carried = stated.map((_, i) => (result.ok ? BigInt(`0x${Buffer.from(result.witness.slice(32 * (i + 1), 32 * (i + 2))).reverse().toString("hex")}`) : -1n));
+    expect(carried).toEqual(stated);
+  });
+
+  it("refuses its violating inputs, naming template and line", () => {
+    expect(builtIn(identifier).run(inputsOf(identifier).violating)).toMatchObject({ ok: false, code: "constraints_unsatisfied", details: [{ path: expect.stringMatching(/^\w+:\d+$/) as unknown }, ...(identifier === "eddsa_signature" ? [{}, {}] : identifier === "range_proof" ? [{}] : [])] });
+  });
+
+  it("ties every input to a constraint", () => {
+    const { r1cs } = builtIn(identifier);
+    const inputs = r1cs.outputCount + r1cs.publicInputCount + r1cs.privateInputCount;
+    const { a, b, c } = r1cs.constraints;
+    const used = new Set([0, ...a.wires, ...b.wires, ...c.wires]);
+    const loose = Array.from({ length: r1cs.wireCount }, (_, wire) => wire).filter((wire) => !used.has(wire) && r1cs.wireLabels[wire]! <= inputs);
+    expect(loose).toEqual([]);
+  });
+
+  it("has its row in the README with the true number of constraints and public signals", () => {
+    const { r1cs } = builtIn(identifier);
+    const row = README.split("\n").find((line) => line.startsWith(`| \`${identifier}\` |`)) ?? "";
+    const cells = row.split("|").map((cell) => cell.trim());
+    expect(cells[3]).toBe(r1cs.constraintCount.toLocaleString("en"));
+    for (const { name, visibility } of builtIn(identifier).circuit.signals) expect(cells[visibility === "private" ? 5 : 4], name).toContain(`\`${name}`);
+  });
+});
+
+describe("cubic", () => {
+  it("holds for X = 0 and for the root that needs reduction, and for nothing next to them", () => {
+    expect(builtIn("cubic").accepts({ X: "0", Y: "5" })).toBe(true);
+    const last = 21888242871839275222246405745257275088548364400416034343698204186575808495616n;
+    expect(builtIn("cubic").accepts({ X: last.toString(), Y: "3" })).toBe(true);
+    expect(builtIn("cubic").accepts({ X: last.toString(), Y: "4" })).toBe(false);
+  });
+});
+
+describe("merkle_membership", () => {
+  const { satisfying } = inputsOf("merkle_membership");
+
+  it("refuses a sibling, a direction or a root of another path", () => {
+    const flipped = (satisfying["PathIndices"] as string[])[7] === "0" ? "1" : "0";
+    expect(builtIn("merkle_membership").accepts(changed(satisfying, "PathIndices", 7, flipped))).toBe(false);
+    expect(builtIn("merkle_membership").accepts(changed(satisfying, "PathElements", 19, "1"))).toBe(false);
+    expect(builtIn("merkle_membership").accepts({ ...satisfying, Root: "1" })).toBe(false);
+  });
+
+  it("refuses a direction that is neither 0 nor 1", () => {
+    expect(builtIn("merkle_membership").run(changed(satisfying, "PathIndices", 0, "2"))).toMatchObject({ ok: false, details: [{ path: "MerkleMembership:17" }] });
+  });
+});
+
+describe("eddsa_signature", () => {
+  const { satisfying } = inputsOf("eddsa_signature");
+  /** Order of Baby Jubjub's subgroup (EIP-2494). */
+  const SUBGROUP = 2736030358979909402780800718157159386076813972158567259200215660948447373041n;
+
+  it("refuses S plus the subgroup's order, which is the same signature in another dress", () => {
+    expect(builtIn("eddsa_signature").accepts({ ...satisfying, S: (BigInt(satisfying["S"] as string) + SUBGROUP).toString() })).toBe(false);
+  });
+
+  it("refuses another key, another R8 and another S", () => {
+    for (const name of ["PublicKey", "R8"]) expect(builtIn("eddsa_signature").accepts({ ...satisfying, [name]: [...(satisfying[name] as string[])].reverse() }), name).toBe(false);
+    expect(builtIn("eddsa_signature").accepts({ ...satisfying, S: "1" })).toBe(false);
+  });
+});
+
+describe("range_proof", () => {
+  const { satisfying } = inputsOf("range_proof");
+
+  it("takes both ends of the range and refuses one beyond each", () => {
+    for (const [minimum, maximum, expected] of [["30", "30", true], ["31", "120", false], ["0", "29", false], ["0", "18446744073709551615", true]] as const) {
+      expect(builtIn("range_proof").accepts({ ...satisfying, Minimum: minimum, Maximum: maximum }), `${minimum} to ${maximum}`).toBe(expected);
+    }
+  });
+
+  it("refuses bounds of more than 64 bits and bounds that wrap around", () => {
+    const last = (21888242871839275222246405745257275088548364400416034343698204186575808495617n - 1n).toString();
+    expect(builtIn("range_proof").accepts({ ...satisfying, Maximum: "18446744073709551616" })).toBe(false);
+    expect(builtIn("range_proof").accepts({ ...satisfying, Minimum: last })).toBe(false);
+  });
+
+  it("refuses a value or a blinding other than the committed one", () => {
+    expect(builtIn("range_proof").accepts({ ...satisfying, Value: "31" })).toBe(false);
+    expect(builtIn("range_proof").accepts({ ...satisfying, Blinding: "1" })).toBe(false);
+  });
+});
+
+describe("sha256_preimage", () => {
+  it("agrees with SHA-256 (FIPS 180-4) on messages of 64 bytes", () => {
+    for (const message of [Buffer.alloc(64), Buffer.alloc(64, 255), createHash("sha512").update("a message").digest()]) {
+      const digest = createHash("sha256").update(message).digest("hex");
+      const inputs = { Preimage: [...message].map(String), Hash: [`0x${digest.slice(0, 32)}`, `0x${digest.slice(32)}`] };
+      expect(builtIn("sha256_preimage").accepts(inputs), digest).toBe(true);
+    }
+  });
+
+  it("refuses a byte of 256", () => {
+    const { satisfying } = inputsOf("sha256_preimage");
+    expect(builtIn("sha256_preimage").accepts(changed(satisfying, "Preimage", 0, "256"))).toBe(false);
+  });
+
+  it("refuses the halves of the digest in the wrong order", () => {
+    const { satisfying } = inputsOf("sha256_preimage");
+    expect(builtIn("sha256_preimage").accepts({ ...satisfying, Hash: [...(satisfying["Hash"] as string[])].reverse() })).toBe(false);
+  });
+});

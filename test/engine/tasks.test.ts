@@ -1,0 +1,78 @@
+/** The compute tasks as a thread runs them, with a key that the kernels hold open and with one that they lost. */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { compileCircuit } from "../../src/engine/circuit/compile.js";
+import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
+import { readR1cs } from "../../src/engine/circuit/r1cs.js";
+import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
+import type { ResidentKey } from "../../src/engine/kernels/resident-key.js";
+import type { OpenKey, ProveMessage, ProveValue, SharedBytes, TaskResult, VerifyValue } from "../../src/engine/protocol.js";
+import { runComputeTask } from "../../src/engine/tasks.js";
+import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+
+let message: ProveMessage;
+
+function shared(bytes: Uint8Array): SharedBytes {
+  const memory = new SharedArrayBuffer(bytes.length);
+  new Uint8Array(memory).set(bytes);
+  return { sha256: createHash("sha256").update(bytes).digest("hex"), bytes: memory };
+}
+
+async function open(workspaces: number, id: string): Promise<OpenKey> {
+  const opened = (await runComputeTask({ task: "open_key", message: { provingKey: message.provingKey, workspaces } })) as TaskResult<ResidentKey>;
+  if (!opened.ok) throw new Error(opened.message);
+  return { id, key: opened.value };
+}
+
+async function proveAndVerify(openKey: OpenKey | undefined): Promise<boolean> {
+  const made = (await runComputeTask({ task: "prove", message: openKey === undefined ? message : { ...message, openKey } })) as TaskResult<ProveValue>;
+  if (!made.ok) throw new Error(made.message);
+  expect(made.value.publicSignals).toEqual(["35"]);
+  const checked = (await runComputeTask({ task: "verify", message: { circuit: message.circuit, verifyingKey: message.verifyingKey, inputs: { Y: "35" }, proof: made.value.proof } })) as TaskResult<VerifyValue>;
+  return checked.ok && checked.value.result;
+}
+
+beforeAll(async () => {
+  const source = readFileSync(join(PACKAGE_ROOT, "circuits/cubic/cubic.circom"), "utf8");
+  const compiled = await compileCircuit({ sources: { "main.circom": source }, main: "main.circom", curve: "BN254" });
+  if (!compiled.ok) throw new Error("cubic does not compile");
+  const made = await makeGroth16Key(compiled.r1cs);
+  if (!made.ok) throw new Error(made.message);
+  message = {
+    circuit: readCircuitInterface(readR1cs(compiled.r1cs), compiled.sym),
+    witnessProgram: shared(compiled.wasm), provingKey: shared(made.zkey), verifyingKey: shared(Buffer.from(JSON.stringify(made.verifyingKey))),
+    inputs: { X: "3", Y: "35" },
+  };
+});
+
+describe("the task prove", () => {
+  it("proves on the reference backend without an open key", async () => {
+    expect(await proveAndVerify(undefined)).toBe(true);
+  });
+
+  it("proves on the kernels with an open key, again and again", async () => {
+    const openKey = await open(1, "sound");
+    for (let i = 0; i < 3; i += 1) expect(await proveAndVerify(openKey)).toBe(true);
+  });
+
+  it("falls back when every workspace of the key is lost", async () => {
+    const openKey = await open(2, "no workspace");
+    new Int32Array(openKey.key.memory.buffer, openKey.key.workspaceFlags, 2).fill(1);
+    expect(await proveAndVerify(openKey)).toBe(true);
+  });
+
+  it("answers a sound proof even when the kernels' copy of the key is damaged", async () => {
+    const openKey = await open(1, "damaged");
+    const { c, h } = openKey.key;
+    for (const section of [c, h]) new Uint8Array(openKey.key.memory.buffer, section.points, 64).fill(0x5a);
+    expect(await proveAndVerify(openKey)).toBe(true);
+  });
+
+  it("refuses inputs that break the circuit's rules, open key or not", async () => {
+    const openKey = await open(1, "rules");
+    const refused = await runComputeTask({ task: "prove", message: { ...message, openKey, inputs: { X: "3", Y: "36" } } });
+    expect(refused).toMatchObject({ ok: false, code: "constraints_unsatisfied" });
+  });
+});
