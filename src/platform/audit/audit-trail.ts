@@ -1,0 +1,133 @@
+/**
+ * Records what requests do. Runs a handler in a scope; every commit on an audited store that happens inside carries the request's
+ * event, so that mutation and record are one commit without the services having to know. What commits nothing is recorded before its
+ * answer leaves. An audited store's commits outside of any request are recorded as the service's own.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { SUBJECT_KINDS } from "../auth/principal.js";
+import { AppError } from "../errors.js";
+import type { Log } from "../log.js";
+import { mergeCommits } from "../store/commits.js";
+import type { Store, StoreCommit, StoreKey } from "../store/store.js";
+import type { AuditEvent } from "./audit-event.js";
+import type { AuditPort } from "./audit-log.js";
+
+/** Who does what; the outcome is found out. */
+export type AuditContext = Omit<AuditEvent, "outcome" | "code" | "objects">;
+
+/** `durable`: on disk before the answer. `deferred`: handed to the writer before the answer, which does not wait for the disk. */
+export type AuditMode = "durable" | "deferred";
+
+interface Scope {
+  readonly context: AuditContext;
+  recorded: number;
+  subject: string | undefined;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const KINDS: ReadonlySet<string> = new Set(SUBJECT_KINDS);
+/** Objects named in one event; a deletion names its prefix, not its members. */
+const OBJECTS_MAX = 16;
+const SERVICE_ACTION = "service.commit";
+
+export class AuditTrail {
+  readonly #audit: AuditPort;
+  readonly #log: Log;
+  readonly #scopes = new AsyncLocalStorage<Scope>();
+
+  constructor(dependencies: { readonly audit: AuditPort; readonly log: Log }) {
+    this.#audit = dependencies.audit;
+    this.#log = dependencies.log;
+  }
+
+  /**
+   * Runs a request's work and records it. Its failures are recorded as refused and go on to the caller.
+   * Throws `audit_unavailable` instead of an answer that could not be recorded.
+   */
+  async run<T>(context: AuditContext, mode: AuditMode, work: () => T | Promise<T>): Promise<T> {
+    const scope: Scope = { context, recorded: 0, subject: undefined };
+    let value: T;
+    try {
+      value = await this.#scopes.run(scope, async () => await work());
+    } catch (error) {
+      // Turned away unread, like those that the front turns away: a record of each would let strangers fill the disk.
+      if (error instanceof AppError && error.code === "too_many_requests" && scope.recorded === 0) throw error;
+      await this.#audit.append({ ...contextOf(scope), outcome: "refused", code: error instanceof AppError ? error.code : "internal_error" });
+      throw error;
+    }
+    if (scope.recorded > 0) return value;
+    const recorded = this.#audit.append({ ...contextOf(scope), outcome: "ok" });
+    if (mode === "durable") await recorded;
+    else recorded.catch(() => { this.#log.warn("an event was not recorded", { kind: context.action }); });
+    return value;
+  }
+
+  /** Records an event of the service itself; inside a request it carries who asked. */
+  async append(event: AuditEvent): Promise<void> {
+    const scope = this.#scopes.getStore();
+    await this.#audit.append(scope === undefined ? event : { ...contextOf(scope), ...event });
+    if (scope !== undefined) scope.recorded += 1;
+  }
+
+  /** The same store, whose commits are recorded where they touch a table that `isAudited` names. */
+  audited(store: Store, isAudited: (table: string) => boolean): Store {
+    return {
+      get: (key) => store.get(key),
+      range: (prefix, options) => store.range(prefix, options),
+      count: (prefix) => store.count(prefix),
+      close: async () => { await store.close(); },
+      commit: async (commit) => { await this.#commit(store, commit, isAudited); },
+    };
+  }
+
+  async #commit(store: Store, commit: StoreCommit, isAudited: (table: string) => boolean): Promise<void> {
+    const touched = touchedRecords(commit, isAudited);
+    if (touched.length === 0) {
+      await store.commit(commit);
+      return;
+    }
+    const scope = this.#scopes.getStore();
+    if (scope !== undefined) scope.subject ??= sessionSubject(touched);
+    const event: AuditEvent = {
+      ...(scope === undefined ? { action: SERVICE_ACTION } : contextOf(scope)),
+      outcome: "ok",
+      objects: this.#describe(touched),
+    };
+    await store.commit(mergeCommits(commit, this.#audit.record(event)));
+    if (scope !== undefined) scope.recorded += 1;
+  }
+
+  #describe(touched: readonly Touched[]): string[] {
+    const objects = touched.slice(0, OBJECTS_MAX).map(({ change, key }) => `${change} ${key.map((part, index) => (index === 0 ? String(part) : this.#part(part))).join("/")}`);
+    return touched.length > OBJECTS_MAX ? [...objects, `and ${String(touched.length - OBJECTS_MAX)} more`] : objects;
+  }
+
+  /** Ids and kinds as they are; anything else may be a name. */
+  #part(part: string | number): string {
+    return typeof part === "number" || UUID.test(part) || KINDS.has(part) ? String(part) : `~${this.#audit.hashName(part)}`;
+  }
+}
+
+interface Touched {
+  readonly change: "put" | "delete";
+  readonly key: StoreKey;
+}
+
+/** Main records only: index and unique entries, whose table names carry a mark, follow them. */
+function touchedRecords(commit: StoreCommit, isAudited: (table: string) => boolean): Touched[] {
+  const isRecord = (key: StoreKey): boolean => typeof key[0] === "string" && !/[#!]/.test(key[0]) && isAudited(key[0]);
+  return [
+    ...(commit.puts ?? []).map(({ key }): Touched => ({ change: "put", key })),
+    ...[...(commit.deletes ?? []), ...(commit.deletePrefixes ?? [])].map((key): Touched => ({ change: "delete", key })),
+  ].filter(({ key }) => isRecord(key));
+}
+
+/** Whose session a commit opens: who logged in. Session keys begin with kind and id of their subject. */
+function sessionSubject(touched: readonly Touched[]): string | undefined {
+  const key = touched.find((record) => record.change === "put" && record.key[0] === "session")?.key;
+  return key === undefined ? undefined : `${String(key[1])}:${String(key[2])}`;
+}
+
+function contextOf(scope: Scope): AuditContext {
+  return scope.context.subject !== undefined || scope.subject === undefined ? scope.context : { ...scope.context, subject: scope.subject };
+}

@@ -1,0 +1,88 @@
+/**
+ * Which routes are recorded, and the wrapper that does it around their handlers. The rule: what changes something or reveals a secret is
+ * recorded before it is answered; the exceptions are listed by name.
+ */
+import { formatSubject, type Principal } from "../auth/principal.js";
+import type { AnyReply, BoundRoute, RouteSpec } from "../contract/route.js";
+import type { AuditPort } from "./audit-log.js";
+import type { AuditContext, AuditMode, AuditTrail } from "./audit-trail.js";
+
+const AUDITED_AREAS: ReadonlySet<string> = new Set(["vault", "identity"]);
+
+/** Exceptions from the rule by operation id. A test holds them against the list of routes. */
+export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
+  // Reads that reveal what is secret, or what lets others be found (the tree below an xpub).
+  getSecret: "durable",
+  getOrganizationVaultSecret: "durable",
+  getXpub: "durable",
+  // The caller has the plaintext already: recorded, but not waited for.
+  encrypt: "deferred",
+  // Public operations over public values.
+  verifySignature: "none",
+  verifyDetached: "none",
+  verifyWithOrganizationVaultKey: "none",
+  // A question about a token that the caller holds.
+  introspectToken: "none",
+  blsAggregate: "none",
+  blsVerify: "none",
+  // Other areas' routes that make or delete vaults.
+  createProver: "durable",
+  deleteProver: "durable",
+};
+
+/** How a route is recorded. */
+export function auditModeOf(route: RouteSpec): AuditMode | "none" {
+  const exception = AUDIT_MODES[route.id];
+  if (exception !== undefined) return exception;
+  return AUDITED_AREAS.has(route.area) && route.method !== "GET" ? "durable" : "none";
+}
+
+interface RequestView {
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly principal?: Principal;
+  readonly requestId: string;
+  readonly address: string;
+}
+
+/** The same routes; handlers of those that are recorded run in the trail's scope. */
+export function auditedRoutes(bound: readonly BoundRoute[], dependencies: { readonly trail: AuditTrail; readonly audit: AuditPort }): BoundRoute[] {
+  return bound.map(({ route, handler }) => {
+    const mode = auditModeOf(route);
+    if (mode === "none") return { route, handler };
+    const run = async (request: RequestView): Promise<AnyReply> => {
+      let reply: AnyReply | undefined;
+      try {
+        return await dependencies.trail.run(contextOf(route, request, dependencies.audit), mode, async () => (reply = await handler(request as never)));
+      } catch (error) {
+        // An answer that could not be recorded is not given; bytes that hold a secret are not left behind either.
+        reply?.bytes?.fill(0);
+        throw error;
+      }
+    };
+    return { route, handler: run };
+  });
+}
+
+function contextOf(route: RouteSpec, request: RequestView, audit: AuditPort): AuditContext {
+  const { principal } = request;
+  return {
+    action: route.id,
+    ...(principal === undefined ? {} : {
+      subject: formatSubject(principal.subject), session_id: principal.sessionId,
+      ...(principal.actingUserId === undefined ? {} : { acting_user_id: principal.actingUserId }),
+    }),
+    request_id: request.requestId,
+    address: request.address,
+    ...(Object.keys(request.params).length === 0 ? {} : { target: { ...request.params } }),
+    ...bodyParts(request.body, audit),
+  };
+}
+
+/** Of a body: hashes of the members that name something, and the size of a batch. */
+function bodyParts(body: unknown, audit: AuditPort): Pick<AuditContext, "names" | "count"> {
+  if (typeof body !== "object" || body === null || ArrayBuffer.isView(body)) return {};
+  const { name, email, batch } = body as { readonly name?: unknown; readonly email?: unknown; readonly batch?: unknown };
+  const names = { ...(typeof name === "string" ? { name: audit.hashName(name) } : {}), ...(typeof email === "string" ? { email: audit.hashName(email.trim()) } : {}) };
+  return { ...(Object.keys(names).length === 0 ? {} : { names }), ...(Array.isArray(batch) ? { count: batch.length } : {}) };
+}

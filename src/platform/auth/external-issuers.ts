@@ -1,0 +1,138 @@
+/**
+ * Tokens of other OpenID Connect issuers that the operator trusts. The key set is fetched from the address in the operator's own
+ * settings, never from one that a token names; which issuer a token is of decides which keys may verify it.
+ */
+import { readFile } from "node:fs/promises";
+import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
+import Type, { type Static } from "typebox";
+import { Compile } from "typebox/compile";
+import type { Clock } from "../clock.js";
+import { StartError } from "../start-error.js";
+import { CLOCK_TOLERANCE_SEC } from "./token-limits.js";
+
+const Text = Type.String({ minLength: 1, maxLength: 500 });
+const Issuer = Type.Object(
+  {
+    issuer: Text,
+    jwks_url: Text,
+    /** What `aud` of its tokens must hold. */
+    audience: Text,
+    algorithms: Type.Optional(Type.Array(Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256"), Type.Literal("PS256")]), { minItems: 1, maxItems: 4 })),
+    /** `typ` of its access tokens; tokens of another type are refused when it is given. */
+    token_type: Type.Optional(Text),
+    claims: Type.Optional(Type.Object({
+      subject: Type.Optional(Text), email: Type.Optional(Text), first_name: Type.Optional(Text), last_name: Type.Optional(Text),
+    }, { additionalProperties: false })),
+    /** Bits that its users get when they first come; a new user's own unless given. */
+    permissions: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
+    /** False: only users that are here already are let in. */
+    create_users: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
+const issuersFile = Compile(Type.Array(Issuer, { maxItems: 20 }));
+
+export type TrustedIssuer = Static<typeof Issuer>;
+
+/** What a verified token of another issuer says, in our words. */
+export interface ExternalClaims {
+  readonly issuer: TrustedIssuer;
+  /** The issuer's own id of the user; exact text. */
+  readonly subject: string;
+  readonly email: string | undefined;
+  readonly firstName: string | undefined;
+  readonly lastName: string | undefined;
+  readonly expiresAtSec: number;
+}
+
+/** A key set is asked for again after an unknown key id at most this often, so that forged ids make no traffic. */
+const JWKS_COOLDOWN_MS = 30_000;
+const JWKS_MAX_AGE_MS = 10 * 60_000;
+const JWKS_TIMEOUT_MS = 5_000;
+/** A token that claims to be older or to live longer is not an access token. */
+const TOKEN_AGE_SEC_MAX = 24 * 3600;
+const SUBJECT_CHARACTERS_MAX = 255;
+const NAME_CHARACTERS_MAX = 100;
+const ALGORITHMS_DEFAULT: readonly string[] = ["EdDSA", "ES256", "RS256", "PS256"];
+
+/** Reads the operator's list. Throws a StartError that says what is wrong with it. */
+export async function readTrustedIssuers(path: string): Promise<TrustedIssuer[]> {
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new StartError(`the file of trusted issuers, ${path}, cannot be read as JSON`, { cause: error });
+  }
+  if (!issuersFile.Check(value)) throw new StartError(`the file of trusted issuers, ${path}, has not the expected form: a list of {issuer, jwks_url, audience, ...}`);
+  for (const { jwks_url: url } of value) requireSafeUrl(url, path);
+  if (new Set(value.map(({ issuer }) => issuer)).size !== value.length) throw new StartError(`the file of trusted issuers, ${path}, names an issuer twice`);
+  return value;
+}
+
+export class ExternalIssuers {
+  readonly #clock: Clock;
+  readonly #issuers: ReadonlyMap<string, { readonly issuer: TrustedIssuer; readonly keys: JWTVerifyGetKey }>;
+
+  constructor(options: { readonly issuers: readonly TrustedIssuer[] }, dependencies: { readonly clock: Clock }) {
+    this.#clock = dependencies.clock;
+    this.#issuers = new Map(options.issuers.map((issuer) => [issuer.issuer, {
+      issuer, keys: createRemoteJWKSet(new URL(issuer.jwks_url), { cooldownDuration: JWKS_COOLDOWN_MS, cacheMaxAge: JWKS_MAX_AGE_MS, timeoutDuration: JWKS_TIMEOUT_MS }),
+    }]));
+  }
+
+  /** True when the token says that it is of a trusted issuer; nothing is verified yet, and nothing fetched. */
+  claims(token: string): boolean {
+    return this.#issuers.size > 0 && this.#issuers.has(issuerOf(token) ?? "");
+  }
+
+  /** Verifies a token of a trusted issuer; undefined for any that is not good. Fetches the issuer's keys when they are not at hand. */
+  async verify(token: string): Promise<ExternalClaims | undefined> {
+    const trusted = this.#issuers.get(issuerOf(token) ?? "");
+    if (trusted === undefined) return undefined;
+    const { issuer, keys } = trusted;
+    let payload: JWTPayload;
+    try {
+      ({ payload } = await jwtVerify(token, keys, {
+        algorithms: [...(issuer.algorithms ?? ALGORITHMS_DEFAULT)], issuer: issuer.issuer, audience: issuer.audience, clockTolerance: CLOCK_TOLERANCE_SEC,
+        maxTokenAge: TOKEN_AGE_SEC_MAX, requiredClaims: ["exp", "iat"], currentDate: new Date(this.#clock.nowMs()), ...(issuer.token_type === undefined ? {} : { typ: issuer.token_type }),
+      }));
+    } catch {
+      // Which rule failed is the attacker's question; an issuer that cannot be reached is no reason to let anybody in.
+      return undefined;
+    }
+    return readClaims(issuer, payload);
+  }
+}
+
+function readClaims(issuer: TrustedIssuer, payload: JWTPayload): ExternalClaims | undefined {
+  const names = issuer.claims ?? {};
+  const subject = payload[names.subject ?? "sub"];
+  const { exp } = payload;
+  if (typeof subject !== "string" || subject === "" || subject.length > SUBJECT_CHARACTERS_MAX || !/^[\x20-\x7e]+$/.test(subject) || exp === undefined || !Number.isSafeInteger(exp)) return undefined;
+  return {
+    issuer, subject, expiresAtSec: exp,
+    email: textClaim(payload[names.email ?? "email"], 320),
+    firstName: textClaim(payload[names.first_name ?? "given_name"], NAME_CHARACTERS_MAX),
+    lastName: textClaim(payload[names.last_name ?? "family_name"], NAME_CHARACTERS_MAX),
+  };
+}
+
+function textClaim(value: unknown, charactersMax: number): string | undefined {
+  return typeof value === "string" && value !== "" && value.length <= charactersMax && !/[\u0000-\u001f\u007f]/.test(value) ? value : undefined;
+}
+
+function issuerOf(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch {
+    // Not a JWT: of no issuer.
+    return undefined;
+  }
+}
+
+/** Keys that decide who gets in come over TLS, or from this very machine. */
+function requireSafeUrl(text: string, path: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isLoopback = url?.protocol === "http:" && ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname);
+  if (url === undefined || (url.protocol !== "https:" && !isLoopback)) throw new StartError(`${path}: jwks_url must use https (or http on loopback)`);
+}

@@ -1,0 +1,71 @@
+/**
+ * The file that holds the private signing keys of access tokens. It lives outside the vault's barrier, because tokens must be
+ * verified while the vault is sealed; so its protection is the file system's, and a file that others can read is refused.
+ */
+import Type, { type Static } from "typebox";
+import { Compile } from "typebox/compile";
+import { createPrivateFile, PrivateFileError, readPrivateFile, replacePrivateFile } from "../private-file.js";
+
+const Base64Url32 = Type.String({ pattern: "^[A-Za-z0-9_-]{43}$" });
+const Base64Url = Type.String({ pattern: "^[A-Za-z0-9_-]+$", maxLength: 700 });
+const COMMON_MEMBERS = {
+  kid: Base64Url32,
+  /** When the public part was first published. */
+  published_at_ms: Type.Integer({ minimum: 0 }),
+  /** Only for a previous key: until when it still verifies. */
+  verifies_until_ms: Type.Optional(Type.Integer({ minimum: 0 })),
+};
+/** Private keys in the members of their JWK, base64url (RFC 8037, RFC 7518 section 6). */
+const StoredKey = Type.Union([
+  Type.Object({ ...COMMON_MEMBERS, alg: Type.Optional(Type.Literal("EdDSA")), d: Base64Url32, x: Base64Url32 }, { additionalProperties: false }),
+  Type.Object({ ...COMMON_MEMBERS, alg: Type.Literal("ES256"), d: Base64Url32, x: Base64Url32, y: Base64Url32 }, { additionalProperties: false }),
+  Type.Object(
+    { ...COMMON_MEMBERS, alg: Type.Literal("RS256"), n: Base64Url, e: Base64Url, d: Base64Url, p: Base64Url, q: Base64Url, dp: Base64Url, dq: Base64Url, qi: Base64Url },
+    { additionalProperties: false },
+  ),
+]);
+const KeyFile = Type.Object(
+  {
+    version: Type.Literal(1),
+    current: StoredKey,
+    next: StoredKey,
+    previous: Type.Array(StoredKey, { maxItems: 16 }),
+  },
+  { additionalProperties: false },
+);
+const keyFile = Compile(KeyFile);
+
+export type StoredSigningKey = Static<typeof StoredKey>;
+export type SigningKeyFile = Static<typeof KeyFile>;
+
+/** Reads the file, or undefined when there is none. Throws SigningKeyFileError for a file that others can read or that is damaged. */
+export async function readSigningKeyFile(path: string): Promise<SigningKeyFile | undefined> {
+  const text = (await readPrivateFile(path))?.toString("utf8");
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, and with it key bytes.
+    throw new PrivateFileError(`signing key file ${path} is not JSON`);
+  }
+  if (!keyFile.Check(value)) throw new PrivateFileError(`signing key file ${path} has not the expected form`);
+  return value;
+}
+
+/**
+ * Writes the first file. Complete or not there at all: the bytes are on disk before the name exists, and a name that exists is
+ * never replaced. Returns false when another process was first.
+ */
+export async function createSigningKeyFile(path: string, content: SigningKeyFile): Promise<boolean> {
+  return await createPrivateFile(path, encode(content));
+}
+
+/** Replaces the file: old content or new content, never a mixture, whatever happens. */
+export async function replaceSigningKeyFile(path: string, content: SigningKeyFile): Promise<void> {
+  await replacePrivateFile(path, encode(content));
+}
+
+function encode(content: SigningKeyFile): Uint8Array {
+  return Buffer.from(`${JSON.stringify(content, undefined, 2)}\n`, "utf8");
+}

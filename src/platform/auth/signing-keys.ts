@@ -1,0 +1,304 @@
+/**
+ * The keys that sign access tokens: `current` signs, `next` is published before it is used, `previous` ones verify until the last
+ * token they signed has expired. Ed25519 (RFC 8037) unless P-256 or RSA is asked for, named by RFC 7638 thumbprint. Private parts never
+ * leave this file and the key file; what is published is public only.
+ */
+import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { SignJWT, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK, type JWTPayload } from "jose";
+import { AppError } from "../errors.js";
+import { isoTimestamp, type Clock } from "../clock.js";
+import type { Log } from "../log.js";
+import { CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX } from "./token-limits.js";
+import { PrivateFileError } from "../private-file.js";
+import { createSigningKeyFile, readSigningKeyFile, replaceSigningKeyFile, type SigningKeyFile, type StoredSigningKey } from "./signing-key-file.js";
+
+/** `typ` of RFC 9068: an access token is never mistaken for another kind of JWT. */
+export const ACCESS_TOKEN_TYPE = "at+jwt";
+/** How long a key is published before it may sign, so that every cache of the key set has it. */
+export const PUBLISH_BEFORE_USE_MS = 15 * 60 * 1000;
+/** Rotations within one token life; the oldest key gives way beyond. */
+const PREVIOUS_KEYS_MAX = 8;
+/** NIST SP 800-57: 112 bits of strength, and the size that every client takes. */
+const RSA_BITS = 2048;
+/** Far shorter than the time for which a key is published before it signs. */
+const WATCH_EVERY_MS = 5_000;
+
+/** JWS algorithms that tokens may be signed with (RFC 7518, RFC 8037). */
+export const SIGNING_ALGORITHMS = ["EdDSA", "ES256", "RS256"] as const;
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
+
+interface JwkBase {
+  readonly kid: string;
+  readonly use: "sig";
+}
+export type PublicJwk =
+  | (JwkBase & { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string; readonly alg: "EdDSA" })
+  | (JwkBase & { readonly kty: "EC"; readonly crv: "P-256"; readonly x: string; readonly y: string; readonly alg: "ES256" })
+  | (JwkBase & { readonly kty: "RSA"; readonly n: string; readonly e: string; readonly alg: "RS256" });
+
+/** A key and the one algorithm that it may be used with. */
+export interface VerificationKey {
+  readonly key: CryptoKey;
+  readonly alg: SigningAlgorithm;
+}
+
+/** What a verifier needs of the keys. */
+export interface VerificationKeys {
+  /** The key whose access tokens start with this encoded header, or undefined. Only the exact text that our own signing writes is known. */
+  findByHeader(encodedHeader: string): VerificationKey | undefined;
+}
+
+export interface SigningKeysOptions {
+  readonly path: string;
+  /** What new keys are for; keys that are there serve out their time. EdDSA unless given. */
+  readonly algorithm?: SigningAlgorithm;
+}
+
+interface LoadedKey {
+  readonly stored: StoredSigningKey;
+  readonly verification: VerificationKey;
+  readonly encodedHeader: string;
+}
+
+/** Opens the key file, making it at the first start. Throws PrivateFileError when it is damaged or others can read it. */
+export async function openSigningKeys(options: SigningKeysOptions, dependencies: { readonly clock: Clock; readonly log: Log }): Promise<SigningKeys> {
+  const { clock, log } = dependencies;
+  const algorithm = options.algorithm ?? "EdDSA";
+  let content = await readSigningKeyFile(options.path);
+  if (content === undefined) {
+    const first: SigningKeyFile = { version: 1, current: await generateKey(algorithm, clock), next: await generateKey(algorithm, clock), previous: [] };
+    const created = await createSigningKeyFile(options.path, first);
+    content = created ? first : await readSigningKeyFile(options.path);
+    if (content === undefined) throw new PrivateFileError(`signing key file ${options.path} vanished while it was opened`);
+    if (created) log.info("signing keys created", { kind: "signing_keys" });
+  }
+  const keys = new SigningKeys(options, dependencies);
+  await keys.adopt(content);
+  await keys.prepareAlgorithm();
+  return keys;
+}
+
+/** The signing keys in use. Made by `openSigningKeys`. */
+export class SigningKeys implements VerificationKeys {
+  readonly #path: string;
+  readonly #algorithm: SigningAlgorithm;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #watch: NodeJS.Timeout | undefined;
+  #seenMtimeMs = 0;
+  #content: SigningKeyFile | undefined;
+  #signingKey: CryptoKey | undefined;
+  #byHeader = new Map<string, LoadedKey>();
+  /** Rotations run one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SigningKeysOptions, dependencies: { readonly clock: Clock; readonly log: Log }) {
+    this.#path = options.path;
+    this.#algorithm = options.algorithm ?? "EdDSA";
+    this.#clock = dependencies.clock;
+    this.#log = dependencies.log;
+  }
+
+  /** Puts the content of a key file to use, after checking that its names and key pairs belong together. */
+  async adopt(content: SigningKeyFile): Promise<void> {
+    const loaded = await Promise.all([content.current, content.next, ...content.previous].map(loadKey));
+    this.#signingKey = await importPrivate(content.current);
+    this.#byHeader = new Map(loaded.map((key) => [key.encodedHeader, key]));
+    this.#content = content;
+  }
+
+  findByHeader(encodedHeader: string): VerificationKey | undefined {
+    const key = this.#byHeader.get(encodedHeader);
+    return key !== undefined && isVerifying(key.stored, this.#clock.nowMs()) ? key.verification : undefined;
+  }
+
+  /** The algorithm of the tokens that are signed now. */
+  get algorithm(): SigningAlgorithm {
+    return algorithmOf(this.#opened().current);
+  }
+
+  /** Signs claims with the current key: a compact JWS whose header is exactly `{alg, kid, typ}`. About 0.1 ms, off the thread. */
+  async sign(claims: JWTPayload, type: string = ACCESS_TOKEN_TYPE): Promise<string> {
+    const { current } = this.#opened();
+    if (this.#signingKey === undefined) throw new Error("invariant broken: signing keys are open");
+    const token = await new SignJWT(claims).setProtectedHeader(protectedHeader(current, type)).sign(this.#signingKey);
+    return algorithmOf(current) === "ES256" ? withLowS(token) : token;
+  }
+
+  /** Publishes a key of the configured algorithm as the next one, when the next one is of another. */
+  async prepareAlgorithm(): Promise<void> {
+    await this.#exclusively(async () => {
+      const content = this.#opened();
+      if (algorithmOf(content.next) === this.#algorithm) return;
+      await this.#replace({ ...content, next: await generateKey(this.#algorithm, this.#clock) });
+      this.#log.info("a signing key of another algorithm is published; it signs after the next rotation", { kind: "signing_keys" });
+    });
+  }
+
+  /** Looks at the file now and then, and adopts what another process (`proofwright rotate-keys`) wrote. */
+  startWatching(): void {
+    this.#watch ??= setInterval(() => { void this.reload(); }, WATCH_EVERY_MS).unref();
+  }
+
+  stopWatching(): void {
+    clearInterval(this.#watch);
+    this.#watch = undefined;
+  }
+
+  /** Adopts the file's content when it changed. A file that cannot be used is logged and left alone: the keys in memory are good. */
+  async reload(): Promise<void> {
+    try {
+      await this.#exclusively(async () => {
+        const { mtimeMs } = await stat(this.#path);
+        if (mtimeMs === this.#seenMtimeMs) return;
+        const content = await readSigningKeyFile(this.#path);
+        if (content === undefined) return;
+        await this.adopt(content);
+        this.#seenMtimeMs = mtimeMs;
+      });
+    } catch {
+      this.#log.error("the signing key file cannot be read; the keys in memory stay in use", { kind: "signing_keys" });
+    }
+  }
+
+  /** Public keys, the signing one first; RFC 7517 members. */
+  publicKeys(): PublicJwk[] {
+    const { current, next, previous } = this.#opened();
+    const now = this.#clock.nowMs();
+    return [current, next, ...previous].filter((key) => isVerifying(key, now)).map(publicJwk);
+  }
+
+  /** Puts `next` to use and publishes a new one. Throws `conflict` while `next` has not been published for 15 minutes. */
+  async rotate(): Promise<void> {
+    await this.#exclusively(async () => {
+      const { current, next, previous } = this.#opened();
+      const now = this.#clock.nowMs();
+      const usableFromMs = next.published_at_ms + PUBLISH_BEFORE_USE_MS;
+      if (now < usableFromMs) {
+        throw new AppError("conflict", { message: `the next signing key may be used from ${isoTimestamp(usableFromMs)}: it must be published for 15 minutes first` });
+      }
+      const retired = { ...current, verifies_until_ms: now + (TOKEN_LIFE_SEC_MAX + CLOCK_TOLERANCE_SEC) * 1000 };
+      const stillVerifying = previous.filter((key) => isVerifying(key, now));
+      await this.#replace({ version: 1, current: next, next: await generateKey(this.#algorithm, this.#clock), previous: [retired, ...stillVerifying].slice(0, PREVIOUS_KEYS_MAX) });
+      this.#log.info("signing keys rotated", { kind: "signing_keys" });
+    });
+  }
+
+  /** For a leaked key: forgets every key at once. All access tokens are void from now on; sessions go on through refresh. */
+  async replaceAll(): Promise<void> {
+    await this.#exclusively(async () => {
+      await this.#replace({ version: 1, current: await generateKey(this.#algorithm, this.#clock), next: await generateKey(this.#algorithm, this.#clock), previous: [] });
+      this.#log.warn("all signing keys replaced", { kind: "signing_keys" });
+    });
+  }
+
+  async #replace(content: SigningKeyFile): Promise<void> {
+    await replaceSigningKeyFile(this.#path, content);
+    await this.adopt(content);
+  }
+
+  async #exclusively(work: () => Promise<void>): Promise<void> {
+    const run = this.#turn.then(work);
+    // The next in turn must run whether this one fails or not; its caller still gets the failure from `run`.
+    this.#turn = run.catch(() => undefined);
+    await run;
+  }
+
+  #opened(): SigningKeyFile {
+    if (this.#content === undefined) throw new Error("invariant broken: signing keys are used after they were opened");
+    return this.#content;
+  }
+}
+
+/** SubjectPublicKeyInfo in PEM, for clients that take no JWK. */
+export function publicKeyPem(jwk: PublicJwk): string {
+  return createPublicKey({ key: { ...jwk }, format: "jwk" }).export({ type: "spki", format: "pem" }).toString();
+}
+
+/** Order of the P-256 group (FIPS 186-5). */
+const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+/** True for an ES256 signature whose s is in the lower half: the other half is a second spelling of the same signature. */
+export function hasLowS(signature: Uint8Array): boolean {
+  return signature.length === 64 && BigInt(`0x${Buffer.from(signature).toString("hex", 32)}`) <= P256_ORDER / 2n;
+}
+
+function withLowS(token: string): string {
+  const dot = token.lastIndexOf(".");
+  const signature = Buffer.from(token.slice(dot + 1), "base64url");
+  if (hasLowS(signature)) return token;
+  const flipped = P256_ORDER - BigInt(`0x${signature.toString("hex", 32)}`);
+  signature.set(Buffer.from(flipped.toString(16).padStart(64, "0"), "hex"), 32);
+  return `${token.slice(0, dot)}.${signature.toString("base64url")}`;
+}
+
+function isVerifying(key: StoredSigningKey, nowMs: number): boolean {
+  return key.verifies_until_ms === undefined || nowMs < key.verifies_until_ms;
+}
+
+function algorithmOf(key: StoredSigningKey): SigningAlgorithm {
+  return key.alg ?? "EdDSA";
+}
+
+function protectedHeader(key: StoredSigningKey, typ: string): { alg: SigningAlgorithm; kid: string; typ: string } {
+  return { alg: algorithmOf(key), kid: key.kid, typ };
+}
+
+function publicJwk(key: StoredSigningKey): PublicJwk {
+  switch (key.alg) {
+    case "ES256": return { kty: "EC", crv: "P-256", x: key.x, y: key.y, kid: key.kid, use: "sig", alg: "ES256" };
+    case "RS256": return { kty: "RSA", n: key.n, e: key.e, kid: key.kid, use: "sig", alg: "RS256" };
+    default: return { kty: "OKP", crv: "Ed25519", x: key.x, kid: key.kid, use: "sig", alg: "EdDSA" };
+  }
+}
+
+function privateJwk(key: StoredSigningKey): JWK & { kty: string } {
+  const jwk = publicJwk(key);
+  if (key.alg !== "RS256") return { ...jwk, d: key.d };
+  const { d, p, q, dp, dq, qi } = key;
+  return { ...jwk, d, p, q, dp, dq, qi };
+}
+
+async function generateKey(algorithm: SigningAlgorithm, clock: Clock): Promise<StoredSigningKey> {
+  const { privateKey } = await generateKeyPair(algorithm, { extractable: true, ...(algorithm === "EdDSA" ? { crv: "Ed25519" } : {}), ...(algorithm === "RS256" ? { modulusLength: RSA_BITS } : {}) });
+  const jwk = await exportJWK(privateKey);
+  const { d = "", x = "", y = "", n = "", e = "", p = "", q = "", dp = "", dq = "", qi = "" } = jwk;
+  const common = { kid: await calculateJwkThumbprint(jwk, "sha256"), published_at_ms: clock.nowMs() };
+  switch (algorithm) {
+    case "EdDSA": return { ...common, alg: "EdDSA", d, x };
+    case "ES256": return { ...common, alg: "ES256", d, x, y };
+    case "RS256": return { ...common, alg: "RS256", n, e, d, p, q, dp, dq, qi };
+  }
+}
+
+async function loadKey(stored: StoredSigningKey): Promise<LoadedKey> {
+  const jwk = publicJwk(stored);
+  if ((await calculateJwkThumbprint(jwk, "sha256")) !== stored.kid) throw new PrivateFileError("a signing key's name is not its thumbprint; the key file is damaged");
+  requirePair(stored);
+  const alg = algorithmOf(stored);
+  const key = await importJWK(jwk, alg);
+  if (key instanceof Uint8Array) throw new Error("invariant broken: a public JWK is imported as a key object");
+  return { stored, verification: { key, alg }, encodedHeader: Buffer.from(JSON.stringify(protectedHeader(stored, ACCESS_TOKEN_TYPE))).toString("base64url") };
+}
+
+/** Signs and verifies a probe: the one test of a pair that is the same for every kind of key. */
+function requirePair(stored: StoredSigningKey): void {
+  const probe = Buffer.from("proofwright signing key probe");
+  const digest = stored.alg === "ES256" || stored.alg === "RS256" ? "sha256" : null;
+  let isPair: boolean;
+  try {
+    const signature = sign(digest, probe, createPrivateKey({ key: privateJwk(stored), format: "jwk" }));
+    isPair = verify(digest, probe, createPublicKey({ key: { ...publicJwk(stored) }, format: "jwk" }), signature);
+  } catch {
+    // The library's message may quote key members.
+    isPair = false;
+  }
+  if (!isPair) throw new PrivateFileError("a signing key's private and public parts do not belong together; the key file is damaged");
+}
+
+async function importPrivate(stored: StoredSigningKey): Promise<CryptoKey> {
+  const key = await importJWK(privateJwk(stored), algorithmOf(stored), { extractable: false });
+  if (key instanceof Uint8Array) throw new Error("invariant broken: a private JWK is imported as a key object");
+  return key;
+}

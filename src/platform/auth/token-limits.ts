@@ -1,0 +1,15 @@
+/** Lives and tolerances of tokens, in one place: issuing, verifying and key rotation must agree on them. */
+import type { SubjectKind } from "./principal.js";
+
+/** Seconds that an access token lives, by kind of subject (security 3.1). */
+export const ACCESS_TOKEN_LIFE_SEC: Readonly<Record<SubjectKind, number>> = { user: 15 * 60, application: 60 * 60, organization: 60 * 60 };
+/** The longest of them; an older token is refused whatever its `exp` says, and a retired key verifies for this long. */
+export const TOKEN_LIFE_SEC_MAX = 60 * 60;
+/** How far the clocks of two nodes may differ. */
+export const CLOCK_TOLERANCE_SEC = 30;
+/** A token of ours has about 600 characters; headers as a whole may have 8192. */
+export const ACCESS_TOKEN_CHARACTERS_MAX = 2048;
+
+/** Parts of the service that a token may be meant for (`aud`). */
+export const AUDIENCES = ["privacy", "vault", "chain", "ident"] as const;
+export type Audience = (typeof AUDIENCES)[number];

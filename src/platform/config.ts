@@ -1,0 +1,178 @@
+/**
+ * Reads the settings from flags, the environment and a file, in this order of precedence, and checks all of them before anything
+ * starts. Whatever is wrong stops the start with a sentence that names the setting and where it was given.
+ */
+import { accessSync, constants, readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { StartError } from "./start-error.js";
+import { SETTINGS, type SettingName, type Settings } from "./settings.js";
+
+/** A setting that cannot be used; the message is a sentence for the operator. */
+export class ConfigError extends StartError {
+  override readonly name = "ConfigError";
+}
+
+export interface ConfigSources {
+  /** Flag name without dashes -> text. */
+  readonly flags: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Path of a JSON file with setting names as members; from --config or PROOFWRIGHT_CONFIG. */
+  readonly file?: string | undefined;
+}
+
+export interface Config extends Omit<Settings, "mode" | "prove_threads"> {
+  readonly mode: "development" | "production";
+  readonly prove_threads: number;
+}
+
+interface Given {
+  readonly value: unknown;
+  /** How a sentence names the source. */
+  readonly source: string;
+}
+
+const NAMES = Object.keys(SETTINGS) as SettingName[];
+const CONFIG_FILE_VARIABLE = "PROOFWRIGHT_CONFIG";
+/** Texts from flags and the environment become numbers and booleans on the way. */
+const ajv = new Ajv2020({ coerceTypes: true, strict: false });
+const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|\[::1\]|localhost)$/;
+
+export function loadConfig(sources: ConfigSources): Config {
+  refuseUnknownVariables(sources.env);
+  const file = readFile(sources.file ?? sources.env[CONFIG_FILE_VARIABLE]);
+  refuseUnknownFlags(sources.flags);
+  const given = new Map<SettingName, Given>();
+  for (const name of NAMES) {
+    const found = findGiven(name, sources, file);
+    if (found !== undefined) given.set(name, found);
+  }
+  const values = Object.fromEntries(NAMES.map((name) => [name, checkedValue(name, given.get(name))])) as unknown as Settings;
+  const config: Config = {
+    ...values,
+    mode: values.mode ?? defaultMode(given, sources.env),
+    prove_threads: values.prove_threads ?? Math.max(1, cpus().length),
+  };
+  checkTogether(config);
+  checkSeal(config, sources.env);
+  return config;
+}
+
+/** True for an address that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host);
+}
+
+/** Splits `host:port`; the brackets of an IPv6 host are removed. */
+export function parseAddress(address: string): { host: string; port: number } {
+  const colon = address.lastIndexOf(":");
+  return { host: address.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(address.slice(colon + 1)) };
+}
+
+/** The settings as a table for --help; secrets have no default to show. */
+export function describeSettings(): string {
+  const rows = NAMES.map((name) => {
+    const { flag, env, description } = SETTINGS[name];
+    const fallback = SETTINGS[name].default;
+    const suffix = fallback === undefined || fallback === "" ? "" : ` (default ${String(fallback)})`;
+    return `  --${flag}=…\n      ${env}: ${description}${suffix}`;
+  });
+  return [...rows, `  --config=FILE\n      ${CONFIG_FILE_VARIABLE}: a JSON file with settings by name, such as {"port": 9000, "data_dir": "/var/lib/proofwright"}`].join("\n");
+}
+
+function findGiven(name: SettingName, sources: ConfigSources, file: Readonly<Record<string, unknown>>): Given | undefined {
+  const { flag, env } = SETTINGS[name];
+  const flagText = sources.flags[flag];
+  if (flagText !== undefined) return { value: flagText, source: `--${flag}` };
+  const envText = sources.env[env];
+  if (envText !== undefined && envText !== "") return { value: envText, source: env };
+  if (Object.hasOwn(file, name)) return { value: file[name], source: `"${name}" in the config file` };
+  return undefined;
+}
+
+function checkedValue(name: SettingName, given: Given | undefined): unknown {
+  const spec = SETTINGS[name];
+  if (given === undefined) return spec.default;
+  const holder: { value: unknown } = { value: given.value };
+  const schema = { type: "object", properties: { value: spec.schema }, required: ["value"] };
+  const validate = ajv.compile(schema);
+  if (validate(holder)) return holder.value;
+  const secret = "secret" in spec && spec.secret === true;
+  const shown = secret ? "the value given" : JSON.stringify(given.value);
+  const allowed = validate.errors?.filter((error) => error.keyword === "const").map((error) => String((error.params as { allowedValue: unknown }).allowedValue)) ?? [];
+  const reason = allowed.length > 0 ? `must be ${allowed.join(" or ")}` : (validate.errors?.[0]?.message ?? "is not valid");
+  throw new ConfigError(`${given.source}: ${shown} ${reason} (${spec.description}).`);
+}
+
+function refuseUnknownVariables(env: ConfigSources["env"]): void {
+  const known = new Set<string>([...NAMES.map((name) => SETTINGS[name].env), CONFIG_FILE_VARIABLE]);
+  for (const [variable, value] of Object.entries(env)) {
+    if (!/^(PROOFWRIGHT_|SEAL_UNSEAL_)/.test(variable) || value === undefined || known.has(variable)) continue;
+    throw new ConfigError(`${variable} is not a setting of Proofwright; see \`proofwright server --help\`.`);
+  }
+}
+
+function refuseUnknownFlags(flags: ConfigSources["flags"]): void {
+  const known = new Set<string>(NAMES.map((name) => SETTINGS[name].flag));
+  for (const flag of Object.keys(flags)) {
+    if (!known.has(flag)) throw new ConfigError(`--${flag} is not a setting of Proofwright; see \`proofwright server --help\`.`);
+  }
+}
+
+function readFile(path: string | undefined): Readonly<Record<string, unknown>> {
+  if (path === undefined || path === "") return {};
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new ConfigError(`The config file ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"}).`);
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new ConfigError(`The config file ${path} is not JSON.`);
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new ConfigError(`The config file ${path} must hold one JSON object.`);
+  const unknown = Object.keys(parsed).find((name) => !Object.hasOwn(SETTINGS, name));
+  if (unknown !== undefined) throw new ConfigError(`The config file ${path} has "${unknown}", which is not a setting of Proofwright.`);
+  return parsed as Readonly<Record<string, unknown>>;
+}
+
+function defaultMode(given: ReadonlyMap<SettingName, Given>, env: ConfigSources["env"]): Config["mode"] {
+  const sealConfigured = [...given.keys()].some((name) => name.startsWith("seal_unseal_"));
+  return sealConfigured || env.NODE_ENV === "production" ? "production" : "development";
+}
+
+function requireReadable(path: string): void {
+  try {
+    accessSync(path, constants.R_OK);
+  } catch (error) {
+    throw new ConfigError(`The TLS file ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"}).`);
+  }
+}
+
+function checkTogether(config: Config): void {
+  if ((config.tls_cert === undefined) !== (config.tls_key === undefined)) {
+    throw new ConfigError("TLS needs both PROOFWRIGHT_TLS_CERT and PROOFWRIGHT_TLS_KEY.");
+  }
+  for (const path of [config.tls_cert, config.tls_key]) if (path !== undefined) requireReadable(path);
+  const hosts = [config.host, ...[config.prover_listen, config.vault_listen, config.identity_listen].flatMap((address) => (address === undefined ? [] : [parseAddress(address).host]))];
+  const open = hosts.find((host) => !isLoopback(host));
+  if (config.mode === "development" && open !== undefined) {
+    throw new ConfigError(`Development mode listens on loopback only, not on ${open}: configure a seal key (SEAL_UNSEAL_VALIDATION_HASH) or set PROOFWRIGHT_MODE=production.`);
+  }
+  if (config.mode === "production" && config.seal_unseal_key !== undefined && config.seal_unseal_validation_hash === undefined) {
+    throw new ConfigError("SEAL_UNSEAL_KEY needs SEAL_UNSEAL_VALIDATION_HASH beside it, so that a wrong key is noticed.");
+  }
+}
+
+function checkSeal(config: Config, env: ConfigSources["env"]): void {
+  if (config.seal_unseal_key !== undefined && env.NODE_ENV === "production") {
+    throw new ConfigError("SEAL_UNSEAL_KEY is refused with NODE_ENV=production: the environment of a process can be read. Unseal with POST /api/v1/unseal or configure a seal provider that has the key.");
+  }
+  const endpoint = config.seal_unseal_endpoint;
+  if (endpoint !== undefined && endpoint.startsWith("http:") && !isLoopback(new URL(endpoint).hostname)) {
+    throw new ConfigError("SEAL_UNSEAL_ENDPOINT must be https: the seal key and the server's credentials would travel in the open.");
+  }
+}

@@ -1,0 +1,186 @@
+/** The OpenAPI 3.1 document, derived from the route values. Nothing about a route is written here. */
+import type { TObject, TSchema } from "typebox";
+import { PERMISSIONS } from "../auth/permissions.js";
+import { ERROR_STATUS, type ErrorCode } from "../errors.js";
+import type { Area, ResponseSpec, RouteSpec } from "./route.js";
+import { ErrorBody } from "./schemas.js";
+import { queryObject } from "./validate.js";
+
+export interface OpenApiInfo {
+  readonly title: string;
+  readonly version: string;
+}
+
+type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [member: string]: Json };
+type JsonObject = { readonly [member: string]: Json };
+
+const JSON_MEDIA = "application/json";
+const AREA_TEXT: Readonly<Record<Area, string>> = {
+  prover: "Register provers, make proofs, verify proofs.",
+  vault: "Keys and secrets that never leave the server unprotected.",
+  chain: "Contracts, networks and connectors.",
+  identity: "Users, applications and tokens.",
+  service: "State and description of the server itself.",
+};
+const REQUEST_ID: JsonObject = { description: "Id of the request; the client's own when it sent a sane one", schema: { type: "string" } };
+
+/** Failures that every route of a kind may answer, beyond those that it names itself. */
+function errorCodes(route: RouteSpec): ErrorCode[] {
+  const codes = new Set<ErrorCode>(["malformed_path", "malformed_request", "invalid_request", "unknown_member", "too_many_requests", "internal_error", "overloaded", "deadline_exceeded", "shutting_down", ...(route.errors ?? [])]);
+  if (route.auth !== "public") codes.add("unauthorized").add("forbidden");
+  if (route.needsUnsealed === true) codes.add("vault_sealed");
+  if (route.method !== "GET") codes.add("body_too_large");
+  if (route.body !== undefined) codes.add("malformed_json").add("unsupported_media_type");
+  if (route.creates === true) codes.add("idempotency_key_reused").add("idempotency_in_progress");
+  return [...codes];
+}
+
+/** The document as plain JSON. */
+export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[]): JsonObject {
+  const areas = [...new Set(routes.map(({ area }) => area))];
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:([a-z_]+)/g, "{$1}");
+    (paths[path] ??= {})[route.method.toLowerCase()] = operation(route);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: info.title,
+      version: info.version,
+      description: `Zero-knowledge prover registry, key vault, chain and identity.\n\n${permissionTable()}`,
+      license: { name: "GPL-3.0-or-later", identifier: "GPL-3.0-or-later" },
+    },
+    servers: [{ url: "/", description: "The server that gave this document" }],
+    tags: areas.map((area) => ({ name: area, description: AREA_TEXT[area] })),
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: "Access token of POST /api/v1/authenticate" } },
+      schemas: { Error: plain(ErrorBody) },
+    },
+    "x-permissions": { ...PERMISSIONS },
+  };
+}
+
+function permissionTable(): string {
+  const rows = Object.entries(PERMISSIONS).map(([name, bit]) => `| ${name} | ${String(Math.log2(bit))} | ${String(bit)} |`);
+  return ["A token carries a bit-set of permissions. A route needs all of the permissions that it names.", "", "| Permission | Bit | Value |", "|---|---|---|", ...rows].join("\n");
+}
+
+function operation(route: RouteSpec): JsonObject {
+  const { auth } = route;
+  const needs = auth === "public" ? "Needs no token." : `Needs the permissions: ${auth.permissions.join(", ")}.${auth.subjects === undefined ? "" : ` Tokens of: ${auth.subjects.join(", ")}.`}`;
+  return {
+    operationId: route.id,
+    tags: [route.area],
+    summary: route.summary,
+    description: [route.description, needs].filter((part) => part !== undefined).join("\n\n"),
+    security: auth === "public" ? [{}] : [{ bearer: [] }],
+    ...(auth === "public" ? {} : { "x-permissions": auth.permissions }),
+    parameters: [...objectParameters(route.params, "path"), ...objectParameters(queryObject(route), "query"), ...headerParameters(route)],
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body) }),
+    responses: { ...successes(route), ...failures(route) },
+  };
+}
+
+function objectParameters(schema: TObject | undefined, place: "path" | "query"): Json[] {
+  const required = new Set((schema as { required?: readonly string[] } | undefined)?.required ?? []);
+  return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
+    const { description, default: byDefault } = member as { description?: string; default?: unknown };
+    return {
+      name,
+      in: place,
+      required: place === "path" || (required.has(name) && byDefault === undefined),
+      ...(description === undefined ? {} : { description }),
+      schema: plain(member),
+    };
+  });
+}
+
+function headerParameters(route: RouteSpec): Json[] {
+  const text = { type: "string" };
+  return [
+    ...(route.creates === true ? [{ name: "Idempotency-Key", in: "header", required: false, description: "A repeat with the same key and request within 24 h gets the first answer again", schema: { ...text, maxLength: 255 } }] : []),
+    ...(route.responses[202] === undefined ? [] : [{ name: "Prefer", in: "header", required: false, description: "`wait=N`: wait up to N seconds for the end of the work", schema: text }]),
+  ];
+}
+
+function requestBody(route: RouteSpec, body: TSchema): JsonObject {
+  const example = route.example?.body as Json;
+  const media = { schema: plain(body), ...(example === undefined ? {} : { example }) };
+  return { required: route.bodyOptional !== true, content: { [JSON_MEDIA]: media, ...(route.form === true ? { "application/x-www-form-urlencoded": media } : {}) } };
+}
+
+function successes(route: RouteSpec): JsonObject {
+  const answers: Record<string, Json> = {};
+  for (const [status, spec] of Object.entries(route.responses)) {
+    answers[status] = { description: spec.description, headers: successHeaders(route, Number(status), spec), ...successContent(spec) };
+    if (spec.file !== undefined) Object.assign(answers, fileAnswers(spec));
+  }
+  return answers;
+}
+
+function successContent(spec: ResponseSpec): JsonObject {
+  const schema = spec.schema === undefined ? undefined : plain(spec.schema);
+  if (spec.file !== undefined) return { content: { [spec.file]: { schema: { type: "string", format: "binary" } } } };
+  if (spec.bytes !== undefined) return { content: { [spec.bytes.split(";")[0] ?? spec.bytes]: { schema: schema ?? (spec.bytes.startsWith(JSON_MEDIA) ? { type: "object" } : { type: "string" }) } } };
+  return schema === undefined ? {} : { content: { [JSON_MEDIA]: { schema } } };
+}
+
+function successHeaders(route: RouteSpec, status: number, spec: ResponseSpec): JsonObject {
+  return {
+    "X-Request-Id": REQUEST_ID,
+    ...(route.list === true
+      ? {
+          "X-Total-Results-Count": { description: "Results over all pages", schema: { type: "integer", minimum: 0 } },
+          Link: { description: "Pages first, prev, next and last (RFC 8288)", schema: { type: "string" } },
+        }
+      : {}),
+    ...(status === 201 || status === 202 ? { Location: { description: "Path of the new resource, where it has one", schema: { type: "string" } } } : {}),
+    ...(spec.file === undefined ? {} : { ETag: { description: "SHA-256 of the file, quoted", schema: { type: "string" } } }),
+    ...(status === 503 ? { "Retry-After": { description: "Seconds until a try may succeed", schema: { type: "integer", minimum: 1 } } } : {}),
+  };
+}
+
+function fileAnswers(spec: ResponseSpec): JsonObject {
+  const headers = { "X-Request-Id": REQUEST_ID };
+  return {
+    "206": { description: "The part asked for by Range", headers, ...successContent(spec) },
+    "304": { description: "Unchanged: the ETag is the one in If-None-Match", headers },
+    "416": { description: "No byte of the file is in the range", headers },
+  };
+}
+
+/** One answer per status, its codes listed; the same form for all. */
+function failures(route: RouteSpec): JsonObject {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorCodes(route)) {
+    const status = ERROR_STATUS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const declared = new Set(Object.keys(route.responses).map(Number));
+  const entries = [...byStatus].filter(([status]) => !declared.has(status)).sort(([a], [b]) => a - b);
+  return Object.fromEntries(entries.map(([status, codes]) => [String(status), failure(route, status, codes)]));
+}
+
+function failure(route: RouteSpec, status: number, codes: readonly ErrorCode[]): JsonObject {
+  const added = Object.entries(route.errorMembers ?? {});
+  const base = { $ref: "#/components/schemas/Error" };
+  const schema: Json = added.length === 0
+    ? base
+    : { allOf: [base, { type: "object", required: added.map(([name]) => name), properties: Object.fromEntries(added.map(([name, value]) => [name, { const: value }])) }] };
+  return {
+    description: codes.map((code) => `\`${code}\``).join(", "),
+    headers: {
+      "X-Request-Id": REQUEST_ID,
+      ...(status === 429 || status === 503 ? { "Retry-After": { description: "Seconds until a try may succeed", schema: { type: "integer", minimum: 1 } } } : {}),
+    },
+    content: { [JSON_MEDIA]: { schema }, "application/problem+json": { schema } },
+    "x-codes": codes,
+  };
+}
+
+/** A schema as JSON: what is not JSON about it (symbols of the builder) is left behind. */
+function plain(schema: TSchema): JsonObject {
+  return JSON.parse(JSON.stringify(schema)) as JsonObject;
+}

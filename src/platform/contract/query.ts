@@ -1,0 +1,116 @@
+/** Query text to members of the types that a route's schema names. Strict: what does not read as the type stays text, and is refused. */
+import type { TObject } from "typebox";
+import { AppError } from "../errors.js";
+
+/** More members than any route takes, with repeats. */
+const MEMBERS_MAX = 64;
+/** What a browser's client sends for a value it does not have; it means that the member is absent. */
+const ABSENT = "undefined";
+
+type Kind = "string" | "integer" | "number" | "boolean" | "list";
+
+interface KindSource {
+  readonly type?: string;
+  readonly anyOf?: readonly KindSource[];
+  readonly items?: KindSource;
+  readonly default?: unknown;
+}
+
+/** Name and value, decoded, in the order they came. */
+export type QueryPair = readonly [name: string, value: string];
+
+/**
+ * Decodes `a=1&b=2` (percent triplets and `+`), leaving out members with the text `undefined`.
+ * Throws `malformed_request` when a triplet is broken or there are too many members.
+ */
+export function parseQuery(text: string): QueryPair[] {
+  if (text === "") return [];
+  const parts = text.split("&");
+  if (parts.length > MEMBERS_MAX) throw new AppError("malformed_request", { message: `the query has more than ${String(MEMBERS_MAX)} members` });
+  const pairs: QueryPair[] = [];
+  for (const part of parts) {
+    if (part === "") continue;
+    const equals = part.indexOf("=");
+    const name = decode(equals === -1 ? part : part.slice(0, equals));
+    const value = equals === -1 ? "" : decode(part.slice(equals + 1));
+    if (value !== ABSENT) pairs.push([name, value]);
+  }
+  return pairs;
+}
+
+/** Reads a query by its schema; made once per route. */
+export class QueryReader {
+  readonly #kinds: ReadonlyMap<string, { readonly kind: Kind; readonly itemKind: Kind }>;
+  readonly #defaults: readonly (readonly [string, unknown])[];
+
+  constructor(schema: TObject) {
+    const members = Object.entries(schema.properties as Readonly<Record<string, KindSource>>);
+    this.#kinds = new Map(members.map(([name, member]) => [name, { kind: kindOf(member), itemKind: kindOf(listItems(member)) }]));
+    this.#defaults = members.flatMap(([name, member]) => (member.default === undefined ? [] : [[name, member.default] as const]));
+  }
+
+  /** Members as values, defaults filled in. Throws `invalid_request` when a member that is no list is given twice. */
+  read(pairs: readonly QueryPair[]): Record<string, unknown> {
+    const members = new Map<string, unknown>(this.#defaults);
+    const given = new Set<string>();
+    for (const [name, text] of pairs) {
+      const known = this.#kinds.get(name) ?? { kind: "string", itemKind: "string" };
+      if (known.kind === "list") {
+        const list = given.has(name) ? (members.get(name) as unknown[]) : [];
+        members.set(name, [...list, coerce(known.itemKind, text)]);
+      } else {
+        if (given.has(name)) throw repeated(this.#kinds.has(name) ? name : undefined);
+        members.set(name, coerce(known.kind, text));
+      }
+      given.add(name);
+    }
+    return Object.fromEntries(members);
+  }
+}
+
+/** Reads path parameters by their schema: whole numbers become numbers, the rest stays text. */
+export function coerceParam(schema: KindSource, text: string): unknown {
+  return coerce(kindOf(schema), text);
+}
+
+function repeated(name: string | undefined): AppError {
+  const message = `${name ?? "a query member"}: given more than once`;
+  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", ...(name === undefined ? {} : { path: name }) }] });
+}
+
+function decode(text: string): string {
+  const spaced = text.replaceAll("+", " ");
+  if (!spaced.includes("%")) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    throw new AppError("malformed_request", { message: "the query has a broken percent encoding" });
+  }
+}
+
+function kindOf(schema: KindSource): Kind {
+  const types = schema.anyOf === undefined ? [schema.type] : schema.anyOf.map((member) => member.type);
+  if (types.includes("array")) return "list";
+  for (const kind of ["integer", "number", "boolean"] as const) {
+    if (types.every((type) => type === kind || type === "null")) return kind;
+  }
+  return "string";
+}
+
+function listItems(schema: KindSource): KindSource {
+  const list = schema.anyOf?.find((member) => member.type === "array") ?? schema;
+  return list.items ?? {};
+}
+
+function coerce(kind: Kind, text: string): unknown {
+  switch (kind) {
+    case "integer": {
+      const value = /^-?(0|[1-9][0-9]{0,15})$/.test(text) ? Number(text) : Number.NaN;
+      return Number.isSafeInteger(value) ? value : text;
+    }
+    case "number": return /^-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,16})?$/.test(text) ? Number(text) : text;
+    case "boolean": return text === "true" ? true : text === "false" ? false : text;
+    case "string":
+    case "list": return text;
+  }
+}

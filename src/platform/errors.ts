@@ -1,0 +1,142 @@
+/**
+ * The expected failures of the service: one closed table of codes, each with the HTTP status that it maps to.
+ * Codes are for programs and stable; messages are for people. Neither ever carries a secret or stored plaintext.
+ */
+
+/** Every code that an answer may carry, with its HTTP status. Grouped by area; a new code goes beside its kin. */
+export const ERROR_STATUS = {
+  // Request form
+  malformed_json: 400,
+  malformed_path: 400,
+  malformed_request: 400,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  invalid_request: 422,
+  unknown_member: 422,
+  range_not_satisfiable: 416,
+  idempotency_key_reused: 422,
+  idempotency_in_progress: 409,
+  // Who and what
+  unauthorized: 401,
+  forbidden: 403,
+  too_many_requests: 429,
+  // Capacity and state of the service
+  internal_error: 500,
+  data_corrupt: 500,
+  overloaded: 503,
+  deadline_exceeded: 503,
+  shutting_down: 503,
+  storage_full: 507,
+  storage_failed: 503,
+  audit_unavailable: 503,
+  // Identity
+  invalid_credentials: 401,
+  email_taken: 409,
+  weak_password: 422,
+  invalid_email: 422,
+  invalid_grant: 401,
+  invalid_client: 401,
+  invitation_invalid: 422,
+  reset_token_invalid: 422,
+  unsupported_grant: 422,
+  permission_escalation: 403,
+  // Vault
+  vault_sealed: 503,
+  vault_not_configured: 409,
+  seal_key_rejected: 403,
+  seal_key_mismatch: 409,
+  seal_unsupported: 409,
+  key_spec_unknown: 422,
+  key_type_mismatch: 422,
+  spec_cannot_encrypt: 400,
+  spec_cannot_decrypt: 400,
+  spec_cannot_sign: 400,
+  spec_cannot_verify: 400,
+  spec_cannot_derive: 400,
+  spec_cannot_agree: 400,
+  spec_has_no_xpub: 400,
+  message_required: 422,
+  message_too_long: 422,
+  message_out_of_field: 422,
+  messages_not_distinct: 422,
+  digest_length_invalid: 422,
+  option_unsupported: 422,
+  algorithm_unsupported: 422,
+  transaction_invalid: 422,
+  typed_data_invalid: 422,
+  public_key_invalid: 422,
+  signature_malformed: 422,
+  derivation_path_invalid: 422,
+  derivation_index_exhausted: 409,
+  signature_self_check_failed: 500,
+  master_key_immutable: 409,
+  key_disabled: 409,
+  key_not_rotatable: 409,
+  key_not_deleted: 409,
+  nonce_reused: 409,
+  decryption_failed: 422,
+  secret_too_long: 422,
+  // Prover registry
+  prover_unsupported: 422,
+  identifier_unknown: 422,
+  source_invalid: 422,
+  prover_not_provisioned: 409,
+  witness_missing: 422,
+  witness_invalid: 422,
+  constraints_unsatisfied: 422,
+  proof_malformed: 422,
+  proof_self_check_failed: 500,
+  artifact_corrupt: 500,
+  note_double_spend: 422,
+  prover_busy: 409,
+  store_unsuitable: 422,
+  note_store_full: 409,
+  prover_keys_missing: 409,
+} as const satisfies Record<string, number>;
+
+/** A stable, machine-readable failure code. */
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** One entry of the `errors` list of an answer. */
+export interface ErrorDetail {
+  readonly message: string;
+  readonly code: string;
+  /** JSON pointer or dotted name of the member at fault. */
+  readonly path?: string;
+}
+
+export interface AppErrorOptions {
+  readonly message: string;
+  /** Several findings at once, such as one per bad witness member. Defaults to the message and code of the error. */
+  readonly details?: readonly ErrorDetail[];
+  /** Seconds after which a try may succeed; sent as Retry-After with 429 and 503. */
+  readonly retryAfterSec?: number;
+  readonly cause?: unknown;
+}
+
+/** An expected failure, on its way to becoming an answer. */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  readonly details: readonly ErrorDetail[];
+  readonly retryAfterSec: number | undefined;
+
+  constructor(code: ErrorCode, options: AppErrorOptions) {
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? [{ message: options.message, code }];
+    this.retryAfterSec = options.retryAfterSec;
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}
+
+/** Fails loudly when an invariant of our own is broken: the request answers 500, nothing is swallowed. */
+export function assert(condition: unknown, sentence: string): asserts condition {
+  if (!condition) throw new Error(`invariant broken: ${sentence}`);
+}

@@ -1,0 +1,287 @@
+/**
+ * The one wrapper around all routes: every request goes through the same checks in the same order (401, 403, 429, 503 sealed,
+ * 400/413/415/422, handler) and leaves through the same answer writer. A handler cannot reach the response.
+ */
+import type { Principal } from "../auth/principal.js";
+import { formatSubject } from "../auth/principal.js";
+import type { Clock } from "../clock.js";
+import type { AnyReply, Area, HttpMethod } from "../contract/route.js";
+import { AppError } from "../errors.js";
+import { newId } from "../ids.js";
+import type { Log } from "../log.js";
+import { sendAnswer, type Answer } from "./answer.js";
+import { BodyBudget, BodyCollector } from "./body.js";
+import { readBody } from "./body-form.js";
+import { MethodNotAllowed, asAppError, errorAnswer } from "./error-answer.js";
+import { Exchange, type CompiledRoute } from "./exchange.js";
+import { checkedIdempotencyKey, hashRequest, runOnce, type IdempotencyStore } from "./idempotency.js";
+import { InFlight } from "./in-flight.js";
+import { WAIT_SEC_MAX, type HttpLimits } from "./limits.js";
+import { RateLimiter } from "./rate-limit.js";
+import { replyAnswer } from "./reply.js";
+import { bearerToken, preferredWaitSec, readHead, saneRequestId } from "./request-head.js";
+import { canonicalPath } from "./request-path.js";
+import type { Router} from "./router.js";
+import { isFound, type Found } from "./router.js";
+import type { RawRequest, RawResponse } from "./uws.js";
+
+/** What the front reports of each request that ended; status 0 when the client left first. */
+export interface HttpMetrics {
+  requestEnded(routeId: string, method: string, status: number, seconds: number): void;
+  requestsInFlight(count: number): void;
+}
+
+export interface DispatchDependencies {
+  /** Throws or rejects with `unauthorized`. */
+  readonly authenticate: (token: string, area: Area) => Principal | Promise<Principal>;
+  readonly isUnsealed: () => boolean;
+  readonly idempotency?: IdempotencyStore;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics?: HttpMetrics;
+}
+
+export interface DispatchOptions {
+  readonly limits: HttpLimits;
+  /** 32 bytes for the hashes of idempotent requests; the same after a restart. */
+  readonly requestHashKey: Uint8Array;
+}
+
+/** Label of requests that reached no route. */
+const NO_ROUTE = "none";
+const EMPTY = Buffer.alloc(0);
+const METHODS: ReadonlySet<string> = new Set<HttpMethod>(["GET", "POST", "PUT", "DELETE"]);
+/** Time that a `Prefer: wait` leaves for the answer itself. */
+const WAIT_MARGIN_SEC = 1;
+
+export class Dispatcher {
+  readonly inFlight: InFlight;
+  readonly #options: DispatchOptions;
+  readonly #dependencies: DispatchDependencies;
+  readonly #router: Router<CompiledRoute>;
+  readonly #budget: BodyBudget;
+  readonly #rates: RateLimiter | undefined;
+  #draining = false;
+
+  constructor(options: DispatchOptions, dependencies: DispatchDependencies, router: Router<CompiledRoute>) {
+    const { limits } = options;
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#router = router;
+    this.#budget = new BodyBudget(limits.bodiesInFlightBytesMax);
+    this.#rates = limits.rateLimits ? new RateLimiter(limits, dependencies) : undefined;
+    this.inFlight = new InFlight(
+      { stallMs: limits.stallMs, perAddressMax: limits.rateLimits ? limits.requestsPerAddressMax : Number.POSITIVE_INFINITY },
+      { clock: dependencies.clock, onDeadline: (exchange) => { this.#giveUp(exchange, new AppError("deadline_exceeded", { message: "the work took longer than its time" })); } },
+    );
+  }
+
+  /** Serves one request. Never throws, never leaves a response without an abort handler: either would end the process. */
+  handle(response: RawResponse, request: RawRequest): void {
+    let exchange: Exchange | undefined;
+    response.onAborted(() => { exchange?.clientGone(); });
+    try {
+      const head = readHead(request);
+      if (head.ambiguous) {
+        response.close();
+        return;
+      }
+      const nowMs = this.#dependencies.clock.monotonicMs();
+      exchange = new Exchange({
+        response,
+        head,
+        requestId: saneRequestId(head) ?? newId(),
+        address: readableAddress(response),
+        startedMs: nowMs,
+        deadlineAtMs: nowMs + this.#options.limits.deadlineMs,
+        onDone: (done) => { this.#ended(done); },
+      });
+      void this.#serve(exchange);
+    } catch (error) {
+      this.#dependencies.log.error("request not taken", { ...stackOf(asAppError(error, "").bug) });
+      response.close();
+    }
+  }
+
+  /** From now on new requests get 503 and answers close their connections. */
+  startDraining(): void {
+    this.#draining = true;
+  }
+
+  /** Answers everything that is still open with 503 and aborts its work. */
+  abandonAll(): void {
+    for (const exchange of this.inFlight.list()) {
+      if (exchange.isOpen) this.#giveUp(exchange, shuttingDown());
+      else exchange.abort();
+    }
+  }
+
+  /** Ends without a rejection, whatever happens. */
+  async #serve(exchange: Exchange): Promise<void> {
+    try {
+      const hasRoom = this.inFlight.add(exchange);
+      this.#dependencies.metrics?.requestsInFlight(this.inFlight.size);
+      const answer = exchange.head.method === "OPTIONS" ? { status: 204 } : await this.#answer(exchange, hasRoom);
+      await this.#send(exchange, answer);
+    } catch (error) {
+      await this.#fail(exchange, error);
+    }
+  }
+
+  async #answer(exchange: Exchange, hasRoom: boolean): Promise<Answer> {
+    const { head } = exchange;
+    const path = canonicalPath(head.url);
+    if (path === undefined) throw new AppError("malformed_path", { message: "the path has a form that is not taken here" });
+    const { value: compiled, params } = this.#find(exchange, path.segments);
+    exchange.route = compiled;
+    exchange.deadlineAtMs = exchange.startedMs + compiled.deadlineMs;
+    if (this.#draining && compiled.route.area !== "service") throw shuttingDown();
+    if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
+    // Before the first await: bytes that nobody listens for are lost.
+    const body = head.hasBody ? new BodyCollector({ bytesMax: compiled.bodyBytesMax, declaredBytes: head.contentLength }, { budget: this.#budget }).attach(exchange.response) : undefined;
+    if (body !== undefined) exchange.whenClosed(() => { body.abandon(); });
+    try {
+      const principal = await this.#admit(exchange, compiled);
+      if (compiled.route.needsUnsealed === true && !this.#dependencies.isUnsealed()) throw new AppError("vault_sealed", { message: "the vault is sealed" });
+      return await this.#handled(exchange, compiled, { principal, params, path: path.path, body });
+    } finally {
+      body?.release();
+    }
+  }
+
+  #find(exchange: Exchange, segments: readonly string[]): Found<CompiledRoute> {
+    const { method } = exchange.head;
+    const wanted = method === "HEAD" ? "GET" : METHODS.has(method) ? (method as HttpMethod) : undefined;
+    const found = this.#router.find(wanted, segments);
+    if (isFound(found)) return found;
+    if (found.length === 0) throw new AppError("not_found", { message: "there is nothing at this path" });
+    throw new MethodNotAllowed([...found, ...(found.includes("GET") ? ["HEAD"] : []), "OPTIONS"]);
+  }
+
+  /** Who is asking, and whether they may: 401, 403, 429. */
+  async #admit(exchange: Exchange, compiled: CompiledRoute): Promise<Principal | undefined> {
+    const { route, check } = compiled;
+    let principal: Principal | undefined;
+    if (check !== undefined) {
+      const token = bearerToken(exchange.head);
+      if (token === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
+      principal = await this.#dependencies.authenticate(token, route.area);
+      exchange.subject = formatSubject(principal.subject);
+      check(principal);
+    }
+    if (route.area !== "service" && this.#rates !== undefined) {
+      const waitSec = this.#rates.take(exchange.subject ?? exchange.address, route.method === "GET" ? "read" : "write");
+      if (waitSec > 0) throw new AppError("too_many_requests", { message: "too many requests; slow down", retryAfterSec: waitSec });
+    }
+    return principal;
+  }
+
+  /** Input checked, handler run, reply turned into an answer. */
+  async #handled(exchange: Exchange, compiled: CompiledRoute, input: { principal: Principal | undefined; params: Readonly<Record<string, string>>; path: string; body: BodyCollector | undefined }): Promise<Answer> {
+    const { head } = exchange;
+    const { route, validator } = compiled;
+    const params = validator.params(input.params);
+    const bytes = input.body === undefined ? EMPTY : await input.body.whole;
+    try {
+      const { members, pairs } = validator.query(head.query);
+      const body = readBody(compiled, head, bytes);
+      const request = {
+        params,
+        query: members,
+        body,
+        principal: input.principal,
+        bearer: route.auth === "public" ? bearerToken(head) : undefined,
+        authorization: route.auth === "public" && head.authorizationCount === 1 ? head.authorization : undefined,
+        get signal() { return exchange.signal; },
+        requestId: exchange.requestId,
+        address: exchange.address,
+        preferWaitSec: preferredWaitSec(head, Math.min(WAIT_SEC_MAX, Math.floor(compiled.deadlineMs / 1000) - WAIT_MARGIN_SEC)),
+      };
+      const run = (): AnyReply | Promise<AnyReply> => compiled.handler(request as never);
+      // The client left while its request was being checked: nothing may be changed for it any more.
+      if (!exchange.isOpen) throw new AppError("deadline_exceeded", { message: "nobody waits for the answer" });
+      const reply = await this.#once(exchange, compiled, input, bytes, run);
+      return await replyAnswer(exchange, compiled, reply, { path: input.path, members, pairs });
+    } finally {
+      if (route.rawBody === true) bytes.fill(0);
+    }
+  }
+
+  /** Runs the handler, or gives the kept answer of the same request. */
+  async #once(exchange: Exchange, compiled: CompiledRoute, input: { path: string }, bytes: Buffer, run: () => AnyReply | Promise<AnyReply>): Promise<AnyReply> {
+    const key = exchange.head.headers["idempotency-key"];
+    const { idempotency } = this.#dependencies;
+    const { subject } = exchange;
+    if (key === undefined || compiled.route.creates !== true || idempotency === undefined || subject === undefined) return await run();
+    const requestHash = hashRequest(this.#options.requestHashKey, input.path, exchange.head.query, bytes);
+    return await runOnce(idempotency, { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash }, run);
+  }
+
+  async #send(exchange: Exchange, answer: Answer): Promise<void> {
+    try {
+      await sendAnswer(exchange, this.#draining ? { ...answer, closes: true } : answer, this.#dependencies.clock);
+    } finally {
+      // The vault's bytes are secrets (the unsealer key); other areas may answer bytes that they keep.
+      if (exchange.route?.route.area === "vault" && answer.body instanceof Uint8Array) answer.body.fill(0);
+    }
+  }
+
+  /** A failure becomes an answer, if one may still be given; only a bug or a broken file gets past that, into the log. */
+  async #fail(exchange: Exchange, thrown: unknown): Promise<void> {
+    const { error, bug } = asAppError(thrown, exchange.requestId);
+    // A file that turns out broken half way is past an answer, but not past the log.
+    if (exchange.isOpen || error.code === "data_corrupt") this.#logFailure(exchange, error, bug);
+    else this.#dependencies.log.debug("work ended after its request", { ...fieldsOf(exchange), code: error.code });
+    try {
+      await this.#send(exchange, errorAnswer(exchange, error));
+    } catch (second) {
+      this.#dependencies.log.error("answer not sent", { ...fieldsOf(exchange), ...stackOf(asAppError(second, "").bug) });
+      if (exchange.isOpen || exchange.isSending) exchange.response.close();
+    }
+  }
+
+  /** Answers now and aborts the work, whose own end comes too late to be sent. */
+  #giveUp(exchange: Exchange, error: AppError): void {
+    void this.#fail(exchange, error);
+    exchange.abort();
+  }
+
+  #logFailure(exchange: Exchange, error: AppError, bug: Error | undefined): void {
+    if (error.status < 500) return;
+    const fields = { ...fieldsOf(exchange), status: error.status, code: error.code, ...stackOf(bug ?? (error.cause instanceof Error ? error.cause : undefined)) };
+    if (error.status === 503) this.#dependencies.log.warn("request refused", fields);
+    else this.#dependencies.log.error("request failed", fields);
+  }
+
+  #ended(exchange: Exchange): void {
+    this.inFlight.remove(exchange);
+    const { log, clock, metrics } = this.#dependencies;
+    const durationMs = clock.monotonicMs() - exchange.startedMs;
+    const routeId = exchange.route?.route.id ?? NO_ROUTE;
+    const method = METHODS.has(exchange.head.method) || exchange.isHead || exchange.head.method === "OPTIONS" ? exchange.head.method : "other";
+    metrics?.requestEnded(routeId, method, exchange.status, durationMs / 1000);
+    metrics?.requestsInFlight(this.inFlight.size);
+    log.debug("request", { ...fieldsOf(exchange), status: exchange.status, duration_ms: Math.round(durationMs * 1000) / 1000 });
+  }
+}
+
+function shuttingDown(): AppError {
+  return new AppError("shutting_down", { message: "the server is stopping; try again", retryAfterSec: 2 });
+}
+
+function fieldsOf(exchange: Exchange): { request_id: string; route: string; subject?: string } {
+  return { request_id: exchange.requestId, route: exchange.route?.route.id ?? NO_ROUTE, ...(exchange.subject === undefined ? {} : { subject: exchange.subject }) };
+}
+
+/** Frames only: the message may repeat what a library read. */
+function stackOf(bug: Error | undefined): { stack?: string } {
+  const frames = bug?.stack?.split("\n").filter((line) => /^\s+at /.test(line)).slice(0, 12).join("\n");
+  return frames === undefined || frames === "" ? {} : { stack: `${bug?.name ?? "Error"}\n${frames}` };
+}
+
+/** Text of the peer's address; an IPv4 address that came through an IPv6 socket reads as IPv4. */
+function readableAddress(response: RawResponse): string {
+  const text = Buffer.from(response.getRemoteAddressAsText()).toString("latin1");
+  const mapped = /^0000:0000:0000:0000:0000:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(text);
+  return mapped === null ? text : mapped.slice(1).map((hex) => String(Number.parseInt(hex, 16))).join(".");
+}

@@ -1,0 +1,260 @@
+/**
+ * Reads JSON bytes once, strictly, before `JSON.parse` may: RFC 8259 grammar with limits on depth, tokens, names and numbers, valid
+ * UTF-8, no duplicate names, no lone surrogates, no names that reach a prototype. Never keeps or repeats what it read.
+ */
+import { isUtf8 } from "node:buffer";
+
+export interface JsonLimits {
+  readonly depthMax: number;
+  /** Values and names together. */
+  readonly tokensMax: number;
+  readonly keyBytesMax: number;
+  readonly numberBytesMax: number;
+}
+
+/** A sentence on what is wrong, with the byte where; undefined when the text is sound. About 5 ns a byte. */
+export function findJsonFault(bytes: Buffer, limits: JsonLimits): string | undefined {
+  if (!isUtf8(bytes)) return "the body is not valid UTF-8";
+  try {
+    new Scan(bytes, limits).document();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return `${error.reason} at byte ${String(error.at)}`;
+    throw error;
+  }
+}
+
+/** Parses a body that has been found sound. */
+export function parseJson(bytes: Buffer): unknown {
+  return JSON.parse(bytes.toString("utf8"));
+}
+
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const UPPER_E = 0x45;
+const LOWER_E = 0x65;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const ESCAPED: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
+const LITERALS: ReadonlyMap<number, Buffer> = new Map([[0x74, Buffer.from("true")], [0x66, Buffer.from("false")], [0x6e, Buffer.from("null")]]);
+
+class Fault extends Error {
+  readonly reason: string;
+  readonly at: number;
+
+  constructor(reason: string, at: number) {
+    super(reason);
+    this.reason = reason;
+    this.at = at;
+  }
+}
+
+class Scan {
+  readonly #bytes: Buffer;
+  readonly #limits: JsonLimits;
+  /** One entry per open container: the names of an object so far, or undefined for an array. */
+  readonly #open: (Set<string> | undefined)[] = [];
+  #at = 0;
+  #tokens = 0;
+
+  constructor(bytes: Buffer, limits: JsonLimits) {
+    this.#bytes = bytes;
+    this.#limits = limits;
+  }
+
+  /** No recursion: the depth is a length of a list, not of the stack. */
+  document(): void {
+    do {
+      this.#value();
+    } while (this.#afterValue());
+    if (this.#at !== this.#bytes.length) throw this.#fault("text after the end of the JSON value");
+  }
+
+  /** Reads a scalar, or opens containers until it has read one or an empty container. */
+  #value(): void {
+    for (;;) {
+      this.#space();
+      this.#countToken();
+      const byte = this.#bytes[this.#at];
+      if (byte === OPEN_OBJECT) {
+        this.#enter(new Set());
+        if (this.#leaveIf(CLOSE_OBJECT)) return;
+        this.#name();
+      } else if (byte === OPEN_ARRAY) {
+        this.#enter(undefined);
+        if (this.#leaveIf(CLOSE_ARRAY)) return;
+      } else {
+        this.#scalar(byte);
+        return;
+      }
+    }
+  }
+
+  /** Closes what ends here; true when another value follows. */
+  #afterValue(): boolean {
+    while (this.#open.length > 0) {
+      this.#space();
+      const names = this.#open[this.#open.length - 1];
+      if (this.#bytes[this.#at] === COMMA) {
+        this.#at += 1;
+        if (names !== undefined) this.#name();
+        return true;
+      }
+      if (!this.#leaveIf(names === undefined ? CLOSE_ARRAY : CLOSE_OBJECT)) throw this.#fault(this.#expected("a comma or the end of the list or object"));
+    }
+    this.#space();
+    return false;
+  }
+
+  #enter(names: Set<string> | undefined): void {
+    if (this.#open.length >= this.#limits.depthMax) throw this.#fault(`nested deeper than ${String(this.#limits.depthMax)}`);
+    this.#open.push(names);
+    this.#at += 1;
+  }
+
+  #leaveIf(close: number): boolean {
+    this.#space();
+    if (this.#bytes[this.#at] !== close) return false;
+    this.#at += 1;
+    this.#open.pop();
+    return true;
+  }
+
+  #name(): void {
+    this.#space();
+    this.#countToken();
+    if (this.#bytes[this.#at] !== QUOTE) throw this.#fault(this.#expected("a member name in double quotes"));
+    const start = this.#at;
+    const escaped = this.#string();
+    if (this.#at - start - 2 > this.#limits.keyBytesMax) throw this.#fault(`a member name is longer than ${String(this.#limits.keyBytesMax)} bytes`);
+    const name = escaped ? (JSON.parse(this.#bytes.toString("utf8", start, this.#at)) as string) : this.#bytes.toString("utf8", start + 1, this.#at - 1);
+    if (FORBIDDEN_KEYS.has(name)) throw this.#fault("a member name that is not allowed");
+    const names = this.#open[this.#open.length - 1];
+    if (names?.has(name) === true) throw this.#fault("a member is given twice");
+    names?.add(name);
+    this.#space();
+    if (this.#bytes[this.#at] !== COLON) throw this.#fault(this.#expected("a colon"));
+    this.#at += 1;
+  }
+
+  #scalar(byte: number | undefined): void {
+    if (byte === QUOTE) {
+      this.#string();
+      return;
+    }
+    if (byte === MINUS || isDigit(byte)) {
+      this.#number();
+      return;
+    }
+    const literal = byte === undefined ? undefined : LITERALS.get(byte);
+    if (literal === undefined || this.#bytes.compare(literal, 0, literal.length, this.#at, Math.min(this.#at + literal.length, this.#bytes.length)) !== 0) {
+      throw this.#fault(this.#expected("a JSON value"));
+    }
+    this.#at += literal.length;
+  }
+
+  /** From the opening quote to behind the closing one; true when there was an escape. */
+  #string(): boolean {
+    const bytes = this.#bytes;
+    let escaped = false;
+    this.#at += 1;
+    for (;;) {
+      const byte = bytes[this.#at];
+      if (byte === undefined) throw this.#fault("a text that does not end");
+      if (byte === QUOTE) {
+        this.#at += 1;
+        return escaped;
+      }
+      if (byte < 0x20) throw this.#fault("a control character inside a text");
+      if (byte === BACKSLASH) {
+        escaped = true;
+        this.#escape();
+      } else {
+        this.#at += 1;
+      }
+    }
+  }
+
+  #escape(): void {
+    const kind = this.#bytes[this.#at + 1];
+    if (kind !== undefined && ESCAPED.has(kind)) {
+      this.#at += 2;
+      return;
+    }
+    const unit = this.#unicodeEscape();
+    if (unit >= 0xdc00 && unit <= 0xdfff) throw this.#fault("half of a surrogate pair");
+    if (unit < 0xd800 || unit > 0xdbff) return;
+    if (this.#bytes[this.#at] !== BACKSLASH) throw this.#fault("half of a surrogate pair");
+    const low = this.#unicodeEscape();
+    if (low < 0xdc00 || low > 0xdfff) throw this.#fault("half of a surrogate pair");
+  }
+
+  /** `\uXXXX` at the current byte; its code unit. */
+  #unicodeEscape(): number {
+    const hex = this.#bytes.toString("latin1", this.#at + 1, this.#at + 6);
+    if (!/^u[0-9a-fA-F]{4}$/.test(hex)) throw this.#fault("an escape that JSON does not have");
+    this.#at += 6;
+    return Number.parseInt(hex.slice(1), 16);
+  }
+
+  #number(): void {
+    const start = this.#at;
+    if (this.#bytes[this.#at] === MINUS) this.#at += 1;
+    if (this.#bytes[this.#at] === ZERO) this.#at += 1;
+    else this.#digits();
+    if (this.#bytes[this.#at] === DOT) {
+      this.#at += 1;
+      this.#digits();
+    }
+    let exponent = false;
+    if (this.#bytes[this.#at] === LOWER_E || this.#bytes[this.#at] === UPPER_E) {
+      exponent = true;
+      this.#at += 1;
+      if (this.#bytes[this.#at] === PLUS || this.#bytes[this.#at] === MINUS) this.#at += 1;
+      this.#digits();
+    }
+    if (this.#at - start > this.#limits.numberBytesMax) throw this.#fault(`a number is longer than ${String(this.#limits.numberBytesMax)} characters`);
+    // Without an exponent, 80 digits cannot leave the range of a double.
+    if (exponent && !Number.isFinite(Number(this.#bytes.toString("latin1", start, this.#at)))) throw this.#fault("a number out of range");
+  }
+
+  #digits(): void {
+    if (!isDigit(this.#bytes[this.#at])) throw this.#fault("a number that JSON does not have");
+    while (isDigit(this.#bytes[this.#at])) this.#at += 1;
+  }
+
+  #space(): void {
+    for (;;) {
+      const byte = this.#bytes[this.#at];
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
+      this.#at += 1;
+    }
+  }
+
+  #countToken(): void {
+    this.#tokens += 1;
+    if (this.#tokens > this.#limits.tokensMax) throw this.#fault(`more than ${String(this.#limits.tokensMax)} names and values`);
+  }
+
+  #expected(what: string): string {
+    return this.#at >= this.#bytes.length ? "the JSON text ends too early" : `expected ${what}`;
+  }
+
+  #fault(reason: string): Fault {
+    return new Fault(reason, this.#at);
+  }
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= NINE;
+}

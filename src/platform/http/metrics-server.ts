@@ -1,0 +1,46 @@
+/** Serves `/metrics` on an address of its own, meant for loopback: no token is asked, so nothing but figures may be there. */
+import type { Log } from "../log.js";
+import { createHttpApp, type RawRequest, type RawResponse } from "./uws.js";
+
+export interface MetricsSource {
+  readonly contentType: string;
+  render(): Promise<string>;
+}
+
+export interface MetricsServer {
+  listen(): Promise<{ readonly port: number }>;
+  stop(): void;
+}
+
+/** A scraper or two, and somebody looking. */
+const CONNECTIONS_MAX = 16;
+
+export function createMetricsServer(options: { readonly host: string; readonly port: number }, dependencies: { readonly metrics: MetricsSource; readonly log: Log }): MetricsServer {
+  const app = createHttpApp({ connectionsMax: CONNECTIONS_MAX }, (response, request) => { serve(response, request, dependencies); });
+  return { listen: async () => await app.listen(options.host, options.port), stop: () => { app.close(); } };
+}
+
+function serve(response: RawResponse, request: RawRequest, dependencies: { readonly metrics: MetricsSource; readonly log: Log }): void {
+  let gone = false;
+  response.onAborted(() => { gone = true; });
+  const answer = (status: string, type: string, body: string): void => {
+    if (gone) return;
+    gone = true;
+    response.cork(() => {
+      response.writeStatus(status);
+      response.writeHeader("Content-Type", type);
+      response.end(body, true);
+    });
+  };
+  if (request.getCaseSensitiveMethod() !== "GET" || request.getUrl() !== "/metrics") {
+    answer("404 Not Found", "text/plain", "only GET /metrics is here\n");
+    return;
+  }
+  dependencies.metrics.render().then(
+    (text) => { answer("200 OK", dependencies.metrics.contentType, text); },
+    () => {
+      dependencies.log.error("metrics not rendered");
+      answer("500 Internal Server Error", "text/plain", "failed\n");
+    },
+  );
+}

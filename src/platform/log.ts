@@ -1,0 +1,53 @@
+/**
+ * Structured log: one JSON line per event on standard error. Only the fields named here can be written, so that a body,
+ * a header, a witness or a key cannot slip in (security: allow-list, not redaction).
+ */
+import pino from "pino";
+
+/** What a log line may carry beside its message. Ids and figures only. */
+export interface LogFields {
+  readonly request_id?: string;
+  readonly route?: string;
+  readonly method?: string;
+  readonly status?: number;
+  readonly code?: string;
+  readonly subject?: string;
+  /** `application:<uuid>` or `organization:<uuid>` that the subject did something on. */
+  readonly tenant?: string;
+  readonly duration_ms?: number;
+  readonly prover_id?: string;
+  readonly vault_id?: string;
+  readonly key_id?: string;
+  readonly job_id?: string;
+  readonly kind?: string;
+  readonly step?: string;
+  readonly attempt?: number;
+  readonly lane?: string;
+  readonly count?: number;
+  readonly bytes?: number;
+  readonly state?: string;
+  readonly path?: string;
+  readonly address?: string;
+  readonly signal?: string;
+  /** A stack of our own code for a broken invariant; never a message of a library that saw a secret. */
+  readonly stack?: string;
+}
+
+export interface Log {
+  error(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  debug(message: string, fields?: LogFields): void;
+}
+
+export type LogLevel = "error" | "warn" | "info" | "debug" | "silent";
+
+export function createLog(level: LogLevel): Log {
+  const sink = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
+  return {
+    error: (message, fields) => { sink.error(fields ?? {}, message); },
+    warn: (message, fields) => { sink.warn(fields ?? {}, message); },
+    info: (message, fields) => { sink.info(fields ?? {}, message); },
+    debug: (message, fields) => { sink.debug(fields ?? {}, message); },
+  };
+}

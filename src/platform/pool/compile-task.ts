@@ -1,0 +1,71 @@
+/**
+ * Compiles untrusted circom source in a process of its own. Everything that the source can do wrong, loops without end and memory bombs
+ * among them, comes back as a compile failure that names it; only the server's own troubles are failures of another kind.
+ */
+import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile.js";
+import type { CompileFailure, CompileLimits, CompileRequest, CompileResult } from "../../engine/circuit/compile.js";
+import { workerPath } from "../package-root.js";
+import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "./process-task.js";
+
+export interface CompileTaskOptions {
+  readonly limits?: CompileLimits;
+  readonly processLimits?: ProcessTaskLimits;
+  readonly signal?: AbortSignal;
+}
+
+/** The caller called it off, or the process died of something that is not the source's doing. */
+export type CompileTaskFailure = ProcessTaskFailure & { readonly code: "aborted" | "crashed" };
+
+/** Either settles what the source is worth (`settled`), or nothing is known about it and another try may succeed. */
+export type CompileTaskResult =
+  | { readonly settled: true; readonly result: CompileResult }
+  | { readonly settled: false; readonly failure: CompileTaskFailure };
+
+/**
+ * The largest built-in circuit takes 8 s and 0.6 GB. The memory here is above the compiler's own maximum (DEFAULT_COMPILE_LIMITS), so that
+ * the compiler runs out first and says so; the poll is for what lies outside of it, the emitted files above all.
+ */
+export const COMPILE_PROCESS_LIMITS: ProcessTaskLimits = {
+  // Processor time is what ends a loop. The wall clock is five times that, so that a sound circuit on a busy server is not called too large.
+  deadlineMs: 300_000,
+  cpuSeconds: 60,
+  memoryBytesMax: 2 * 1024 ** 3,
+  answerBytesMax: 256 * 1024 ** 2,
+  openFilesMax: 64,
+  heapMegabytesMax: 512,
+  // As proving has it: both yield to the event loop, and a server full of proofs still compiles.
+  niceness: 15,
+};
+
+/**
+ * Compiles one circuit. Cost: 0.3 s and more, mostly of another core; see `compileCircuit`.
+ * @returns what the compile gave; rejects only when the server's own temporary folder fails
+ */
+export async function compileInProcess(tasks: ProcessTasks, request: CompileRequest, options: CompileTaskOptions = {}): Promise<CompileTaskResult> {
+  const processLimits = options.processLimits ?? COMPILE_PROCESS_LIMITS;
+  const outcome = await tasks.run<{ request: CompileRequest; limits: CompileLimits }, CompileResult>({
+    entry: workerPath("compile.process"),
+    request: { request, limits: options.limits ?? DEFAULT_COMPILE_LIMITS },
+    limits: processLimits,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  if (outcome.ok) return { settled: true, result: outcome.value };
+  switch (outcome.code) {
+    case "deadline":
+      return settled(`the circuit did not compile within ${processLimits.cpuSeconds} seconds of processor time: a loop without end, or too large`);
+    case "memory":
+      return settled("the circuit needs more memory than a compile may take");
+    case "output":
+      return settled("the compiled circuit is larger than it may be");
+    case "aborted":
+    case "crashed":
+      return { settled: false, failure: { ...outcome, code: outcome.code } };
+    default:
+      return outcome.code satisfies never;
+  }
+}
+
+function settled(message: string): CompileTaskResult {
+  const result: CompileFailure = { ok: false, code: "circuit_too_large", diagnostics: [{ severity: "error", code: "circuit_too_large", message }] };
+  return { settled: true, result };
+}

@@ -1,0 +1,38 @@
+/**
+ * Makes a Groth16 key in a process of its own that ends afterwards, so that the trapdoor cannot outlive it. Only the server's own
+ * troubles are failures; what the circuit is worth is part of the result.
+ */
+import type { MakeKeyResult } from "../../engine/groth16/make-key.js";
+import { workerPath } from "../package-root.js";
+import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "./process-task.js";
+
+/**
+ * 65,536 constraints (the compile limit) take 6 s of two cores and 0.7 GB; the rest is room for a busy machine and for keys brought in
+ * from elsewhere.
+ */
+export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
+  deadlineMs: 600_000,
+  cpuSeconds: 1_200,
+  memoryBytesMax: 3 * 1024 ** 3,
+  answerBytesMax: 1024 ** 3,
+  openFilesMax: 64,
+  heapMegabytesMax: 1024,
+  niceness: 15,
+};
+
+export interface SetupTaskOptions {
+  readonly limits?: ProcessTaskLimits;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (share: number) => void;
+}
+
+/** Runs setup and gates on the bytes of an R1CS file; rejects only when the server's own temporary folder fails. */
+export async function setupInProcess(tasks: ProcessTasks, r1cs: Uint8Array, options: SetupTaskOptions = {}): Promise<ProcessTaskResult<MakeKeyResult>> {
+  return await tasks.run<{ r1cs: Uint8Array }, MakeKeyResult>({
+    entry: workerPath("setup.process"),
+    request: { r1cs },
+    limits: options.limits ?? SETUP_PROCESS_LIMITS,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+  });
+}

@@ -1,0 +1,50 @@
+/** Handlers of the service's own routes. Everything static is made once, at start. */
+import { createHash } from "node:crypto";
+import { openApiDocument } from "../contract/openapi.js";
+import type { HandlersFor, RouteSpec } from "../contract/route.js";
+import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
+import type { serviceRoutes } from "./routes.js";
+
+export interface ReadinessCheck {
+  /** Such as `store` or `vault_unsealed`. */
+  readonly name: string;
+  readonly ok: boolean;
+}
+
+export interface ServiceOptions {
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface ServiceDependencies {
+  /** Every route that is served, these included. */
+  readonly routes: readonly RouteSpec[];
+  /** Asked on every readiness call; must be quick. */
+  readonly readiness: () => readonly ReadinessCheck[];
+}
+
+/** How long a probe should wait when a check fails; unsealing and a full disk take a person. */
+const NOT_READY_RETRY_SEC = "5";
+
+export function createServiceHandlers(options: ServiceOptions, dependencies: ServiceDependencies): HandlersFor<typeof serviceRoutes> {
+  const { name, version } = options;
+  const document = Buffer.from(JSON.stringify(openApiDocument({ title: name, version }, dependencies.routes)), "utf8");
+  const page = Buffer.from(docsPage(name), "utf8");
+  const policy = `default-src 'none'; script-src ${hashSource(DOCS_SCRIPT)}; style-src ${hashSource(DOCS_STYLE)}; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  return {
+    getStatus: () => ({ status: 200, body: { status: "ok", name, version } }),
+    getLiveness: () => ({ status: 200, body: { live: true } }),
+    getReadiness: () => {
+      const checks = dependencies.readiness().map((check) => ({ name: check.name, ok: check.ok }));
+      const ready = checks.every(({ ok }) => ok);
+      return ready ? { status: 200, body: { ready, checks } } : { status: 503, body: { ready, checks }, headers: { "Retry-After": NOT_READY_RETRY_SEC } };
+    },
+    getOpenApi: () => ({ status: 200, bytes: document }),
+    getDocs: () => ({ status: 200, bytes: page, headers: { "Content-Security-Policy": policy } }),
+  };
+}
+
+/** Allows exactly this inline text and no other. */
+function hashSource(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}

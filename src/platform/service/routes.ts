@@ -1,0 +1,27 @@
+/** Routes of the service itself: is it there, is it ready, what does it offer. Public; outside `/api/v1`. */
+import { defineRoute } from "../contract/route.js";
+import { Liveness, Readiness, ServiceStatus } from "./schemas.js";
+
+export const serviceRoutes = {
+  getStatus: defineRoute({
+    id: "getStatus", area: "service", method: "GET", path: "/status", summary: "Status of the service", auth: "public",
+    responses: { 200: { description: "The service answers", schema: ServiceStatus } },
+  }),
+  getLiveness: defineRoute({
+    id: "getLiveness", area: "service", method: "GET", path: "/livez", summary: "Is the process alive", auth: "public",
+    responses: { 200: { description: "It is", schema: Liveness } },
+  }),
+  getReadiness: defineRoute({
+    id: "getReadiness", area: "service", method: "GET", path: "/readyz", summary: "Is the service ready for work", auth: "public",
+    description: "503 while a check fails, while the vault is sealed for one, and while the server stops.",
+    responses: { 200: { description: "Ready", schema: Readiness }, 503: { description: "Not ready; the checks say why", schema: Readiness } },
+  }),
+  getOpenApi: defineRoute({
+    id: "getOpenApi", area: "service", method: "GET", path: "/openapi.json", summary: "This interface as OpenAPI 3.1", auth: "public",
+    responses: { 200: { description: "The document", bytes: "application/json; charset=UTF-8" } },
+  }),
+  getDocs: defineRoute({
+    id: "getDocs", area: "service", method: "GET", path: "/docs", summary: "This interface as a page to read", auth: "public",
+    responses: { 200: { description: "The page", bytes: "text/html; charset=UTF-8" } },
+  }),
+} as const;

@@ -1,0 +1,148 @@
+/**
+ * Keeps two servers out of one data folder. Node has no flock, so the lock is a file that names its holder: the process, its
+ * start time (process ids are reused), the boot and the host; holders on other hosts, whose processes cannot be seen, must
+ * keep it fresh. It guards against mistakes, not against malice.
+ */
+import { randomUUID } from "node:crypto";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { AppError } from "../errors.js";
+
+export interface FolderLock {
+  release(): void;
+}
+
+interface Holder {
+  readonly token: string;
+  readonly pid: number;
+  readonly started: string;
+  readonly boot: string;
+  readonly host: string;
+}
+
+const LOCK_FILE = "server.lock";
+const REFRESH_MS = 5_000;
+/** A lock of another host counts as abandoned after six missed refreshes. */
+const ABANDONED_MS = 30_000;
+const TRIES_MAX = 5;
+
+/** Takes the lock of a folder. Throws `conflict` naming the process that holds it. */
+export function lockFolder(folder: string): FolderLock {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, LOCK_FILE);
+  const own: Holder = { token: randomUUID(), pid: process.pid, started: startTime(process.pid) ?? "", boot: bootId(), host: hostname() };
+  const draft = `${path}.${own.token}`;
+  writeFileSync(draft, JSON.stringify(own), { mode: 0o600 });
+  try {
+    for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
+      if (tryLink(draft, path)) return held(path, own);
+      removeAbandoned(path, folder);
+    }
+    throw new AppError("conflict", { message: `the data folder ${folder} is being opened by several servers at once` });
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** link() creates the name or fails when it is there, in one step and with the content complete. */
+function tryLink(draft: string, path: string): boolean {
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw new AppError("storage_failed", { message: `the data folder cannot be locked: ${path}`, cause: error });
+  }
+}
+
+/** Removes the lock of a holder that is gone; throws when the holder lives. */
+function removeAbandoned(path: string, folder: string): void {
+  const holder = readHolder(path);
+  if (holder === undefined) return;
+  if (isAlive(path, holder)) {
+    const where = holder.host === hostname() ? "" : ` on host ${holder.host}`;
+    throw new AppError("conflict", { message: `the data folder ${folder} is in use by process ${holder.pid}${where}; stop it first` });
+  }
+  // Of several starting servers only one moves the file; if it was not the file we judged, it goes back.
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return;
+    throw error;
+  }
+  if (readHolder(aside)?.token !== holder.token) tryLink(aside, path);
+  rmSync(aside, { force: true });
+}
+
+function readHolder(path: string): Holder | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as Holder;
+  } catch (error) {
+    throw new AppError("conflict", { message: `the lock file ${path} is unreadable; remove it if no server runs`, cause: error });
+  }
+}
+
+function isAlive(path: string, holder: Holder): boolean {
+  if (holder.host !== hostname()) {
+    const refreshedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return Date.now() - refreshedMs < ABANDONED_MS;
+  }
+  if (holder.boot !== bootId()) return false;
+  try {
+    process.kill(holder.pid, 0);
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+  return (startTime(holder.pid) ?? holder.started) === holder.started;
+}
+
+function held(path: string, own: Holder): FolderLock {
+  const refresh = setInterval(() => {
+    try {
+      const now = new Date();
+      utimesSync(path, now, now);
+    } catch {
+      // The folder went away under us; the store's own writes will say so.
+      clearInterval(refresh);
+    }
+  }, REFRESH_MS);
+  refresh.unref();
+  return {
+    release: () => {
+      clearInterval(refresh);
+      if (readHolder(path)?.token === own.token) rmSync(path, { force: true });
+    },
+  };
+}
+
+/** When a process started, in clock ticks since boot; undefined where /proc is missing. */
+function startTime(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may hold spaces; the start time is the 20th field after it.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "unknown";
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}

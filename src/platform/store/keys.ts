@@ -1,0 +1,142 @@
+/**
+ * Keys of the store as bytes whose order is the order of the keys: part by part, numbers before texts, texts by code point.
+ * It must stay as it is for ever, because every stored record lies under such bytes.
+ *
+ * Layout, per part: number: 0x01 || 8 bytes (IEEE 754 big-endian, sign bit flipped, all bits flipped when negative)
+ *                   text:   0x02 || UTF-8 with each 0x00 written as 0x00 0xFF || 0x00
+ */
+import { AppError } from "../errors.js";
+import type { StoreKey } from "./store.js";
+
+/** Longest encoded key. LMDB with 4 KiB pages takes 1,978 bytes; the rest is headroom for the adapter. */
+export const KEY_BYTES_MAX = 1900;
+
+/** First byte of the adapter's own records; no encoded part starts with it. */
+export const RESERVED_KEY_BYTE = 0x00;
+
+const NUMBER_PART = 0x01;
+const TEXT_PART = 0x02;
+/** Sorts after every part, so that prefix || this byte ends the range of a prefix. */
+const AFTER_PARTS = 0x03;
+const TERMINATOR = 0x00;
+const ESCAPED_ZERO = 0xff;
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
+
+/** Room for the longest allowed key plus one more part of the longest text, three bytes per UTF-16 unit. */
+const scratch = Buffer.allocUnsafeSlow(KEY_BYTES_MAX * 4 + 64);
+const numbers = new DataView(new ArrayBuffer(8));
+
+/** Encodes a key. Throws `invalid_request` for a key over 1,900 bytes, a number that is not finite, or ill-formed text. */
+export function encodeKey(key: StoreKey): Buffer {
+  return Buffer.from(scratch.subarray(0, writeParts(key)));
+}
+
+/** The byte ranges [start, end) that hold exactly the keys beginning with `prefix`, the prefix itself included. */
+export function prefixRange(prefix: StoreKey): { start: Buffer; end: Buffer } {
+  const encoded = encodeKey(prefix);
+  // An empty prefix means every record, but never the adapter's own.
+  return { start: encoded.length === 0 ? Buffer.of(NUMBER_PART) : encoded, end: afterPrefix(encoded) };
+}
+
+/** The upper bound (exclusive) of the range of an encoded prefix. */
+export function afterPrefix(encoded: Buffer): Buffer {
+  return Buffer.concat([encoded, Buffer.of(AFTER_PARTS)]);
+}
+
+/** The key that was encoded. Throws `data_corrupt` for bytes that no key has. */
+export function decodeKey(bytes: Uint8Array): (string | number)[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const parts: (string | number)[] = [];
+  for (let position = 0; position < buffer.length; ) {
+    const kind = buffer[position];
+    if (kind === NUMBER_PART && position + 9 <= buffer.length) {
+      parts.push(readNumber(buffer, position + 1));
+      position += 9;
+    } else if (kind === TEXT_PART) {
+      const end = textEnd(buffer, position + 1);
+      parts.push(readText(buffer, position + 1, end));
+      position = end + 1;
+    } else {
+      throw new AppError("data_corrupt", { message: "a key in the store is damaged" });
+    }
+  }
+  return parts;
+}
+
+function writeParts(key: StoreKey): number {
+  let position = 0;
+  for (const part of key) {
+    position = typeof part === "number" ? writeNumber(part, position) : writeText(part, position);
+    if (position > KEY_BYTES_MAX) throw keyTooLong();
+  }
+  return position;
+}
+
+function keyTooLong(): AppError {
+  return new AppError("invalid_request", { message: `a key of the store is longer than ${KEY_BYTES_MAX} bytes` });
+}
+
+function writeNumber(part: number, position: number): number {
+  if (!Number.isFinite(part)) throw new AppError("invalid_request", { message: "a number in a key of the store is not finite" });
+  // Minus zero would be a second spelling of zero.
+  numbers.setFloat64(0, part === 0 ? 0 : part);
+  const negative = part < 0;
+  scratch[position] = NUMBER_PART;
+  for (let index = 0; index < 8; index += 1) {
+    const byte = numbers.getUint8(index);
+    scratch[position + 1 + index] = negative ? byte ^ 0xff : index === 0 ? byte ^ 0x80 : byte;
+  }
+  return position + 9;
+}
+
+function writeText(part: string, position: number): number {
+  if (part.length > KEY_BYTES_MAX) throw keyTooLong();
+  scratch[position] = TEXT_PART;
+  let written = position + 1;
+  if (part.includes("\0")) {
+    for (const [index, piece] of part.split("\0").entries()) {
+      if (index > 0) {
+        scratch[written] = TERMINATOR;
+        scratch[written + 1] = ESCAPED_ZERO;
+        written += 2;
+      }
+      written += scratch.write(piece, written, "utf8");
+      if (written > KEY_BYTES_MAX) throw keyTooLong();
+    }
+  } else {
+    written += scratch.write(part, written, "utf8");
+  }
+  // UTF-8 has no lone surrogates: two such texts would become one key.
+  if (written - position - 1 !== part.length && LONE_SURROGATE.test(part)) {
+    throw new AppError("invalid_request", { message: "a text in a key of the store is not well-formed Unicode" });
+  }
+  scratch[written] = TERMINATOR;
+  return written + 1;
+}
+
+function readNumber(buffer: Buffer, position: number): number {
+  const negative = ((buffer[position] ?? 0) & 0x80) === 0;
+  for (let index = 0; index < 8; index += 1) {
+    const byte = buffer[position + index] ?? 0;
+    numbers.setUint8(index, negative ? byte ^ 0xff : index === 0 ? byte ^ 0x80 : byte);
+  }
+  return numbers.getFloat64(0);
+}
+
+/** Position of the terminator of the text that starts at `position`. */
+function textEnd(buffer: Buffer, position: number): number {
+  for (let end = buffer.indexOf(TERMINATOR, position); end >= 0; end = buffer.indexOf(TERMINATOR, end + 2)) {
+    if (buffer[end + 1] !== ESCAPED_ZERO) return end;
+  }
+  throw new AppError("data_corrupt", { message: "a key in the store is damaged" });
+}
+
+function readText(buffer: Buffer, start: number, end: number): string {
+  let text = "";
+  let from = start;
+  for (let zero = buffer.indexOf(TERMINATOR, from); zero >= 0 && zero < end; zero = buffer.indexOf(TERMINATOR, from)) {
+    text += `${buffer.toString("utf8", from, zero)}\0`;
+    from = zero + 2;
+  }
+  return text + buffer.toString("utf8", from, end);
+}

@@ -1,0 +1,175 @@
+/**
+ * Commits on their way to the writer thread, packed into one buffer per turn of the event loop: cloning thousands of small
+ * objects between threads would cost more than writing them. Both ends are of the same build, so that the layout may change.
+ *
+ * Layout, per commit: flags(1: bit 0 = urgent) || operation count(4) || operations
+ * Per operation: kind(1) || key length(2) || key || [check: version(8, float, -1 = absent)] [put, append: length(4) || JSON]
+ *                [append: index count(1) || per index: length(2) || key]; the key of an append is that of its chain
+ */
+import { AppError, assert } from "../errors.js";
+import { encodeKey } from "./keys.js";
+import { RECORD_BYTES_MAX } from "./record.js";
+import type { StoreCommit, StoreKey } from "./store.js";
+
+export const CHECK = 0;
+export const DELETE_PREFIX = 1;
+export const DELETE = 2;
+export const PUT = 3;
+export const APPEND = 4;
+export const ABSENT = -1;
+
+/** Most operations of one commit: a bound on how long the writer may be held by one caller. */
+export const COMMIT_OPERATIONS_MAX = 10_000;
+
+export type Operation =
+  | { readonly kind: typeof CHECK; readonly key: Buffer; readonly version: number }
+  | { readonly kind: typeof DELETE_PREFIX | typeof DELETE; readonly key: Buffer }
+  | { readonly kind: typeof PUT; readonly key: Buffer; readonly json: Buffer }
+  | { readonly kind: typeof APPEND; readonly key: Buffer; readonly json: Buffer; readonly indexes: readonly Buffer[] };
+
+export interface PackedCommit {
+  readonly urgent: boolean;
+  readonly operations: readonly Operation[];
+  /** Bytes of keys and values, for the estimate of the space that it needs. */
+  readonly bytes: number;
+}
+
+/** Collects commits; `take` hands over what has been collected. A commit that cannot be packed leaves no trace. */
+export class CommitPacker {
+  #buffer = Buffer.allocUnsafeSlow(16 * 1024);
+  #length = 0;
+  #commits = 0;
+
+  get commits(): number {
+    return this.#commits;
+  }
+
+  /** Appends a commit and returns its size in bytes. Throws `invalid_request` for a key or record that is too long. */
+  add(commit: StoreCommit): number {
+    const start = this.#length;
+    try {
+      this.#pack(commit);
+    } catch (error) {
+      this.#length = start;
+      throw error;
+    }
+    this.#commits += 1;
+    return this.#length - start;
+  }
+
+  take(): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(this.#length);
+    bytes.set(this.#buffer.subarray(0, this.#length));
+    this.#length = 0;
+    this.#commits = 0;
+    return bytes;
+  }
+
+  #pack(commit: StoreCommit): void {
+    const { checks = [], puts = [], deletes = [], deletePrefixes = [], appends = [] } = commit;
+    const count = checks.length + puts.length + deletes.length + deletePrefixes.length + appends.length;
+    if (count > COMMIT_OPERATIONS_MAX) {
+      throw new AppError("invalid_request", { message: `a commit touches more than ${COMMIT_OPERATIONS_MAX} records` });
+    }
+    this.#reserve(5);
+    this.#buffer[this.#length] = commit.urgent === true ? 1 : 0;
+    this.#buffer.writeUInt32BE(count, this.#length + 1);
+    this.#length += 5;
+    for (const check of checks) {
+      this.#operation(CHECK, check.key, 8);
+      this.#length = this.#buffer.writeDoubleBE(check.version === "absent" ? ABSENT : check.version, this.#length);
+    }
+    for (const key of deletePrefixes) this.#operation(DELETE_PREFIX, key, 0);
+    for (const key of deletes) this.#operation(DELETE, key, 0);
+    for (const put of puts) this.#put(PUT, put.key, put.value);
+    for (const { chain, value, indexes = [] } of appends) {
+      this.#put(APPEND, [chain], value);
+      this.#indexes(indexes);
+    }
+  }
+
+  #indexes(indexes: readonly StoreKey[]): void {
+    assert(indexes.length < 256, "a record of a chain stands in fewer than 256 indexes");
+    this.#reserve(1);
+    this.#length = this.#buffer.writeUInt8(indexes.length, this.#length);
+    for (const index of indexes) {
+      const bytes = encodeKey(index);
+      this.#reserve(2 + bytes.length);
+      this.#length = this.#buffer.writeUInt16BE(bytes.length, this.#length);
+      this.#buffer.set(bytes, this.#length);
+      this.#length += bytes.length;
+    }
+  }
+
+  #operation(kind: Operation["kind"], key: StoreKey, more: number): void {
+    const bytes = encodeKey(key);
+    assert(bytes.length > 0, "a commit names no empty key");
+    this.#reserve(3 + bytes.length + more);
+    this.#buffer[this.#length] = kind;
+    this.#buffer.writeUInt16BE(bytes.length, this.#length + 1);
+    this.#buffer.set(bytes, this.#length + 3);
+    this.#length += 3 + bytes.length;
+  }
+
+  #put(kind: typeof PUT | typeof APPEND, key: StoreKey, value: unknown): void {
+    const json = JSON.stringify(value) as string | undefined;
+    assert(json !== undefined, "a stored value is JSON");
+    const length = Buffer.byteLength(json);
+    if (length > RECORD_BYTES_MAX) {
+      throw new AppError("invalid_request", { message: `a record is longer than ${RECORD_BYTES_MAX} bytes` });
+    }
+    this.#operation(kind, key, 4 + length);
+    this.#length = this.#buffer.writeUInt32BE(length, this.#length);
+    this.#length += this.#buffer.write(json, this.#length, "utf8");
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, this.#length + more));
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+  }
+}
+
+/** Takes a packed buffer apart; keys and JSON are views into it. */
+export function unpackCommits(bytes: Uint8Array): PackedCommit[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const commits: PackedCommit[] = [];
+  for (let position = 0; position < buffer.length; ) {
+    const start = position;
+    const urgent = buffer[position] === 1;
+    const count = buffer.readUInt32BE(position + 1);
+    position += 5;
+    const operations: Operation[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const kind = buffer[position];
+      const keyEnd = position + 3 + buffer.readUInt16BE(position + 1);
+      const key = buffer.subarray(position + 3, keyEnd);
+      position = keyEnd;
+      if (kind === CHECK) {
+        operations.push({ kind, key, version: buffer.readDoubleBE(position) });
+        position += 8;
+      } else if (kind === PUT) {
+        const end = position + 4 + buffer.readUInt32BE(position);
+        operations.push({ kind, key, json: buffer.subarray(position + 4, end) });
+        position = end;
+      } else if (kind === APPEND) {
+        const end = position + 4 + buffer.readUInt32BE(position);
+        const json = buffer.subarray(position + 4, end);
+        const indexes: Buffer[] = [];
+        position = end + 1;
+        for (let left = buffer[end] ?? 0; left > 0; left -= 1) {
+          const indexEnd = position + 2 + buffer.readUInt16BE(position);
+          indexes.push(buffer.subarray(position + 2, indexEnd));
+          position = indexEnd;
+        }
+        operations.push({ kind, key, json, indexes });
+      } else {
+        assert(kind === DELETE || kind === DELETE_PREFIX, "the writer knows every operation");
+        operations.push({ kind, key });
+      }
+    }
+    commits.push({ urgent, operations, bytes: position - start });
+  }
+  return commits;
+}

@@ -1,0 +1,167 @@
+/**
+ * The calling thread's end of the writer thread: a bounded queue of commits, posted once per turn of the event loop, settled in
+ * order. It knows nothing of LMDB. When the writer thread dies, the outcome of what it held is unknown, and it says so.
+ */
+import { Worker } from "node:worker_threads";
+import { AppError, assert } from "../errors.js";
+import type { WriteFailure, WriterOptions, WriterReply, WriterRequest, WriterState } from "./lmdb-writer.js";
+import { StoreConflict } from "./store.js";
+import type { StoreCommit } from "./store.js";
+import { CommitPacker } from "./wire.js";
+
+export interface WriteQueueOptions extends WriterOptions {
+  readonly workerPath: string;
+  /** Most commits that may wait; more are refused with `overloaded`. */
+  readonly queueLengthMax: number;
+}
+
+export interface WriteQueueDependencies {
+  /** Called before commits are acknowledged, so that reads after the acknowledgement see them. */
+  readonly onBatch: (state: WriterState) => void;
+  /** Called once, when nothing can be written any more until a restart. */
+  readonly onFatal: (error: AppError) => void;
+}
+
+/** Bytes of commits that may wait: a bound on memory beside the bound on their number. */
+const QUEUE_BYTES_MAX = 64 * 2 ** 20;
+
+interface Pending {
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class WriteQueue {
+  readonly #options: WriteQueueOptions;
+  readonly #dependencies: WriteQueueDependencies;
+  readonly #worker: Worker;
+  readonly #packer = new CommitPacker();
+  readonly #exited: Promise<void>;
+  #pending: Pending[] = [];
+  #pendingBytes = 0;
+  #flushing = false;
+  #state: WriterState = "ready";
+  #closed = false;
+  #whenEmpty: (() => void) | undefined;
+  #whenReady: { resolve: () => void; reject: (error: Error) => void } | undefined;
+
+  constructor(options: WriteQueueOptions, dependencies: WriteQueueDependencies) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+    const { path, dataBytesMax, reserveBytes, chainKey } = options;
+    const workerData: WriterOptions = { path, dataBytesMax, reserveBytes, chainKey };
+    // The writer needs nothing of the environment, where keys and passwords may stand.
+    this.#worker = new Worker(options.workerPath, { workerData, env: {}, execArgv: [], name: "store-writer" });
+    this.#worker.on("message", (reply: WriterReply) => { this.#settle(reply); });
+    this.#worker.on("error", (error) => { this.#die(error); });
+    this.#exited = new Promise((resolve) => {
+      this.#worker.once("exit", () => {
+        if (!this.#closed) this.#die(new Error("the writer thread ended"));
+        resolve();
+      });
+    });
+  }
+
+  get state(): WriterState {
+    return this.#state;
+  }
+
+  /** Resolves when the writer has opened the store. Rejects when it cannot. */
+  ready(): Promise<void> {
+    return new Promise((resolve, reject) => { this.#whenReady = { resolve, reject }; });
+  }
+
+  /** See Store.commit. */
+  async commit(commit: StoreCommit): Promise<void> {
+    if (this.#closed) throw new AppError("shutting_down", { message: "the store is closed", retryAfterSec: 5 });
+    if (this.#state === "failed") throw storageFailed("the store does not take writes since its disk failed");
+    if (this.#pending.length >= this.#options.queueLengthMax || this.#pendingBytes >= QUEUE_BYTES_MAX) {
+      throw new AppError("overloaded", { message: "too many writes are waiting", retryAfterSec: 1 });
+    }
+    const bytes = this.#packer.add(commit);
+    this.#pendingBytes += bytes;
+    this.#scheduleFlush();
+    await new Promise<void>((resolve, reject) => { this.#pending.push({ bytes, resolve, reject }); });
+  }
+
+  /** Refuses new commits, waits for the accepted ones and for the thread to end. */
+  async close(): Promise<void> {
+    if (this.#closed) return this.#exited;
+    this.#closed = true;
+    if (this.#pending.length > 0) await new Promise<void>((resolve) => { this.#whenEmpty = resolve; });
+    this.#post({ close: true });
+    await this.#exited;
+  }
+
+  /** Once all promises that are ready have run: what one answer sets free travels as one message. */
+  #scheduleFlush(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => {
+      process.nextTick(() => {
+        this.#flushing = false;
+        if (this.#packer.commits > 0) {
+          const commits = this.#packer.take();
+          this.#post({ commits }, commits.buffer);
+        }
+      });
+    });
+  }
+
+  #post(request: WriterRequest, transfer?: ArrayBuffer): void {
+    this.#worker.postMessage(request, transfer === undefined ? [] : [transfer]);
+  }
+
+  #settle(reply: WriterReply): void {
+    this.#whenReady?.resolve();
+    this.#whenReady = undefined;
+    this.#state = reply.state;
+    this.#dependencies.onBatch(reply.state);
+    const settled = this.#pending.slice(0, reply.settled);
+    this.#pending = this.#pending.slice(reply.settled);
+    assert(settled.length === reply.settled, "the writer settles only what it was given");
+    const failures = new Map(reply.failures.map(({ index, failure }) => [index, failure]));
+    for (const [index, { bytes, resolve, reject }] of settled.entries()) {
+      this.#pendingBytes -= bytes;
+      const failure = failures.get(index);
+      if (failure === undefined) resolve();
+      else reject(toError(failure));
+    }
+    if (reply.state === "failed") this.#dependencies.onFatal(storageFailed("the disk of the store failed"));
+    if (this.#pending.length === 0) this.#whenEmpty?.();
+  }
+
+  /**
+   * No second writer thread is started: it would share the environment of one that died inside LMDB. The process must start
+   * anew, which the crash tests show to be safe at any moment.
+   */
+  #die(cause: Error): void {
+    if (this.#state === "failed" && this.#pending.length === 0 && this.#whenReady === undefined) return;
+    this.#state = "failed";
+    const error = storageFailed("the writer thread of the store died; whether the write took place is unknown", cause);
+    const pending = this.#pending;
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#whenReady?.reject(error);
+    const wasStarting = this.#whenReady !== undefined;
+    this.#whenReady = undefined;
+    for (const { reject } of pending) reject(error);
+    this.#whenEmpty?.();
+    if (!wasStarting) this.#dependencies.onFatal(error);
+  }
+}
+
+function storageFailed(message: string, cause?: unknown): AppError {
+  return new AppError("storage_failed", { message, retryAfterSec: 5, ...(cause === undefined ? {} : { cause }) });
+}
+
+function toError(failure: WriteFailure): Error {
+  switch (failure.code) {
+    case "conflict": return new StoreConflict(failure.key);
+    case "storage_failed": return storageFailed(failure.message);
+    case "too_many_records": return new AppError("conflict", { message: failure.message });
+    case "internal_error": return new Error(`invariant broken: ${failure.message}`);
+    case "data_corrupt":
+    case "storage_full": return new AppError(failure.code, { message: failure.message });
+  }
+}

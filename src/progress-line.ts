@@ -1,0 +1,60 @@
+/** Steps with their times for a terminal: a bar that moves where there is a screen, plain lines where there is none. */
+
+/** The part of a stream that a progress line needs. */
+export interface ProgressOutput {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+const BAR_WIDTH = 24;
+const TITLE_WIDTH = 36;
+
+export class ProgressLine {
+  readonly #output: ProgressOutput;
+
+  constructor(output: ProgressOutput) {
+    this.#output = output;
+  }
+
+  /** Runs one step and prints its title and duration; the work may report its share done (0 to 1) and a word on what it does. */
+  async step<T>(title: string, work: (report: (share: number, text: string) => void) => Promise<T>): Promise<T> {
+    const startedMs = performance.now();
+    let lastText = "";
+    const report = (share: number, text: string): void => {
+      const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
+      if (this.#output.isTTY === true) this.#output.write(`\r\u001b[K  ${title.padEnd(TITLE_WIDTH)} ${bar(share)} ${seconds} s  ${text}`);
+      else if (text !== lastText) this.#output.write(`    ${title}: ${text} (${(share * 100).toFixed(0)} %)\n`);
+      lastText = text;
+    };
+    if (this.#output.isTTY === true) this.#output.write(`  ${title.padEnd(TITLE_WIDTH)} …`);
+    try {
+      const value = await work(report);
+      this.#finish(`${title.padEnd(TITLE_WIDTH)} ${duration(performance.now() - startedMs)}${typeof value === "boolean" ? `   ${String(value)}` : ""}`);
+      return value;
+    } catch (error) {
+      this.#finish(`${title.padEnd(TITLE_WIDTH)} failed`);
+      throw error;
+    }
+  }
+
+  heading(text: string): void {
+    this.#output.write(`\n${text}\n`);
+  }
+
+  note(text: string): void {
+    this.#output.write(`  ${text}\n`);
+  }
+
+  #finish(text: string): void {
+    this.#output.write(`${this.#output.isTTY === true ? "\r\u001b[K" : ""}  ${text}\n`);
+  }
+}
+
+function bar(share: number): string {
+  const filled = Math.round(Math.min(1, Math.max(0, share)) * BAR_WIDTH);
+  return `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}]`;
+}
+
+function duration(ms: number): string {
+  return ms < 1000 ? `${ms.toFixed(0).padStart(6)} ms` : `${(ms / 1000).toFixed(1).padStart(6)} s`;
+}

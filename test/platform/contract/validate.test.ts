@@ -1,0 +1,108 @@
+/** Validators of a route: what passes, what is refused, and how it is said. */
+import Type from "typebox";
+import { describe, expect, it } from "vitest";
+import { FINDINGS_MAX, explainRefusal } from "../../../src/platform/contract/explain.js";
+import { defineRoute } from "../../../src/platform/contract/route.js";
+import { Uuid, closed, nullable } from "../../../src/platform/contract/schemas.js";
+import { compileRoute } from "../../../src/platform/contract/validate.js";
+import { AppError, type ErrorDetail } from "../../../src/platform/errors.js";
+
+const UPPER = "7A4C1F2E-1111-4222-8333-00000000000A";
+const validator = compileRoute(defineRoute({
+  id: "x", area: "prover", method: "POST", path: "/x/:id/:index", summary: "x", auth: "public",
+  params: closed({ id: Uuid, index: Type.Integer({ minimum: 0, maximum: 10 }) }),
+  query: closed({
+    flag: Type.Optional(Type.Boolean()), count: Type.Optional(Type.Integer({ default: 3 })), ids: Type.Optional(Type.Array(Type.Integer(), { maxItems: 2 })),
+    kind: Type.Optional(Type.Union([Type.Literal("a"), Type.Literal("b")])), limit: Type.Optional(nullable(Type.Integer())), ratio: Type.Optional(Type.Number({ minimum: 0 })),
+  }),
+  body: closed({
+    owner_id: Type.Optional(nullable(Uuid)), kind: Type.Union([Type.Literal("a"), Type.Literal("b")]), items: Type.Optional(Type.Array(closed({ n: Type.Integer({ minimum: 1 }) }), { maxItems: 30 })),
+    source: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Record(Type.String(), Type.String())])), email: Type.Optional(Type.String({ format: "email" })), code: Type.Optional(Type.String({ pattern: "^a+$" })),
+  }),
+  responses: { 204: { description: "x" } },
+}));
+
+function refusal(run: () => unknown): AppError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error("was not refused");
+}
+const findings = (body: unknown): readonly ErrorDetail[] => refusal(() => validator.body(body)).details;
+
+describe("path parameters", () => {
+  it("become values of their types, UUIDs in lower case", () => {
+    expect(validator.params({ id: UPPER, index: "10" })).toEqual({ id: UPPER.toLowerCase(), index: 10 });
+  });
+
+  it.each(["11", "-1", "01", "1.0", "1e1", "", "x"])("refuses the index %s", (index) => {
+    expect(refusal(() => validator.params({ id: UPPER, index })).code).toBe("malformed_path");
+  });
+});
+
+describe("query members", () => {
+  it("become values of their types", () => {
+    expect(validator.query("flag=true&ids=1&ids=2&kind=b&limit=5&ratio=0.5").members).toEqual({ count: 3, flag: true, ids: [1, 2], kind: "b", limit: 5, ratio: 0.5 });
+    expect(validator.query("").members).toEqual({ count: 3 });
+    expect(validator.query("count=undefined&&").members).toEqual({ count: 3 });
+  });
+
+  it.each(["flag=1", "flag=TRUE", "flag=", "count=1.5", "count=9007199254740993", "ids=1&ids=x", "ids=1&ids=2&ids=3", "kind=c", "kind=a&kind=a", "nothing=1", "ratio=-1", "ratio=Infinity", "ratio=0x1"])("refuses %s", (query) => {
+    expect(refusal(() => validator.query(query)).status).toBe(422);
+  });
+
+  it.each(["flag=%", "flag=%zz", "flag=%C3"])("cannot read %s", (query) => {
+    expect(refusal(() => validator.query(query)).code).toBe("malformed_request");
+  });
+});
+
+describe("bodies", () => {
+  it("pass when they have the declared form", () => {
+    expect(validator.body({ kind: "a", owner_id: UPPER, items: [{ n: 1 }], source: { "main.circom": "x" } })).toMatchObject({ owner_id: UPPER.toLowerCase() });
+    expect(validator.body({ kind: "b", owner_id: null, source: "abc" })).toBeTruthy();
+  });
+
+  it.each([
+    [null, "the body: expected an object", undefined], [[], "the body: expected an object", undefined], ["x", "the body: expected an object", undefined], [{}, "kind: is missing", "kind"],
+    [{ kind: "c" }, 'kind: expected one of "a", "b"', "kind"], [{ kind: "a", owner_id: 5 }, "owner_id: expected a UUID or null", "owner_id"], [{ kind: "a", owner_id: "5" }, "owner_id: expected a UUID", "owner_id"],
+    [{ kind: "a", items: [{ n: 1 }, { n: 0 }] }, "items[1].n: must be at least 1", "items[1].n"], [{ kind: "a", items: [{ n: 1, m: 2 }] }, "items[0].m: is not a member of this request", "items[0].m"], [{ kind: "a", items: {} }, "items: expected a list", "items"],
+    [{ kind: "a", source: "abcd" }, "source: must have at most 3 characters", "source"], [{ kind: "a", source: { x: 5 } }, "source.x: expected a string", "source.x"], [{ kind: "a", source: 5 }, "source: expected a string or an object", "source"],
+    [{ kind: "a", email: "x" }, "email: expected an e-mail address", "email"], [{ kind: "a", code: "b" }, "code: has characters or a form that are not allowed here", "code"], [{ kind: "a", items: [{ n: 1.5 }] }, "items[0].n: expected an integer", "items[0].n"],
+  ])("refuses %j", (body, message, path) => {
+    const [first] = findings(body);
+    expect(first?.message).toBe(message);
+    expect(first?.path).toBe(path);
+  });
+
+  it("has the code unknown_member only when nothing else is wrong", () => {
+    expect(refusal(() => validator.body({ kind: "a", x: 1 })).code).toBe("unknown_member");
+    expect(refusal(() => validator.body({ kind: 5, x: 1 })).code).toBe("invalid_request");
+  });
+
+  it("bounds the findings, and the names that it repeats", () => {
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_unused, n) => [`x${String(n)}`, 1]));
+    expect(findings({ kind: "a", ...many }).length).toBe(FINDINGS_MAX);
+    const [odd] = findings({ kind: "a", [`${"y".repeat(200)}`]: 1 });
+    expect(odd?.path?.length).toBeLessThan(80);
+    expect(findings({ kind: "a", "a\u0000\u001b[31m": 1 })[0]?.path).toBe("a??[31m");
+  });
+
+  it("never repeats a value", () => {
+    const leak = "LEAK-ME";
+    for (const body of [{ kind: leak }, { kind: "a", owner_id: leak }, { kind: "a", source: leak }, { kind: "a", email: leak }, { kind: "a", code: leak }, { kind: "a", items: leak }, leak, [leak]]) {
+      expect(JSON.stringify(findings(body))).not.toContain(leak);
+    }
+  });
+
+  it("takes a member named like a method of objects for what it is", () => {
+    for (const name of ["toString", "hasOwnProperty", "valueOf"]) expect(findings({ kind: "a", [name]: 1 })[0]?.code).toBe("unknown_member");
+    expect(findings(JSON.parse('{"kind":"a","__proto__":{"owner_id":null}}'))[0]?.code).toBe("unknown_member");
+  });
+
+  it("says something even about a keyword that it does not know", () => {
+    expect(explainRefusal(Type.String({ contentEncoding: "x" }), "y", "the body")).toEqual([{ message: "the body: does not have the form that this route takes", code: "invalid_request" }]);
+  });
+});

@@ -1,0 +1,73 @@
+/** The strict reader of JSON bytes against hostile and sound texts; what it lets through, JSON.parse takes. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findJsonFault, parseJson } from "../../../src/platform/http/json-scan.js";
+
+const LIMITS = { depthMax: 4, tokensMax: 20, keyBytesMax: 16, numberBytesMax: 10 };
+const WIDE = { depthMax: 1000, tokensMax: 100_000, keyBytesMax: 100_000, numberBytesMax: 400 };
+const fault = (text: string | Buffer, limits = LIMITS): string | undefined => findJsonFault(typeof text === "string" ? Buffer.from(text) : text, limits);
+
+describe("strict JSON (RFC 8259)", () => {
+  it.each(['{}', '[]', '""', ' { "a" : [ 1 , -0.5e+3 , true , false , null , "\\u00e4\\ud83d\\ude00\\n" ] } ', '0', '-0', '{"a":{"a":1}}', '[[[[]]]]', '"\u007f"', '{"":1}'])("takes %s", (text) => {
+    expect(fault(text)).toBeUndefined();
+    expect(() => parseJson(Buffer.from(text))).not.toThrow();
+  });
+
+  it.each([
+    ["", "ends too early"], ["  ", "ends too early"], ["{", "ends too early"], ['{"a"', "ends too early"], ['{"a":', "ends too early"], ["[1", "ends too early"], ["[1,", "ends too early"], ['"abc', "does not end"],
+    ["{a:1}", "member name"], ["{'a':1}", "member name"], ['{"a":1,}', "member name"], ["[1,]", "a JSON value"], ["[1 2]", "a comma"], ["[1}", "a comma"], ['{"a":1]', "a comma"], ["nul", "a JSON value"], ["nulL", "a JSON value"],
+    ["TRUE", "a JSON value"], ["NaN", "a JSON value"], ["-Infinity", "number"], ["01", "after the end"], ["1.", "number"], [".5", "a JSON value"], ["1e", "number"], ["+1", "a JSON value"], ["0x10", "after the end"], ["{}{}", "after the end"],
+    ["/**/1", "a JSON value"], ["\ufeff{}", "a JSON value"], ['"\t"', "control character"], ['"\\x41"', "escape"], ['"\\u12"', "escape"], ['"\\u12g4"', "escape"], ['"\\ud800"', "surrogate"], ['"\\udc00"', "surrogate"],
+    ['"\\ud800\\u0041"', "surrogate"], ['"\\ud800x"', "surrogate"], ["1e999", "out of range"], ["-1e999", "out of range"],
+    ['{"a":1,"a":2}', "given twice"], ['{"a":1,"\\u0061":2}', "given twice"], ['{"__proto__":1}', "not allowed"], ['{"\\u005f_proto__":1}', "not allowed"], ['{"b":{"constructor":1}}', "not allowed"], ['{"prototype":1}', "not allowed"],
+    ["[[[[[]]]]]", "nested deeper"], ['{"a":'.repeat(5), "nested deeper"], [`[${"1,".repeat(20)}1]`, "names and values"], ['{"12345678901234567":1}', "longer than 16"], ["12345678901", "longer than 10"],
+  ])("refuses %s", (text, reason) => {
+    expect(fault(text)).toContain(reason);
+  });
+
+  it("refuses bytes that are not UTF-8: overlong, cut, surrogate, beyond Unicode", () => {
+    for (const hex of ["22c08022", "22c322", "22eda08022", "22f490808022", "22ff22"]) expect(fault(Buffer.from(hex, "hex"))).toContain("UTF-8");
+  });
+
+  it("allows the same name in different objects and keeps limits exact", () => {
+    expect(fault('[{"a":1},{"a":1}]')).toBeUndefined();
+    expect(fault("[[[[1]]]]")).toBeUndefined();
+    expect(fault(`[${"1,".repeat(18)}1]`)).toBeUndefined();
+    expect(fault('{"1234567890123456":1234567890}')).toBeUndefined();
+  });
+
+  it("survives a depth of 100000 without recursion", () => {
+    expect(fault("[".repeat(100_000), WIDE)).toContain("nested deeper than 1000");
+  });
+
+  it("never repeats what it read", () => {
+    for (const text of ['{"hunter2":1,"hunter2":2}', '"hunter2', "hunter2", '{"hunter2" 1}']) expect(fault(text, WIDE)).not.toContain("hunter2");
+  });
+
+  it("takes whatever JSON.stringify makes (seed 20)", () => {
+    const safe = fc.jsonValue().filter((value) => !/"(__proto__|constructor|prototype)":/.test(JSON.stringify(value)));
+    fc.assert(fc.property(safe, (value) => {
+      const text = JSON.stringify(value);
+      if (!text.isWellFormed()) return;
+      expect(findJsonFault(Buffer.from(text), { ...WIDE, numberBytesMax: 400 })).toBeUndefined();
+    }), { seed: 20, numRuns: 2000 });
+  });
+
+  it("never takes what JSON.parse refuses (seed 21)", () => {
+    const pieces = fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "a", "\\", "u", "0041", "1", "-", ".", "e", "+", "true", "null", " ", "\n", "0", "\u00e4", '"a":', '"b":1');
+    fc.assert(fc.property(fc.array(pieces, { maxLength: 14 }), (parts) => {
+      const text = parts.join("");
+      if (findJsonFault(Buffer.from(text), WIDE) === undefined) expect(() => JSON.parse(text) as unknown).not.toThrow();
+    }), { seed: 21, numRuns: 20_000 });
+  });
+
+  it("never refuses what JSON.parse takes, but for what it is meant to refuse (seed 22)", () => {
+    const pieces = fc.constantFrom("{", "}", "[", "]", ",", ":", '"a"', '"b"', '"\\u0041"', "1", "-1", "0.5", "1e5", "true", "null", " ");
+    fc.assert(fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+      const text = parts.join("");
+      const found = findJsonFault(Buffer.from(text), WIDE);
+      if (found === undefined || found.includes("twice")) return;
+      expect(() => JSON.parse(text) as unknown).toThrow();
+    }), { seed: 22, numRuns: 20_000 });
+  });
+});

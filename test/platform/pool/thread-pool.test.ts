@@ -1,0 +1,84 @@
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { AppError } from "../../../src/platform/errors.js";
+import { createLog } from "../../../src/platform/log.js";
+import { ThreadPool, type ThreadPoolOptions } from "../../../src/platform/pool/thread-pool.js";
+
+const entry = fileURLToPath(new URL("../../support/pool-fixture.worker.mjs", import.meta.url));
+const open: ThreadPool[] = [];
+
+function createPool(options: Partial<ThreadPoolOptions> = {}): ThreadPool {
+  const pool = new ThreadPool({ name: "fixture", entry, threads: 1, queueLengthMax: 2, niceness: 0, ...options }, { log: createLog("silent") });
+  open.push(pool);
+  return pool;
+}
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  const error: unknown = await promise.then(() => undefined, (reason: unknown) => reason);
+  return error instanceof AppError ? error.code : String(error);
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(async (pool) => { await pool.stop(); }));
+});
+
+describe("thread pool", () => {
+  it("refuses a task beyond its queue with a time to try again", async () => {
+    const pool = createPool();
+    const running = [1, 2, 3].map(async () => await pool.run({ act: "wait", ms: 200 }));
+    const refused: unknown = await pool.run({ act: "echo" }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "overloaded" });
+    expect((refused as AppError).retryAfterSec).toBeGreaterThanOrEqual(1);
+    await Promise.all(running);
+    expect(await pool.run({ act: "echo" })).toHaveProperty("threadId");
+  });
+
+  it("ends an endless task at its deadline and serves the next", async () => {
+    const pool = createPool();
+    const endless = codeOf(pool.run({ act: "loop" }, { deadlineMs: 300 }));
+    const next = pool.run({ act: "echo" });
+    expect(await endless).toBe("deadline_exceeded");
+    expect(await next).toHaveProperty("threadId");
+  });
+
+  it("ends a task whose caller has gone, with the caller's reason", async () => {
+    const pool = createPool();
+    const caller = new AbortController();
+    const task = pool.run({ act: "loop" }, { signal: caller.signal });
+    caller.abort(new Error("client gone"));
+    await expect(task).rejects.toThrow("client gone");
+    expect(await pool.run({ act: "echo" })).toHaveProperty("threadId");
+  });
+
+  it("never starts a task whose caller left while it waited", async () => {
+    const pool = createPool();
+    const first = pool.run({ act: "wait", ms: 100 });
+    const caller = new AbortController();
+    const queued = pool.run({ act: "exit" }, { signal: caller.signal });
+    caller.abort(new Error("client gone"));
+    await expect(queued).rejects.toThrow("client gone");
+    expect(await first).toHaveProperty("threadId");
+  });
+
+  it("runs a task once more when its thread dies, then reports a failure of ours", async () => {
+    const pool = createPool();
+    expect(await codeOf(pool.run({ act: "exit" }))).toBe("internal_error");
+    expect(await pool.run({ act: "echo" })).toHaveProperty("threadId");
+  });
+
+  it("keeps a thrown error's text from the caller", async () => {
+    const failure: unknown = await createPool().run({ act: "throw" }).catch((error: unknown) => error);
+    expect((failure as AppError).code).toBe("internal_error");
+    expect((failure as AppError).message).not.toContain("a bug");
+  });
+
+  it("gives its threads an empty environment", async () => {
+    expect(await createPool().run({ act: "environment" })).toEqual([]);
+  });
+
+  it("refuses work once it stops", async () => {
+    const pool = createPool();
+    await pool.stop();
+    expect(await codeOf(pool.run({ act: "echo" }))).toBe("shutting_down");
+  });
+});

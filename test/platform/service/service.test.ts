@@ -1,0 +1,77 @@
+/** The service's own routes, and the metrics on their own address. */
+import { createHash } from "node:crypto";
+import { Script } from "node:vm";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bindRoutes } from "../../../src/platform/contract/route.js";
+import { createMetricsServer } from "../../../src/platform/http/metrics-server.js";
+import { Metrics } from "../../../src/platform/metrics.js";
+import { createServiceHandlers, type ReadinessCheck } from "../../../src/platform/service/handlers.js";
+import { serviceRoutes } from "../../../src/platform/service/routes.js";
+import { recordedLog } from "../../support/silent-log.js";
+import { startFront, type Front } from "../http/support.js";
+
+let front: Front;
+let checks: ReadinessCheck[] = [];
+beforeAll(async () => {
+  const routes = bindRoutes(serviceRoutes, createServiceHandlers({ name: "Proof<wright>", version: "1.2.3" }, { routes: Object.values(serviceRoutes), readiness: () => checks }));
+  front = await startFront({ routes, limits: { rateLimits: true, readsPerSec: 1 } });
+});
+afterAll(async () => { await front.server.stop({ graceMs: 0 }); });
+
+describe("the service's own routes", () => {
+  it("say that the service is there, unthrottled and without a token", async () => {
+    for (let n = 0; n < 10; n += 1) expect(await (await fetch(`${front.url}/status`)).json()).toEqual({ status: "ok", name: "Proof<wright>", version: "1.2.3" });
+    expect(await (await fetch(`${front.url}/livez`)).json()).toEqual({ live: true });
+  });
+
+  it("say whether it is ready, and why not", async () => {
+    checks = [{ name: "store", ok: true }, { name: "vault_unsealed", ok: true }];
+    expect((await fetch(`${front.url}/readyz`)).status).toBe(200);
+    checks = [{ name: "store", ok: true }, { name: "vault_unsealed", ok: false }];
+    const notReady = await fetch(`${front.url}/readyz`);
+    expect(notReady.status).toBe(503);
+    expect(Number(notReady.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await notReady.json()).toEqual({ ready: false, checks });
+  });
+
+  it("give the document, again and again", async () => {
+    for (let n = 0; n < 2; n += 1) {
+      const response = await fetch(`${front.url}/openapi.json`);
+      expect(response.headers.get("content-type")).toBe("application/json; charset=UTF-8");
+      expect(await response.json()).toMatchObject({ openapi: "3.1.0", info: { version: "1.2.3" } });
+    }
+  });
+
+  it("give a page that needs nothing else and lets only its own script run", async () => {
+    const response = await fetch(`${front.url}/docs`);
+    const page = await response.text();
+    expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
+    expect(page).not.toMatch(/(src|href)=|https?:\/\//);
+    expect(page).toContain("<title>Proof&#60;wright&#62;</title>");
+    const script = /<script>([\s\S]*)<\/script>/.exec(page)![1]!;
+    expect(response.headers.get("content-security-policy")).toContain(`script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`);
+    expect(() => new Script(script)).not.toThrow();
+  });
+});
+
+describe("metrics", () => {
+  it("are served on an address of their own and nowhere else", async () => {
+    const metrics = new Metrics({ lanesWaiting: () => ({ prove: 3 }) });
+    const [one, two] = [metrics.forServer(), metrics.forServer()];
+    one.requestEnded("listThings", "GET", 200, 0.002);
+    one.requestEnded("listThings", "GET", 0, 1);
+    one.requestsInFlight(2);
+    two.requestsInFlight(3);
+    const server = createMetricsServer({ host: "127.0.0.1", port: 0 }, { metrics, log: recordedLog() });
+    const { port } = await server.listen();
+    const text = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
+    expect(text).toContain('proofwright_http_request_seconds_count{route="listThings",method="GET",status="200"} 1');
+    expect(text).toContain('proofwright_http_abandoned_total{route="listThings"} 1');
+    expect(text).toContain("proofwright_http_requests_in_flight 5");
+    expect(text).toContain('proofwright_lane_waiting{lane="prove"} 3');
+    expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
+    expect((await fetch(`http://127.0.0.1:${String(port)}/`)).status).toBe(404);
+    expect((await fetch(`${front.url}/metrics`)).status).toBe(404);
+    server.stop();
+  });
+});

@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openEnvironment, readMeta, transact, writeMeta } from "../../../src/platform/store/lmdb-environment.js";
+import type { Environment } from "../../../src/platform/store/lmdb-environment.js";
+import { readRecord } from "../../../src/platform/store/lmdb-reader.js";
+import { emptyMeta, LmdbWriter } from "../../../src/platform/store/lmdb-writer.js";
+import type { WriteOutcome } from "../../../src/platform/store/lmdb-writer.js";
+import type { StoreCommit } from "../../../src/platform/store/store.js";
+import { CommitPacker, unpackCommits } from "../../../src/platform/store/wire.js";
+import { newFolder, removeFolder } from "../../support/temporary-folder.js";
+
+/** The errno of a failed write as lmdb-js gives it. */
+function diskError(code: number): Error {
+  return Object.assign(new Error(`errno ${code}`), { code });
+}
+
+describe("the writer on a failing disk", () => {
+  let folder: string;
+  let environment: Environment;
+  let failure: Error | undefined;
+  let free: number;
+  let writer: LmdbWriter;
+
+  beforeEach(() => {
+    folder = newFolder("writer");
+    environment = openEnvironment(folder);
+    transact(environment, () => { writeMeta(environment, emptyMeta(1)); });
+    failure = undefined;
+    free = 2 ** 30;
+    const storage = {
+      // The failure comes where the fsync would: after everything has been put.
+      transact: (body: () => void): void => {
+        transact(environment, () => {
+          body();
+          if (failure !== undefined) throw failure;
+        });
+      },
+      freeBytes: (): number => free,
+    };
+    writer = new LmdbWriter({ path: folder, dataBytesMax: 2 ** 30, reserveBytes: 2 ** 20 }, { environment, storage });
+  });
+  afterEach(async () => {
+    await environment.close();
+    removeFolder(folder);
+  });
+
+  function apply(...commits: StoreCommit[]): (string | undefined)[] {
+    const packer = new CommitPacker();
+    for (const commit of commits) packer.add(commit);
+    return writer.apply(unpackCommits(packer.take())).map((outcome: WriteOutcome) => outcome?.code);
+  }
+
+  const put = (name: string): StoreCommit => ({ checks: [{ key: [name], version: "absent" }], puts: [{ key: [name], value: 1 }] });
+  const has = (name: string): boolean => readRecord(environment, [name]) !== undefined;
+
+  it("a failed fsync refuses the whole batch, leaves none of it visible, and ends all writing", () => {
+    failure = diskError(5);
+    expect(apply(put("a"), put("b"))).toEqual(["storage_failed", "storage_failed"]);
+    expect([has("a"), has("b"), writer.state]).toEqual([false, false, "failed"]);
+    failure = undefined;
+    expect(apply(put("a"))).toEqual(["storage_failed"]);
+    expect(readMeta(environment)).toEqual(emptyMeta(1));
+  });
+
+  it.each([[28, 2 ** 30], [122, 2 ** 30], [27, 2 ** 30], [-30792, 2 ** 30], [5, 2 ** 22]])("errno %i with %i bytes free is a full disk: refused, then recovered without a restart", (code, freeThen) => {
+    failure = diskError(code);
+    free = freeThen;
+    expect(apply(put("a"))).toEqual(["storage_full"]);
+    expect([has("a"), writer.state]).toEqual([false, "full"]);
+    failure = undefined;
+    free = 2 ** 30;
+    expect(apply(put("a"))).toEqual([undefined]);
+    expect([has("a"), writer.state]).toEqual([true, "ready"]);
+  });
+
+  it("a conflict with a commit of the same batch is not reported when both are undone", () => {
+    failure = diskError(28);
+    expect(apply(put("a"), put("a"))).toEqual(["storage_full", "storage_full"]);
+  });
+
+  it("a fault of our own refuses the batch and does not end the writing", () => {
+    failure = new Error("a bug");
+    expect(apply(put("a"))).toEqual(["internal_error"]);
+    failure = undefined;
+    expect([has("a"), ...apply(put("a"))]).toEqual([false, undefined]);
+  });
+
+  it("below the reserve only deletions and urgent commits pass", () => {
+    expect(apply(put("old"))).toEqual([undefined]);
+    free = 2 ** 20;
+    expect(apply(put("a"), { deletes: [["old"]] }, { ...put("revoked"), urgent: true })).toEqual(["storage_full", undefined, undefined]);
+    expect([has("a"), has("old"), has("revoked"), writer.state]).toEqual([false, false, true, "full"]);
+  });
+
+  it("a commit over a damaged record is refused, and only that one", () => {
+    expect(apply(put("a"), put("b"))).toEqual([undefined, undefined]);
+    const key = Buffer.concat([Buffer.of(2), Buffer.from("a"), Buffer.of(0)]);
+    const bytes = environment.getBinary(key)!;
+    bytes[bytes.length - 10]! ^= 1;
+    transact(environment, () => { void environment.put(key, bytes); });
+    expect(apply({ puts: [{ key: ["a"], value: 2 }] }, { puts: [{ key: ["b"], value: 2 }] })).toEqual(["data_corrupt", undefined]);
+  });
+});

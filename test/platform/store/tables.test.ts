@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { AppError } from "../../../src/platform/errors.js";
+import { StoreConflict } from "../../../src/platform/store/store.js";
+import { defineTable, mergeCommits, retryOnConflict } from "../../../src/platform/store/tables.js";
+import type { Table } from "../../../src/platform/store/tables.js";
+import { MemoryStore } from "../../support/memory-store.js";
+
+interface Vault {
+  readonly id: string;
+  readonly created_at: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly label?: string;
+}
+
+function vault(id: string, changes: Partial<Vault> = {}): Vault {
+  return { id, created_at: "2026-01-01T00:00:00.000Z", owner: "alice", name: `name ${id}`, ...changes };
+}
+
+describe("a table", () => {
+  let store: MemoryStore;
+  let vaults: Table<Vault, "owner" | "label", "name">;
+  beforeEach(() => {
+    store = new MemoryStore();
+    vaults = defineTable<Vault, "owner" | "label", "name">({
+      name: "vault",
+      key: (record) => ["user", record.owner, record.id],
+      indexes: { owner: (record) => ["user", record.owner], label: (record) => (record.label === undefined ? undefined : [record.label]) },
+      uniques: { name: (record) => [record.owner, record.name] },
+    }, { store });
+  });
+
+  const insert = (record: Vault): Promise<void> => store.commit(vaults.insertCommit(record));
+  const current = (record: Vault): NonNullable<ReturnType<typeof vaults.get>> => vaults.get(["user", record.owner, record.id])!;
+  const ids = (listing: { rows: Vault[] }): string[] => listing.rows.map((row) => row.id);
+
+  it("finds a record by its key and by its unique, and not under another owner", async () => {
+    await insert(vault("1"));
+    expect(vaults.get(["user", "alice", "1"])?.value).toEqual(vault("1"));
+    expect(vaults.findBy("name", ["alice", "name 1"])?.value).toEqual(vault("1"));
+    expect(vaults.get(["user", "bob", "1"])).toBeUndefined();
+    expect(vaults.findBy("name", ["bob", "name 1"])).toBeUndefined();
+  });
+
+  it("lists by created_at, then id, with the total over all pages", async () => {
+    for (const id of ["d", "b", "c"]) await insert(vault(id));
+    await insert(vault("a", { created_at: "2026-01-02T00:00:00.000Z" }));
+    await insert(vault("z", { created_at: "2025-12-31T23:59:59.999Z" }));
+    await insert(vault("other", { owner: "bob" }));
+    expect(ids(vaults.list("owner", ["user", "alice"]))).toEqual(["z", "b", "c", "d", "a"]);
+    expect(vaults.list("owner", ["user", "alice"], { page: { page: 2, rpp: 2 } })).toEqual({ rows: [vault("c"), vault("d")], total: 5 });
+    expect(ids(vaults.list("owner", ["user", "alice"], { page: { page: 1, rpp: 2 }, reverse: true }))).toEqual(["a", "d"]);
+    expect(vaults.list("owner", ["user", "alice"], { page: { page: 9, rpp: 2 } })).toEqual({ rows: [], total: 5 });
+    expect(vaults.count("owner", ["user"])).toBe(6);
+  });
+
+  it("filters before it counts and pages", async () => {
+    for (const id of ["1", "2", "3", "4"]) await insert(vault(id, { name: Number(id) % 2 === 0 ? `even ${id}` : `odd ${id}` }));
+    const listing = vaults.list("owner", ["user", "alice"], { filter: (row) => row.name.startsWith("even"), page: { page: 2, rpp: 1 } });
+    expect([ids(listing), listing.total]).toEqual([["4"], 2]);
+  });
+
+  it("refuses a taken key and a taken unique, and tells them apart", async () => {
+    await insert(vault("1"));
+    const same = await insert(vault("1", { name: "new" })).catch((error: unknown) => error);
+    expect(vaults.uniqueOf((same as StoreConflict).key)).toBeUndefined();
+    const taken = await insert(vault("2", { name: "name 1" })).catch((error: unknown) => error);
+    expect(vaults.uniqueOf((taken as StoreConflict).key)).toBe("name");
+    await insert(vault("3", { name: "name 1", owner: "bob" }));
+  });
+
+  it("an update moves the entries that changed and leaves the others", async () => {
+    await insert(vault("1", { label: "red" }));
+    await store.commit(vaults.updateCommit(current(vault("1")), vault("1", { name: "renamed", label: "blue" })));
+    expect(ids(vaults.list("label", ["red"]))).toEqual([]);
+    expect(ids(vaults.list("label", ["blue"]))).toEqual(["1"]);
+    expect(vaults.findBy("name", ["alice", "name 1"])).toBeUndefined();
+    expect(vaults.findBy("name", ["alice", "renamed"])?.value.label).toBe("blue");
+    await store.commit(vaults.updateCommit(current(vault("1")), vault("1")));
+    expect(ids(vaults.list("label", []))).toEqual([]);
+    await insert(vault("2", { name: "renamed" }));
+  });
+
+  it("an update of a record that somebody else has changed conflicts", async () => {
+    await insert(vault("1"));
+    const read = current(vault("1"));
+    await store.commit(vaults.updateCommit(read, vault("1", { name: "first" })));
+    await expect(store.commit(vaults.updateCommit(read, vault("1", { name: "second" })))).rejects.toBeInstanceOf(StoreConflict);
+    expect(vaults.findBy("name", ["alice", "second"])).toBeUndefined();
+  });
+
+  it("an update cannot take another's unique, nor change the key", async () => {
+    await insert(vault("1"));
+    await insert(vault("2"));
+    await expect(store.commit(vaults.updateCommit(current(vault("2")), vault("2", { name: "name 1" })))).rejects.toBeInstanceOf(StoreConflict);
+    expect(() => vaults.updateCommit(current(vault("2")), vault("2", { owner: "bob" }))).toThrow(/keeps its key/);
+  });
+
+  it("a deletion leaves no entry behind", async () => {
+    await insert(vault("1", { label: "red" }));
+    await store.commit(vaults.deleteCommit(current(vault("1"))));
+    expect(store.count([])).toBe(0);
+  });
+
+  it("an index entry without its record is damage, not an empty place in a list", async () => {
+    await insert(vault("1"));
+    await store.commit({ deletes: [["vault", "user", "alice", "1"]] });
+    expect(() => vaults.list("owner", ["user", "alice"])).toThrow(expect.objectContaining({ code: "data_corrupt" }));
+  });
+});
+
+describe("mergeCommits", () => {
+  it("joins all parts, the same check once, urgent when one part is", () => {
+    const check = { key: ["a"], version: 1 };
+    expect(mergeCommits(
+      { checks: [check], puts: [{ key: ["a"], value: 1 }] },
+      { checks: [check], deletes: [["b"]], urgent: true },
+      { deletePrefixes: [["c"]] },
+    )).toEqual({ checks: [check], puts: [{ key: ["a"], value: 1 }], deletes: [["b"]], deletePrefixes: [["c"]], urgent: true });
+    expect(mergeCommits({}, {})).not.toHaveProperty("urgent");
+  });
+
+  it("refuses two writes of one record and two different pins of one record", () => {
+    const put = { puts: [{ key: ["a", 1], value: 1 }] };
+    expect(() => mergeCommits(put, put)).toThrow(/write the same record/);
+    expect(() => mergeCommits({ checks: [{ key: ["a"], version: 1 }] }, { checks: [{ key: ["a"], version: "absent" }] })).toThrow(/different versions/);
+  });
+});
+
+describe("retryOnConflict", () => {
+  it("tries again after conflicts and returns what the attempt returns", async () => {
+    let tries = 0;
+    const value = await retryOnConflict(async () => {
+      tries += 1;
+      if (tries < 3) throw new StoreConflict(["a"]);
+      return tries;
+    });
+    expect(value).toBe(3);
+  });
+
+  it("gives up with a conflict after the last attempt, and passes other errors on at once", async () => {
+    let tries = 0;
+    const contended = retryOnConflict(async () => { tries += 1; throw new StoreConflict(["a"]); }, { attemptsMax: 4 });
+    await expect(contended).rejects.toMatchObject({ code: "conflict", status: 409 });
+    expect(tries).toBe(4);
+    tries = 0;
+    await expect(retryOnConflict(async () => { tries += 1; throw new AppError("storage_full", { message: "full" }); })).rejects.toMatchObject({ code: "storage_full" });
+    expect(tries).toBe(1);
+  });
+});

@@ -1,0 +1,138 @@
+/** Small circuits with witnesses, built directly as R1CS: no compiler runs in the proof system's tests. */
+import { readFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import type { R1cs, R1csMatrix } from "../../src/engine/circuit/r1cs.js";
+import { BN254 } from "../../src/engine/curve/curve-parameters.js";
+import { writeBigIntLE } from "../../src/engine/field/bytes.js";
+import { reduce } from "../../src/engine/field/prime-field.js";
+
+export interface Fixture {
+  readonly r1cs: R1cs;
+  readonly witness: Uint8Array;
+  readonly publicSignals: readonly bigint[];
+}
+
+type Row = readonly (readonly [wire: number, coefficient: bigint])[];
+
+/** X^3 + X + 5 = Y with Y public: wires 1, Y, X, X^2; two constraints. */
+export function cubicFixture(x: bigint): Fixture {
+  const y = reduce(x * x * x + x + 5n, BN254.r);
+  const a: Row[] = [[[2, 1n]], [[3, 1n]]];
+  const b: Row[] = [[[2, 1n]], [[2, 1n]]];
+  const c: Row[] = [[[3, 1n]], [[1, 1n], [2, -1n], [0, -5n]]];
+  return fixture({ a, b, c }, { outputs: 0, publicInputs: 1 }, [1n, y, x, reduce(x * x, BN254.r)]);
+}
+
+/** x_{i+1} = (x_i + i) (x_i + x_0 + 1), n times, from a private start to a public output, with a second public input that nothing uses. */
+export function chainFixture(steps: number, start = 7n): Fixture {
+  // wires: 1, output, idle input, x_0, x_1 .. x_{n-1}
+  const values = [start];
+  for (let i = 0; i < steps; i += 1) values.push(reduce((values[i]! + BigInt(i)) * (values[i]! + start + 1n), BN254.r));
+  const wire = (i: number): number => (i === steps ? 1 : 3 + i);
+  const rows = Array.from({ length: steps }, (_, i) => i);
+  return fixture(
+    {
+      a: rows.map((i) => [[wire(i), 1n], [0, BigInt(i)]]),
+      b: rows.map((i) => [[wire(i), 1n], [wire(0), 1n], [0, 1n]]),
+      c: rows.map((i) => [[wire(i + 1), 1n]]),
+    },
+    { outputs: 1, publicInputs: 1 },
+    [1n, values[steps]!, 42n, ...values.slice(0, steps)],
+  );
+}
+
+/** A witness with one wire changed by one. */
+export function spoilWitness(witness: Uint8Array, wire: number): Uint8Array {
+  const spoiled = Uint8Array.from(witness);
+  spoiled[wire * 32] = spoiled[wire * 32]! ^ 1;
+  return spoiled;
+}
+
+/** The `.r1cs` file of a fixture's circuit. */
+export function r1csFile({ r1cs }: Fixture): Uint8Array {
+  const u32 = (...values: readonly number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer);
+  const section = (type: number, ...parts: readonly Uint8Array[]): Buffer => {
+    const content = Buffer.concat(parts);
+    return Buffer.concat([u32(type, content.length, 0), content]);
+  };
+  const row = (matrix: R1csMatrix, index: number): Buffer => {
+    const [from, to] = [matrix.rowOffsets[index]!, matrix.rowOffsets[index + 1]!];
+    const terms = Array.from({ length: to - from }, (_, i) => [u32(matrix.wires[from + i]!), matrix.coefficients.subarray((from + i) * 32, (from + i + 1) * 32)]);
+    return Buffer.concat([u32(to - from), ...terms.flat()]);
+  };
+  const { a, b, c } = r1cs.constraints;
+  return Uint8Array.from(Buffer.concat([
+    Buffer.from("r1cs"), u32(1, 3),
+    section(1, u32(32), scalarBytesUnreduced(r1cs.prime), u32(r1cs.wireCount, r1cs.outputCount, r1cs.publicInputCount, r1cs.privateInputCount, r1cs.labelCount, 0, r1cs.constraintCount)),
+    section(2, ...Array.from({ length: r1cs.constraintCount }, (_, i) => Buffer.concat([row(a, i), row(b, i), row(c, i)]))),
+    section(3, ...Array.from(r1cs.wireLabels, (label) => u32(label, 0))),
+  ]));
+}
+
+export interface GnarkVectors {
+  readonly proof: string;
+  readonly verifyingKey: string;
+  readonly publicSignals: readonly string[];
+  readonly g2Generator: string;
+  readonly g2OutsideSubgroup: string;
+  readonly g2NoRoot: string;
+  readonly g1NoRoot: string;
+}
+
+export function gnarkVectors(): GnarkVectors {
+  return JSON.parse(readFileSync(new URL("../vectors/groth16-bn254-gnark.json", import.meta.url), "utf8")) as GnarkVectors;
+}
+
+/** Scalars as 32 bytes little-endian each. */
+export function scalarBytes(values: readonly bigint[]): Uint8Array {
+  const bytes = new Uint8Array(values.length * 32);
+  values.forEach((value, i) => { writeBigIntLE(reduce(value, BN254.r), bytes, i * 32); });
+  return bytes;
+}
+
+function scalarBytesUnreduced(value: bigint): Uint8Array {
+  const bytes = new Uint8Array(32);
+  writeBigIntLE(value, bytes);
+  return bytes;
+}
+
+/** A generator with a printed seed (splitmix64), so that a failure can be repeated. */
+export function seededRandom(name: string): { readonly seed: bigint; below(limit: bigint): bigint; integer(limit: number): number } {
+  const seed = process.env.TEST_SEED === undefined ? randomBytes(8).readBigUInt64LE() : BigInt(process.env.TEST_SEED);
+  console.log(`${name}: TEST_SEED=${String(seed)}`);
+  let state = seed;
+  const next = (): bigint => {
+    state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n);
+    let z = state;
+    z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
+    z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn);
+    return z ^ (z >> 31n);
+  };
+  const below = (limit: bigint): bigint => {
+    let value = 0n;
+    for (let i = 0; i < 6; i += 1) value = (value << 64n) | next();
+    return value % limit;
+  };
+  return { seed, below, integer: (limit) => Number(below(BigInt(limit))) };
+}
+
+function fixture(rows: { readonly a: readonly Row[]; readonly b: readonly Row[]; readonly c: readonly Row[] }, counts: { readonly outputs: number; readonly publicInputs: number }, values: readonly bigint[]): Fixture {
+  const publicCount = counts.outputs + counts.publicInputs;
+  return {
+    r1cs: {
+      fieldBytes: 32, prime: BN254.r, wireCount: values.length, outputCount: counts.outputs, publicInputCount: counts.publicInputs,
+      privateInputCount: 1, labelCount: values.length, constraintCount: rows.a.length,
+      constraints: { a: matrixOf(rows.a), b: matrixOf(rows.b), c: matrixOf(rows.c) },
+      wireLabels: Uint32Array.from(values.keys()),
+    },
+    witness: scalarBytes(values),
+    publicSignals: values.slice(1, publicCount + 1),
+  };
+}
+
+function matrixOf(rows: readonly Row[]): R1csMatrix {
+  const terms = rows.flat();
+  const rowOffsets = new Uint32Array(rows.length + 1);
+  rows.forEach((row, i) => { rowOffsets[i + 1] = rowOffsets[i]! + row.length; });
+  return { rowOffsets, wires: Uint32Array.from(terms, ([wire]) => wire), coefficients: scalarBytes(terms.map(([, coefficient]) => coefficient)) };
+}

@@ -1,0 +1,10 @@
+/** Proves on a key that another thread made resident, as often as asked, and posts the proofs. */
+import { parentPort, workerData } from "node:worker_threads";
+import { ResidentProver } from "../../dist/src/engine/kernels/groth16-backend.js";
+import { proveResident } from "../../dist/src/engine/kernels/groth16-resident.js";
+
+const { key, witness, count } = workerData;
+const prover = new ResidentProver(key);
+const proofs = [];
+for (let i = 0; i < count; i += 1) proofs.push(proveResident(prover, witness, { r: BigInt(i) + 1n, s: BigInt(i) + 2n }));
+parentPort.postMessage(proofs);

@@ -1,0 +1,20 @@
+// Sixteen writers of three-record commits, until it is killed. Each acknowledged commit is a line on standard output, written
+// synchronously, so that it is in the pipe before the next commit begins. Arguments: data folder, round.
+import { writeSync } from "node:fs";
+import { openStore } from "../../dist/src/platform/store/lmdb-store.js";
+import { createLog } from "../../dist/src/platform/log.js";
+
+const WRITERS = 16;
+const [path, round] = process.argv.slice(2);
+const store = await openStore({ path }, { log: createLog("error") });
+writeSync(1, "ready\n");
+await Promise.all(Array.from({ length: WRITERS }, async (_, writer) => {
+  for (let index = 0; ; index += 1) {
+    const id = `${round}-${writer}-${index}`;
+    await store.commit({
+      checks: [{ key: ["prover", Number(round), id], version: "absent" }],
+      puts: ["prover", "vault", "key"].map((table) => ({ key: [table, Number(round), id], value: { id, pad: "x".repeat((index * 37) % 900) } })),
+    });
+    writeSync(1, `${id}\n`);
+  }
+}));

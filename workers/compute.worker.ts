@@ -1,0 +1,10 @@
+/** Piscina entry for the compute lanes: proving and verification. Holds no vault key, opens no store and no socket. */
+import { applyThreadNiceness } from "../src/engine/thread-priority.js";
+import type { ComputeRequest, TaskResult } from "../src/engine/protocol.js";
+import { runComputeTask } from "../src/engine/tasks.js";
+
+applyThreadNiceness();
+
+export default async function run(request: ComputeRequest): Promise<TaskResult<unknown>> {
+  return await runComputeTask(request);
+}

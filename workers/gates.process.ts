@@ -1,0 +1,19 @@
+/** Process that checks one stored key and ends; started by src/platform/pool/gates-task.ts. Reads the files it is named and no others. */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { checkStoredKey } from "../src/engine/groth16/stored-key.js";
+import { runProcessEntry } from "../src/engine/process-entry.js";
+import type { GatesRequest, GatesAnswer, NamedFile } from "../src/platform/pool/gates-task.js";
+
+function read({ path, sha256 }: NamedFile): Buffer {
+  const bytes = readFileSync(path);
+  if (createHash("sha256").update(bytes).digest("hex") !== sha256) throw new Error("a file is not the one that was named");
+  return bytes;
+}
+
+await runProcessEntry<GatesRequest, GatesAnswer>(async ({ r1cs, provingKey, verifyingKey, example }) => await checkStoredKey({
+  r1cs: read(r1cs),
+  provingKey: read(provingKey),
+  verifyingKey: read(verifyingKey).toString("utf8"),
+  ...(example === undefined ? {} : { example: { circuit: example.circuit, witnessProgram: read(example.witnessProgram), inputs: example.inputs } }),
+}));

@@ -1,0 +1,36 @@
+/**
+ * Process that makes one Groth16 key and ends: the trapdoor dies with it and is never on disk. Started by
+ * src/platform/pool/setup-task.ts; its own threads share the group arithmetic.
+ */
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { runInline } from "../src/engine/groth16/fixed-base-work.js";
+import type { FixedBaseExecutor } from "../src/engine/groth16/fixed-base-work.js";
+import { makeGroth16Key } from "../src/engine/groth16/make-key.js";
+import type { MakeKeyResult } from "../src/engine/groth16/make-key.js";
+import { runProcessEntry } from "../src/engine/process-entry.js";
+
+/** Every thread builds the tables anew (0.2 s, 40 MB): beyond this they cost more than they save. */
+const THREADS_MAX = 8;
+/** Below this many jobs (some 10,000 wires) starting threads takes longer than the work. */
+const JOBS_FOR_THREADS = 16;
+
+const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
+  const threads = Math.min(availableParallelism(), THREADS_MAX);
+  if (threads < 2 || work.jobs.length < JOBS_FOR_THREADS) {
+    await runInline(work, onJob);
+    return;
+  }
+  await Promise.all(Array.from({ length: threads }, () => new Promise<void>((resolve, reject) => {
+    const worker = new Worker(new URL("./fixed-base.worker.js", import.meta.url), { workerData: { work, threads } });
+    worker.on("message", onJob);
+    worker.once("error", reject);
+    worker.once("exit", (code) => { if (code === 0) resolve(); else reject(new Error(`a setup thread ended with code ${String(code)}`)); });
+  })));
+};
+
+await runProcessEntry<{ readonly r1cs: Uint8Array }, MakeKeyResult>(async ({ r1cs }, report) => {
+  const result = await makeGroth16Key(r1cs, { execute: runOnThreads, onProgress: report });
+  // Shared memory cannot be written to the answer as it is.
+  return result.ok ? { ...result, zkey: Uint8Array.from(result.zkey) } : result;
+});

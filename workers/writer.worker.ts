@@ -1,0 +1,59 @@
+/**
+ * The one thread that writes to the store. It takes everything that waits, up to a limit, applies it as one transaction and
+ * answers after the fsync. It must never open a second transaction or hold anything back for later.
+ */
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { openEnvironment } from "../src/platform/store/lmdb-environment.js";
+import { LmdbWriter } from "../src/platform/store/lmdb-writer.js";
+import type { WriteFailure, WriterOptions, WriterReply, WriterRequest } from "../src/platform/store/lmdb-writer.js";
+import { unpackCommits } from "../src/platform/store/wire.js";
+import type { PackedCommit } from "../src/platform/store/wire.js";
+
+/** Most commits of one transaction, so that the first of a flood is not kept waiting by the last. */
+const BATCH_COMMITS_MAX = 256;
+
+if (parentPort === null) throw new Error("the writer runs as a worker thread only");
+const port = parentPort;
+const options = workerData as WriterOptions;
+const environment = openEnvironment(options.path);
+const writer = new LmdbWriter(options, { environment });
+const waiting: PackedCommit[] = [];
+let closing = false;
+
+// The first reply says that the store is open.
+port.postMessage({ settled: 0, failures: [], state: writer.state } satisfies WriterReply);
+
+port.on("message", (first: WriterRequest) => {
+  take(first);
+  do {
+    drain();
+    while (waiting.length > 0) {
+      settle(waiting.splice(0, BATCH_COMMITS_MAX));
+      // What came during the fsync joins the next batch.
+      drain();
+    }
+  } while (waiting.length > 0);
+  if (closing) void environment.close().then(() => { port.close(); });
+});
+
+function take(request: WriterRequest): void {
+  if ("close" in request) closing = true;
+  else waiting.push(...unpackCommits(request.commits));
+}
+
+function drain(): void {
+  while (waiting.length < BATCH_COMMITS_MAX) {
+    const next = receiveMessageOnPort(port) as { message: WriterRequest } | undefined;
+    if (next === undefined) return;
+    take(next.message);
+  }
+}
+
+function settle(batch: readonly PackedCommit[]): void {
+  const outcomes = writer.apply(batch);
+  const failures: { index: number; failure: WriteFailure }[] = [];
+  for (const [index, failure] of outcomes.entries()) {
+    if (failure !== undefined) failures.push({ index, failure });
+  }
+  port.postMessage({ settled: outcomes.length, failures, state: writer.state } satisfies WriterReply);
+}
