@@ -1,0 +1,91 @@
+/** Puts the vault together from its parts: provider, worker thread, seal, service and handlers. The composition root calls this. */
+import type { Clock } from "../platform/clock.js";
+import type { HandlersFor } from "../platform/contract/route.js";
+import type { Log } from "../platform/log.js";
+import type { Store } from "../platform/store/store.js";
+import { vaultHandlers } from "./handlers.js";
+import { KeyLifecycle } from "./key-lifecycle.js";
+import { lifecycleHandlers } from "./lifecycle-handlers.js";
+import type { lifecycleRoutes } from "./lifecycle-routes.js";
+import { VaultRepository } from "./repository.js";
+import type { vaultRoutes } from "./routes.js";
+import { SealAttempts } from "./seal-attempts.js";
+import { selectSealProvider, type SealSource } from "./seal-providers/select-provider.js";
+import { VaultSeal, type SealChange, type SealState } from "./seal.js";
+import { VaultService } from "./service.js";
+import { VaultThread } from "./vault-thread.js";
+
+export type VaultOptions = {
+  /** Tasks that may wait for the vault worker; one more is refused with 503. */
+  readonly queueLengthMax: number;
+  /** The settings of the seal provider, or in development mode the folder where the vault makes and keeps its own seal key. */
+  readonly seal: SealSource;
+};
+
+export interface VaultDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called after each unsealing: work that waited for the vault can go on. */
+  readonly onUnsealed?: () => void;
+  /** See SealDependencies.onChange. */
+  readonly onSealChange?: (change: SealChange) => Promise<void>;
+}
+
+export interface Vault {
+  readonly service: VaultService;
+  readonly handlers: HandlersFor<typeof vaultRoutes>;
+  readonly lifecycleHandlers: HandlersFor<typeof lifecycleRoutes>;
+  /** Unseals where the provider has the key, deletes keys whose time has come, and goes on with both each minute; never rejects. */
+  start(): Promise<SealState>;
+  /** Why the provider could not unseal, as a sentence. */
+  sealFailure(): string | undefined;
+  /** Seals because the service cannot keep its promises. Never rejects. */
+  sealByFault(reason: string): Promise<void>;
+  /** Seals and ends the worker. */
+  stop(): Promise<void>;
+}
+
+/** How often a provider that failed is asked again, and planned deletions are looked at. */
+const ROUND_MS = 60_000;
+
+/** Throws `invalid_request` or `vault_not_configured` for settings that cannot be used. The vault starts sealed. */
+export async function createVault(options: VaultOptions, dependencies: VaultDependencies): Promise<Vault> {
+  const { store, clock, log, onUnsealed, onSealChange } = dependencies;
+  const provider = await selectSealProvider(options.seal, { store, clock, log });
+  const worker = new VaultThread({ queueLengthMax: options.queueLengthMax }, { log });
+  const seal = new VaultSeal({ provider }, { store, worker, clock, log, ...(onUnsealed === undefined ? {} : { onUnsealed }), ...(onSealChange === undefined ? {} : { onChange: onSealChange }) });
+  const repository = new VaultRepository({ store });
+  const lifecycle = new KeyLifecycle({ repository, seal, clock, log });
+  const service = new VaultService({ repository, seal, attempts: new SealAttempts({ clock }), clock });
+  let rounds: NodeJS.Timeout | undefined;
+  const sweep = async (): Promise<void> => {
+    try {
+      await lifecycle.sweep();
+    } catch {
+      log.warn("planned deletions of keys must wait: the store does not take them");
+    }
+  };
+  const round = async (): Promise<void> => {
+    if (seal.automaticFailure?.mayPass === true) await seal.unsealAutomatically();
+    await sweep();
+  };
+  return {
+    service,
+    handlers: vaultHandlers({ vault: service }),
+    lifecycleHandlers: lifecycleHandlers({ lifecycle }),
+    start: async () => {
+      const state = await seal.unsealAutomatically();
+      await sweep();
+      rounds = setInterval(() => { void round(); }, ROUND_MS);
+      rounds.unref();
+      return state;
+    },
+    sealFailure: () => seal.automaticFailure?.reason,
+    sealByFault: async (reason) => { await seal.sealByFault(reason); },
+    stop: async () => {
+      clearInterval(rounds);
+      await seal.shutDown();
+    },
+  };
+}

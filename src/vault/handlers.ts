@@ -1,0 +1,43 @@
+/** Binds the vault's routes to its service. No logic here: names and shapes only. */
+import type { HandlersFor } from "../platform/contract/route.js";
+import { operationHandlers } from "./operation-handlers.js";
+import type { vaultRoutes } from "./routes.js";
+import type { VaultService } from "./service.js";
+
+export function vaultHandlers(dependencies: { readonly vault: VaultService }): HandlersFor<typeof vaultRoutes> {
+  const { vault } = dependencies;
+  return {
+    listVaults: ({ principal, query }) => ({ status: 200, ...vault.listVaults(principal.subject, query) }),
+    createVault: async ({ principal, body }) => ({ status: 201, body: await vault.createVault(principal.subject, body) }),
+    getVault: ({ principal, params }) => ({ status: 200, body: vault.getVault(principal.subject, params.id) }),
+    deleteVault: async ({ principal, params }) => {
+      await vault.deleteVault(principal.subject, params.id);
+      return { status: 204 };
+    },
+    listKeys: ({ principal, params, query }) => ({ status: 200, ...vault.listKeys(principal.subject, params.id, query) }),
+    createKey: async ({ principal, params, body }) => ({ status: 201, body: await vault.createKey(principal.subject, params.id, body) }),
+    getKey: ({ principal, params }) => ({ status: 200, body: vault.getKey(principal.subject, params.id, params.key_id) }),
+    deleteKey: async ({ principal, params }) => {
+      await vault.deleteKey(principal.subject, params.id, params.key_id);
+      return { status: 204 };
+    },
+    listSecrets: ({ principal, params, query }) => ({ status: 200, ...vault.listSecrets(principal.subject, params.id, query) }),
+    createSecret: async ({ principal, params, body }) => ({ status: 201, body: await vault.createSecret(principal.subject, params.id, body) }),
+    getSecret: async ({ principal, params }) => ({ status: 200, body: await vault.getSecret(principal.subject, params.id, params.secret_id) }),
+    deleteSecret: async ({ principal, params }) => {
+      await vault.deleteSecret(principal.subject, params.id, params.secret_id);
+      return { status: 204 };
+    },
+    createUnsealerKey: () => ({ status: 201, bytes: vault.createUnsealerKey() }),
+    unseal: async ({ principal, body }) => {
+      await vault.unseal(principal.subject, body);
+      return { status: 204 };
+    },
+    seal: async ({ principal, body }) => {
+      await vault.seal(principal.subject, body);
+      return { status: 204 };
+    },
+    ...operationHandlers(dependencies),
+    getSealStatus: () => ({ status: 200, body: vault.sealStatus() }),
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Signing, verifying, encrypting, decrypting and agreeing with a vault's keys, one item or a batch. Finds the key under its owner and
+ * leaves the rest to the worker; takes and gives the texts of the API.
+ */
+import type { Subject } from "../platform/auth/principal.js";
+import { frameGeneration, FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES } from "./frame.js";
+import type { HdWallets } from "./hd-wallets.js";
+import { batchOf, itemsOf, laneOf, runSlices, valueOf, type BatchJson } from "./item-batches.js";
+import { BIP39 } from "./key-specs/bip39.js";
+import { keySpecNamed } from "./key-specs/table.js";
+import type { AgreeInput, CipherBatchInput, SignInput, SignResultJson, VerifyInput } from "./operation-schemas.js";
+import type { ItemOutcome, KeyOperation, KeyReference } from "./protocol.js";
+import type { FoundKey, VaultRepository } from "./repository.js";
+import type { VaultSeal } from "./seal.js";
+
+export interface KeyOperationsDependencies {
+  readonly repository: VaultRepository;
+  readonly seal: VaultSeal;
+  readonly wallets: HdWallets;
+}
+
+/** Which key, whose, and until when somebody waits. */
+export interface KeyCall {
+  readonly owner: Subject;
+  readonly vaultId: string;
+  readonly keyId: string;
+  readonly signal?: AbortSignal;
+}
+
+interface Verified {
+  verified: boolean;
+}
+interface Data {
+  data: string;
+}
+interface Agreed {
+  shared_key: string;
+}
+
+/** 0x and the hex of a frame's header. */
+const HEADER_CHARACTERS = 2 + 2 * FRAME_HEADER_BYTES;
+
+export class KeyOperations {
+  readonly #repository: VaultRepository;
+  readonly #seal: VaultSeal;
+  readonly #wallets: HdWallets;
+
+  constructor(dependencies: KeyOperationsDependencies) {
+    this.#repository = dependencies.repository;
+    this.#seal = dependencies.seal;
+    this.#wallets = dependencies.wallets;
+  }
+
+  /** Throws `spec_cannot_sign`, `key_disabled`, `not_found`, and for a single item what is wrong with it. */
+  async sign(call: KeyCall, input: SignInput): Promise<SignResultJson | BatchJson<SignResultJson>> {
+    return await this.#run<SignResultJson>(call, "sign", input);
+  }
+
+  /** A wrong signature is `verified: false`. Throws `spec_cannot_verify`, `key_disabled`, `not_found`. */
+  async verify(call: KeyCall, input: VerifyInput): Promise<Verified | BatchJson<Verified>> {
+    return await this.#run<Verified>(call, "verify", input);
+  }
+
+  async encrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | BatchJson<Data>> {
+    return await this.#run<Data>(call, "encrypt", input);
+  }
+
+  /** Every frame that does not open fails alike, with `decryption_failed`. */
+  async decrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | BatchJson<Data>> {
+    return await this.#run<Data>(call, "decrypt", input);
+  }
+
+  async agree(call: KeyCall, input: AgreeInput): Promise<Agreed | BatchJson<Agreed>> {
+    return await this.#run<Agreed>(call, "agree", input);
+  }
+
+  async #run<Result>({ owner, vaultId, keyId, signal }: KeyCall, operation: KeyOperation, input: object): Promise<Result | BatchJson<Result>> {
+    this.#seal.requireUnsealed();
+    const vault = this.#repository.findVault(owner, vaultId);
+    const key = this.#repository.findKey(vaultId, keyId);
+    const { items, isBatch } = itemsOf<object>(input);
+    const spec = keySpecNamed(key.reference.spec);
+    const message = {
+      vault: vault.reference, key: key.reference, operation, lane: isBatch ? "bulk" : laneOf(spec),
+      earlier: operation === "decrypt" ? this.#earlierGenerations(key, items) : [],
+    } as const;
+    const run = async (slice: readonly object[]): Promise<readonly ItemOutcome[]> => await this.#seal.run("operate", { ...message, items: slice }, keyId);
+    // Each item that asks for the next index needs a commit of its own before its answer.
+    const mayAdvance = operation === "sign" && spec.name === BIP39 && items.some((item) => asksForNext(item));
+    const operationUs = mayAdvance ? Infinity : spec.operationUs;
+    const outcomes = await runSlices(items, { operationUs, signal }, async (slice) => {
+      const [first] = slice;
+      return mayAdvance && first !== undefined && asksForNext(first) ? [await this.#wallets.signNext(vault, key, first, run)] : await run(slice);
+    });
+    return isBatch ? batchOf<Result>(outcomes) : valueOf<Result>(outcomes[0]);
+  }
+
+  /** The generations that the frames of items name, where they are not the present one. */
+  #earlierGenerations(key: FoundKey, items: readonly CipherBatchInput[]): KeyReference[] {
+    const numbers = new Set(items.map((item) => namedGeneration(item.data ?? item.message)));
+    return [...numbers].flatMap((number) => {
+      const earlier = number === undefined || number === key.reference.generation ? undefined : this.#repository.findGeneration(key, number);
+      return earlier === undefined ? [] : [earlier];
+    });
+  }
+}
+
+function asksForNext(item: SignInput): boolean {
+  return item.options?.hdwallet?.next === true;
+}
+
+/** Only the header is read here; the worker reads and checks the whole. */
+function namedGeneration(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const header = Buffer.alloc(FRAME_OVERHEAD_BYTES);
+  Buffer.from(text.slice(0, HEADER_CHARACTERS).replace(/^0x/i, ""), "hex").copy(header);
+  return frameGeneration(header);
+}

@@ -1,0 +1,74 @@
+/**
+ * babyJubJub keys: EdDSA with Poseidon as circomlib checks it inside a circuit. Signs one element of BN254's scalar field; the answer
+ * also holds the inputs of the circuit `eddsa_signature`.
+ */
+import {
+  BABY_JUBJUB_SIGNATURE_BYTES, babyJubJubPublicKey, generateBabyJubJub, packPoint, packSignature, signPoseidon, unpackPoint, unpackSignature, verifyPoseidon,
+  type BabyJubJubPoint, type EddsaPoseidonSignature,
+} from "../../crypto/baby-jubjub.js";
+import { FIELD_ORDER } from "../../crypto/poseidon.js";
+import { SecretBytes } from "../../crypto/secret-bytes.js";
+import { invalidMember } from "../text.js";
+import { selfCheckFailed } from "./jws.js";
+import type { KeySpec, SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
+import { messageBytes, plainHex, publicKeyOfHex, refuseOptions, signatureOfHex } from "./messages.js";
+
+const NAME = "babyJubJub";
+const ELEMENT_BYTES = 32;
+
+export const babyJubJub: KeySpec = {
+  name: NAME,
+  type: "asymmetric",
+  usage: "sign/verify",
+  materialKind: "raw32",
+  operationUs: 8_000,
+  generate: () => {
+    const privateKey = generateBabyJubJub();
+    return { material: SecretBytes.take(privateKey), publicKey: packPoint(babyJubJubPublicKey(privateKey)) };
+  },
+  sign: (key, item) => {
+    const message = fieldElement(item);
+    const publicKey = pointOf(key.publicKey);
+    const signature = key.material.use((privateKey) => signPoseidon(privateKey, message));
+    if (!verifyPoseidon(publicKey, message, signature)) throw selfCheckFailed();
+    return { signature: plainHex(packSignature(signature)), inputs: circuitInputs(publicKey, message, signature) };
+  },
+  verify: (key, item) => verify(key.publicKey, item),
+  verifyDetached: verify,
+  readPublicKey: (text) => {
+    const bytes = publicKeyOfHex(text);
+    const point = bytes === undefined ? undefined : unpackPoint(bytes);
+    return bytes !== undefined && point?.is0() === false ? bytes : undefined;
+  },
+};
+
+function verify(publicKey: Uint8Array, item: VerifyItem): boolean {
+  const message = fieldElement(item);
+  const bytes = signatureOfHex(item.signature, [BABY_JUBJUB_SIGNATURE_BYTES]);
+  const signature = bytes === undefined ? undefined : unpackSignature(bytes);
+  return signature !== undefined && verifyPoseidon(pointOf(publicKey), message, signature);
+}
+
+/** The message as a number, big-endian. Throws `message_out_of_field` instead of reducing it: two messages would share a signature. */
+function fieldElement(item: SignItem): bigint {
+  refuseOptions(item.options, NAME, ["format", "encoding"]);
+  if ((item.options?.format ?? "raw") !== "raw") throw invalidMember("options.format", `${NAME} keys sign raw field elements only`, "option_unsupported");
+  const bytes = messageBytes(item);
+  const element = bytes.length > ELEMENT_BYTES ? FIELD_ORDER : BigInt(`0x${plainHex(bytes)}`);
+  if (element >= FIELD_ORDER) throw invalidMember("message", "`message` is not an element of BN254's scalar field: at most 32 bytes, big-endian, below the field's order", "message_out_of_field");
+  return element;
+}
+
+function pointOf(packed: Uint8Array): BabyJubJubPoint {
+  const point = unpackPoint(packed);
+  if (point === undefined) throw new Error("invariant broken: a public key was read before");
+  return point;
+}
+
+function circuitInputs(publicKey: BabyJubJubPoint, message: bigint, { r8, s }: EddsaPoseidonSignature): NonNullable<SignAnswer["inputs"]> {
+  const pair = (point: BabyJubJubPoint): string[] => {
+    const { x, y } = point.toAffine();
+    return [String(x), String(y)];
+  };
+  return { PublicKey: pair(publicKey), Message: String(message), R8: pair(r8), S: String(s) };
+}

@@ -1,0 +1,67 @@
+/**
+ * BIP39 keys: hierarchical deterministic wallets of 24 words, of which the entropy is stored. They sign with the secp256k1 key at a
+ * path; which path an absent option means, and which index is next, is decided before this runs.
+ */
+import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
+import { formatHdPath, parseHdPath, type HdPath } from "../../crypto/hd-path.js";
+import { accountXpub, generateHdEntropy, seedOfEntropy, withHdKey } from "../../crypto/hd-wallet.js";
+import { secp256k1PublicKey } from "../../crypto/secp256k1.js";
+import { SecretBytes } from "../../crypto/secret-bytes.js";
+import { signEthereum, verifyEthereum } from "./ethereum-signer.js";
+import type { KeySpec, UnwrappedKey, VerifyItem } from "./key-spec.js";
+import { invalidMember } from "../text.js";
+import { readHdWallet } from "./hd-options.js";
+
+export const BIP39 = "BIP39";
+
+export const bip39: KeySpec = {
+  name: BIP39,
+  type: "asymmetric",
+  usage: "sign/verify",
+  materialKind: "bip39_entropy",
+  operationUs: 8_000,
+  generate: () => ({ material: SecretBytes.take(generateHdEntropy()) }),
+  sign: (key, item) => {
+    const path = pathOf(item.options?.hdwallet);
+    return withChild(key, path, (privateKey, publicKey) => ({
+      ...signEthereum({ keyId: key.keyId, spec: BIP39, privateKey, publicKey }, item),
+      address: addressOfPublicKey(publicKey),
+      hd_derivation_path: formatHdPath(path),
+    }));
+  },
+  verify: (key, item: VerifyItem) => withChild(key, pathOf(item.options?.hdwallet), (_privateKey, publicKey) => verifyEthereum(publicKey, item, BIP39)),
+};
+
+/** The account address at a path of the wallet. */
+export function hdAddress(key: UnwrappedKey, path: string): string {
+  const parsed = parseHdPath(path);
+  if (parsed === undefined) throw new Error("invariant broken: a path was read before");
+  return withChild(key, parsed, (_privateKey, publicKey) => addressOfPublicKey(publicKey));
+}
+
+/** The extended public key of an account of the wallet. */
+export function hdXpub(key: UnwrappedKey, account: Omit<HdPath, "change" | "index">): string {
+  return withSeed(key, (seed) => accountXpub(seed, account));
+}
+
+function pathOf(options: Parameters<typeof readHdWallet>[0]): HdPath {
+  const { path, isNext } = readHdWallet(options);
+  // Signing and deriving have chosen the index before this runs.
+  if (isNext) throw invalidMember("options.hdwallet.next", "`next` is for signing and deriving", "derivation_path_invalid");
+  return path;
+}
+
+function withChild<T>(key: UnwrappedKey, path: HdPath, use: (privateKey: Uint8Array, publicKey: Uint8Array) => T): T {
+  return withSeed(key, (seed) => withHdKey(seed, path, (privateKey) => use(privateKey, secp256k1PublicKey(privateKey))));
+}
+
+function withSeed<T>(key: UnwrappedKey, use: (seed: Uint8Array) => T): T {
+  return key.material.use((entropy) => {
+    const seed = seedOfEntropy(entropy);
+    try {
+      return use(seed);
+    } finally {
+      seed.fill(0);
+    }
+  });
+}

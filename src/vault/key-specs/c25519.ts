@@ -1,0 +1,32 @@
+/**
+ * C25519 keys: X25519 key agreement (RFC 7748) through OpenSSL. They cannot sign. The shared secret never leaves: what does is HKDF of
+ * it, bound to both public keys and the caller's context, so that it can serve as a key.
+ */
+import { randomBytes } from "node:crypto";
+import { privateKeyOfSeed } from "../../crypto/der-keys.js";
+import { okpPublicKey, SEED_BYTES, x25519SharedSecret } from "../../crypto/ed25519.js";
+import { SecretBytes } from "../../crypto/secret-bytes.js";
+import { deriveAgreedKey } from "../key-hierarchy.js";
+import type { KeySpec } from "./key-spec.js";
+
+export const c25519: KeySpec = {
+  name: "C25519",
+  type: "asymmetric",
+  usage: "sign/verify",
+  materialKind: "raw32",
+  operationUs: 200,
+  generate: () => {
+    const seed = randomBytes(SEED_BYTES);
+    return { material: SecretBytes.take(seed), publicKey: okpPublicKey("x25519", privateKeyOfSeed("x25519", seed)) };
+  },
+  agree: (key, peer, context) => {
+    const secret = x25519SharedSecret(key.toKeyObject((seed) => privateKeyOfSeed("x25519", seed)), peer);
+    if (secret === undefined) return undefined;
+    try {
+      return deriveAgreedKey(secret, key.publicKey, peer, context);
+    } finally {
+      secret.fill(0);
+    }
+  },
+  jwk: (publicKey) => ({ kty: "OKP", crv: "X25519", use: "enc", x: Buffer.from(publicKey).toString("base64url") }),
+};

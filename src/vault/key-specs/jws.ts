@@ -1,0 +1,69 @@
+/**
+ * JSON Web Signatures in compact form (RFC 7515) over a key's own algorithm. The key decides the algorithm: the header of a token to
+ * verify is only compared with it, never followed.
+ */
+import { AppError } from "../../platform/errors.js";
+import { invalidMember } from "../text.js";
+import { messageBytes, plainHex } from "./messages.js";
+import type { SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
+
+export interface JwsScheme {
+  /** As registered (RFC 7518, 8037, 8812). */
+  readonly algorithm: string;
+  sign(input: Uint8Array): Uint8Array;
+  verify(input: Uint8Array, signature: Uint8Array): boolean;
+}
+
+const PART = /^[A-Za-z0-9_-]+$/;
+const HEADER_BYTES_MAX = 1024;
+
+/** Signs the message as payload; the header names the algorithm, the key and what the caller adds. */
+export function signJws(scheme: JwsScheme, keyId: string, item: SignItem): SignAnswer {
+  const payload = messageBytes(item);
+  const header = { alg: scheme.algorithm, kid: keyId, ...item.options?.header };
+  const input = `${base64url(Buffer.from(JSON.stringify(header), "utf8"))}.${base64url(payload)}`;
+  const signature = scheme.sign(Buffer.from(input, "latin1"));
+  if (!scheme.verify(Buffer.from(input, "latin1"), signature)) throw selfCheckFailed();
+  return { signature: plainHex(signature), jws: `${input}.${base64url(signature)}` };
+}
+
+/**
+ * Whether a compact token was signed with the key: right algorithm in the header, nothing critical in it, and the payload is the
+ * message where one is given. Throws `signature_malformed` for what is not of the form.
+ */
+export function verifyJws(scheme: Omit<JwsScheme, "sign">, item: VerifyItem): boolean {
+  const parts = item.signature.split(".");
+  const [header, payload, signature] = parts;
+  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined || !parts.every(isCanonical)) {
+    throw invalidMember("signature", "`signature` is not a compact JWS: three parts in base64url", "signature_malformed");
+  }
+  if (item.message !== undefined && base64url(messageBytes(item)) !== payload) return false;
+  return algorithmOf(header) === scheme.algorithm && scheme.verify(Buffer.from(`${header}.${payload}`, "latin1"), Buffer.from(signature, "base64url"));
+}
+
+/** A signature that its own key refuses: a fault of the machine or of a library, and not to be let out. */
+export function selfCheckFailed(): AppError {
+  return new AppError("signature_self_check_failed", { message: "a fresh signature did not verify and was thrown away" });
+}
+
+function base64url(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64url");
+}
+
+/** One spelling per value: no padding, and no stray bits at the end. */
+function isCanonical(part: string): boolean {
+  return PART.test(part) && base64url(Buffer.from(part, "base64url")) === part;
+}
+
+/** The header's algorithm, or undefined when the header asks for anything that is not understood here. */
+function algorithmOf(part: string): string | undefined {
+  const bytes = Buffer.from(part, "base64url");
+  if (bytes.length > HEADER_BYTES_MAX) return undefined;
+  try {
+    const header = JSON.parse(bytes.toString("utf8")) as unknown;
+    if (typeof header !== "object" || header === null || Array.isArray(header) || "crit" in header || "b64" in header || !("alg" in header)) return undefined;
+    return typeof header.alg === "string" ? header.alg : undefined;
+  } catch {
+    return undefined;
+  }
+}

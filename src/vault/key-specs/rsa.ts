@@ -1,0 +1,51 @@
+/** RSA keys of 2048, 3072 and 4096 bits: PSS and PKCS #1 v1.5 signatures through OpenSSL. They do not encrypt. */
+import { createPublicKey } from "node:crypto";
+import { privateKeyOfPkcs8 } from "../../crypto/der-keys.js";
+import { generateRsaKeyPair, RSA_ALGORITHMS, rsaPublicKey, signRsa, verifyRsa, type RsaAlgorithm } from "../../crypto/rsa.js";
+import { SecretBytes } from "../../crypto/secret-bytes.js";
+import { byteSigner } from "./byte-signer.js";
+import type { KeySpec } from "./key-spec.js";
+import { publicKeyOfHex } from "./messages.js";
+
+const PEM = /^-----BEGIN PUBLIC KEY-----\s*([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/;
+/** PSS first: it is what an absent algorithm means. */
+const ALGORITHMS: readonly [RsaAlgorithm, ...RsaAlgorithm[]] = ["PS256", ...RSA_ALGORITHMS.filter((algorithm) => algorithm !== "PS256")];
+
+function rsa(modulusBits: number, operationUs: number): KeySpec {
+  const name = `RSA-${String(modulusBits)}`;
+  return {
+    name,
+    type: "asymmetric",
+    usage: "sign/verify",
+    materialKind: "pkcs8",
+    operationUs,
+    generate: async () => {
+      const { pkcs8, spki } = await generateRsaKeyPair(modulusBits);
+      return { material: SecretBytes.take(pkcs8), publicKey: spki };
+    },
+    ...byteSigner<RsaAlgorithm>({
+      spec: name,
+      algorithms: ALGORITHMS,
+      jwsAlgorithms: ALGORITHMS,
+      signatureBytes: modulusBits / 8,
+      sign: (key, algorithm, message) => signRsa(key.toKeyObject(privateKeyOfPkcs8), algorithm, message),
+      verify: (spki, algorithm, message, signature) => {
+        const key = rsaPublicKey(spki, modulusBits);
+        return key !== undefined && verifyRsa(key, algorithm, message, signature);
+      },
+    }),
+    readPublicKey: (text) => {
+      const base64 = PEM.exec(text)?.[1];
+      const spki = base64 === undefined ? publicKeyOfHex(text) : Buffer.from(base64, "base64");
+      return spki !== undefined && rsaPublicKey(spki, modulusBits) !== undefined ? spki : undefined;
+    },
+    jwk: (spki) => {
+      const { n, e } = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" }).export({ format: "jwk" });
+      return { kty: "RSA", use: "sig", n: n ?? "", e: e ?? "" };
+    },
+  };
+}
+
+export const rsa2048 = rsa(2048, 1_200);
+export const rsa3072 = rsa(3072, 3_000);
+export const rsa4096 = rsa(4096, 6_000);

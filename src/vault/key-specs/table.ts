@@ -1,0 +1,37 @@
+/** The table of key specifications. Adding one is a file beside this one and a line here. */
+import { AppError } from "../../platform/errors.js";
+import { aes256Gcm } from "./aes-256-gcm.js";
+import { babyJubJub } from "./baby-jubjub.js";
+import { bip39 } from "./bip39.js";
+import { bls12381 } from "./bls12-381.js";
+import { c25519 } from "./c25519.js";
+import { chaCha20 } from "./chacha20.js";
+import { ed25519, ed25519Nkey } from "./ed25519.js";
+import type { KeySpec } from "./key-spec.js";
+import { p256 } from "./p256.js";
+import { rsa2048, rsa3072, rsa4096 } from "./rsa.js";
+import { secp256k1 } from "./secp256k1.js";
+
+const KEY_SPECS: readonly KeySpec[] = [
+  aes256Gcm, chaCha20, babyJubJub, c25519, ed25519, ed25519Nkey, rsa2048, rsa3072, rsa4096, secp256k1, p256, bls12381, bip39,
+];
+
+const BY_NAME: ReadonlyMap<string, KeySpec> = new Map(KEY_SPECS.map((spec) => [spec.name.toLowerCase(), spec]));
+
+/** Canonical names of all specifications. */
+export const KEY_SPEC_NAMES: readonly string[] = KEY_SPECS.map((spec) => spec.name);
+
+/** The specification of a name in any case, or undefined. */
+export function findKeySpec(name: string): KeySpec | undefined {
+  return BY_NAME.get(name.toLowerCase());
+}
+
+/** The specification of a name in any case. Throws `key_spec_unknown` with the names there are. */
+export function keySpecNamed(name: string): KeySpec {
+  const spec = findKeySpec(name);
+  if (spec === undefined) {
+    const message = `invalid key spec; supported are ${KEY_SPEC_NAMES.join(", ")}`;
+    throw new AppError("key_spec_unknown", { message, details: [{ message, code: "key_spec_unknown", path: "spec" }] });
+  }
+  return spec;
+}

@@ -1,0 +1,102 @@
+/** Shapes of the vault area on the wire (SPEC sections 2 and 4.2). Members that SPEC leaves open say so in their description. */
+import Type, { type Static } from "typebox";
+import { closed, Description, Name, Timestamp, Uuid } from "../platform/contract/schemas.js";
+
+/** Plaintext of one encrypt call; larger data belongs under a data key. */
+export const PLAINTEXT_BYTES_MAX = 64 * 1024;
+/** SPEC section 8. Counted in UTF-8. */
+export const SECRET_BYTES_MAX = 4096;
+/** Length-framed in the derivation and hashed into every ciphertext. */
+export const CONTEXT_BYTES_MAX = 1024;
+
+/** Hex of the largest ciphertext (46 bytes over the plaintext), with 0x and room to name the limit in an answer. */
+const DATA_CHARACTERS_MAX = 2 * (PLAINTEXT_BYTES_MAX + 64) + 2;
+/** Above the limit, so that the answer can be `secret_too_long`. */
+const SECRET_CHARACTERS_MAX = 32 * 1024;
+export const SPEC_CHARACTERS_MAX = 32;
+const LIST_ITEMS_MAX = 100;
+
+const DescriptionText = Type.String({ description: "empty when none was given" });
+
+export const Vault = closed({ id: Uuid, created_at: Timestamp, name: Type.String(), description: DescriptionText }, { description: "Vault" });
+export const VaultList = Type.Array(Vault, { maxItems: LIST_ITEMS_MAX });
+export const CreateVaultBody = closed({ name: Name, description: Type.Optional(Description) });
+
+export const Key = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    vault_id: Uuid,
+    type: Type.Union([Type.Literal("symmetric"), Type.Literal("asymmetric")]),
+    usage: Type.Union([Type.Literal("encrypt/decrypt"), Type.Literal("sign/verify")]),
+    spec: Type.String(),
+    name: Type.String(),
+    description: DescriptionText,
+    public_key: Type.Optional(Type.String({ description: "0x-prefixed hex; asymmetric keys" })),
+    address: Type.Optional(Type.String({ description: "account address; secp256k1 keys, and BIP39 keys in the answer of a derivation" })),
+    hd_derivation_path: Type.Optional(Type.String({ description: "path of the address; BIP39 keys in the answer of a derivation" })),
+    disabled_at: Type.Optional(Timestamp),
+    deletes_at: Type.Optional(Timestamp),
+  },
+  { description: "Key; private material is never returned" },
+);
+export const KeyList = Type.Array(Key, { maxItems: LIST_ITEMS_MAX });
+export const KeyListQuery = closed({
+  spec: Type.Optional(Type.String({ maxLength: SPEC_CHARACTERS_MAX, description: "only keys of this spec, in any letter case; the name of the filter is not shown in the specification" })),
+  type: Type.Optional(Type.String({ maxLength: SPEC_CHARACTERS_MAX, description: "only keys of this type" })),
+});
+export const KeyParams = closed({ id: Uuid, key_id: Uuid });
+
+const KeyType = Type.Union([Type.Literal("symmetric"), Type.Literal("asymmetric")], { description: "must fit the spec; taken from it when absent" });
+const KeyUsage = Type.Union([Type.Literal("encrypt/decrypt"), Type.Literal("sign/verify")], { description: "must fit the spec; taken from it when absent" });
+const KeyOptions = closed({
+  prefix: Type.Optional(Type.Union([Type.Literal("U"), Type.Literal("A"), Type.Literal("O"), Type.Literal("N"), Type.Literal("C")], { description: "Ed25519-nkey: what the key stands for (user, account, operator, server, cluster); U unless given" })),
+});
+export const CreateKeyBody = closed({
+  type: Type.Optional(KeyType),
+  usage: Type.Optional(KeyUsage),
+  spec: Type.String({ minLength: 1, maxLength: SPEC_CHARACTERS_MAX, description: "in any letter case" }),
+  name: Name,
+  description: Type.Optional(Description),
+  options: Type.Optional(KeyOptions),
+});
+
+const Data = Type.String({ maxLength: DATA_CHARACTERS_MAX });
+const Encoding = Type.Union([Type.Literal("utf8"), Type.Literal("hex")], { description: "how the plaintext is written; utf8 unless given" });
+/** `data` or, as existing clients send it, `message`. */
+export const CIPHER_MEMBERS = {
+  data: Type.Optional(Data),
+  message: Type.Optional(Data),
+  context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX })),
+  encoding: Type.Optional(Encoding),
+};
+export const CipherItem = closed(CIPHER_MEMBERS);
+export const CipherResult = closed({ data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }) });
+
+export const Secret = closed(
+  { id: Uuid, created_at: Timestamp, vault_id: Uuid, type: Type.String(), name: Type.String(), description: DescriptionText },
+  { description: "Secret without its value" },
+);
+export const SecretList = Type.Array(Secret, { maxItems: LIST_ITEMS_MAX });
+export const SecretWithValue = closed({ ...Secret.properties, value: Type.String() }, { description: "Secret with its value" });
+export const SecretListQuery = closed({ type: Type.Optional(Type.String({ maxLength: 200, description: "only secrets of this type" })) });
+export const SecretParams = closed({ id: Uuid, secret_id: Uuid });
+export const CreateSecretBody = closed({
+  name: Name,
+  type: Name,
+  description: Type.Optional(Description),
+  value: Type.String({ minLength: 1, maxLength: SECRET_CHARACTERS_MAX, description: "at most 4096 bytes of UTF-8" }),
+});
+
+export const SealKeyBody = closed({ key: Type.String({ minLength: 1, maxLength: 1024, description: "24 words" }) });
+export const SealStatus = closed({ sealed: Type.Boolean(), provider: Type.String(), initialised: Type.Boolean() });
+
+export type VaultJson = Static<typeof Vault>;
+export type KeyJson = Static<typeof Key>;
+export type SecretJson = Static<typeof Secret>;
+export type SecretWithValueJson = Static<typeof SecretWithValue>;
+export type CreateVaultInput = Static<typeof CreateVaultBody>;
+export type CreateKeyInput = Static<typeof CreateKeyBody>;
+export type KeyOptions = Static<typeof KeyOptions>;
+export type CipherInput = Static<typeof CipherItem>;
+export type CreateSecretInput = Static<typeof CreateSecretBody>;

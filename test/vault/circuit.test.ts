@@ -1,0 +1,50 @@
+// A babyJubJub signature of the vault inside the circuit that the prover registry ships.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findUnsatisfied } from "../../src/engine/circuit/check-witness.js";
+import { compileCircuit } from "../../src/engine/circuit/compile.js";
+import { checkInputs } from "../../src/engine/circuit/inputs.js";
+import { readCircuitInterface, type CircuitInterface } from "../../src/engine/circuit/interface.js";
+import { readR1cs, type R1cs } from "../../src/engine/circuit/r1cs.js";
+import { computeWitness } from "../../src/engine/circuit/witness.js";
+import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { startVaultServer, type VaultServer } from "./http-support.js";
+
+const FILE = "eddsa_signature.circom";
+let server: VaultServer;
+let r1cs: R1cs;
+let circuit: CircuitInterface;
+let program: WebAssembly.Module;
+beforeAll(async () => {
+  server = await startVaultServer();
+  const compiled = await compileCircuit({ sources: { [FILE]: readFileSync(join(PACKAGE_ROOT, "circuits/eddsa_signature", FILE), "utf8") }, main: FILE, curve: "BN254" });
+  if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
+  r1cs = readR1cs(compiled.r1cs);
+  circuit = readCircuitInterface(r1cs, compiled.sym);
+  program = new WebAssembly.Module(compiled.wasm);
+});
+afterAll(async () => { await server.close(); });
+
+function accepts(inputs: Record<string, unknown>): boolean {
+  const checked = checkInputs(circuit, inputs);
+  if (!checked.ok) throw new Error(JSON.stringify(checked.details));
+  const result = computeWitness(program, circuit, checked.values);
+  return result.ok && findUnsatisfied(r1cs, result.witness) === undefined;
+}
+
+describe("a babyJubJub signature of the vault", () => {
+  it("satisfies eddsa_signature with the inputs that it is answered with, and no others", async () => {
+    const { path } = await server.newKey("babyJubJub");
+    for (const message of ["04d2", "00", "30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000000"]) {
+      const signed = await server.call("POST", `${path}/sign`, { message });
+      const inputs = signed.body["inputs"] as Record<string, unknown>;
+      expect(accepts(inputs), message).toBe(true);
+      expect(accepts({ ...inputs, Message: "1235" }), message).toBe(false);
+    }
+    const { path: other } = await server.newKey("babyJubJub");
+    const [one, two] = await Promise.all([path, other].map(async (at) => (await server.call("POST", `${at}/sign`, { message: "07" })).body["inputs"] as Record<string, unknown>));
+    expect(accepts({ ...one, PublicKey: two!["PublicKey"] })).toBe(false);
+    expect(accepts({ ...one, S: String(BigInt(one!["S"] as string) + 1n) })).toBe(false);
+  });
+});
