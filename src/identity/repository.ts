@@ -1,0 +1,243 @@
+/**
+ * Where identity keeps its records: keys, record shapes, reads, and the parts of commits. Decides nothing. Password hashes have a
+ * record of their own, so that no read of a user can carry one.
+ */
+import { newId } from "../platform/ids.js";
+import { ownerKey, type Subject } from "../platform/auth/principal.js";
+import { mergeCommits } from "../platform/store/commits.js";
+import type { Store, StoreCommit, StoreKey, StoreRecord } from "../platform/store/store.js";
+import { defineTable, type Listing, type Page, type Table } from "../platform/store/tables.js";
+
+/** The user as stored; types, not interfaces, so that they are StoreValues. */
+export type UserRecord = {
+  readonly id: string;
+  readonly created_at: string;
+  readonly email: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly permissions: number;
+  readonly privacy_policy_agreed_at: string | null;
+  readonly terms_of_service_agreed_at: string | null;
+  /** Set for a virtual user: one that this application made, with a namespace of addresses of its own. */
+  readonly application_id?: string;
+  /** Set for a user who comes with tokens of an external issuer; such a one has no password here. */
+  readonly external_issuer?: string;
+  readonly external_subject?: string;
+  /** True once the user proved to read the address's mail. */
+  readonly email_verified?: boolean;
+};
+
+/** What every use of a token asks of its subject; one small record for each user, application and organization. */
+export type SubjectState = {
+  readonly enabled: boolean;
+  /** Tokens and sessions of an older epoch are void. */
+  readonly epoch: number;
+};
+
+export type CredentialRecord = {
+  /** PHC string. */
+  readonly password_hash: string;
+};
+
+/** A token family: one login and everything refreshed from it. While the record exists, the session lives. */
+export type SessionRecord = {
+  readonly id: string;
+  readonly created_at: string;
+  readonly epoch: number;
+  readonly scope: string;
+  /** From then on the session is over, whatever was refreshed. */
+  readonly ends_at_ms: number;
+  /** Null for a session without refresh token. */
+  readonly refresh: RefreshState | null;
+  /** The session's tokens never carry more than these; absent: whatever the subject holds. */
+  readonly permissions_max?: number;
+  /** On whose behalf the tokens of an application or organization act; their rights end with that user's or organization's. */
+  readonly acting_user_id?: string;
+  readonly acting_organization_id?: string;
+  /** The application that holds the session's tokens as an OAuth client. */
+  readonly client_id?: string;
+  /** When the password was entered; absent for sessions that came from another token. */
+  readonly password_at_ms?: number;
+};
+
+export type RefreshState = {
+  readonly handle_hash: string;
+  readonly generation: number;
+  readonly current_hash: string;
+  readonly previous_hash: string | null;
+  /** Until when the previous token may be presented again. */
+  readonly previous_until_ms: number;
+  readonly idle_until_ms: number;
+};
+
+type RefreshPointer = { readonly kind: Subject["kind"]; readonly subject_id: string; readonly session_id: string };
+
+/** Stands in for the id of a user that does not exist, so that both cases read the same records. */
+const NOBODY = newId();
+
+export class IdentityRepository {
+  readonly #store: Store;
+  readonly #users: Table<UserRecord, "all" | "application", "email" | "application_email" | "external">;
+  #revision = 0;
+
+  constructor(dependencies: { readonly store: Store }) {
+    this.#store = dependencies.store;
+    this.#users = defineTable(
+      {
+        name: "user",
+        key: (user) => [user.id],
+        indexes: { all: () => [], application: (user) => (user.application_id === undefined ? undefined : [user.application_id]) },
+        uniques: {
+          email: (user) => (user.application_id === undefined && user.external_issuer === undefined ? [user.email] : undefined),
+          application_email: (user) => (user.application_id === undefined ? undefined : [user.application_id, user.email]),
+          external: (user) => (user.external_issuer === undefined ? undefined : [user.external_issuer, user.external_subject ?? ""]),
+        },
+      },
+      dependencies,
+    );
+  }
+
+  /** Every write of identity's records goes through here, so that `revision` tells of it. */
+  async commit(commit: StoreCommit): Promise<void> {
+    try {
+      await this.#store.commit(commit);
+    } finally {
+      // Also after a failure: whether a failed write is on disk is not always known.
+      this.#revision += 1;
+    }
+  }
+
+  /** Another number after each commit of this process. */
+  revision(): number {
+    return this.#revision;
+  }
+
+  findUser(id: string): StoreRecord<UserRecord> | undefined {
+    return this.#users.get([id]);
+  }
+
+  /** Users by time of creation, then id. */
+  listUsers(page: Page): Listing<UserRecord> {
+    return this.#users.list("all", [], { page });
+  }
+
+  /** The user with this normalised address: of an application's own users when one is named, else of the others. */
+  findUserByEmail(email: string, applicationId?: string): StoreRecord<UserRecord> | undefined {
+    return applicationId === undefined ? this.#users.findBy("email", [email]) : this.#users.findBy("application_email", [applicationId, email]);
+  }
+
+  findExternalUser(issuer: string, subject: string): StoreRecord<UserRecord> | undefined {
+    return this.#users.findBy("external", [issuer, subject]);
+  }
+
+  /** Some of an application's own users. */
+  someUsersOf(applicationId: string, count: number): StoreRecord<UserRecord>[] {
+    return this.#users.records("application", [applicationId], { page: 1, rpp: count });
+  }
+
+  /** The password hash of the account with this normalised e-mail. Reads as many records for an unknown one. */
+  findCredential(email: string | undefined, applicationId?: string): { readonly userId: string; readonly record: StoreRecord<CredentialRecord> } | undefined {
+    const userId = (this.findUserByEmail(email ?? "", applicationId) ?? this.#users.get([NOBODY]))?.value.id ?? NOBODY;
+    const record = this.findCredentialOf(userId);
+    return record === undefined ? undefined : { userId, record };
+  }
+
+  findCredentialOf(userId: string): StoreRecord<CredentialRecord> | undefined {
+    return this.#store.get<CredentialRecord>(credentialKey(userId));
+  }
+
+  /** All records of a new user. Conflicts when the e-mail is taken (`isEmailConflict`). */
+  createUserCommit(user: UserRecord, passwordHash: string | undefined): StoreCommit {
+    const state: SubjectState = { enabled: true, epoch: 1 };
+    const puts = [
+      ...(passwordHash === undefined ? [] : [{ key: credentialKey(user.id), value: { password_hash: passwordHash } }]),
+      { key: stateKey({ kind: "user", id: user.id }), value: state },
+    ];
+    return mergeCommits(this.#users.insertCommit(user), { puts });
+  }
+
+  /** True when a conflict means that the e-mail is taken. */
+  isEmailConflict(conflictKey: StoreKey): boolean {
+    const unique = this.#users.uniqueOf(conflictKey);
+    return unique === "email" || unique === "application_email";
+  }
+
+  updateUserCommit(user: StoreRecord<UserRecord>, next: UserRecord): StoreCommit {
+    return this.#users.updateCommit(user, next);
+  }
+
+  /** All records of a user but sessions and memberships, which go before. */
+  deleteUserCommit(user: StoreRecord<UserRecord>): StoreCommit {
+    const { id } = user.value;
+    return mergeCommits(this.#users.deleteCommit(user), { deletes: [credentialKey(id), stateKey({ kind: "user", id })] });
+  }
+
+  /** Sets a password, whether there was one or not. */
+  setPasswordCommit(userId: string, passwordHash: string): StoreCommit {
+    const current = this.findCredentialOf(userId);
+    const key = credentialKey(userId);
+    return { checks: [{ key, version: current?.version ?? "absent" }], puts: [{ key, value: { password_hash: passwordHash } }] };
+  }
+
+  replaceCredentialCommit(credential: StoreRecord<CredentialRecord>, passwordHash: string): StoreCommit {
+    return { checks: [{ key: credential.key, version: credential.version }], puts: [{ key: credential.key, value: { password_hash: passwordHash } }] };
+  }
+
+  findState(subject: Subject): StoreRecord<SubjectState> | undefined {
+    return this.#store.get<SubjectState>(stateKey(subject));
+  }
+
+  replaceStateCommit(state: StoreRecord<SubjectState>, value: SubjectState): StoreCommit {
+    return { checks: [{ key: state.key, version: state.version }], puts: [{ key: state.key, value }] };
+  }
+
+  findSession(subject: Subject, id: string): StoreRecord<SessionRecord> | undefined {
+    return this.#store.get<SessionRecord>(sessionKey(subject, id));
+  }
+
+  listSessions(subject: Subject): StoreRecord<SessionRecord>[] {
+    return this.#store.range<SessionRecord>(["session", ...ownerKey(subject)]);
+  }
+
+  countSessions(subject: Subject): number {
+    return this.#store.count(["session", ...ownerKey(subject)]);
+  }
+
+  /** The session that a refresh token's handle belongs to. */
+  findSessionByHandle(handleHash: string): { readonly subject: Subject; readonly session: StoreRecord<SessionRecord> } | undefined {
+    const pointer = this.#store.get<RefreshPointer>(["refresh_handle", handleHash])?.value;
+    if (pointer === undefined) return undefined;
+    const subject: Subject = { kind: pointer.kind, id: pointer.subject_id };
+    const session = this.findSession(subject, pointer.session_id);
+    return session === undefined ? undefined : { subject, session };
+  }
+
+  createSessionCommit(subject: Subject, session: SessionRecord): StoreCommit {
+    const pointer: RefreshPointer = { kind: subject.kind, subject_id: subject.id, session_id: session.id };
+    const handle = session.refresh === null ? [] : [{ key: ["refresh_handle", session.refresh.handle_hash], value: pointer }];
+    const puts = [{ key: sessionKey(subject, session.id), value: session }, ...handle];
+    return { checks: puts.map(({ key }) => ({ key, version: "absent" as const })), puts };
+  }
+
+  replaceSessionCommit(session: StoreRecord<SessionRecord>, value: SessionRecord): StoreCommit {
+    return { checks: [{ key: session.key, version: session.version }], puts: [{ key: session.key, value }] };
+  }
+
+  /** Ends a session: with its record gone, its access and refresh tokens are void. */
+  deleteSessionCommit(session: StoreRecord<SessionRecord>): StoreCommit {
+    const handle = session.value.refresh === null ? [] : [["refresh_handle", session.value.refresh.handle_hash]];
+    return { checks: [{ key: session.key, version: session.version }], deletes: [session.key, ...handle] };
+  }
+}
+
+function credentialKey(userId: string): StoreKey {
+  return ["user_credential", userId];
+}
+
+function stateKey(subject: Subject): StoreKey {
+  return ["subject_state", ...ownerKey(subject)];
+}
+
+function sessionKey(subject: Subject, id: string): StoreKey {
+  return ["session", ...ownerKey(subject), id];
+}

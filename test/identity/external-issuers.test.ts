@@ -1,0 +1,153 @@
+/** Tokens of an external OpenID Connect issuer, from a double on this machine: who gets in, as whom, and what is fetched. */
+import { createServer as createHttpServer, type Server } from "node:http";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK } from "jose";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readTrustedIssuers, type TrustedIssuer } from "../../src/platform/auth/external-issuers.js";
+import { NEW_USER_PERMISSIONS, PERMISSIONS } from "../../src/platform/auth/permissions.js";
+import { codeOf, logIn, openHarness, signUp, type Harness } from "./support.js";
+
+const ISSUER = "https://login.example.com/realm";
+const AUDIENCE = "proofwright";
+
+let jwksServer: Server;
+let fetches: number;
+let publicJwk: JWK;
+let privateKey: CryptoKey;
+let harness: Harness;
+let jwksUrl: string;
+
+beforeEach(async () => {
+  const pair = await generateKeyPair("ES256", { extractable: true });
+  privateKey = pair.privateKey;
+  publicJwk = { ...(await exportJWK(pair.publicKey)), kid: "one", alg: "ES256" };
+  fetches = 0;
+  jwksServer = createHttpServer((_request, response) => {
+    fetches += 1;
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ keys: [publicJwk] }));
+  });
+  await new Promise<void>((resolve) => { jwksServer.listen(0, "127.0.0.1", resolve); });
+  jwksUrl = `http://127.0.0.1:${String((jwksServer.address() as AddressInfo).port)}/jwks`;
+  harness = await openWith({});
+});
+
+afterEach(async () => {
+  await new Promise((resolve) => { jwksServer.close(resolve); });
+});
+
+async function openWith(changes: Partial<TrustedIssuer>): Promise<Harness> {
+  return openHarness({ trustedIssuers: [{ issuer: ISSUER, jwks_url: jwksUrl, audience: AUDIENCE, ...changes }] });
+}
+
+function payload(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const nowSec = Math.floor(harness.clock.ms / 1000);
+  return { iss: ISSUER, aud: AUDIENCE, sub: "abc|123", iat: nowSec, exp: nowSec + 300, email: "Ada@example.com", given_name: "Ada", family_name: "L", ...changes };
+}
+
+async function token(changes: Readonly<Record<string, unknown>> = {}, header: Readonly<Record<string, unknown>> = {}, key: CryptoKey | Uint8Array = privateKey): Promise<string> {
+  return new SignJWT(payload(changes)).setProtectedHeader({ alg: "ES256", kid: "one", ...header }).sign(key);
+}
+
+async function verdict(text: string): Promise<string> {
+  return codeOf(async () => harness.identity.authenticate(text, "prover"));
+}
+
+describe("a token of a trusted issuer", () => {
+  it("stands for one local user, made at the first visit, by issuer and subject", async () => {
+    const first = await harness.identity.authenticate(await token(), "vault");
+    expect(first).toMatchObject({ subject: { kind: "user" }, permissions: NEW_USER_PERMISSIONS });
+    expect((await harness.identity.authenticate(await token({ email: "other@example.com" }))).subject).toEqual(first.subject);
+    expect((await harness.identity.authenticate(await token({ sub: "abc|124" }))).subject).not.toEqual(first.subject);
+    expect(harness.identity.service.users.get(first, first.subject.id)).toMatchObject({ first_name: "Ada", email: "ada@example.com", metadata: { email_verified: false } });
+  });
+
+  it("gets nobody into the account of the same address, nor takes the address", async () => {
+    const ada = await signUp(harness, "ada@example.com");
+    const external = await harness.identity.authenticate(await token());
+    expect(external.subject.id).not.toBe(ada.id);
+    expect((await logIn(harness, "ada@example.com")).user.id).toBe(ada.id);
+    expect(await codeOf(() => signUp(harness, "ada@example.com"))).toBe("email_taken");
+  });
+
+  it("from its first two requests at once makes one user", async () => {
+    const tokens = await Promise.all(Array.from({ length: 6 }, async (_, i) => token({ jti: String(i) })));
+    const principals = await Promise.all(tokens.map(async (text) => harness.identity.authenticate(text)));
+    expect(new Set(principals.map(({ subject }) => subject.id)).size).toBe(1);
+  });
+
+  it("maps claims and permissions as the operator says, and lets no new user in when told so", async () => {
+    harness = await openWith({ claims: { subject: "oid", email: "upn" }, permissions: PERMISSIONS.read });
+    const mapped = await harness.identity.authenticate(await token({ oid: "object-1", upn: "x@example.com" }));
+    expect(mapped.permissions).toBe(PERMISSIONS.read);
+    harness = await openWith({ create_users: false });
+    expect(await verdict(await token())).toBe("unauthorized");
+    expect(harness.store.range(["user"])).toEqual([]);
+  });
+
+  it("is void once it is over, and once its user is gone or logged out everywhere", async () => {
+    const text = await token();
+    const { subject } = await harness.identity.authenticate(text);
+    expect(await verdict(text)).toBe("ok");
+    await harness.identity.service.tokens.revokeAllOf(subject);
+    expect(await verdict(text)).toBe("unauthorized");
+    const next = await token({ jti: "next" });
+    expect(await verdict(next)).toBe("ok");
+    harness.clock.advanceSec(331);
+    expect(await verdict(next)).toBe("unauthorized");
+  });
+});
+
+describe("a token that only claims to be of a trusted issuer", () => {
+  const cases: readonly (readonly [string, () => Promise<string>])[] = [
+    ["for another audience", () => token({ aud: "other" })], ["without audience", () => token({ aud: undefined })],
+    ["expired", () => token({ exp: Math.floor(harness.clock.ms / 1000) - 60 })], ["without expiry", () => token({ exp: undefined })],
+    ["without issue time", () => token({ iat: undefined })], ["issued a day ago", () => token({ iat: Math.floor(harness.clock.ms / 1000) - 25 * 3600 })],
+    ["not valid yet", () => token({ nbf: Math.floor(harness.clock.ms / 1000) + 600 })],
+    ["of an issuer that is spelled alike", () => token({ iss: `${ISSUER}/` })], ["without subject", () => token({ sub: undefined })], ["with an empty subject", () => token({ sub: "" })],
+    ["with a subject of another type", () => token({ sub: 7 })], ["with a subject that is too long", () => token({ sub: "x".repeat(256) })],
+    ["signed with the public key as a secret", () => token({}, { alg: "HS256" }, Buffer.from(JSON.stringify(publicJwk)))],
+    ["signed by a key of the forger", async () => token({}, {}, (await generateKeyPair("ES256")).privateKey)],
+    ["without signature", async () => `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from(JSON.stringify(payload())).toString("base64url")}.`],
+  ];
+
+  it.each(cases)("%s is refused, and makes no user", async (_name, make) => {
+    expect(await verdict(await make())).toBe("unauthorized");
+    expect(harness.store.range(["user"])).toEqual([]);
+  });
+
+  it("has nothing fetched from where it points, and unknown key ids fetch once in a while only", async () => {
+    const trap = createHttpServer((_request, response) => { fetches += 1000; response.end("{}"); });
+    await new Promise<void>((resolve) => { trap.listen(0, "127.0.0.1", resolve); });
+    const url = `http://127.0.0.1:${String((trap.address() as AddressInfo).port)}/`;
+    try {
+      for (let i = 0; i < 10; i++) expect(await verdict(await token({}, { kid: `unknown ${String(i)}`, jku: url, x5u: url }))).toBe("unauthorized");
+      expect(fetches).toBeLessThanOrEqual(2);
+      await verdict(await token({ iss: url }));
+      expect(fetches).toBeLessThanOrEqual(2);
+    } finally {
+      await new Promise((resolve) => { trap.close(resolve); });
+    }
+  });
+});
+
+describe("the operator's list of issuers", () => {
+  const read = async (content: unknown) => {
+    const path = join(mkdtempSync(join(tmpdir(), "issuers-")), "issuers.json");
+    writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+    return readTrustedIssuers(path);
+  };
+  const sound = { issuer: ISSUER, jwks_url: "https://login.example.com/jwks", audience: AUDIENCE };
+
+  it("is read", async () => {
+    expect(await read([sound])).toEqual([sound]);
+  });
+
+  it.each([["no JSON", "{"], ["another form", [{ issuer: ISSUER }]], ["an unknown member", [{ ...sound, secret: "x" }]], ["keys over plain HTTP", [{ ...sound, jwks_url: "http://login.example.com/jwks" }]], ["an issuer twice", [sound, sound]]])(
+    "is refused with %s, in a sentence", async (_name, content) => {
+      await expect(read(content)).rejects.toThrow(/issuers|jwks_url/);
+    },
+  );
+});
