@@ -1,0 +1,14 @@
+/** Makes the prover registry on the server's lanes and processes, for the composition root. */
+import type { Lanes } from "../platform/pool/lanes.js";
+import { assembleProverRegistry, type ProverRegistry, type ProverRegistryDependencies, type ProverRegistryOptions } from "./assemble-registry.js";
+import { LanesCompute, type LanesComputeOptions } from "./lanes-compute.js";
+
+export type { ProverRegistry } from "./assemble-registry.js";
+
+/** Builds it and registers the runner of its jobs: before `jobs.start`. */
+export function createProverRegistry(
+  options: ProverRegistryOptions & LanesComputeOptions,
+  dependencies: Omit<ProverRegistryDependencies, "compute"> & { readonly lanes: Lanes },
+): ProverRegistry {
+  return assembleProverRegistry(options, { ...dependencies, compute: new LanesCompute(options, dependencies) });
+}

@@ -1,0 +1,34 @@
+/** Binds the prover registry's routes to its service. No logic here: names and shapes only. */
+import type { HandlersFor } from "../platform/contract/route.js";
+import type { proverRoutes } from "./routes.js";
+import type { ProverService } from "./service.js";
+
+export function proverHandlers(dependencies: { readonly provers: ProverService }): HandlersFor<typeof proverRoutes> {
+  const { provers } = dependencies;
+  return {
+    listProvers: ({ principal, query }) => ({ status: 200, ...provers.list(principal.subject, query) }),
+    createProver: async ({ principal, body, preferWaitSec, signal }) => {
+      const prover = await provers.create(principal.subject, body, { waitSec: preferWaitSec, signal });
+      return { status: 202, body: prover, headers: { Location: `/api/v1/provers/${prover.id}` } };
+    },
+    getProver: ({ principal, params }) => ({ status: 200, body: provers.get(principal.subject, params.id) }),
+    getProverStatus: ({ principal, params }) => ({ status: 200, body: provers.progress(principal.subject, params.id) }),
+    deleteProver: async ({ principal, params }) => {
+      await provers.delete(principal.subject, params.id);
+      return { status: 204 };
+    },
+    // The API's `witness` is what is called inputs everywhere else; a witness is the full assignment.
+    prove: async ({ principal, params, query, body, signal }) => {
+      const made = await provers.prove(principal.subject, params.id, { inputs: body?.witness, format: query.format, signal });
+      return { status: 201, body: made, headers: { Location: `/api/v1/provers/${params.id}/proofs/${made.id}` } };
+    },
+    verify: async ({ principal, params, body, signal }) => {
+      const result = await provers.verify(principal, params.id, { inputs: body?.witness, proof: body?.proof, store: body?.store ?? false, signal });
+      return { status: 200, body: { result } };
+    },
+    getProverArtifact: async ({ principal, params }) => ({ status: 200, file: await provers.artifact(principal.subject, params.id, params.name) }),
+    listProofs: ({ principal, params, query }) => ({ status: 200, ...provers.listProofs(principal.subject, params.id, query) }),
+    getProof: ({ principal, params }) => ({ status: 200, body: provers.getProof(principal.subject, params.id, params.proof_id) }),
+    getNote: async ({ principal, params }) => ({ status: 200, body: await provers.note(principal.subject, params.id, Number(params.index)) }),
+  };
+}

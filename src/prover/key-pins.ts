@@ -1,0 +1,68 @@
+/**
+ * Vault secrets that pin a prover's keys: kind, SHA-256, size and format of the artifact, as JSON. The key itself is megabytes and
+ * lies in the artifact store; the pin is authenticated by the vault, so that nobody with the disk alone can swap it.
+ */
+import { AppError } from "../platform/errors.js";
+import type { Subject } from "../platform/auth/principal.js";
+import type { ArtifactReference } from "../platform/store/artifacts.js";
+import type { StoreCommit } from "../platform/store/store.js";
+import type { StoredProver } from "./repository.js";
+import type { ProverVault } from "./vault-port.js";
+
+interface Pin {
+  readonly kind: string;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly format: string;
+}
+
+const PINNED = {
+  proving_key: { artifact: "proving_key", member: "proving_key_id", kind: "groth16_proving_key", format: "snarkjs-zkey" },
+  verifying_key: { artifact: "verifying_key.json", member: "verifying_key_id", kind: "groth16_verifying_key", format: "snarkjs-json" },
+} as const;
+type PinnedName = keyof typeof PINNED;
+
+export class KeyPins {
+  readonly #vault: ProverVault;
+
+  constructor(dependencies: { readonly vault: ProverVault }) {
+    this.#vault = dependencies.vault;
+  }
+
+  /** Makes the secret for one key; it exists once the commit is applied. */
+  async prepare(owner: Subject, prover: StoredProver, name: PinnedName, artifact: ArtifactReference): Promise<{ readonly secretId: string; readonly commit: StoreCommit }> {
+    const { kind, format } = PINNED[name];
+    const pin: Pin = { kind, sha256: artifact.sha256, bytes: artifact.bytes, format };
+    return await this.#vault.prepareSecret(owner, prover.vault_id, { name, type: `prover_${name}`, value: JSON.stringify(pin) });
+  }
+
+  /**
+   * SHA-256 of the key that the vault vouches for.
+   * @throws AppError `prover_keys_missing` when its secret was deleted from the vault, `artifact_corrupt` when it does not agree with
+   * the prover's record.
+   */
+  async read(owner: Subject, prover: StoredProver, name: PinnedName): Promise<string> {
+    const { artifact, member, kind, format } = PINNED[name];
+    const secretId = prover[member];
+    const recorded = prover.build.artifacts[artifact];
+    if (secretId === null || recorded === undefined) throw corrupt(name);
+    const pin = await this.#readPin(owner, prover.vault_id, secretId, name);
+    if (pin.kind !== kind || pin.format !== format || pin.sha256 !== recorded.sha256 || pin.bytes !== recorded.bytes) throw corrupt(name);
+    return pin.sha256;
+  }
+
+  async #readPin(owner: Subject, vaultId: string, secretId: string, name: PinnedName): Promise<Partial<Pin>> {
+    try {
+      return JSON.parse(await this.#vault.readSecret(owner, vaultId, secretId)) as Partial<Pin>;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw corrupt(name, error);
+      if (error.code !== "not_found") throw error;
+      throw new AppError("prover_keys_missing", { message: `the secret that pins the prover's ${name.replace("_", " ")} was deleted from its vault`, cause: error });
+    }
+  }
+}
+
+function corrupt(name: PinnedName, cause?: unknown): AppError {
+  const message = `the ${name.replace("_", " ")} is not the one that the prover's vault vouches for`;
+  return new AppError("artifact_corrupt", { message, ...(cause === undefined ? {} : { cause }) });
+}

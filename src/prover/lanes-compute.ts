@@ -1,0 +1,132 @@
+/**
+ * The registry's compute on the server's threads and processes: compile, setup and gates each in a process of its own, proofs on the
+ * lane `prove`, verification and note hashing on `interactive`.
+ */
+import { AppError } from "../platform/errors.js";
+import type { Log } from "../platform/log.js";
+import { COMPILE_PROCESS_LIMITS, compileInProcess } from "../platform/pool/compile-task.js";
+import { checkKeyInProcess } from "../platform/pool/gates-task.js";
+import type { Lanes } from "../platform/pool/lanes.js";
+import { OpenKeys, type OpenKeysOptions } from "../platform/pool/open-keys.js";
+import { ProcessTasks, type ProcessTaskFailure, type ProcessTaskLimits } from "../platform/pool/process-task.js";
+import { setupInProcess } from "../platform/pool/setup-task.js";
+import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../engine/circuit/compile.js";
+import type { Diagnostic } from "../engine/circuit/diagnostics.js";
+import { readCircuitInterface } from "../engine/circuit/interface.js";
+import { readR1csHeader } from "../engine/circuit/r1cs.js";
+import { readCompilerName } from "../engine/circuit/toolchain.js";
+import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyMessage, VerifyValue } from "../engine/protocol.js";
+import type { CompileOutcome, ComputeOptions, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "./compute.js";
+import { finding } from "./findings.js";
+import type { CircuitSource } from "./sources.js";
+
+export interface LanesComputeOptions {
+  /** Largest circuit that may be compiled, in constraints. */
+  readonly constraintsMax: number;
+  /** Limits of one compilation. */
+  readonly compile: { readonly memoryMb: number; readonly seconds: number };
+  /** For the WebAssembly kernels; without it the reference backend proves. */
+  readonly openKeys?: OpenKeysOptions;
+}
+
+export interface LanesComputeDependencies {
+  readonly lanes: Lanes;
+  readonly log: Log;
+}
+
+const MIB = 1024 * 1024;
+const PAGE_BYTES = 64 * 1024;
+/** The compiler's own memory stays below that of its process, so that it runs out first and can say so. */
+const COMPILER_SHARE = 0.75;
+/** A sound circuit on a busy server must not count as one that never ends: the limit is on processor time, the clock is the last resort. */
+const WALL_PER_CPU_SECOND = 5;
+/** WebAssembly's addresses have 32 bits. */
+const PAGES_MAX = 65_536;
+/** Hashing a batch of notes takes some 20 ms; longer than this means that the lane is lost. */
+const NOTES_DEADLINE_MS = 30_000;
+
+export class LanesCompute implements ProverCompute {
+  readonly compilerName = `${readCompilerName()} O2`;
+  readonly #compileLimits: CompileLimits;
+  readonly #processLimits: ProcessTaskLimits;
+  readonly #lanes: Lanes;
+  readonly #log: Log;
+  readonly #tasks = new ProcessTasks();
+  readonly #openKeys: OpenKeys | undefined;
+
+  constructor(options: LanesComputeOptions, dependencies: LanesComputeDependencies) {
+    const { memoryMb, seconds } = options.compile;
+    const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / PAGE_BYTES));
+    this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
+    this.#processLimits = { ...COMPILE_PROCESS_LIMITS, memoryBytesMax: memoryMb * MIB, deadlineMs: seconds * WALL_PER_CPU_SECOND * 1000, cpuSeconds: seconds };
+    this.#lanes = dependencies.lanes;
+    this.#log = dependencies.log;
+    this.#openKeys = options.openKeys === undefined ? undefined : new OpenKeys(options.openKeys, dependencies);
+  }
+
+  async compile(source: CircuitSource, options: ComputeOptions = {}): Promise<CompileOutcome> {
+    const outcome = await compileInProcess(this.#tasks, { sources: source.files, main: source.main, curve: "BN254" }, {
+      limits: this.#compileLimits, processLimits: this.#processLimits, ...signalOf(options),
+    });
+    if (!outcome.settled) throw this.#processError("compile", outcome.failure, options);
+    const { result } = outcome;
+    if (!result.ok) {
+      const of = (wanted: Diagnostic["severity"]): Diagnostic[] => result.diagnostics.filter(({ severity }) => severity === wanted);
+      return { ok: false, errors: of("error"), warnings: of("warning") };
+    }
+    const { wasm, r1cs, sym, warnings } = result;
+    return { ok: true, value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings } };
+  }
+
+  async setup(r1cs: Uint8Array, options: ComputeOptions = {}): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
+    const outcome = await setupInProcess(this.#tasks, r1cs, { ...signalOf(options), ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }) });
+    if (!outcome.ok) return this.#stepFailure("setup", outcome, options);
+    const made = outcome.value;
+    if (!made.ok) return { ok: false, errors: [finding(made.code === "gate_failed" ? "setup_gate_failed" : made.code, made.message)] };
+    return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
+  }
+
+  async gates(input: GatesInput, options: ComputeOptions = {}): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure> {
+    const outcome = await checkKeyInProcess(this.#tasks, input, signalOf(options));
+    if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
+    const checked = outcome.value;
+    return checked.ok ? { ok: true, value: { verifierContract: checked.verifierContract } } : { ok: false, errors: [finding("setup_gate_failed", checked.message)] };
+  }
+
+  async prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>> {
+    const openKey = await this.#openKeys?.get(message.provingKey);
+    try {
+      return await this.#lanes.run("prove", "prove", openKey === undefined ? message : { ...message, openKey }, options);
+    } catch (error) {
+      // A refused task had no thread; any other end may have taken a thread, and with it a workspace of the key.
+      if (!(error instanceof AppError && error.code === "overloaded")) this.#openKeys?.drop(message.provingKey.sha256);
+      throw error;
+    }
+  }
+
+  async verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>> {
+    return await this.#lanes.run("interactive", "verify", message, options);
+  }
+
+  async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
+    const result = await this.#lanes.run("interactive", "append_notes", message, { deadlineMs: NOTES_DEADLINE_MS });
+    if (!result.ok) throw new AppError("internal_error", { message: "the note tree could not be hashed" });
+    return result.value;
+  }
+
+  /** What the circuit is too large for is the circuit's failure; the rest may go better next time. */
+  #stepFailure(step: string, failure: ProcessTaskFailure, options: ComputeOptions): StepFailure {
+    if (failure.code === "aborted" || failure.code === "crashed") throw this.#processError(step, failure, options);
+    return { ok: false, errors: [finding("circuit_too_large", `${step}: ${failure.message}`)] };
+  }
+
+  #processError(step: string, failure: ProcessTaskFailure, options: ComputeOptions): unknown {
+    if (options.signal?.aborted === true) return options.signal.reason;
+    this.#log.error("process ended without an answer", { step, code: failure.code });
+    return new AppError("internal_error", { message: `${step}: the process ended without an answer`, cause: failure });
+  }
+}
+
+function signalOf(options: ComputeOptions): { readonly signal?: AbortSignal } {
+  return options.signal === undefined ? {} : { signal: options.signal };
+}

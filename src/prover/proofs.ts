@@ -1,0 +1,198 @@
+/**
+ * Proving, verifying and the notes that come of it. Computes nothing itself: the lanes do; opens no key material: the vault does.
+ * A proof is answered only after its note and record are on disk.
+ */
+import { AppError } from "../platform/errors.js";
+import type { Subject } from "../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../platform/clock.js";
+import { newId } from "../platform/ids.js";
+import type { StoreRecord } from "../platform/store/store.js";
+import type { ResidentBytes } from "../platform/pool/resident-bytes.js";
+import type { Groth16ProofJson, TaskFailure } from "../engine/protocol.js";
+import type { ProverCompute } from "./compute.js";
+import type { KeyPins } from "./key-pins.js";
+import type { CircuitInterfaces } from "./circuit-interfaces.js";
+import type { NoteStores, StoredNote } from "./note-stores.js";
+import type { ProverRepository, StoredProver } from "./repository.js";
+import type { Note, ProofRecord, ProveResult } from "./schemas.js";
+import { solidityProof } from "./solidity.js";
+import { hashProof, hashStatement, noteDigest, nullifierKey } from "./statements.js";
+import type { ProverVault } from "./vault-port.js";
+
+export interface ProofsOptions {
+  /** Time that one proof may take on its lane, waiting included. */
+  readonly proveDeadlineMs: number;
+  readonly verifyDeadlineMs: number;
+}
+
+export interface ProofsDependencies {
+  readonly repository: ProverRepository;
+  readonly notes: NoteStores;
+  readonly compute: ProverCompute;
+  readonly resident: ResidentBytes;
+  readonly interfaces: CircuitInterfaces;
+  readonly pins: KeyPins;
+  readonly vault: ProverVault;
+  readonly clock: Clock;
+}
+
+/** What a note says, as JSON, before it is encrypted. */
+interface NoteContent {
+  readonly prover_id: string;
+  readonly proof: string;
+  readonly public_signals: readonly string[];
+}
+
+type Timings = ProofRecord["timings"];
+
+export class Proofs {
+  readonly #options: ProofsOptions;
+  readonly #with: ProofsDependencies;
+
+  constructor(options: ProofsOptions, dependencies: ProofsDependencies) {
+    this.#options = options;
+    this.#with = dependencies;
+  }
+
+  /**
+   * Makes a proof, checks it, stores its note.
+   * @param inputs the caller's named inputs, unchecked
+   * @throws AppError `not_found`, `prover_not_provisioned`, `witness_missing`, `witness_invalid`, `constraints_unsatisfied`,
+   * `proof_self_check_failed`, `artifact_corrupt`, and what lanes, vault and store throw.
+   */
+  async prove(owner: Subject, id: string, request: { readonly inputs: unknown; readonly format?: "snarkjs" | "solidity" | undefined; readonly signal: AbortSignal }): Promise<ProveResult> {
+    const prover = this.#provisioned(owner, id);
+    if (request.inputs === undefined) throw witnessMissing("witness required for proof generation");
+    const [provingKeySha256, verifyingKeySha256] = await Promise.all([this.#with.pins.read(owner, prover, "proving_key"), this.#with.pins.read(owner, prover, "verifying_key")]);
+    const [circuit, witnessProgram, provingKey, verifyingKey] = await Promise.all([
+      this.#with.interfaces.get(artifact(prover, "interface.json")),
+      this.#with.resident.get(artifact(prover, "circuit.wasm")),
+      this.#with.resident.get(provingKeySha256),
+      this.#with.resident.get(verifyingKeySha256),
+    ]);
+    const made = await this.#with.compute.prove(
+      { circuit, witnessProgram, provingKey, verifyingKey, inputs: request.inputs },
+      { signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
+    );
+    if (!made.ok) throw taskError(made);
+    const { proof, proofJson, publicSignals, timings } = made.value;
+    const record = await this.#keep(owner, prover, {
+      proof, publicSignals, verifyingKeySha256, origin: "prove",
+      timings: { witness_ms: round(timings.witnessMs), prove_ms: round(timings.proveMs), check_ms: round(timings.checkMs) },
+    });
+    return { proof, ...record, ...forms(request.format, proofJson, publicSignals) };
+  }
+
+  /**
+   * True when the proof is valid for the public members of the inputs; `store` then keeps a note of it.
+   * @throws AppError `proof_malformed`, `witness_missing`, `witness_invalid` and as `prove`.
+   */
+  async verify(owner: Subject, id: string, request: { readonly inputs: unknown; readonly proof: unknown; readonly store: boolean; readonly signal: AbortSignal }): Promise<boolean> {
+    const prover = this.#provisioned(owner, id);
+    if (request.proof === undefined) throw new AppError("proof_malformed", { message: "proof required for verification" });
+    if (request.inputs === undefined) throw witnessMissing("witness required for verification");
+    const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
+    const [circuit, verifyingKey] = await Promise.all([this.#with.interfaces.get(artifact(prover, "interface.json")), this.#with.resident.get(verifyingKeySha256)]);
+    const checked = await this.#with.compute.verify(
+      { circuit, verifyingKey, inputs: request.inputs, proof: request.proof },
+      { signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
+    );
+    if (!checked.ok) throw taskError(checked);
+    const { result, proof, publicSignals } = checked.value;
+    if (result && request.store) {
+      await this.#keep(owner, prover, { proof, publicSignals, verifyingKeySha256, origin: "verify", timings: null });
+    }
+    return result;
+  }
+
+  /** A note of the prover's note store, decrypted. Notes of other provers that share the store open the same way: one owner. */
+  async note(owner: Subject, id: string, index: number): Promise<Note> {
+    const prover = this.#find(owner, id).value;
+    const note = this.#with.notes.readNote(owner, prover.note_store_id, index);
+    const tree = this.#with.notes.read(owner, prover.note_store_id)?.tree;
+    if (note === undefined || tree === undefined) throw new AppError("not_found", { message: "note not found" });
+    const plaintext = await this.#open(owner, prover.note_store_id, note);
+    return {
+      index, root: tree.root, size: tree.size, leaf: note.leaf, nullifier_key: nullifierKey(note.ciphertext),
+      value: Buffer.from(plaintext).toString("base64"),
+    };
+  }
+
+  /** A shared store keeps the leaves of a prover that was deleted; what its notes said is gone with its vault. */
+  async #open(owner: Subject, storeId: string, note: StoredNote): Promise<Uint8Array> {
+    try {
+      return await this.#with.vault.decrypt(owner, note.vault_id, note.key_id, note.ciphertext, noteContext(storeId, note.prover_id));
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+      throw new AppError("not_found", { message: "the key that opens this note was deleted", cause: error });
+    }
+  }
+
+  async #keep(owner: Subject, prover: StoredProver, made: {
+    readonly proof: string; readonly publicSignals: readonly string[]; readonly verifyingKeySha256: string; readonly origin: ProofRecord["origin"]; readonly timings: Timings;
+  }): Promise<ProofRecord> {
+    const proofHash = hashProof(made.proof);
+    const statementHash = hashStatement(prover.id, made.verifyingKeySha256, made.publicSignals);
+    const content: NoteContent = { prover_id: prover.id, proof: made.proof, public_signals: made.publicSignals };
+    const storeId = prover.note_store_id;
+    const keyId = prover.build.note_key_id;
+    const ciphertext = await this.#with.vault.encrypt(owner, prover.vault_id, keyId, Buffer.from(JSON.stringify(content)), noteContext(storeId, prover.id));
+    const record: Omit<ProofRecord, "note_index"> = {
+      id: newId(), created_at: isoTimestamp(this.#with.clock.nowMs()), prover_id: prover.id, hash: proofHash, statement_hash: statementHash,
+      public_signals: [...made.publicSignals], bytes: made.proof.length / 2, origin: made.origin, timings: made.timings,
+    };
+    const noteIndex = await this.#with.notes.append(owner, storeId, {
+      digest: noteDigest(statementHash, proofHash),
+      statementHash,
+      proofHash,
+      note: { prover_id: prover.id, vault_id: prover.vault_id, key_id: keyId, ciphertext },
+      // A prover that was deleted meanwhile leaves nothing behind.
+      checks: () => { const { key, version } = this.#find(owner, prover.id); return [{ key, version }]; },
+      records: (index) => this.#with.repository.insertProof(owner, { ...record, note_index: index }),
+    });
+    return { ...record, note_index: noteIndex };
+  }
+
+  #find(owner: Subject, id: string): StoreRecord<StoredProver> {
+    const found = this.#with.repository.find(owner, id);
+    if (found === undefined) throw new AppError("not_found", { message: "prover not found" });
+    return found;
+  }
+
+  #provisioned(owner: Subject, id: string): StoredProver {
+    const prover = this.#find(owner, id).value;
+    if (prover.status !== "provisioned") throw new AppError("prover_not_provisioned", { message: `the prover is not provisioned, its status is ${prover.status}` });
+    return prover;
+  }
+}
+
+/** Binds a note to its place: moved to another store or prover it does not open. */
+function noteContext(storeId: string, proverId: string): string {
+  return `pv/v1/note:${storeId}:${proverId}`;
+}
+
+function artifact(prover: StoredProver, name: "interface.json" | "circuit.wasm"): string {
+  const found = prover.build.artifacts[name];
+  if (found === undefined) throw new AppError("artifact_corrupt", { message: `the prover has no ${name}` });
+  return found.sha256;
+}
+
+function witnessMissing(message: string): AppError {
+  return new AppError("witness_missing", { message, details: [{ message, code: "witness_missing", path: "witness" }] });
+}
+
+function taskError(failure: TaskFailure): AppError {
+  return new AppError(failure.code, { message: failure.message, ...(failure.details === undefined ? {} : { details: failure.details }) });
+}
+
+function forms(format: "snarkjs" | "solidity" | undefined, proof: Groth16ProofJson, publicSignals: readonly string[]): Pick<ProveResult, "snarkjs" | "solidity"> {
+  if (format === "solidity") return { solidity: solidityProof(proof, publicSignals) };
+  if (format !== "snarkjs") return {};
+  const { pi_a, pi_b, pi_c, protocol, curve } = proof;
+  return { snarkjs: { proof: { pi_a: [...pi_a], pi_b: pi_b.map((row) => [...row]), pi_c: [...pi_c], protocol, curve }, public_signals: [...publicSignals] } };
+}
+
+/** Tenths of a millisecond. */
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

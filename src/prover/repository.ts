@@ -1,0 +1,172 @@
+/**
+ * Where provers, proof records and compiled circuits lie in the store. Every key starts with the owner, so that another tenant's
+ * prover is not there to be found. Decides nothing; builds commits, which the callers put together.
+ */
+import { ownerKey, type Subject } from "../platform/auth/principal.js";
+import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
+import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
+import { isFinished } from "./lifecycle.js";
+import type { Finding, ProofRecord, Prover, ProverFilters } from "./schemas.js";
+
+/** Files of a prover, by the name under which they are downloaded; `source.json` is kept for compiling and never handed out. */
+export type ArtifactName = "verifying_key.json" | "proving_key" | "circuit.wasm" | "circuit.r1cs" | "circuit.sym" | "interface.json" | "verifier.sol" | "source.json";
+/** A type and not an interface, as all that goes into the store as a value of its own. */
+export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
+
+/** What compiling a circuit gave; shared by all provers of the same circuit within its scope. */
+export type CompiledCircuit = {
+  readonly artifacts: ArtifactSet;
+  readonly warnings: readonly Finding[];
+};
+
+/** What provisioning has to remember; never on the wire. */
+export interface ProverBuild {
+  readonly owner: Subject;
+  /** Names the circuit: source, compiler, its flags, curve. */
+  readonly circuit_hash: string;
+  readonly is_built_in: boolean;
+  /** Vault key that notes are encrypted with. */
+  readonly note_key_id: string;
+  readonly artifacts: ArtifactSet;
+  /** Set once the keys among `artifacts` have passed all setup gates. */
+  readonly gates_passed: boolean;
+}
+
+export type StoredProver = Prover & { readonly build: ProverBuild };
+type StoredProof = ProofRecord & { readonly owner: Subject };
+
+/**
+ * Who shares compiled circuits: everyone those of built-in ones, an owner its own. Not everyone everything: how soon a source is
+ * `compiled` would tell one tenant what another has registered.
+ */
+export type CircuitScope = Subject | "built_in";
+
+/** One page of a list as the handlers answer it; the total is over all pages. */
+export interface Listed<T> {
+  readonly body: T[];
+  readonly total: number;
+}
+
+const FILTER_MEMBERS = ["curve", "identifier", "provider", "proving_scheme", "status", "name"] as const;
+const TABLES = { prover: "prover", proof: "proof", circuit: "circuit", artifactUse: "artifact_use" } as const;
+
+export class ProverRepository {
+  readonly #store: Store;
+  readonly #provers: Table<StoredProver, "owner" | "pending" | "circuit", never>;
+  readonly #proofs: Table<StoredProof, "prover", never>;
+
+  constructor(dependencies: { readonly store: Store }) {
+    this.#store = dependencies.store;
+    this.#provers = defineTable<StoredProver, "owner" | "pending" | "circuit">({
+      name: TABLES.prover,
+      key: (prover) => proverKey(prover.build.owner, prover.id),
+      indexes: {
+        owner: (prover) => ownerKey(prover.build.owner),
+        pending: (prover) => (isFinished(prover.status) ? undefined : ownerKey(prover.build.owner)),
+        circuit: (prover) => [...ownerKey(prover.build.owner), prover.build.circuit_hash],
+      },
+    }, dependencies);
+    this.#proofs = defineTable<StoredProof, "prover">({
+      name: TABLES.proof,
+      key: (proof) => [...proverKey(proof.owner, proof.prover_id), proof.id],
+      indexes: { prover: (proof) => proverKey(proof.owner, proof.prover_id) },
+    }, dependencies);
+  }
+
+  find(owner: Subject, id: string): StoreRecord<StoredProver> | undefined {
+    return this.#provers.get(proverKey(owner, id));
+  }
+
+  /** Oldest first; filters compare for equality. */
+  list(owner: Subject, filters: ProverFilters, page: Page): Listed<Prover> {
+    const wanted = FILTER_MEMBERS.filter((member) => filters[member] !== undefined);
+    const filter = wanted.length === 0 ? {} : { filter: (prover: StoredProver): boolean => wanted.every((member) => filters[member] === prover[member]) };
+    const { rows, total } = this.#provers.list("owner", ownerKey(owner), { page, ...filter });
+    return { body: rows.map(proverOnWire), total };
+  }
+
+  /** How many provers of an owner, or of all owners, are still being provisioned. */
+  countPending(owner?: Subject): number {
+    return this.#provers.count("pending", owner === undefined ? [] : ownerKey(owner));
+  }
+
+  insert(prover: StoredProver): StoreCommit {
+    return mergeCommits(this.#provers.insertCommit(prover), { puts: this.#artifactUses(prover) });
+  }
+
+  update(current: StoreRecord<StoredProver>, next: StoredProver): StoreCommit {
+    return mergeCommits(this.#provers.updateCommit(current, next), { puts: this.#artifactUses(next) });
+  }
+
+  /** Everything of a prover that lies in this area but its stores: its proof records, and the owner's compiled circuit when it was its last. */
+  deletion(record: StoreRecord<StoredProver>): StoreCommit {
+    const { id, build } = record.value;
+    const scope = scopeOf(record.value);
+    const isLast = scope !== "built_in" && this.#provers.count("circuit", [...ownerKey(build.owner), build.circuit_hash]) <= 1;
+    return mergeCommits(this.#provers.deleteCommit(record), {
+      deletes: [...this.#artifactUses(record.value).map((put) => put.key), ...(isLast ? [circuitKey(scope, build.circuit_hash)] : [])],
+      deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(build.owner, id)]),
+    });
+  }
+
+  findProof(owner: Subject, proverId: string, proofId: string): ProofRecord | undefined {
+    const found = this.#proofs.get([...proverKey(owner, proverId), proofId]);
+    return found === undefined ? undefined : proofOnWire(found.value);
+  }
+
+  listProofs(owner: Subject, proverId: string, page: Page): Listed<ProofRecord> {
+    const { rows, total } = this.#proofs.list("prover", proverKey(owner, proverId), { page });
+    return { body: rows.map(proofOnWire), total };
+  }
+
+  insertProof(owner: Subject, proof: ProofRecord): StoreCommit {
+    return this.#proofs.insertCommit({ ...proof, owner });
+  }
+
+  findCircuit(scope: CircuitScope, hash: string): CompiledCircuit | undefined {
+    return this.#store.get<CompiledCircuit>(circuitKey(scope, hash))?.value;
+  }
+
+  putCircuit(scope: CircuitScope, hash: string, circuit: CompiledCircuit): StoreCommit {
+    return { puts: [{ key: circuitKey(scope, hash), value: circuit }] };
+  }
+
+  /** True when some prover of any owner uses the file. */
+  isArtifactUsed(sha256: string): boolean {
+    return this.#store.range([TABLES.artifactUse, sha256], { limit: 1 }).length > 0;
+  }
+
+  /** Hashes of all files that a prover or a compiled circuit refers to. */
+  referencedArtifacts(): Set<string> {
+    const used = this.#store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
+    const compiled = this.#store.range<CompiledCircuit>([TABLES.circuit]).flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
+    return new Set([...used, ...compiled]);
+  }
+
+  /** One entry per file, though two names may have the same content. */
+  #artifactUses({ id, build }: StoredProver): StorePut[] {
+    const hashes = new Set(Object.values(build.artifacts).map(({ sha256 }) => sha256));
+    return [...hashes].map((sha256) => ({ key: [TABLES.artifactUse, sha256, ...proverKey(build.owner, id)], value: true }));
+  }
+}
+
+/** A prover as clients see it. */
+export function proverOnWire({ build: _build, ...prover }: StoredProver): Prover {
+  return prover;
+}
+
+export function scopeOf(prover: StoredProver): CircuitScope {
+  return prover.build.is_built_in ? "built_in" : prover.build.owner;
+}
+
+function proofOnWire({ owner: _owner, ...proof }: StoredProof): ProofRecord {
+  return proof;
+}
+
+function proverKey(owner: Subject, id: string): StoreKey {
+  return [...ownerKey(owner), id];
+}
+
+function circuitKey(scope: CircuitScope, hash: string): StoreKey {
+  return [TABLES.circuit, ...(scope === "built_in" ? [scope, ""] : ownerKey(scope)), hash];
+}

@@ -1,0 +1,175 @@
+/** Shapes of the prover registry on the wire. Member names and meanings: SPEC section 2, DECISIONS 'Prover registry'. */
+import Type, { type Static } from "typebox";
+import { Description, Name, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
+import { PROVER_STATUSES } from "./lifecycle.js";
+
+/** Source of one prover, all files together. Security: 4.2; circomlib is included from the server's own copy and does not count. */
+export const SOURCE_BYTES_MAX = 256 * 1024;
+/** Files of one prover's source; a real circuit has a handful. */
+export const SOURCE_FILES_MAX = 64;
+/** A path inside the source: relative, `/` between parts, no part that is empty or starts with a dot, `.circom` at the end. */
+export const SOURCE_PATH_PATTERN = "^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\\.circom$";
+export const MAIN_FILE_DEFAULT = "main.circom";
+
+/** Members that one page of findings carries at most; the rest says how many there were. */
+export const FINDINGS_MAX = 100;
+export const FINDING_TEXT_LENGTH_MAX = 4096;
+
+const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hex" });
+const Status = Type.Enum([...PROVER_STATUSES], { description: "provisioning status" });
+const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", description: "field element, decimal" });
+
+/** What the compiler or a later step has to say about a prover. */
+export const Finding = Type.Object(
+  {
+    message: Type.String({ maxLength: FINDING_TEXT_LENGTH_MAX }),
+    code: Type.String({ maxLength: 64 }),
+    file: Type.Optional(Type.String({ maxLength: 256, description: "file of the source" })),
+    line: Type.Optional(Type.Integer({ minimum: 1, description: "1-based" })),
+    column: Type.Optional(Type.Integer({ minimum: 1, description: "1-based" })),
+  },
+  { description: "a diagnostic" },
+);
+export type Finding = Static<typeof Finding>;
+
+export const Prover = Type.Object(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    vault_id: Uuid,
+    proving_key_id: nullable(Uuid),
+    verifying_key_id: nullable(Uuid),
+    name: Type.String(),
+    description: nullable(Type.String()),
+    identifier: Type.String({ description: "built-in circuit, or `source-` and the start of the hash of the source" }),
+    provider: Type.String(),
+    proving_scheme: Type.String(),
+    curve: Type.String(),
+    status: Status,
+    trusted_setup: Type.Union([Type.Literal("single_party")], { description: "how the keys come to be; a single_party setup was made by this server alone: whoever controlled it then could forge proofs" }),
+    note_store_id: Uuid,
+    nullifier_store_id: Uuid,
+    errors: Type.Array(Finding, { description: "why provisioning failed; empty otherwise" }),
+    warnings: Type.Array(Finding, { description: "what the compiler finds worth a look" }),
+  },
+  { description: "a prover" },
+);
+export type Prover = Static<typeof Prover>;
+
+export const ProverProgress = Type.Object(
+  {
+    id: Uuid,
+    status: Status,
+    finished: Type.Boolean({ description: "nothing will change any more" }),
+    progress: Type.Number({ minimum: 0, maximum: 1 }),
+    step: Type.String({ description: "what is going on, in words" }),
+    errors: Type.Array(Finding),
+  },
+  { description: "how far provisioning is" },
+);
+export type ProverProgress = Static<typeof ProverProgress>;
+
+const SourcePath = Type.String({ pattern: SOURCE_PATH_PATTERN, maxLength: 200 });
+const SourceText = Type.String({ minLength: 1, maxLength: SOURCE_BYTES_MAX });
+
+export const CreateProver = closed(
+  {
+    identifier: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 64, description: "name of a built-in circuit, in any case; this or `source`" }))),
+    source: Type.Optional(
+      Type.Union(
+        [SourceText, Type.Record(SourcePath, SourceText, { minProperties: 1, maxProperties: SOURCE_FILES_MAX }), Type.Null()],
+        { description: "circom source: one text, or an object of path -> text with the main component in `main.circom` or in the file that `main` names" },
+      ),
+    ),
+    main: Type.Optional(nullable(SourcePath)),
+    proving_scheme: Type.String({ minLength: 1, maxLength: 64 }),
+    curve: Type.String({ minLength: 1, maxLength: 64 }),
+    provider: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 64, default: "circom" }))),
+    name: Type.Optional(nullable(Name)),
+    description: Type.Optional(nullable(Description)),
+    note_store_id: Type.Optional(nullable(Uuid)),
+    nullifier_store_id: Type.Optional(nullable(Uuid)),
+  },
+  { description: "a prover to register" },
+);
+export type CreateProver = Static<typeof CreateProver>;
+
+const FilterText = Type.Optional(Type.String({ maxLength: 200 }));
+/** Filters of the list, all by equality. SPEC names five of them without their spelling. */
+export const ProverFilters = closed({
+  curve: FilterText,
+  identifier: FilterText,
+  provider: FilterText,
+  proving_scheme: FilterText,
+  status: FilterText,
+  name: FilterText,
+});
+export type ProverFilters = Static<typeof ProverFilters>;
+
+export const WitnessBody = Type.Object({}, { additionalProperties: true, description: "input name -> value: decimal or 0x-hex text, a safe integer, an array of them, or an object for nested members" });
+
+export const ProveBody = closed({ witness: Type.Optional(WitnessBody) });
+export const ProveQuery = closed({
+  format: Type.Optional(Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], { description: "adds this form of the proof to the answer" })),
+});
+
+export const VerifyBody = closed({
+  witness: Type.Optional(WitnessBody),
+  proof: Type.Optional(
+    Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], { description: "hex as prove answers it, with or without 0x, or the proof object of snarkjs" }),
+  ),
+  store: Type.Optional(Type.Boolean({ default: false, description: "write a note to the note store when the proof is valid" })),
+});
+export const VerifyResult = Type.Object({ result: Type.Boolean() });
+
+/** What is kept of a proof. The proof itself is in its note, encrypted. */
+export const ProofRecord = Type.Object(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    prover_id: Uuid,
+    hash: Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of the proof's bytes; evidence, not a unique key: anyone can re-randomise a Groth16 proof" }),
+    statement_hash: Type.String({ pattern: "^[0-9a-f]{64}$", description: "names what is proven: prover, verifying key and public signals" }),
+    public_signals: Type.Array(FieldElement, { description: "outputs, then public inputs, in the circuit's order" }),
+    bytes: Type.Integer({ minimum: 1, description: "size of the proof" }),
+    origin: Type.Union([Type.Literal("prove"), Type.Literal("verify")], { description: "made here, or verified here with `store`" }),
+    note_index: Type.Integer({ minimum: 0, description: "index of its note in the note store" }),
+    timings: nullable(Type.Object({ witness_ms: Type.Number(), prove_ms: Type.Number(), check_ms: Type.Number() })),
+  },
+  { description: "a proof that was made or stored" },
+);
+export type ProofRecord = Static<typeof ProofRecord>;
+
+const SnarkjsProof = Type.Object({
+  proof: Type.Object({ pi_a: Type.Array(Type.String()), pi_b: Type.Array(Type.Array(Type.String())), pi_c: Type.Array(Type.String()), protocol: Type.String(), curve: Type.String() }),
+  public_signals: Type.Array(FieldElement),
+});
+const Word = Type.String({ pattern: "^0x[0-9a-f]{64}$" });
+const SolidityProof = Type.Object({ a: Type.Array(Word), b: Type.Array(Type.Array(Word)), c: Type.Array(Word), input: Type.Array(Word) });
+
+export const ProveResult = Type.Object({
+  proof: Type.String({ pattern: "^[0-9a-f]+$", description: "the proof, hex; compressed points A | B | C" }),
+  ...ProofRecord.properties,
+  snarkjs: Type.Optional(SnarkjsProof),
+  solidity: Type.Optional(SolidityProof),
+});
+export type ProveResult = Static<typeof ProveResult>;
+
+export const Note = Type.Object(
+  {
+    index: Type.Integer({ minimum: 0 }),
+    root: Digest,
+    size: Type.Integer({ minimum: 1, description: "notes in the store" }),
+    leaf: Digest,
+    nullifier_key: Type.String({ description: "base64; SHA-256 of the encrypted note, the key under which it would be nullified" }),
+    value: Type.String({ description: "base64 of the note's JSON: proof, public_signals, prover_id" }),
+  },
+  { description: "a note, decrypted for its owner; root is that of the store as it is now" },
+);
+export type Note = Static<typeof Note>;
+
+export const ProverIdParams = closed({ id: Uuid });
+export const ProofParams = closed({ id: Uuid, proof_id: Uuid });
+export const ArtifactParams = closed({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_]+(\\.[a-z0-9]+)?$" }) });
+export const NoteParams = closed({ id: Uuid, index: Type.String({ pattern: "^(0|[1-9][0-9]{0,9})$", maxLength: 10 }) });

@@ -1,0 +1,122 @@
+/**
+ * The source of a circuit as the caller gave it or as it ships with the server: checked, put into one form, and named by a hash.
+ * Opens no file that a caller can name.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { AppError, assert } from "../platform/errors.js";
+import { MAIN_FILE_DEFAULT, SOURCE_BYTES_MAX, type CreateProver } from "./schemas.js";
+
+export type CircuitSource = {
+  /** Path -> text. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The file with the main component. */
+  readonly main: string;
+};
+
+/** A source and where it comes from. */
+export interface NamedSource {
+  /** Of a built-in circuit: inputs that satisfy it. */
+  readonly satisfyingInputs?: unknown;
+  readonly identifier: string;
+  readonly isBuiltIn: boolean;
+  readonly source: CircuitSource;
+  /** SHA-256 of the source in its canonical form, lower-case hex. */
+  readonly hash: string;
+}
+
+const IDENTIFIER = /^[a-z0-9_]{1,64}$/;
+/** Digits of the hash that go into the identifier of a prover made from source: enough to tell circuits apart by eye. */
+const IDENTIFIER_HASH_LENGTH = 16;
+
+/** The circuits that ship with the server: one folder each, named like the identifier, with an `inputs.json` beside the source. */
+export class BuiltInCircuits {
+  readonly #sources = new Map<string, NamedSource>();
+
+  /** Reads all of `folder`/<identifier>/*.circom at once; a few dozen small files. */
+  constructor(options: { readonly folder: string }) {
+    for (const entry of readdirSync(options.folder, { withFileTypes: true })) {
+      if (!entry.isDirectory() || !IDENTIFIER.test(entry.name)) continue;
+      const folder = join(options.folder, entry.name);
+      const source = readFolder(folder, `${entry.name}.circom`);
+      this.#sources.set(entry.name, { identifier: entry.name, isBuiltIn: true, source, hash: hashSource(source), satisfyingInputs: readExample(folder) });
+    }
+  }
+
+  get identifiers(): readonly string[] {
+    return [...this.#sources.keys()].sort();
+  }
+
+  /** Case does not matter. */
+  find(identifier: string): NamedSource | undefined {
+    return this.#sources.get(identifier.trim().toLowerCase());
+  }
+
+  /** @throws AppError `identifier_unknown`, naming those there are. */
+  get(identifier: string): NamedSource {
+    const found = this.find(identifier);
+    if (found === undefined) {
+      const message = `there is no built-in circuit "${identifier}"; built in: ${this.identifiers.join(", ")}`;
+      throw new AppError("identifier_unknown", { message, details: [{ message, code: "identifier_unknown", path: "identifier" }] });
+    }
+    return found;
+  }
+}
+
+/**
+ * Takes the circuit out of a request: a built-in one by name, or the caller's own text.
+ * @throws AppError `identifier_unknown`, or `source_invalid` when neither or both are given, the source is too long or has no main file.
+ */
+export function sourceOf(request: Pick<CreateProver, "identifier" | "source" | "main">, builtIns: BuiltInCircuits): NamedSource {
+  const { identifier, source } = request;
+  if (typeof identifier === "string") {
+    if (source !== undefined && source !== null) throw sourceInvalid("give either identifier or source, not both", "source");
+    if (typeof request.main === "string") throw sourceInvalid("main belongs to source; a built-in circuit has its own", "main");
+    return builtIns.get(identifier);
+  }
+  if (source === undefined || source === null) throw sourceInvalid("one of identifier and source is needed", "identifier");
+  const own = ownSource(source, request.main ?? undefined);
+  const hash = hashSource(own);
+  return { identifier: `source-${hash.slice(0, IDENTIFIER_HASH_LENGTH)}`, isBuiltIn: false, source: own, hash };
+}
+
+/**
+ * Names what compiling the source gives: the source, the curve, and the compiler with its flags.
+ * @param compilerName name and version of the compiler and its flags
+ */
+export function circuitHash(circuit: Pick<NamedSource, "hash">, curve: string, compilerName: string): string {
+  return createHash("sha256").update(`pv/v1/circuit\n${circuit.hash}\n${curve}\n${compilerName}`).digest("hex");
+}
+
+function ownSource(source: string | Readonly<Record<string, string>>, main: string | undefined): CircuitSource {
+  const files: Readonly<Record<string, string>> = typeof source === "string" ? { [main ?? MAIN_FILE_DEFAULT]: source } : source;
+  const names = Object.keys(files);
+  const mainFile = main ?? (names.length === 1 ? names[0] : undefined) ?? MAIN_FILE_DEFAULT;
+  if (!Object.hasOwn(files, mainFile)) throw sourceInvalid(`the source has no file ${mainFile}; name the one with the main component in "main"`, "main");
+  const bytes = names.reduce((total, name) => total + Buffer.byteLength(files[name] ?? ""), 0);
+  if (bytes > SOURCE_BYTES_MAX) throw sourceInvalid(`the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are taken`, "source");
+  return { files, main: mainFile };
+}
+
+function readFolder(folder: string, main: string): CircuitSource {
+  const names = readdirSync(folder).filter((name) => name.endsWith(".circom")).sort();
+  assert(names.includes(main), `a built-in circuit has its main file ${main}`);
+  return { files: Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")])), main };
+}
+
+function readExample(folder: string): unknown {
+  return (JSON.parse(readFileSync(join(folder, "inputs.json"), "utf8")) as { satisfying: unknown }).satisfying;
+}
+
+/** Every text is preceded by its length, so that no two sources have the same bytes. */
+function hashSource(source: CircuitSource): string {
+  const hash = createHash("sha256").update("pv/v1/source");
+  const texts = [source.main, ...Object.keys(source.files).sort().flatMap((name) => [name, source.files[name] ?? ""])];
+  for (const text of texts) hash.update(`${String(Buffer.byteLength(text))}:`).update(text);
+  return hash.digest("hex");
+}
+
+function sourceInvalid(message: string, path: string): AppError {
+  return new AppError("source_invalid", { message, details: [{ message, code: "source_invalid", path }] });
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/platform/errors.js";
+import { Catalog } from "../../src/prover/catalog.js";
+
+const catalog = new Catalog({ providerAliases: { Gnark: "circom" } });
+
+describe("catalog of provers", () => {
+  it("takes any spelling of the supported triple", () => {
+    for (const curve of ["BN254", "bn254", "bn128", "BN128", "alt_bn128"]) {
+      expect(catalog.resolve({ provider: "Circom", proving_scheme: "GROTH16", curve })).toMatchObject({ provider: "circom", proving_scheme: "groth16", curve: "BN254" });
+    }
+  });
+
+  it("takes a provider by the alias of the settings", () => {
+    expect(catalog.resolve({ provider: "GNARK", proving_scheme: "groth16", curve: "BN254" }).provider).toBe("circom");
+  });
+
+  it("refuses another triple and lists the supported ones", () => {
+    const others = [["zokrates", "groth16", "BN254"], ["circom", "plonk", "BN254"], ["circom", "groth16", "BLS12_381"], ["", "", ""]] as const;
+    for (const [provider, proving_scheme, curve] of others) {
+      let caught: unknown;
+      try { catalog.resolve({ provider, proving_scheme, curve }); } catch (error) { caught = error; }
+      expect(caught).toBeInstanceOf(AppError);
+      expect(caught).toMatchObject({ code: "prover_unsupported", status: 422 });
+      expect((caught as AppError).message).toContain("circom/groth16/BN254");
+    }
+  });
+});

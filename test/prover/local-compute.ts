@@ -1,0 +1,49 @@
+/** The registry's compute with the real engine, all on the calling thread: what the lanes and processes run, without them. */
+import { readFileSync } from "node:fs";
+import { compileCircuit } from "../../src/engine/circuit/compile.js";
+import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
+import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
+import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
+import { checkStoredKey } from "../../src/engine/groth16/stored-key.js";
+import { appendNotes } from "../../src/engine/merkle/note-tree.js";
+import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyMessage, VerifyValue } from "../../src/engine/protocol.js";
+import { runComputeTask } from "../../src/engine/tasks.js";
+import type { CompileOutcome, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "../../src/prover/compute.js";
+import type { CircuitSource } from "../../src/prover/sources.js";
+
+export class LocalCompute implements ProverCompute {
+  readonly compilerName = "circom2 in this process";
+
+  async compile(source: CircuitSource): Promise<CompileOutcome> {
+    const result = await compileCircuit({ sources: source.files, main: source.main, curve: "BN254" });
+    if (!result.ok) return { ok: false, errors: result.diagnostics.filter(({ severity }) => severity === "error"), warnings: result.diagnostics.filter(({ severity }) => severity === "warning") };
+    const { wasm, r1cs, sym, warnings } = result;
+    return { ok: true, value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings } };
+  }
+
+  async setup(r1cs: Uint8Array): Promise<{ ok: true; value: SetupKeys } | StepFailure> {
+    const made = await makeGroth16Key(r1cs);
+    if (!made.ok) return { ok: false, errors: [{ code: made.code, message: made.message }] };
+    return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
+  }
+
+  async gates({ r1cs, provingKey, verifyingKey, example }: GatesInput): Promise<{ ok: true; value: PassedGates } | StepFailure> {
+    const checked = await checkStoredKey({
+      r1cs: readFileSync(r1cs.path), provingKey: readFileSync(provingKey.path), verifyingKey: readFileSync(verifyingKey.path, "utf8"),
+      ...(example === undefined ? {} : { example: { ...example, witnessProgram: readFileSync(example.witnessProgram.path) } }),
+    });
+    return checked.ok ? { ok: true, value: checked } : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
+  }
+
+  async prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
+    return (await runComputeTask({ task: "prove", message: structuredClone(message) })) as TaskResult<ProveValue>;
+  }
+
+  async verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
+    return (await runComputeTask({ task: "verify", message: structuredClone(message) })) as TaskResult<VerifyValue>;
+  }
+
+  async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
+    return appendNotes(message);
+  }
+}

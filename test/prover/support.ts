@@ -1,0 +1,115 @@
+/** A prover registry over a real store, real artifacts, a real vault and real durable jobs, whose compute can be made to stumble. */
+import { AppError } from "../../src/platform/errors.js";
+import type { Principal, Subject } from "../../src/platform/auth/principal.js";
+import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";
+import { systemClock } from "../../src/platform/clock.js";
+import { newId } from "../../src/platform/ids.js";
+import { Jobs } from "../../src/platform/jobs/jobs.js";
+import { ResidentBytes } from "../../src/platform/pool/resident-bytes.js";
+import { openArtifacts, type Artifacts } from "../../src/platform/store/artifacts.js";
+import type { Store } from "../../src/platform/store/store.js";
+import { assembleProverRegistry, type ProverRegistry } from "../../src/prover/assemble-registry.js";
+import type { ProverCompute } from "../../src/prover/compute.js";
+import type { CreateProver, Prover } from "../../src/prover/schemas.js";
+import type { ProverService } from "../../src/prover/service.js";
+import { recordedLog, type RecordedLog } from "../support/silent-log.js";
+import { openTestVault, type TestVault } from "../vault/support.js";
+import { LocalCompute } from "./local-compute.js";
+
+export interface TestRegistry {
+  readonly folder: string;
+  readonly store: Store;
+  readonly artifacts: Artifacts;
+  readonly vault: TestVault;
+  readonly jobs: Jobs;
+  readonly log: RecordedLog;
+  readonly registry: ProverRegistry;
+  readonly provers: ProverService;
+  close(options?: { readonly keep: boolean }): Promise<void>;
+}
+
+export interface TestRegistryOptions {
+  readonly folder?: string;
+  readonly compute?: ProverCompute;
+  readonly wrapStore?: (store: Store) => Store;
+  readonly providerAliases?: string;
+  readonly provisioningConcurrency?: number;
+  readonly pendingPerOwnerMax?: number;
+  readonly pendingMax?: number;
+  readonly unsealed?: boolean;
+  /** Jobs are left alone until the test starts them. */
+  readonly idle?: boolean;
+}
+
+export const CUBIC = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254" } as const;
+export const PAGE = { page: 1, rpp: 25 };
+/** Longest time that a test waits for provisioning; small circuits take a second. */
+const WAIT_SEC = 60;
+
+export async function openTestRegistry(options: TestRegistryOptions = {}): Promise<TestRegistry> {
+  const vault = await openTestVault({
+    ...(options.folder === undefined ? {} : { folder: options.folder }), ...(options.wrapStore === undefined ? {} : { wrapStore: options.wrapStore }),
+    ...(options.unsealed === undefined ? {} : { unsealed: options.unsealed }),
+  });
+  const { store, folder } = vault;
+  const artifacts = await openArtifacts(`${folder}/artifacts`);
+  const log = recordedLog();
+  const jobs = new Jobs({ retryDelayMs: 20, settleDelayMs: 20 }, { store, clock: systemClock, log });
+  const resident = new ResidentBytes({ budgetBytes: 256 * 2 ** 20 }, { load: (sha256) => artifacts.readShared(sha256) });
+  const { provisioningConcurrency, pendingPerOwnerMax, pendingMax } = options;
+  const registry = assembleProverRegistry(
+    {
+      providerAliases: options.providerAliases ?? "gnark:circom",
+      ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }), ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
+      ...(pendingMax === undefined ? {} : { pendingMax }),
+    },
+    { store, artifacts, jobs, resident, vault: vault.vault, compute: options.compute ?? new LocalCompute(), clock: systemClock, log },
+  );
+  if (options.idle !== true) await jobs.start();
+  return {
+    folder, store, artifacts, vault, jobs, log, registry, provers: registry.service,
+    close: async (closing) => {
+      await jobs.stop();
+      await vault.close(closing);
+    },
+  };
+}
+
+/** Registers a prover without waiting for anything. */
+export async function register(provers: ProverService, owner: Subject, request: Partial<CreateProver> = {}): Promise<Prover> {
+  const base = request.source === undefined ? CUBIC : { proving_scheme: "groth16", curve: "BN254" };
+  return await provers.create(owner, { ...base, ...request }, { waitSec: 0, signal: never });
+}
+
+/** Registers a prover and waits for the end of its provisioning. */
+export async function provision(provers: ProverService, owner: Subject, request: Partial<CreateProver> = {}): Promise<Prover> {
+  const base = request.source === undefined ? CUBIC : { proving_scheme: "groth16", curve: "BN254" };
+  return await provers.create(owner, { ...base, ...request }, { waitSec: WAIT_SEC, signal: never });
+}
+
+/** Waits until the condition holds; fails after half a minute. */
+export async function eventually(what: string, condition: () => boolean): Promise<void> {
+  const endMs = Date.now() + 30_000;
+  while (!condition()) {
+    if (Date.now() > endMs) throw new Error(`never happened: ${what}`);
+    await new Promise((resolve) => { setTimeout(resolve, 5); });
+  }
+}
+
+/** A signal that never fires. */
+export const never = new AbortController().signal;
+
+export function principalOf(subject: Subject, permissions = PERMISSIONS_MAX): Principal {
+  return { subject, permissions, tokenId: newId(), sessionId: newId(), expiresAtSec: 2 ** 31 };
+}
+
+/** The failure of a call. */
+export async function failureOf(run: () => unknown): Promise<AppError> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error("the call did not fail");
+}
