@@ -1,0 +1,14 @@
+/** The list of all routes: what the server serves, the document describes, the client calls and the contract tests walk. */
+import { identityRoutes } from "./identity/routes.js";
+import type { RouteSpec } from "./platform/contract/route.js";
+import { serviceRoutes } from "./platform/service/routes.js";
+import { proverRoutes } from "./prover/routes.js";
+import { auditRoutes } from "./vault/audit-routes.js";
+import { lifecycleRoutes } from "./vault/lifecycle-routes.js";
+import { organizationVaultRoutes } from "./vault/organization-routes.js";
+import { vaultRoutes } from "./vault/routes.js";
+
+export const apiRoutes = { ...serviceRoutes, ...identityRoutes, ...organizationVaultRoutes, ...vaultRoutes, ...lifecycleRoutes, ...auditRoutes, ...proverRoutes };
+
+/** All routes as a plain list. */
+export const ROUTE_LIST: readonly RouteSpec[] = Object.values(apiRoutes);

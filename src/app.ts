@@ -1,0 +1,245 @@
+/**
+ * Composition root: the only file that wires areas, platform, pools and the HTTP front together. Makes no decision of its own
+ * beyond the order of start and stop.
+ */
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { ROUTE_LIST } from "./api.js";
+import { openIdentity, type IdentityParts, type OtherAreas } from "./app-identity.js";
+import { identityRoutes } from "./identity/routes.js";
+import { openAuditKey } from "./platform/audit/audit-log.js";
+import { auditedRoutes } from "./platform/audit/audited-routes.js";
+import { createAudit, type Audit } from "./platform/audit/create-audit.js";
+import type { Clock } from "./platform/clock.js";
+import { parseAddress, type Config } from "./platform/config.js";
+import { bindRoutes, type Area, type BoundRoute } from "./platform/contract/route.js";
+import { StoredIdempotency } from "./platform/http/idempotency-store.js";
+import { createMetricsServer } from "./platform/http/metrics-server.js";
+import { createServer, type Server } from "./platform/http/server.js";
+import { Jobs } from "./platform/jobs/jobs.js";
+import type { Log } from "./platform/log.js";
+import { Metrics } from "./platform/metrics.js";
+import { PACKAGE_ROOT } from "./platform/package-root.js";
+import { Lanes } from "./platform/pool/lanes.js";
+import { ResidentBytes } from "./platform/pool/resident-bytes.js";
+import { createPrivateFile, readPrivateFile } from "./platform/private-file.js";
+import { StartError } from "./platform/start-error.js";
+import { createServiceHandlers } from "./platform/service/handlers.js";
+import { serviceRoutes } from "./platform/service/routes.js";
+import { openArtifacts, type Artifacts } from "./platform/store/artifacts.js";
+import { openStore, type DurableStore } from "./platform/store/lmdb-store.js";
+import { createProverRegistry, type ProverRegistry } from "./prover/create-prover-registry.js";
+import { proverRoutes } from "./prover/routes.js";
+import { createVault, type Vault } from "./vault/create-vault.js";
+import { auditHandlers } from "./vault/audit-handlers.js";
+import { auditRoutes } from "./vault/audit-routes.js";
+import { lifecycleRoutes } from "./vault/lifecycle-routes.js";
+import { organizationVaultHandlers } from "./vault/organization-handlers.js";
+import { organizationVaultRoutes } from "./vault/organization-routes.js";
+import { vaultRoutes } from "./vault/routes.js";
+
+export interface Listening {
+  /** What is served there, in words. */
+  readonly areas: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface App {
+  /** Listens and starts the background work. */
+  start(): Promise<readonly Listening[]>;
+  /** Drains and closes everything; safe to call once. */
+  stop(options: { readonly graceMs: number }): Promise<void>;
+  /** Called when the server can no longer keep its promises, such as after a failed sync: end the process and start anew. */
+  onFatal(listener: (reason: string) => void): void;
+  /** What the operator should know at start, one sentence a line. */
+  readonly notes: readonly string[];
+}
+
+export interface AppDependencies {
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+const REQUEST_KEY_BYTES = 32;
+/** Verification takes milliseconds: one thread serves a few hundred a second, and a short queue keeps the wait short. */
+const INTERACTIVE_THREADS = 1;
+const INTERACTIVE_QUEUE_MAX = 512;
+/** A thread that dies under a proof loses its workspace until the key is opened again, which the next proof sees to. */
+const SPARE_WORKSPACES = 2;
+/** Vault operations take microseconds; this bounds memory, not time. */
+const VAULT_QUEUE_MAX = 4096;
+const MIB = 1024 * 1024;
+
+interface Parts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: DurableStore;
+  readonly artifacts: Artifacts;
+  readonly jobs: Jobs;
+  readonly lanes: Lanes;
+  readonly metrics: Metrics;
+  readonly identity: IdentityParts["identity"];
+  readonly identityParts: IdentityParts;
+  readonly vault: Vault;
+  readonly provers: ProverRegistry;
+  readonly requestHashKey: Buffer;
+  readonly audit: Audit;
+}
+
+/** Opens the data folder and builds the application. Rejects with a sentence when the folder cannot be used. */
+export async function createApp(config: Config, dependencies: AppDependencies): Promise<App> {
+  const fatalListeners: ((reason: string) => void)[] = [];
+  const parts = await openParts(config, dependencies, (reason) => { fatalListeners.forEach((listener) => { listener(reason); }); });
+  const { servers, described } = createServers(parts);
+  const metricsServer = config.metrics_port === undefined ? undefined : createMetricsServer({ host: "127.0.0.1", port: config.metrics_port }, { metrics: parts.metrics, log: dependencies.log });
+  return {
+    notes: startNotes(config, parts),
+    onFatal: (listener) => { fatalListeners.push(listener); },
+    start: async () => {
+      const listening = await Promise.all(servers.map(async (server, index) => ({ ...(described[index] ?? { areas: "", host: "" }), port: (await server.listen()).port })));
+      await metricsServer?.listen();
+      await parts.provers.removeOrphans();
+      parts.identityParts.keys.startWatching();
+      await parts.jobs.start();
+      parts.lanes.warm().catch(() => { dependencies.log.warn("the compute lanes did not warm up"); });
+      return listening;
+    },
+    stop: async ({ graceMs }) => {
+      await Promise.all(servers.map(async (server) => { await server.stop({ graceMs }); }));
+      metricsServer?.stop();
+      parts.identityParts.keys.stopWatching();
+      await parts.identity.service.outbox.stop();
+      await parts.jobs.stop();
+      await parts.lanes.stop();
+      await parts.vault.stop();
+      await parts.store.close();
+    },
+  };
+}
+
+async function openParts(config: Config, { log, clock }: AppDependencies, onFatal: (reason: string) => void): Promise<Parts> {
+  const dataDir = resolve(config.data_dir);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const auditKey = await openAuditKey(dataDir);
+  const store = await openStore({ path: join(dataDir, "store"), chainKey: auditKey }, { log, onFatal: (error) => { onFatal(error.message); } });
+  const onUnwritable: (() => Promise<void>)[] = [];
+  const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => { onUnwritable.forEach((seal) => { void seal(); }); } });
+  const artifacts = await openArtifacts(join(dataDir, "artifacts"));
+  await artifacts.removeTemporaries();
+  const areas: OtherAreas = {};
+  const identityParts = await openIdentity(config, dataDir, { store: audit.identityStore, clock, log, areas });
+  const { identity } = identityParts;
+  const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
+  const vault = await createVault(vaultOptions(config, dataDir), {
+    store: audit.vaultStore, clock, log,
+    onUnsealed: () => { jobs.wake(); },
+    onSealChange: async ({ action, code }) => { await audit.trail.append({ action: `seal.${action}`, outcome: code === undefined ? "ok" : "refused", ...(code === undefined ? {} : { code }) }); },
+  });
+  onUnwritable.push(async () => { await vault.sealByFault("the audit log cannot be written"); });
+  const lanes = new Lanes(
+    { proveThreads: config.prove_threads, interactiveThreads: INTERACTIVE_THREADS, proveQueueLengthMax: config.prove_queue, interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX },
+    { log },
+  );
+  const resident = new ResidentBytes({ budgetBytes: config.key_memory_mb * MIB }, { load: async (sha256) => await artifacts.readShared(sha256) });
+  const provers = createProverRegistry(
+    {
+      constraintsMax: config.constraints_max, providerAliases: config.provider_aliases,
+      compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
+      ...(config.kernels === "wasm" ? { openKeys: { budgetBytes: config.key_memory_mb * MIB, workspaces: config.prove_threads + SPARE_WORKSPACES } } : {}),
+    },
+    { store: audit.vaultStore, artifacts, jobs, lanes, resident, vault: vault.service, clock, log },
+  );
+  Object.assign(areas, { vault, provers });
+  await vault.start();
+  const metrics = new Metrics({ lanesWaiting: () => lanes.waiting() });
+  return { config, clock, log, store, artifacts, jobs, lanes, metrics, identity, identityParts, vault, provers, audit, requestHashKey: await requestHashKey(join(dataDir, "request-hash-key")) };
+}
+
+function vaultOptions(config: Config, dataDir: string): Parameters<typeof createVault>[0] {
+  const makesOwnKey = config.mode === "development" && config.seal_unseal_validation_hash === undefined && config.seal_unseal_provider === undefined;
+  return { queueLengthMax: VAULT_QUEUE_MAX, seal: makesOwnKey ? { developmentDataDir: dataDir } : { settings: config } };
+}
+
+/** The key of the hashes that recognise a repeated request; the same after a restart. */
+async function requestHashKey(path: string): Promise<Buffer> {
+  await createPrivateFile(path, randomBytes(REQUEST_KEY_BYTES));
+  const key = await readPrivateFile(path);
+  if (key?.length !== REQUEST_KEY_BYTES) throw new StartError(`${path} does not hold ${String(REQUEST_KEY_BYTES)} bytes; delete it to have a new one made`);
+  return key;
+}
+
+interface Described {
+  readonly areas: string;
+  readonly host: string;
+}
+
+function createServers(parts: Parts): { servers: Server[]; described: Described[] } {
+  const { config, clock, log, metrics } = parts;
+  const routes = boundRoutes(parts);
+  const idempotency = new StoredIdempotency({ store: parts.store, clock });
+  const servers: Server[] = [];
+  const described: Described[] = [];
+  const add = (areas: readonly Area[] | undefined, host: string, port: number, words: string): void => {
+    servers.push(createServer(
+      {
+        host, port, requestHashKey: parts.requestHashKey, limits: { rateLimits: config.rate_limits },
+        ...(areas === undefined ? {} : { areas }),
+        ...(config.tls_cert === undefined || config.tls_key === undefined ? {} : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } }),
+      },
+      { routes, authenticate: (token, area) => parts.identity.authenticate(token, area), isUnsealed: () => parts.vault.service.isUnsealed(), idempotency, log, clock, metrics: metrics.forServer() },
+    ));
+    described.push({ areas: words, host });
+  };
+  add(undefined, config.host, config.port, "every area");
+  const own: readonly [Area, string | undefined, string][] = [["prover", config.prover_listen, "the prover registry"], ["vault", config.vault_listen, "the vault"], ["identity", config.identity_listen, "identity"]];
+  for (const [area, address, words] of own) {
+    if (address === undefined) continue;
+    const { host, port } = parseAddress(address);
+    add([area], host, port, words);
+  }
+  return { servers, described };
+}
+
+function boundRoutes(parts: Parts): BoundRoute[] {
+  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { version: string };
+  const service = createServiceHandlers(
+    { name: "Proofwright", version },
+    { routes: ROUTE_LIST, readiness: () => [{ name: "store", ok: parts.store.state === "ready" }, { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() }] },
+  );
+  return auditedRoutes([
+    ...bindRoutes(serviceRoutes, service),
+    ...bindRoutes(identityRoutes, parts.identity.handlers),
+    ...bindRoutes(organizationVaultRoutes, organizationVaultHandlers({
+      vault: parts.vault.service,
+      requireMember: (principal, id, bits) => { parts.identity.service.access.require(principal, { kind: "organization", id }, bits); },
+    })),
+    ...bindRoutes(vaultRoutes, parts.vault.handlers),
+    ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
+    ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
+    ...bindRoutes(proverRoutes, parts.provers.handlers),
+  ], { trail: parts.audit.trail, audit: parts.audit.log });
+}
+
+function startNotes(config: Config, { vault, identityParts: { bootstrapTokenPath } }: Parts): string[] {
+  const first = bootstrapTokenPath === undefined ? [] : [`There are no users yet. The first administrator is made with the one-use token in ${bootstrapTokenPath}, within an hour; see the README.`];
+  return [...sealNotes(config, vault), ...first];
+}
+
+function sealNotes(config: Config, vault: Vault): string[] {
+  const state = vault.service.state();
+  if (config.mode === "development") {
+    return [
+      "Development mode: no seal key was configured, so the server made its own data folder, signing keys and seal key",
+      `in ${resolve(config.data_dir)} and ${state === "unsealed" ? "unsealed itself" : `tried to unseal itself (it is ${state.replace("_", " ")})`}. Anyone who can read that folder can open the vault.`,
+      "It listens on this machine only. For real use set SEAL_UNSEAL_VALIDATION_HASH; see the README.",
+    ];
+  }
+  if (state === "unconfigured") return ["No seal key is configured: the vault cannot be unsealed. POST /api/v1/unsealerkey makes a key; set its hash as SEAL_UNSEAL_VALIDATION_HASH."];
+  const failure = vault.sealFailure();
+  if (failure !== undefined) return [`The vault is sealed: ${failure}.`];
+  return [state === "unsealed" ? "The vault is unsealed." : "The vault is sealed; unseal it with POST /api/v1/unseal."];
+}

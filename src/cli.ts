@@ -1,0 +1,165 @@
+#!/usr/bin/env node
+/** The `proofwright` command: finds the subcommand, parses its flags and hands over. Each command's module loads only when called. */
+import { parseArgs } from "node:util";
+import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
+import { AppError } from "./platform/errors.js";
+import { StartError } from "./platform/start-error.js";
+
+interface Command {
+  readonly summary: string;
+  readonly help: string;
+  readonly run: (args: readonly string[]) => Promise<number>;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  server: {
+    summary: "serve the API (what `npm start` runs)",
+    help: "Usage: proofwright server [settings]\n\nEvery setting may be a flag, an environment variable or a member of a config file; flags win, then the environment.\n\n",
+    run: async (args) => {
+      const config = configFrom(args);
+      const { runServer } = await import("./main.js");
+      return await runServer(config);
+    },
+  },
+  quickstart: {
+    summary: "show the main job: circuit to verified proof over HTTP, on a temporary server",
+    help: "Usage: proofwright quickstart\n\nStarts a server on a free port with a temporary data folder, registers circuits, proves and verifies, and cleans up.\n",
+    run: async (args) => {
+      refuseArguments("quickstart", args);
+      const { runQuickstart } = await import("./quickstart.js");
+      return await runQuickstart();
+    },
+  },
+  openapi: {
+    summary: "print the OpenAPI 3.1 document",
+    help: "Usage: proofwright openapi\n\nPrints the document that the server answers at /openapi.json.\n",
+    run: async (args) => {
+      refuseArguments("openapi", args);
+      const { printOpenApi } = await import("./commands/openapi.js");
+      return printOpenApi();
+    },
+  },
+  backup: {
+    summary: "copy the store and its artifacts to a folder, while the server runs or not",
+    help: "Usage: proofwright backup --to=FOLDER [--data-dir=DIR]\n\nThe copy is consistent and synced to disk; it holds wrapped keys, so guard it like the original.\n",
+    run: async (args) => {
+      const { values } = parseArgs({ args: [...args], options: { to: { type: "string" }, "data-dir": { type: "string" } }, strict: true });
+      if (values.to === undefined) throw new ConfigError("backup needs --to=FOLDER.");
+      const config = loadConfig({ flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] }, env: process.env });
+      const { runBackup } = await import("./commands/backup.js");
+      return await runBackup(config.data_dir, values.to);
+    },
+  },
+  rekey: {
+    summary: "give a stopped server's vault a new seal key",
+    help: "Usage: proofwright rekey [settings]\n\nReads the old and the new phrase (24 words each) from the terminal without showing them, or as two lines from a pipe; with a seal provider\nthat has the key itself, only the new one. Wraps all master keys anew in one transaction and prints the new validation hash.\n",
+    run: async (args) => {
+      const config = configFrom(args);
+      const { runRekey } = await import("./commands/rekey.js");
+      return await runRekey(config);
+    },
+  },
+  audit: {
+    summary: "verify or export the audit log",
+    help: "Usage: proofwright audit verify [--data-dir=DIR] [--key=FILE ...] [--anchor=NUMBER:MAC]\n       proofwright audit export [--data-dir=DIR]\n\n`verify` walks the log and names the first broken link (exit status 1); --key adds key files of earlier stretches, --anchor a record that must\nbe there. `export` prints one line of JSON per record.\n",
+    run: async (args) => {
+      const { values, positionals } = parseArgs({ args: [...args], options: { "data-dir": { type: "string" }, key: { type: "string", multiple: true }, anchor: { type: "string" } }, allowPositionals: true, strict: true });
+      const { data_dir: dataDir } = loadConfig({ flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] }, env: process.env });
+      const { runAuditExport, runAuditVerify } = await import("./commands/audit.js");
+      const [action, ...more] = positionals;
+      if (more.length > 0 || (action !== "verify" && action !== "export")) throw new ConfigError("audit needs `verify` or `export`; see `proofwright audit --help`.");
+      return action === "export" ? await runAuditExport(dataDir) : await runAuditVerify({ dataDir, keyFiles: values.key ?? [], anchor: values.anchor });
+    },
+  },
+  "create-admin": {
+    summary: "make an administrator in a stopped server's store",
+    help: "Usage: proofwright create-admin --email=ADDRESS [--first-name=NAME] [--last-name=NAME] [--promote] [--data-dir=DIR]\n\nReads the password from the terminal without showing it, or as a line from a pipe. With --promote the user of that address, who is there already,\nbecomes an administrator. A new installation can also be given its first administrator while it runs, with the token in DATA_DIR/bootstrap-token.\n",
+    run: async (args) => {
+      const { values } = parseArgs({ args: [...args], options: { email: { type: "string" }, "first-name": { type: "string" }, "last-name": { type: "string" }, promote: { type: "boolean" }, "data-dir": { type: "string" } }, strict: true });
+      if (values.email === undefined) throw new ConfigError("create-admin needs --email=ADDRESS.");
+      const { data_dir: dataDir } = loadConfig({ flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] }, env: process.env });
+      const { runCreateAdmin } = await import("./commands/create-admin.js");
+      return await runCreateAdmin({ dataDir, email: values.email, firstName: values["first-name"] ?? "Site", lastName: values["last-name"] ?? "Administrator", promote: values.promote === true });
+    },
+  },
+  "rotate-keys": {
+    summary: "put the next token signing key to use, while the server runs or not",
+    help: "Usage: proofwright rotate-keys [--emergency] [settings]\n\nThe next key must have been published for 15 minutes. The old one verifies until its last token has expired. --emergency, for a leaked key,\nreplaces all keys at once and voids every access token.\n",
+    run: async (args) => {
+      const config = configFrom(args.filter((argument) => argument !== "--emergency"));
+      const { runRotateKeys } = await import("./commands/rotate-keys.js");
+      return await runRotateKeys(config, { emergency: args.includes("--emergency") });
+    },
+  },
+  scrub: {
+    summary: "check every record and artifact of a stopped server's data folder",
+    help: "Usage: proofwright scrub [--data-dir=DIR]\n\nReads everything and checks its integrity tags; exits 1 when something is damaged.\n",
+    run: async (args) => {
+      const config = configFrom(args);
+      const { runScrub } = await import("./commands/scrub.js");
+      return await runScrub(config.data_dir);
+    },
+  },
+};
+
+const USAGE = `Proofwright: zero-knowledge prover registry, key vault, chain and identity server
+
+Usage: proofwright COMMAND [flags]
+
+${Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(14)}${summary}`).join("\n")}
+
+\`proofwright COMMAND --help\` says more.
+`;
+
+/** Settings from `--name=value` or `--name value`. */
+function configFrom(args: readonly string[]): Config {
+  const { tokens } = parseArgs({ args: [...args], strict: false, tokens: true, allowPositionals: true });
+  const flags: Record<string, string> = {};
+  let file: string | undefined;
+  let pending: string | undefined;
+  for (const token of tokens) {
+    if (token.kind === "option") {
+      if (pending !== undefined) throw new ConfigError(`--${pending} needs a value.`);
+      if (token.value === undefined) pending = token.name;
+      else if (token.name === "config") file = token.value;
+      else flags[token.name] = token.value;
+    } else if (token.kind === "positional" && pending !== undefined) {
+      if (pending === "config") file = token.value;
+      else flags[pending] = token.value;
+      pending = undefined;
+    } else {
+      throw new ConfigError(`"${token.kind === "positional" ? token.value : "--"}" is not a setting; settings look like --port=8080.`);
+    }
+  }
+  if (pending !== undefined) throw new ConfigError(`--${pending} needs a value.`);
+  return loadConfig({ flags, env: process.env, file });
+}
+
+function refuseArguments(command: string, args: readonly string[]): void {
+  if (args.length > 0) throw new ConfigError(`${command} takes no arguments, but got ${args.join(" ")}.`);
+}
+
+async function main(): Promise<number> {
+  const [name, ...args] = process.argv.slice(2);
+  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
+    process.stdout.write(USAGE);
+    return name === undefined ? 2 : 0;
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) throw new ConfigError(`"${name}" is not a command; see \`proofwright --help\`.`);
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(command.help + (name === "server" ? `${describeSettings()}\n` : ""));
+    return 0;
+  }
+  return await command.run(args);
+}
+
+main().then(
+  // A pipe takes large output in parts: wait for the last one.
+  (status) => { process.stdout.write("", () => { process.exit(status); }); },
+  (error: unknown) => {
+    const expected = error instanceof StartError || error instanceof AppError || (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"));
+    process.stderr.write(`proofwright: ${expected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(expected ? 2 : 1);
+  },
+);

@@ -1,0 +1,70 @@
+/**
+ * `proofwright backup`: a consistent copy of a data folder, while a server runs on it or not. The snapshot of the store comes
+ * first; artifacts are named by content and never change, so copying those afterwards misses nothing that the snapshot names.
+ * Token signing keys and the development seal key are left out: a restored server makes new signing keys, which ends all sessions.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { copyFile, mkdir, open, readdir, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { ConfigError } from "../platform/config.js";
+import { openStoreReader } from "../platform/store/lmdb-store.js";
+
+interface ManifestEntry {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export async function runBackup(dataDir: string, target: string): Promise<number> {
+  const folder = resolve(target);
+  if (existsSync(folder) && (await readdir(folder)).length > 0) throw new ConfigError(`${folder} is not empty; name a new folder for the backup.`);
+  if (!existsSync(join(dataDir, "store"))) throw new ConfigError(`there is no store in ${resolve(dataDir)}.`);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const reader = openStoreReader({ path: join(dataDir, "store") });
+  try {
+    await reader.backup(join(folder, "store"));
+  } finally {
+    await reader.close();
+  }
+  const artifacts = join(dataDir, "artifacts", "sha256");
+  const files = existsSync(artifacts) ? (await readdir(artifacts, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()) : [];
+  for (const [index, file] of files.entries()) {
+    const from = join(file.parentPath, file.name);
+    await copySynced(from, join(folder, "artifacts", "sha256", relative(artifacts, from)));
+    if (process.stdout.isTTY) process.stdout.write(`\r  ${String(index + 1)} of ${String(files.length)} artifacts`);
+  }
+  const manifest = await describe(folder);
+  await writeFile(join(folder, "manifest.json"), `${JSON.stringify({ format: 1, files: manifest }, null, 2)}\n`, { flag: "wx", mode: 0o600, flush: true });
+  process.stdout.write(`${process.stdout.isTTY ? "\r" : ""}Backed up ${String(manifest.length)} files to ${folder}. To restore, copy store and artifacts into an empty data folder and start the server on it.\n`);
+  return 0;
+}
+
+async function copySynced(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  await copyFile(from, to);
+  for (const path of [to, dirname(to)]) {
+    const handle = await open(path, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+async function describe(folder: string): Promise<ManifestEntry[]> {
+  const entries: ManifestEntry[] = [];
+  for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!file.isFile()) continue;
+    const path = join(file.parentPath, file.name);
+    const hash = createHash("sha256");
+    let bytes = 0;
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      hash.update(chunk);
+    }
+    entries.push({ path: relative(folder, path), bytes, sha256: hash.digest("hex") });
+  }
+  return entries.sort((a, b) => (a.path < b.path ? -1 : 1));
+}

@@ -1,0 +1,66 @@
+/**
+ * `proofwright create-admin`: makes an administrator in a stopped server's store, or an administrator of a user who is there. The
+ * password comes from the terminal or a pipe, never from an argument, which everybody on the machine can read.
+ */
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createIdentity } from "../identity/create-identity.js";
+import { openAuditKey } from "../platform/audit/audit-log.js";
+import { createAudit } from "../platform/audit/create-audit.js";
+import { ADMINISTRATOR_PERMISSIONS } from "../platform/auth/permissions.js";
+import { openSigningKeys } from "../platform/auth/signing-keys.js";
+import { systemClock } from "../platform/clock.js";
+import { AppError } from "../platform/errors.js";
+import { createLog } from "../platform/log.js";
+import { StartError } from "../platform/start-error.js";
+import { openStore } from "../platform/store/lmdb-store.js";
+import { readPhrases } from "./read-phrases.js";
+
+export interface CreateAdminInput {
+  readonly dataDir: string;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  /** Makes a user who is there an administrator instead. */
+  readonly promote: boolean;
+}
+
+/** What the limits of sign-up call whoever sits at the machine. */
+const LOCAL_ADDRESS = "127.0.0.1";
+
+export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
+  const dataDir = resolve(input.dataDir);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const log = createLog("error");
+  const clock = systemClock;
+  const auditKey = await openAuditKey(dataDir);
+  const store = await openStore({ path: join(dataDir, "store"), chainKey: auditKey }, { log }).catch(saidPlainly);
+  try {
+    const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => undefined });
+    const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json") }, { clock, log });
+    const noMail = { send: () => Promise.resolve() };
+    const { service } = createIdentity({ issuer: "https://proofwright.local" }, { store: audit.identityStore, keys, clock, log, mail: noMail, firstVault: () => Promise.resolve(undefined), purges: [] });
+    const words = await audit.trail.run({ action: "service.create_admin" }, "durable", async () => {
+      if (input.promote) {
+        await service.makeAdministrator(input.email);
+        return "is an administrator now; the tokens that the user had are void";
+      }
+      const [password] = await readPhrases(["password of the administrator"]);
+      const { id } = await service.users.create(
+        { email: input.email, first_name: input.firstName, last_name: input.lastName, password: Buffer.from(password ?? []).toString("utf8") }, LOCAL_ADDRESS,
+        { permissions: ADMINISTRATOR_PERMISSIONS, uncounted: true },
+      );
+      return `is an administrator, user ${id}`;
+    }).catch(saidPlainly);
+    process.stdout.write(`${input.email} ${words}.\n`);
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+/** What the operator can mend is said without a stack. */
+function saidPlainly(error: unknown): never {
+  if (error instanceof AppError && error.status < 500) throw new StartError(`${error.message}.`, { cause: error });
+  throw error;
+}

@@ -1,0 +1,141 @@
+/**
+ * `npm run quickstart`: the main job in front of your eyes. Starts a real server with a temporary data folder, then uses nothing
+ * but the typed client over HTTP. Exits 0 only when every step came out as it must.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { apiRoutes } from "./api.js";
+import { createClient, type Client } from "./client.js";
+import { PACKAGE_ROOT } from "./platform/package-root.js";
+import { ProgressLine } from "./progress-line.js";
+
+type Api = Client<typeof apiRoutes>;
+type Inputs = Record<string, unknown>;
+
+const START_TIMEOUT_MS = 30_000;
+const POLL_MS = 250;
+/** SHA-256 takes about a minute on two slow cores; ten says that something is wrong. */
+const PROVISION_TIMEOUT_MS = 600_000;
+
+/** A step came out otherwise than it must. */
+class QuickstartFailure extends Error {
+  override readonly name = "QuickstartFailure";
+}
+
+export async function runQuickstart(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "proofwright-quickstart-"));
+  const line = new ProgressLine(process.stdout);
+  let server: ChildProcess | undefined;
+  const removeAll = (): void => {
+    server?.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once("SIGINT", () => { removeAll(); process.exit(130); });
+  try {
+    const started = await line.step("start a server on a free port", async () => await startServer(folder));
+    server = started.child;
+    line.note(`${started.url} (data in ${folder}, removed at the end)`);
+    await mainJob(started.url, line);
+    await line.step("stop the server", async () => { await stopServer(started.child); });
+    line.note("Every step came out as it must. `npm start` serves for good; the README goes through the same job with curl.");
+    return 0;
+  } catch (error) {
+    if (!(error instanceof QuickstartFailure)) throw error;
+    process.stderr.write(`quickstart: ${error.message}\n`);
+    return 1;
+  } finally {
+    removeAll();
+  }
+}
+
+async function mainJob(url: string, line: ProgressLine): Promise<void> {
+  const anonymous = createClient({ baseUrl: url }, apiRoutes);
+  const credentials = { email: `ada.${randomUUID().slice(0, 8)}@example.com`, password: `quick ${randomUUID()}` };
+  await line.step("create a user", async () => await anonymous.createUser({ body: { ...credentials, first_name: "Ada", last_name: "Lovelace" } }));
+  const login = await line.step("log in", async () => await anonymous.authenticate({ body: credentials }));
+  const api = createClient({ baseUrl: url, token: login.body.token.access_token }, apiRoutes);
+  await proveCircuit(api, line, "cubic");
+  await proveCircuit(api, line, "sha256_preimage");
+}
+
+async function proveCircuit(api: Api, line: ProgressLine, identifier: string): Promise<void> {
+  line.heading(identifier);
+  const { satisfying } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "circuits", identifier, "inputs.json"), "utf8")) as { satisfying: Inputs };
+  const id = await line.step(`provision ${identifier}`, async (report) => await provision(api, identifier, report));
+  const made = await line.step("prove", async () => await api.prove({ params: { id }, body: { witness: satisfying } }));
+  const { proof } = made.body;
+  line.note(`proof ${proof.slice(0, 32)}… (${String(proof.length / 2)} bytes)`);
+  const verify = async (witness: Inputs, candidate: string): Promise<boolean> =>
+    (await api.verify({ params: { id }, body: { witness, proof: candidate } })).body.result;
+  expectResult("a true proof", await line.step("verify it", async () => await verify(satisfying, proof)), true);
+  const other = await line.step("prove again (the key is warm now)", async () => await api.prove({ params: { id }, body: { witness: satisfying } }));
+  expectResult("a proof with a part of another", await line.step("verify a tampered proof", async () => await verify(satisfying, spliced(proof, other.body.proof))), false);
+  const circuit = await publicInputNames(api, id);
+  expectResult("a proof for another public input", await line.step("verify with a wrong public input", async () => await verify(withWrongPublicInput(satisfying, circuit), proof)), false);
+}
+
+async function provision(api: Api, identifier: string, report: (share: number, text: string) => void): Promise<string> {
+  const created = await api.createProver({ body: { identifier, proving_scheme: "groth16", curve: "BN254", provider: "circom", name: `quickstart ${identifier}` } });
+  const { id } = created.body;
+  const deadlineMs = Date.now() + PROVISION_TIMEOUT_MS;
+  for (;;) {
+    const { body } = await api.getProverStatus({ params: { id } });
+    report(body.progress, body.step);
+    if (body.status === "failed") throw new QuickstartFailure(`${identifier} failed: ${body.errors[0]?.message ?? "no reason given"}`);
+    if (body.finished) return id;
+    if (Date.now() > deadlineMs) throw new QuickstartFailure(`${identifier} was not provisioned within ${String(PROVISION_TIMEOUT_MS / 60_000)} minutes`);
+    await new Promise((resolve) => { setTimeout(resolve, POLL_MS); });
+  }
+}
+
+/** Takes the first point of one proof and the rest of another: two well-formed halves that do not belong together. */
+function spliced(proof: string, other: string): string {
+  const pointHex = 64;
+  return other.slice(0, pointHex) + proof.slice(pointHex);
+}
+
+async function publicInputNames(api: Api, id: string): Promise<readonly string[]> {
+  const { bytes } = await api.getProverArtifact({ params: { id, name: "interface.json" } });
+  const { signals } = JSON.parse(Buffer.from(bytes).toString("utf8")) as { signals: readonly { name: string; visibility: string }[] };
+  return signals.filter(({ visibility }) => visibility !== "private").map(({ name }) => name);
+}
+
+function withWrongPublicInput(inputs: Inputs, publicNames: readonly string[]): Inputs {
+  const name = publicNames.find((candidate) => candidate in inputs);
+  if (name === undefined) throw new QuickstartFailure("the circuit has no public input");
+  const change = (value: unknown): unknown => (Array.isArray(value) ? [change(value[0]), ...value.slice(1) as unknown[]] : String(value) === "0" ? "1" : "0");
+  return { ...inputs, [name]: change(inputs[name]) };
+}
+
+function expectResult(what: string, result: boolean, expected: boolean): void {
+  if (result !== expected) throw new QuickstartFailure(`${what} came out ${String(result)}, not ${String(expected)}`);
+}
+
+async function startServer(folder: string): Promise<{ child: ChildProcess; url: string }> {
+  const child = spawn(process.execPath, [join(PACKAGE_ROOT, "dist", "src", "cli.js"), "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=warn"], { stdio: ["ignore", "pipe", "inherit"] });
+  const { stdout } = child;
+  if (stdout === null) throw new QuickstartFailure("the server has no output");
+  return await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => { reject(new QuickstartFailure("the server did not start within 30 s")); }, START_TIMEOUT_MS);
+    child.once("exit", (status) => { reject(new QuickstartFailure(`the server ended at once with status ${String(status)}`)); });
+    createInterface({ input: stdout }).on("line", (text) => {
+      const url = /^Proofwright serves .* on (https?:\S+)$/.exec(text)?.[1];
+      if (url === undefined) return;
+      clearTimeout(timer);
+      child.removeAllListeners("exit");
+      resolve({ child, url });
+    });
+  });
+}
+
+async function stopServer(child: ChildProcess): Promise<void> {
+  const status = await new Promise<number | null>((resolve) => {
+    child.once("exit", resolve);
+    child.kill("SIGTERM");
+  });
+  if (status !== 0) throw new QuickstartFailure(`the server stopped with status ${String(status)}`);
+}

@@ -1,0 +1,175 @@
+/** The server as a process: how it starts, refuses to start, stops, and comes back after a kill. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, describe, expect, it } from "vitest";
+import type { ApiError } from "../../src/client.js";
+import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { provisioned, startServer, type TestServer } from "../support/server.js";
+
+const run = promisify(execFile);
+const CLI = join(PACKAGE_ROOT, "dist/src/cli.js");
+const CUBIC = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "cubic" } as const;
+const open: TestServer[] = [];
+const folders: string[] = [];
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "proofwright-process-"));
+  folders.push(path);
+  return path;
+}
+
+async function start(...options: Parameters<typeof startServer>): Promise<TestServer> {
+  const server = await startServer(...options);
+  open.push(server);
+  return server;
+}
+
+async function refused(args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; stderr: string }> {
+  const error: unknown = await run(process.execPath, [CLI, ...args], { env: { PATH: process.env.PATH, ...env } }).then(() => undefined, (reason: unknown) => reason);
+  if (error === undefined) throw new Error("the command succeeded");
+  const { code, stderr } = error as { code: number; stderr: string };
+  return { code, stderr };
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(async (server) => { await server.dispose(); }));
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
+});
+
+describe("start", () => {
+  it("says in plain words that it is in development mode, and unseals itself", async () => {
+    const server = await start();
+    expect(server.output()).toMatch(/Development mode[^]*own data folder, signing keys and seal key[^]*unsealed itself/);
+    expect(await (await fetch(`${server.url}/readyz`)).json()).toMatchObject({ ready: true });
+  });
+
+  it.each([
+    ["beyond loopback in development mode", ["server", "--host=0.0.0.0", "--port=0"], "loopback only"],
+    ["with an unknown flag", ["server", "--colour=red"], "--colour is not a setting"],
+    ["with a flag without a value", ["server", "--port"], "--port needs a value"],
+    ["for an unknown command", ["serve"], '"serve" is not a command'],
+  ])("is refused with one sentence %s", async (_case, args, sentence) => {
+    const { code, stderr } = await refused([...args, ...(args[0] === "server" && args.length > 2 ? [`--data-dir=${folder()}`] : [])]);
+    expect(code).toBe(2);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+    expect(stderr).toContain(sentence);
+  });
+
+  it("is refused on a data folder that another server has", async () => {
+    const server = await start();
+    const { code, stderr } = await refused(["server", "--port=0", `--data-dir=${server.dataDir}`]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(String(server.child.pid));
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it("is refused on a port that is taken, naming it", async () => {
+    const server = await start();
+    const { port } = new URL(server.url);
+    const { code, stderr } = await refused(["server", `--port=${port}`, `--data-dir=${folder()}`]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(port);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it("stays sealed in production mode until somebody unseals it", async () => {
+    // SOURCE: 32 zero bytes as BIP-39 words; the hash is SHA-256 of the phrase.
+    const phrase = `${"abandon ".repeat(23)}art`;
+    const server = await start({ env: { SEAL_UNSEAL_VALIDATION_HASH: "0x69be79ef3c28f55d7cb84db2dd3c18dfff45eeefebd09b8c5f7f3489b8ba09ac" } });
+    const { api } = await server.newUser();
+    const sealed: unknown = await api.listVaults().catch((error: unknown) => error);
+    expect(sealed).toMatchObject({ status: 503, code: "vault_sealed" });
+    expect((sealed as ApiError).retryAfterSec).toBeGreaterThan(0);
+    await expect(api.unseal({ body: { key: `${"zoo ".repeat(23)}vote` } })).rejects.toMatchObject({ status: 403 });
+    expect((await api.unseal({ body: { key: phrase } })).status).toBe(204);
+    expect((await api.createVault({ body: { name: "v" } })).status).toBe(201);
+    expect((await api.seal({ body: { key: phrase } })).status).toBe(204);
+    await expect(api.listVaults()).rejects.toMatchObject({ status: 503 });
+    expect(server.output()).not.toContain("abandon");
+  });
+});
+
+describe("stop", () => {
+  it("drains on SIGTERM: a proof under way is answered, and the exit status is 0", async () => {
+    const server = await start();
+    const { api } = await server.newUser();
+    const id = await provisioned(api, CUBIC);
+    const proving = Array.from({ length: 8 }, async () => await api.prove({ params: { id }, body: { witness: { X: "3", Y: "35" } } }));
+    await Promise.race(proving);
+    const ended = server.end("SIGTERM");
+    const settled = await Promise.allSettled(proving);
+    expect(settled.filter(({ status }) => status === "fulfilled").length).toBeGreaterThan(0);
+    for (const result of settled) if (result.status === "rejected") expect(result.reason).toMatchObject({ status: 503 });
+    expect(await ended).toBe(0);
+  });
+});
+
+describe("restart", () => {
+  it("keeps users, provers, keys and proofs", async () => {
+    const dataDir = join(folder(), "data");
+    const first = await start({ dataDir });
+    const { api, token } = await first.newUser();
+    const id = await provisioned(api, CUBIC);
+    const { body: { proof } } = await api.prove({ params: { id }, body: { witness: { X: "3", Y: "35" } } });
+    await first.end("SIGKILL");
+    const second = await start({ dataDir });
+    const again = second.as(token);
+    expect((await again.getProver({ params: { id } })).body.status).toBe("provisioned");
+    expect((await again.verify({ params: { id }, body: { witness: { Y: "35" }, proof } })).body.result).toBe(true);
+    expect((await again.listProofs({ params: { id } })).total).toBe(1);
+  });
+
+  it("finishes provisioning that a kill cut off, whichever step it was in", async () => {
+    const dataDir = join(folder(), "data");
+    let server = await start({ dataDir });
+    const { api, token } = await server.newUser();
+    const created = await api.createProver({ body: { ...CUBIC, identifier: "poseidon_preimage" } });
+    const seen = new Set<string>();
+    const deadlineMs = Date.now() + 60_000;
+    for (let kills = 0; Date.now() < deadlineMs; ) {
+      const { body } = await server.as(token).getProverStatus({ params: { id: created.body.id } });
+      if (body.finished) break;
+      if (kills < 6 && !seen.has(body.status)) {
+        seen.add(body.status);
+        kills += 1;
+        await server.end("SIGKILL");
+        server = await start({ dataDir });
+      }
+    }
+    const { body } = await server.as(token).getProver({ params: { id: created.body.id } });
+    expect(body).toMatchObject({ status: "provisioned", errors: [] });
+    expect(seen.size).toBeGreaterThan(0);
+  });
+});
+
+describe("the command", () => {
+  it("explains itself", async () => {
+    const { stdout } = await run(process.execPath, [CLI, "--help"]);
+    for (const command of ["server", "quickstart", "openapi", "backup", "scrub"]) expect(stdout).toContain(command);
+    expect((await run(process.execPath, [CLI, "server", "--help"])).stdout).toContain("PROOFWRIGHT_PORT");
+  });
+
+  it("prints the document that the server answers", async () => {
+    const server = await start();
+    const { stdout } = await run(process.execPath, [CLI, "openapi"], { maxBuffer: 16 * 1024 * 1024 });
+    expect(JSON.parse(stdout)).toEqual(await (await fetch(`${server.url}/openapi.json`)).json());
+  });
+
+  it("backs up a running server, and the copy is sound and serves", async () => {
+    const server = await start();
+    const { api, email, password } = await server.newUser();
+    const id = await provisioned(api, CUBIC);
+    const copy = join(folder(), "copy");
+    await run(process.execPath, [CLI, "backup", `--to=${copy}`, `--data-dir=${server.dataDir}`]);
+    expect((await run(process.execPath, [CLI, "scrub", `--data-dir=${copy}`])).stdout).toContain("all sound");
+    const manifest = JSON.parse(readFileSync(join(copy, "manifest.json"), "utf8")) as { files: readonly { path: string }[] };
+    expect(manifest.files.some(({ path }) => path.startsWith("store/"))).toBe(true);
+    const restored = await start({ dataDir: copy });
+    const { body } = await restored.anonymous.authenticate({ body: { email, password } });
+    const provers = await restored.as(body.token.access_token).listProvers();
+    expect(provers.body.map((prover) => prover.id)).toContain(id);
+  });
+});
