@@ -1,0 +1,54 @@
+/** Load over HTTP from processes of its own (autocannon), and servers as child processes, for subjects that measure requests. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { PACKAGE_ROOT } from "../src/platform/package-root.js";
+
+export interface LoadOptions {
+  readonly url: string;
+  readonly token?: string;
+  readonly body: string;
+  readonly seconds: number;
+  readonly connections: number;
+  /** Fixed rate, where late answers count from when they were due; as many as go when absent. */
+  readonly perSec?: number;
+}
+
+export interface LoadResult {
+  readonly p50: number;
+  readonly p99: number;
+  readonly perSec: number;
+  readonly total: number;
+  readonly failed: number;
+}
+
+/** Posts a JSON body for some seconds. */
+export async function postLoad(options: LoadOptions): Promise<LoadResult> {
+  const args = [join(PACKAGE_ROOT, "node_modules", "autocannon", "autocannon.js"), "--json", "-c", String(options.connections), "-d", String(options.seconds), "-m", "POST", "-H", "content-type: application/json", "-b", options.body];
+  if (options.perSec !== undefined) args.push("-R", String(options.perSec));
+  if (options.token !== undefined) args.push("-H", `authorization: bearer ${options.token}`);
+  const child = spawn(process.execPath, [...args, options.url], { stdio: ["ignore", "pipe", "ignore"] });
+  const chunks: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await new Promise((resolve) => child.once("close", resolve));
+  const result = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { latency: { p50: number; p99: number }; requests: { total: number; average: number }; non2xx: number; errors: number };
+  return { p50: result.latency.p50, p99: result.latency.p99, perSec: result.requests.average, total: result.requests.total, failed: result.non2xx + result.errors };
+}
+
+/** Starts a Node process that prints `... on URL`. */
+export async function startServerProcess(args: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
+  const child = spawn(process.execPath, [...args], { cwd: PACKAGE_ROOT, stdio: ["ignore", "pipe", "inherit"] });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once("exit", (status) => { reject(new Error(`${args.join(" ")} ended with status ${String(status)}`)); });
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const found = / on (https?:\S+)$/.exec(line)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+  });
+  return { child, url };
+}
+
+export async function endServerProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  await new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGTERM"); });
+}

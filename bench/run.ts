@@ -1,0 +1,71 @@
+/**
+ * `npm run bench`: all subjects; `npm run bench -- NAME ...`: some; `--quick`: fewer samples and small circuits; `--list`: names.
+ * Prints one JSON line per row on standard output and a table of all rows at the end on standard error.
+ */
+import { execFileSync } from "node:child_process";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import type { BenchRow, BenchSubject } from "./subject.js";
+
+/** Each subject's module loads only when it runs: some of them keep threads. */
+const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchSubject }>>> = {
+  prove: async () => await import("./subjects/prove.js"),
+  verify: async () => await import("./subjects/verify.js"),
+  setup: async () => await import("./subjects/setup.js"),
+  kernels: async () => await import("./subjects/kernels.js"),
+  store: async () => await import("./subjects/store.js"),
+  http: async () => await import("./subjects/http.js"),
+  identity: async () => await import("./subjects/identity.js"),
+  vault: async () => await import("./subjects/vault.js"),
+};
+
+function machine(): Readonly<Record<string, string | number>> {
+  const commit = ((): string => {
+    try {
+      return execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    } catch {
+      return "unknown";
+    }
+  })();
+  return { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length, node: process.version, commit };
+}
+
+function table(rows: readonly BenchRow[]): string {
+  const figure = (value: number | undefined): string => (value === undefined ? "" : value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(3));
+  const cells = rows.map((row) => [row.subject, row.id, row.circuit ?? "", row.peer, figure(row.median), figure(row.p95), row.unit, String(row.samples), row.note ?? ""]);
+  const header = ["subject", "id", "circuit", "peer", "median", "p95", "unit", "n", "note"];
+  const widths = header.map((title, column) => Math.max(title.length, ...cells.map((line) => (line[column] ?? "").length)));
+  const format = (line: readonly string[]): string => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [format(header), format(widths.map((width) => "-".repeat(width))), ...cells.map(format)].join("\n");
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: "boolean", default: false }, list: { type: "boolean", default: false }, help: { type: "boolean", default: false } } });
+  const names = Object.keys(SUBJECTS);
+  if (values.help || values.list) {
+    process.stdout.write(`npm run bench -- [--quick] [NAME ...]\nSubjects: ${names.join(", ")}\n`);
+    return 0;
+  }
+  const unknown = positionals.find((name) => !Object.hasOwn(SUBJECTS, name));
+  if (unknown !== undefined) {
+    process.stderr.write(`bench: no subject "${unknown}"; there are ${names.join(", ")}\n`);
+    return 2;
+  }
+  const rows: BenchRow[] = [];
+  const here = machine();
+  process.stdout.write(`${JSON.stringify({ machine: here })}\n`);
+  for (const name of positionals.length > 0 ? positionals : names) {
+    const load = SUBJECTS[name];
+    if (load === undefined) continue;
+    const { subject } = await load();
+    process.stderr.write(`${subject.title} …\n`);
+    await subject.run((row) => { rows.push(row); process.stdout.write(`${JSON.stringify(row)}\n`); }, { quick: values.quick });
+  }
+  process.stderr.write(`\n${String(here.cpu)}, ${String(here.cores)} cores, Node ${String(here.node)}, commit ${String(here.commit)}\n${table(rows)}\n`);
+  return 0;
+}
+
+main().then((status) => { process.exit(status); }, (error: unknown) => {
+  process.stderr.write(`bench: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});
