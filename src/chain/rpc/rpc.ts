@@ -1,0 +1,30 @@
+/** The JSON-RPC port (Ethereum JSON-RPC, EIP-1474): what the chain area asks of a network's nodes. Behind it: failover over several URLs. */
+
+export interface RpcOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Rpc {
+  /**
+   * One call. Resolves to the `result` member, parsed under the limits of the egress guard; callers check its form.
+   * Rejects with RpcRefusal when the node answered with an error object, with AppError `network_unreachable`,
+   * `network_timeout`, `network_answer_invalid` or `network_chain_mismatch` when no sound answer came from any node.
+   */
+  request(method: string, params: readonly unknown[], options?: RpcOptions): Promise<unknown>;
+}
+
+/** The node understood and said no (an EIP-1474 error object). */
+export class RpcRefusal extends Error {
+  override readonly name = "RpcRefusal";
+  /** The code of the error object. */
+  readonly code: number;
+  /** Return data of a reverted call, 0x-hex, when the node sent some. */
+  readonly data: string | undefined;
+
+  constructor(message: string, code: number, data?: string) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
