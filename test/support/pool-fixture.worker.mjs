@@ -1,4 +1,6 @@
 // A pool worker for the thread pool's tests: every way in which a task can end.
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { threadId } from "node:worker_threads";
 
 export default async function run({ act, ms }) {
@@ -10,6 +12,14 @@ export default async function run({ act, ms }) {
     case "loop": for (;;);
     case "wait": await new Promise((resolve) => { setTimeout(resolve, ms); }); return { threadId };
     case "environment": return Object.keys(process.env);
+    case "requires-modules": {
+      try {
+        createRequire(import.meta.url)(fileURLToPath(import.meta.url));
+        return true;
+      } catch (error) {
+        return error.code !== "ERR_REQUIRE_ESM";
+      }
+    }
     default: return undefined;
   }
 }
