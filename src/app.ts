@@ -13,7 +13,7 @@ import { openAuditKey } from "./platform/audit/audit-log.js";
 import { auditedRoutes } from "./platform/audit/audited-routes.js";
 import { createAudit, type Audit } from "./platform/audit/create-audit.js";
 import type { Clock } from "./platform/clock.js";
-import { parseAddress, type Config } from "./platform/config.js";
+import { listOf, parseAddress, type Config } from "./platform/config.js";
 import { bindRoutes, type Area, type BoundRoute } from "./platform/contract/route.js";
 import { StoredIdempotency } from "./platform/http/idempotency-store.js";
 import { createMetricsServer } from "./platform/http/metrics-server.js";
@@ -186,7 +186,7 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
   const add = (areas: readonly Area[] | undefined, host: string, port: number, words: string): void => {
     servers.push(createServer(
       {
-        host, port, requestHashKey: parts.requestHashKey, limits: { rateLimits: config.rate_limits },
+        host, port, requestHashKey: parts.requestHashKey, limits: { rateLimits: config.rate_limits }, trustedProxies: listOf(config.trusted_proxies),
         ...(areas === undefined ? {} : { areas }),
         ...(config.tls_cert === undefined || config.tls_key === undefined ? {} : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } }),
       },

@@ -5,6 +5,7 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { TrustedProxies } from "./http/client-address.js";
 import { StartError } from "./start-error.js";
 import { SETTINGS, type SettingName, type Settings } from "./settings.js";
 
@@ -152,6 +153,11 @@ function requireReadable(path: string): void {
   }
 }
 
+/** The entries of a comma separated setting. */
+export function listOf(text: string): string[] {
+  return text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
+}
+
 function checkTogether(config: Config): void {
   if ((config.tls_cert === undefined) !== (config.tls_key === undefined)) {
     throw new ConfigError("TLS needs both PROOFWRIGHT_TLS_CERT and PROOFWRIGHT_TLS_KEY.");
@@ -162,8 +168,17 @@ function checkTogether(config: Config): void {
   if (config.mode === "development" && open !== undefined) {
     throw new ConfigError(`Development mode listens on loopback only, not on ${open}: configure a seal key (SEAL_UNSEAL_VALIDATION_HASH) or set PROOFWRIGHT_MODE=production.`);
   }
+  checkProxies(config);
   if (config.mode === "production" && config.seal_unseal_key !== undefined && config.seal_unseal_validation_hash === undefined) {
     throw new ConfigError("SEAL_UNSEAL_KEY needs SEAL_UNSEAL_VALIDATION_HASH beside it, so that a wrong key is noticed.");
+  }
+}
+
+function checkProxies(config: Config): void {
+  try {
+    new TrustedProxies(listOf(config.trusted_proxies));
+  } catch (error) {
+    throw new ConfigError(`PROOFWRIGHT_TRUSTED_PROXIES: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is neither an address nor a network such as 10.0.0.0/8.`, { cause: error });
   }
 }
 

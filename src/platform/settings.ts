@@ -41,6 +41,7 @@ export const SETTINGS = {
   vault_listen: setting({ env: "VAULT_LISTEN", flag: "vault-listen", schema: Address, description: "an address of its own for the vault" }),
   identity_listen: setting({ env: "IDENTITY_LISTEN", flag: "identity-listen", schema: Address, description: "an address of its own for identity" }),
   metrics_port: setting({ env: "PROOFWRIGHT_METRICS_PORT", flag: "metrics-port", schema: Port, description: "serve Prometheus metrics at /metrics on this loopback port; off by default" }),
+  trusted_proxies: setting({ env: "PROOFWRIGHT_TRUSTED_PROXIES", flag: "trusted-proxies", schema: Type.String({ maxLength: 4000, pattern: "^([0-9A-Fa-f.:]+(/[0-9]{1,3})?(, *[0-9A-Fa-f.:]+(/[0-9]{1,3})?)*)?$" }), default: "", description: "proxies in front of the server whose X-Forwarded-For names the client, as addresses or networks, comma separated (such as 10.0.0.0/8); without it every client behind a proxy is throttled as one" }),
   tls_cert: setting({ env: "PROOFWRIGHT_TLS_CERT", flag: "tls-cert", schema: Path, description: "certificate chain (PEM file); switches TLS on together with the key" }),
   tls_key: setting({ env: "PROOFWRIGHT_TLS_KEY", flag: "tls-key", schema: Path, description: "private key of the certificate (PEM file)" }),
   log_level: setting({ env: "PROOFWRIGHT_LOG_LEVEL", flag: "log-level", schema: Type.Union([Type.Literal("error"), Type.Literal("warn"), Type.Literal("info"), Type.Literal("debug"), Type.Literal("silent")]), default: "info", description: "error, warn, info, debug or silent" }),

@@ -13,6 +13,7 @@ import { sendAnswer, type Answer } from "./answer.js";
 import { BodyBudget, BodyCollector } from "./body.js";
 import { readBody } from "./body-form.js";
 import { MethodNotAllowed, asAppError, errorAnswer } from "./error-answer.js";
+import type { TrustedProxies } from "./client-address.js";
 import { Exchange, type CompiledRoute } from "./exchange.js";
 import { checkedIdempotencyKey, hashRequest, runOnce, type IdempotencyStore } from "./idempotency.js";
 import { InFlight } from "./in-flight.js";
@@ -45,6 +46,7 @@ export interface DispatchOptions {
   readonly limits: HttpLimits;
   /** 32 bytes for the hashes of idempotent requests; the same after a restart. */
   readonly requestHashKey: Uint8Array;
+  readonly trustedProxies: TrustedProxies;
 }
 
 /** Label of requests that reached no route. */
@@ -91,7 +93,7 @@ export class Dispatcher {
         response,
         head,
         requestId: saneRequestId(head) ?? newId(),
-        address: readableAddress(response),
+        address: this.#options.trustedProxies.clientOf(readableAddress(response), head.forwardedFor),
         startedMs: nowMs,
         deadlineAtMs: nowMs + this.#options.limits.deadlineMs,
         onDone: (done) => { this.#ended(done); },

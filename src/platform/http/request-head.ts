@@ -18,6 +18,8 @@ export interface RequestHead {
   /** The first Authorization header; `authorizationCount` tells whether there were more. */
   readonly authorization: string | undefined;
   readonly authorizationCount: number;
+  /** All X-Forwarded-For headers in their order, joined with commas. */
+  readonly forwardedFor: string | undefined;
   /** First value of each header that answers depend on. */
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>;
 }
@@ -35,6 +37,7 @@ export function readHead(request: RawRequest): RequestHead {
   let lengthText: string | undefined;
   let authorization: string | undefined;
   let authorizationCount = 0;
+  let forwardedFor: string | undefined;
   let chunked = false;
   let ambiguous = false;
   request.forEach((name, value) => {
@@ -47,6 +50,8 @@ export function readHead(request: RawRequest): RequestHead {
     } else if (name === "authorization") {
       authorizationCount += 1;
       authorization ??= value;
+    } else if (name === "x-forwarded-for") {
+      forwardedFor = forwardedFor === undefined ? value : `${forwardedFor},${value}`;
     } else if (WANTED.has(name)) {
       headers[name as HeaderName] ??= value;
     }
@@ -61,6 +66,7 @@ export function readHead(request: RawRequest): RequestHead {
     contentLength,
     authorization,
     authorizationCount,
+    forwardedFor,
     headers,
   };
 }

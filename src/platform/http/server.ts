@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { authorizer } from "../auth/authorize.js";
 import type { Area, BoundRoute } from "../contract/route.js";
 import { compileRoute } from "../contract/validate.js";
+import { TrustedProxies } from "./client-address.js";
 import { Dispatcher, type DispatchDependencies } from "./dispatch.js";
 import type { CompiledRoute } from "./exchange.js";
 import { BODY_BYTES_DEFAULT, HTTP_LIMITS, JSON_DEPTH_MAX, JSON_KEY_BYTES_MAX, JSON_NUMBER_BYTES_MAX, JSON_TOKENS_DEFAULT, type HttpLimits } from "./limits.js";
@@ -20,6 +21,8 @@ export interface ServerOptions {
   readonly areas?: readonly Area[];
   /** 32 bytes, the same after a restart: without it a repeat under an Idempotency-Key from before the restart is taken for another request. */
   readonly requestHashKey?: Uint8Array;
+  /** Addresses and CIDR networks whose X-Forwarded-For is believed; checked beforehand. */
+  readonly trustedProxies?: readonly string[];
 }
 
 export interface ServerDependencies extends DispatchDependencies {
@@ -48,7 +51,7 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
     const isServed = options.areas === undefined || route.area === "service" || options.areas.includes(route.area);
     if (isServed) router.add(route.method, route.path, compile(bound, limits));
   }
-  const dispatcher = new Dispatcher({ limits, requestHashKey: options.requestHashKey ?? randomBytes(32) }, dependencies, router);
+  const dispatcher = new Dispatcher({ limits, requestHashKey: options.requestHashKey ?? randomBytes(32), trustedProxies: new TrustedProxies(options.trustedProxies ?? []) }, dependencies, router);
   const app = createHttpApp(
     { connectionsMax: limits.connectionsMax, ...(options.tls === undefined ? {} : { tls: options.tls }) },
     (response, request) => { dispatcher.handle(response, request); },

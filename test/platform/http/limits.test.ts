@@ -90,6 +90,18 @@ describe("throttling", () => {
     expect(statuses).toEqual([200, 200, 429]);
     await front.server.stop({ graceMs: 0 });
   });
+
+  it("throttles the clients behind a trusted proxy one by one, and a liar with itself", async () => {
+    const throttled = async (trustedProxies: readonly string[]): Promise<number[]> => {
+      const front = await startFront({ clock: heldClock(), limits: { rateLimits: true, writesPerSec: 1 }, server: { trustedProxies } });
+      const statuses: number[] = [];
+      for (let n = 0; n < 3; n += 1) statuses.push((await fetch(`${front.url}/api/v1/open`, { method: "POST", headers: { "X-Forwarded-For": `203.0.113.${String(n)}` } })).status);
+      await front.server.stop({ graceMs: 0 });
+      return statuses;
+    };
+    expect(await throttled(["127.0.0.1"])).toEqual([200, 200, 200]);
+    expect(await throttled(["10.0.0.0/8"])).toEqual([200, 200, 429]);
+  });
 });
 
 describe("connections", () => {
