@@ -95,6 +95,18 @@ export const ERROR_STATUS = {
   store_unsuitable: 422,
   note_store_full: 409,
   prover_keys_missing: 409,
+  // Chain: accounts and transactions
+  signer_not_found: 422,
+  execution_reverted: 422,
+  gas_estimate_failed: 422,
+  insufficient_funds: 422,
+  fee_cap_exceeded: 422,
+  transaction_refused: 422,
+  ref_taken: 409,
+  nonce_in_use: 409,
+  transaction_settled: 409,
+  transaction_not_replaceable: 409,
+  replacement_underpriced: 409,
 } as const satisfies Record<string, number>;
 
 /** A stable, machine-readable failure code. */
