@@ -107,6 +107,18 @@ export const ERROR_STATUS = {
   transaction_settled: 409,
   transaction_not_replaceable: 409,
   replacement_underpriced: 409,
+  // Connectors
+  connector_type_unknown: 422,
+  connector_config_invalid: 422,
+  connector_unsupported: 422,
+  connector_not_ready: 409,
+  connector_limit_reached: 409,
+  connector_unreachable: 502,
+  connector_refused: 502,
+  connector_answer_invalid: 502,
+  connector_provider_failed: 502,
+  connector_not_deleted: 502,
+  connector_timeout: 504,
 } as const satisfies Record<string, number>;
 
 /** A stable, machine-readable failure code. */
