@@ -2,14 +2,17 @@
  * Groth16 proving on the kernels, from a witness in bytes to the proof's three points, with a resident key (resident-key.ts). Groth 2016,
  * eprint 2016/260, section 3.2. It checks neither the witness nor the proof: the caller makes sure that every witness value is below the
  * order of the scalar field, and verifies what comes out.
+ *
+ * Every proof is made by a team (team.ts): alone, or with helpers that have opened the same key on threads of their own.
  */
 import { Arena } from "./arena.js";
-import { Domain, vectorBytes } from "./domain.js";
 import { loadKernels } from "./kernels.js";
 import { Msm } from "./msm.js";
-import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT } from "./resident-key.js";
+import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT, layOut, proofSteps } from "./proof-steps.js";
+import { Team, createTeam } from "./team.js";
 import type { Kernels } from "./kernels.js";
-import type { PointSection, ResidentKey } from "./resident-key.js";
+import type { ProofLayout } from "./proof-steps.js";
+import type { ResidentKey } from "./resident-key.js";
 
 /** Canonical affine coordinates: x, y in G1; x.c0, x.c1, y.c0, y.c1 in G2. Undefined is infinity. */
 export interface ProofCoordinates {
@@ -18,7 +21,7 @@ export interface ProofCoordinates {
   readonly c: readonly bigint[] | undefined;
 }
 
-/** Milliseconds of each step, for the bench. */
+/** Milliseconds that the calling thread spent on each step, for the bench; what helpers did is not in them. */
 export interface ProveTimings {
   readonly quotientMs: number;
   readonly aMs: number;
@@ -31,6 +34,19 @@ export interface ProveTimings {
 export interface KernelProof {
   readonly proof: ProofCoordinates;
   readonly timings: ProveTimings;
+}
+
+export interface Blinding {
+  readonly r: bigint;
+  readonly s: bigint;
+}
+
+/** A workspace of the key that this thread has taken. */
+interface Workspace {
+  readonly index: number;
+  readonly start: number;
+  readonly end: number;
+  release(): void;
 }
 
 /** One thread's view of a resident key. Opening costs a millisecond; keep it as long as the key. */
@@ -47,84 +63,78 @@ export class ResidentProver {
   /**
    * Makes the proof for given blinding factors, which must be fresh and random.
    * @param witness 32 bytes little-endian per wire, each below the order, wire 0 being one.
-   * @throws Error when all workspaces of the key are taken, or a kernel traps.
+   * @param team memory of a team that helpers may join (`help`), used by this proof alone
+   * @throws Error when all workspaces of the key are taken, or a kernel traps; TeamFailedError when a helper was lost.
    */
-  prove(witness: Uint8Array, blinding: { readonly r: bigint; readonly s: bigint }): KernelProof {
+  prove(witness: Uint8Array, blinding: Blinding, team: SharedArrayBuffer = createTeam()): KernelProof {
     const { kernels, key } = this;
     if (witness.length !== key.wireCount * kernels.fr.bytes) throw new RangeError("the witness has a wrong length");
-    const slot = this.claimWorkspace();
-    const { start, end } = slot;
+    const workspace = this.claimWorkspace();
+    const layout = layOut(kernels, key, workspace.start);
+    // A team that was led before, by a thread that died, may hold helpers of that other workspace.
+    const offered = new Team(team);
+    const own = offered.open(workspace.index) ? offered : new Team(createTeam());
+    if (own !== offered) own.open(workspace.index);
     const held = (key.wireCount + EXTRA_SCALAR_COUNT) * kernels.fr.bytes;
-    const arena = new Arena(start, end);
-    const scalars = arena.take(held);
     try {
-      kernels.bytes(scalars, witness.length).set(witness);
-      return this.proveIn(arena, scalars, blinding);
+      kernels.bytes(layout.scalars, witness.length).set(witness);
+      return this.lead(own, layout, new Arena(layout.scratch, workspace.end), blinding);
     } finally {
+      const isOurs = own.disband();
       // The witness and the blinding factors are secret; what is derived from them is overwritten by the next proof at the latest.
-      kernels.bytes(scalars, held).fill(0);
-      slot.release();
+      kernels.bytes(layout.scalars, held).fill(0);
+      // A workspace that a lost thread was in is given up with its key (platform/pool/lanes.ts), never handed to another proof.
+      if (isOurs) workspace.release();
     }
   }
 
-  private proveIn(arena: Arena, scalars: number, blinding: { readonly r: bigint; readonly s: bigint }): KernelProof {
+  /** Works with the proof that leads the team until it is over or helpers are sent away; returns at once when there is nothing to help with. */
+  help(team: SharedArrayBuffer): void {
+    const { kernels, key } = this;
+    const member = new Team(team);
+    const own = this.claimWorkspace();
+    try {
+      const joined = member.join();
+      if (joined === undefined) return;
+      try {
+        const shared = key.workspaces[joined.place];
+        if (shared === undefined) throw new RangeError("the team works in a workspace that the key does not have");
+        const scratch = new Arena(layOut(kernels, key, own.start).scratch, own.end);
+        member.help(proofSteps(kernels, key, layOut(kernels, key, shared.start), scratch));
+      } finally {
+        member.leave();
+      }
+    } finally {
+      own.release();
+    }
+  }
+
+  private lead(team: Team, layout: ProofLayout, scratch: Arena, blinding: Blinding): KernelProof {
     const { kernels, key } = this;
     const { bytes } = kernels.fr;
     for (const [name, value] of [["one", 1n], ["r", blinding.r], ["s", blinding.s]] as const) {
-      kernels.writeInteger(scalars + (key.wireCount + EXTRA_SCALARS[name]) * bytes, value, bytes);
+      kernels.writeInteger(layout.scalars + (key.wireCount + EXTRA_SCALARS[name]) * bytes, value, bytes);
     }
-    const clock = new StepClock();
-    const quotient = arena.take(2 ** key.domainPower * bytes);
-    this.writeQuotient(arena, scalars, quotient);
-    const quotientMs = clock.lap();
-    const g1 = new Msm(kernels, "g1", arena);
-    const g2 = new Msm(kernels, "g2", arena);
+    const spent = new Map<string, number>();
+    team.lead(proofSteps(kernels, key, layout, scratch), (name, ms) => spent.set(name, (spent.get(name) ?? 0) + ms));
+    const [g1, g2] = [new Msm(kernels, "g1", scratch), new Msm(kernels, "g2", scratch)];
     const { pointBytes } = kernels.g1;
     // a || b1 || delta, then what they sum up to, as the points of a last small multiplication.
-    const points = arena.take(3 * pointBytes);
-    const b = arena.take(kernels.g2.pointBytes);
-    const parts = arena.take(3 * pointBytes);
-    g1.run(inputOf(key.a, scalars), points);
-    const aMs = clock.lap();
-    g1.run(inputOf(key.b1, scalars), points + pointBytes);
-    const b1Ms = clock.lap();
-    g2.run(inputOf(key.b2, scalars), b);
-    const b2Ms = clock.lap();
-    g1.run(inputOf(key.c, scalars), parts);
-    const cMs = clock.lap();
-    g1.run(inputOf(key.h, quotient), parts + pointBytes);
-    const hMs = clock.lap();
+    const points = scratch.take(3 * pointBytes), b = scratch.take(kernels.g2.pointBytes), parts = scratch.take(3 * pointBytes);
+    g1.finish(layout.lists.a, points);
+    g1.finish(layout.lists.b1, points + pointBytes);
+    g2.finish(layout.lists.b2, b);
+    g1.finish(layout.lists.c, parts);
+    g1.finish(layout.lists.h, parts + pointBytes);
     kernels.bytes(points + 2 * pointBytes, pointBytes).set(kernels.bytes(key.deltaG1, pointBytes));
-    this.addBlinding(arena, g1, points, parts + 2 * pointBytes, blinding);
-    const c = this.sumOfThree(arena, parts);
-    const proof = { a: this.coordinates(arena, "g1", points), b: this.coordinates(arena, "g2", b), c: this.coordinates(arena, "g1", c) };
-    return { proof, timings: { quotientMs, aMs, b1Ms, b2Ms, cMs, hMs } };
-  }
-
-  /** Scalars of the H points: A * B - C on the coset, in the order in which the key keeps those points. */
-  private writeQuotient(arena: Arena, scalars: number, target: number): void {
-    const { kernels, key } = this;
-    arena.scoped(() => {
-      const elements = arena.take(key.wireCount * kernels.fr.elementBytes);
-      kernels.call("fr_import_raw", elements, scalars, key.wireCount);
-      const [a, b, c] = [0, 0, 0].map(() => arena.take(vectorBytes(kernels, key.domainPower))) as [number, number, number];
-      const size = 2 ** key.domainPower;
-      kernels.call("fr_sum_rows", a, key.rowsA.rows, size, key.rowsA.terms, key.coefficients, elements);
-      kernels.call("fr_sum_rows", b, key.rowsB.rows, size, key.rowsB.terms, key.coefficients, elements);
-      const blocks = size / kernels.fr.lanes;
-      kernels.call("fr_mul_blocks", c, a, b, blocks);
-      const domain = new Domain(kernels, key.domainPower, key.domainTables);
-      for (const vector of [a, b, c]) {
-        domain.forward(vector);
-        kernels.call("fr_mul_blocks", vector, vector, key.cosetScale, blocks);
-        domain.backward(vector);
-      }
-      kernels.call("fr_join", target, a, b, c, blocks);
-    });
+    this.addBlinding(scratch, g1, points, parts + 2 * pointBytes, blinding);
+    const c = this.sumOfThree(scratch, parts);
+    const proof = { a: this.coordinates(scratch, "g1", points), b: this.coordinates(scratch, "g2", b), c: this.coordinates(scratch, "g1", c) };
+    return { proof, timings: timingsOf(spent) };
   }
 
   /** target := s a + r b1 - r s delta. */
-  private addBlinding(arena: Arena, g1: Msm, points: number, target: number, blinding: { readonly r: bigint; readonly s: bigint }): void {
+  private addBlinding(arena: Arena, g1: Msm, points: number, target: number, blinding: Blinding): void {
     const { kernels } = this;
     const { bytes } = kernels.fr;
     const order = kernels.curve.fr;
@@ -165,32 +175,18 @@ export class ResidentProver {
     });
   }
 
-  /** Takes a free workspace of the key, so that threads that share it never meet in one. */
-  private claimWorkspace(): { start: number; end: number; release: () => void } {
+  /** Takes a free workspace of the key, so that threads that share it never meet in one but by agreement. */
+  private claimWorkspace(): Workspace {
     const { key, kernels } = this;
     const flags = new Int32Array(kernels.memory.buffer, key.workspaceFlags, key.workspaces.length);
-    for (const [i, { start, end }] of key.workspaces.entries()) {
-      if (Atomics.compareExchange(flags, i, 0, 1) === 0) {
-        const release = (): void => {
-          Atomics.store(flags, i, 0);
-        };
-        return { start, end, release };
-      }
+    for (const [index, { start, end }] of key.workspaces.entries()) {
+      if (Atomics.compareExchange(flags, index, 0, 1) === 0) return { index, start, end, release: () => Atomics.store(flags, index, 0) };
     }
     throw new Error("every workspace of the proving key is taken");
   }
 }
 
-class StepClock {
-  private at = performance.now();
-
-  lap(): number {
-    const before = this.at;
-    this.at = performance.now();
-    return this.at - before;
-  }
-}
-
-function inputOf(section: PointSection, scalars: number): { points: number; scalars: number; indices: number; count: number } {
-  return { ...section, scalars };
+function timingsOf(spent: ReadonlyMap<string, number>): ProveTimings {
+  const sum = (...names: readonly string[]): number => names.reduce((total, name) => total + (spent.get(name) ?? 0), 0);
+  return { quotientMs: sum("import", "rows", "transforms", "join"), aMs: sum("a"), b1Ms: sum("b1"), b2Ms: sum("b2"), cMs: sum("c"), hMs: sum("h") };
 }

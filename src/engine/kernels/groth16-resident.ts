@@ -6,7 +6,7 @@ import { encodeG1, encodeG2 } from "../curve/points.js";
 import { buildResidentKey } from "./resident-key.js";
 import type { Groth16Proof } from "../groth16/proof.js";
 import type { Groth16ProvingKey } from "../groth16/proving-key.js";
-import type { ResidentProver } from "./groth16-backend.js";
+import type { Blinding, ResidentProver } from "./groth16-backend.js";
 import type { KernelKind } from "./kernel-module.js";
 import type { ResidentKey } from "./resident-key.js";
 
@@ -36,10 +36,11 @@ export function makeKeyResident(key: Groth16ProvingKey, options: ResidentOptions
 /**
  * Makes a proof for given blinding factors, which must be fresh and random.
  * @param witness 32 bytes little-endian per wire, each below the order, wire 0 being one: checked by the caller.
- * @throws Error when the key is degenerate, so that a proof element is infinity.
+ * @param team memory of a team that other threads may join with `ResidentProver.help`; without it the thread proves alone.
+ * @throws Error when the key is degenerate, so that a proof element is infinity, and as `ResidentProver.prove` does.
  */
-export function proveResident(prover: ResidentProver, witness: Uint8Array, blinding: { readonly r: bigint; readonly s: bigint }): Groth16Proof {
-  const { a, b, c } = prover.prove(witness, blinding).proof;
+export function proveResident(prover: ResidentProver, witness: Uint8Array, blinding: Blinding, team?: SharedArrayBuffer): Groth16Proof {
+  const { a, b, c } = prover.prove(witness, blinding, team).proof;
   const [ax, ay] = required(a);
   const [bx0, bx1, by0, by1] = required(b);
   const [cx, cy] = required(c);

@@ -5,13 +5,15 @@
  * The sum over weighted buckets, sum of d * B_d, is folded: with d = hi * 2^b + lo it is 2^b * sum(hi * row_hi) + sum(lo * column_lo), and
  * rows and columns are again plain sums for the same trees.
  */
-import { WINDOW_BITS_MAX, recodeScratchBytes } from "./buckets.js";
+import { recodeScratchBytes } from "./buckets.js";
+import { ONES_PER_PART, takeMsmLists } from "./msm-lists.js";
 import { LIST_ENTRY_BYTES } from "./point-batch.js";
 import { GROUP_ITEMS, PointTrees } from "./point-tree.js";
 import { BATCH_ITEMS, TAIL_SIZE, cheapestPlan, windowPlans } from "./window-plan.js";
 import type { Arena } from "./arena.js";
 import type { GroupLayout } from "./kernel-module.js";
 import type { Kernels } from "./kernels.js";
+import type { MsmLists } from "./msm-lists.js";
 import type { PointTree } from "./point-tree.js";
 import type { WindowPlan } from "./window-plan.js";
 
@@ -25,10 +27,16 @@ export interface MsmInput {
   readonly count: number;
 }
 
-/** Buckets of all trees that live at the same time, at most. */
-const BUCKETS_MAX = 3 << (WINDOW_BITS_MAX - 1);
-/** Alignment, offsets, and the projective points of the windows. */
-const FIXED_WORKSPACE_BYTES = 1 << 20;
+/** How the scalars of a prepared sum are cut up; every thread works it out from the lists' header. */
+interface Parts {
+  readonly plan: WindowPlan | undefined;
+  readonly keptCount: number;
+  readonly onesCount: number;
+  readonly windowsPerPart: number;
+  readonly windowParts: number;
+  readonly onesParts: number;
+}
+
 /** One group's arithmetic in a kernel memory, with its workspace. */
 export class Msm {
   private readonly kernels: Kernels;
@@ -50,62 +58,106 @@ export class Msm {
   /** Writes the affine sum (infinity as a marked point) to `target`. Cost: see bench/subjects/kernels.ts. */
   run(input: MsmInput, target: number): void {
     this.arena.scoped(() => {
-      const { kernels, layout } = this;
-      const sum = this.arena.take(layout.projectiveBytes);
-      const kept = this.arena.take(4 * input.count);
-      const sources = this.arena.take(4 * input.count);
-      const ones = this.arena.take(4 * input.count);
-      const { scalars, indices, points, count } = input;
-      const [keptCount, onesCount] = kernels.callPair("classify", scalars, indices, points, layout.pointBytes, count, kept, sources, ones);
-      this.setInfinity(sum);
-      if (keptCount > 0) this.addWindows(sum, { scalars, kept, sources, count: keptCount });
-      if (onesCount > 0) this.addPlainSum(sum, ones, onesCount);
-      kernels.call(`${this.group}_to_affine`, target, sum, this.arena.take(layout.affineScratchBytes));
+      const lists = takeMsmLists(this.kernels, this.group, this.arena, input.count);
+      this.prepare(input, lists);
+      const parts = this.partCount(lists);
+      for (let part = 0; part < parts; part += 1) this.runPart(lists, part);
+      this.finish(lists, target);
     });
   }
 
-  /** sum := sum + the points whose words are listed. */
-  private addPlainSum(sum: number, words: number, count: number): void {
-    this.arena.scoped(() => {
-      // Cut into buckets of a group's size, and those sums added one by one: they are few.
+  /** Sorts the scalars and writes their digits. Once it is done, the parts may run in any order and on any threads. */
+  prepare({ scalars, indices, points, count }: MsmInput, lists: MsmLists): void {
+    const { kernels, arena, layout } = this;
+    const [keptCount, onesCount] = kernels.callPair("classify", scalars, indices, points, layout.pointBytes, count, lists.kept, lists.sources, lists.ones);
+    kernels.words(lists.header, 2).set([keptCount, onesCount]);
+    const { plan } = this.partsOf(lists);
+    if (plan === undefined) return;
+    arena.scoped(() => {
+      const offset = arena.take(kernels.fr.bytes + 8);
+      kernels.writeInteger(offset, plan.offset, kernels.fr.bytes + 8);
+      kernels.call("recode", scalars, lists.kept, keptCount, lists.digits, plan.windowBits, plan.windows, offset, arena.take(recodeScratchBytes(kernels.fr.bytes)));
+    });
+  }
+
+  /** Parts of a prepared sum. */
+  partCount(lists: MsmLists): number {
+    const { windowParts, onesParts } = this.partsOf(lists);
+    return windowParts + onesParts;
+  }
+
+  /** Computes one part into the lists' values. */
+  runPart(lists: MsmLists, part: number): void {
+    const parts = this.partsOf(lists);
+    if (part < parts.windowParts) this.sumWindows(lists, parts, part * parts.windowsPerPart);
+    else this.sumOnes(lists, parts, part - parts.windowParts);
+  }
+
+  /** Joins the parts, when all are done. */
+  finish(lists: MsmLists, target: number): void {
+    const { kernels, arena, layout, group } = this;
+    const { plan, onesParts } = this.partsOf(lists);
+    arena.scoped(() => {
+      const sum = arena.take(layout.projectiveBytes);
+      kernels.call(`${group}_to_projective`, sum, kernels.infinity[group]);
+      const windows = plan?.windows ?? 0;
+      for (let w = windows - 1; w >= 0; w -= 1) {
+        this.double(sum, plan?.windowBits ?? 0);
+        kernels.call(`${group}_add_points`, sum, sum, this.valueAt(lists, w));
+      }
+      for (let i = 0; i < onesParts; i += 1) kernels.call(`${group}_add_points`, sum, sum, this.valueAt(lists, windows + i));
+      kernels.call(`${group}_to_affine`, target, sum, arena.take(layout.affineScratchBytes));
+    });
+  }
+
+  private partsOf(lists: MsmLists): Parts {
+    const [keptCount = 0, onesCount = 0] = this.kernels.words(lists.header, 2);
+    const onesParts = Math.ceil(onesCount / ONES_PER_PART);
+    if (keptCount === 0) return { plan: undefined, keptCount, onesCount, windowsPerPart: 1, windowParts: 0, onesParts };
+    const plan = cheapestPlan(this.plans, keptCount);
+    const windowsPerPart = Math.min(plan.windows, Math.max(1, Math.floor(BATCH_ITEMS / keptCount)));
+    return { plan, keptCount, onesCount, windowsPerPart, windowParts: Math.ceil(plan.windows / windowsPerPart), onesParts };
+  }
+
+  private valueAt(lists: MsmLists, index: number): number {
+    return lists.values + index * this.layout.projectiveBytes;
+  }
+
+  /** Sums a run of points with scalar one or minus one, cut into buckets of a group's size whose few sums are added one by one. */
+  private sumOnes(lists: MsmLists, parts: Parts, run: number): void {
+    const { arena, kernels, layout } = this;
+    const first = run * ONES_PER_PART;
+    const count = Math.min(ONES_PER_PART, parts.onesCount - first);
+    arena.scoped(() => {
+      const sum = this.valueAt(lists, (parts.plan?.windows ?? 0) + run);
+      kernels.call(`${this.group}_to_projective`, sum, kernels.infinity[this.group]);
       const bucketCount = Math.ceil(count / GROUP_ITEMS);
-      const tree = this.trees.create(bucketCount, words, Math.min(count, GROUP_ITEMS));
+      const tree = this.trees.create(bucketCount, lists.ones + 4 * first, Math.min(count, GROUP_ITEMS));
       for (let b = 0; b < bucketCount; b += 1) {
         tree.starts[b] = b * GROUP_ITEMS;
         tree.counts[b] = Math.min(GROUP_ITEMS, count - b * GROUP_ITEMS);
       }
       this.trees.sum(tree);
-      const single = this.arena.take(this.layout.projectiveBytes);
+      const single = arena.take(layout.projectiveBytes);
       for (let b = 0; b < bucketCount; b += 1) this.addWord(sum, this.trees.resultWord(tree, b), single);
     });
   }
 
-  private addWindows(sum: number, scalars: { scalars: number; kept: number; sources: number; count: number }): void {
-    const { kernels, arena, layout } = this;
-    const { count } = scalars;
-    const { windowBits, windows, offset: offsetValue } = cheapestPlan(this.plans, count);
-    const buckets = 1 << (windowBits - 1);
-    const digits = arena.take(2 * count * windows);
-    const offset = arena.take(kernels.fr.bytes + 8);
-    kernels.writeInteger(offset, offsetValue, kernels.fr.bytes + 8);
-    kernels.call("recode", scalars.scalars, scalars.kept, count, digits, windowBits, windows, offset, arena.take(recodeScratchBytes(kernels.fr.bytes)));
-    const perBatch = Math.min(windows, Math.max(1, Math.floor(BATCH_ITEMS / count)));
-    const values = Array.from({ length: windows }, () => arena.take(layout.projectiveBytes));
-    for (let first = 0; first < windows; first += perBatch) {
-      const batch = Math.min(perBatch, windows - first);
-      arena.scoped(() => {
-        const items = arena.take(4 * count * batch);
-        const tree = this.trees.create(buckets * batch, items, count);
-        this.fillBuckets(tree, { digits: digits + 2 * count * first, sources: scalars.sources, count, batch, buckets });
-        this.trees.sum(tree);
-        const sets = Array.from({ length: batch }, (_, w) => Uint32Array.from({ length: buckets }, (_unused, d) => this.trees.resultWord(tree, w * buckets + d)));
-        this.weightedSums(sets, values.slice(first, first + batch));
-      });
-    }
-    for (const value of values.reverse()) {
-      this.double(sum, windowBits);
-      this.kernels.call(`${this.group}_add_points`, sum, sum, value);
-    }
+  /** Sums the windows of one part, all together so that small sums fill their batches too. */
+  private sumWindows(lists: MsmLists, parts: Parts, first: number): void {
+    const { plan, keptCount: count, windowsPerPart } = parts;
+    if (plan === undefined) return;
+    const { arena } = this;
+    const batch = Math.min(windowsPerPart, plan.windows - first);
+    const buckets = 1 << (plan.windowBits - 1);
+    arena.scoped(() => {
+      const items = arena.take(4 * count * batch);
+      const tree = this.trees.create(buckets * batch, items, count);
+      this.fillBuckets(tree, { digits: lists.digits + 2 * count * first, sources: lists.sources, count, batch, buckets });
+      this.trees.sum(tree);
+      const sets = Array.from({ length: batch }, (_, w) => Uint32Array.from({ length: buckets }, (_unused, d) => this.trees.resultWord(tree, w * buckets + d)));
+      this.weightedSums(sets, Array.from({ length: batch }, (_, w) => this.valueAt(lists, first + w)));
+    });
   }
 
   private fillBuckets(tree: PointTree, source: { digits: number; sources: number; count: number; batch: number; buckets: number }): void {
@@ -204,22 +256,7 @@ export class Msm {
     this.kernels.call(`${this.group}_add_points`, sum, sum, scratch);
   }
 
-  private setInfinity(target: number): void {
-    this.kernels.call(`${this.group}_to_projective`, target, this.kernels.infinity[this.group]);
-  }
-
   private double(point: number, times: number): void {
     this.kernels.call(`${this.group}_double_point`, point, times);
   }
-}
-
-/** Workspace that an MSM of up to `count` points needs, whatever the scalars. Little of it is touched unless all fall into few buckets. */
-export function msmWorkspaceBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
-  const layout = kernels[group];
-  const itemsMax = Math.max(GROUP_ITEMS, count);
-  const tree = itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) + layout.batchScratchBytes(itemsMax / 2 + layout.entriesPerStep);
-  // Fewer scalars may mean narrower windows, and so more digits than the full count has: half as many again covers every step.
-  const { windows } = cheapestPlan(windowPlans(kernels.curve.fr), Math.max(1, count));
-  const lists = 12 * count + 3 * count * windows + 4 * Math.max(BATCH_ITEMS, count);
-  return tree + lists + BUCKETS_MAX * (layout.pointBytes + layout.projectiveBytes + 16) + FIXED_WORKSPACE_BYTES;
 }

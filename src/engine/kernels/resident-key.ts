@@ -1,13 +1,13 @@
 /**
  * A Groth16 proving key as the kernels want it, in one shared memory: points in the kernels' own form without the infinite ones, the rows
- * of A and B with their few distinct coefficients stored once, the tables of the domain, and a workspace for each thread that proves at
- * the same time. It is built once per machine and opened by any number of threads; after building, only workspaces are written.
+ * of A and B with their few distinct coefficients stored once, the tables of the domain, and a workspace for each thread that proves or
+ * helps at the same time. It is built once per machine and opened by any number of threads; after building, only workspaces are written.
  */
 import { Arena, align } from "./arena.js";
 import { rootOfUnity, vectorBytes, writeCosetScale, writeDomainTables } from "./domain.js";
 import { powerModulo } from "./integers.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "./kernels.js";
-import { msmWorkspaceBytes } from "./msm.js";
+import { EXTRA_SCALARS, proveWorkspaceBytes } from "./proof-steps.js";
 import { TERM_BYTES } from "./quotient.js";
 import { wasmHost } from "./wasm-host.js";
 import type { KernelKind } from "./kernel-module.js";
@@ -72,10 +72,6 @@ export interface ResidentKey {
   readonly keyBytes: number;
 }
 
-/** Scalars that follow the witness in a workspace, by their index after the last wire: the sections below refer to them. */
-export const EXTRA_SCALARS = { one: 0, r: 1, s: 2 } as const;
-export const EXTRA_SCALAR_COUNT = 3;
-
 const PAGE_BYTES = 65_536;
 const COEFFICIENT_ENTRY_BYTES = 44;
 /** Points converted at a time: the raw bytes pass through a workspace. */
@@ -97,17 +93,6 @@ export function buildResidentKey(source: KeySource, options: { readonly workspac
   const workspaces = Array.from({ length: options.workspaces }, (_, i) => ({ start: start + i * workspaceBytes, end: start + (i + 1) * workspaceBytes }));
   const builder = new KeyBuilder(kernels, new Arena(KERNEL_RESERVED_BYTES, start), new Arena(start, start + workspaceBytes));
   return { memory, kind: kernels.kind, workspaces, keyBytes: start, ...builder.build(source, options.workspaces) };
-}
-
-/** Workspace of one proof: the witness twice, three vectors and the scalars of H, and the largest multi-scalar multiplication. */
-export function proveWorkspaceBytes(kernels: Kernels, counts: { readonly wireCount: number; readonly domainPower: number }): number {
-  const { fr } = kernels;
-  const domainSize = 2 ** counts.domainPower;
-  const held = (counts.wireCount + EXTRA_SCALAR_COUNT) * fr.bytes + domainSize * fr.bytes;
-  const quotient = counts.wireCount * fr.elementBytes + 3 * vectorBytes(kernels, counts.domainPower);
-  const count = Math.max(counts.wireCount + EXTRA_SCALAR_COUNT, domainSize);
-  const msm = Math.max(msmWorkspaceBytes(kernels, "g1", count), msmWorkspaceBytes(kernels, "g2", counts.wireCount + EXTRA_SCALAR_COUNT));
-  return held + Math.max(quotient, msm) + PAGE_BYTES;
 }
 
 function estimateKeyBytes(kernels: Kernels, source: KeySource): number {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { BN254 } from "../../../src/engine/kernels/curves.js";
 import { FixedBase } from "../../../src/engine/kernels/fixed-base.js";
-import { Msm, msmWorkspaceBytes } from "../../../src/engine/kernels/msm.js";
+import { Msm } from "../../../src/engine/kernels/msm.js";
+import { msmWorkspaceBytes } from "../../../src/engine/kernels/msm-lists.js";
 import { Arena } from "../../../src/engine/kernels/arena.js";
 import { KERNEL_KINDS, bigBelow, kernelSetup, nobleMultiple, readPoint, writeMultiples, writeScalars } from "../../support/kernels.js";
 import type { Group } from "../../support/kernels.js";
