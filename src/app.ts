@@ -13,7 +13,7 @@ import { openAuditKey } from "./platform/audit/audit-log.js";
 import { auditedRoutes } from "./platform/audit/audited-routes.js";
 import { createAudit, type Audit } from "./platform/audit/create-audit.js";
 import type { Clock } from "./platform/clock.js";
-import { listOf, parseAddress, type Config } from "./platform/config.js";
+import { listOf, parseAddress, UNREACHABLE_ISSUER, type Config } from "./platform/config.js";
 import { bindRoutes, type Area, type BoundRoute } from "./platform/contract/route.js";
 import { StoredIdempotency } from "./platform/http/idempotency-store.js";
 import { createMetricsServer } from "./platform/http/metrics-server.js";
@@ -226,7 +226,8 @@ function boundRoutes(parts: Parts): BoundRoute[] {
 
 function startNotes(config: Config, { vault, identityParts: { bootstrapTokenPath } }: Parts): string[] {
   const first = bootstrapTokenPath === undefined ? [] : [`There are no users yet. The first administrator is made with the one-use token in ${bootstrapTokenPath}, within an hour; see the README.`];
-  return [...sealNotes(config, vault), ...first];
+  const issuer = config.issuer === UNREACHABLE_ISSUER && config.mode === "production" ? ["PROOFWRIGHT_ISSUER is not set: OAuth clients and the links in mails cannot reach this server by the name in its tokens."] : [];
+  return [...sealNotes(config, vault), ...issuer, ...first];
 }
 
 function sealNotes(config: Config, vault: Vault): string[] {

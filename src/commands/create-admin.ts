@@ -10,6 +10,7 @@ import { createAudit } from "../platform/audit/create-audit.js";
 import { ADMINISTRATOR_PERMISSIONS } from "../platform/auth/permissions.js";
 import { openSigningKeys } from "../platform/auth/signing-keys.js";
 import { systemClock } from "../platform/clock.js";
+import { UNREACHABLE_ISSUER } from "../platform/config.js";
 import { AppError } from "../platform/errors.js";
 import { createLog } from "../platform/log.js";
 import { StartError } from "../platform/start-error.js";
@@ -39,7 +40,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
     const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => undefined });
     const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json") }, { clock, log });
     const noMail = { send: () => Promise.resolve() };
-    const { service } = createIdentity({ issuer: "https://proofwright.local" }, { store: audit.identityStore, keys, clock, log, mail: noMail, firstVault: () => Promise.resolve(undefined), purges: [] });
+    const { service } = createIdentity({ issuer: UNREACHABLE_ISSUER }, { store: audit.identityStore, keys, clock, log, mail: noMail, firstVault: () => Promise.resolve(undefined), purges: [] });
     const words = await audit.trail.run({ action: "service.create_admin" }, "durable", async () => {
       if (input.promote) {
         await service.makeAdministrator(input.email);

@@ -5,9 +5,10 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { describeAddress } from "./addresses.js";
 import { TrustedProxies } from "./http/client-address.js";
-import { StartError } from "./start-error.js";
 import { SETTINGS, type SettingName, type Settings } from "./settings.js";
+import { StartError } from "./start-error.js";
 
 /** A setting that cannot be used; the message is a sentence for the operator. */
 export class ConfigError extends StartError {
@@ -22,9 +23,10 @@ export interface ConfigSources {
   readonly file?: string | undefined;
 }
 
-export interface Config extends Omit<Settings, "mode" | "prove_threads"> {
+export interface Config extends Omit<Settings, "mode" | "prove_threads" | "issuer"> {
   readonly mode: "development" | "production";
   readonly prove_threads: number;
+  readonly issuer: string;
 }
 
 interface Given {
@@ -34,6 +36,7 @@ interface Given {
 }
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
+export const UNREACHABLE_ISSUER = "https://proofwright.local";
 const CONFIG_FILE_VARIABLE = "PROOFWRIGHT_CONFIG";
 /** Texts from flags and the environment become numbers and booleans on the way. */
 const ajv = new Ajv2020({ coerceTypes: true, strict: false });
@@ -49,14 +52,21 @@ export function loadConfig(sources: ConfigSources): Config {
     if (found !== undefined) given.set(name, found);
   }
   const values = Object.fromEntries(NAMES.map((name) => [name, checkedValue(name, given.get(name))])) as unknown as Settings;
+  const mode = values.mode ?? defaultMode(given, sources.env);
   const config: Config = {
     ...values,
-    mode: values.mode ?? defaultMode(given, sources.env),
+    mode,
+    issuer: values.issuer ?? defaultIssuer(mode, values),
     prove_threads: values.prove_threads ?? Math.max(1, cpus().length),
   };
   checkTogether(config);
   checkSeal(config, sources.env);
   return config;
+}
+
+/** A name that nobody can reach is a safe `iss`; in development, where nobody sets one, discovery should work as it is. */
+function defaultIssuer(mode: Config["mode"], { host, port, tls_cert }: Settings): string {
+  return mode === "development" && port !== 0 ? describeAddress(tls_cert !== undefined, host, port) : UNREACHABLE_ISSUER;
 }
 
 /** True for an address that only this machine can reach. */
