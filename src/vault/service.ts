@@ -285,9 +285,14 @@ export class VaultService {
     return (await this.getSecret(owner, vaultId, secretId)).value;
   }
 
-  async deleteSecret(owner: Subject, vaultId: string, secretId: string): Promise<void> {
+  /** What deletes a secret, to be written by the caller's commit. */
+  secretDeletion(owner: Subject, vaultId: string, secretId: string): StoreCommit {
     this.#findVault(owner, vaultId);
-    await this.#commitOrMissing(this.#repository.secretDeletion(this.#repository.findSecret(vaultId, secretId)), "secret");
+    return this.#repository.secretDeletion(this.#repository.findSecret(vaultId, secretId));
+  }
+
+  async deleteSecret(owner: Subject, vaultId: string, secretId: string): Promise<void> {
+    await this.#commitOrMissing(this.secretDeletion(owner, vaultId, secretId), "secret");
   }
 
   /** Sealed is told before anything about what exists. */
