@@ -6,6 +6,7 @@ import { pbkdf2Sync, randomBytes } from "node:crypto";
 import { HDKey } from "@scure/bip32";
 import { formatAccountPath, formatHdPath, type HdPath } from "./hd-path.js";
 import { entropyPhrase, SEAL_ENTROPY_BYTES } from "./seal-phrase.js";
+import { parseSecp256k1PublicKey } from "./secp256k1.js";
 
 export const HD_ENTROPY_BYTES = SEAL_ENTROPY_BYTES;
 const SEED_ROUNDS = 2048;
@@ -54,4 +55,18 @@ export function accountXpub(seed: Uint8Array, account: Omit<HdPath, "change" | "
     child.wipePrivateData();
     master.wipePrivateData();
   }
+}
+
+/**
+ * Uncompressed public keys (65 bytes) of consecutive addresses below an account: m/change/from, m/change/from+1 ... About 0.5 ms each.
+ * @param options.from,options.count stay below 2^31: hardened children cannot be had without the private key (BIP-32)
+ */
+export function addressPublicKeys(xpub: string, options: { readonly change: number; readonly from: number; readonly count: number }): Uint8Array[] {
+  const branch = HDKey.fromExtendedKey(xpub).deriveChild(options.change);
+  return Array.from({ length: options.count }, (_, at) => {
+    const { publicKey } = branch.deriveChild(options.from + at);
+    const point = publicKey === null ? undefined : parseSecp256k1PublicKey(publicKey);
+    if (point === undefined) throw new Error("invariant broken: a public parent has public children");
+    return point;
+  });
 }

@@ -78,10 +78,10 @@ export class HdWallets {
     return { body: rows.map(addressJson), total };
   }
 
-  /** The extended public key of an account. Throws `spec_has_no_xpub`. */
-  async xpub(owner: Subject, vaultId: string, keyId: string, account: number): Promise<{ xpub: string; hd_derivation_path: string }> {
+  /** The extended public key of an account, of purpose 44 unless another is given. Throws `spec_has_no_xpub`. */
+  async xpub(owner: Subject, vaultId: string, keyId: string, account: number, purpose = ACCOUNT.purpose): Promise<{ xpub: string; hd_derivation_path: string }> {
     const { vault, key } = this.#find(owner, vaultId, keyId, "spec_has_no_xpub");
-    const branch = { ...ACCOUNT, account };
+    const branch = { ...ACCOUNT, purpose, account };
     const xpub = await this.#seal.run("hd_xpub", { vault: vault.reference, key: key.reference, account: branch }, keyId);
     return { xpub, hd_derivation_path: formatAccountPath(branch) };
   }
