@@ -40,6 +40,7 @@ describe("README", () => {
       expect(stdout).toContain('"status":"provisioned"');
       expect(stdout).toContain('"protocol":"groth16"');
       expect(stdout).toContain('{"data":"attack at dawn"}');
+      expect(stdout).toContain('"access_token":"ppt_');
       expect(stdout).toMatch(/"signature":"[0-9a-f]{130}"/);
     }, 120_000);
   });
