@@ -10,6 +10,10 @@ import type { Kernels } from "./kernels.js";
 
 /** Elements that stay in the second-level cache while several layers pass over them: 2^13 of 40 bytes are 320 KiB. */
 const CACHE_LOG = 13;
+/** A transform is cut into at most 2^4 blocks: enough for 2^17 elements in cache-sized blocks, and for the threads of a large machine. */
+const DEPTH_MAX = 4;
+/** Smaller blocks are not worth a pass of their own. */
+const BLOCK_LOG_MIN = 12;
 
 /** The largest domain: tables and vectors of 2^22 elements are 160 MiB each, more than any circuit served here. */
 export const DOMAIN_LOG_MAX = 22;
@@ -34,12 +38,70 @@ export class Domain {
 
   /** Natural order to bit-reversed: element k of the result, at the place of k's reversed bits, is sum over i of data_i * root^(i k). */
   forward(data: number): void {
-    this.layersDown(data, this.log);
+    for (let slice = 0; slice < this.slices; slice += 1) this.forwardSlice(data, slice);
+    for (let block = 0; block < this.blocks; block += 1) this.forwardBlock(data, block);
   }
 
   /** Bit-reversed order to natural: element i of the result is sum over k of data_k * root^(i k). */
   backward(data: number): void {
-    this.layersUp(data, this.log);
+    for (let block = 0; block < this.blocks; block += 1) this.backwardBlock(data, block);
+    for (let slice = 0; slice < this.slices; slice += 1) this.backwardSlice(data, slice);
+  }
+
+  /**
+   * The outer layers of `forward`, those that pair elements of different blocks, for one slice: the same places of every block. Slices do
+   * not touch each other's elements; when all are done, the blocks may be transformed, in any order too.
+   */
+  forwardSlice(data: number, slice: number): void {
+    for (let half = this.size / 2; half >= this.blockSize; half /= 2) this.outerLayer("fr_dif_run", data, slice, half);
+  }
+
+  backwardSlice(data: number, slice: number): void {
+    for (let half = this.blockSize; half < this.size; half *= 2) this.outerLayer("fr_dit_run", data, slice, half);
+  }
+
+  forwardBlock(data: number, block: number): void {
+    this.layersDown(data + this.bytesOf(block * this.blockSize), this.log - this.depth);
+  }
+
+  backwardBlock(data: number, block: number): void {
+    this.layersUp(data + this.bytesOf(block * this.blockSize), this.log - this.depth);
+  }
+
+  get blocks(): number {
+    return 2 ** this.depth;
+  }
+
+  get blockSize(): number {
+    return 2 ** (this.log - this.depth);
+  }
+
+  /** Runs of neighbouring elements of a slice, one in each block: as many elements together as fit the cache. */
+  get sliceRun(): number {
+    return Math.min(this.blockSize, 2 ** (CACHE_LOG - this.depth));
+  }
+
+  get slices(): number {
+    return this.blockSize / this.sliceRun;
+  }
+
+  private get depth(): number {
+    return Math.max(0, Math.min(DEPTH_MAX, this.log - BLOCK_LOG_MIN));
+  }
+
+  /** Butterflies at distance `half`, a multiple of the block size, between the slice's runs. */
+  private outerLayer(name: string, data: number, slice: number, half: number): void {
+    const first = slice * this.sliceRun;
+    for (let run = first; run < this.size; run += this.blockSize) {
+      if (run % (2 * half) >= half) continue;
+      const low = data + this.bytesOf(run);
+      this.kernels.call(name, low, low + this.bytesOf(half), this.sliceRun / this.lanes, this.tables + this.bytesOf(half + (run % half)));
+    }
+  }
+
+  /** `elements` is a multiple of the lanes. */
+  private bytesOf(elements: number): number {
+    return (elements / this.lanes) * this.blockBytes;
   }
 
   /** Decimation in frequency: one layer over all, then each half by itself while a half does not fit the cache. */

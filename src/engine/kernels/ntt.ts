@@ -14,6 +14,7 @@ import type { Local } from "./wasm-ops.js";
  * Defines, with sizes in blocks:
  * `_dif_layer`, `_dit_layer` (data, half, groups, twiddles): butterflies between the halves of `groups` neighbouring groups of 2 * half
  * blocks, twiddles[j] for the j-th block of each half;
+ * `_dif_run`, `_dit_run` (low, high, count, twiddles): the same butterflies between two runs of `count` blocks;
  * `_pair_layer` (data, count): the butterfly with twiddle 1 between the two lanes of each block;
  * `_scale_blocks` (target, source, count, factor): target = source * factor, an element at rest in Montgomery form;
  * `_scale_elements`: the same for an array of elements at rest;
@@ -23,11 +24,11 @@ import type { Local } from "./wasm-ops.js";
  */
 export function defineTransforms<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const blockBytes = field.elementBytes * field.lanes;
-  defineLayer(module, field, `${name}_dif_layer`, (f, low, high, twiddle) => [
+  defineLayer(module, field, `${name}_dif`, (f, low, high, twiddle) => [
     field.reduce(f, field.add(f, low, high)),
     field.mul(f, field.sub(f, low, high), twiddle),
   ]);
-  defineLayer(module, field, `${name}_dit_layer`, (f, low, high, twiddle) => {
+  defineLayer(module, field, `${name}_dit`, (f, low, high, twiddle) => {
     const product = field.mul(f, high, twiddle);
     return [field.reduce(f, field.add(f, low, product)), field.reduce(f, field.sub(f, low, product))];
   });
@@ -89,27 +90,33 @@ type Butterfly<E> = (f: FunctionBuilder, low: E, high: E, twiddle: E) => readonl
 
 function defineLayer<E>(module: ModuleBuilder, field: PrimeField<E>, name: string, butterfly: Butterfly<E>): void {
   const blockBytes = field.elementBytes * field.lanes;
-  module.define({ name, params: ["i32", "i32", "i32", "i32"] }, (f, data, half, groups, twiddles) => {
+  /** Runs `low` up to `end`, with `high` a fixed distance above. */
+  const emitRun = (f: FunctionBuilder, low: Local<"i32">, end: Address, distance: Address, twiddle: Local<"i32">): void => {
+    f.while(i32.ltU(low, end), () => {
+      const high = f.let(i32.add(low, distance));
+      const [sum, difference] = butterfly(
+        f,
+        field.loadBlock(f, low, 0, field.productMax),
+        field.loadBlock(f, high, 0, field.productMax),
+        field.loadBlock(f, twiddle, 0, field.reducedMax),
+      );
+      field.storeBlock(f, low, 0, sum);
+      field.storeBlock(f, high, 0, difference);
+      f.set(low, i32.add(low, i32.const(blockBytes)));
+      f.set(twiddle, i32.add(twiddle, i32.const(blockBytes)));
+    });
+  };
+  module.define({ name: `${name}_layer`, params: ["i32", "i32", "i32", "i32"] }, (f, data, half, groups, twiddles) => {
     const halfBytes = f.let(i32.mul(half, i32.const(blockBytes)));
     const low = f.let(data);
     f.for(i32.const(0), groups, 1, () => {
-      const twiddle = f.let(twiddles);
-      const end = f.let(i32.add(low, halfBytes));
-      f.while(i32.ltU(low, end), () => {
-        const high = f.let(i32.add(low, halfBytes));
-        const [sum, difference] = butterfly(
-          f,
-          field.loadBlock(f, low, 0, field.productMax),
-          field.loadBlock(f, high, 0, field.productMax),
-          field.loadBlock(f, twiddle, 0, field.reducedMax),
-        );
-        field.storeBlock(f, low, 0, sum);
-        field.storeBlock(f, high, 0, difference);
-        f.set(low, i32.add(low, i32.const(blockBytes)));
-        f.set(twiddle, i32.add(twiddle, i32.const(blockBytes)));
-      });
+      emitRun(f, low, f.let(i32.add(low, halfBytes)), halfBytes, f.let(twiddles));
       f.set(low, i32.add(low, halfBytes));
     });
+  });
+  module.define({ name: `${name}_run`, params: ["i32", "i32", "i32", "i32"] }, (f, data, other, count, twiddles) => {
+    const end = f.let(i32.add(data, i32.mul(count, i32.const(blockBytes))));
+    emitRun(f, f.let(data), end, f.let(i32.sub(other, data)), f.let(twiddles));
   });
 }
 

@@ -16,7 +16,7 @@ export interface SinglePointOptions {
   readonly threeB: readonly bigint[];
 }
 
-interface Projective<E> {
+export interface Projective<E> {
   readonly x: E;
   readonly y: E;
   readonly z: E;
@@ -86,7 +86,8 @@ export function defineSinglePoint<E>(module: ModuleBuilder, field: Field<E>, inv
   });
 }
 
-function completeSum<E>(f: FunctionBuilder, field: Field<E>, p: Projective<E>, q: Projective<E>, threeB: readonly bigint[]): Projective<E> {
+/** a + b, lane by lane; coordinates in and out are reduced. */
+export function completeSum<E>(f: FunctionBuilder, field: Field<E>, p: Projective<E>, q: Projective<E>, threeB: readonly bigint[]): Projective<E> {
   const mul = (a: E, b: E): E => field.reduce(f, field.mul(f, a, b));
   const add = (a: E, b: E): E => field.normalize(f, field.add(f, a, b));
   const sub = (a: E, b: E): E => field.reduce(f, field.sub(f, a, b));
@@ -110,7 +111,8 @@ function completeSum<E>(f: FunctionBuilder, field: Field<E>, p: Projective<E>, q
   };
 }
 
-function completeDouble<E>(f: FunctionBuilder, field: Field<E>, p: Projective<E>, threeB: readonly bigint[]): Projective<E> {
+/** 2 p, lane by lane; coordinates in and out are reduced. */
+export function completeDouble<E>(f: FunctionBuilder, field: Field<E>, p: Projective<E>, threeB: readonly bigint[]): Projective<E> {
   const mul = (a: E, b: E): E => field.reduce(f, field.mul(f, a, b));
   const twice = (a: E): E => field.reduce(f, field.add(f, a, a));
   const b3 = field.constant(f, threeB);

@@ -34,7 +34,7 @@ export interface ProofLayout {
   readonly scratch: number;
 }
 
-/** Rows, or elements, that make a task of their own: a few milliseconds. A multiple of the lanes. */
+/** Elements that make a task of their own: about a millisecond. */
 const CHUNK = 8192;
 
 /** Bytes of a workspace: what the threads of a proof share, and the scratch of one thread. */
@@ -98,23 +98,33 @@ function quotientSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayout):
     const from = task * CHUNK;
     kernels.call("fr_import_raw", elements + from * elementBytes, scalars + from * bytes, Math.min(CHUNK, key.wireCount - from));
   });
-  const rows = step("rows", [0], chunks(size), (task) => {
-    const from = task * CHUNK, count = Math.min(CHUNK, size - from);
-    const at = from * elementBytes;
-    kernels.call("fr_sum_rows", a + at, key.rowsA.rows + 4 * from, count, key.rowsA.terms, key.coefficients, elements);
-    kernels.call("fr_sum_rows", b + at, key.rowsB.rows + 4 * from, count, key.rowsB.terms, key.coefficients, elements);
-    kernels.call("fr_mul_blocks", c + at, a + at, b + at, count / lanes);
+  // Rows come slice by slice, as the transform wants them, and its outer layers follow while the slice is in the cache.
+  const forEachRun = (slice: number, visit: (row: number) => void): void => {
+    for (let row = slice * domain.sliceRun; row < size; row += domain.blockSize) visit(row);
+  };
+  const count = domain.sliceRun;
+  const rows = step("rows", [0], domain.slices, (slice) => {
+    forEachRun(slice, (row) => {
+      const at = row * elementBytes;
+      kernels.call("fr_sum_rows", a + at, key.rowsA.rows + 4 * row, count, key.rowsA.terms, key.coefficients, elements);
+      kernels.call("fr_sum_rows", b + at, key.rowsB.rows + 4 * row, count, key.rowsB.terms, key.coefficients, elements);
+      kernels.call("fr_mul_blocks", c + at, a + at, b + at, count / lanes);
+    });
+    for (const vector of vectors) domain.forwardSlice(vector, slice);
   });
-  const transforms = step("transforms", [1], vectors.length, (task) => {
-    const vector = vectors[task] ?? 0;
-    domain.forward(vector);
-    kernels.call("fr_mul_blocks", vector, vector, key.cosetScale, size / lanes);
-    domain.backward(vector);
+  const transforms = step("transforms", [1], vectors.length * domain.blocks, (task) => {
+    const vector = vectors[task % vectors.length] ?? 0, block = Math.floor(task / vectors.length);
+    const at = block * domain.blockSize * elementBytes;
+    domain.forwardBlock(vector, block);
+    kernels.call("fr_mul_blocks", vector + at, vector + at, key.cosetScale + at, domain.blockSize / lanes);
+    domain.backwardBlock(vector, block);
   });
-  const join = step("join", [2], chunks(size), (task) => {
-    const from = task * CHUNK;
-    const at = from * elementBytes;
-    kernels.call("fr_join", quotient + from * bytes, a + at, b + at, c + at, Math.min(CHUNK, size - from) / lanes);
+  const join = step("join", [2], domain.slices, (slice) => {
+    for (const vector of vectors) domain.backwardSlice(vector, slice);
+    forEachRun(slice, (row) => {
+      const at = row * elementBytes;
+      kernels.call("fr_join", quotient + row * bytes, a + at, b + at, c + at, count / lanes);
+    });
   });
   return [imports, rows, transforms, join];
 }
