@@ -95,6 +95,11 @@ export const ERROR_STATUS = {
   store_unsuitable: 422,
   note_store_full: 409,
   prover_keys_missing: 409,
+  // Chain: what a network's nodes did
+  network_unreachable: 502,
+  network_timeout: 504,
+  network_answer_invalid: 502,
+  network_chain_mismatch: 409,
   // Chain: accounts and transactions
   signer_not_found: 422,
   execution_reverted: 422,
