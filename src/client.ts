@@ -41,7 +41,9 @@ type AnswerPayload<S> = S extends { schema: infer T extends TSchema }
   ? { readonly body: Static<T> }
   : S extends { file: string } | { bytes: string }
     ? { readonly bytes: Uint8Array }
-    : { readonly body?: undefined };
+    : S extends { stream: string }
+      ? { readonly stream: ReadableStream<Uint8Array> }
+      : { readonly body?: undefined };
 /** `total`: results over all pages, from X-Total-Results-Count. */
 type AnswerTotal<R extends RouteSpec> = R["list"] extends true ? { readonly total: number } : unknown;
 
@@ -113,6 +115,7 @@ async function call(options: ClientOptions, route: RouteSpec, input: LooseInput)
   const spec = route.responses[response.status];
   if (spec === undefined || response.status >= 400) throw await apiError(response);
   const base = { status: response.status, headers: response.headers, ...(route.list === true ? { total: Number(response.headers.get("X-Total-Results-Count")) } : {}) };
+  if (spec.stream !== undefined) return { ...base, stream: response.body };
   if (spec.schema !== undefined) return { ...base, body: (await response.json()) };
   const bytes = new Uint8Array(await response.arrayBuffer());
   return spec.file === undefined && spec.bytes === undefined ? { ...base, body: undefined } : { ...base, bytes };

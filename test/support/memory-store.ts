@@ -3,7 +3,7 @@
  * with, so it shares no code with it.
  */
 import { StoreConflict } from "../../src/platform/store/store.js";
-import type { RangeOptions, Store, StoreCommit, StoreKey, StoreRecord, StoreValue } from "../../src/platform/store/store.js";
+import type { AppendFeed, RangeOptions, Store, StoreCommit, StoreKey, StoreRecord, StoreValue } from "../../src/platform/store/store.js";
 
 interface Entry {
   readonly key: StoreKey;
@@ -11,7 +11,8 @@ interface Entry {
   readonly version: number;
 }
 
-export class MemoryStore implements Store {
+export class MemoryStore implements Store, AppendFeed {
+  readonly #listeners = new Map<string, Set<() => void>>();
   #entries: Entry[] = [];
   #sequence = 0;
 
@@ -34,10 +35,12 @@ export class MemoryStore implements Store {
 
   /** Appends are numbered but not linked: there is no key here. */
   async commit({ checks = [], puts: plainPuts = [], deletes = [], deletePrefixes = [], appends = [] }: StoreCommit): Promise<void> {
-    const puts = [...plainPuts, ...appends.flatMap(({ chain, value, indexes = [] }, index) => {
-      const number = this.count([chain]) + index + 1;
-      return [{ key: [chain, number], value: { mac: "", event: value } }, ...indexes.map((key) => ({ key: [...key, number], value: true }))];
-    })];
+    const heads = new Map<string, number>();
+    const puts = [...plainPuts, ...appends.flatMap(({ chain, value, indexes = [], unlinked = false }) => {
+      const number = (heads.get(chain) ?? this.get<{ number: number }>([`${chain}#head`])?.value.number ?? 0) + 1;
+      heads.set(chain, number);
+      return [{ key: [chain, number], value: unlinked ? value : { mac: "", event: value } }, ...indexes.map((key) => ({ key: [...key, number], value: true }))];
+    }), ...[...heads].map(([chain, number]) => ({ key: [`${chain}#head`], value: { number } }))];
     for (const check of checks) {
       if ((this.get(check.key)?.version ?? "absent") !== check.version) throw new StoreConflict(check.key);
     }
@@ -49,6 +52,13 @@ export class MemoryStore implements Store {
       ...this.#entries.filter((entry) => !gone(entry.key)),
       ...[...written.values()].map((put) => ({ key: put.key, json: JSON.stringify(put.value), version: this.#sequence })),
     ].sort((one, other) => compareKeys(one.key, other.key));
+    for (const chain of heads.keys()) this.#listeners.get(chain)?.forEach((listener) => { listener(); });
+  }
+
+  onAppend(chain: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(chain) ?? new Set();
+    this.#listeners.set(chain, listeners.add(listener));
+    return () => { listeners.delete(listener); };
   }
 
   async close(): Promise<void> {

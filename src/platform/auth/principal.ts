@@ -23,6 +23,8 @@ export interface Principal {
   readonly expiresAtSec: number;
   /** The user on whose behalf an application or organization token acts, where there is one. For the record; grants nothing. */
   readonly actingUserId?: string;
+  /** Filters over event subjects. Whoever has them may do nothing but listen to events within them. */
+  readonly limitedTo?: readonly string[];
 }
 
 /** `user:<uuid>`, the form of `sub` and of owner metadata. */

@@ -123,6 +123,7 @@ function successes(route: RouteSpec): JsonObject {
 function successContent(spec: ResponseSpec): JsonObject {
   const schema = spec.schema === undefined ? undefined : plain(spec.schema);
   if (spec.file !== undefined) return { content: { [spec.file]: { schema: { type: "string", format: "binary" } } } };
+  if (spec.stream !== undefined) return { content: { [spec.stream]: { schema: { type: "string", description: "Server-sent events; over WebSocket the same messages as text frames" } } } };
   if (spec.bytes !== undefined) return { content: { [spec.bytes.split(";")[0] ?? spec.bytes]: { schema: schema ?? (spec.bytes.startsWith(JSON_MEDIA) ? { type: "object" } : { type: "string" }) } } };
   return schema === undefined ? {} : { content: { [JSON_MEDIA]: { schema } } };
 }

@@ -6,6 +6,7 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../errors.js";
 import type { PermissionName } from "../auth/permissions.js";
 import type { Principal, SubjectKind } from "../auth/principal.js";
+import type { StreamSource } from "./stream.js";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 export type Area = "prover" | "vault" | "chain" | "identity" | "service";
@@ -17,9 +18,11 @@ export type AuthRule =
       readonly permissions: readonly PermissionName[];
       /** Kinds of subject that may call; all three when absent. */
       readonly subjects?: readonly SubjectKind[];
+      /** Takes tokens that are limited to certain events too; every other route refuses them. */
+      readonly limitedTokens?: true;
     };
 
-/** What one status of a route answers: JSON of a schema, a stored file, raw bytes, or nothing. */
+/** What one status of a route answers: JSON of a schema, a stored file, raw bytes, a stream, or nothing. */
 export interface ResponseSpec {
   readonly description: string;
   /** Beside `bytes`: the form of the JSON that the bytes spell. */
@@ -28,6 +31,8 @@ export interface ResponseSpec {
   readonly file?: string;
   /** Content type of an answer that the handler hands over as bytes, because no string of it may exist or because it is text. */
   readonly bytes?: string;
+  /** Content type of an answer that goes on until one side ends it; over WebSocket the same messages come as text frames. */
+  readonly stream?: "text/event-stream";
 }
 
 export interface RouteSpec {
@@ -103,6 +108,8 @@ export interface HandlerRequest<R extends RouteSpec> {
   readonly address: string;
   /** Seconds of `Prefer: wait=N`, 0 when absent. */
   readonly preferWaitSec: number;
+  /** The Last-Event-ID header, by which an EventSource goes on where it was cut off; as sent. */
+  readonly lastEventId?: string | undefined;
 }
 
 /** A stored file to answer; the front serves ETag, If-None-Match and Range from it. */
@@ -121,9 +128,11 @@ type PayloadOf<S> = S extends { file: string }
   ? { readonly file: FileAnswer }
   : S extends { bytes: string }
     ? { readonly bytes: Uint8Array }
-    : S extends { schema: infer T extends TSchema }
-      ? { readonly body: Static<T> }
-      : { readonly body?: undefined };
+    : S extends { stream: string }
+      ? { readonly stream: StreamSource }
+      : S extends { schema: infer T extends TSchema }
+        ? { readonly body: Static<T> }
+        : { readonly body?: undefined };
 type TotalOf<R extends RouteSpec> = R["list"] extends true ? { readonly total: number } : None;
 
 /** What a handler may answer: exactly the statuses and bodies that its route declares. */
@@ -144,6 +153,7 @@ export interface AnyReply {
   readonly file?: FileAnswer;
   /** Of the vault's routes: overwritten with zeros once sent. */
   readonly bytes?: Uint8Array;
+  readonly stream?: StreamSource;
   readonly total?: number;
 }
 

@@ -6,8 +6,11 @@ import type { Subject } from "../auth/principal.js";
 import type { StoreCommit, StoreValue } from "../store/store.js";
 
 export interface EventDraft {
-  /** Dot-separated words, such as `network.<id>.status`. */
+  /** Dot-separated words of letters, digits and `_ : $ ~ -`, such as `network.<id>.status`. */
   readonly subject: string;
+  /** Other subjects of the same event: whoever listens to several of them still gets it once. */
+  readonly also?: readonly string[];
+  /** JSON of at most 64 KiB; a longer one is left out, and the event says so by `truncated: true`. */
   readonly payload: StoreValue;
   /** Whose tokens may see it; `everyone` is for events about what everybody may read. */
   readonly audience: readonly Subject[] | "everyone";

@@ -2,8 +2,8 @@
  * Hash chains in the store: numbered records, each with a code over its content and its predecessor's code, so that a record that was
  * changed, removed or put in between shows. The writer thread makes the links, inside the commit that the record belongs to.
  *
- *   record   [chain, number]            -> {"mac": hex, "event": content}
- *   head     [chain#head]               -> {"number", "mac", "key_id"} of the last record
+ *   record   [chain, number]            -> {"mac": hex, "event": content}; of an unlinked log the content alone
+ *   head     [chain#head]               -> {"number", "mac", "key_id"} of the last record; of an unlinked log {"number"} alone
  *   mac      HMAC-SHA256(key, "pv/v1/chain\0" || u16be(length of chain) || chain || u64be(number) || predecessor's mac(32) || JSON)
  */
 import { createHmac } from "node:crypto";
@@ -11,6 +11,8 @@ import type { StoreKey, StoreValue } from "./store.js";
 
 /** A type, not an interface, so that it is a StoreValue. */
 export type ChainHead = { readonly number: number; readonly mac: string; readonly key_id: string };
+/** Of an unlinked log; stays when its records are deleted, so that a number never comes twice. */
+export type LogHead = { readonly number: number };
 export type ChainRecord = { readonly mac: string; readonly event: StoreValue };
 
 export const CHAIN_KEY_BYTES = 32;

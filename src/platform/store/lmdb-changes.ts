@@ -3,7 +3,7 @@
  * step. Inside a transaction only.
  */
 import { assert } from "../errors.js";
-import { chainHeadKey, chainKeyId, chainMac, chainRecordKey, NO_PREDECESSOR, type ChainHead } from "./chain.js";
+import { chainHeadKey, chainKeyId, chainMac, chainRecordKey, NO_PREDECESSOR, type ChainHead, type LogHead } from "./chain.js";
 import { decodeKey, encodeKey } from "./keys.js";
 import { readBinary } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
@@ -14,6 +14,15 @@ interface Change {
   readonly oldTag: bigint | undefined;
   /** Undefined: the record goes. */
   json: Uint8Array | undefined;
+}
+
+/** A record for a log as it came from the wire. */
+export interface AppendedRecord {
+  /** Encoded name of the log. */
+  readonly key: Buffer;
+  readonly json: Buffer;
+  readonly indexes: readonly Buffer[];
+  readonly unlinked: boolean;
 }
 
 export class ChangeSet {
@@ -41,16 +50,22 @@ export class ChangeSet {
     else earlier.json = json;
   }
 
-  /** Plans the next record of a hash chain, its index entries, and the chain's new head. Throws `data_corrupt` over a damaged head. */
-  append(record: { readonly key: Buffer; readonly json: Buffer; readonly indexes: readonly Buffer[] }, chainKey: Uint8Array | undefined): void {
-    assert(chainKey !== undefined, "a store with hash chains is opened with their key");
+  /** Plans the next record of a log, its index entries, and the log's new head. Throws `data_corrupt` over a damaged head. */
+  append(record: AppendedRecord, chainKey: Uint8Array | undefined): void {
     const chain = String(decodeKey(record.key)[0]);
     const headKey = encodeKey(chainHeadKey(chain));
     const head = this.#chainHead(headKey);
     const number = (head?.number ?? 0) + 1;
+    for (const index of record.indexes) this.plan(Buffer.concat([index, encodeKey([number])]), Buffer.from("true"));
+    if (record.unlinked) {
+      this.plan(encodeKey(chainRecordKey(chain, number)), record.json);
+      const next: LogHead = { number };
+      this.plan(headKey, Buffer.from(JSON.stringify(next)));
+      return;
+    }
+    assert(chainKey !== undefined, "a store with hash chains is opened with their key");
     const mac = chainMac(chainKey, { chain, number, predecessor: head?.mac ?? NO_PREDECESSOR, json: record.json });
     this.plan(encodeKey(chainRecordKey(chain, number)), Buffer.concat([Buffer.from(`{"mac":"${mac}","event":`), record.json, Buffer.from("}")]));
-    for (const index of record.indexes) this.plan(Buffer.concat([index, encodeKey([number])]), Buffer.from("true"));
     const next: ChainHead = { number, mac, key_id: chainKeyId(chainKey) };
     this.plan(headKey, Buffer.from(JSON.stringify(next)));
   }

@@ -21,7 +21,7 @@ import { emptyMeta } from "./lmdb-writer.js";
 import type { WriterState } from "./lmdb-writer.js";
 import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "./migrations.js";
 import type { Migration, MigrationStore } from "./migrations.js";
-import type { RangeOptions, Store, StoreAppend, StoreCommit, StoreKey, StoreRecord, StoreValue } from "./store.js";
+import type { AppendFeed, RangeOptions, Store, StoreAppend, StoreCommit, StoreKey, StoreRecord, StoreValue } from "./store.js";
 import { WriteQueue } from "./write-queue.js";
 
 export interface OpenStoreOptions {
@@ -56,7 +56,7 @@ export interface StoreReader extends Pick<Store, "get" | "range" | "count"> {
 }
 
 /** A store with what the server's operation needs beside the port. */
-export interface DurableStore extends Store, StoreReader {
+export interface DurableStore extends Store, StoreReader, AppendFeed {
   /** ready, full (only deletions and urgent commits), or failed (nothing, until a restart). */
   readonly state: WriterState;
 }
@@ -111,9 +111,9 @@ export async function rewriteStore(options: { readonly path: string; readonly ch
       const meta = storedMeta(opened);
       change({
         ...migrationStore(opened, meta),
-        append: ({ chain, value, indexes = [] }) => {
+        append: ({ chain, value, indexes = [], unlinked = false }) => {
           const changes = new ChangeSet(opened);
-          changes.append({ key: encodeKey([chain]), json: Buffer.from(JSON.stringify(value)), indexes: indexes.map(encodeKey) }, options.chainKey);
+          changes.append({ key: encodeKey([chain]), json: Buffer.from(JSON.stringify(value)), indexes: indexes.map(encodeKey), unlinked }, options.chainKey);
           changes.write(meta);
         },
       });
@@ -208,6 +208,7 @@ class LmdbReader implements StoreReader {
 class LmdbStore extends LmdbReader implements DurableStore {
   readonly #queue: WriteQueue;
   readonly #dependencies: OpenStoreDependencies & { readonly release: () => void };
+  readonly #listeners = new Map<string, Set<() => void>>();
   #isFatal = false;
   #closing: Promise<void> | undefined;
 
@@ -231,6 +232,7 @@ class LmdbStore extends LmdbReader implements DurableStore {
           if (state !== last) dependencies.log.warn("store changed state", { state });
           last = state;
         },
+        onAppended: (chains) => { for (const chain of chains) this.#listeners.get(chain)?.forEach((listener) => { listener(); }); },
         onFatal: (error) => { this.#fatal(error); },
       },
     );
@@ -247,6 +249,12 @@ class LmdbStore extends LmdbReader implements DurableStore {
 
   commit(commit: StoreCommit): Promise<void> {
     return this.#queue.commit(commit);
+  }
+
+  onAppend(chain: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(chain) ?? new Set();
+    this.#listeners.set(chain, listeners.add(listener));
+    return () => { listeners.delete(listener); };
   }
 
   override close(): Promise<void> {

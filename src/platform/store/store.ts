@@ -28,14 +28,16 @@ export interface StorePut {
 }
 
 /**
- * A record for a hash chain (chain.ts): the store gives it the chain's next number and links it to its predecessor. Appends of
- * different commits never conflict.
+ * A record for a numbered log: the store gives it the chain's next number and, unless told otherwise, links it to its predecessor
+ * as a hash chain (chain.ts). Appends of different commits never conflict.
  */
 export interface StoreAppend {
   readonly chain: string;
   readonly value: StoreValue;
   /** Keys under which the record's number is put as well, completed by that number. */
   readonly indexes?: readonly StoreKey[];
+  /** Only numbered: the value itself is the record, and the oldest records may be deleted. The same for all records of one chain. */
+  readonly unlinked?: boolean;
 }
 
 /** All of it happens, or none of it: first the checks, then the deletions, then the puts and the appends. */
@@ -77,6 +79,12 @@ export interface Store {
   commit(commit: StoreCommit): Promise<void>;
   /** Waits for pending commits, then releases the store. */
   close(): Promise<void>;
+}
+
+/** Tells of appends, so that whoever passes them on need not look again and again. */
+export interface AppendFeed {
+  /** Calls the listener after each group of commits that appended to the chain, once they can be read. Returns what ends that. */
+  onAppend(chain: string, listener: () => void): () => void;
 }
 
 /** A check of a commit did not hold: somebody else wrote first. The caller reads again and decides anew. */

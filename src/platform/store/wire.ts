@@ -4,7 +4,7 @@
  *
  * Layout, per commit: flags(1: bit 0 = urgent) || operation count(4) || operations
  * Per operation: kind(1) || key length(2) || key || [check: version(8, float, -1 = absent)] [put, append: length(4) || JSON]
- *                [append: index count(1) || per index: length(2) || key]; the key of an append is that of its chain
+ *                [append: unlinked(1) || index count(1) || per index: length(2) || key]; the key of an append is that of its chain
  */
 import { AppError, assert } from "../errors.js";
 import { encodeKey } from "./keys.js";
@@ -25,7 +25,7 @@ export type Operation =
   | { readonly kind: typeof CHECK; readonly key: Buffer; readonly version: number }
   | { readonly kind: typeof DELETE_PREFIX | typeof DELETE; readonly key: Buffer }
   | { readonly kind: typeof PUT; readonly key: Buffer; readonly json: Buffer }
-  | { readonly kind: typeof APPEND; readonly key: Buffer; readonly json: Buffer; readonly indexes: readonly Buffer[] };
+  | { readonly kind: typeof APPEND; readonly key: Buffer; readonly json: Buffer; readonly indexes: readonly Buffer[]; readonly unlinked: boolean };
 
 export interface PackedCommit {
   readonly urgent: boolean;
@@ -82,8 +82,10 @@ export class CommitPacker {
     for (const key of deletePrefixes) this.#operation(DELETE_PREFIX, key, 0);
     for (const key of deletes) this.#operation(DELETE, key, 0);
     for (const put of puts) this.#put(PUT, put.key, put.value);
-    for (const { chain, value, indexes = [] } of appends) {
+    for (const { chain, value, indexes = [], unlinked = false } of appends) {
       this.#put(APPEND, [chain], value);
+      this.#reserve(1);
+      this.#length = this.#buffer.writeUInt8(unlinked ? 1 : 0, this.#length);
       this.#indexes(indexes);
     }
   }
@@ -157,13 +159,14 @@ export function unpackCommits(bytes: Uint8Array): PackedCommit[] {
         const end = position + 4 + buffer.readUInt32BE(position);
         const json = buffer.subarray(position + 4, end);
         const indexes: Buffer[] = [];
-        position = end + 1;
-        for (let left = buffer[end] ?? 0; left > 0; left -= 1) {
+        const unlinked = buffer[end] === 1;
+        position = end + 2;
+        for (let left = buffer[end + 1] ?? 0; left > 0; left -= 1) {
           const indexEnd = position + 2 + buffer.readUInt16BE(position);
           indexes.push(buffer.subarray(position + 2, indexEnd));
           position = indexEnd;
         }
-        operations.push({ kind, key, json, indexes });
+        operations.push({ kind, key, json, indexes, unlinked });
       } else {
         assert(kind === DELETE || kind === DELETE_PREFIX, "the writer knows every operation");
         operations.push({ kind, key });

@@ -18,6 +18,8 @@ export interface WriteQueueOptions extends WriterOptions {
 export interface WriteQueueDependencies {
   /** Called before commits are acknowledged, so that reads after the acknowledgement see them. */
   readonly onBatch: (state: WriterState) => void;
+  /** Called after commits with appends were acknowledged, with the names of the logs that grew. */
+  readonly onAppended: (chains: ReadonlySet<string>) => void;
   /** Called once, when nothing can be written any more until a restart. */
   readonly onFatal: (error: AppError) => void;
 }
@@ -27,6 +29,8 @@ const QUEUE_BYTES_MAX = 64 * 2 ** 20;
 
 interface Pending {
   readonly bytes: number;
+  /** Names of the logs that it appends to; undefined for none. */
+  readonly chains: readonly string[] | undefined;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -81,7 +85,7 @@ export class WriteQueue {
     const bytes = this.#packer.add(commit);
     this.#pendingBytes += bytes;
     this.#scheduleFlush();
-    await new Promise<void>((resolve, reject) => { this.#pending.push({ bytes, resolve, reject }); });
+    await new Promise<void>((resolve, reject) => { this.#pending.push({ bytes, chains: commit.appends?.map(({ chain }) => chain), resolve, reject }); });
   }
 
   /** Refuses new commits, waits for the accepted ones and for the thread to end. */
@@ -121,12 +125,18 @@ export class WriteQueue {
     this.#pending = this.#pending.slice(reply.settled);
     assert(settled.length === reply.settled, "the writer settles only what it was given");
     const failures = new Map(reply.failures.map(({ index, failure }) => [index, failure]));
-    for (const [index, { bytes, resolve, reject }] of settled.entries()) {
+    const appended = new Set<string>();
+    for (const [index, { bytes, chains, resolve, reject }] of settled.entries()) {
       this.#pendingBytes -= bytes;
       const failure = failures.get(index);
-      if (failure === undefined) resolve();
-      else reject(toError(failure));
+      if (failure === undefined) {
+        resolve();
+        chains?.forEach((chain) => appended.add(chain));
+      } else {
+        reject(toError(failure));
+      }
     }
+    if (appended.size > 0) this.#dependencies.onAppended(appended);
     if (reply.state === "failed") this.#dependencies.onFatal(storageFailed("the disk of the store failed"));
     if (this.#pending.length === 0) this.#whenEmpty?.();
   }

@@ -67,6 +67,25 @@ it("puts index entries with the record's number, and keeps chains apart", async 
   expect(linked().number).toBe(2);
 });
 
+it("numbers an unlinked log without a key, keeps counting when its oldest records go, and tells who listens", async () => {
+  await store.close();
+  store = await openStore({ path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 }, { log: createLog("silent") });
+  const heard: number[] = [];
+  const stop = store.onAppend("feed", () => { heard.push(store.count(["feed"])); });
+  const append = async (value: string) => { await store.commit({ appends: [{ chain: "feed", value, indexes: [["feed#by", "u"]], unlinked: true }] }); };
+  await append("a");
+  await append("b");
+  await store.commit({ puts: [{ key: ["x"], value: 1 }] });
+  expect(heard).toEqual([1, 2]);
+  await store.commit({ deletes: [["feed", 1], ["feed", 2], ["feed#by", "u", 1], ["feed#by", "u", 2]] });
+  stop();
+  await append("c");
+  expect(heard).toEqual([1, 2]);
+  expect(store.range(["feed"]).map(({ key, value }) => [key[1], value])).toEqual([[3, "c"]]);
+  expect(store.range(["feed#by", "u"]).map(({ key }) => key[2])).toEqual([3]);
+  expect((await store.integrityReport()).sound).toBe(true);
+});
+
 it("does not append without a key", async () => {
   await store.close();
   store = await openStore({ path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 }, { log: createLog("silent") });

@@ -9,7 +9,7 @@ function queueThatDies(how: string): { queue: WriteQueue; fatal: AppError[] } {
   const fatal: AppError[] = [];
   const queue = new WriteQueue(
     { path: how, workerPath: DYING_WRITER, dataBytesMax: 1, reserveBytes: 1, queueLengthMax: 10 },
-    { onBatch: () => undefined, onFatal: (error) => { fatal.push(error); } },
+    { onBatch: () => undefined, onAppended: () => undefined, onFatal: (error) => { fatal.push(error); } },
   );
   return { queue, fatal };
 }

@@ -1,0 +1,162 @@
+/**
+ * The durable log behind the events port: numbered records in commit order (an unlinked log of the store), an index per audience so that a
+ * reader never walks through other tenants' events, and retention by number and by age.
+ *
+ *   record   ["events", number]               -> StoredEvent
+ *   index    ["events#to", audience, number]  -> true; audience is `user:<uuid>` and the like, or `everyone`
+ */
+import { formatSubject } from "../auth/principal.js";
+import { isoTimestamp, type Clock } from "../clock.js";
+import { assert } from "../errors.js";
+import type { Log } from "../log.js";
+import { chainHeadKey, type LogHead } from "../store/chain.js";
+import type { AppendFeed, Store, StoreAppend, StoreCommit, StoreKey, StoreValue } from "../store/store.js";
+import type { EventDraft, Events } from "./events.js";
+import { isSubject } from "./subject-filter.js";
+
+export interface EventLogOptions {
+  /** Events that are kept at most; older ones go. */
+  readonly eventsMax: number;
+  /** Days after which an event goes. */
+  readonly daysMax: number;
+}
+
+export interface EventLogDependencies {
+  readonly store: Store & AppendFeed;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A type, not an interface, so that it is a StoreValue. */
+export type StoredEvent = {
+  /** The first is the event's own, the others name the same event. */
+  readonly subjects: readonly string[];
+  readonly at: string;
+  readonly to: readonly string[] | typeof EVERYONE;
+  readonly payload: StoreValue;
+  readonly truncated?: true;
+};
+
+/** An event with its place in the order of all events. */
+export interface LoggedEvent extends StoredEvent {
+  readonly number: number;
+}
+
+export const EVENT_CHAIN = "events";
+export const EVERYONE = "everyone";
+const AUDIENCE_INDEX = "events#to";
+/** Bounds what a subscriber's queue and a replay page may take. */
+const PAYLOAD_CHARACTERS_MAX = 64 * 1024;
+const AUDIENCE_MAX = 16;
+const SUBJECTS_MAX = 8;
+/** Records that one commit deletes, with their index entries far below what a commit may touch. */
+const TRIM_PAGE = 500;
+const TRIM_EVERY_APPENDS = 1000;
+const TRIM_EVERY_MS = 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+
+export class EventLog implements Events {
+  readonly #options: EventLogOptions;
+  readonly #store: Store & AppendFeed;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #trimming: Promise<void> | undefined;
+  #trimmedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #stopListening: (() => void) | undefined;
+
+  constructor(options: EventLogOptions, dependencies: EventLogDependencies) {
+    this.#options = options;
+    this.#store = dependencies.store;
+    this.#clock = dependencies.clock;
+    this.#log = dependencies.log;
+  }
+
+  commitOf(drafts: readonly EventDraft[]): StoreCommit {
+    return { appends: drafts.map((draft) => this.#append(draft)) };
+  }
+
+  async publish(drafts: readonly EventDraft[]): Promise<void> {
+    if (drafts.length > 0) await this.#store.commit(this.commitOf(drafts));
+  }
+
+  /** Number of the newest event; 0 before the first. */
+  head(): number {
+    return this.#store.get<LogHead>(chainHeadKey(EVENT_CHAIN))?.value.number ?? 0;
+  }
+
+  /** Number of the oldest event that is kept; one past the head when none is. */
+  firstKept(): number {
+    const [first] = this.#store.range([EVENT_CHAIN], { limit: 1 });
+    return first === undefined ? this.head() + 1 : Number(first.key[1]);
+  }
+
+  /** Everybody's events after a number, oldest first. */
+  after(number: number, limit: number): LoggedEvent[] {
+    return this.#store.range<StoredEvent>([EVENT_CHAIN], { limit, after: [EVENT_CHAIN, number] }).map(({ key, value }) => ({ ...value, number: Number(key[1]) }));
+  }
+
+  /** The events after a number that one audience may see, oldest first; fewer than `limit` means that these were all up to `upTo`. */
+  visibleAfter(audience: string, number: number, limits: { readonly upTo: number; readonly limit: number }): LoggedEvent[] {
+    const numbers = [audience, EVERYONE].flatMap((to) => this.#store.range([AUDIENCE_INDEX, to], { limit: limits.limit, after: [AUDIENCE_INDEX, to, number] }).map(({ key }) => Number(key[2])));
+    const page = numbers.filter((found) => found <= limits.upTo).sort((a, b) => a - b).slice(0, limits.limit);
+    return page.flatMap((found) => {
+      const record = this.#store.get<StoredEvent>([EVENT_CHAIN, found]);
+      return record === undefined ? [] : [{ ...record.value, number: found }];
+    });
+  }
+
+  /** Calls the listener after commits with events. Returns what ends that. */
+  onAppend(listener: () => void): () => void {
+    return this.#store.onAppend(EVENT_CHAIN, listener);
+  }
+
+  /** Starts to delete what is past its time, at once and from then on. */
+  start(): void {
+    this.#trimmedAt = this.head();
+    this.#stopListening = this.onAppend(() => { if (this.head() - this.#trimmedAt >= TRIM_EVERY_APPENDS) this.#trimSoon(); });
+    this.#timer = setInterval(() => { this.#trimSoon(); }, TRIM_EVERY_MS).unref();
+    this.#trimSoon();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopListening?.();
+    await this.#trimming;
+  }
+
+  /** Deletes the events that are too many or too old. */
+  async trim(): Promise<void> {
+    const oldestMs = this.#clock.nowMs() - this.#options.daysMax * DAY_MS;
+    for (;;) {
+      const lastGone = this.head() - this.#options.eventsMax;
+      const page = this.#store.range<StoredEvent>([EVENT_CHAIN], { limit: TRIM_PAGE });
+      const gone = page.filter(({ key, value }) => Number(key[1]) <= lastGone || Date.parse(value.at) < oldestMs);
+      if (gone.length === 0) return;
+      await this.#store.commit({ deletes: gone.flatMap(({ key, value }) => [key, ...audienceNames(value.to).map((name): StoreKey => [AUDIENCE_INDEX, name, Number(key[1])])]) });
+      if (gone.length < page.length) return;
+    }
+  }
+
+  #trimSoon(): void {
+    if (this.#trimming !== undefined) return;
+    this.#trimmedAt = this.head();
+    this.#trimming = this.trim()
+      .catch((error: unknown) => { this.#log.warn("old events were not deleted; the next round tries again", error instanceof Error && "code" in error ? { code: String(error.code) } : {}); })
+      .finally(() => { this.#trimming = undefined; });
+  }
+
+  #append({ subject, also = [], payload, audience }: EventDraft): StoreAppend {
+    const subjects = [...new Set([subject, ...also])];
+    assert(subjects.length <= SUBJECTS_MAX && subjects.every(isSubject), `an event's subjects are words between dots: ${subject}`);
+    const to = audience === EVERYONE ? EVERYONE : [...new Set(audience.map(formatSubject))];
+    assert(to === EVERYONE || (to.length > 0 && to.length <= AUDIENCE_MAX), "an event has an audience, and not a crowd");
+    const isLong = JSON.stringify(payload).length > PAYLOAD_CHARACTERS_MAX;
+    const value: StoredEvent = { subjects, at: isoTimestamp(this.#clock.nowMs()), to, payload: isLong ? null : payload, ...(isLong ? { truncated: true } : {}) };
+    return { chain: EVENT_CHAIN, value, unlinked: true, indexes: audienceNames(to).map((name) => [AUDIENCE_INDEX, name]) };
+  }
+}
+
+function audienceNames(to: StoredEvent["to"]): readonly string[] {
+  return to === EVERYONE ? [EVERYONE] : to;
+}
