@@ -1,0 +1,81 @@
+/** Reads what nodes answer (Ethereum JSON-RPC), strictly: a member of another form is `network_answer_invalid`, never a guess. */
+import { AppError } from "../../platform/errors.js";
+
+const QUANTITY = /^0x[0-9a-f]{1,64}$/i;
+const HASH = /^0x[0-9a-f]{64}$/i;
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+
+export interface BlockHead {
+  readonly number: number;
+  readonly hash: string;
+  readonly timestampSec: number;
+  /** Absent before EIP-1559. */
+  readonly baseFeePerGas: bigint | undefined;
+}
+
+export interface Receipt {
+  readonly transactionHash: string;
+  readonly blockHash: string;
+  readonly blockNumber: number;
+  readonly isSuccess: boolean;
+  readonly contractAddress: string | undefined;
+  readonly gasUsed: bigint;
+  readonly effectiveGasPrice: bigint | undefined;
+}
+
+export function readQuantity(value: unknown, what: string): bigint {
+  if (typeof value === "string" && QUANTITY.test(value)) return BigInt(value);
+  throw invalid(what);
+}
+
+/** A quantity that is a safe integer: block numbers, nonces, seconds. */
+export function readInteger(value: unknown, what: string): number {
+  const number = Number(readQuantity(value, what));
+  if (!Number.isSafeInteger(number)) throw invalid(what);
+  return number;
+}
+
+/** A 32-byte hash in lower case. */
+export function readHash(value: unknown, what: string): string {
+  if (typeof value === "string" && HASH.test(value)) return value.toLowerCase();
+  throw invalid(what);
+}
+
+/** Undefined when the node has no such block. */
+export function readBlock(value: unknown): BlockHead | undefined {
+  if (value === null || value === undefined) return undefined;
+  const { number, hash, timestamp, baseFeePerGas } = membersOf(value, "block");
+  return {
+    number: readInteger(number, "block number"),
+    hash: readHash(hash, "block hash"),
+    timestampSec: readInteger(timestamp, "block time"),
+    baseFeePerGas: baseFeePerGas === undefined || baseFeePerGas === null ? undefined : readQuantity(baseFeePerGas, "base fee"),
+  };
+}
+
+/** Undefined when the node knows no receipt; one of another transaction is a lie. */
+export function readReceipt(value: unknown, hash: string): Receipt | undefined {
+  if (value === null || value === undefined) return undefined;
+  const members = membersOf(value, "receipt");
+  const transactionHash = readHash(members.transactionHash, "transaction hash");
+  if (transactionHash !== hash) throw invalid("receipt");
+  const { contractAddress, effectiveGasPrice } = members;
+  return {
+    transactionHash,
+    blockHash: readHash(members.blockHash, "block hash"),
+    blockNumber: readInteger(members.blockNumber, "block number"),
+    isSuccess: readQuantity(members.status, "status") === 1n,
+    contractAddress: typeof contractAddress === "string" && ADDRESS.test(contractAddress) ? contractAddress : undefined,
+    gasUsed: readQuantity(members.gasUsed, "gas used"),
+    effectiveGasPrice: effectiveGasPrice === undefined || effectiveGasPrice === null ? undefined : readQuantity(effectiveGasPrice, "gas price"),
+  };
+}
+
+function membersOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) throw invalid(what);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function invalid(what: string): AppError {
+  return new AppError("network_answer_invalid", { message: `the node's answer has no sound ${what}` });
+}
