@@ -7,7 +7,8 @@ import { PACKAGE_ROOT } from "../src/platform/package-root.js";
 export interface LoadOptions {
   readonly url: string;
   readonly token?: string;
-  readonly body: string;
+  /** A JSON body makes it a POST; without one it is a GET. */
+  readonly body?: string;
   readonly seconds: number;
   readonly connections: number;
   /** Fixed rate, where late answers count from when they were due; as many as go when absent. */
@@ -22,9 +23,10 @@ export interface LoadResult {
   readonly failed: number;
 }
 
-/** Posts a JSON body for some seconds. */
-export async function postLoad(options: LoadOptions): Promise<LoadResult> {
-  const args = [join(PACKAGE_ROOT, "node_modules", "autocannon", "autocannon.js"), "--json", "-c", String(options.connections), "-d", String(options.seconds), "-m", "POST", "-H", "content-type: application/json", "-b", options.body];
+/** Sends the same request again and again for some seconds. */
+export async function requestLoad(options: LoadOptions): Promise<LoadResult> {
+  const args = [join(PACKAGE_ROOT, "node_modules", "autocannon", "autocannon.js"), "--json", "-c", String(options.connections), "-d", String(options.seconds)];
+  if (options.body !== undefined) args.push("-m", "POST", "-H", "content-type: application/json", "-b", options.body);
   if (options.perSec !== undefined) args.push("-R", String(options.perSec));
   if (options.token !== undefined) args.push("-H", `authorization: bearer ${options.token}`);
   const child = spawn(process.execPath, [...args, options.url], { stdio: ["ignore", "pipe", "ignore"] });

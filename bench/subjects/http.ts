@@ -3,24 +3,16 @@
  * server, then with proving under way. Server, proof clients and load generator are processes of their own. The peer is what
  * people write first: node:http that calls snarkjs in its own process.
  */
-import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { apiRoutes } from "../../src/api.js";
 import { createClient, type Client } from "../../src/client.js";
 import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { endServerProcess, requestLoad, startServerProcess, type LoadResult } from "../http-load.js";
 import type { BenchSubject, Report } from "../subject.js";
 
 type Api = Client<typeof apiRoutes>;
-
-interface Latency {
-  readonly p50: number;
-  readonly p99: number;
-  readonly samples: number;
-  readonly failed: number;
-}
 
 interface Prover {
   readonly id: string;
@@ -31,6 +23,7 @@ interface Prover {
 
 const GET_PER_SEC = 200;
 const VERIFY_PER_SEC = 20;
+const CONNECTIONS = 10;
 const PEER_CIRCUIT = "merkle_membership";
 const PEER_FILES = ["inputs.json", "circuit.wasm", "circuit.zkey"] as const;
 /** Enough proofs in flight that no proving thread ever waits for one. */
@@ -42,18 +35,18 @@ export const subject: BenchSubject = {
   run: async (report, { quick }) => {
     const seconds = quick ? 5 : 15;
     const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-http-"));
-    const server = await startProcess(["dist/src/cli.js", "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=error", "--rate-limits=false"]);
+    const server = await startServerProcess(["dist/src/cli.js", "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=error", "--rate-limits=false"]);
     try {
       await benchServer(server.url, { circuits: quick ? [PEER_CIRCUIT] : [PEER_CIRCUIT, "sha256_preimage"], seconds, peerFolder: folder }, report);
-      await endProcess(server.child);
-      const plain = await startProcess(["dist/bench/peers/plain-server.js", ...PEER_FILES.map((name) => join(folder, name))]);
+      await endServerProcess(server.child);
+      const plain = await startServerProcess(["dist/bench/peers/plain-server.js", ...PEER_FILES.map((name) => join(folder, name))]);
       try {
         await benchPlain(plain.url, seconds, report);
       } finally {
-        await endProcess(plain.child);
+        await endServerProcess(plain.child);
       }
     } finally {
-      await endProcess(server.child);
+      await endServerProcess(server.child);
       rmSync(folder, { recursive: true, force: true });
     }
   },
@@ -67,13 +60,12 @@ async function benchServer(url: string, { circuits, seconds, peerFolder }: { cir
   if (first === undefined) return;
   await keepForPeer(api, first, peerFolder);
   const getUrl = `${url}/api/v1/provers/${first.id}`;
-  const headers = { authorization: `bearer ${token}` };
-  reportLatency(report, "proofwright", "get-idle", await load({ url: getUrl, headers, perSec: GET_PER_SEC, seconds }));
-  reportLatency(report, "proofwright", "verify-idle", await loadVerify(url, first, headers, seconds));
+  reportLatency(report, "proofwright", "get-idle", await loadGet(getUrl, token, seconds));
+  reportLatency(report, "proofwright", "verify-idle", await loadVerify(url, first, token, seconds));
   for (const prover of provers) {
     const proving = keepProving(api, prover);
-    reportLatency(report, "proofwright", "get-while-proving", await load({ url: getUrl, headers, perSec: GET_PER_SEC, seconds }), prover.circuit);
-    reportLatency(report, "proofwright", "verify-while-proving", await loadVerify(url, first, headers, seconds), prover.circuit);
+    reportLatency(report, "proofwright", "get-while-proving", await loadGet(getUrl, token, seconds), prover.circuit);
+    reportLatency(report, "proofwright", "verify-while-proving", await loadVerify(url, first, token, seconds), prover.circuit);
     const { proofs, elapsedSec } = await proving.stop();
     report({ subject: "http", id: "proofs-under-load", circuit: prover.circuit, peer: "proofwright", unit: "ops/s", median: proofs / elapsedSec, samples: proofs });
   }
@@ -81,16 +73,16 @@ async function benchServer(url: string, { circuits, seconds, peerFolder }: { cir
 
 async function benchPlain(url: string, seconds: number, report: Report): Promise<void> {
   const proving = keepRequesting(async () => { await (await fetch(`${url}/prove`, { method: "POST" })).arrayBuffer(); });
-  reportLatency(report, "node:http + snarkjs", "get-while-proving", await load({ url: `${url}/`, headers: {}, perSec: GET_PER_SEC, seconds }), PEER_CIRCUIT);
+  reportLatency(report, "node:http + snarkjs", "get-while-proving", await loadGet(`${url}/`, undefined, seconds), PEER_CIRCUIT);
   const { proofs, elapsedSec } = await proving.stop();
   report({ subject: "http", id: "proofs-under-load", circuit: PEER_CIRCUIT, peer: "node:http + snarkjs", unit: "ops/s", median: proofs / elapsedSec, samples: proofs });
 }
 
-function reportLatency(report: Report, peer: string, id: string, latency: Latency, circuit?: string): void {
+function reportLatency(report: Report, peer: string, id: string, latency: LoadResult, circuit?: string): void {
   const where = circuit === undefined ? {} : { circuit };
   const note = latency.failed > 0 ? { note: `${String(latency.failed)} failed` } : {};
-  report({ subject: "http", id: `${id}-p50`, ...where, peer, unit: "ms", median: latency.p50, samples: latency.samples, ...note });
-  report({ subject: "http", id: `${id}-p99`, ...where, peer, unit: "ms", median: latency.p99, samples: latency.samples, ...note });
+  report({ subject: "http", id: `${id}-p50`, ...where, peer, unit: "ms", median: latency.p50, samples: latency.total, ...note });
+  report({ subject: "http", id: `${id}-p99`, ...where, peer, unit: "ms", median: latency.p99, samples: latency.total, ...note });
 }
 
 async function logIn(url: string): Promise<{ api: Api; token: string }> {
@@ -146,46 +138,11 @@ function keepRequesting(request: () => Promise<void>): { stop: () => Promise<{ p
   };
 }
 
-async function loadVerify(url: string, prover: Prover, headers: Readonly<Record<string, string>>, seconds: number): Promise<Latency> {
+async function loadVerify(url: string, prover: Prover, token: string, seconds: number): Promise<LoadResult> {
   const body = JSON.stringify({ witness: prover.witness, proof: prover.proof });
-  return await load({ url: `${url}/api/v1/provers/${prover.id}/verify`, method: "POST", headers: { ...headers, "content-type": "application/json" }, body, perSec: VERIFY_PER_SEC, seconds });
+  return await requestLoad({ url: `${url}/api/v1/provers/${prover.id}/verify`, token, body, perSec: VERIFY_PER_SEC, seconds, connections: CONNECTIONS });
 }
 
-interface LoadOptions {
-  readonly url: string;
-  readonly method?: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly perSec: number;
-  readonly seconds: number;
-}
-
-/** Runs autocannon in its own process at a fixed rate; late answers count from when they were due. */
-async function load(options: LoadOptions): Promise<Latency> {
-  const args = [join(PACKAGE_ROOT, "node_modules", "autocannon", "autocannon.js"), "--json", "-c", "10", "-R", String(options.perSec), "-d", String(options.seconds), "-m", options.method ?? "GET"];
-  for (const [name, value] of Object.entries(options.headers)) args.push("-H", `${name}: ${value}`);
-  if (options.body !== undefined) args.push("-b", options.body);
-  const child = spawn(process.execPath, [...args, options.url], { stdio: ["ignore", "pipe", "ignore"] });
-  const chunks: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-  await new Promise((resolve) => child.once("close", resolve));
-  const result = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { latency: { p50: number; p99: number }; requests: { total: number }; non2xx: number; errors: number };
-  return { p50: result.latency.p50, p99: result.latency.p99, samples: result.requests.total, failed: result.non2xx + result.errors };
-}
-
-async function startProcess(args: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [...args], { cwd: PACKAGE_ROOT, stdio: ["ignore", "pipe", "inherit"] });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once("exit", (status) => { reject(new Error(`${args.join(" ")} ended with status ${String(status)}`)); });
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      const found = / on (https?:\S+)$/.exec(line)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-  });
-  return { child, url };
-}
-
-async function endProcess(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  await new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGTERM"); });
+async function loadGet(url: string, token: string | undefined, seconds: number): Promise<LoadResult> {
+  return await requestLoad({ url, ...(token === undefined ? {} : { token }), perSec: GET_PER_SEC, seconds, connections: CONNECTIONS });
 }

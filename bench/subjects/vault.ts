@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { apiRoutes } from "../../src/api.js";
 import { createClient, type Client } from "../../src/client.js";
-import { endServerProcess, postLoad, startServerProcess, type LoadResult } from "../http-load.js";
+import { endServerProcess, requestLoad, startServerProcess, type LoadResult } from "../http-load.js";
 import { sampleMs } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";
 
@@ -118,7 +118,7 @@ async function benchBatches(bench: Bench): Promise<void> {
 }
 
 async function batchLoad({ token, report, seconds }: Bench, id: string, url: string, body: string): Promise<void> {
-  const result = await postLoad({ url, token, body, seconds, connections: BATCHES_IN_FLIGHT });
+  const result = await requestLoad({ url, token, body, seconds, connections: BATCHES_IN_FLIGHT });
   report({ subject: "vault", id: `batch-${id}`, peer: "proofwright", unit: "ops/s", median: BATCH * result.perSec, samples: result.total, ...failures(result) });
 }
 
@@ -141,10 +141,10 @@ async function benchPlain(report: Report, seconds: number): Promise<void> {
 
 /** As many requests as go, then the latency at half of that. */
 async function single(report: Report, peer: string, spec: string, load: { url: string; token?: string; body: string; seconds: number }): Promise<void> {
-  await postLoad({ ...load, seconds: 1, connections: CONNECTIONS });
-  const full = await postLoad({ ...load, connections: CONNECTIONS });
+  await requestLoad({ ...load, seconds: 1, connections: CONNECTIONS });
+  const full = await requestLoad({ ...load, connections: CONNECTIONS });
   report({ subject: "vault", id: `single-${spec}`, peer, unit: "ops/s", median: full.perSec, samples: full.total, ...failures(full) });
-  const half = await postLoad({ ...load, connections: CONNECTIONS, perSec: Math.max(CONNECTIONS, Math.floor(full.perSec / 2)) });
+  const half = await requestLoad({ ...load, connections: CONNECTIONS, perSec: Math.max(CONNECTIONS, Math.floor(full.perSec / 2)) });
   report({ subject: "vault", id: `single-${spec}-half-load-p50`, peer, unit: "ms", median: half.p50, samples: half.total, ...failures(half) });
   report({ subject: "vault", id: `single-${spec}-half-load-p99`, peer, unit: "ms", median: half.p99, samples: half.total, ...failures(half) });
 }
@@ -162,7 +162,7 @@ async function benchInterference(bench: Bench): Promise<void> {
   ];
   for (const [id, work] of works) {
     const background = work === undefined ? undefined : keepDoing(work);
-    const result = await postLoad(quick);
+    const result = await requestLoad(quick);
     await background?.();
     bench.report({ subject: "vault", id: `Ed25519-p99-during-${id}`, peer: "proofwright", unit: "ms", median: result.p99, samples: result.total, ...failures(result) });
   }
