@@ -2,10 +2,11 @@
  * XAES-256-GCM (C2SP, https://c2sp.org/XAES-256-GCM): AES-256-GCM with a 192-bit nonce that may be random for 2^80 messages per
  * key. A sub-key comes from the first half of the nonce by CMAC in counter mode (SP 800-108r1), three AES blocks in all.
  */
-import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
+import { createCipheriv, createDecipheriv, type Cipher, type KeyObject } from "node:crypto";
 import { AEAD_TAG_BYTES, assertAeadInput, AuthenticationFailure, type Aead, type AeadInput } from "./aead.js";
 
 const BLOCK_BYTES = 16;
+const ZERO_BLOCK = new Uint8Array(BLOCK_BYTES);
 /** Of the 24-byte nonce, 12 bytes select the sub-key and 12 are the nonce of GCM. */
 const SUBKEY_NONCE_BYTES = 12;
 /** x^128 reduction of CMAC (SP 800-38B, R_128). */
@@ -50,8 +51,8 @@ function withSubKey<T>(input: AeadInput, use: (subKey: Uint8Array, gcmNonce: Uin
 
 /** K_x = AES(M1 xor K1) || AES(M2 xor K1), with M_i = u16be(i) || 'X' || 0x00 || nonce[0..12) and K1 the CMAC sub-key. */
 function deriveSubKey(key: KeyObject, prefix: Uint8Array): Uint8Array {
-  const aes = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
-  const k1 = doubled(aes.update(Buffer.alloc(BLOCK_BYTES)));
+  const aes = blockCipherOf(key);
+  const k1 = doubled(aes.update(ZERO_BLOCK));
   const blocks = Buffer.alloc(2 * BLOCK_BYTES);
   for (let i = 0; i < 2; i += 1) {
     const block = blocks.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES);
@@ -63,6 +64,17 @@ function deriveSubKey(key: KeyObject, prefix: Uint8Array): Uint8Array {
   k1.fill(0);
   blocks.fill(0);
   return subKey;
+}
+
+/** Without padding or chaining a block cipher keeps nothing between blocks, so that one serves a key for good: making it costs as much as using it. */
+const blockCiphers = new WeakMap<KeyObject, Cipher>();
+
+function blockCipherOf(key: KeyObject): Cipher {
+  const known = blockCiphers.get(key);
+  if (known !== undefined) return known;
+  const made = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
+  blockCiphers.set(key, made);
+  return made;
 }
 
 /** Multiplies by x in GF(2^128), in place and without a branch on the secret bit. */

@@ -30,15 +30,8 @@ export function openApiFrame(algorithm: FrameAlgorithm, key: UnwrappedKey, frame
   }
 }
 
-/** Derived once for all items of a batch; gone with the lent key. */
-const apiKeys = new WeakMap<UnwrappedKey, KeyObject>();
-
 function apiKeyOf(key: UnwrappedKey): KeyObject {
-  const known = apiKeys.get(key);
-  if (known !== undefined) return known;
-  const made = key.material.use((root) => deriveApiKey(root, key.vaultId, key.keyId));
-  apiKeys.set(key, made);
-  return made;
+  return key.toKeyObject("api", (root) => deriveApiKey(root, key.vaultId, key.keyId));
 }
 
 /** label || 0x00 || vault id(16) || key id(16) || header(6) || SHA-256(context). */

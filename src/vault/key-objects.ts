@@ -1,16 +1,23 @@
 /**
- * Private keys as OpenSSL holds them, kept for a short while: reading an RSA or Ed25519 key from its bytes costs more than signing with
- * it. Lives in a vault thread only; never in a heap snapshot, and overwritten by OpenSSL when dropped.
+ * Keys as OpenSSL holds them, kept for a short while: opening a key's record costs more than most uses of it. Lives in a vault thread
+ * only; never in a heap snapshot, and overwritten by OpenSSL when dropped.
  */
 import type { KeyObject } from "node:crypto";
 
 /** Each is a few KB at most. */
-const KEY_OBJECTS_MAX = 256;
+const KEYS_MAX = 256;
 const IDLE_MS = 60_000;
 
-interface Held {
+/** An opened key. */
+export interface HeldKey {
+  /** The material as its record holds it. */
+  readonly secret: KeyObject;
+  /** What was made of it, by purpose: an RSA key, a sub-key. */
+  readonly made: Map<string, KeyObject>;
+}
+
+interface Held extends HeldKey {
   readonly vaultId: string;
-  readonly key: KeyObject;
   usedAtMs: number;
 }
 
@@ -24,19 +31,19 @@ export class KeyObjects {
   }
 
   /**
-   * The key under a name, made when it is not held.
-   * @param name everything that the key's record authenticates, so that a changed record can never meet an old key
+   * The key under a name, opened when it is not held.
+   * @param name everything that opening the key's record checks, so that a changed record can never meet an old key
    */
-  get(name: string, vaultId: string, make: () => KeyObject): KeyObject {
-    const held = this.#held.get(name) ?? { vaultId, key: make(), usedAtMs: 0 };
+  get(name: string, vaultId: string, open: () => KeyObject): HeldKey {
+    const held = this.#held.get(name) ?? { vaultId, secret: open(), made: new Map<string, KeyObject>(), usedAtMs: 0 };
     held.usedAtMs = this.#nowMs();
     this.#held.delete(name);
     this.#held.set(name, held);
-    if (this.#held.size > KEY_OBJECTS_MAX) {
+    if (this.#held.size > KEYS_MAX) {
       const oldest = this.#held.keys().next();
       if (oldest.done !== true) this.#held.delete(oldest.value);
     }
-    return held.key;
+    return held;
   }
 
   forgetVault(vaultId: string): void {

@@ -2,12 +2,13 @@
  * Keys inside the vault worker: making, wrapping and lending them. The only code that sees unwrapped keys, beside the functions that
  * they are lent to. Everything readable that steers a key's use is bound into its envelope.
  */
+import { createSecretKey, type KeyObject } from "node:crypto";
 import { SecretBytes } from "../crypto/secret-bytes.js";
 import { AppError } from "../platform/errors.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./envelope.js";
 import { MATERIAL_KINDS, type GeneratedKey, type KeySpec, type UnwrappedKey } from "./key-specs/key-spec.js";
 import { keySpecNamed } from "./key-specs/table.js";
-import type { KeyObjects } from "./key-objects.js";
+import type { HeldKey, KeyObjects } from "./key-objects.js";
 import type { Keyring } from "./keyring.js";
 import type { KeyOptions } from "./operation-schemas.js";
 import type { KeyReference, VaultReference, VaultTasks } from "./protocol.js";
@@ -59,34 +60,77 @@ export class WorkerKeys {
 
   /**
    * Lends an unwrapped key to a function and overwrites it afterwards. The master key is a key like others here, under its own
-   * sub-key. Throws `key_disabled`, and `data_corrupt` when the record is not as it was written.
+   * sub-key, but never kept. Throws `key_disabled`, and `data_corrupt` when the record is not as it was written.
    */
   lend<T>(vault: VaultReference, key: KeyReference, use: (spec: KeySpec, key: UnwrappedKey) => T): T {
     if (key.isDisabled === true) throw new AppError("key_disabled", { message: "the key is disabled" });
     const spec = keySpecNamed(key.spec);
     if (key.keyId === vault.masterKeyId) {
-      return this.keyring.withMasterKey(vault, (masterKey) => use(spec, this.#unwrapped(vault, key, masterKey)));
+      return this.keyring.withMasterKey(vault, (masterKey) => use(spec, { ...identity(vault, key), material: SecretBytes.take(masterKey), toKeyObject: (_purpose, make) => make(masterKey) }));
     }
+    const held = this.#keyObjects.get(nameOf(vault, key), vault.vaultId, () => this.#open(vault, key, spec));
+    const lent = new LentKey(vault, key, held);
+    try {
+      return use(spec, lent);
+    } finally {
+      lent.wipe();
+    }
+  }
+
+  /** The material of a record that is as it was written; without the kind byte. */
+  #open(vault: VaultReference, key: KeyReference, spec: KeySpec): KeyObject {
     const plaintext = unwrapRecord(key.envelope, (generation) => this.keyring.recordKey(vault, generation), keyPlace(vault, key));
     try {
       if (plaintext[0] !== MATERIAL_KINDS[spec.materialKind]) throw new AppError("data_corrupt", { message: "a stored key holds another kind of material than its spec" });
-      return use(spec, this.#unwrapped(vault, key, plaintext.subarray(1)));
+      return createSecretKey(plaintext.subarray(1));
     } finally {
       plaintext.fill(0);
     }
   }
+}
 
-  #unwrapped(vault: VaultReference, key: KeyReference, bytes: Uint8Array): UnwrappedKey {
-    const material = SecretBytes.take(bytes);
-    return {
-      vaultId: vault.vaultId,
-      keyId: key.keyId,
-      generation: key.generation,
-      material,
-      publicKey: key.publicKey === undefined ? NO_BYTES : hexBytes(key.publicKey, "public_key"),
-      toKeyObject: (make) => this.#keyObjects.get([vault.vaultId, key.keyId, key.spec, key.publicKey, key.envelope].join("|"), vault.vaultId, () => material.use(make)),
-    };
+/** A key for the length of one operation. Its material becomes bytes only for those that ask for them. */
+class LentKey implements UnwrappedKey {
+  readonly vaultId: string;
+  readonly keyId: string;
+  readonly generation: number;
+  readonly publicKey: Uint8Array;
+  readonly #held: HeldKey;
+  #material: SecretBytes | undefined;
+
+  constructor(vault: VaultReference, key: KeyReference, held: HeldKey) {
+    ({ vaultId: this.vaultId, keyId: this.keyId, generation: this.generation, publicKey: this.publicKey } = identity(vault, key));
+    this.#held = held;
   }
+
+  get material(): SecretBytes {
+    this.#material ??= SecretBytes.take(this.#held.secret.export());
+    return this.#material;
+  }
+
+  toKeyObject(purpose: string, make: (material: Uint8Array) => KeyObject): KeyObject {
+    const known = this.#held.made.get(purpose);
+    if (known !== undefined) return known;
+    const made = this.material.use(make);
+    this.#held.made.set(purpose, made);
+    return made;
+  }
+
+  wipe(): void {
+    this.#material?.wipe();
+  }
+}
+
+function identity(vault: VaultReference, key: KeyReference): Pick<UnwrappedKey, "vaultId" | "keyId" | "generation" | "publicKey"> {
+  return { vaultId: vault.vaultId, keyId: key.keyId, generation: key.generation, publicKey: key.publicKey === undefined ? NO_BYTES : hexBytes(key.publicKey, "public_key") };
+}
+
+/** All that opening the record checks: who owns the vault, its master key, the record and its columns. */
+function nameOf(vault: VaultReference, key: KeyReference): string {
+  return [
+    vault.vaultId, vault.owner, vault.masterKeyId, vault.masterEnvelope,
+    key.keyId, key.spec, key.type, key.usage, key.generation, key.publicKey, key.address, key.envelope,
+  ].join("|");
 }
 
 /** Later generations are bound to their number, so that an old one cannot be put in the place of a new one. */

@@ -1,6 +1,6 @@
 /**
  * Signing for keys whose signature covers the bytes of a message as they are (Ed25519, P-256, RSA, BLS): reading the item, JWS, and
- * the check of every signature under the key's own public part before it leaves.
+ * the check of every signature against faults before it leaves.
  */
 import { invalidMember } from "../text.js";
 import { selfCheckFailed, signJws, verifyJws } from "./jws.js";
@@ -17,6 +17,8 @@ export interface ByteScheme<A extends string> {
   sign(key: UnwrappedKey, algorithm: A, message: Uint8Array): Uint8Array;
   /** False for a wrong signature; the public key was read before. */
   verify(publicKey: Uint8Array, algorithm: A, message: Uint8Array, signature: Uint8Array): boolean;
+  /** Whether a signature that was just made is sound; by verifying it unless there is a cheaper way. */
+  checkOwn?(key: UnwrappedKey, algorithm: A, message: Uint8Array, signature: Uint8Array): boolean;
 }
 
 /** The signing members of a spec. */
@@ -32,7 +34,7 @@ export function byteSigner<A extends string>(scheme: ByteScheme<A>): Required<Pi
   return {
     sign: (key, item) => {
       const { algorithm, isJws } = read(scheme, item);
-      const verify = (input: Uint8Array, signature: Uint8Array): boolean => scheme.verify(key.publicKey, algorithm, input, signature);
+      const verify = (input: Uint8Array, signature: Uint8Array): boolean => scheme.checkOwn?.(key, algorithm, input, signature) ?? scheme.verify(key.publicKey, algorithm, input, signature);
       if (isJws) return signJws({ algorithm, sign: (input) => scheme.sign(key, algorithm, input), verify }, key.keyId, item);
       const message = messageBytes(item);
       const signature = scheme.sign(key, algorithm, message);

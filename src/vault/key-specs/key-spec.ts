@@ -24,8 +24,8 @@ export interface UnwrappedKey {
   readonly material: SecretBytes;
   /** The public part from the record, authenticated together with the material; empty where the spec has none. */
   readonly publicKey: Uint8Array;
-  /** The material as OpenSSL holds it; made on first use and kept for a while. */
-  toKeyObject(make: (material: Uint8Array) => KeyObject): KeyObject;
+  /** What OpenSSL makes of the material for a purpose; made on first use and kept for a while. */
+  toKeyObject(purpose: string, make: (material: Uint8Array) => KeyObject): KeyObject;
 }
 
 export interface GeneratedKey {

@@ -23,7 +23,7 @@ export const p256: KeySpec = {
     algorithms: ["ES256"],
     jwsAlgorithms: ["ES256"],
     signatureBytes: 2 * COORDINATE_BYTES,
-    sign: (key, _algorithm, message) => signP256(key.toKeyObject(privateKeyOfPkcs8), message),
+    sign: (key, _algorithm, message) => signP256(key.toKeyObject("sign", privateKeyOfPkcs8), message),
     verify: (publicKey, _algorithm, message, signature) => {
       const key = publicKeyOfRaw("p256", publicKey);
       return key !== undefined && verifyP256(key, message, signature);

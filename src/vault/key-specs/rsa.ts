@@ -28,7 +28,7 @@ function rsa(modulusBits: number, operationUs: number): KeySpec {
       algorithms: ALGORITHMS,
       jwsAlgorithms: ALGORITHMS,
       signatureBytes: modulusBits / 8,
-      sign: (key, algorithm, message) => signRsa(key.toKeyObject(privateKeyOfPkcs8), algorithm, message),
+      sign: (key, algorithm, message) => signRsa(key.toKeyObject("sign", privateKeyOfPkcs8), algorithm, message),
       verify: (spki, algorithm, message, signature) => {
         const key = rsaPublicKey(spki, modulusBits);
         return key !== undefined && verifyRsa(key, algorithm, message, signature);
