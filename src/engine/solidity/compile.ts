@@ -1,0 +1,157 @@
+/**
+ * Compiles Solidity source with the pinned compiler through its standard JSON interface, entirely in memory: an import resolves to a file
+ * of the request or not at all. The compiler may never end on hostile source, so that only workers/solidity.process.ts calls it.
+ * Solidity: docs.soliditylang.org, "Compiler Input and Output JSON Description".
+ */
+import { createRequire } from "node:module";
+import { boundDiagnostics, ownError, type Diagnostic } from "../circuit/diagnostics.js";
+
+/** Versions of the EVM that the compiler may be told to write for; newer code does not run on older chains. */
+export const EVM_VERSIONS = ["london", "paris", "shanghai", "cancun", "prague", "osaka"] as const;
+export type EvmVersion = (typeof EVM_VERSIONS)[number];
+
+export interface SoliditySettings {
+  readonly evmVersion: EvmVersion;
+  /** Expected runs of the code; null leaves the optimizer off. */
+  readonly optimizerRuns: number | null;
+  readonly viaIr: boolean;
+}
+
+export interface SolidityRequest {
+  /** Path, exactly as import statements name it after resolution, to source text. */
+  readonly sources: Readonly<Record<string, string>>;
+  /** `Name` or `path:Name`; needed when the sources hold several contracts that can be deployed. */
+  readonly contract?: string;
+  /** The file to look for the contract in; all of them when absent. */
+  readonly main?: string;
+  readonly settings: SoliditySettings;
+}
+
+/** Where the address of a library belongs: byte offsets into the bytecode, by file and name of the library. */
+export type LinkReferences = Readonly<Record<string, Readonly<Record<string, readonly { readonly start: number; readonly length: number }[]>>>>;
+
+export interface CompiledContract {
+  readonly ok: true;
+  readonly file: string;
+  readonly name: string;
+  /** The ABI as JSON values. */
+  readonly abi: readonly unknown[];
+  /** Creation code, hex without 0x; `__$...$__` stands where a library's address belongs. */
+  readonly bytecode: string;
+  readonly linkReferences: LinkReferences;
+  readonly opcodes: string;
+  /** The compiler's metadata JSON, whose hash is in the code. */
+  readonly metadata: string;
+  readonly warnings: readonly Diagnostic[];
+  /** Such as `solc 0.8.37+commit.b8a2f9ff`. */
+  readonly compiler: string;
+}
+
+export interface SolidityFailure {
+  readonly ok: false;
+  readonly code: "source_invalid";
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export type SolidityResult = CompiledContract | SolidityFailure;
+
+interface Compiler {
+  compile(input: string): string;
+  version(): string;
+}
+
+interface CompilerFinding {
+  readonly severity: "error" | "warning" | "info";
+  readonly message: string;
+  readonly type: string;
+  readonly errorCode?: string;
+  readonly sourceLocation?: { readonly file: string; readonly start: number; readonly end: number };
+}
+
+interface CompilerContract {
+  readonly abi: readonly unknown[];
+  readonly metadata: string;
+  readonly evm: { readonly bytecode: { readonly object: string; readonly opcodes: string; readonly linkReferences: LinkReferences } };
+}
+
+interface CompilerOutput {
+  readonly errors?: readonly CompilerFinding[];
+  readonly contracts?: Readonly<Record<string, Readonly<Record<string, CompilerContract>>>>;
+}
+
+/** Names repeated in a message; more do not help to choose. */
+const NAMES_SHOWN_MAX = 20;
+
+/**
+ * Compiles and picks the one contract that was asked for. Cost: 0.3 s to load the compiler, then 0.1 s for a small contract and some
+ * seconds for a large one; without end on hostile source.
+ */
+export function compileSolidity(request: SolidityRequest): SolidityResult {
+  const compiler = createRequire(import.meta.url)("solc") as Compiler;
+  const output = JSON.parse(compiler.compile(JSON.stringify(standardInput(request)))) as CompilerOutput;
+  const findings = (output.errors ?? []).filter(({ severity }) => severity !== "info").map((finding) => diagnosticOf(finding, request.sources));
+  const errors = findings.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(errors) };
+  const picked = pick(request, output);
+  if ("problem" in picked) return { ok: false, code: "source_invalid", diagnostics: [picked.problem] };
+  const { file, name, contract: { abi, metadata, evm: { bytecode } } } = picked;
+  return {
+    ok: true, file, name, abi, bytecode: bytecode.object, linkReferences: bytecode.linkReferences, opcodes: bytecode.opcodes, metadata,
+    warnings: boundDiagnostics(findings), compiler: `solc ${compiler.version().replace(/\.Emscripten.*$/, "")}`,
+  };
+}
+
+function standardInput({ sources, settings }: SolidityRequest): unknown {
+  return {
+    language: "Solidity",
+    sources: Object.fromEntries(Object.entries(sources).map(([path, content]) => [path, { content }])),
+    settings: {
+      evmVersion: settings.evmVersion,
+      viaIR: settings.viaIr,
+      optimizer: settings.optimizerRuns === null ? { enabled: false } : { enabled: true, runs: settings.optimizerRuns },
+      outputSelection: { "*": { "*": ["abi", "metadata", "evm.bytecode.object", "evm.bytecode.opcodes", "evm.bytecode.linkReferences"] } },
+    },
+  };
+}
+
+interface Picked {
+  readonly file: string;
+  readonly name: string;
+  readonly contract: CompilerContract;
+}
+
+/** Interfaces and abstract contracts have no bytecode and cannot be meant. */
+function pick({ contract: wanted, main }: SolidityRequest, { contracts = {} }: CompilerOutput): Picked | { readonly problem: Diagnostic } {
+  const all = Object.entries(contracts)
+    .filter(([file]) => main === undefined || file === main)
+    .flatMap(([file, byName]) => Object.entries(byName).map(([name, contract]) => ({ file, name, contract })));
+  const named = wanted === undefined ? all : all.filter(({ file, name }) => name === wanted || `${file}:${name}` === wanted);
+  const able = named.filter(({ contract }) => contract.evm.bytecode.object !== "");
+  const [only, second] = able;
+  if (only === undefined) {
+    if (wanted === undefined) return { problem: ownError("no_contract", "the source has no contract that can be deployed") };
+    const why = named.length > 0 ? "is abstract or an interface and cannot be deployed" : "is not in the source";
+    return { problem: ownError("no_contract", `the contract ${wanted} ${why}`) };
+  }
+  if (second === undefined) return only;
+  const names = able.slice(0, NAMES_SHOWN_MAX).map(({ file, name }) => `${file}:${name}`).join(", ");
+  return { problem: ownError("contract_ambiguous", `several contracts can be deployed; name one: ${names}`) };
+}
+
+function diagnosticOf(finding: CompilerFinding, sources: SolidityRequest["sources"]): Diagnostic {
+  const text = finding.message.replace("File import callback not supported", "it is not among the files of the source");
+  const { message, file } = ownError("", text, finding.sourceLocation?.file);
+  return {
+    severity: finding.severity === "error" ? "error" : "warning",
+    code: finding.errorCode ?? finding.type,
+    message,
+    ...(file === undefined ? {} : { file, ...placeOf(sources[finding.sourceLocation?.file ?? ""], finding.sourceLocation?.start ?? -1) }),
+  };
+}
+
+/** The compiler counts bytes of UTF-8; people count lines and columns, both from 1. */
+function placeOf(text: string | undefined, offset: number): { line: number; column: number } | undefined {
+  if (text === undefined || offset < 0) return undefined;
+  const before = Buffer.from(text, "utf8").subarray(0, offset).toString("utf8");
+  return { line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
+}

@@ -1,0 +1,5 @@
+/** Process that compiles untrusted Solidity; started by src/platform/pool/solidity-task.ts with limits on everything. */
+import { runProcessEntry } from "../src/engine/process-entry.js";
+import { compileSolidity, type SolidityRequest, type SolidityResult } from "../src/engine/solidity/compile.js";
+
+await runProcessEntry<SolidityRequest, SolidityResult>((request) => Promise.resolve(compileSolidity(request)));
