@@ -31,13 +31,25 @@ export interface PairingValue {
   readonly bytes: Uint8Array;
 }
 
-export interface CurveKernels {
+/** What decoding and verification need; backends may offer this alone. */
+export interface PairingKernels {
   readonly curve: CurveParameters;
+  /** Sum of scalar_i * point_i over a handful of points, undefined standing for infinity. */
+  combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined;
+  /** Whether a point of the twist lies in the subgroup of order r. */
+  isInSubgroupG2(point: G2Point): boolean;
+  prepareG2(point: G2Point): PreparedG2;
+  /** The product of the pairings, after one final exponentiation. Values of different backends cannot be compared. */
+  pairingProduct(terms: readonly PairingTerm[]): PairingValue;
+  equalPairingValues(a: PairingValue, b: PairingValue): boolean;
+  /** value^((q - 3) / 4) modulo q: from it follow a square root and its inverse. */
+  squareRootPower(value: bigint): bigint;
+}
+
+export interface CurveKernels extends PairingKernels {
   /** Sum of scalar_i * point_i; undefined when it is infinity. */
   msmG1(points: Uint8Array, scalars: Uint8Array): G1Point | undefined;
   msmG2(points: Uint8Array, scalars: Uint8Array): G2Point | undefined;
-  /** Sum of scalar_i * point_i over a handful of points, undefined standing for infinity. */
-  combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined;
   combineG2(terms: readonly { readonly point: G2Point | undefined; readonly scalar: bigint }[]): G2Point | undefined;
   /** scalar_i * generator for every i; zero scalars give infinity. Writes affine Montgomery points into `output`. */
   fixedBaseG1(scalars: Uint8Array, output: Uint8Array): void;
@@ -47,12 +59,6 @@ export interface CurveKernels {
    * agrees with A*B on the domain: the scalars of the H query. Standard form.
    */
   quotientOnCoset(table: CoefficientTable, witness: Uint8Array): Uint8Array;
-  /** Whether a point of the twist lies in the subgroup of order r. */
-  isInSubgroupG2(point: G2Point): boolean;
-  prepareG2(point: G2Point): PreparedG2;
-  /** The product of the pairings, after one final exponentiation. */
-  pairingProduct(terms: readonly PairingTerm[]): PairingValue;
-  equalPairingValues(a: PairingValue, b: PairingValue): boolean;
   /** A value's twelve base field elements, in tower order, standard form. */
   pairingCoordinates(value: PairingValue): bigint[];
   /** How many of the points (layout as above) are infinity, and whether all others satisfy the curve's equation. */

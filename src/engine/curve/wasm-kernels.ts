@@ -2,7 +2,7 @@
 import { primeCurve } from "../backends/snarkjs.js";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
-import { inverse } from "../field/prime-field.js";
+import { inverse, power } from "../field/prime-field.js";
 import { Arena } from "./arena.js";
 import type { GroupOperations } from "./arena.js";
 import { BN254 } from "./curve-parameters.js";
@@ -109,6 +109,10 @@ export class WasmKernels implements CurveKernels {
 
   equalPairingValues(a: PairingValue, b: PairingValue): boolean {
     return this.#run((arena) => arena.pairing.target.eq(arena.put(a.bytes), arena.put(b.bytes)) === 1);
+  }
+
+  squareRootPower(value: bigint): bigint {
+    return power(value, (this.curve.q - 3n) / 4n, this.curve.q);
   }
 
   pairingCoordinates(value: PairingValue): bigint[] {

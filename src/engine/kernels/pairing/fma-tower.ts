@@ -1,0 +1,159 @@
+/**
+ * Fq2 on fused multiply-add with the two coefficients of one element side by side in a vector, so that a single pairing keeps both
+ * lanes busy: (a0 + a1 u)(b0 + b1 u) = a0 (b0, b1) + a1 (-b1, b0), two products of vectors and one reduction.
+ * At rest limb by limb, c0 beside c1: the block of fma-field.ts.
+ */
+import { f64x2, i32, v128 } from "../wasm-ops.js";
+import { HALF_LIMB } from "../fma-arithmetic.js";
+import type { FmaElement } from "../fma-arithmetic.js";
+import type { FmaField } from "../fma-field.js";
+import type { Address, Product } from "../field.js";
+import type { Inversion } from "../inversion.js";
+import type { FunctionBuilder } from "../wasm-builder.js";
+import type { Expression } from "../wasm-ops.js";
+import type { TowerField } from "./tower-field.js";
+
+const LOW_TWICE = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7];
+const HIGH_TWICE = [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15];
+const SWAPPED = [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7];
+/** Low lane of the first operand, high lane of the second. */
+const LOW_THEN_HIGH = [0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31];
+const SIGN = 1n << 63n;
+/** Share of n that is added after the first carry, so that no limb leaves the exact range: see `mulByNonResidue`. */
+const FIRST_SHARE_MAX = 4;
+/** Integers up to here are exact in a double. */
+const EXACT_MAX = 1n << 53n;
+
+export interface FmaTowerOptions {
+  /** n of the non-residue n + u. */
+  readonly nonResidue: number;
+  readonly inversion: Inversion;
+}
+
+export class FmaTower implements TowerField<FmaElement> {
+  readonly blockBytes: number;
+  readonly inversionScratchBytes: number;
+  private readonly base: FmaField;
+  private readonly options: FmaTowerOptions;
+
+  constructor(base: FmaField, options: FmaTowerOptions) {
+    this.base = base;
+    this.options = options;
+    this.blockBytes = 2 * base.elementBytes;
+    this.inversionScratchBytes = this.blockBytes + options.inversion.scratchBytes;
+  }
+
+  load(f: FunctionBuilder, address: Address, offset: number): FmaElement {
+    return this.base.loadBlock(f, address, offset, this.base.reducedMax);
+  }
+
+  store(f: FunctionBuilder, address: Address, offset: number, element: FmaElement): void {
+    this.base.storeBlock(f, address, offset, this.reduce(f, element));
+  }
+
+  constant(f: FunctionBuilder, [c0, c1]: readonly [bigint, bigint]): FmaElement {
+    return shuffled(f, this.base.constant(f, [c0]), this.base.constant(f, [c1]), LOW_THEN_HIGH);
+  }
+
+  add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
+    return this.base.add(f, a, b);
+  }
+
+  sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
+    return this.base.sub(f, a, b);
+  }
+
+  normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
+    return this.base.normalize(f, a);
+  }
+
+  reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
+    const isReduced = a.max <= this.base.reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= HALF_LIMB);
+    return isReduced ? a : this.base.reduce(f, a);
+  }
+
+  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaElement>[]): FmaElement {
+    return this.base.sumOfProducts(f, products.flatMap(({ a, b, negate = false }) => [
+      { a: shuffled(f, a, a, LOW_TWICE), b, negate },
+      { a: shuffled(f, a, a, HIGH_TWICE), b: timesU(f, b), negate },
+    ]));
+  }
+
+  mul(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
+    return this.base.reduce(f, this.sumOfProducts(f, [{ a, b }]));
+  }
+
+  /** ((c0 + c1)(c0 - c1), 2 c0 c1). */
+  square(f: FunctionBuilder, a: FmaElement): FmaElement {
+    const low = shuffled(f, a, a, LOW_TWICE);
+    const left = this.base.add(f, low, shuffled(f, a, a, SWAPPED));
+    // (c0 - c1, c1): only the low lane takes the difference.
+    const right = this.base.sub(f, a, masked(f, shuffled(f, a, a, HIGH_TWICE)));
+    return this.base.reduce(f, this.base.mul(f, this.base.normalize(f, shuffled(f, left, this.base.add(f, low, low), LOW_THEN_HIGH)), this.base.normalize(f, right)));
+  }
+
+  mulCoefficients(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
+    return this.base.mul(f, a, b);
+  }
+
+  conjugate(f: FunctionBuilder, a: FmaElement): FmaElement {
+    return withSigns(f, a, v128.const(0n, SIGN));
+  }
+
+  /** n a + u a, n in two parts with a carry between: nine times a limb would not be exact. */
+  mulByNonResidue(f: FunctionBuilder, a: FmaElement): FmaElement {
+    const first = Math.min(this.options.nonResidue, FIRST_SHARE_MAX);
+    const sum = this.base.normalize(f, scaledSum(f, a, first, timesU(f, a)));
+    const rest = this.options.nonResidue - first;
+    return this.base.reduce(f, rest === 0 ? sum : this.base.normalize(f, scaledSum(f, a, rest, sum)));
+  }
+
+  isZero(f: FunctionBuilder, a: FmaElement): Address {
+    return this.base.isZero(f, a);
+  }
+
+  /** (c0 - c1 u) / (c0^2 + c1^2), the norm in both lanes. */
+  invert(f: FunctionBuilder, { target, source, scratch }: { readonly target: Address; readonly source: Address; readonly scratch: Address }): void {
+    const { base } = this;
+    const value = this.load(f, source, 0);
+    base.storeBlock(f, scratch, 0, base.reduce(f, base.sumOfLanes(f, base.square(f, value))));
+    f.call(this.options.inversion.handle, [scratch, scratch, i32.add(scratch, i32.const(this.blockBytes))]);
+    const inverse = base.loadBlock(f, scratch, 0, base.productMax);
+    this.store(f, target, 0, base.mul(f, this.conjugate(f, value), inverse));
+  }
+}
+
+/** u a = (-c1, c0). */
+function timesU(f: FunctionBuilder, a: FmaElement): FmaElement {
+  return withSigns(f, shuffled(f, a, a, SWAPPED), v128.const(SIGN, 0n));
+}
+
+function shuffled(f: FunctionBuilder, a: FmaElement, b: FmaElement, lanes: readonly number[]): FmaElement {
+  return combined(a, b, (x, y) => f.let(v128.shuffle(x, y, lanes)), (x, y) => (x > y ? x : y));
+}
+
+function withSigns(f: FunctionBuilder, a: FmaElement, mask: Expression<"v128">): FmaElement {
+  return combined(a, a, (x) => f.let(v128.xor(x, mask)), (x) => x);
+}
+
+/** The high lane set to zero. */
+function masked(f: FunctionBuilder, a: FmaElement): FmaElement {
+  return combined(a, a, (x) => f.let(v128.and(x, v128.const((1n << 64n) - 1n, 0n))), (x) => x);
+}
+
+/** factor * a + b, limb by limb; the caller keeps the factor so small that this is exact. */
+function scaledSum(f: FunctionBuilder, a: FmaElement, factor: number, b: FmaElement): FmaElement {
+  const sum = combined(a, b, (x, y) => f.let(f64x2.add(f64x2.mul(x, f64x2.constSplat(factor)), y)), (x, y) => BigInt(factor) * x + y);
+  if (sum.limbs.some((limb) => limb.max > EXACT_MAX)) throw new Error("a limb may leave the exact range");
+  return sum;
+}
+
+function combined(a: FmaElement, b: FmaElement, emit: (x: FmaElement["limbs"][number]["local"], y: FmaElement["limbs"][number]["local"]) => FmaElement["limbs"][number]["local"], bound: (x: bigint, y: bigint) => bigint): FmaElement {
+  const limbs = a.limbs.map((x, j) => {
+    const y = b.limbs[j];
+    if (y === undefined) throw new Error("limb count differs");
+    return { local: emit(x.local, y.local), max: bound(x.max, y.max) };
+  });
+  return { limbs, max: bound(a.max, b.max) };
+}
+

@@ -1,0 +1,167 @@
+/**
+ * Defines the steps of a Miller loop over a point of the D-type twist (BN254): doubling and addition in homogeneous projective
+ * coordinates with the line through the points, and the product of a value of Fq12 with a line. C. Costello, T. Lange, M. Naehrig,
+ * "Faster pairing computations on curves with high-degree twists" (eprint 2009/615), in the form of D. Aranha et al., eprint 2010/526,
+ * section 5, scaled so that nothing is halved.
+ *
+ * A line at P = (x, y) is c0 y + c1 x w + c3 w^3; it is kept as the blocks c0 || c1 || c3, or, divided by c0, as c1 || c3.
+ */
+import type { Fq2 } from "../../field/prime-field.js";
+import { multiplyFq2, powerFq2 } from "../../field/prime-field.js";
+import type { Address } from "../field.js";
+import type { FunctionBuilder, ModuleBuilder } from "../wasm-builder.js";
+import { i32 } from "../wasm-ops.js";
+import { defineSumOfProducts } from "./sums-of-products.js";
+import { coefficient, timesNonResidue } from "./target-field.js";
+import type { TowerField } from "./tower-field.js";
+
+export interface MillerStepOptions {
+  readonly prime: bigint;
+  /** The xi over which Fq12 is built. */
+  readonly nonResidue: Fq2;
+  /** b of the twist. */
+  readonly twistB: Fq2;
+  /** Address of room for MILLER_SCRATCH_BLOCKS blocks. */
+  readonly scratch: number;
+}
+
+export const MILLER_SCRATCH_BLOCKS = 8;
+
+/**
+ * Defines `g2_double_step` (point, line: the point X || Y || Z is doubled in place), `g2_add_step` (point, affine point, line),
+ * `line_divide` (target, line: c1 / c0 || c3 / c0), `gt_mul_line` (target, value, line, y || x as blocks with both coefficients the
+ * same) and `gt_mul_divided_line` (target, value, divided line, x / y || 1 / y). Targets must not overlap what is read.
+ * For affine points x || y: `g2_negate` and `g2_psi_1` to `_3` (target, point), psi being the untwist-Frobenius-twist map; `g2_equals`
+ * (projective point, affine point) -> flag, 0 for infinity.
+ */
+export function defineMillerSteps<E>(module: ModuleBuilder, tower: TowerField<E>, options: MillerStepOptions): void {
+  const { blockBytes } = tower;
+  defineDoubleStep(module, tower, options);
+  defineAddStep(module, tower);
+  const cells = (i: number): Address => i32.const(options.scratch + i * blockBytes);
+  module.define({ name: "line_divide", params: ["i32", "i32"] }, (f, target, line) => {
+    tower.invert(f, { target: cells(0), source: line, scratch: cells(1) });
+    const inverse = tower.load(f, cells(0), 0);
+    for (const i of [1, 2]) tower.store(f, target, (i - 1) * blockBytes, tower.mul(f, tower.load(f, line, i * blockBytes), inverse));
+  });
+  defineLineProducts(module, tower, cells);
+  defineAffineMaps(module, tower, options);
+}
+
+function defineDoubleStep<E>(module: ModuleBuilder, tower: TowerField<E>, { twistB, prime }: MillerStepOptions): void {
+  const { blockBytes } = tower;
+  const threeB = multiplyFq2(twistB, { c0: 3n, c1: 0n }, prime);
+  module.define({ name: "g2_double_step", params: ["i32", "i32"] }, (f, point, line) => {
+    const [x, y, z] = [0, 1, 2].map((i) => tower.load(f, point, i * blockBytes)) as [E, E, E];
+    const { twice, times, sub } = shortcuts(f, tower);
+    const xy = twice(tower.mul(f, x, y));
+    const b = tower.square(f, y);
+    const e = tower.mul(f, tower.square(f, z), tower.constant(f, [threeB.c0, threeB.c1]));
+    const threeE = times(3, e);
+    const h = twice(tower.mul(f, y, z));
+    tower.store(f, point, 0, tower.mul(f, xy, sub(b, threeE)));
+    // (B + 3 E)^2 - 12 E^2
+    const outer = tower.square(f, tower.reduce(f, tower.normalize(f, tower.add(f, b, threeE))));
+    tower.store(f, point, blockBytes, sub(outer, times(4, times(3, tower.square(f, e)))));
+    tower.store(f, point, 2 * blockBytes, times(4, tower.mul(f, b, h)));
+    tower.store(f, line, 0, sub(tower.constant(f, [0n, 0n]), h));
+    tower.store(f, line, blockBytes, times(3, tower.square(f, x)));
+    tower.store(f, line, 2 * blockBytes, sub(e, b));
+  });
+}
+
+function defineAddStep<E>(module: ModuleBuilder, tower: TowerField<E>): void {
+  const { blockBytes } = tower;
+  module.define({ name: "g2_add_step", params: ["i32", "i32", "i32"] }, (f, point, other, line) => {
+    const [x, y, z] = [0, 1, 2].map((i) => tower.load(f, point, i * blockBytes)) as [E, E, E];
+    const [otherX, otherY] = [0, 1].map((i) => tower.load(f, other, i * blockBytes)) as [E, E];
+    const { twice, sub } = shortcuts(f, tower);
+    const o = sub(y, tower.mul(f, otherY, z));
+    const l = sub(x, tower.mul(f, otherX, z));
+    const d = tower.square(f, l);
+    const e = tower.mul(f, l, d);
+    const g = tower.mul(f, x, d);
+    const h = sub(tower.reduce(f, tower.normalize(f, tower.add(f, e, tower.mul(f, z, tower.square(f, o))))), twice(g));
+    tower.store(f, point, 0, tower.mul(f, l, h));
+    tower.store(f, point, blockBytes, tower.sumOfProducts(f, [{ a: o, b: sub(g, h) }, { a: y, b: e, negate: true }]));
+    tower.store(f, point, 2 * blockBytes, tower.mul(f, z, e));
+    tower.store(f, line, 0, l);
+    tower.store(f, line, blockBytes, sub(tower.constant(f, [0n, 0n]), o));
+    tower.store(f, line, 2 * blockBytes, tower.sumOfProducts(f, [{ a: o, b: otherX }, { a: l, b: otherY, negate: true }]));
+  });
+}
+
+function defineAffineMaps<E>(module: ModuleBuilder, tower: TowerField<E>, { prime, nonResidue }: MillerStepOptions): void {
+  const { blockBytes } = tower;
+  const sub = (f: FunctionBuilder, a: E, b: E): E => tower.normalize(f, tower.sub(f, a, b));
+  module.define({ name: "g2_negate", params: ["i32", "i32"] }, (f, target, point) => {
+    tower.store(f, target, 0, tower.load(f, point, 0));
+    tower.store(f, target, blockBytes, sub(f, tower.constant(f, [0n, 0n]), tower.load(f, point, blockBytes)));
+  });
+  for (const k of [1, 2, 3]) {
+    const power = prime ** BigInt(k) - 1n;
+    const factors = [powerFq2(nonResidue, power / 3n, prime), powerFq2(nonResidue, power / 2n, prime)];
+    module.define({ name: `g2_psi_${String(k)}`, params: ["i32", "i32"] }, (f, target, point) => {
+      for (const [i, { c0, c1 }] of factors.entries()) {
+        const loaded = tower.load(f, point, i * blockBytes);
+        tower.store(f, target, i * blockBytes, tower.mul(f, k % 2 === 0 ? loaded : tower.conjugate(f, loaded), tower.constant(f, [c0, c1])));
+      }
+    });
+  }
+  module.define({ name: "g2_equals", params: ["i32", "i32"], results: ["i32"] }, (f, point, other) => {
+    const z = tower.load(f, point, 2 * blockBytes);
+    const differences = [0, 1].map((i) => sub(f, tower.load(f, point, i * blockBytes), tower.mul(f, tower.load(f, other, i * blockBytes), z)));
+    const flags = differences.map((difference) => f.let(tower.isZero(f, difference)));
+    f.return(flags.reduce<Address>((x, y) => i32.and(x, y), i32.eqz(tower.isZero(f, z))));
+  });
+}
+
+function defineLineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, cells: (i: number) => Address): void {
+  const { blockBytes } = tower;
+  const three = defineSumOfProducts(module, tower, { name: "line_sum_3", factors: [1, 1, 1] });
+  const plusTwo = defineSumOfProducts(module, tower, { name: "line_sum_2", factors: [1, 1], hasAddend: true });
+  const scale = (f: FunctionBuilder, target: Address, value: readonly [Address, number], factor: readonly [Address, number]): void => {
+    tower.store(f, target, 0, tower.mulCoefficients(f, tower.load(f, ...value), tower.load(f, ...factor)));
+  };
+  // l1 and xi l1, l3 and xi l3 in cells 1 to 4; l0 in cell 0.
+  const [l0, l1, xiL1, l3, xiL3] = [0, 1, 2, 3, 4].map(cells) as [Address, Address, Address, Address, Address];
+  module.define({ name: "gt_mul_line", params: ["i32", "i32", "i32", "i32"] }, (f, target, value, line, point) => {
+    scale(f, l0, [line, 0], [point, 0]);
+    scale(f, l1, [line, blockBytes], [point, blockBytes]);
+    const third = f.let(i32.add(line, i32.const(2 * blockBytes)));
+    timesNonResidue(f, tower, xiL1, l1);
+    timesNonResidue(f, tower, xiL3, third);
+    const at = (i: number): Address => coefficient(f, tower, value, i);
+    for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, third, xiL3).entries()) {
+      three.call(f, coefficient(f, tower, target, k), [[at(k), l0], [at(below1), by1], [at(below3), by3]]);
+    }
+  });
+  module.define({ name: "gt_mul_divided_line", params: ["i32", "i32", "i32", "i32"] }, (f, target, value, line, point) => {
+    scale(f, l1, [line, 0], [point, 0]);
+    scale(f, l3, [line, blockBytes], [point, blockBytes]);
+    timesNonResidue(f, tower, xiL1, l1);
+    timesNonResidue(f, tower, xiL3, l3);
+    const at = (i: number): Address => coefficient(f, tower, value, i);
+    for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, l3, xiL3).entries()) {
+      plusTwo.call(f, coefficient(f, tower, target, k), [[at(below1), by1], [at(below3), by3]], at(k));
+    }
+  });
+}
+
+/** For each power of w: which coefficients of the value meet c1 w and c3 w^3, times xi where the product passes w^5. */
+function sparseTerms(l1: Address, xiL1: Address, l3: Address, xiL3: Address): (readonly [number, Address, number, Address])[] {
+  return [0, 1, 2, 3, 4, 5].map((k) => [(k + 5) % 6, k < 1 ? xiL1 : l1, (k + 3) % 6, k < 3 ? xiL3 : l3] as const);
+}
+
+/** Small multiples and differences, reduced. */
+function shortcuts<E>(f: FunctionBuilder, tower: TowerField<E>): { twice: (a: E) => E; times: (n: 3 | 4, a: E) => E; sub: (a: E, b: E) => E } {
+  const twice = (a: E): E => tower.reduce(f, tower.normalize(f, tower.add(f, a, a)));
+  return {
+    twice,
+    times: (n, a) => {
+      const two = tower.add(f, a, a);
+      return tower.reduce(f, tower.normalize(f, tower.add(f, two, n === 3 ? a : two)));
+    },
+    sub: (a, b) => tower.reduce(f, tower.normalize(f, tower.sub(f, a, b))),
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * What the pairing of a curve needs beside the curve's own constants. BN254: the optimal ate pairing of F. Vercauteren, "Optimal pairings"
+ * (eprint 2008/096), over 6x + 2 for the seed x.
+ */
+
+export interface PairingConstants {
+  /** The curve's seed, positive. */
+  readonly seed: bigint;
+  /** n of the n + u over which Fq12 is built. */
+  readonly nonResidue: number;
+  /** (x, y) -> (endomorphism x, y) multiplies a point of G1 by endomorphismScalar. */
+  readonly endomorphism: bigint;
+  readonly endomorphismScalar: bigint;
+  /** Signed digits (non-adjacent form) of the loop's length below the highest, which is 1; from the highest down. */
+  readonly loopDigits: readonly (-1 | 0 | 1)[];
+}
+
+const BN254_SEED = 4965661367192848881n;
+
+export const BN254_PAIRING: PairingConstants = {
+  seed: BN254_SEED,
+  nonResidue: 9,
+  // The primitive cube roots of unity of Fq and Fr that belong together; the tests compare them on points.
+  endomorphism: 2203960485148121921418603742825762020974279258880205651966n,
+  endomorphismScalar: 4407920970296243842393367215006156084916469457145843978461n,
+  loopDigits: nonAdjacentForm(6n * BN254_SEED + 2n).slice(1),
+};
+
+/** Digits -1, 0, 1 of a positive number, the highest first, no two neighbours of which are both not 0. */
+export function nonAdjacentForm(value: bigint): (-1 | 0 | 1)[] {
+  const digits: (-1 | 0 | 1)[] = [];
+  for (let rest = value; rest > 0n; rest >>= 1n) {
+    const digit = (rest & 1n) === 0n ? 0 : (rest & 3n) === 1n ? 1 : -1;
+    rest -= BigInt(digit);
+    digits.push(digit);
+  }
+  return digits.reverse();
+}

@@ -1,0 +1,88 @@
+/**
+ * Puts the pairing of one curve together into a WebAssembly module of its own, on either field arithmetic: the tower, the Miller steps,
+ * small multiples in G1 and roots. How they are called in turn is pairing.ts.
+ */
+import { defineConversions } from "../conversion.js";
+import type { CurveConstants } from "../curves.js";
+import { FmaField } from "../fma-field.js";
+import type { PrimeField } from "../field.js";
+import { IntegerField } from "../integer-field.js";
+import { defineInversion, defineQuadraticInversion } from "../inversion.js";
+import type { Inversion } from "../inversion.js";
+import type { KernelKind } from "../kernel-module.js";
+import { defineSinglePoint } from "../point-single.js";
+import { QuadraticField } from "../quadratic-field.js";
+import { ModuleBuilder } from "../wasm-builder.js";
+import { FmaTower } from "./fma-tower.js";
+import { IntegerTower } from "./integer-tower.js";
+import { defineLaneMultiples } from "./lane-multiples.js";
+import { MILLER_SCRATCH_BLOCKS, defineMillerSteps } from "./miller-steps.js";
+import type { PairingConstants } from "./pairing-constants.js";
+import { defineRootPower, rootPowerScratchBytes } from "./root-power.js";
+import { TARGET_SCRATCH_BLOCKS, defineTargetField } from "./target-field.js";
+import type { TowerField } from "./tower-field.js";
+import { defineTransfers } from "./transfers.js";
+
+export interface PairingModule {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly lanes: 1 | 2;
+  /** Bytes of an element of Fq, and of a block (Fq2). */
+  readonly elementBytes: number;
+  readonly blockBytes: number;
+  readonly rootScratchBytes: number;
+  /** Scratch of `g1_to_affine`. */
+  readonly affineScratchBytes: number;
+  /** First byte that callers may use. */
+  readonly reservedBytes: number;
+}
+
+/** The memory starts with scratch of the kernels; address 0 stays unused. */
+const SCRATCH = 64;
+
+/** Generates the module; a few milliseconds. Its memory holds at most `pagesMax` pages of 64 KiB. */
+export function buildPairingModule(curve: CurveConstants, constants: PairingConstants, options: { readonly kind: KernelKind; readonly pagesMax: number }): PairingModule {
+  const module = new ModuleBuilder();
+  if (options.kind === "fma") {
+    const fq = new FmaField(curve.fq);
+    const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
+    const tower = new FmaTower(fq, { nonResidue: constants.nonResidue, inversion });
+    return assemble(module, { curve, constants, fq, tower, inversion, pagesMax: options.pagesMax });
+  }
+  const fq = new IntegerField(curve.fq);
+  const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
+  const quadraticInversion = defineQuadraticInversion(module, new QuadraticField(fq), inversion, "fq2");
+  const tower = new IntegerTower(fq, { nonResidue: constants.nonResidue, inversion: quadraticInversion });
+  return assemble(module, { curve, constants, fq, tower, inversion, pagesMax: options.pagesMax });
+}
+
+interface Parts<E, T> {
+  readonly curve: CurveConstants;
+  readonly constants: PairingConstants;
+  readonly fq: PrimeField<E>;
+  readonly tower: TowerField<T>;
+  readonly inversion: Inversion;
+  readonly pagesMax: number;
+}
+
+function assemble<E, T>(module: ModuleBuilder, { curve, constants, fq, tower, inversion, pagesMax }: Parts<E, T>): PairingModule {
+  const prime = curve.fq;
+  const nonResidue = { c0: BigInt(constants.nonResidue), c1: 1n };
+  const [b0, b1] = curve.g2B;
+  const millerScratch = SCRATCH + TARGET_SCRATCH_BLOCKS * tower.blockBytes;
+  defineConversions(module, fq, curve.fqBytes, "fq");
+  defineTargetField(module, tower, { prime, nonResidue, scratch: SCRATCH });
+  defineMillerSteps(module, tower, { prime, nonResidue, twistB: { c0: b0, c1: b1 }, scratch: millerScratch });
+  defineSinglePoint(module, fq, inversion, { name: "g1", threeB: [3n * curve.g1B] });
+  defineLaneMultiples(module, fq, { name: "g1", threeB: [3n * curve.g1B], endomorphism: constants.endomorphism });
+  defineRootPower(module, fq, "fq");
+  defineTransfers(module, fq, inversion);
+  return {
+    bytes: module.toBytes(pagesMax),
+    lanes: fq.lanes,
+    elementBytes: fq.elementBytes,
+    blockBytes: tower.blockBytes,
+    rootScratchBytes: rootPowerScratchBytes(fq),
+    affineScratchBytes: fq.elementBytes * fq.lanes + inversion.scratchBytes,
+    reservedBytes: millerScratch + MILLER_SCRATCH_BLOCKS * tower.blockBytes,
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * Defines x^((q - 3) / 4), from which a square root and its inverse follow: for a square x = s^2 with q = 3 mod 4 it is 1 / s up to sign,
+ * and x times it is s. A fixed exponent in windows of 4 bits.
+ */
+import type { PrimeField } from "../field.js";
+import type { FunctionHandle, ModuleBuilder } from "../wasm-builder.js";
+import { i32, memoryCopy } from "../wasm-ops.js";
+
+const WINDOW_BITS = 4;
+const ENTRIES = 2 ** WINDOW_BITS;
+
+/** Bytes that `_root_power` needs as scratch: all powers below 2^WINDOW_BITS, as blocks. */
+export function rootPowerScratchBytes(field: { readonly elementBytes: number; readonly lanes: number }): number {
+  return ENTRIES * field.elementBytes * field.lanes;
+}
+
+/** Defines `_root_power` (target, source, scratch): elements at rest, lane 0 alone. */
+export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
+  const block = field.elementBytes * field.lanes;
+  const square = defineSquares(module, field, name);
+  const multiply = module.define({ name: `${name}_mul_block`, params: ["i32", "i32"], exported: false }, (f, target, factor) => {
+    const product = field.mul(f, field.loadBlock(f, target, 0, field.productMax), field.loadBlock(f, factor, 0, field.productMax));
+    field.storeBlock(f, target, 0, field.reduce(f, product));
+  });
+  const digits = ((field.prime - 3n) / 4n).toString(ENTRIES).split("").map((digit) => Number.parseInt(digit, ENTRIES));
+  module.define({ name: `${name}_root_power`, params: ["i32", "i32", "i32"] }, (f, target, source, scratch) => {
+    const entry = (i: number) => i32.add(scratch, i32.const(i * block));
+    const everyLane = Array.from({ length: field.lanes }, () => source);
+    field.storeBlock(f, entry(1), 0, field.load(f, everyLane, 0, field.reducedMax));
+    for (let i = 2; i < ENTRIES; i += 1) {
+      f.run(memoryCopy(entry(i), entry(i - 1), i32.const(block)));
+      f.call(multiply, [entry(i), entry(1)]);
+    }
+    const [first = 1, ...rest] = digits;
+    f.run(memoryCopy(entry(0), entry(first), i32.const(block)));
+    for (const digit of rest) {
+      f.call(square, [entry(0), i32.const(WINDOW_BITS)]);
+      if (digit !== 0) f.call(multiply, [entry(0), entry(digit)]);
+    }
+    field.store(f, [target], 0, field.loadLane(f, scratch, 0, 0, field.reducedMax));
+  });
+}
+
+function defineSquares<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): FunctionHandle {
+  return module.define({ name: `${name}_square_block`, params: ["i32", "i32"], exported: false }, (f, target, times) => {
+    const value = field.variable(f, field.productMax);
+    field.assign(f, value, field.loadBlock(f, target, 0, field.productMax));
+    f.for(i32.const(0), times, 1, () => field.assign(f, value, field.square(f, value)));
+    field.storeBlock(f, target, 0, field.reduce(f, value));
+  });
+}
