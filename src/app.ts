@@ -141,7 +141,7 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   });
   onUnwritable.push(async () => { await vault.sealByFault("the audit log cannot be written"); });
   const lanes = new Lanes(
-    { proveThreads: config.prove_threads, interactiveThreads: INTERACTIVE_THREADS, proveQueueLengthMax: config.prove_queue, interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX },
+    { proveThreads: config.prove_threads, proveHelpersMax: config.prove_helpers, interactiveThreads: INTERACTIVE_THREADS, proveQueueLengthMax: config.prove_queue, interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX },
     { log },
   );
   const resident = new ResidentBytes({ budgetBytes: config.key_memory_mb * MIB }, { load: async (sha256) => await artifacts.readShared(sha256) });

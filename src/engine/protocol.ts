@@ -37,6 +37,8 @@ export interface ProveMessage {
   readonly provingKey: SharedBytes;
   /** The same key as the WebAssembly kernels want it (task `open_key`); without it the reference backend proves. */
   readonly openKey?: OpenKey;
+  /** Memory of the team that helpers of this proof may join (kernels/team.ts); for this one attempt. */
+  readonly team?: SharedArrayBuffer;
   /** snarkjs verification key as JSON text; every proof is checked against it before it is answered. */
   readonly verifyingKey: SharedBytes;
   /** The caller's inputs as parsed JSON, not yet checked. */
@@ -74,6 +76,12 @@ export interface OpenKeyMessage {
   readonly workspaces: number;
 }
 
+/** Help with a proof that another thread leads. */
+export interface HelpMessage {
+  readonly openKey: OpenKey;
+  readonly team: SharedArrayBuffer;
+}
+
 export interface VerifyMessage {
   readonly circuit: CircuitInterface;
   readonly verifyingKey: SharedBytes;
@@ -108,6 +116,7 @@ export interface ComputeTasks {
   readonly warm: { readonly message: Readonly<Record<never, never>>; readonly value: Readonly<Record<never, never>> };
   readonly open_key: { readonly message: OpenKeyMessage; readonly value: ResidentKey };
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
+  readonly help: { readonly message: HelpMessage; readonly value: Readonly<Record<never, never>> };
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };
   readonly append_notes: { readonly message: AppendNotesMessage; readonly value: AppendNotesValue };
 }

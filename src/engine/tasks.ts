@@ -44,6 +44,11 @@ export async function runComputeTask(request: ComputeRequest): Promise<TaskResul
       return { ok: true, value: makeKeyResident(readProvingKey(viewOf(request.message.provingKey)), { workspaces: request.message.workspaces }) };
     case "prove":
       return await prove(request.message);
+    case "help": {
+      const { openKey, team } = request.message;
+      (await residentProvers.get(openKey.id, openKey.key)).help(team);
+      return { ok: true, value: {} };
+    }
     case "verify":
       return await verify(request.message);
     case "append_notes":
@@ -82,13 +87,16 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
 
 /** On the kernels where the key is open; on the reference backend where it is not, or where a kernel gives up. */
 async function makeProof(message: ProveMessage, witness: Uint8Array): Promise<Groth16Proof> {
-  const { openKey } = message;
+  const { openKey, team } = message;
   if (openKey !== undefined) {
     checkWitness({ curve: BN254, wireCount: openKey.key.wireCount }, witness);
-    try {
-      return proveResident(await residentProvers.get(openKey.id, openKey.key), witness, { r: randomNonZero(BN254.r), s: randomNonZero(BN254.r) });
-    } catch {
-      // Whatever it was (no free workspace, a trap), the reference backend below needs none of it.
+    // A proof whose helper was lost is made again alone, from the start and with other blinding.
+    for (const company of team === undefined ? [undefined] : [team, undefined]) {
+      try {
+        return proveResident(await residentProvers.get(openKey.id, openKey.key), witness, { r: randomNonZero(BN254.r), s: randomNonZero(BN254.r) }, company);
+      } catch {
+        // Whatever it was (no free workspace, a trap), the reference backend below needs none of it.
+      }
     }
   }
   return await proveGroth16(await keptFor(provingKeys, message.provingKey), witness);

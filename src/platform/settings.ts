@@ -53,6 +53,7 @@ export const SETTINGS = {
   privacy_policy_url: setting({ env: "PROOFWRIGHT_PRIVACY_POLICY_URL", flag: "privacy-policy-url", schema: Url, description: "where the privacy policy is; answered at /legal/privacy_policy" }),
   terms_of_service_url: setting({ env: "PROOFWRIGHT_TERMS_OF_SERVICE_URL", flag: "terms-of-service-url", schema: Url, description: "where the terms of service are; answered at /legal/terms_of_service" }),
   prove_threads: setting({ env: "PROOFWRIGHT_PROVE_THREADS", flag: "prove-threads", schema: Threads, description: "threads that make proofs; default: one per core" }),
+  prove_helpers: setting({ env: "PROOFWRIGHT_PROVE_HELPERS", flag: "prove-helpers", schema: Type.Integer({ minimum: 0, maximum: 63 }), default: 7, description: "idle threads that may join a proof; 0 keeps every proof on one thread" }),
   prove_queue: setting({ env: "PROOFWRIGHT_PROVE_QUEUE", flag: "prove-queue", schema: Type.Integer({ minimum: 1, maximum: 100_000 }), default: 256, description: "proofs that may wait for a thread; one more is refused with 503" }),
   key_memory_mb: setting({ env: "PROOFWRIGHT_KEY_MEMORY_MB", flag: "key-memory-mb", schema: Type.Integer({ minimum: 16, maximum: 1_048_576 }), default: 1024, description: "memory for resident proving keys and witness programs, in MiB" }),
   kernels: setting({ env: "PROOFWRIGHT_KERNELS", flag: "kernels", schema: Type.Union([Type.Literal("wasm"), Type.Literal("reference")]), default: "wasm", description: "what proves: our WebAssembly kernels, or the reference backend over ffjavascript" }),

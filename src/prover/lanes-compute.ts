@@ -95,11 +95,13 @@ export class LanesCompute implements ProverCompute {
 
   async prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>> {
     const openKey = await this.#openKeys?.get(message.provingKey);
+    // A thread that is lost under a proof takes a workspace of the key with it.
+    const onThreadLost = (): void => { this.#openKeys?.drop(message.provingKey.sha256); };
     try {
-      return await this.#lanes.run("prove", "prove", openKey === undefined ? message : { ...message, openKey }, options);
+      return await this.#lanes.prove(openKey === undefined ? message : { ...message, openKey }, { ...options, onThreadLost });
     } catch (error) {
-      // A refused task had no thread; any other end may have taken a thread, and with it a workspace of the key.
-      if (!(error instanceof AppError && error.code === "overloaded")) this.#openKeys?.drop(message.provingKey.sha256);
+      // A refused task had no thread; any other end may have taken one.
+      if (!(error instanceof AppError && error.code === "overloaded")) onThreadLost();
       throw error;
     }
   }

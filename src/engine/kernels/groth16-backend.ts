@@ -69,7 +69,8 @@ export class ResidentProver {
   prove(witness: Uint8Array, blinding: Blinding, team: SharedArrayBuffer = createTeam()): KernelProof {
     const { kernels, key } = this;
     if (witness.length !== key.wireCount * kernels.fr.bytes) throw new RangeError("the witness has a wrong length");
-    const workspace = this.claimWorkspace();
+    const workspace = this.takeWorkspace();
+    if (workspace === undefined) throw new Error("every workspace of the proving key is taken");
     const layout = layOut(kernels, key, workspace.start);
     // A team that was led before, by a thread that died, may hold helpers of that other workspace.
     const offered = new Team(team);
@@ -88,11 +89,15 @@ export class ResidentProver {
     }
   }
 
-  /** Works with the proof that leads the team until it is over or helpers are sent away; returns at once when there is nothing to help with. */
+  /**
+   * Works with the proof that leads the team until it is over or helpers are sent away. Returns at once when there is nothing to help
+   * with, or no workspace for it. A task that throws fails the team.
+   */
   help(team: SharedArrayBuffer): void {
     const { kernels, key } = this;
     const member = new Team(team);
-    const own = this.claimWorkspace();
+    const own = this.takeWorkspace();
+    if (own === undefined) return;
     try {
       const joined = member.join();
       if (joined === undefined) return;
@@ -176,13 +181,13 @@ export class ResidentProver {
   }
 
   /** Takes a free workspace of the key, so that threads that share it never meet in one but by agreement. */
-  private claimWorkspace(): Workspace {
+  private takeWorkspace(): Workspace | undefined {
     const { key, kernels } = this;
     const flags = new Int32Array(kernels.memory.buffer, key.workspaceFlags, key.workspaces.length);
     for (const [index, { start, end }] of key.workspaces.entries()) {
       if (Atomics.compareExchange(flags, index, 0, 1) === 0) return { index, start, end, release: () => Atomics.store(flags, index, 0) };
     }
-    throw new Error("every workspace of the proving key is taken");
+    return undefined;
   }
 }
 
