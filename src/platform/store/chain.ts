@@ -6,7 +6,7 @@
  *   head     [chain#head]               -> {"number", "mac", "key_id"} of the last record; of an unlinked log {"number"} alone
  *   mac      HMAC-SHA256(key, "pv/v1/chain\0" || u16be(length of chain) || chain || u64be(number) || predecessor's mac(32) || JSON)
  */
-import { createHmac } from "node:crypto";
+import { createHmac, type KeyObject } from "node:crypto";
 import type { StoreKey, StoreValue } from "./store.js";
 
 /** A type, not an interface, so that it is a StoreValue. */
@@ -36,7 +36,7 @@ export function chainKeyId(key: Uint8Array): string {
 }
 
 /** @param json the record's content exactly as JSON.stringify writes it */
-export function chainMac(key: Uint8Array, link: { readonly chain: string; readonly number: number; readonly predecessor: string; readonly json: Uint8Array | string }): string {
+export function chainMac(key: Uint8Array | KeyObject, link: { readonly chain: string; readonly number: number; readonly predecessor: string; readonly json: Uint8Array | string }): string {
   const chain = Buffer.from(link.chain);
   const frame = Buffer.alloc(2 + chain.length + 8);
   frame.writeUInt16BE(chain.length, 0);

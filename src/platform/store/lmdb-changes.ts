@@ -2,9 +2,7 @@
  * The changes that one commit makes, key by key: read and judged first, written afterwards, with the store's own record kept in
  * step. Inside a transaction only.
  */
-import { assert } from "../errors.js";
-import { chainHeadKey, chainKeyId, chainMac, chainRecordKey, NO_PREDECESSOR, type ChainHead, type LogHead } from "./chain.js";
-import { decodeKey, encodeKey } from "./keys.js";
+import type { AppendedRecord, ChainTails } from "./lmdb-chains.js";
 import { readBinary } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
 import { decodeRecord, encodeRecord } from "./record.js";
@@ -16,25 +14,22 @@ interface Change {
   json: Uint8Array | undefined;
 }
 
-/** A record for a log as it came from the wire. */
-export interface AppendedRecord {
-  /** Encoded name of the log. */
-  readonly key: Buffer;
-  readonly json: Buffer;
-  readonly indexes: readonly Buffer[];
-  readonly unlinked: boolean;
-}
+const INDEX_ENTRY = Buffer.from("true");
 
 export class ChangeSet {
   readonly #environment: Environment;
+  readonly #tails: ChainTails;
   readonly #changes = new Map<string, Change>();
+  readonly #appends: AppendedRecord[] = [];
 
-  constructor(environment: Environment) {
+  /** @param tails those of the transaction; its owner writes their heads */
+  constructor(environment: Environment, tails: ChainTails) {
     this.#environment = environment;
+    this.#tails = tails;
   }
 
   get size(): number {
-    return this.#changes.size;
+    return this.#changes.size + this.#appends.length;
   }
 
   /** The version of a record as the transaction sees it. Throws `data_corrupt`. */
@@ -50,24 +45,10 @@ export class ChangeSet {
     else earlier.json = json;
   }
 
-  /** Plans the next record of a log, its index entries, and the log's new head. Throws `data_corrupt` over a damaged head. */
-  append(record: AppendedRecord, chainKey: Uint8Array | undefined): void {
-    const chain = String(decodeKey(record.key)[0]);
-    const headKey = encodeKey(chainHeadKey(chain));
-    const head = this.#chainHead(headKey);
-    const number = (head?.number ?? 0) + 1;
-    for (const index of record.indexes) this.plan(Buffer.concat([index, encodeKey([number])]), Buffer.from("true"));
-    if (record.unlinked) {
-      this.plan(encodeKey(chainRecordKey(chain, number)), record.json);
-      const next: LogHead = { number };
-      this.plan(headKey, Buffer.from(JSON.stringify(next)));
-      return;
-    }
-    assert(chainKey !== undefined, "a store with hash chains is opened with their key");
-    const mac = chainMac(chainKey, { chain, number, predecessor: head?.mac ?? NO_PREDECESSOR, json: record.json });
-    this.plan(encodeKey(chainRecordKey(chain, number)), Buffer.concat([Buffer.from(`{"mac":"${mac}","event":`), record.json, Buffer.from("}")]));
-    const next: ChainHead = { number, mac, key_id: chainKeyId(chainKey) };
-    this.plan(headKey, Buffer.from(JSON.stringify(next)));
+  /** Plans the next record of a log and its index entries. Throws `data_corrupt` over a damaged head. */
+  append(record: AppendedRecord): void {
+    this.#tails.require(record);
+    this.#appends.push(record);
   }
 
   /** Writes everything under one new version and updates `meta`, which the caller puts at the end of the transaction. */
@@ -80,23 +61,25 @@ export class ChangeSet {
         meta.count -= 1;
       }
       if (json !== undefined) {
-        const record = encodeRecord(key, meta.sequence, json);
-        void this.#environment.put(key, record.bytes);
-        sum += record.tag;
-        meta.count += 1;
+        sum += this.#put(key, json, meta);
       } else if (oldTag !== undefined) {
         void this.#environment.remove(key);
       }
     }
+    for (const append of this.#appends) {
+      const next = this.#tails.link(append);
+      // Keys that end in a new number are new: there is no old record to look for.
+      sum += this.#put(next.key, next.json, meta);
+      for (const index of append.indexes) sum += this.#put(Buffer.concat([index, next.encodedNumber]), INDEX_ENTRY, meta);
+    }
     meta.tag_sum = BigInt.asUintN(64, sum).toString(16);
   }
 
-  /** The head as planned in this commit, or as stored. */
-  #chainHead(key: Buffer): ChainHead | undefined {
-    const planned = this.#changes.get(key.toString("latin1"))?.json;
-    if (planned !== undefined) return JSON.parse(Buffer.from(planned).toString("utf8")) as ChainHead;
-    const bytes = readBinary(this.#environment, key);
-    return bytes === undefined ? undefined : (JSON.parse(decodeRecord(key, bytes).json.toString("utf8")) as ChainHead);
+  #put(key: Buffer, json: Uint8Array, meta: StoreMeta): bigint {
+    const record = encodeRecord(key, meta.sequence, json);
+    void this.#environment.put(key, record.bytes);
+    meta.count += 1;
+    return record.tag;
   }
 
   #current(key: Buffer): { version: number; tag: bigint } | undefined {

@@ -2,6 +2,7 @@
 import { assert } from "../errors.js";
 import type { Log } from "../log.js";
 import { encodeKey } from "./keys.js";
+import { ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
 import { readMeta, transact, writeMeta } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
@@ -43,7 +44,7 @@ export function storedMeta(environment: Environment): StoreMeta {
 /** What may be done inside a transaction; `meta` is kept in step and must be written at its end. */
 export function migrationStore(environment: Environment, meta: StoreMeta): MigrationStore {
   const change = (key: Parameters<MigrationStore["delete"]>[0], json: Uint8Array | undefined): void => {
-    const changes = new ChangeSet(environment);
+    const changes = new ChangeSet(environment, new ChainTails(environment, undefined));
     changes.plan(encodeKey(key), json);
     changes.write(meta);
   };

@@ -10,6 +10,7 @@ import { workerPath } from "../package-root.js";
 import { syncFolder, syncPath } from "./durable-files.js";
 import { lockFolder } from "./folder-lock.js";
 import { encodeKey, prefixRange } from "./keys.js";
+import { ChainKey, ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
 import { openEnvironment, readMeta, transact, writeMeta } from "./lmdb-environment.js";
 import type { Environment } from "./lmdb-environment.js";
@@ -104,6 +105,7 @@ export async function rewriteStore(options: { readonly path: string; readonly ch
   try {
     const opened = openEnvironment(options.path);
     environment = opened;
+    const chainKey = new ChainKey(options.chainKey);
     const newest = MIGRATIONS.at(-1)?.to ?? FIRST_SCHEMA_VERSION;
     if (storedMeta(opened).schema_version !== newest) throw new AppError("conflict", { message: "the store was written by another version; start that server, or this one, first" });
     refuseDamaged(scrubStoreNow(opened));
@@ -112,9 +114,11 @@ export async function rewriteStore(options: { readonly path: string; readonly ch
       change({
         ...migrationStore(opened, meta),
         append: ({ chain, value, indexes = [], unlinked = false }) => {
-          const changes = new ChangeSet(opened);
-          changes.append({ key: encodeKey([chain]), json: Buffer.from(JSON.stringify(value)), indexes: indexes.map(encodeKey), unlinked }, options.chainKey);
+          const tails = new ChainTails(opened, chainKey);
+          const changes = new ChangeSet(opened, tails);
+          changes.append({ key: encodeKey([chain]), json: Buffer.from(JSON.stringify(value)), indexes: indexes.map(encodeKey), unlinked });
           changes.write(meta);
+          tails.write(meta);
         },
       });
       writeMeta(opened, meta);

@@ -5,6 +5,7 @@
 import { statfsSync } from "node:fs";
 import { AppError, assert } from "../errors.js";
 import { afterPrefix, decodeKey } from "./keys.js";
+import { ChainKey, ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
 import { measureSpace, readMeta, reasonOf, transact, writeMeta } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
@@ -62,10 +63,12 @@ export class LmdbWriter {
   readonly #environment: Environment;
   readonly #storage: WriterStorage;
   readonly #options: WriterOptions;
+  readonly #chainKey: ChainKey | undefined;
   #state: WriterState = "ready";
 
   constructor(options: WriterOptions, dependencies: { environment: Environment; storage?: WriterStorage }) {
     this.#options = options;
+    this.#chainKey = options.chainKey === undefined ? undefined : new ChainKey(options.chainKey);
     this.#environment = dependencies.environment;
     this.#storage = dependencies.storage ?? systemStorage(options, dependencies.environment);
   }
@@ -109,10 +112,11 @@ export class LmdbWriter {
   #applyAll(commits: readonly PackedCommit[], outcomes: WriteOutcome[]): void {
     const meta = readMeta(this.#environment);
     assert(meta !== undefined, "an open store has its own record");
+    const tails = new ChainTails(this.#environment, this.#chainKey);
     let changed = false;
     for (const [index, commit] of commits.entries()) {
       if (outcomes[index] !== undefined) continue;
-      const prepared = this.#prepare(commit);
+      const prepared = this.#prepare(commit, tails);
       if (prepared instanceof ChangeSet) {
         prepared.write(meta);
         changed = changed || prepared.size > 0;
@@ -120,12 +124,14 @@ export class LmdbWriter {
         outcomes[index] = prepared;
       }
     }
-    if (changed) writeMeta(this.#environment, meta);
+    if (!changed) return;
+    tails.write(meta);
+    writeMeta(this.#environment, meta);
   }
 
   /** Reads and judges only, so that a refusal leaves nothing behind. */
-  #prepare(commit: PackedCommit): ChangeSet | WriteFailure {
-    const changes = new ChangeSet(this.#environment);
+  #prepare(commit: PackedCommit, tails: ChainTails): ChangeSet | WriteFailure {
+    const changes = new ChangeSet(this.#environment, tails);
     try {
       for (const operation of commit.operations) {
         if (operation.kind === CHECK) {
@@ -136,7 +142,7 @@ export class LmdbWriter {
             return { code: "too_many_records", message: `a deletion covers more than ${PREFIX_RECORDS_MAX} records; delete its parts first` };
           }
         } else if (operation.kind === APPEND) {
-          changes.append(operation, this.#options.chainKey);
+          changes.append(operation);
         } else {
           changes.plan(operation.key, operation.kind === PUT ? operation.json : undefined);
         }
