@@ -72,13 +72,16 @@ export class ResidentProver {
     const workspace = this.takeWorkspace();
     if (workspace === undefined) throw new Error("every workspace of the proving key is taken");
     const layout = layOut(kernels, key, workspace.start);
-    // A team that was led before, by a thread that died, may hold helpers of that other workspace.
-    const offered = new Team(team);
-    const own = offered.open(workspace.index) ? offered : new Team(createTeam());
-    if (own !== offered) own.open(workspace.index);
     const held = (key.wireCount + EXTRA_SCALAR_COUNT) * kernels.fr.bytes;
+    let own = new Team(team);
     try {
-      kernels.bytes(layout.scalars, witness.length).set(witness);
+      this.writeScalars(layout, witness, blinding);
+      // Open only now that all is there which helpers read. A team that was led before, by a thread that died, may hold helpers of that
+      // other workspace.
+      if (!own.open(workspace.index)) {
+        own = new Team(createTeam());
+        own.open(workspace.index);
+      }
       return this.lead(own, layout, new Arena(layout.scratch, workspace.end), blinding);
     } finally {
       const isOurs = own.disband();
@@ -114,12 +117,17 @@ export class ResidentProver {
     }
   }
 
-  private lead(team: Team, layout: ProofLayout, scratch: Arena, blinding: Blinding): KernelProof {
+  private writeScalars(layout: ProofLayout, witness: Uint8Array, blinding: Blinding): void {
     const { kernels, key } = this;
     const { bytes } = kernels.fr;
+    kernels.bytes(layout.scalars, witness.length).set(witness);
     for (const [name, value] of [["one", 1n], ["r", blinding.r], ["s", blinding.s]] as const) {
       kernels.writeInteger(layout.scalars + (key.wireCount + EXTRA_SCALARS[name]) * bytes, value, bytes);
     }
+  }
+
+  private lead(team: Team, layout: ProofLayout, scratch: Arena, blinding: Blinding): KernelProof {
+    const { kernels, key } = this;
     const spent = new Map<string, number>();
     team.lead(proofSteps(kernels, key, layout, scratch), (name, ms) => spent.set(name, (spent.get(name) ?? 0) + ms));
     const [g1, g2] = [new Msm(kernels, "g1", scratch), new Msm(kernels, "g2", scratch)];

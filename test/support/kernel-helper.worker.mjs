@@ -1,0 +1,16 @@
+/** Helps the proofs whose teams it is sent, on a key that another thread made resident. Told to die, it dies inside the team. */
+import { parentPort, workerData } from "node:worker_threads";
+import { ResidentProver } from "../../dist/src/engine/kernels/groth16-backend.js";
+import { Team } from "../../dist/src/engine/kernels/team.js";
+
+const prover = new ResidentProver(workerData.key);
+
+parentPort.on("message", ({ team, dies }) => {
+  if (dies) {
+    if (new Team(team).join() === undefined) throw new Error("the team was over before this thread could die in it");
+    process.exit(9);
+  }
+  prover.help(team);
+  parentPort.postMessage("helped");
+});
+parentPort.postMessage("ready");
