@@ -1,6 +1,7 @@
 /** The list of all routes: what the server serves, the document describes, the client calls and the contract tests walk. */
 import { identityRoutes } from "./identity/routes.js";
 import type { RouteSpec } from "./platform/contract/route.js";
+import { eventRoutes } from "./platform/events/event-routes.js";
 import { serviceRoutes } from "./platform/service/routes.js";
 import { proverRoutes } from "./prover/routes.js";
 import { auditRoutes } from "./vault/audit-routes.js";
@@ -8,7 +9,7 @@ import { lifecycleRoutes } from "./vault/lifecycle-routes.js";
 import { organizationVaultRoutes } from "./vault/organization-routes.js";
 import { vaultRoutes } from "./vault/routes.js";
 
-export const apiRoutes = { ...serviceRoutes, ...identityRoutes, ...organizationVaultRoutes, ...vaultRoutes, ...lifecycleRoutes, ...auditRoutes, ...proverRoutes };
+export const apiRoutes = { ...serviceRoutes, ...identityRoutes, ...organizationVaultRoutes, ...vaultRoutes, ...lifecycleRoutes, ...auditRoutes, ...proverRoutes, ...eventRoutes };
 
 /** All routes as a plain list. */
 export const ROUTE_LIST: readonly RouteSpec[] = Object.values(apiRoutes);

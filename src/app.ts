@@ -15,6 +15,9 @@ import { createAudit, type Audit } from "./platform/audit/create-audit.js";
 import type { Clock } from "./platform/clock.js";
 import { listOf, parseAddress, UNREACHABLE_ISSUER, type Config } from "./platform/config.js";
 import { bindRoutes, type Area, type BoundRoute } from "./platform/contract/route.js";
+import { EventBus } from "./platform/events/event-bus.js";
+import { eventHandlers } from "./platform/events/event-handlers.js";
+import { eventRoutes } from "./platform/events/event-routes.js";
 import { StoredIdempotency } from "./platform/http/idempotency-store.js";
 import { createMetricsServer } from "./platform/http/metrics-server.js";
 import { createServer, type Server } from "./platform/http/server.js";
@@ -88,6 +91,7 @@ interface Parts {
   readonly provers: ProverRegistry;
   readonly requestHashKey: Buffer;
   readonly audit: Audit;
+  readonly events: EventBus;
 }
 
 /** Opens the data folder and builds the application. Rejects with a sentence when the folder cannot be used. */
@@ -100,6 +104,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
     notes: startNotes(config, parts),
     onFatal: (listener) => { fatalListeners.push(listener); },
     start: async () => {
+      parts.events.start();
       const listening = await Promise.all(servers.map(async (server, index) => ({ ...(described[index] ?? { areas: "", host: "" }), port: (await server.listen()).port })));
       await metricsServer?.listen();
       await parts.provers.removeOrphans();
@@ -116,6 +121,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       await parts.jobs.stop();
       await parts.lanes.stop();
       await parts.vault.stop();
+      await parts.events.stop();
       await parts.store.close();
     },
   };
@@ -128,6 +134,10 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   const store = await openStore({ path: join(dataDir, "store"), chainKey: auditKey }, { log, onFatal: (error) => { onFatal(error.message); } });
   const onUnwritable: (() => Promise<void>)[] = [];
   const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => { onUnwritable.forEach((seal) => { void seal(); }); } });
+  const events = new EventBus(
+    { eventsMax: config.events_max, daysMax: config.events_days, streamsMax: config.event_streams, streamsPerSubjectMax: config.event_streams_per_subject },
+    { store, clock, log },
+  );
   const artifacts = await openArtifacts(join(dataDir, "artifacts"));
   await artifacts.removeTemporaries();
   const areas: OtherAreas = {};
@@ -156,7 +166,7 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   Object.assign(areas, { vault, provers });
   await vault.start();
   const metrics = new Metrics({ lanesWaiting: () => lanes.waiting() });
-  return { config, clock, log, store, artifacts, jobs, lanes, metrics, identity, identityParts, vault, provers, audit, requestHashKey: await requestHashKey(join(dataDir, "request-hash-key")) };
+  return { config, clock, log, store, artifacts, jobs, lanes, metrics, identity, identityParts, vault, provers, audit, events, requestHashKey: await requestHashKey(join(dataDir, "request-hash-key")) };
 }
 
 function vaultOptions(config: Config, dataDir: string): Parameters<typeof createVault>[0] {
@@ -186,7 +196,7 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
   const add = (areas: readonly Area[] | undefined, host: string, port: number, words: string): void => {
     servers.push(createServer(
       {
-        host, port, requestHashKey: parts.requestHashKey, limits: { rateLimits: config.rate_limits }, trustedProxies: listOf(config.trusted_proxies),
+        host, port, requestHashKey: parts.requestHashKey, limits: { rateLimits: config.rate_limits, connectionsMax: config.connections }, trustedProxies: listOf(config.trusted_proxies),
         ...(areas === undefined ? {} : { areas }),
         ...(config.tls_cert === undefined || config.tls_key === undefined ? {} : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } }),
       },
@@ -221,6 +231,7 @@ function boundRoutes(parts: Parts): BoundRoute[] {
     ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
     ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
     ...bindRoutes(proverRoutes, parts.provers.handlers),
+    ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
   ], { trail: parts.audit.trail, audit: parts.audit.log });
 }
 

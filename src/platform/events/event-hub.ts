@@ -7,7 +7,7 @@ import type { StreamChannel, StreamMessage } from "../contract/stream.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { EVERYONE, type EventLog, type LoggedEvent } from "./event-log.js";
-import { Subscription } from "./subscription.js";
+import type { Subscription } from "./subscription.js";
 import { matches, type SubjectFilter } from "./subject-filter.js";
 
 export interface EventHubDependencies {

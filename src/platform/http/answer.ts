@@ -4,6 +4,7 @@
  */
 import { STATUS_CODES } from "node:http";
 import type { Clock } from "../clock.js";
+import type { StreamSource } from "../contract/stream.js";
 import type { Exchange } from "./exchange.js";
 import { ANSWER_BYTES_MAX, STREAM_ABOVE_BYTES, STREAM_CHUNK_BYTES } from "./limits.js";
 import type { RawResponse } from "./uws.js";
@@ -22,6 +23,8 @@ export interface Answer {
   readonly contentType?: string;
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: string | Uint8Array | BodySource;
+  /** Instead of a body: what is sent from now on. */
+  readonly stream?: StreamSource;
   readonly noStore?: boolean;
   /** The connection closes after the answer. */
   readonly closes?: boolean;
@@ -168,7 +171,8 @@ class PieceWriter {
   }
 }
 
-function writeHead(exchange: Exchange, answer: Answer): void {
+/** Status line and headers, inside a cork. */
+export function writeHead(exchange: Exchange, answer: Answer): void {
   const { response } = exchange;
   response.writeStatus(STATUS_LINES.get(answer.status) ?? String(answer.status));
   for (const [name, value] of EVERY_ANSWER) response.writeHeader(name, value);

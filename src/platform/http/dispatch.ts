@@ -6,7 +6,8 @@ import type { Principal } from "../auth/principal.js";
 import { formatSubject } from "../auth/principal.js";
 import type { Clock } from "../clock.js";
 import type { AnyReply, Area, HttpMethod } from "../contract/route.js";
-import { AppError } from "../errors.js";
+import type { StreamSource } from "../contract/stream.js";
+import { AppError, assert } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
 import { sendAnswer, type Answer } from "./answer.js";
@@ -24,7 +25,10 @@ import { bearerToken, preferredWaitSec, readHead, saneRequestId } from "./reques
 import { canonicalPath } from "./request-path.js";
 import type { Router} from "./router.js";
 import { isFound, type Found } from "./router.js";
-import type { RawRequest, RawResponse } from "./uws.js";
+import { Sockets, readProtocols, type Admitted, type LateRequest } from "./sockets.js";
+import { StreamAnswer } from "./stream-answer.js";
+import { Streams } from "./streams.js";
+import type { RawRequest, RawResponse, UpgradeOffer } from "./uws.js";
 
 /** What the front reports of each request that ended; status 0 when the client left first. */
 export interface HttpMetrics {
@@ -40,6 +44,8 @@ export interface DispatchDependencies {
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics?: HttpMetrics;
+  /** Sends a text to every WebSocket of this server that joined the topic. */
+  readonly publish: (topic: string, message: string) => void;
 }
 
 export interface DispatchOptions {
@@ -58,6 +64,8 @@ const WAIT_MARGIN_SEC = 1;
 
 export class Dispatcher {
   readonly inFlight: InFlight;
+  readonly #streams: Streams;
+  readonly #sockets: Sockets;
   readonly #options: DispatchOptions;
   readonly #dependencies: DispatchDependencies;
   readonly #router: Router<CompiledRoute>;
@@ -72,6 +80,8 @@ export class Dispatcher {
     this.#router = router;
     this.#budget = new BodyBudget(limits.bodiesInFlightBytesMax);
     this.#rates = limits.rateLimits ? new RateLimiter(limits, dependencies) : undefined;
+    this.#streams = new Streams(dependencies);
+    this.#sockets = new Sockets({ ...dependencies, streams: this.#streams });
     this.inFlight = new InFlight(
       { stallMs: limits.stallMs, perAddressMax: limits.rateLimits ? limits.requestsPerAddressMax : Number.POSITIVE_INFINITY },
       { clock: dependencies.clock, onDeadline: (exchange) => { this.#giveUp(exchange, new AppError("deadline_exceeded", { message: "the work took longer than its time" })); } },
@@ -79,7 +89,7 @@ export class Dispatcher {
   }
 
   /** Serves one request. Never throws, never leaves a response without an abort handler: either would end the process. */
-  handle(response: RawResponse, request: RawRequest): void {
+  handle(response: RawResponse, request: RawRequest, upgrade?: UpgradeOffer): void {
     let exchange: Exchange | undefined;
     response.onAborted(() => { exchange?.clientGone(); });
     try {
@@ -96,6 +106,7 @@ export class Dispatcher {
         address: this.#options.trustedProxies.clientOf(readableAddress(response), head.forwardedFor),
         startedMs: nowMs,
         deadlineAtMs: nowMs + this.#options.limits.deadlineMs,
+        upgrade,
         onDone: (done) => { this.#ended(done); },
       });
       void this.#serve(exchange);
@@ -105,9 +116,11 @@ export class Dispatcher {
     }
   }
 
-  /** From now on new requests get 503 and answers close their connections. */
+  /** From now on new requests get 503, answers close their connections, and streams end. */
   startDraining(): void {
     this.#draining = true;
+    this.#streams.endAll();
+    this.#sockets.endNameless();
   }
 
   /** Answers everything that is still open with 503 and aborts its work. */
@@ -143,6 +156,7 @@ export class Dispatcher {
     const body = head.hasBody ? new BodyCollector({ bytesMax: compiled.bodyBytesMax, declaredBytes: head.contentLength }, { budget: this.#budget }).attach(exchange.response) : undefined;
     if (body !== undefined) exchange.whenClosed(() => { body.abandon(); });
     try {
+      if (exchange.upgrade !== undefined && tokenOf(exchange) === undefined && exchange.head.authorizationCount === 0) return this.#upgradeNameless(exchange, exchange.upgrade, compiled);
       const principal = await this.#admit(exchange, compiled);
       if (compiled.route.needsUnsealed === true && !this.#dependencies.isUnsealed()) throw new AppError("vault_sealed", { message: "the vault is sealed" });
       return await this.#handled(exchange, compiled, { principal, params, path: path.path, body });
@@ -165,17 +179,21 @@ export class Dispatcher {
     const { route, check } = compiled;
     let principal: Principal | undefined;
     if (check !== undefined) {
-      const token = bearerToken(exchange.head);
+      const token = tokenOf(exchange);
       if (token === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
       principal = await this.#dependencies.authenticate(token, route.area);
       exchange.subject = formatSubject(principal.subject);
       check(principal);
     }
-    if (route.area !== "service" && this.#rates !== undefined) {
-      const waitSec = this.#rates.take(exchange.subject ?? exchange.address, route.method === "GET" ? "read" : "write");
-      if (waitSec > 0) throw new AppError("too_many_requests", { message: "too many requests; slow down", retryAfterSec: waitSec });
-    }
+    exchange.principal = principal;
+    this.#takeRate(compiled, exchange.subject ?? exchange.address);
     return principal;
+  }
+
+  #takeRate({ route }: CompiledRoute, caller: string): void {
+    if (route.area === "service" || this.#rates === undefined) return;
+    const waitSec = this.#rates.take(caller, route.method === "GET" ? "read" : "write");
+    if (waitSec > 0) throw new AppError("too_many_requests", { message: "too many requests; slow down", retryAfterSec: waitSec });
   }
 
   /** Input checked, handler run, reply turned into an answer. */
@@ -197,6 +215,7 @@ export class Dispatcher {
         get signal() { return exchange.signal; },
         requestId: exchange.requestId,
         address: exchange.address,
+        lastEventId: head.headers["last-event-id"],
         preferWaitSec: preferredWaitSec(head, Math.min(WAIT_SEC_MAX, Math.floor(compiled.deadlineMs / 1000) - WAIT_MARGIN_SEC)),
       };
       const run = (): AnyReply | Promise<AnyReply> => compiled.handler(request as never);
@@ -221,11 +240,60 @@ export class Dispatcher {
 
   async #send(exchange: Exchange, answer: Answer): Promise<void> {
     try {
+      if (answer.stream !== undefined) {
+        this.#startStream(exchange, answer, answer.stream);
+        return;
+      }
       await sendAnswer(exchange, this.#draining ? { ...answer, closes: true } : answer, this.#dependencies.clock);
     } finally {
       // The vault's bytes are secrets (the unsealer key); other areas may answer bytes that they keep.
       if (exchange.route?.route.area === "vault" && answer.body instanceof Uint8Array) answer.body.fill(0);
     }
+  }
+
+  /** Goes on as a stream, over the transport that the client asked for. It is no longer a request in flight then: it may last for days. */
+  #startStream(exchange: Exchange, answer: Answer, source: StreamSource): void {
+    const { route: compiled, principal } = exchange;
+    const token = tokenOf(exchange);
+    if (!exchange.isOpen || compiled === undefined || principal === undefined || token === undefined) return;
+    if (exchange.upgrade !== undefined) {
+      this.#acceptSocket(exchange, exchange.upgrade, compiled, { principal, token, source });
+      return;
+    }
+    this.inFlight.remove(exchange);
+    const stream = new StreamAnswer(exchange);
+    const release = this.#streams.add({ token, principal, area: compiled.route.area, check: (current) => { compiled.check?.(current); }, end: (reason) => { stream.end(reason); } });
+    stream.start(answer, source, { nowMs: this.#dependencies.clock.monotonicMs(), onClosed: release });
+  }
+
+  /** The token comes with the first message: nothing is told and nothing looked up before. */
+  #upgradeNameless(exchange: Exchange, upgrade: UpgradeOffer, compiled: CompiledRoute): Answer {
+    this.#acceptSocket(exchange, upgrade, compiled, undefined);
+    return { status: 101 };
+  }
+
+  #acceptSocket(exchange: Exchange, upgrade: UpgradeOffer, compiled: CompiledRoute, admitted: Admitted | undefined): void {
+    if (!exchange.isOpen) return;
+    const session = this.#sockets.session({
+      compiled, admitted,
+      admitLate: async (request) => await this.#admitLate(exchange, compiled, request),
+      authenticate: (token) => this.#dependencies.authenticate(token, compiled.route.area),
+    });
+    exchange.finish(101);
+    upgrade.accept(session, readProtocols(upgrade.protocols).protocol);
+  }
+
+  /** The checks of a request, for a WebSocket that says by its first message who it is and what it wants. */
+  async #admitLate(exchange: Exchange, compiled: CompiledRoute, { token, query }: LateRequest): Promise<Admitted> {
+    if (this.#draining) throw shuttingDown();
+    const principal = await this.#dependencies.authenticate(token, compiled.route.area);
+    compiled.check?.(principal);
+    this.#takeRate(compiled, formatSubject(principal.subject));
+    const { members } = compiled.validator.query(query);
+    const request = { params: {}, query: members, body: undefined, principal, bearer: undefined, authorization: undefined, signal: exchange.signal, requestId: exchange.requestId, address: exchange.address, preferWaitSec: 0 };
+    const { stream: source } = await compiled.handler(request as never);
+    assert(source !== undefined, "a route that takes WebSockets answers a stream");
+    return { principal, token, source };
   }
 
   /** A failure becomes an answer, if one may still be given; only a bug or a broken file gets past that, into the log. */
@@ -265,6 +333,12 @@ export class Dispatcher {
     metrics?.requestsInFlight(this.inFlight.size);
     log.debug("request", { ...fieldsOf(exchange), status: exchange.status, duration_ms: Math.round(durationMs * 1000) / 1000 });
   }
+}
+
+/** The bearer token of the Authorization header, or of a WebSocket's subprotocols. */
+function tokenOf(exchange: Exchange): string | undefined {
+  const token = bearerToken(exchange.head);
+  return token ?? (exchange.upgrade === undefined || exchange.head.authorizationCount > 0 ? undefined : readProtocols(exchange.upgrade.protocols).token);
 }
 
 function shuttingDown(): AppError {

@@ -7,7 +7,7 @@ import type { RouteValidator } from "../contract/validate.js";
 import type { Principal } from "../auth/principal.js";
 import type { JsonLimits } from "./json-scan.js";
 import type { RequestHead } from "./request-head.js";
-import type { RawResponse } from "./uws.js";
+import type { RawResponse, UpgradeOffer } from "./uws.js";
 
 /** A route with everything that can be worked out before the first request. */
 export interface CompiledRoute extends BoundRoute {
@@ -31,6 +31,8 @@ export interface ExchangeOptions {
   readonly address: string;
   readonly startedMs: number;
   readonly deadlineAtMs: number;
+  /** The request may become a WebSocket. */
+  readonly upgrade?: UpgradeOffer | undefined;
   /** Called once, when the exchange is done. */
   readonly onDone: (exchange: Exchange) => void;
 }
@@ -41,10 +43,12 @@ export class Exchange {
   readonly requestId: string;
   readonly address: string;
   readonly startedMs: number;
+  readonly upgrade: UpgradeOffer | undefined;
   deadlineAtMs: number;
   /** When the reader of a long answer last took something. */
   progressAtMs = 0;
   route: CompiledRoute | undefined;
+  principal: Principal | undefined;
   /** `user:<uuid>` for the log. */
   subject: string | undefined;
   /** Status of the answer; 0 when the client left before there was one. */
@@ -62,6 +66,7 @@ export class Exchange {
     this.address = options.address;
     this.startedMs = options.startedMs;
     this.deadlineAtMs = options.deadlineAtMs;
+    this.upgrade = options.upgrade;
     this.#onDone = options.onDone;
   }
 

@@ -24,6 +24,11 @@ export async function replyAnswer(exchange: Exchange, compiled: CompiledRoute, r
     const answer = await fileAnswer(reply.file, spec.file, exchange.head);
     return { ...answer, headers: [...(answer.headers ?? []), ...headers], noStore };
   }
+  if (reply.stream !== undefined) {
+    assert(spec.stream !== undefined, "a stream is answered where the route declares one");
+    // A question about the head alone begins no stream.
+    return { status: reply.status, contentType: spec.stream, headers, ...(exchange.isHead ? {} : { stream: reply.stream }) };
+  }
   if (reply.bytes !== undefined) {
     assert(spec.bytes !== undefined, "bytes are answered where the route declares them");
     return { status: reply.status, contentType: spec.bytes, headers, body: reply.bytes, noStore };

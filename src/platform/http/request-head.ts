@@ -24,7 +24,7 @@ export interface RequestHead {
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>;
 }
 
-const HEADER_NAMES = ["content-type", "content-encoding", "accept", "x-request-id", "idempotency-key", "prefer", "if-none-match", "if-range", "range"] as const;
+const HEADER_NAMES = ["content-type", "content-encoding", "accept", "x-request-id", "idempotency-key", "prefer", "if-none-match", "if-range", "range", "last-event-id"] as const;
 export type HeaderName = (typeof HEADER_NAMES)[number];
 
 const WANTED: ReadonlySet<string> = new Set(HEADER_NAMES);

@@ -8,6 +8,7 @@ import { Dispatcher, type DispatchDependencies } from "./dispatch.js";
 import type { CompiledRoute } from "./exchange.js";
 import { BODY_BYTES_DEFAULT, HTTP_LIMITS, JSON_DEPTH_MAX, JSON_KEY_BYTES_MAX, JSON_NUMBER_BYTES_MAX, JSON_TOKENS_DEFAULT, type HttpLimits } from "./limits.js";
 import { Router } from "./router.js";
+import { SOCKET_LIMITS } from "./sockets.js";
 import { createHttpApp, type TlsFiles } from "./uws.js";
 
 export interface ServerOptions {
@@ -25,7 +26,7 @@ export interface ServerOptions {
   readonly trustedProxies?: readonly string[];
 }
 
-export interface ServerDependencies extends DispatchDependencies {
+export interface ServerDependencies extends Omit<DispatchDependencies, "publish"> {
   readonly routes: readonly BoundRoute[];
 }
 
@@ -46,15 +47,22 @@ const LAST_ANSWERS_MS = 250;
 export function createServer(options: ServerOptions, dependencies: ServerDependencies): Server {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const router = new Router<CompiledRoute>();
+  const socketPaths: string[] = [];
   for (const bound of dependencies.routes) {
     const { route } = bound;
     const isServed = options.areas === undefined || route.area === "service" || options.areas.includes(route.area);
-    if (isServed) router.add(route.method, route.path, compile(bound, limits));
+    if (!isServed) continue;
+    router.add(route.method, route.path, compile(bound, limits));
+    if (Object.values(route.responses).some(({ stream }) => stream !== undefined)) socketPaths.push(route.path);
   }
-  const dispatcher = new Dispatcher({ limits, requestHashKey: options.requestHashKey ?? randomBytes(32), trustedProxies: new TrustedProxies(options.trustedProxies ?? []) }, dependencies, router);
+  const dispatcher = new Dispatcher(
+    { limits, requestHashKey: options.requestHashKey ?? randomBytes(32), trustedProxies: new TrustedProxies(options.trustedProxies ?? []) },
+    { ...dependencies, publish: (topic, message) => { app.publish(topic, message); } },
+    router,
+  );
   const app = createHttpApp(
-    { connectionsMax: limits.connectionsMax, ...(options.tls === undefined ? {} : { tls: options.tls }) },
-    (response, request) => { dispatcher.handle(response, request); },
+    { connectionsMax: limits.connectionsMax, sockets: { ...SOCKET_LIMITS, paths: socketPaths }, ...(options.tls === undefined ? {} : { tls: options.tls }) },
+    (response, request, upgrade) => { dispatcher.handle(response, request, upgrade); },
   );
   return {
     listen: async () => await app.listen(options.host, options.port),
