@@ -116,11 +116,11 @@ export class Dispatcher {
     }
   }
 
-  /** From now on new requests get 503, answers close their connections, and streams end. */
-  startDraining(): void {
+  /** From now on new requests get 503, answers close their connections, and streams end. Returns how many streams there were. */
+  startDraining(): number {
     this.#draining = true;
-    this.#streams.endAll();
     this.#sockets.endNameless();
+    return this.#streams.endAll();
   }
 
   /** Answers everything that is still open with 503 and aborts its work. */

@@ -40,7 +40,7 @@ export interface Server {
   stop(options: { readonly graceMs: number }): Promise<void>;
 }
 
-/** Answers that go out when the grace is over get this long to leave. */
+/** Answers that go out when the grace is over, and the ends of streams, get this long to leave. */
 const LAST_ANSWERS_MS = 250;
 
 /** Makes a server. Throws when two routes share method and path, or a schema does not compile. */
@@ -68,13 +68,16 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
     listen: async () => await app.listen(options.host, options.port),
     stop: async ({ graceMs }) => {
       app.stopListening();
-      dispatcher.startDraining();
+      const streams = dispatcher.startDraining();
+      const lastWords = streams === 0 ? undefined : new Promise((resolve) => { setTimeout(resolve, LAST_ANSWERS_MS); });
       const { inFlight } = dispatcher;
       if (!(await inFlight.empty(graceMs))) {
         dispatcher.abandonAll();
         await inFlight.empty(LAST_ANSWERS_MS);
       }
       inFlight.stop();
+      // Closing sooner would take the reason why they ended from the readers of streams.
+      await lastWords;
       // The last answer may have been given inside the library's own turn, and is not in the socket before that ends.
       await new Promise((resolve) => { setImmediate(resolve); });
       app.close();

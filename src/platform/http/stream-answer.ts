@@ -74,7 +74,8 @@ export class StreamAnswer implements StreamSink {
   #finish(text: string): void {
     const exchange = this.#exchange;
     if (!exchange.isSending) return;
-    exchange.response.cork(() => { exchange.response.end(text, true); });
+    // Not closing: with that the library drops the text. The connection stays for the next request.
+    exchange.response.cork(() => { exchange.response.end(text); });
     exchange.finish(exchange.status);
   }
 }

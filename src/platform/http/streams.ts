@@ -56,11 +56,13 @@ export class Streams {
     };
   }
 
-  /** Ends every stream, and those that come. */
-  endAll(): void {
+  /** Ends every stream, and those that come. Returns how many there were. */
+  endAll(): number {
     this.#isOver = true;
     this.#stopTimer();
-    for (const { streams } of [...this.#watched.values()]) for (const stream of [...streams]) stream.end("shutting_down");
+    const open = [...this.#watched.values()].flatMap(({ streams }) => [...streams]);
+    for (const stream of open) stream.end("shutting_down");
+    return open.length;
   }
 
   #stopTimer(): void {
