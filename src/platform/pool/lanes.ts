@@ -22,6 +22,8 @@ export interface LanesOptions {
   readonly interactiveQueueLengthMax: number;
   /** Threads that may help one proof; 0 keeps every proof on one thread. */
   readonly proveHelpersMax?: number;
+  /** Compiled worker entry; the server's own by default. */
+  readonly entry?: string;
 }
 
 export interface ProveOptions extends RunOptions {
@@ -44,7 +46,7 @@ export class Lanes {
   readonly #teams = new Set<SharedArrayBuffer>();
 
   constructor(options: LanesOptions, dependencies: { log: Log }) {
-    const entry = workerPath("compute.worker");
+    const entry = options.entry ?? workerPath("compute.worker");
     this.#helpersMax = options.proveHelpersMax ?? 0;
     this.#pools = {
       interactive: new ThreadPool(
