@@ -1,0 +1,221 @@
+/** Shapes of connectors on the wire (SPEC 2 'Connector'; interoperability facts, 7.6; DECISIONS 'Chain'). */
+import Type, { type Static } from "typebox";
+import { Description, Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+import { CONNECTOR_STATUSES } from "./lifecycle.js";
+
+/** Content of one entity. With base64 and JSON around it, it fits the body limit below. */
+export const ENTITY_BYTES_MAX = 8 * 1024 * 1024;
+/** Content that an entity's detail carries; the answer limit of the server is 8 MiB and base64 takes a third more. */
+export const ENTITY_CONTENT_BYTES_MAX = 4 * 1024 * 1024;
+/** Text is answered as text up to here: JSON may double it, and `data_url` carries it as well. */
+export const ENTITY_TEXT_BYTES_MAX = 1024 * 1024;
+export const METADATA_BYTES_MAX = 16 * 1024;
+/** Files of one directory that is added at once. */
+const CHILDREN_MAX = 256;
+const DATA_TEXT_MAX = Math.ceil(ENTITY_BYTES_MAX / 3) * 4 + 512;
+
+const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
+const Label = Type.String({ minLength: 1, maxLength: 300, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
+const Url = Type.String({ minLength: 1, maxLength: 1000, pattern: "^[A-Za-z][A-Za-z0-9+.-]*://[^\\s\\u0000-\\u001f]+$" });
+const UrlPath = Type.String({ maxLength: 300, pattern: "^(/[A-Za-z0-9._~:@!$&'()*+,;=-]+)*/?$" });
+const Cidr = Type.String({ pattern: "^[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}$" });
+const Ports = nullable(Type.Array(Port, { maxItems: 64 }));
+
+/** The rules of what may reach a container and what it may reach. */
+const Security = closed({
+  egress: Type.Optional(nullable(Type.String({ maxLength: 300, description: "`*`: everything; empty or `none`: nothing outside" }))),
+  ingress: Type.Optional(nullable(Type.Record(Cidr, closed({ tcp: Type.Optional(Ports), udp: Type.Optional(Ports) }), { maxProperties: 32, description: "CIDR -> ports that it may reach" }))),
+});
+export type Security = Static<typeof Security>;
+
+const Tls = Type.Union([Type.Boolean(), closed({
+  ca: Type.Optional(Type.String({ maxLength: 16_384, description: "PEM of the authorities to trust in place of the usual ones" })),
+  server_name: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
+})], { description: "TLS to the peer; its certificate is always checked" });
+
+const Env = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" }), Type.String({ maxLength: 4096 }), { maxProperties: 64 });
+
+const CONFIG_MEMBERS = {
+  region: Label,
+  target_id: Label,
+  provider_id: Label,
+  role: Label,
+  engine_id: Label,
+  container: Type.String({ pattern: "^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$", description: "image of the container" }),
+  env: Env,
+  host: Type.String({ minLength: 1, maxLength: 253, pattern: "^[A-Za-z0-9.:_-]+$" }),
+  port: Port,
+  api_port: Port,
+  rpc_port: Port,
+  gateway_port: Port,
+  api_url: Url,
+  rpc_url: Url,
+  gateway_url: Url,
+  database: Type.String({ minLength: 1, maxLength: 63, pattern: "^[^\\u0000-\\u001f/]+$" }),
+  tls: Tls,
+  probe_path: UrlPath,
+  entities_path: UrlPath,
+  security: Security,
+};
+
+const Credentials = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,63}$" }), Type.String({ maxLength: 4096 }), {
+  maxProperties: 16, description: "kept in the vault and never answered: token; username and password; api_key; access key id and secret access key",
+});
+export type Credentials = Static<typeof Credentials>;
+
+export const ConnectorConfig = Type.Partial(closed(CONFIG_MEMBERS));
+export type ConnectorConfig = Static<typeof ConnectorConfig>;
+
+const Finding = Type.Object({ message: Type.String(), code: Type.String() });
+export type ConnectorFinding = Static<typeof Finding>;
+
+const Status = Type.Enum([...CONNECTOR_STATUSES]);
+
+export const Connector = Type.Object({
+  id: Uuid,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  application_id: Uuid,
+  network_id: Uuid,
+  name: Type.String(),
+  type: Type.String(),
+  status: Status,
+  description: nullable(Type.String()),
+  config: ConnectorConfig,
+  accessed_at: nullable(Timestamp),
+  is_virtual: Type.Optional(Type.Literal(true)),
+  errors: Type.Array(Finding, { description: "why the status is `failed`, `unavailable` or still `deprovisioning`; empty otherwise" }),
+}, { description: "a connector" });
+export type Connector = Static<typeof Connector>;
+
+/** Free-form, but bounded: the service checks its size. */
+const Metadata = Type.Object({}, { additionalProperties: true, description: "whatever belongs to the entity, up to 16 KiB of JSON" });
+
+const EntityChild = Type.Object({ id: Type.String(), name: Type.String(), hash: nullable(Type.String()), size: nullable(Type.Integer()), type: nullable(Type.String()) });
+
+export const Entity = Type.Object({
+  id: Type.String(),
+  created_at: nullable(Timestamp),
+  modified_at: nullable(Timestamp),
+  name: nullable(Type.String()),
+  filename: nullable(Type.String()),
+  type: nullable(Type.String()),
+  hash: nullable(Type.String()),
+  href: nullable(Type.String()),
+  size: nullable(Type.Integer()),
+  source: nullable(Type.String()),
+  parent: nullable(Type.String()),
+  metadata: nullable(Metadata),
+  data_url: Type.Optional(nullable(Type.String({ description: "content up to 4 MiB; in detail answers only" }))),
+  raw: Type.Optional(nullable(Type.String({ description: "content, when it is UTF-8 text of up to 1 MiB; in detail answers only" }))),
+  children: Type.Optional(Type.Array(EntityChild)),
+}, { description: "what a connector holds" });
+export type Entity = Static<typeof Entity>;
+
+const Probe = Type.Object({
+  reachable: nullable(Type.Boolean({ description: "null when it could not be asked" })),
+  checked_at: Timestamp,
+  latency_ms: nullable(Type.Number()),
+  peer: nullable(Type.String({ description: "what the peer says it is" })),
+  error: nullable(Finding),
+});
+export type Probe = Static<typeof Probe>;
+
+export const ConnectorDetail = Type.Object({
+  ...Connector.properties,
+  details: Type.Optional(Type.Object({ data: nullable(Type.Array(Entity)), page: Type.Integer(), rpp: Type.Integer(), probe: nullable(Probe) })),
+}, { description: "a connector and what its peer says now" });
+export type ConnectorDetail = Static<typeof ConnectorDetail>;
+
+export const CreateConnector = closed({
+  name: Name,
+  network_id: Uuid,
+  type: Type.String({ minLength: 1, maxLength: 64, description: "in any case" }),
+  config: closed({ ...Type.Partial(Type.Object(CONFIG_MEMBERS)).properties, credentials: Type.Optional(Credentials) }),
+  description: Type.Optional(nullable(Description)),
+  application_id: Type.Optional(nullable(Uuid)),
+  is_virtual: Type.Optional(Type.Boolean()),
+});
+export type CreateConnector = Static<typeof CreateConnector>;
+
+const CONFIG_CHANGES = Object.fromEntries(Object.entries(CONFIG_MEMBERS).map(([name, schema]) => [name, Type.Optional(nullable(schema))]));
+export const UpdateConnector = closed({
+  name: Type.Optional(Name),
+  description: Type.Optional(nullable(Description)),
+  config: Type.Optional(closed({ ...CONFIG_CHANGES, credentials: Type.Optional(nullable(Credentials)) })),
+});
+/** Members of the configuration that are null are taken away, absent ones stay. */
+export interface UpdateConnector {
+  readonly name?: string;
+  readonly description?: string | null;
+  readonly config?: { readonly [M in keyof ConnectorConfig]?: ConnectorConfig[M] | null } & { readonly credentials?: Credentials | null };
+}
+
+const Text = Type.String({ maxLength: 1000, pattern: "^[^\\u0000-\\u001f\\u007f]*$" });
+/** One path segment below a directory. */
+const FileName = Type.String({ minLength: 1, maxLength: 255, pattern: "^(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f]+$" });
+const CONTENT = { data_url: Type.Optional(nullable(Type.String({ maxLength: DATA_TEXT_MAX }))), raw: Type.Optional(nullable(Type.String({ maxLength: ENTITY_BYTES_MAX }))) };
+
+export const EntityInput = closed({
+  ...CONTENT,
+  name: Type.Optional(nullable(Text)),
+  filename: Type.Optional(nullable(FileName)),
+  type: Type.Optional(nullable(Type.String({ maxLength: 200, pattern: "^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9=_.\"-]+)*$" }))),
+  hash: Type.Optional(nullable(Type.String({ maxLength: 128, description: "content that the peer is to keep, named by its hash" }))),
+  metadata: Type.Optional(nullable(Metadata)),
+  source: Type.Optional(nullable(Text)),
+  parent: Type.Optional(nullable(Text)),
+  children: Type.Optional(nullable(Type.Array(closed({ ...CONTENT, filename: FileName }), { minItems: 1, maxItems: CHILDREN_MAX }))),
+});
+export type EntityInput = Static<typeof EntityInput>;
+
+export const ContainerNode = Type.Object({
+  id: Type.String(),
+  created_at: nullable(Timestamp),
+  application_id: Uuid,
+  network_id: Uuid,
+  role: Type.String(),
+  status: Type.Enum(["created", "running", "stopped", "failed"]),
+  host: Type.String(),
+  ipv4: nullable(Type.String()),
+  description: nullable(Type.String()),
+  config: Type.Object({ image: Type.String(), provider_id: Type.String() }),
+});
+export type ContainerNode = Static<typeof ContainerNode>;
+
+export const LoadBalancer = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  host: Type.String(),
+  port: Port,
+  container_port: Port,
+  protocol: Type.Enum(["tcp", "udp"]),
+  bind_address: Type.String(),
+  status: Type.Enum(["active", "inactive"]),
+}, { description: "a published endpoint of a container" });
+export type LoadBalancer = Static<typeof LoadBalancer>;
+
+export const ContainerLogs = Type.Object({
+  logs: Type.Array(Type.Object({ timestamp: nullable(Timestamp), message: Type.String() })),
+  prev_token: Type.Null(),
+  next_token: Type.Null(),
+});
+export type ContainerLogs = Static<typeof ContainerLogs>;
+
+export const ConnectorFilters = closed({
+  type: Type.Optional(Type.String({ maxLength: 64 })),
+  network_id: Type.Optional(Uuid),
+  status: Type.Optional(Type.String({ maxLength: 32 })),
+});
+export const DetailQuery = closed({
+  objects: Type.Optional(Type.String({ maxLength: 4096, description: "comma list of entities to show instead of all" })),
+  enrichment: Type.Optional(Type.String({ maxLength: 64, description: "any value leaves `details` away" })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
+  rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
+});
+export const EntityQuery = closed({ objects: Type.Optional(Type.String({ maxLength: 4096, description: "comma list of entities to show instead of all" })) });
+export const LogsQuery = closed({ rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 500, description: "lines, the newest ones" })) });
+
+export const ConnectorParams = closed({ id: Uuid });
+/** An entity is named in the peer's own way; one path segment. */
+export const EntityParams = closed({ id: Uuid, entity: Type.String({ minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._~:@+=-]+$" }) });

@@ -1,0 +1,170 @@
+/**
+ * Brings a connector from `init` to a status that says how it is, and takes one away with its containers. Each step leaves its result
+ * in the record with a compare-and-set, so that it may be killed anywhere and run again: providers take up what an earlier try left.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Subject } from "../../platform/auth/principal.js";
+import { AppError, type ErrorCode } from "../../platform/errors.js";
+import { JobFailure } from "../../platform/jobs/jobs.js";
+import type { Job, JobFault } from "../../platform/jobs/job.js";
+import type { Log } from "../../platform/log.js";
+import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
+import { mergeCommits } from "../../platform/store/tables.js";
+import { containerSpec, needsContainer } from "./containers.js";
+import type { Probe } from "./connector-schemas.js";
+import type { ConnectorCredentials } from "./credentials.js";
+import type { ContainerProvider, ContainerRuntime, ContainerSpec } from "./providers/provider.js";
+import { reachableStatus, type Reachability } from "./reachability.js";
+import type { ConnectorRepository, StoredConnector } from "./repository.js";
+import type { StatusWriter } from "./status-writer.js";
+
+export interface ProvisioningOptions {
+  /** How long a new container gets until it answers. 60 s unless given. */
+  readonly readyMs?: number;
+}
+
+export interface ProvisioningDependencies {
+  readonly repository: ConnectorRepository;
+  readonly credentials: ConnectorCredentials;
+  readonly reachability: Reachability;
+  readonly statuses: StatusWriter;
+  /** By `provider_id`. */
+  readonly providers: ReadonlyMap<string, ContainerProvider>;
+  readonly log: Log;
+}
+
+/** The lease under which a run works: commits together with the job's phase. */
+export interface ConnectorLease {
+  readonly signal: AbortSignal;
+  readonly commit: (phase: string, commit: StoreCommit) => Promise<void>;
+}
+
+const READY_MS = 60_000;
+const READY_FIRST_PAUSE_MS = 250;
+const READY_PAUSE_MAX_MS = 2_000;
+/** More steps than there are would mean that one of them does not move the record. */
+const STEPS_MAX = 8;
+/** What no later try will change. */
+const FINAL_CODES: readonly ErrorCode[] = ["connector_config_invalid", "connector_provider_failed", "connector_unsupported"];
+
+export class Provisioning {
+  readonly #readyMs: number;
+  readonly #with: ProvisioningDependencies;
+
+  constructor(options: ProvisioningOptions, dependencies: ProvisioningDependencies) {
+    this.#readyMs = options.readyMs ?? READY_MS;
+    this.#with = dependencies;
+  }
+
+  /** Runs whatever steps are left. Rejects with JobFailure for what can never work, with the provider's failure for what may pass. */
+  async provision(owner: Subject, id: string, lease: ConnectorLease): Promise<void> {
+    for (let step = 0; step < STEPS_MAX; step += 1) {
+      lease.signal.throwIfAborted();
+      const record = this.#with.repository.find(owner, id);
+      if (record === undefined) return;
+      const { status } = record.value;
+      if (status !== "init" && status !== "provisioning") return;
+      try {
+        await this.#step(record, lease);
+      } catch (error) {
+        // Somebody else changed the connector: what to do is read from the record anew.
+        if (!(error instanceof StoreConflict)) throw finalOr(error);
+      }
+    }
+    throw new Error("invariant broken: every step moves the connector");
+  }
+
+  /** What to commit when provisioning is given up. What a provider made by then is removed with the connector, or by the next try. */
+  provisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
+    const record = this.#with.repository.find(owner, id);
+    if (record === undefined || (record.value.status !== "init" && record.value.status !== "provisioning")) return undefined;
+    this.#with.log.warn("connector failed", { kind: record.value.type, code: fault.code });
+    return this.#with.statuses.change(record, { status: "failed", errors: [fault] });
+  }
+
+  /** Removes the containers, then the connector with its credentials. Rejects with JobFailure when the provider does not do it. */
+  async deprovision(owner: Subject, id: string, lease: ConnectorLease): Promise<void> {
+    const found = this.#with.repository.find(owner, id);
+    if (found === undefined || found.value.status !== "deprovisioning") return;
+    const provider = this.#providerOf(found.value);
+    try {
+      await provider?.remove(id, lease.signal);
+    } catch (error) {
+      lease.signal.throwIfAborted();
+      if (error instanceof AppError) throw new JobFailure({ code: error.code, message: error.message });
+      throw error;
+    }
+    if (found.value.secret !== null) await this.#with.credentials.untilUnsealed(lease.signal);
+    const record = this.#with.repository.find(owner, id);
+    if (record !== undefined) await lease.commit("end", mergeCommits(this.#with.statuses.removal(record), this.#with.credentials.deletion(owner, record.value.secret)));
+  }
+
+  /** The connector stays, with the reason; it may be deleted again. */
+  deprovisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
+    const record = this.#with.repository.find(owner, id);
+    return record?.value.status === "deprovisioning" ? this.#with.statuses.change(record, { errors: [fault] }) : undefined;
+  }
+
+  /** Where the containers are published now. */
+  async locate(connector: StoredConnector, signal: AbortSignal): Promise<ContainerRuntime | undefined> {
+    return await this.#providerOf(connector)?.locate(await this.#spec(connector), signal);
+  }
+
+  async #step(record: StoreRecord<StoredConnector>, lease: ConnectorLease): Promise<void> {
+    const connector = record.value;
+    if (connector.status === "init") {
+      await lease.commit("provision", this.#with.statuses.change(record, connector.is_virtual ? { status: "active" } : { status: "provisioning", errors: [] }));
+      return;
+    }
+    if (connector.secret !== null) await this.#with.credentials.untilUnsealed(lease.signal);
+    if (needsContainer(connector) && connector.runtime === null) {
+      await this.#startContainer(record, lease);
+      return;
+    }
+    const probe = connector.runtime === null ? await this.#with.reachability.ask(connector, lease.signal) : await this.#untilReady(connector, lease.signal);
+    // Sealed between the wait and the question: the next step waits again.
+    if (probe.reachable === null) return;
+    const status = probe.reachable ? reachableStatus(connector) : "unavailable";
+    await lease.commit("end", this.#with.statuses.change(record, { status, errors: probe.error === null ? [] : [probe.error] }));
+  }
+
+  async #startContainer(record: StoreRecord<StoredConnector>, lease: ConnectorLease): Promise<void> {
+    const connector = record.value;
+    const provider = this.#providerOf(connector);
+    if (provider === undefined) throw new AppError("connector_config_invalid", { message: `this server has no provider of containers called ${connector.config.provider_id ?? ""}; for docker set PROOFWRIGHT_DOCKER_HOST` });
+    const runtime = await provider.provision(await this.#spec(connector), lease.signal);
+    await lease.commit("probe", this.#with.statuses.change(record, { runtime }));
+  }
+
+  /** A container takes its time to answer; the last answer counts. */
+  async #untilReady(connector: StoredConnector, signal: AbortSignal): Promise<Probe> {
+    const endMs = performance.now() + this.#readyMs;
+    for (let pauseMs = READY_FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, READY_PAUSE_MAX_MS)) {
+      const probe = await this.#with.reachability.ask(connector, signal);
+      if (probe.reachable !== false) return probe;
+      if ((await this.locate(connector, signal)) === undefined) throw new AppError("connector_provider_failed", { message: "the container ended by itself; its logs may say why" });
+      if (performance.now() + pauseMs > endMs) return probe;
+      await pause(pauseMs, undefined, { signal });
+    }
+  }
+
+  async #spec(connector: StoredConnector): Promise<ContainerSpec> {
+    const { owner, secret } = connector;
+    return containerSpec(connector, secret === null ? {} : await this.#with.credentials.read(owner, secret));
+  }
+
+  #providerOf(connector: StoredConnector): ContainerProvider | undefined {
+    const { provider_id } = connector.config;
+    return provider_id === undefined || !needsContainer(connector) ? undefined : this.#with.providers.get(provider_id.toLowerCase());
+  }
+}
+
+/** Whose connector a job is about. The input is what the service queued. */
+export function ownerOfJob(job: Job): { readonly owner: Subject; readonly id: string } {
+  const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
+  return { owner, id };
+}
+
+function finalOr(error: unknown): unknown {
+  return error instanceof AppError && FINAL_CODES.includes(error.code) ? new JobFailure({ code: error.code, message: error.message }) : error;
+}
