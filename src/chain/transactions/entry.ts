@@ -1,0 +1,42 @@
+/** An open transaction in memory: what the lane and the watch need at hand. The store has the truth; this is made from it at start. */
+import type { Subject } from "../../platform/auth/principal.js";
+import { ownerOf, type TransactionRecord } from "./record.js";
+
+export interface LaneEntry {
+  readonly owner: Subject;
+  readonly id: string;
+  readonly networkId: string;
+  /** The caller's own choice of a nonce. */
+  readonly wishedNonce: number | undefined;
+  nonce: number | undefined;
+  /** Of all attempts, lower case, the last one last. */
+  hashes: readonly string[];
+  phase: "waiting" | "signed" | "sent" | "included";
+  /** False only while it is certain that no node has ever taken it. */
+  mayBeKnown: boolean;
+  isSending: boolean;
+  /** Monotonic; when it was last sent, and how long until the node is asked whether it still has it. */
+  sentAtMs: number;
+  resendDelayMs: number;
+  /** Monotonic; of one that could not be sent: when to try again. */
+  retryAtMs: number | undefined;
+  /** Monotonic; since when its nonce counts as mined and no receipt is found. */
+  missingSinceMs: number | undefined;
+  block: { readonly number: number; readonly hash: string } | undefined;
+}
+
+/** How long a pool is trusted to keep a transaction before it is asked again; doubles each time. */
+export const RESEND_FIRST_MS = 5_000;
+export const RESEND_MAX_MS = 60_000;
+
+/** @param options.isRestored after a restart: it is not known whether a node took it */
+export function entryOf(record: TransactionRecord, options: { readonly isRestored: boolean }): LaneEntry {
+  const block = record.block === null || record.block_hash === null ? undefined : { number: record.block, hash: record.block_hash };
+  return {
+    owner: ownerOf(record), id: record.id, networkId: record.network_id, wishedNonce: record.wishes.nonce,
+    nonce: record.nonce ?? undefined,
+    hashes: record.attempts.map(({ hash }) => hash),
+    phase: block !== undefined ? "included" : record.state === "created" ? "waiting" : record.state === "signed" ? "signed" : "sent",
+    mayBeKnown: options.isRestored, isSending: false, sentAtMs: -Infinity, resendDelayMs: RESEND_FIRST_MS, retryAtMs: undefined, missingSinceMs: undefined, block,
+  };
+}

@@ -1,0 +1,26 @@
+/** What all lanes share. */
+import type { Log } from "../../platform/log.js";
+import type { RpcOptions } from "../rpc/rpc.js";
+import type { LaneEntry } from "./entry.js";
+import type { FeePolicy } from "./fees.js";
+import type { TransactionLedger } from "./ledger.js";
+import type { TransactionNetworks } from "./ports.js";
+import type { TransactionSigning } from "./signing.js";
+
+export interface LaneContext {
+  readonly ledger: TransactionLedger;
+  readonly fees: FeePolicy;
+  readonly signing: TransactionSigning;
+  readonly networks: TransactionNetworks;
+  readonly log: Log;
+  /** Ends requests when the server stops. */
+  readonly rpcOptions: RpcOptions;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+  readonly isStopped: () => boolean;
+  /** Follows a signed transaction until it is final. */
+  readonly watch: (entry: LaneEntry) => void;
+  readonly unwatch: (entry: LaneEntry) => void;
+  /** Sends an empty transaction with a nonce that nobody has and others wait for. */
+  readonly fillGap: (template: LaneEntry, nonce: number) => Promise<void>;
+}

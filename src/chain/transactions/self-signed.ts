@@ -1,0 +1,85 @@
+/** Transactions that callers signed themselves: read strictly, stored like others, sent and followed in the lane of their signer. */
+import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerialized } from "viem";
+import type { Subject } from "../../platform/auth/principal.js";
+import { AppError } from "../../platform/errors.js";
+import { newId } from "../../platform/ids.js";
+import type { BroadcastTransactionInput, TransactionJson } from "../transaction-schemas.js";
+import type { Lanes } from "./lanes.js";
+import type { TransactionLedger } from "./ledger.js";
+import type { TransactionNetworks } from "./ports.js";
+import type { TransactionRecord } from "./record.js";
+import { refusalFault } from "./refusals.js";
+import type { TransactionRepository } from "./repository.js";
+import { insertWithRef, UNSENT, type TransactionService } from "./service.js";
+
+export interface SelfSignedDependencies {
+  readonly service: TransactionService;
+  readonly repository: TransactionRepository;
+  readonly ledger: TransactionLedger;
+  readonly lanes: Lanes;
+  readonly networks: TransactionNetworks;
+}
+
+const TYPES: ReadonlySet<string> = new Set(["legacy", "eip2930", "eip1559"]);
+
+export class SelfSigned {
+  readonly #dependencies: SelfSignedDependencies;
+
+  constructor(dependencies: SelfSignedDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Throws `transaction_invalid`, `nonce_in_use`, `ref_taken`, and `transaction_refused` or `insufficient_funds` when the node says no. */
+  async broadcast(owner: Subject, input: BroadcastTransactionInput): Promise<TransactionJson> {
+    const { service, ledger, lanes, networks } = this.#dependencies;
+    const network = networks.find(owner, input.network_id);
+    const raw = input.raw_transaction.toLowerCase();
+    const { chainId, ...members } = await readSigned(raw);
+    if (chainId !== network.chainId) throw invalid(`is for the chain ${String(chainId ?? "of nobody")}, not for ${String(network.chainId)}`);
+    const lane = lanes.laneFor({ chain_id: network.chainId, from: members.from });
+    if (lane.holds(members.nonce)) throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+    const id = newId();
+    const now = ledger.now();
+    const hash = keccak256(raw as `0x${string}`);
+    const { fees, ...rest } = members;
+    const record: TransactionRecord = {
+      id, created_at: now, owner_kind: owner.kind, owner_id: owner.id, network_id: network.id, chain_id: network.chainId, account_id: null, wallet_id: null, signer: null,
+      wishes: {}, ref: input.ref ?? id, description: input.description ?? null, contract_id: null, ...UNSENT, ...rest,
+      state: "signed", hash, attempts: [{ hash, kind: "first", signed_at: now, ...fees, raw }],
+    };
+    await insertWithRef(this.#dependencies, record);
+    const adopted = lanes.adopt(record);
+    const { outcome, refusal } = await adopted.lane.sendNow(adopted.entry, raw);
+    if (outcome === "accepted" || outcome === "unknown" || outcome === "later") return service.get(owner, id);
+    const fault = refusal === undefined ? { code: "transaction_refused", message: "the node refused the transaction" } : refusalFault(outcome, refusal);
+    await ledger.fail(owner, id, fault);
+    adopted.lane.release(adopted.entry, { isUsed: false });
+    lanes.forget(adopted.entry);
+    throw new AppError(outcome === "insufficient_funds" ? "insufficient_funds" : "transaction_refused", { message: fault.message });
+  }
+}
+
+type SignedMembers = Pick<TransactionRecord, "from" | "to" | "value" | "data" | "gas"> & { readonly nonce: number; readonly chainId: number | undefined; readonly fees: Readonly<Record<string, string>> };
+
+/** The members and the signer of signed bytes. */
+async function readSigned(raw: string): Promise<SignedMembers> {
+  try {
+    const serializedTransaction = raw as TransactionSerialized;
+    const parsed = parseTransaction(serializedTransaction);
+    if (!TYPES.has(parsed.type ?? "")) throw new TypeError("is of another type than 0, 1 and 2");
+    const from = await recoverTransactionAddress({ serializedTransaction });
+    const fees = Object.entries({ gas_price: parsed.gasPrice, max_fee_per_gas: parsed.maxFeePerGas, max_priority_fee_per_gas: parsed.maxPriorityFeePerGas });
+    return {
+      from, to: typeof parsed.to === "string" ? getAddress(parsed.to) : null, value: String(parsed.value ?? 0n), data: parsed.data ?? "0x", gas: String(parsed.gas ?? 0n), nonce: parsed.nonce ?? 0, chainId: parsed.chainId,
+      fees: Object.fromEntries(fees.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))),
+    };
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw invalid(error instanceof TypeError ? error.message : "is not a signed transaction of type 0, 1 or 2");
+  }
+}
+
+function invalid(message: string): AppError {
+  const text = `\`raw_transaction\` ${message}`;
+  return new AppError("transaction_invalid", { message: text, details: [{ message: text, code: "transaction_invalid", path: "raw_transaction" }] });
+}
