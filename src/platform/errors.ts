@@ -100,6 +100,13 @@ export const ERROR_STATUS = {
   network_timeout: 504,
   network_answer_invalid: 502,
   network_chain_mismatch: 409,
+  network_disabled: 409,
+  network_has_no_node: 409,
+  // Outgoing requests to addresses that users gave
+  egress_refused: 422,
+  egress_timeout: 504,
+  egress_unreachable: 502,
+  egress_answer_too_large: 502,
   // Chain: accounts and transactions
   signer_not_found: 422,
   execution_reverted: 422,

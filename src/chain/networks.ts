@@ -1,0 +1,36 @@
+/** What the rest of the chain area sees of networks: their records, and a node to ask. Implemented in networks/. */
+import type { Subject } from "../platform/auth/principal.js";
+import type { NetworkConfigJson } from "./networks/network-schemas.js";
+import type { Rpc } from "./rpc/rpc.js";
+
+/** A network as it is stored; built-in ones look the same and have no owner. */
+export type NetworkRecord = {
+  readonly id: string;
+  readonly created_at: string;
+  /** Null: one of the public networks, which everybody sees and nobody changes. */
+  readonly owner: Subject | null;
+  readonly name: string;
+  readonly description: string | null;
+  readonly is_production: boolean;
+  readonly cloneable: boolean;
+  readonly enabled: boolean;
+  readonly layer2: boolean;
+  readonly layer3: boolean;
+  /** Decimal or 0x-hex text, as given. */
+  readonly chain_id: string;
+  readonly sidechain_id: string | null;
+  readonly network_id: string | null;
+  readonly config: NetworkConfigJson;
+};
+
+export interface Networks {
+  /** The subject's own network or a public one. Throws `not_found`. */
+  find(subject: Subject, id: string): NetworkRecord;
+  /** The network's nodes. Throws `network_disabled`, or `network_has_no_node` when the record names no JSON-RPC URL. */
+  rpc(record: NetworkRecord): Rpc;
+}
+
+/** The EIP-155 number of a record. */
+export function chainIdOf({ chain_id }: Pick<NetworkRecord, "chain_id">): number {
+  return Number(chain_id);
+}

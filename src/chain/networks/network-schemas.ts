@@ -1,0 +1,177 @@
+/** Shapes of networks and their nodes on the wire (interoperability 7.2, 7.3). */
+import Type, { type Static } from "typebox";
+import { closed, Description, Name, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+
+const URLS_MAX = 8;
+const CHAIN_ID_MAX = Number.MAX_SAFE_INTEGER;
+const Text = Type.String({ minLength: 1, maxLength: 200, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
+const Url = Type.String({ minLength: 1, maxLength: 1000 });
+const Json = Type.Record(Type.String(), Type.Unknown());
+const Wei = Type.String({ pattern: "^[1-9][0-9]{0,29}$", description: "wei, decimal" });
+const Ports = nullable(Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { maxItems: 100 }));
+const Security = closed({
+  egress: Type.Optional(Text),
+  ingress: Type.Optional(Type.Record(Type.String(), closed({ tcp: Type.Optional(Ports), udp: Type.Optional(Ports) }))),
+  health_check: Type.Optional(Json),
+});
+
+export const PLATFORMS = ["bcoin", "evm", "handshake", "hyperledger_besu", "hyperledger_fabric", "quorum"] as const;
+
+const CONFIG_MEMBERS = {
+  json_rpc_url: Type.Optional(Type.String({ ...Url, description: "the network's node, as http(s) URL" })),
+  json_rpc_urls: Type.Optional(Type.Array(Url, { maxItems: URLS_MAX, description: "further nodes of the same chain: asked when those before them fail" })),
+  websocket_url: Type.Optional(Url),
+  block_explorer_url: Type.Optional(Url),
+  chainspec_url: Type.Optional(Url),
+  chainspec_abi_url: Type.Optional(Url),
+  chainspec: Type.Optional(Json),
+  chainspec_abi: Type.Optional(Type.Unknown()),
+  platform: Type.Optional(Type.Union(PLATFORMS.map((name) => Type.Literal(name)))),
+  chain: Type.Optional(Text),
+  native_currency: Type.Optional(Text),
+  network_id: Type.Optional(Type.Integer({ minimum: 1, maximum: CHAIN_ID_MAX })),
+  client: Type.Optional(Text),
+  engine_id: Type.Optional(Text),
+  protocol_id: Type.Optional(Text),
+  bootnodes: Type.Optional(Type.Array(Text, { maxItems: 100 })),
+  env: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 2000 }))),
+  json_rpc_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+  websocket_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+  security: Type.Optional(Security),
+  confirmations: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "blocks, its own included, after which a transaction is final; 12 unless given" })),
+  max_fee_per_gas: Type.Optional(Wei),
+  max_priority_fee_per_gas: Type.Optional(Wei),
+};
+
+/** `is_ethereum_network` and its kin follow from the platform; providers have WebSocket URLs of their own. */
+export const NetworkConfig = Type.Object(CONFIG_MEMBERS, {
+  additionalProperties: false,
+  patternProperties: { "^is_[a-z_]{1,40}_network$": { type: "boolean" }, "^[a-z0-9]{1,40}_websocket_url$": { type: "string", maxLength: 1000 } },
+  maxProperties: 60,
+  description: "What is known of the network. `json_rpc_url` and `json_rpc_urls` are the nodes that are asked, in this order of preference",
+});
+export type NetworkConfigJson = Static<typeof NetworkConfig>;
+
+const ChainId = Type.String({ pattern: "^(0x[0-9a-fA-F]{1,13}|[1-9][0-9]{0,15})$", description: "EIP-155 number, decimal or 0x-hex" });
+
+export const NetworkStats = closed({
+  block: nullable(Type.Integer()),
+  last_block_at: nullable(Timestamp),
+  peer_count: nullable(Type.Integer()),
+  state: Type.String(),
+  syncing: Type.Boolean(),
+  latency_ms: nullable(Type.Number()),
+  observed_at: Timestamp,
+}, { description: "What was last seen of the network's nodes" });
+
+export const Network = closed({
+  id: Uuid,
+  created_at: Timestamp,
+  application_id: nullable(Uuid),
+  organization_id: nullable(Uuid),
+  user_id: nullable(Uuid),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  is_production: Type.Boolean(),
+  cloneable: Type.Boolean(),
+  enabled: Type.Boolean(),
+  layer2: Type.Boolean(),
+  layer3: Type.Boolean(),
+  chain_id: Type.String(),
+  sidechain_id: nullable(Uuid),
+  network_id: nullable(Uuid),
+  config: Json,
+  stats: nullable(NetworkStats),
+}, { description: "Network" });
+
+const MEMBERS = {
+  description: Type.Optional(nullable(Description)),
+  is_production: Type.Optional(Type.Boolean()),
+  cloneable: Type.Optional(Type.Boolean()),
+  enabled: Type.Optional(Type.Boolean()),
+  layer2: Type.Optional(nullable(Type.Boolean())),
+  layer3: Type.Optional(nullable(Type.Boolean())),
+  chain_id: Type.Optional(nullable(ChainId)),
+  sidechain_id: Type.Optional(nullable(Uuid)),
+  network_id: Type.Optional(nullable(Uuid)),
+};
+export const CreateNetworkBody = closed({ name: Name, config: NetworkConfig, ...MEMBERS });
+/** What is left out stays as it is; a `config` member that is null goes. */
+export const UpdateNetworkBody = closed({
+  ...MEMBERS,
+  name: Type.Optional(Name),
+  config: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 60, description: "members to change; null removes one" })),
+  /** Clients send back what they read. */
+  id: Type.Optional(Type.String({ maxLength: 36 })),
+  created_at: Type.Optional(Type.String({ maxLength: 40 })),
+  application_id: Type.Optional(nullable(Uuid)),
+  organization_id: Type.Optional(nullable(Uuid)),
+  user_id: Type.Optional(nullable(Uuid)),
+  stats: Type.Optional(Type.Unknown()),
+});
+const Flag = Type.Boolean();
+export const NetworkListQuery = closed({
+  public: Type.Optional(Type.Boolean({ description: "the public networks instead of one's own" })),
+  cloneable: Type.Optional(Flag),
+  layer1: Type.Optional(Flag),
+  layer2: Type.Optional(Flag),
+  layer3: Type.Optional(Flag),
+});
+export const NetworkParams = closed({ id: Uuid });
+
+export const NetworkStatus = closed({
+  block: nullable(Type.Integer({ description: "number of the newest block" })),
+  chain_id: Type.String(),
+  height: nullable(Type.Integer()),
+  last_block_at: nullable(Timestamp),
+  peer_count: nullable(Type.Integer()),
+  protocol_version: nullable(Type.String({ description: "what the node calls itself" })),
+  state: Type.Union(["genesis", "running", "syncing", "unreachable", "mismatch", "disabled"].map((name) => Type.Literal(name)), {
+    description: "genesis: no node is named, or no block was made yet; mismatch: the node is of another chain",
+  }),
+  syncing: Type.Boolean(),
+  latency_ms: nullable(Type.Number({ description: "of the last answer" })),
+  last_error: nullable(closed({ code: Type.String(), message: Type.String(), at: Timestamp })),
+  observed_at: Timestamp,
+  meta: Type.Object({}, { additionalProperties: true }),
+}, { description: "Status of a network" });
+export type NetworkStatusJson = Static<typeof NetworkStatus>;
+
+export const NetworkStatistics = closed({
+  ...NetworkStatus.properties,
+  gas_price: nullable(Type.String({ description: "wei, decimal" })),
+  base_fee_per_gas: nullable(Type.String({ description: "wei, decimal; of the newest block" })),
+  gas_used: nullable(Type.String()),
+  gas_limit: nullable(Type.String()),
+  transaction_count: nullable(Type.Integer({ description: "in the newest block" })),
+  block_time_ms: nullable(Type.Number({ description: "mean of the last blocks" })),
+  nodes: Type.Array(closed({
+    host: Type.String({ description: "without path or key" }),
+    state: Type.Union(["untried", "up", "down", "mismatch"].map((name) => Type.Literal(name))),
+    latency_ms: nullable(Type.Number()),
+    requests: Type.Integer(),
+    failures: Type.Integer(),
+    last_error: nullable(Type.String({ description: "code of the last failure" })),
+  })),
+}, { description: "Statistics of a network" });
+export type NetworkStatisticsJson = Static<typeof NetworkStatistics>;
+
+export const Block = closed({
+  number: Type.Integer(),
+  hash: Type.String(),
+  parent_hash: Type.String(),
+  timestamp: Timestamp,
+  miner: nullable(Type.String()),
+  gas_used: Type.String(),
+  gas_limit: Type.String(),
+  base_fee_per_gas: nullable(Type.String()),
+  transaction_count: Type.Integer(),
+}, { description: "Block" });
+export type BlockJson = Static<typeof Block>;
+
+export const NetworkAddress = closed({ id: Uuid, address: Type.String(), type: Type.Literal("account"), network_id: Uuid }, { description: "An address of the caller's on the network" });
+
+export type NetworkJson = Static<typeof Network>;
+export type CreateNetworkInput = Static<typeof CreateNetworkBody>;
+export type UpdateNetworkInput = Static<typeof UpdateNetworkBody>;
+export type NetworkFilters = Static<typeof NetworkListQuery>;
