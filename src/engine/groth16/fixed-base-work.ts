@@ -2,12 +2,12 @@
  * The bulk of a setup, cut into jobs that any number of threads of one process take from a shared counter: multiples of the
  * generators, from a buffer of secret scalars into the key's own bytes.
  */
-import { Arena } from "../curve/arena.js";
-import type { CurveProgram } from "../backends/snarkjs.js";
 import { BN254 } from "../curve/curve-parameters.js";
-import { FixedBaseTable } from "../curve/fixed-base.js";
-import { encodeG1, encodeG2 } from "../curve/points.js";
 import { SCALAR_BYTES } from "../curve/signed-digits.js";
+import { Arena } from "../kernels/arena.js";
+import { FixedBase, fixedBaseBytes } from "../kernels/fixed-base.js";
+import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels/kernels.js";
+import type { Kernels } from "../kernels/kernels.js";
 
 /** One run of points: `count` scalars from `scalarsAt` on, their points to `outputAt`; byte offsets. */
 export interface FixedBaseJob {
@@ -19,7 +19,6 @@ export interface FixedBaseJob {
 
 /** Everything that a thread needs; may be posted to one. */
 export interface FixedBaseWork {
-  readonly program: CurveProgram;
   readonly jobs: readonly FixedBaseJob[];
   /** 32 bytes little-endian each. Secret: they stand in a fixed relation to the trapdoor. */
   readonly scalars: SharedArrayBuffer;
@@ -33,6 +32,8 @@ export type FixedBaseExecutor = (work: FixedBaseWork, onJob: () => void) => Prom
 
 /** Scalars per job: some tens of milliseconds, so that threads end together and progress moves. */
 const JOB_SCALARS = { G1: 4096, G2: 1024 } as const;
+
+const PAGE_BYTES = 65_536;
 
 /** Cuts a run into jobs. */
 export function cutIntoJobs(run: FixedBaseJob): FixedBaseJob[] {
@@ -49,22 +50,51 @@ export function cutIntoJobs(run: FixedBaseJob): FixedBaseJob[] {
 /** Takes jobs until none is left. The calling thread is busy meanwhile; `threads` is how many share the work. */
 export function runFixedBaseJobs(work: FixedBaseWork, threads: number, onJob: () => void): void {
   const next = new Int32Array(work.next);
-  const tables: { G1?: FixedBaseTable; G2?: FixedBaseTable } = {};
-  const arena = new Arena(work.program);
-  const expected = (group: "G1" | "G2"): number => work.jobs.reduce((sum, job) => (job.group === group ? sum + job.count : sum), 0) / threads;
+  const tables = new Tables(work.jobs, threads);
   try {
     for (let i = Atomics.add(next, 0, 1); i < work.jobs.length; i = Atomics.add(next, 0, 1)) {
       const job = work.jobs[i];
       if (job === undefined) break;
-      const table = (tables[job.group] ??= job.group === "G1"
-        ? new FixedBaseTable(arena, arena.g1, encodeG1(BN254.generatorG1, BN254), expected("G1"))
-        : new FixedBaseTable(arena, arena.g2, encodeG2(BN254.generatorG2, BN254), expected("G2")));
-      table.multiply(new Uint8Array(work.scalars, job.scalarsAt, job.count * SCALAR_BYTES), new Uint8Array(work.output, job.outputAt, job.count * bytesOf(job.group)));
+      tables.of(job.group).multiply(new Uint8Array(work.scalars, job.scalarsAt, job.count * SCALAR_BYTES), new Uint8Array(work.output, job.outputAt, job.count * bytesOf(job.group)));
       onJob();
     }
   } finally {
-    // The accumulators hold multiples by secret scalars, not the scalars; wiped all the same, best effort.
-    arena.bytes.fill(0);
+    // Digits of secret scalars are left in it.
+    tables.wipe();
+  }
+}
+
+/** The generators' tables of one thread, in a memory of its own; built when the first job asks for them. */
+class Tables {
+  readonly #kernels: Kernels;
+  readonly #arena: Arena;
+  readonly #expected: Readonly<Record<FixedBaseJob["group"], number>>;
+  readonly #tables: { G1?: FixedBase; G2?: FixedBase } = {};
+
+  constructor(jobs: readonly FixedBaseJob[], threads: number) {
+    const expected = (group: FixedBaseJob["group"]): number => Math.ceil(jobs.reduce((sum, job) => (job.group === group ? sum + job.count : sum), 0) / threads);
+    this.#expected = { G1: expected("G1"), G2: expected("G2") };
+    const sizing = loadKernels({ pages: 1 });
+    const bytes = KERNEL_RESERVED_BYTES + fixedBaseBytes(sizing, "g1", this.#expected.G1) + fixedBaseBytes(sizing, "g2", this.#expected.G2);
+    const pages = Math.ceil(bytes / PAGE_BYTES);
+    this.#kernels = loadKernels({ pages });
+    this.#arena = new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES);
+  }
+
+  of(name: FixedBaseJob["group"]): FixedBase {
+    return (this.#tables[name] ??= this.#build(name));
+  }
+
+  wipe(): void {
+    this.#kernels.bytes(0, this.#kernels.memory.buffer.byteLength).fill(0);
+  }
+
+  #build(name: FixedBaseJob["group"]): FixedBase {
+    const kernels = this.#kernels;
+    const group = name === "G1" ? "g1" : "g2";
+    const point = this.#arena.take(kernels[group].pointBytes);
+    this.#arena.scoped(() => { kernels.writePoint(point, kernels.curve[group], this.#arena.take(4 * kernels.fq.bytes)); });
+    return new FixedBase(kernels, group, this.#arena, { point, expectedCount: this.#expected[name] });
   }
 }
 

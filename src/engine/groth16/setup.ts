@@ -73,7 +73,7 @@ export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Prom
 
     const jobs = planJobs(r1cs, frame);
     let done = 0;
-    await (options.execute ?? runInline)({ program, jobs, scalars: secret, output: frame.buffer, next: new SharedArrayBuffer(4) }, () => {
+    await (options.execute ?? runInline)({ jobs, scalars: secret, output: frame.buffer, next: new SharedArrayBuffer(4) }, () => {
       done += 1;
       report(PROGRESS.scalars + (PROGRESS.points - PROGRESS.scalars) * (done / jobs.length));
     });

@@ -4,7 +4,7 @@
  */
 import { recodeScratchBytes } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "./point-batch.js";
-import { PointTrees } from "./point-tree.js";
+import { GROUP_ITEMS, PointTrees } from "./point-tree.js";
 import { windowPlans } from "./window-plan.js";
 import type { Arena } from "./arena.js";
 import type { GroupLayout } from "./kernel-module.js";
@@ -15,6 +15,8 @@ import type { WindowPlan } from "./window-plan.js";
 const CHUNK_SCALARS = 4096;
 /** A table of half-windows beyond this leaves the caches and gains nothing. */
 const HALF_WINDOW_MAX = 4096;
+/** Alignment, the offset and single points. */
+const FIXED_BYTES = 1 << 16;
 
 export class FixedBase {
   private readonly kernels: Kernels;
@@ -147,6 +149,18 @@ export class FixedBase {
   private get coordinates(): number {
     return this.group === "g1" ? 2 : 4;
   }
+}
+
+/** Memory that a table for `expectedCount` scalars takes, and what `multiply` needs beside it. */
+export function fixedBaseBytes(kernels: Kernels, group: "g1" | "g2", expectedCount: number): number {
+  const { pointBytes, entriesPerStep, batchScratchBytes } = kernels[group];
+  const { windows, windowBits } = tablePlan(kernels.curve.fr, expectedCount);
+  const half = 2 ** (windowBits - 1);
+  const entriesMax = Math.max(half, GROUP_ITEMS) / 2 + entriesPerStep;
+  const batch = entriesMax * LIST_ENTRY_BYTES + batchScratchBytes(entriesMax);
+  // Per scalar: itself, its place in three lists and in a tree, its sum, its result and that result's bytes; per window a digit and a point word.
+  const perScalar = kernels.fr.bytes + 5 * 4 + 3 * pointBytes + 6 * windows;
+  return windows * half * pointBytes + CHUNK_SCALARS * perScalar + (GROUP_ITEMS + 1) * pointBytes + batch + FIXED_BYTES;
 }
 
 function tablePlan(order: bigint, expectedCount: number): WindowPlan {
