@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { parseQuery } from "../contract/query.js";
 import { AppError } from "../errors.js";
 import type { CompiledRoute } from "./exchange.js";
-import { findJsonFault, parseJson } from "./json-scan.js";
+import { findJsonFault, parseJson } from "../json-scan.js";
 import type { RequestHead } from "./request-head.js";
 
 /**

@@ -5,7 +5,7 @@
 import type { BoundRoute } from "../contract/route.js";
 import type { RouteValidator } from "../contract/validate.js";
 import type { Principal } from "../auth/principal.js";
-import type { JsonLimits } from "./json-scan.js";
+import type { JsonLimits } from "../json-scan.js";
 import type { RequestHead } from "./request-head.js";
 import type { RawResponse, UpgradeOffer } from "./uws.js";
 

@@ -1,7 +1,7 @@
 /** The strict reader of JSON bytes against hostile and sound texts; what it lets through, JSON.parse takes. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findJsonFault, parseJson } from "../../../src/platform/http/json-scan.js";
+import { findJsonFault, parseJson } from "../../src/platform/json-scan.js";
 
 const LIMITS = { depthMax: 4, tokensMax: 20, keyBytesMax: 16, numberBytesMax: 10 };
 const WIDE = { depthMax: 1000, tokensMax: 100_000, keyBytesMax: 100_000, numberBytesMax: 400 };
