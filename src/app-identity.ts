@@ -6,6 +6,7 @@ import type { Subject } from "./platform/auth/principal.js";
 import { openSigningKeys, type SigningKeys } from "./platform/auth/signing-keys.js";
 import type { Clock } from "./platform/clock.js";
 import type { Config } from "./platform/config.js";
+import type { Events } from "./platform/events/events.js";
 import type { Log } from "./platform/log.js";
 import { createFileMail } from "./platform/mail/file-mail.js";
 import type { MailDriver } from "./platform/mail/mail.js";
@@ -29,8 +30,8 @@ export interface IdentityParts {
 /** What a deletion looks at per round. */
 const PURGE_PAGE = { page: 1, rpp: 100 };
 
-export async function openIdentity(config: Config, dataDir: string, dependencies: { readonly store: Store; readonly clock: Clock; readonly log: Log; readonly areas: OtherAreas }): Promise<IdentityParts> {
-  const { store, clock, log, areas } = dependencies;
+export async function openIdentity(config: Config, dataDir: string, dependencies: { readonly store: Store; readonly clock: Clock; readonly log: Log; readonly events: Events; readonly areas: OtherAreas }): Promise<IdentityParts> {
+  const { store, clock, log, events, areas } = dependencies;
   const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json"), algorithm: config.signing_algorithm }, { clock, log });
   const trustedIssuers = config.trusted_issuers === undefined ? [] : await readTrustedIssuers(config.trusted_issuers);
   const identity = createIdentity(
@@ -39,7 +40,7 @@ export async function openIdentity(config: Config, dataDir: string, dependencies
       ...(config.rate_limits ? {} : { signupsPerHourMax: Infinity }),
     },
     {
-      store, keys, clock, log, mail: await mailDriver(config, dataDir, { clock, log }),
+      store, keys, clock, log, events, mail: await mailDriver(config, dataDir, { clock, log }),
       firstVault: (owner, name) => firstVault(areas, owner, name),
       purges: [(owner) => purgeProvers(areas, owner), (owner) => purgeVaults(areas, owner)],
     },

@@ -141,7 +141,7 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   const artifacts = await openArtifacts(join(dataDir, "artifacts"));
   await artifacts.removeTemporaries();
   const areas: OtherAreas = {};
-  const identityParts = await openIdentity(config, dataDir, { store: audit.identityStore, clock, log, areas });
+  const identityParts = await openIdentity(config, dataDir, { store: audit.identityStore, clock, log, events, areas });
   const { identity } = identityParts;
   const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
   const vault = await createVault(vaultOptions(config, dataDir), {
@@ -161,7 +161,7 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
       ...(config.kernels === "wasm" ? { openKeys: { budgetBytes: config.key_memory_mb * MIB, workspaces: config.prove_threads + SPARE_WORKSPACES } } : {}),
     },
-    { store: audit.vaultStore, artifacts, jobs, lanes, resident, vault: vault.service, clock, log },
+    { store: audit.vaultStore, artifacts, jobs, lanes, resident, vault: vault.service, events, clock, log },
   );
   Object.assign(areas, { vault, provers });
   await vault.start();

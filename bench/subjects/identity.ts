@@ -11,6 +11,7 @@ import { createLocalJWKSet, jwtVerify } from "jose";
 import { apiRoutes } from "../../src/api.js";
 import { createClient } from "../../src/client.js";
 import { createIdentity, type Identity } from "../../src/identity/create-identity.js";
+import { eventCommit } from "../../src/platform/events/event-log.js";
 import { openSigningKeys } from "../../src/platform/auth/signing-keys.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { createLog } from "../../src/platform/log.js";
@@ -45,7 +46,7 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
     const keys = await openSigningKeys({ path: join(folder, "signing-keys.json") }, { clock, log });
     const identity = createIdentity(
       { issuer: ISSUER, signupsPerHourMax: Infinity },
-      { store, keys, clock, log, mail: { send: () => Promise.resolve() }, firstVault: () => Promise.resolve(undefined), purges: [] },
+      { store, keys, clock, log, mail: { send: () => Promise.resolve() }, firstVault: () => Promise.resolve(undefined), purges: [], events: { commitOf: (drafts) => eventCommit(drafts, clock) } },
     );
     const tokens = await manyTokens(identity, samples);
     row(report, "access-token-cold", await timed(tokens, async (token) => { await identity.authenticate(token, "prover"); }));

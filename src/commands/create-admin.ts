@@ -12,6 +12,7 @@ import { openSigningKeys } from "../platform/auth/signing-keys.js";
 import { systemClock } from "../platform/clock.js";
 import { UNREACHABLE_ISSUER } from "../platform/config.js";
 import { AppError } from "../platform/errors.js";
+import { eventCommit } from "../platform/events/event-log.js";
 import { createLog } from "../platform/log.js";
 import { StartError } from "../platform/start-error.js";
 import { openStore } from "../platform/store/lmdb-store.js";
@@ -40,7 +41,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
     const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => undefined });
     const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json") }, { clock, log });
     const noMail = { send: () => Promise.resolve() };
-    const { service } = createIdentity({ issuer: UNREACHABLE_ISSUER }, { store: audit.identityStore, keys, clock, log, mail: noMail, firstVault: () => Promise.resolve(undefined), purges: [] });
+    const { service } = createIdentity({ issuer: UNREACHABLE_ISSUER }, { store: audit.identityStore, keys, clock, log, mail: noMail, firstVault: () => Promise.resolve(undefined), purges: [], events: { commitOf: (drafts) => eventCommit(drafts, clock) } });
     const words = await audit.trail.run({ action: "service.create_admin" }, "durable", async () => {
       if (input.promote) {
         await service.makeAdministrator(input.email);

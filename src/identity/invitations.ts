@@ -7,6 +7,7 @@ import { createOpaqueToken, opaqueTokenHash } from "../platform/auth/opaque-toke
 import { formatSubject, ownerKey, type Principal, type Subject, type SubjectKind } from "../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
+import type { Events } from "../platform/events/events.js";
 import { newId } from "../platform/ids.js";
 import type { Log } from "../platform/log.js";
 import type { MailDriver } from "../platform/mail/mail.js";
@@ -17,6 +18,7 @@ import type { Access } from "./access.js";
 import { normalizeEmail } from "./email.js";
 import type { HourlyLimit } from "./hourly-limit.js";
 import type { CreateInvitationInput, InvitationJson } from "./invitation-schemas.js";
+import { invitationEvent } from "./identity-events.js";
 import { invitationLetter } from "./letters.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository, UserRecord } from "./repository.js";
@@ -50,6 +52,7 @@ export interface InvitationsDependencies {
   readonly limit: HourlyLimit;
   readonly mail: MailDriver;
   readonly outbox: Outbox;
+  readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -150,7 +153,7 @@ export class Invitations {
   }
 
   async #insert(principal: Principal, input: CreateInvitationInput, details: { readonly owner: Subject; readonly permissions: number; readonly email: string; readonly tokenHash: string }): Promise<InvitationRecord> {
-    const { repository, tenants, clock } = this.#dependencies;
+    const { repository, tenants, events, clock } = this.#dependencies;
     const nowMs = clock.nowMs();
     const { owner, email } = details;
     const pending = this.#table.records("owner", ownerKey(owner));
@@ -164,7 +167,7 @@ export class Invitations {
     };
     // The earlier one's unique entry must be gone before the new one can stand: two commits, and the first loses nothing.
     if (gone.length > 0) await repository.commit(mergeCommits(...gone.map((old) => this.#table.deleteCommit(old))));
-    await repository.commit(mergeCommits(this.#table.insertCommit(record), tenants.liveCheck(owner) ?? {}));
+    await repository.commit(mergeCommits(this.#table.insertCommit(record), tenants.liveCheck(owner) ?? {}, events.commitOf([invitationEvent(owner, record.id)])));
     return record;
   }
 

@@ -3,12 +3,14 @@ import { PERMISSIONS, TENANT_PERMISSIONS, holdsAll } from "../platform/auth/perm
 import { formatSubject, type Principal, type Subject } from "../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
+import type { Events } from "../platform/events/events.js";
 import { newId } from "../platform/ids.js";
 import type { Log } from "../platform/log.js";
 import type { StoreCommit } from "../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../platform/store/tables.js";
 import { tenantNotFound, type Access } from "./access.js";
 import { onPage } from "./directory.js";
+import { organizationEvent } from "./identity-events.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository } from "./repository.js";
 import type { TenantDeletion } from "./tenant-deletion.js";
@@ -25,6 +27,7 @@ export interface OrganizationsDependencies {
   readonly memberships: Memberships;
   readonly deletion: TenantDeletion;
   readonly firstVault: FirstVault;
+  readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -42,7 +45,7 @@ export class Organizations {
    * @param extra what goes into the same commit, given the organization's id (an invitation that is used up)
    */
   async create(principal: Principal, input: CreateOrganizationInput, extra?: (organization: Tenant & Member) => StoreCommit): Promise<OrganizationJson> {
-    const { repository, tenants, memberships, firstVault, clock, log } = this.#dependencies;
+    const { repository, tenants, memberships, firstVault, events, clock, log } = this.#dependencies;
     const userId = principal.subject.kind === "user" ? principal.subject.id : principal.actingUserId;
     if (userId === undefined) throw new AppError("forbidden", { message: "an organization is founded by a user, or by an application that acts for one" });
     const organization: OrganizationRecord = {
@@ -61,7 +64,7 @@ export class Organizations {
     await repository.commit(mergeCommits(
       tenants.organizations.insertCommit(organization), tenants.createStateCommit(tenant),
       tenants.insertMembershipCommit(memberships.newMembership(tenant, founder, TENANT_PERMISSIONS)),
-      association, vault ?? {}, extra?.(tenant) ?? {},
+      association, vault ?? {}, extra?.(tenant) ?? {}, events.commitOf([organizationEvent("created", principal, organization)]),
     ));
     log.info("organization created", { subject: formatSubject(principal.subject), tenant: formatSubject(tenant) });
     return organization;
@@ -85,7 +88,7 @@ export class Organizations {
   }
 
   async update(principal: Principal, id: string, input: UpdateOrganizationInput): Promise<void> {
-    const { access, repository, tenants } = this.#dependencies;
+    const { access, repository, tenants, events } = this.#dependencies;
     await retryOnConflict(async () => {
       access.require(principal, { kind: "organization", id }, PERMISSIONS.update);
       const current = this.#found(id);
@@ -95,7 +98,7 @@ export class Organizations {
         ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }),
         ...(input.metadata === undefined ? {} : { metadata: metadataOf(input) }),
       };
-      await repository.commit(tenants.organizations.updateCommit(current, next));
+      await repository.commit(mergeCommits(tenants.organizations.updateCommit(current, next), events.commitOf([organizationEvent("updated", principal, next)])));
     });
   }
 

@@ -10,6 +10,7 @@ import { publicKeyPem, type PublicJwk, type SigningKeys } from "../platform/auth
 import { isoTimestamp, type Clock } from "../platform/clock.js";
 import type { Area } from "../platform/contract/route.js";
 import { AppError } from "../platform/errors.js";
+import type { Events } from "../platform/events/events.js";
 import type { Log } from "../platform/log.js";
 import type { MailDriver } from "../platform/mail/mail.js";
 import { Outbox, type OutboxOptions } from "../platform/mail/outbox.js";
@@ -67,6 +68,7 @@ export interface IdentityDependencies {
   readonly mail: MailDriver;
   /** Makes the records of a new organization's vault; undefined while the vault is sealed. */
   readonly firstVault: FirstVault;
+  readonly events: Pick<Events, "commitOf">;
   /** Deletes what a subject owns in other areas. */
   readonly purges: readonly OwnerPurge[];
 }
@@ -96,7 +98,7 @@ export class IdentityService {
   readonly #legal: NonNullable<IdentityOptions["legal"]>;
 
   constructor(options: IdentityOptions, dependencies: IdentityDependencies) {
-    const { store, keys, clock, log, mail, firstVault } = dependencies;
+    const { store, keys, clock, log, mail, firstVault, events } = dependencies;
     const { issuer } = options;
     const hashCost = options.hashCost ?? PASSWORD_HASH_COST;
     const serviceUrl = issuer.replace(/\/+$/, "");
@@ -117,7 +119,7 @@ export class IdentityService {
     const login = new Login({ hashCost }, { repository, sessions, throttle, hashGate, clock, log });
     const apiTokens = new ApiTokens({ store, repository, access, clock, log });
     const tokens = new Tokens({ repository, tenants, access, sessions, apiTokens, log });
-    const invitations = new Invitations({ serviceUrl }, { store, repository, tenants, access, memberships, limit: limit("invitation", INVITATIONS_PER_HOUR, "too many invitations"), mail, outbox, clock, log });
+    const invitations = new Invitations({ serviceUrl }, { store, repository, tenants, access, memberships, limit: limit("invitation", INVITATIONS_PER_HOUR, "too many invitations"), mail, outbox, events, clock, log });
     const clients = new Clients({ store, repository, tenants, access, sessions, clock, log });
     const audiences = [issuer, `${serviceUrl}/api/v1/oauth/token`, `${serviceUrl}/api/v1/oauth/introspect`, `${serviceUrl}/api/v1/oauth/revoke`, `${serviceUrl}/api/v1/tokens`];
     const clientAuthentication = new ClientAuthentication({ audiences }, { clients, store, clock });
@@ -130,7 +132,7 @@ export class IdentityService {
       addressLimit: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"), accountLimit: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
     });
     this.applications = new Applications({ repository, tenants, access, memberships, deletion, clock, log });
-    this.organizations = new Organizations({ repository, tenants, access, memberships, deletion, firstVault, clock, log });
+    this.organizations = new Organizations({ repository, tenants, access, memberships, deletion, firstVault, events, clock, log });
     this.oauth = new OAuth({ issuer }, { repository, tenants, access, clients, clientAuthentication, codes, login, sessions, apiTokens, keys, clock, authenticate });
     this.bootstrap = new Bootstrap({ store, repository, clock });
     this.#grants = new TokenGrants({ repository, tenants, access, sessions, clients, clientAuthentication, codes, authenticate, idToken: (redeemed, clientId) => this.oauth.idToken(redeemed, clientId) });

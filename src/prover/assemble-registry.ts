@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Subject } from "../platform/auth/principal.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
+import type { Events } from "../platform/events/events.js";
 import type { Jobs } from "../platform/jobs/jobs.js";
 import type { Job } from "../platform/jobs/job.js";
 import type { Log } from "../platform/log.js";
@@ -46,6 +47,7 @@ export interface ProverRegistryDependencies {
   /** Proving keys and witness programs in shared memory. */
   readonly resident: ResidentBytes;
   readonly compute: ProverCompute;
+  readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -68,16 +70,16 @@ const ORPHAN_AGE_MS = 3_600_000;
 
 /** Builds the registry and registers the runner of its jobs. */
 export function assembleProverRegistry(options: ProverRegistryOptions, dependencies: ProverRegistryDependencies): ProverRegistry {
-  const { store, artifacts, jobs, compute, resident, clock, log } = dependencies;
+  const { store, artifacts, jobs, compute, resident, events, clock, log } = dependencies;
   const repository = new ProverRepository({ store });
   const watch = new StatusWatch();
   const vault = proverVault(dependencies.vault);
   const pins = new KeyPins({ vault });
   const notes = new NoteStores({ store, clock, appendNotes: async (message) => await compute.appendNotes(message) });
   const interfaces = new CircuitInterfaces({ read: async (sha256) => await artifacts.read(sha256) });
-  const proofs = new Proofs({ proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS }, { repository, notes, compute, resident, interfaces, pins, vault, clock });
+  const proofs = new Proofs({ proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS }, { repository, notes, compute, resident, interfaces, pins, vault, events, clock });
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
-  const provisioning = new Provisioning({ repository, artifacts, compute, builtIns, pins, vault, clock, log });
+  const provisioning = new Provisioning({ repository, artifacts, compute, builtIns, pins, vault, events, clock, log });
   registerJobs(jobs, provisioning, watch, options.provisioningConcurrency ?? CONCURRENCY);
   const service = new ProverService(
     {

@@ -6,6 +6,7 @@
 import { AppError, assert } from "../platform/errors.js";
 import type { Subject } from "../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
+import type { Events } from "../platform/events/events.js";
 import type { Log } from "../platform/log.js";
 import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
@@ -16,6 +17,7 @@ import type { KeyPins } from "./key-pins.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
 import type { CircuitInterface } from "../engine/circuit/interface.js";
 import { scopeOf, type ArtifactName, type ArtifactSet, type CompiledCircuit, type ProverRepository, type StoredProver } from "./repository.js";
+import { statusEvents } from "./prover-events.js";
 import type { Finding } from "./schemas.js";
 import { circuitHash, type BuiltInCircuits, type CircuitSource } from "./sources.js";
 import type { ProverVault } from "./vault-port.js";
@@ -27,6 +29,7 @@ export interface ProvisioningDependencies {
   readonly builtIns: BuiltInCircuits;
   readonly pins: KeyPins;
   readonly vault: ProverVault;
+  readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -80,7 +83,8 @@ export class Provisioning {
   failure(owner: Subject, proverId: string, reason: { readonly code: string; readonly message: string }): StoreCommit | undefined {
     const record = this.#with.repository.find(owner, proverId);
     if (record === undefined || isFinished(record.value.status)) return undefined;
-    return this.#with.repository.update(record, { ...this.#touched(record), status: "failed", errors: [finding(reason.code, reason.message)] });
+    const failed: StoredProver = { ...this.#touched(record), status: "failed", errors: [finding(reason.code, reason.message)] };
+    return mergeCommits(this.#with.repository.update(record, failed), this.#with.events.commitOf(statusEvents(owner, proverId, "failed")));
   }
 
   async #step(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
@@ -191,7 +195,8 @@ export class Provisioning {
 
   async #move(prover: StoredProver, to: ProverStatus, lease: ProvisioningLease, more: StoreCommit = {}): Promise<void> {
     assert(mayFollow(prover.status, to), `a prover may go from ${prover.status} to ${to}`);
-    await this.#write(prover, { ...prover, status: to }, lease, more);
+    const told = this.#with.events.commitOf(statusEvents(prover.build.owner, prover.id, to));
+    await this.#write(prover, { ...prover, status: to }, lease, mergeCommits(more, told));
     this.#with.log.info("prover moved", { prover_id: prover.id, state: to });
   }
 

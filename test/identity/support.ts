@@ -4,6 +4,7 @@ import { createIdentity, type Identity } from "../../src/identity/create-identit
 import type { UserJson } from "../../src/identity/schemas.js";
 import type { IdentityOptions } from "../../src/identity/service.js";
 import type { Subject } from "../../src/platform/auth/principal.js";
+import { eventCommit } from "../../src/platform/events/event-log.js";
 import { openSigningKeys } from "../../src/platform/auth/signing-keys.js";
 import type { SigningKeys } from "../../src/platform/auth/signing-keys.js";
 import type { GrantHeaders } from "../../src/identity/token-grants.js";
@@ -49,7 +50,7 @@ export async function openHarness(options: Partial<IdentityOptions> = {}, kept?:
   const keys = await openSigningKeys({ path: join(folder, "signing-keys.json") }, { clock, log: quietLog });
   const mails: MailMessage[] = [];
   const mail = { send: (message: MailMessage) => { mails.push(message); return Promise.resolve(); } };
-  const parts: IdentityDependencies = { store, keys, clock, log: quietLog, mail, firstVault: () => Promise.resolve(undefined), purges: [], ...changes };
+  const parts: IdentityDependencies = { store, keys, clock, log: quietLog, mail, firstVault: () => Promise.resolve(undefined), purges: [], events: { commitOf: (drafts) => eventCommit(drafts, clock) }, ...changes };
   const identity = createIdentity({ issuer: ISSUER, hashCost: CHEAP_HASH, signupsPerHourMax: Infinity, ...options }, parts);
   const restart = async (changed: Partial<IdentityOptions> = options): Promise<Harness> => {
     openStores.delete(store);

@@ -5,6 +5,7 @@ import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { newId } from "../../src/platform/ids.js";
 import { Jobs } from "../../src/platform/jobs/jobs.js";
+import { eventCommit } from "../../src/platform/events/event-log.js";
 import { ResidentBytes } from "../../src/platform/pool/resident-bytes.js";
 import { openArtifacts, type Artifacts } from "../../src/platform/store/artifacts.js";
 import type { Store } from "../../src/platform/store/store.js";
@@ -63,7 +64,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
       ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }), ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
       ...(pendingMax === undefined ? {} : { pendingMax }),
     },
-    { store, artifacts, jobs, resident, vault: vault.vault, compute: options.compute ?? new LocalCompute(), clock: systemClock, log },
+    { store, artifacts, jobs, resident, vault: vault.vault, compute: options.compute ?? new LocalCompute(), events: { commitOf: (drafts) => eventCommit(drafts, systemClock) }, clock: systemClock, log },
   );
   if (options.idle !== true) await jobs.start();
   return {

@@ -73,7 +73,7 @@ export class EventLog implements Events {
   }
 
   commitOf(drafts: readonly EventDraft[]): StoreCommit {
-    return { appends: drafts.map((draft) => this.#append(draft)) };
+    return eventCommit(drafts, this.#clock);
   }
 
   async publish(drafts: readonly EventDraft[]): Promise<void> {
@@ -145,16 +145,22 @@ export class EventLog implements Events {
       .catch((error: unknown) => { this.#log.warn("old events were not deleted; the next round tries again", error instanceof Error && "code" in error ? { code: String(error.code) } : {}); })
       .finally(() => { this.#trimming = undefined; });
   }
+}
 
-  #append({ subject, also = [], payload, audience }: EventDraft): StoreAppend {
-    const subjects = [...new Set([subject, ...also])];
-    assert(subjects.length <= SUBJECTS_MAX && subjects.every(isSubject), `an event's subjects are words between dots: ${subject}`);
-    const to = audience === EVERYONE ? EVERYONE : [...new Set(audience.map(formatSubject))];
-    assert(to === EVERYONE || (to.length > 0 && to.length <= AUDIENCE_MAX), "an event has an audience, and not a crowd");
-    const isLong = JSON.stringify(payload).length > PAYLOAD_CHARACTERS_MAX;
-    const value: StoredEvent = { subjects, at: isoTimestamp(this.#clock.nowMs()), to, payload: isLong ? null : payload, ...(isLong ? { truncated: true } : {}) };
-    return { chain: EVENT_CHAIN, value, unlinked: true, indexes: audienceNames(to).map((name) => [AUDIENCE_INDEX, name]) };
-  }
+/** See Events.commitOf. */
+export function eventCommit(drafts: readonly EventDraft[], clock: Clock): StoreCommit {
+  const at = isoTimestamp(clock.nowMs());
+  return { appends: drafts.map((draft) => toAppend(draft, at)) };
+}
+
+function toAppend({ subject, also = [], payload, audience }: EventDraft, at: string): StoreAppend {
+  const subjects = [...new Set([subject, ...also])];
+  assert(subjects.length <= SUBJECTS_MAX && subjects.every(isSubject), `an event's subjects are words between dots: ${subject}`);
+  const to = audience === EVERYONE ? EVERYONE : [...new Set(audience.map(formatSubject))];
+  assert(to === EVERYONE || (to.length > 0 && to.length <= AUDIENCE_MAX), "an event has an audience, and not a crowd");
+  const isLong = JSON.stringify(payload).length > PAYLOAD_CHARACTERS_MAX;
+  const value: StoredEvent = { subjects, at, to, payload: isLong ? null : payload, ...(isLong ? { truncated: true } : {}) };
+  return { chain: EVENT_CHAIN, value, unlinked: true, indexes: audienceNames(to).map((name) => [AUDIENCE_INDEX, name]) };
 }
 
 function audienceNames(to: StoredEvent["to"]): readonly string[] {
