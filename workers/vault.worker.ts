@@ -17,6 +17,7 @@ setInterval(() => {
   keyObjects.dropIdle();
 }, SWEEP_INTERVAL_MS).unref();
 
-export default async function run(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
-  return await runTask(request);
+/** Tasks that came together; `runTask` never throws. */
+export default async function run(requests: readonly VaultRequest[]): Promise<VaultTaskResult<unknown>[]> {
+  return await Promise.all(requests.map(runTask));
 }

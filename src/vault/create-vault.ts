@@ -1,4 +1,5 @@
 /** Puts the vault together from its parts: provider, worker thread, seal, service and handlers. The composition root calls this. */
+import { availableParallelism } from "node:os";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { Log } from "../platform/log.js";
@@ -46,6 +47,8 @@ export interface Vault {
   stop(): Promise<void>;
 }
 
+/** Two keep up with the HTTP thread for Ed25519; slow curves gain a little from more. Each takes about 30 MB. */
+const PROMPT_THREADS_MAX = 3;
 /** How often a provider that failed is asked again, and planned deletions are looked at. */
 const ROUND_MS = 60_000;
 
@@ -53,7 +56,7 @@ const ROUND_MS = 60_000;
 export async function createVault(options: VaultOptions, dependencies: VaultDependencies): Promise<Vault> {
   const { store, clock, log, onUnsealed, onSealChange } = dependencies;
   const provider = await selectSealProvider(options.seal, { store, clock, log });
-  const worker = new VaultThread({ queueLengthMax: options.queueLengthMax }, { log });
+  const worker = new VaultThread({ queueLengthMax: options.queueLengthMax, promptThreads: Math.min(PROMPT_THREADS_MAX, availableParallelism()) }, { log });
   const seal = new VaultSeal({ provider }, { store, worker, clock, log, ...(onUnsealed === undefined ? {} : { onUnsealed }), ...(onSealChange === undefined ? {} : { onChange: onSealChange }) });
   const repository = new VaultRepository({ store });
   const lifecycle = new KeyLifecycle({ repository, seal, clock, log });

@@ -74,10 +74,10 @@ export class KeyOperations {
     return await this.#run<Agreed>(call, "agree", input);
   }
 
-  async #run<Result>({ owner, vaultId, keyId, signal }: KeyCall, operation: KeyOperation, input: object): Promise<Result | BatchJson<Result>> {
+  async #run<Result>(call: KeyCall, operation: KeyOperation, input: object): Promise<Result | BatchJson<Result>> {
+    const { owner, vaultId, keyId } = call;
     this.#seal.requireUnsealed();
-    const vault = this.#repository.findVault(owner, vaultId);
-    const key = this.#repository.findKey(vaultId, keyId);
+    const { vault, key } = this.#repository.findUsableKey(owner, vaultId, keyId);
     const { items, isBatch } = itemsOf<object>(input);
     const spec = keySpecNamed(key.reference.spec);
     const message = {
@@ -87,8 +87,9 @@ export class KeyOperations {
     const run = async (slice: readonly object[]): Promise<readonly ItemOutcome[]> => await this.#seal.run("operate", { ...message, items: slice }, keyId);
     // Each item that asks for the next index needs a commit of its own before its answer.
     const mayAdvance = operation === "sign" && spec.name === BIP39 && items.some((item) => asksForNext(item));
+    if (!isBatch && !mayAdvance) return valueOf<Result>((await run(items))[0]);
     const operationUs = mayAdvance ? Infinity : spec.operationUs;
-    const outcomes = await runSlices(items, { operationUs, signal }, async (slice) => {
+    const outcomes = await runSlices(items, { operationUs, signal: call.signal }, async (slice) => {
       const [first] = slice;
       return mayAdvance && first !== undefined && asksForNext(first) ? [await this.#wallets.signNext(vault, key, first, run)] : await run(slice);
     });

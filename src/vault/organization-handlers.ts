@@ -24,8 +24,9 @@ export function organizationVaultHandlers(dependencies: OrganizationVaultDepende
     requireMember(principal, organizationId, bits);
     return { kind: "organization", id: organizationId };
   };
-  const callOf = ({ principal, params, signal }: KeyRequest): KeyCall => ({
-    owner: owner(principal, params.id, PERMISSIONS.vault_use), vaultId: params.vault_id, keyId: params.key_id, signal,
+  const callOf = (request: KeyRequest): KeyCall => ({
+    owner: owner(request.principal, request.params.id, PERMISSIONS.vault_use), vaultId: request.params.vault_id, keyId: request.params.key_id,
+    get signal() { return request.signal; },
   });
   return {
     listOrganizationVaults: ({ principal, params, query }) => ({ status: 200, ...vault.listVaults(owner(principal, params.id, PERMISSIONS.read), query) }),

@@ -36,6 +36,11 @@ export type FoundVault = Found<VaultRecord, VaultReference>;
 export type FoundKey = Found<KeyRecord, KeyReference>;
 export type FoundSecret = Found<SecretRecord, SecretReference>;
 
+export interface UsableKey {
+  readonly vault: FoundVault;
+  readonly key: FoundKey;
+}
+
 /** An address that was derived from a wallet, for the list of them. */
 export interface HdAddressRecord extends HdAddressJson {
   readonly vault_id: string;
@@ -54,6 +59,8 @@ const KEY_GENERATION = "key_generation";
 const HD_INDEX = "hd_index";
 /** What lies under [name, vault id, key id] beside the key itself. */
 const KEY_CONTENT = [DERIVE_NONCE, KEY_GENERATION, HD_INDEX, "hd_address", "hd_address#key", "hd_address!path"] as const;
+/** At about 2 KB each. */
+const USABLE_KEYS_MAX = 1_000;
 /** By time across all vaults; entries of deleted vaults are crossed off when their time comes. */
 const KEY_DELETION = "key_deletion";
 
@@ -63,6 +70,8 @@ export class VaultRepository {
   readonly #keys: Table<KeyRecord, "vault" | "spec" | "type", never>;
   readonly #secrets: Table<SecretRecord, "vault" | "type", never>;
   readonly #hdAddresses: Table<HdAddressRecord, "key", "path">;
+  readonly #usable = new Map<string, UsableKey>();
+  #usableRevision = -1;
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
@@ -130,6 +139,20 @@ export class VaultRepository {
     const record = this.#keys.get([vaultId, keyId]);
     if (record === undefined) throw missing("key");
     return { record, reference: keyReference(record.value) };
+  }
+
+  /** A key under its vault, as often as it is asked for: read again only after something was written. */
+  findUsableKey(owner: Subject, vaultId: string, keyId: string): UsableKey {
+    const revision = this.#store.revision?.();
+    if (revision === undefined) return { vault: this.findVault(owner, vaultId), key: this.findKey(vaultId, keyId) };
+    if (revision !== this.#usableRevision || this.#usable.size >= USABLE_KEYS_MAX) this.#usable.clear();
+    this.#usableRevision = revision;
+    const name = `${owner.kind}:${owner.id}/${vaultId}/${keyId}`;
+    const known = this.#usable.get(name);
+    if (known !== undefined) return known;
+    const found = { vault: this.findVault(owner, vaultId), key: this.findKey(vaultId, keyId) };
+    this.#usable.set(name, found);
+    return found;
   }
 
   /** The key as it was in an earlier generation, to open what was encrypted then; undefined when there was no such generation. */

@@ -22,7 +22,7 @@ import type { KeySpec } from "./key-specs/key-spec.js";
 import { MASTER_KEY_COLUMNS } from "./keyring.js";
 import type { VaultReference } from "./protocol.js";
 import { PublicOperations } from "./public-operations.js";
-import { unchanged, vaultReference, type FoundKey, type FoundVault, type KeyRecord, type SecretRecord, type VaultRecord, type VaultRepository } from "./repository.js";
+import { unchanged, vaultReference, type FoundVault, type KeyRecord, type SecretRecord, type UsableKey, type VaultRecord, type VaultRepository } from "./repository.js";
 import {
   SECRET_BYTES_MAX,
   type CreateKeyInput, type CreateSecretInput, type CreateVaultInput, type KeyJson, type SecretJson, type SecretWithValueJson, type VaultJson,
@@ -305,8 +305,9 @@ export class VaultService {
     return this.#repository.findVault(owner, vaultId);
   }
 
-  #usableKey(owner: Subject, vaultId: string, keyId: string): { vault: FoundVault; key: FoundKey } {
-    return { vault: this.#findVault(owner, vaultId), key: this.#repository.findKey(vaultId, keyId) };
+  #usableKey(owner: Subject, vaultId: string, keyId: string): UsableKey {
+    this.#requireUnsealed();
+    return this.#repository.findUsableKey(owner, vaultId, keyId);
   }
 
   /** The vault that a new record goes into, and what pins it: a vault deleted meanwhile must not gain records. */

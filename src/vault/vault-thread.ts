@@ -1,74 +1,89 @@
 /**
- * The vault worker as threads of its own: one that answers at once, and one for batches and slow algorithms, so that neither holds the
- * other up. Both hold the seal key; both are replaced as a whole when the vault is sealed.
+ * The vault worker as threads of its own: some that answer at once, and one for batches and slow algorithms, so that neither holds the
+ * other up. All hold the seal key; all are replaced when the vault is sealed.
  */
 import type { Log } from "../platform/log.js";
-import { workerPath } from "../platform/package-root.js";
-import { ThreadPool } from "../platform/pool/thread-pool.js";
 import type { VaultLane, VaultRequest, VaultTaskName, VaultTaskResult, VaultTasks, VaultWorker } from "./protocol.js";
+import { VaultThreadLane } from "./vault-lane.js";
 
 export interface VaultThreadOptions {
-  /** Tasks of each thread that may wait; one more is refused with 503. */
+  /** Requests that may wait for each thread; one more is refused with 503. */
   readonly queueLengthMax: number;
+  /** Threads for single quick operations. One unless given. */
+  readonly promptThreads?: number;
 }
 
-/** Tasks handed to a thread ahead of time, so that it need not wait for a round trip between two of them. */
-const TASKS_IN_THREAD = 16;
 /** Operations that are waited for have normal priority; batches give way where the cores are busy. */
 const NICENESS: Readonly<Record<VaultLane, number>> = { prompt: 0, bulk: 5 };
 
 /** Each takes milliseconds or more, whatever the key. */
 const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set(["bls_aggregate", "bls_verify", "hd_address", "hd_xpub", "json_web_keys"]);
+/** What concerns all keys concerns all threads. */
+const COMMON_TASKS: ReadonlySet<VaultTaskName> = new Set(["unseal", "lock", "forget_vault"]);
 
-type Pools = Readonly<Record<VaultLane, ThreadPool>>;
+interface Threads {
+  readonly prompt: readonly [VaultThreadLane, ...VaultThreadLane[]];
+  readonly bulk: VaultThreadLane;
+}
 
 export class VaultThread implements VaultWorker {
   readonly #options: VaultThreadOptions;
   readonly #log: Log;
-  #pools: Pools;
+  #threads: Threads;
 
   constructor(options: VaultThreadOptions, dependencies: { log: Log }) {
     this.#options = options;
     this.#log = dependencies.log;
-    this.#pools = this.#startPools();
+    this.#threads = this.#start();
   }
 
   async run<Name extends VaultTaskName>(task: Name, message: VaultTasks[Name]["message"]): Promise<VaultTaskResult<VaultTasks[Name]["value"]>> {
     const request = { task, message } as VaultRequest;
-    const pools = this.#pools;
-    if (task !== "unseal" && task !== "lock" && task !== "forget_vault") return await pools[laneOf(request)].run(request);
-    // What concerns all keys concerns both threads. Each overwrites the phrase that it was given, so each is given its own.
-    const other = request.task === "unseal" ? { ...request, message: { ...request.message, phrase: sharedCopy(request.message.phrase) } } : request;
-    try {
-      const [result, second] = await Promise.all([
-        pools.prompt.run<VaultRequest, VaultTaskResult<VaultTasks[Name]["value"]>>(request),
-        pools.bulk.run<VaultRequest, VaultTaskResult<VaultTasks[Name]["value"]>>(other),
-      ]);
-      return result.ok && !second.ok ? second : result;
-    } finally {
-      if (other.task === "unseal") other.message.phrase.fill(0);
-    }
+    const result = COMMON_TASKS.has(task) ? await this.#runEverywhere(request) : await this.#threadFor(request).run(request);
+    return result as VaultTaskResult<VaultTasks[Name]["value"]>;
   }
 
   async recycle(): Promise<void> {
-    const old = this.#pools;
-    this.#pools = this.#startPools();
-    await stopPools(old);
+    const old = this.#threads;
+    this.#threads = this.#start();
+    await stopAll(old);
   }
 
   async stop(): Promise<void> {
-    await stopPools(this.#pools);
+    await stopAll(this.#threads);
   }
 
-  #startPools(): Pools {
-    return { prompt: this.#startPool("prompt"), bulk: this.#startPool("bulk") };
+  /** Each thread overwrites the phrase that it was given, so each is given its own. Answers the first failure, if there is one. */
+  async #runEverywhere(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
+    const phrases: Uint8Array[] = [];
+    const own = (): VaultRequest => {
+      if (request.task !== "unseal") return request;
+      const phrase = sharedCopy(request.message.phrase);
+      phrases.push(phrase);
+      return { ...request, message: { ...request.message, phrase } };
+    };
+    try {
+      const results = await Promise.all(all(this.#threads).map(async (thread) => await thread.run(own())));
+      return results.find(({ ok }) => !ok) ?? results[0] ?? { ok: true, value: null };
+    } finally {
+      for (const phrase of phrases) phrase.fill(0);
+      if (request.task === "unseal") request.message.phrase.fill(0);
+    }
   }
 
-  #startPool(lane: VaultLane): ThreadPool {
-    return new ThreadPool(
-      { name: `vault-${lane}`, entry: workerPath("vault.worker"), threads: 1, tasksPerThread: TASKS_IN_THREAD, queueLengthMax: this.#options.queueLengthMax, niceness: NICENESS[lane] },
-      { log: this.#log },
-    );
+  #threadFor(request: VaultRequest): VaultThreadLane {
+    const { prompt, bulk } = this.#threads;
+    if (laneOf(request) === "bulk") return bulk;
+    return prompt.reduce((least, thread) => (thread.pending < least.pending ? thread : least));
+  }
+
+  #start(): Threads {
+    const more = Array.from({ length: (this.#options.promptThreads ?? 1) - 1 }, () => this.#startThread("prompt"));
+    return { prompt: [this.#startThread("prompt"), ...more], bulk: this.#startThread("bulk") };
+  }
+
+  #startThread(lane: VaultLane): VaultThreadLane {
+    return new VaultThreadLane({ name: `vault-${lane}`, queueLengthMax: this.#options.queueLengthMax, niceness: NICENESS[lane] }, { log: this.#log });
   }
 }
 
@@ -77,8 +92,12 @@ function laneOf({ task, message }: VaultRequest): VaultLane {
   return message !== null && "lane" in message ? message.lane : "prompt";
 }
 
-async function stopPools({ prompt, bulk }: Pools): Promise<void> {
-  await Promise.all([prompt.stop(), bulk.stop()]);
+function all({ prompt, bulk }: Threads): VaultThreadLane[] {
+  return [...prompt, bulk];
+}
+
+async function stopAll(threads: Threads): Promise<void> {
+  await Promise.all(all(threads).map(async (thread) => { await thread.stop(); }));
 }
 
 /** In shared memory like the original, so that the thread can overwrite it. */

@@ -75,6 +75,7 @@ export class AuditTrail {
       get: (key) => store.get(key),
       range: (prefix, options) => store.range(prefix, options),
       count: (prefix) => store.count(prefix),
+      ...(store.revision === undefined ? {} : { revision: store.revision.bind(store) }),
       close: async () => { await store.close(); },
       commit: async (commit) => { await this.#commit(store, commit, isAudited); },
     };

@@ -58,6 +58,8 @@ export interface StoreReader extends Pick<Store, "get" | "range" | "count"> {
 
 /** A store with what the server's operation needs beside the port. */
 export interface DurableStore extends Store, StoreReader, AppendFeed {
+  /** See Store.revision. */
+  readonly revision: () => number;
   /** ready, full (only deletions and urgent commits), or failed (nothing, until a restart). */
   readonly state: WriterState;
 }
@@ -215,6 +217,8 @@ class LmdbStore extends LmdbReader implements DurableStore {
   readonly #listeners = new Map<string, Set<() => void>>();
   #isFatal = false;
   #closing: Promise<void> | undefined;
+  /** See Store.revision. Bound, so that wrappers may pass it on as it is. */
+  readonly revision = (): number => this.#queue.revision;
 
   constructor(options: OpenStoreOptions, dependencies: OpenStoreDependencies & { environment: Environment; release: () => void }) {
     super(dependencies.environment);

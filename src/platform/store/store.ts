@@ -73,6 +73,11 @@ export interface Store {
   /** How many keys start with the prefix. */
   count(prefix: StoreKey): number;
   /**
+   * Another number after every acknowledged commit with puts or deletions, so that what was read before may be used again until then.
+   * Appends leave it as it is. Absent: nothing may be kept.
+   */
+  revision?(): number;
+  /**
    * Applies a commit durably. Rejects with StoreConflict when a check fails (nothing is written), with `storage_full` when the
    * disk is full, with `storage_failed` when the disk does not take the write, with `overloaded` when the write queue is full.
    */

@@ -31,6 +31,8 @@ interface Pending {
   readonly bytes: number;
   /** Names of the logs that it appends to; undefined for none. */
   readonly chains: readonly string[] | undefined;
+  /** False for appends alone. */
+  readonly replaces: boolean;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -45,6 +47,7 @@ export class WriteQueue {
   #pendingBytes = 0;
   #flushing = false;
   #state: WriterState = "ready";
+  #revision = 0;
   #closed = false;
   #whenEmpty: (() => void) | undefined;
   #whenReady: { resolve: () => void; reject: (error: Error) => void } | undefined;
@@ -70,6 +73,11 @@ export class WriteQueue {
     return this.#state;
   }
 
+  /** See Store.revision. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** Resolves when the writer has opened the store. Rejects when it cannot. */
   ready(): Promise<void> {
     return new Promise((resolve, reject) => { this.#whenReady = { resolve, reject }; });
@@ -85,7 +93,7 @@ export class WriteQueue {
     const bytes = this.#packer.add(commit);
     this.#pendingBytes += bytes;
     this.#scheduleFlush();
-    await new Promise<void>((resolve, reject) => { this.#pending.push({ bytes, chains: commit.appends?.map(({ chain }) => chain), resolve, reject }); });
+    await new Promise<void>((resolve, reject) => { this.#pending.push({ bytes, chains: commit.appends?.map(({ chain }) => chain), replaces: replaces(commit), resolve, reject }); });
   }
 
   /** Refuses new commits, waits for the accepted ones and for the thread to end. */
@@ -124,6 +132,7 @@ export class WriteQueue {
     const settled = this.#pending.slice(0, reply.settled);
     this.#pending = this.#pending.slice(reply.settled);
     assert(settled.length === reply.settled, "the writer settles only what it was given");
+    if (settled.some((pending) => pending.replaces)) this.#revision += 1;
     const failures = new Map(reply.failures.map(({ index, failure }) => [index, failure]));
     const appended = new Set<string>();
     for (const [index, { bytes, chains, resolve, reject }] of settled.entries()) {
@@ -159,6 +168,10 @@ export class WriteQueue {
     this.#whenEmpty?.();
     if (!wasStarting) this.#dependencies.onFatal(error);
   }
+}
+
+function replaces({ puts = [], deletes = [], deletePrefixes = [] }: StoreCommit): boolean {
+  return puts.length + deletes.length + deletePrefixes.length > 0;
 }
 
 function storageFailed(message: string, cause?: unknown): AppError {

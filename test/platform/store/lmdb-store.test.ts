@@ -80,6 +80,22 @@ describe("LMDB against the reference", () => {
   });
 });
 
+describe("LMDB store: revision", () => {
+  it("is another number after each commit that puts or deletes, before it is acknowledged, and the same after appends", async () => {
+    const store = await open({ chainKey: new Uint8Array(32) });
+    const seen = new Set([store.revision()]);
+    const changes: StoreCommit[] = [{ puts: [{ key: ["a"], value: 1 }] }, { deletes: [["a"]] }, { deletePrefixes: [["b"]] }];
+    for (const change of changes) {
+      await store.commit(change);
+      seen.add(store.revision());
+    }
+    expect(seen.size).toBe(4);
+    const before = store.revision();
+    await store.commit({ appends: [{ chain: "log", value: 1 }] });
+    expect(store.revision()).toBe(before);
+  });
+});
+
 describe("LMDB store: limits", () => {
   it("takes a key of 1,900 encoded bytes and refuses 1,901, in reads and in commits", async () => {
     const store = await open();

@@ -1,0 +1,114 @@
+/**
+ * One vault thread and what waits for it. Quick requests that come up together travel to the thread as one message and back as one:
+ * waking a thread costs more than most of them.
+ */
+import { AppError } from "../platform/errors.js";
+import type { Log } from "../platform/log.js";
+import { workerPath } from "../platform/package-root.js";
+import { ThreadPool } from "../platform/pool/thread-pool.js";
+import { findKeySpec } from "./key-specs/table.js";
+import type { VaultRequest, VaultTaskResult } from "./protocol.js";
+
+export interface VaultLaneOptions {
+  readonly name: string;
+  /** Requests that may wait; one more is refused with 503. */
+  readonly queueLengthMax: number;
+  readonly niceness: number;
+}
+
+interface Waiting {
+  readonly request: VaultRequest;
+  readonly resolve: (result: VaultTaskResult<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Messages handed to the thread ahead of time, so that it need not wait for a round trip between two of them. */
+const MESSAGES_IN_THREAD = 16;
+/** Work of one message: its first answer waits for the last. */
+const MESSAGE_US = 1_000;
+
+export class VaultThreadLane {
+  readonly #pool: ThreadPool;
+  readonly #options: VaultLaneOptions;
+  #outbox: Waiting[] = [];
+  #pending = 0;
+
+  constructor(options: VaultLaneOptions, dependencies: { log: Log }) {
+    this.#options = options;
+    this.#pool = new ThreadPool(
+      { name: options.name, entry: workerPath("vault.worker"), threads: 1, tasksPerThread: MESSAGES_IN_THREAD, queueLengthMax: options.queueLengthMax, niceness: options.niceness },
+      dependencies,
+    );
+  }
+
+  /** Requests that were taken and not answered. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** Rejects with `overloaded` when too many wait, and as the pool does. */
+  async run(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
+    if (this.#pending >= this.#options.queueLengthMax + MESSAGES_IN_THREAD) {
+      throw new AppError("overloaded", { message: `${this.#options.name}: the queue is full, try again later`, retryAfterSec: this.#pool.retryAfterSec() });
+    }
+    this.#pending += 1;
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#outbox.push({ request, resolve, reject });
+        if (this.#outbox.length === 1) this.#scheduleFlush();
+      });
+    } finally {
+      this.#pending -= 1;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#pool.stop();
+  }
+
+  /** Once all promises that are ready have run: requests that came with one read of the network travel together. */
+  #scheduleFlush(): void {
+    setImmediate(() => {
+      const outbox = this.#outbox;
+      this.#outbox = [];
+      for (const group of groupsOf(outbox)) void this.#send(group);
+    });
+  }
+
+  async #send(group: readonly Waiting[]): Promise<void> {
+    try {
+      const results = await this.#pool.run<readonly VaultRequest[], readonly VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const result = results[index];
+        if (result === undefined) reject(new Error("invariant broken: each request of a message has a result"));
+        else resolve(result);
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+}
+
+/** Consecutive requests that are quick together; one that is not goes alone. */
+function groupsOf(waiting: readonly Waiting[]): Waiting[][] {
+  const groups: Waiting[][] = [];
+  let roomUs = 0;
+  for (const one of waiting) {
+    const costUs = costOf(one.request);
+    const last = groups.at(-1);
+    if (last === undefined || costUs > roomUs) {
+      groups.push([one]);
+      roomUs = MESSAGE_US - costUs;
+    } else {
+      last.push(one);
+      roomUs -= costUs;
+    }
+  }
+  return groups;
+}
+
+/** Microseconds; anything but an operation with a key may take its time. */
+function costOf(request: VaultRequest): number {
+  if (request.task !== "operate") return MESSAGE_US;
+  return (findKeySpec(request.message.key.spec)?.operationUs ?? MESSAGE_US) * request.message.items.length;
+}
