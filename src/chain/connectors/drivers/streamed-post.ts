@@ -40,7 +40,7 @@ async function send(egress: Egress, post: StreamedPost, signal: AbortSignal): Pr
   try {
     signal.throwIfAborted();
     const outgoing = request({
-      method: "POST", path: `${url.pathname}${url.search}`, createConnection: () => socket, agent: false, signal,
+      method: "POST", path: `${url.pathname}${url.search}`, createConnection: () => socket, signal,
       headers: { ...post.headers, host: url.host, "content-length": String(post.byteLength), connection: "close" },
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
