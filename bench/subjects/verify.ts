@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { BN254 } from "../../src/engine/curve/curve-parameters.js";
+import { loadKernels } from "../../src/engine/curve/wasm-kernels.js";
 import { decodeProofHex, encodeProofHex, proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16, publicSignalsOf } from "../../src/engine/groth16/prove.js";
@@ -41,7 +42,7 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
   };
   report({ ...row, id: "verify-from-hex", peer: "proofwright", ...await sampleMs(fromHex, options), note });
 
-  const json = { verifyingKey: verifyingKeyToJson(setup.verifyingKey, prepared.kernels), proof: proofToJson(proof, BN254), publicSignals: publicSignals.map(String) };
+  const json = { verifyingKey: verifyingKeyToJson(setup.verifyingKey, await loadKernels()), proof: proofToJson(proof, BN254), publicSignals: publicSignals.map(String) };
   const path = join(benchFolder(), `verify-${String(process.pid)}.json`);
   writeFileSync(path, JSON.stringify(json));
   report({ ...row, id: "verify", peer: "snarkjs", ...summarize(await runPeer("plain-snarkjs", ["verify", path, String(samples)])), note: "as it comes, no subgroup check" });

@@ -82,9 +82,14 @@ export interface HelpMessage {
   readonly team: SharedArrayBuffer;
 }
 
+/** What computes pairings: our WebAssembly kernels, which give way to the reference backend when they fail, or that one alone. */
+export type PairingBackend = "wasm" | "reference";
+
 export interface VerifyMessage {
   readonly circuit: CircuitInterface;
   readonly verifyingKey: SharedBytes;
+  /** "reference" unless given. */
+  readonly backend?: PairingBackend;
   /** The caller's inputs; public members only are read. */
   readonly inputs: unknown;
   /** Hex in gnark's compressed form (with or without 0x), or a snarkjs proof object. */
@@ -96,6 +101,16 @@ export interface VerifyValue {
   /** Canonical hex of the proof, whatever form came in. */
   readonly proof: string;
   readonly publicSignals: readonly string[];
+}
+
+export interface VerifyBatchMessage extends Pick<VerifyMessage, "circuit" | "verifyingKey" | "backend"> {
+  /** At most VERIFY_BATCH_ITEMS_MAX, so that a task leaves its thread soon. */
+  readonly items: readonly Pick<VerifyMessage, "inputs" | "proof">[];
+}
+
+export interface VerifyBatchValue {
+  /** In the order of the items. A malformed item is its own failure. */
+  readonly outcomes: readonly TaskResult<VerifyValue>[];
 }
 
 export interface AppendNotesMessage {
@@ -118,6 +133,7 @@ export interface ComputeTasks {
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
   readonly help: { readonly message: HelpMessage; readonly value: Readonly<Record<never, never>> };
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };
+  readonly verify_batch: { readonly message: VerifyBatchMessage; readonly value: VerifyBatchValue };
   readonly append_notes: { readonly message: AppendNotesMessage; readonly value: AppendNotesValue };
 }
 

@@ -3,42 +3,38 @@
  * an artifact that is not what its hash says, and the pool reports it.
  */
 import { checkInputs } from "./circuit/inputs.js";
-import { publicSignalsFrom } from "./circuit/interface.js";
 import { computeWitness } from "./circuit/witness.js";
 import { BN254 } from "./curve/curve-parameters.js";
 import { loadKernels } from "./curve/wasm-kernels.js";
-import { decodeProof, encodeProofHex, proofToJson } from "./encoding/groth16-proof.js";
-import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
+import { encodeProofHex, proofToJson } from "./encoding/groth16-proof.js";
 import { encodePublicSignals } from "./encoding/public-signals.js";
+import { loadPairing } from "./groth16/pairing-backend.js";
 import type { Groth16Proof } from "./groth16/proof.js";
 import { checkWitness, proveGroth16, publicSignalsOf } from "./groth16/prove.js";
 import { readProvingKey } from "./groth16/proving-key.js";
-import { prepareWith, verifyGroth16, type PreparedVerifyingKey } from "./groth16/verify.js";
 import { randomNonZero } from "./field/bytes.js";
 import { Kept } from "./kept.js";
 import { ResidentProver } from "./kernels/groth16-backend.js";
 import { makeKeyResident, proveResident } from "./kernels/groth16-resident.js";
 import type { ResidentKey } from "./kernels/resident-key.js";
 import { appendNotes } from "./merkle/note-tree.js";
-import type { ComputeRequest, ComputeTasks, ProveMessage, ProveValue, SharedBytes, TaskFailure, TaskResult, VerifyMessage, VerifyValue } from "./protocol.js";
+import type { ComputeRequest, ComputeTasks, ProveMessage, ProveValue, SharedBytes, TaskResult } from "./protocol.js";
+import { invalidWitness, isOwnProofValid, preparedKey, verify, verifyBatch } from "./verify-tasks.js";
 
 /** Proving keys are large and shared; a thread rarely alternates between more than a few. */
 const PROVING_KEYS_KEPT = 4;
 const WITNESS_PROGRAMS_KEPT = 16;
-/** A prepared verifying key takes about 200 KiB. */
-const VERIFYING_KEYS_KEPT = 256;
 
 const provingKeys = new Kept({ entriesMax: PROVING_KEYS_KEPT, make: readProvingKey });
 const residentProvers = new Kept({ entriesMax: PROVING_KEYS_KEPT, make: (key: ResidentKey) => new ResidentProver(key) });
 // WebAssembly takes no shared memory, so the program is copied once.
 const witnessPrograms = new Kept({ entriesMax: WITNESS_PROGRAMS_KEPT, make: async (bytes: Uint8Array) => await WebAssembly.compile(bytes.slice()) });
-const verifyingKeys = new Kept({ entriesMax: VERIFYING_KEYS_KEPT, make: prepare });
 
 /** Runs one task to its result. */
 export async function runComputeTask(request: ComputeRequest): Promise<TaskResult<ComputeTasks[keyof ComputeTasks]["value"]>> {
   switch (request.task) {
     case "warm":
-      await loadKernels();
+      await Promise.all([loadKernels(), loadPairing("wasm")]);
       return { ok: true, value: {} };
     case "open_key":
       return { ok: true, value: makeKeyResident(readProvingKey(viewOf(request.message.provingKey)), { workspaces: request.message.workspaces }) };
@@ -51,6 +47,8 @@ export async function runComputeTask(request: ComputeRequest): Promise<TaskResul
     }
     case "verify":
       return await verify(request.message);
+    case "verify_batch":
+      return await verifyBatch(request.message);
     case "append_notes":
       return { ok: true, value: appendNotes(request.message) };
   }
@@ -63,15 +61,17 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
   const computed = computeWitness(await keptFor(witnessPrograms, message.witnessProgram), message.circuit, inputs.values);
   if (!computed.ok) return { ok: false, code: computed.code, message: computed.message, details: computed.details };
   const witnessMs = performance.now() - startedMs;
-  const verifyingKey = await keptFor(verifyingKeys, message.verifyingKey);
-  const publicSignals = publicSignalsOf({ curve: BN254, publicCount: verifyingKey.key.publicCount }, computed.witness);
+  const backend = message.openKey === undefined ? "reference" : "wasm";
+  const { key } = await preparedKey(message.verifyingKey, backend);
+  const publicSignals = publicSignalsOf({ curve: BN254, publicCount: key.publicCount }, computed.witness);
   let proof = await makeProof(message, computed.witness);
   const proveMs = performance.now() - startedMs - witnessMs;
-  if (message.openKey !== undefined && !verifyGroth16(verifyingKey, proof, publicSignals)) {
-    // A fault of the kernels costs time, never a proof: the reference backend makes it again.
+  let isValid = await isOwnProofValid({ verifyingKey: message.verifyingKey, backend }, proof, publicSignals);
+  if (!isValid && backend === "wasm") {
+    // A fault of the kernels costs time, never a proof: the reference backend makes it again, and checks it.
     proof = await proveGroth16(await keptFor(provingKeys, message.provingKey), computed.witness);
+    isValid = await isOwnProofValid({ verifyingKey: message.verifyingKey, backend: "reference" }, proof, publicSignals);
   }
-  const isValid = verifyGroth16(verifyingKey, proof, publicSignals);
   if (!isValid) return { ok: false, code: "proof_self_check_failed", message: "the proof that was made does not verify; it was thrown away" };
   const checkMs = performance.now() - startedMs - witnessMs - proveMs;
   return {
@@ -108,26 +108,4 @@ function viewOf(shared: SharedBytes): Uint8Array {
 
 async function keptFor<Value>(kept: Kept<Uint8Array, Value>, shared: SharedBytes): Promise<Value> {
   return await kept.get(shared.sha256, viewOf(shared));
-}
-
-async function verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
-  const inputs = checkInputs(message.circuit, message.inputs, { publicOnly: true });
-  if (!inputs.ok) return invalidWitness(inputs.details);
-  const decoded = decodeProof(message.proof, await loadKernels());
-  if (!decoded.ok) return { ok: false, code: "proof_malformed", message: decoded.message, details: [{ message: decoded.message, code: "proof_malformed", path: "proof" }] };
-  const publicSignals = publicSignalsFrom(message.circuit, inputs.values);
-  const result = verifyGroth16(await keptFor(verifyingKeys, message.verifyingKey), decoded.value, publicSignals);
-  return { ok: true, value: { result, proof: encodeProofHex(decoded.value, BN254), publicSignals: encodePublicSignals(publicSignals) } };
-}
-
-/** The artifact's hash was checked when it was loaded, so a key that does not decode is a fault of ours. */
-async function prepare(bytes: Uint8Array): Promise<PreparedVerifyingKey> {
-  const kernels = await loadKernels();
-  const decoded = verifyingKeyFromJson(JSON.parse(Buffer.from(bytes).toString("utf8")), kernels);
-  if (!decoded.ok) throw new Error(`verifying key: ${decoded.message}`);
-  return prepareWith(kernels, decoded.value);
-}
-
-function invalidWitness(details: NonNullable<TaskFailure["details"]>): TaskFailure {
-  return { ok: false, code: "witness_invalid", message: details[0]?.message ?? "the witness is not valid", details };
 }

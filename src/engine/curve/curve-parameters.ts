@@ -21,6 +21,8 @@ export interface CurveParameters {
   readonly generatorG2: { readonly x: Fq2; readonly y: Fq2 };
   /** The curve's parameter (x, u or z in the literature), positive. */
   readonly seed: bigint;
+  /** Multiplying by it is the endomorphism (x, y) -> (beta x, y) of G1, beta a cube root of unity. */
+  readonly endomorphismScalar: bigint;
   /** The sextic non-residue over which Fq12 is built. */
   readonly nonResidue: Fq2;
   /** 2^twoAdicity divides r - 1; multiplicativeGenerator is the least non-residue mod r, from which the roots of unity come. */
@@ -53,6 +55,7 @@ export const BN254: CurveParameters = {
     },
   },
   seed: 4965661367192848881n,
+  endomorphismScalar: 4407920970296243842393367215006156084916469457145843978461n,
   nonResidue: { c0: 9n, c1: 1n },
   twoAdicity: 28,
   multiplicativeGenerator: 5n,

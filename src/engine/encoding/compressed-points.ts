@@ -10,7 +10,7 @@ import type { CurveParameters } from "../curve/curve-parameters.js";
 import { isOnTwist } from "../curve/points.js";
 import type { G1Point, G2Point } from "../curve/points.js";
 import { addFq2, multiplyFq2, negateFq2, reduce, squareRoot, squareRootFq2 } from "../field/prime-field.js";
-import type { Fq2 } from "../field/prime-field.js";
+import type { Fq2, RootPower } from "../field/prime-field.js";
 import { Malformed } from "./decoded.js";
 import type { PointChecks } from "./json-points.js";
 
@@ -41,10 +41,11 @@ export function isCompressedInfinity(bytes: Uint8Array): boolean {
 }
 
 /** Reads a finite G1 point. @throws Malformed on infinity, an uncompressed flag, x >= q, or x of no point. */
-export function decompressG1(bytes: Uint8Array, curve: CurveParameters, name: string): G1Point {
+export function decompressG1(bytes: Uint8Array, checks: PointChecks, name: string): G1Point {
+  const { curve } = checks;
   const isLarge = readFlag(bytes, name);
   const x = readCoordinate(withoutFlag(bytes), curve, name);
-  const root = squareRoot(reduce(x * x * x + curve.b, curve.q), curve.q);
+  const root = squareRoot(reduce(x * x * x + curve.b, curve.q), curve.q, rootPowerOf(checks));
   if (root === undefined) throw new Malformed(`${name} is not on the curve`);
   return { x, y: isLargest(root, curve.q) === isLarge ? root : curve.q - root };
 }
@@ -56,12 +57,16 @@ export function decompressG2(bytes: Uint8Array, checks: PointChecks, name: strin
   const plain = withoutFlag(bytes);
   const x: Fq2 = { c1: readCoordinate(plain.subarray(0, curve.fqBytes), curve, name), c0: readCoordinate(plain.subarray(curve.fqBytes), curve, name) };
   const cube = multiplyFq2(multiplyFq2(x, x, curve.q), x, curve.q);
-  const root = squareRootFq2(addFq2(cube, curve.twistB, curve.q), curve.q);
+  const root = squareRootFq2(addFq2(cube, curve.twistB, curve.q), curve.q, rootPowerOf(checks));
   if (root === undefined) throw new Malformed(`${name} is not on the curve`);
   const point = { x, y: isLargestFq2(root, curve.q) === isLarge ? root : negateFq2(root, curve.q) };
   if (!isOnTwist(point, curve)) throw new Malformed(`${name} is not on the curve`);
   if (!checks.isInSubgroupG2(point)) throw new Malformed(`${name} is not in the subgroup G2`);
   return point;
+}
+
+function rootPowerOf(checks: PointChecks): RootPower {
+  return (value) => checks.squareRootPower(value);
 }
 
 function readFlag(bytes: Uint8Array, name: string): boolean {
@@ -74,7 +79,7 @@ function readFlag(bytes: Uint8Array, name: string): boolean {
 }
 
 function readCoordinate(bytes: Uint8Array, curve: CurveParameters, name: string): bigint {
-  const value = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+  const value = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   if (value >= curve.q) throw new Malformed(`${name} has a coordinate that is not below the field's modulus`);
   return value;
 }
@@ -91,13 +96,7 @@ function withoutFlag(bytes: Uint8Array): Uint8Array {
 }
 
 function bigEndian(value: bigint, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let rest = value;
-  for (let i = length - 1; i >= 0; i -= 1) {
-    bytes[i] = Number(rest & 0xffn);
-    rest >>= 8n;
-  }
-  return bytes;
+  return Uint8Array.from(Buffer.from(value.toString(16).padStart(2 * length, "0"), "hex"));
 }
 
 function isLargest(value: bigint, q: bigint): boolean {

@@ -35,16 +35,16 @@ export function encodeProofHex(proof: Groth16Proof, curve: CurveParameters): str
   return Buffer.from(encodeProofBytes(proof, curve)).toString("hex");
 }
 
-/** Reads the compressed form. Refuses infinity, points off the curve or outside G2, and any second spelling. About 2 ms. */
+/** Reads the compressed form. Refuses infinity, points off the curve or outside G2, and any second spelling. */
 export function decodeProofBytes(bytes: Uint8Array, checks: PointChecks): Decoded<Groth16Proof> {
   return decoding(() => {
     const { curve } = checks;
     if (bytes.length !== proofBytes(curve)) throw new Malformed(`the proof must be ${String(proofBytes(curve))} bytes long`);
     return {
       curve: curve.name,
-      a: decompressG1(bytes.subarray(0, curve.fqBytes), curve, "Ar"),
+      a: decompressG1(bytes.subarray(0, curve.fqBytes), checks, "Ar"),
       b: decompressG2(bytes.subarray(curve.fqBytes, 3 * curve.fqBytes), checks, "Bs"),
-      c: decompressG1(bytes.subarray(3 * curve.fqBytes), curve, "Krs"),
+      c: decompressG1(bytes.subarray(3 * curve.fqBytes), checks, "Krs"),
     };
   });
 }

@@ -95,11 +95,11 @@ export function decodeVerifyingKeyBytes(bytes: Uint8Array, checks: PointChecks):
     return {
       curve: curve.name,
       publicCount: icCount - 1,
-      alphaG1: decompressG1(bytes.subarray(0, g1), curve, "alpha"),
+      alphaG1: decompressG1(bytes.subarray(0, g1), checks, "alpha"),
       betaG2: g2At(0, "beta"), gammaG2: g2At(1, "gamma"), deltaG2: g2At(2, "delta"),
       ic: Array.from({ length: icCount }, (_, i) => {
         const point = bytes.subarray(head + i * g1, head + (i + 1) * g1);
-        return isCompressedInfinity(point) ? undefined : decompressG1(point, curve, `IC[${String(i)}]`);
+        return isCompressedInfinity(point) ? undefined : decompressG1(point, checks, `IC[${String(i)}]`);
       }),
     };
   });

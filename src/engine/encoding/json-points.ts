@@ -1,5 +1,5 @@
 /** Curve points in snarkjs' JSON: projective triples of decimals with z = 1, extension elements as [c0, c1]. */
-import type { CurveKernels } from "../curve/kernels.js";
+import type { PairingKernels } from "../curve/kernels.js";
 import { isOnCurveG1, isOnTwist } from "../curve/points.js";
 import type { G1Point, G2Point } from "../curve/points.js";
 import type { CurveParameters } from "../curve/curve-parameters.js";
@@ -8,7 +8,7 @@ import { readDecimal, readTuple } from "./decimal.js";
 import { Malformed } from "./decoded.js";
 
 /** What decoders need of the kernels. */
-export type PointChecks = Pick<CurveKernels, "curve" | "isInSubgroupG2">;
+export type PointChecks = Pick<PairingKernels, "curve" | "isInSubgroupG2" | "squareRootPower">;
 
 /** Names by which snarkjs and others call the curve; accepted at the edge, written as the first. */
 const CURVE_NAMES: Readonly<Record<CurveParameters["name"], readonly string[]>> = { BN254: ["bn128", "bn254", "bn-254", "alt_bn128", "altbn128"] };

@@ -42,10 +42,23 @@ export function inverse(value: bigint, modulus: bigint): bigint {
   return reduce(lowFactor, modulus);
 }
 
+/** value^((q - 3) / 4): of a square the inverse of a root. Kernels compute it faster than `power`. */
+export type RootPower = (value: bigint) => bigint;
+
 /** A square root, or undefined when there is none. For moduli that are 3 mod 4 (both base fields here are). */
-export function squareRoot(value: bigint, modulus: bigint): bigint | undefined {
-  const root = power(value, (modulus + 1n) / 4n, modulus);
-  return (root * root) % modulus === reduce(value, modulus) ? root : undefined;
+export function squareRoot(value: bigint, modulus: bigint, rootPower: RootPower = plainRootPower(modulus)): bigint | undefined {
+  return rootWithInverse(value, modulus, rootPower)?.root;
+}
+
+function plainRootPower(modulus: bigint): RootPower {
+  return (value) => power(value, (modulus - 3n) / 4n, modulus);
+}
+
+/** A root and its inverse; 0 for the inverse of 0. */
+function rootWithInverse(value: bigint, modulus: bigint, rootPower: RootPower): { readonly root: bigint; readonly inverse: bigint } | undefined {
+  const inverse = rootPower(value);
+  const root = (value * inverse) % modulus;
+  return (root * root) % modulus === value ? { root, inverse } : undefined;
 }
 
 export function multiplyFq2(a: Fq2, b: Fq2, q: bigint): Fq2 {
@@ -85,18 +98,18 @@ export function powerFq2(base: Fq2, exponent: bigint, q: bigint): Fq2 {
  * A square root in the extension by the norm ("complex method"), or undefined when there is none: with n = sqrt(c0^2 + c1^2),
  * x = sqrt((c0 + n) / 2) and y = c1 / 2x.
  */
-export function squareRootFq2(a: Fq2, q: bigint): Fq2 | undefined {
+export function squareRootFq2(a: Fq2, q: bigint, rootPower: RootPower = plainRootPower(q)): Fq2 | undefined {
   if (a.c1 === 0n) {
-    const real = squareRoot(a.c0, q);
+    const real = squareRoot(a.c0, q, rootPower);
     if (real !== undefined) return { c0: real, c1: 0n };
-    const imaginary = squareRoot(reduce(-a.c0, q), q);
+    const imaginary = squareRoot(reduce(-a.c0, q), q, rootPower);
     return imaginary === undefined ? undefined : { c0: 0n, c1: imaginary };
   }
-  const norm = squareRoot(reduce(a.c0 * a.c0 + a.c1 * a.c1, q), q);
+  const norm = squareRoot(reduce(a.c0 * a.c0 + a.c1 * a.c1, q), q, rootPower);
   if (norm === undefined) return undefined;
   const half = (q + 1n) / 2n;
-  const real = squareRoot(reduce((a.c0 + norm) * half, q), q) ?? squareRoot(reduce((a.c0 - norm) * half, q), q);
-  if (real === undefined || real === 0n) return undefined;
-  const root = { c0: real, c1: reduce(a.c1 * inverse(2n * real, q), q) };
+  const real = rootWithInverse(reduce((a.c0 + norm) * half, q), q, rootPower) ?? rootWithInverse(reduce((a.c0 - norm) * half, q), q, rootPower);
+  if (real === undefined || real.root === 0n) return undefined;
+  const root = { c0: real.root, c1: (((a.c1 * real.inverse) % q) * half) % q };
   return equalFq2(multiplyFq2(root, root, q), a) ? root : undefined;
 }

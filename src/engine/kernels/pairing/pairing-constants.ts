@@ -2,6 +2,7 @@
  * What the pairing of a curve needs beside the curve's own constants. BN254: the optimal ate pairing of F. Vercauteren, "Optimal pairings"
  * (eprint 2008/096), over 6x + 2 for the seed x.
  */
+import { BN254 } from "../../curve/curve-parameters.js";
 
 export interface PairingConstants {
   /** The curve's seed, positive. */
@@ -15,15 +16,13 @@ export interface PairingConstants {
   readonly loopDigits: readonly (-1 | 0 | 1)[];
 }
 
-const BN254_SEED = 4965661367192848881n;
-
 export const BN254_PAIRING: PairingConstants = {
-  seed: BN254_SEED,
+  seed: BN254.seed,
   nonResidue: 9,
-  // The primitive cube roots of unity of Fq and Fr that belong together; the tests compare them on points.
+  // The primitive cube root of unity of Fq that belongs to the scalar; the tests compare them on points.
   endomorphism: 2203960485148121921418603742825762020974279258880205651966n,
-  endomorphismScalar: 4407920970296243842393367215006156084916469457145843978461n,
-  loopDigits: nonAdjacentForm(6n * BN254_SEED + 2n).slice(1),
+  endomorphismScalar: BN254.endomorphismScalar,
+  loopDigits: nonAdjacentForm(6n * BN254.seed + 2n).slice(1),
 };
 
 /** Digits -1, 0, 1 of a positive number, the highest first, no two neighbours of which are both not 0. */

@@ -1,0 +1,53 @@
+/**
+ * Chooses what computes pairings on this thread: our kernels, once they have shown on known values that they compute right here, or the
+ * reference backend.
+ */
+import { BN254 } from "../curve/curve-parameters.js";
+import type { PairingKernels } from "../curve/kernels.js";
+import { negateG1 } from "../curve/points.js";
+import { loadKernels } from "../curve/wasm-kernels.js";
+import { loadKernelPairing } from "../kernels/pairing/pairing.js";
+import type { PairingBackend } from "../protocol.js";
+
+let kernelPairing: PairingKernels | undefined;
+let areKernelsBroken = false;
+
+/** Loaded once per thread: our kernels in some 50 ms, the reference backend in 0.3 s. Kernels that fail their self-test are never used. */
+export async function loadPairing(backend: PairingBackend): Promise<PairingKernels> {
+  if (backend === "reference" || areKernelsBroken) return await loadKernels();
+  try {
+    kernelPairing ??= tested(loadKernelPairing());
+    return kernelPairing;
+  } catch {
+    areKernelsBroken = true;
+    return await loadKernels();
+  }
+}
+
+/** Whether the result came from kernels that may have failed, so that the reference backend should be asked. */
+export function isKernelPairing(pairing: PairingKernels): boolean {
+  return pairing === kernelPairing;
+}
+
+/**
+ * e(a P, b Q) = e(ab P, Q), with lines computed and prepared, e(P, Q) e(-P, Q) = one and e(P, Q) is not: what a wrong field operation
+ * would not survive.
+ * @throws Error when they do not hold.
+ */
+function tested(kernels: PairingKernels): PairingKernels {
+  const { generatorG1, generatorG2: q, r } = BN254;
+  const p = (scalar: bigint) => {
+    const point = kernels.combineG1([{ point: generatorG1, scalar }]);
+    if (point === undefined) throw new Error("pairing self-test: a multiple is infinity");
+    return point;
+  };
+  const [a, b] = [r / 3n, r / 5n + 2n];
+  const prepared = kernels.prepareG2(q);
+  const product = kernels.pairingProduct([{ g1: p(a), g2: q }, { g1: p(b), g2: prepared }]);
+  const one = kernels.pairingProduct([{ g1: p(a), g2: q }, { g1: negateG1(p(a), BN254), g2: prepared }]);
+  const holds = kernels.equalPairingValues(product, kernels.pairingProduct([{ g1: p((a + b) % r), g2: q }]))
+    && kernels.equalPairingValues(one, kernels.pairingProduct([{ g1: p(b), g2: q }, { g1: p(r - b), g2: q }]))
+    && !kernels.equalPairingValues(product, one);
+  if (!holds) throw new Error("pairing self-test: the kernels compute wrong values");
+  return kernels;
+}
