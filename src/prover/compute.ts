@@ -3,7 +3,7 @@
  * verification on the lanes. Expected failures are unions; what rejects is capacity (`overloaded`), time (`deadline_exceeded`),
  * the caller's abort, or a fault.
  */
-import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyMessage, VerifyValue } from "../engine/protocol.js";
+import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../engine/protocol.js";
 import type { CircuitInterface } from "../engine/circuit/interface.js";
 import type { Finding } from "./schemas.js";
 import type { CircuitSource } from "./sources.js";
@@ -72,5 +72,7 @@ export interface ProverCompute {
   gates(input: GatesInput, options?: ComputeOptions): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure>;
   prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>>;
   verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>>;
+  /** Many proofs of one key; the lane is taken for all of them at once. */
+  verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>>;
   appendNotes(message: AppendNotesMessage, options?: ComputeOptions): Promise<AppendNotesValue>;
 }

@@ -23,6 +23,7 @@ export function proverHandlers(dependencies: { readonly provers: ProverService }
       return { status: 201, body: made, headers: { Location: `/api/v1/provers/${params.id}/proofs/${made.id}` } };
     },
     verify: async ({ principal, params, body, signal }) => {
+      if (body?.batch !== undefined) return { status: 200, body: await provers.verifyBatch(principal.subject, params.id, { body, signal }) };
       const result = await provers.verify(principal, params.id, { inputs: body?.witness, proof: body?.proof, store: body?.store ?? false, signal });
       return { status: 200, body: { result } };
     },

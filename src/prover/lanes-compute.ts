@@ -15,7 +15,7 @@ import type { Diagnostic } from "../engine/circuit/diagnostics.js";
 import { readCircuitInterface } from "../engine/circuit/interface.js";
 import { readR1csHeader } from "../engine/circuit/r1cs.js";
 import { readCompilerName } from "../engine/circuit/toolchain.js";
-import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyMessage, VerifyValue } from "../engine/protocol.js";
+import type { AppendNotesMessage, AppendNotesValue, PairingBackend, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../engine/protocol.js";
 import type { CompileOutcome, ComputeOptions, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "./compute.js";
 import { finding } from "./findings.js";
 import type { CircuitSource } from "./sources.js";
@@ -107,13 +107,21 @@ export class LanesCompute implements ProverCompute {
   }
 
   async verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>> {
-    return await this.#lanes.run("interactive", "verify", message, options);
+    return await this.#lanes.run("interactive", "verify", { ...message, backend: this.#pairingBackend() }, options);
+  }
+
+  async verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>> {
+    return await this.#lanes.run("interactive", "verify_batch", { ...message, backend: this.#pairingBackend() }, options);
   }
 
   async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
     const result = await this.#lanes.run("interactive", "append_notes", message, { deadlineMs: NOTES_DEADLINE_MS });
     if (!result.ok) throw new AppError("internal_error", { message: "the note tree could not be hashed" });
     return result.value;
+  }
+
+  #pairingBackend(): PairingBackend {
+    return this.#openKeys === undefined ? "reference" : "wasm";
   }
 
   /** What the circuit is too large for is the circuit's failure; the rest may go better next time. */

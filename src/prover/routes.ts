@@ -17,6 +17,9 @@ export const PROVE_DEADLINE_MS = 120_000;
 export const WAIT_SEC_MAX = 60;
 const CREATE_DEADLINE_MS = (WAIT_SEC_MAX + 15) * 1000;
 
+/** A batch of a thousand proofs, all of them wrong, on a busy server. */
+const VERIFY_DEADLINE_MS = 60_000;
+
 const READ = { permissions: ["read"] } as const;
 const CREATE = { permissions: ["create"] } as const;
 const DELETE = { permissions: ["delete"] } as const;
@@ -60,9 +63,9 @@ export const proverRoutes = {
   }),
   verify: defineRoute({
     id: "verify", area: "prover", method: "POST", path: "/api/v1/provers/:id/verify", summary: "Verify a proof", auth: READ, needsUnsealed: true,
-    description: "Public members of the witness are compared, private ones ignored. `store` needs the permission to create.",
+    description: "Public members of the witness are compared, private ones ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are answered in order under `batch`, together much faster than one by one; an item that is malformed holds its `errors` and does not affect the others.",
     params: ProverIdParams, body: VerifyBody, bodyOptional: true,
-    bodyBytesMax: WITNESS_BODY_BYTES_MAX, jsonTokensMax: WITNESS_TOKENS_MAX, errorMembers: { result: false },
+    bodyBytesMax: WITNESS_BODY_BYTES_MAX, jsonTokensMax: WITNESS_TOKENS_MAX, deadlineMs: VERIFY_DEADLINE_MS, errorMembers: { result: false },
     responses: { 200: { description: "True when the proof is valid for the public signals", schema: VerifyResult } },
     errors: ["not_found", "forbidden", "prover_not_provisioned", "prover_keys_missing", "witness_missing", "witness_invalid", "proof_malformed", "artifact_corrupt", "note_store_full", "vault_sealed", "overloaded", "storage_full"],
     example: { body: { proof: "00", witness: { Y: "35" } } },

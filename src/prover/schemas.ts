@@ -114,14 +114,28 @@ export const ProveQuery = closed({
   format: Type.Optional(Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], { description: "adds this form of the proof to the answer" })),
 });
 
-export const VerifyBody = closed({
+/** Statements of one batch. */
+export const VERIFY_BATCH_ITEMS_MAX = 1000;
+
+const STATEMENT_MEMBERS = {
   witness: Type.Optional(WitnessBody),
   proof: Type.Optional(
     Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], { description: "hex as prove answers it, with or without 0x, or the proof object of snarkjs" }),
   ),
-  store: Type.Optional(Type.Boolean({ default: false, description: "write a note to the note store when the proof is valid" })),
+};
+export const VerifyBody = closed({
+  ...STATEMENT_MEMBERS,
+  store: Type.Optional(Type.Boolean({ default: false, description: "write a note to the note store when the proof is valid; not with `batch`" })),
+  batch: Type.Optional(Type.Array(closed(STATEMENT_MEMBERS), { minItems: 1, maxItems: VERIFY_BATCH_ITEMS_MAX, description: "many proofs instead of one; answered in order" })),
 });
-export const VerifyResult = Type.Object({ result: Type.Boolean() });
+const StatementErrors = closed({ errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) }, { description: "an item that is no proof or no statement; the others are not affected" });
+const VerifiedItem = closed({ result: Type.Boolean() });
+export const VerifyResult = Type.Object({
+  result: Type.Boolean({ description: "of a batch: whether all of its proofs are valid" }),
+  batch: Type.Optional(Type.Array(Type.Union([VerifiedItem, StatementErrors]), { maxItems: VERIFY_BATCH_ITEMS_MAX, description: "only when a batch was asked for" })),
+});
+export type VerifyBody = Static<typeof VerifyBody>;
+export type VerifyResult = Static<typeof VerifyResult>;
 
 /** What is kept of a proof. The proof itself is in its note, encrypted. */
 export const ProofRecord = Type.Object(

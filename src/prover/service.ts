@@ -17,7 +17,7 @@ import type { NoteStores } from "./note-stores.js";
 import type { Proofs } from "./proofs.js";
 import { withCompiled } from "./provisioning.js";
 import { proverOnWire, scopeOf, type ArtifactName, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
-import type { CreateProver, Note, ProofRecord, ProveResult, Prover, ProverFilters, ProverProgress } from "./schemas.js";
+import type { CreateProver, Note, ProofRecord, ProveResult, Prover, ProverFilters, ProverProgress, VerifyBody, VerifyResult } from "./schemas.js";
 import { circuitHash, sourceOf, type BuiltInCircuits } from "./sources.js";
 import type { StatusWatch } from "./status-watch.js";
 import type { ProverVault } from "./vault-port.js";
@@ -156,6 +156,24 @@ export class ProverService {
   async verify(principal: Principal, id: string, request: { readonly inputs: unknown; readonly proof: unknown; readonly store: boolean; readonly signal: AbortSignal }): Promise<boolean> {
     if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create)) throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
     return await this.#with.proofs.verify(principal.subject, id, request);
+  }
+
+  /**
+   * Many proofs at once; one that is malformed has its errors as its answer.
+   * @throws AppError `invalid_request` when the body also has members of a single proof: `store` keeps single proofs only.
+   */
+  async verifyBatch(owner: Subject, id: string, request: { readonly body: VerifyBody; readonly signal: AbortSignal }): Promise<VerifyResult> {
+    const { batch = [], ...single } = request.body;
+    for (const [path, value] of Object.entries(single)) {
+      if (value === undefined || value === false) continue;
+      const message = path === "store" ? "proofs are stored one by one, not from a batch" : `give one proof or \`batch\`: \`${path}\` belongs into the items`;
+      throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path }] });
+    }
+    const results = await this.#with.proofs.verifyBatch(owner, id, { items: batch.map(({ witness, proof }) => ({ inputs: witness, proof })), signal: request.signal });
+    return {
+      result: results.every((result) => result === true),
+      batch: results.map((result) => (typeof result === "boolean" ? { result } : { errors: [...result.details] })),
+    };
   }
 
   /** A file of the prover, its content checked against its hash. */

@@ -6,7 +6,7 @@ import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
 import { checkStoredKey } from "../../src/engine/groth16/stored-key.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
-import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyMessage, VerifyValue } from "../../src/engine/protocol.js";
+import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../../src/engine/protocol.js";
 import { runComputeTask } from "../../src/engine/tasks.js";
 import type { CompileOutcome, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "../../src/prover/compute.js";
 import type { CircuitSource } from "../../src/prover/sources.js";
@@ -41,6 +41,10 @@ export class LocalCompute implements ProverCompute {
 
   async verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
     return (await runComputeTask({ task: "verify", message: structuredClone(message) })) as TaskResult<VerifyValue>;
+  }
+
+  async verifyBatch(message: VerifyBatchMessage): Promise<TaskResult<VerifyBatchValue>> {
+    return (await runComputeTask({ task: "verify_batch", message: structuredClone(message) })) as TaskResult<VerifyBatchValue>;
   }
 
   async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
