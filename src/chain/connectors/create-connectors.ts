@@ -1,7 +1,9 @@
 /** Puts connectors together and hands their durable jobs to the runner. The composition of the chain area calls this. */
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
+import { AllowList } from "../../platform/egress/address-rules.js";
 import type { Egress } from "../../platform/egress/egress.js";
+import { createEgressGuard } from "../../platform/egress/guard.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { Log } from "../../platform/log.js";
@@ -12,6 +14,7 @@ import type { connectorRoutes } from "./connector-routes.js";
 import { ConnectorCredentials } from "./credentials.js";
 import { Entities } from "./entities.js";
 import { Peers } from "./peers.js";
+import { DockerEngine } from "./providers/docker-engine.js";
 import { DockerProvider } from "./providers/docker-provider.js";
 import type { ContainerProvider } from "./providers/provider.js";
 import { ownerOfJob, Provisioning } from "./provisioning.js";
@@ -39,8 +42,6 @@ export interface ConnectorsDependencies {
   readonly events: Events;
   readonly networks: NetworkLookup;
   readonly egress: Egress;
-  /** See PeersDependencies. */
-  readonly containerEgress: Egress;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -64,7 +65,9 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
   const statuses = new StatusWriter({ repository, events, clock });
   const providers = new Map<string, ContainerProvider>();
   if (options.dockerHost !== undefined) providers.set("docker", new DockerProvider({ host: options.dockerHost, images: options.dockerImages }));
-  const peers = new Peers({ credentials, egress, containerEgress: dependencies.containerEgress });
+  // What Docker publishes lies inside: this guard knows the engine's machine and nothing else.
+  const containerEgress = createEgressGuard({ allow: new AllowList(options.dockerHost === undefined ? [] : [new DockerEngine(options.dockerHost).publishedHost]), ports: [] });
+  const peers = new Peers({ credentials, egress, containerEgress });
   const entities = new Entities({ store, repository, peers, clock });
   const reachability: Reachability = new Reachability(
     { ...(options.probeIntervalMs === undefined ? {} : { intervalMs: options.probeIntervalMs }) },
@@ -80,7 +83,10 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
     service,
     handlers: connectorHandlers({ connectors: service }),
     start: () => { reachability.start(); },
-    stop: async () => { await reachability.stop(); },
+    stop: async () => {
+      await reachability.stop();
+      containerEgress.close();
+    },
   };
 }
 

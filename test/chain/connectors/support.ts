@@ -56,7 +56,7 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
   };
   const connectors = createConnectors(
     { dockerImages: "ipfs/kubo:*,nats:*,redis:*,postgres:*,mongo:*", ...options },
-    { store, vault: vault.vault, jobs, events, networks, egress: options.egress ?? loopbackEgress, containerEgress: loopbackEgress, clock: systemClock, log },
+    { store, vault: vault.vault, jobs, events, networks, egress: options.egress ?? loopbackEgress, clock: systemClock, log },
   );
   if (options.idle !== true) await jobs.start();
   const read = (): StoredEvent[] => store.range<StoredEvent>(["events"]).map(({ value }) => value);
