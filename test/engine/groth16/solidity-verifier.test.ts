@@ -1,7 +1,7 @@
 /** The exported verifier contract, compiled and deployed on a real node: it and our verifier agree, on proofs that our kernels made. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPublicClient, createWalletClient, defineChain, http } from "viem";
-import type { Abi, Hex } from "viem";
+import type { Abi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { BN254 } from "../../../src/engine/curve/curve-parameters.js";
 import { negateG1 } from "../../../src/engine/curve/points.js";
