@@ -6,6 +6,7 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describeAddress } from "./addresses.js";
+import { AllowList } from "./egress/address-rules.js";
 import { TrustedProxies } from "./http/client-address.js";
 import { SETTINGS, type SettingName, type Settings } from "./settings.js";
 import { StartError } from "./start-error.js";
@@ -173,12 +174,13 @@ function checkTogether(config: Config): void {
     throw new ConfigError("TLS needs both PROOFWRIGHT_TLS_CERT and PROOFWRIGHT_TLS_KEY.");
   }
   for (const path of [config.tls_cert, config.tls_key]) if (path !== undefined) requireReadable(path);
-  const hosts = [config.host, ...[config.prover_listen, config.vault_listen, config.identity_listen].flatMap((address) => (address === undefined ? [] : [parseAddress(address).host]))];
+  const hosts = [config.host, ...[config.prover_listen, config.vault_listen, config.identity_listen, config.chain_listen].flatMap((address) => (address === undefined ? [] : [parseAddress(address).host]))];
   const open = hosts.find((host) => !isLoopback(host));
   if (config.mode === "development" && open !== undefined) {
     throw new ConfigError(`Development mode listens on loopback only, not on ${open}: configure a seal key (SEAL_UNSEAL_VALIDATION_HASH) or set PROOFWRIGHT_MODE=production.`);
   }
   checkProxies(config);
+  checkEgress(config);
   if (config.mode === "production" && config.seal_unseal_key !== undefined && config.seal_unseal_validation_hash === undefined) {
     throw new ConfigError("SEAL_UNSEAL_KEY needs SEAL_UNSEAL_VALIDATION_HASH beside it, so that a wrong key is noticed.");
   }
@@ -190,6 +192,16 @@ function checkProxies(config: Config): void {
   } catch (error) {
     throw new ConfigError(`PROOFWRIGHT_TRUSTED_PROXIES: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is neither an address nor a network such as 10.0.0.0/8.`, { cause: error });
   }
+}
+
+function checkEgress(config: Config): void {
+  try {
+    new AllowList(listOf(config.egress_allow));
+  } catch (error) {
+    throw new ConfigError(`PROOFWRIGHT_EGRESS_ALLOW: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is neither a host, an address nor a network such as 10.0.0.0/8, with or without a port.`, { cause: error });
+  }
+  const port = listOf(config.egress_ports).find((text) => Number(text) < 1 || Number(text) > 65_535);
+  if (port !== undefined) throw new ConfigError(`PROOFWRIGHT_EGRESS_PORTS: ${port} is no port.`);
 }
 
 function checkSeal(config: Config, env: ConfigSources["env"]): void {
