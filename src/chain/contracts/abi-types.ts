@@ -61,7 +61,7 @@ export function viemParameter(type: AbiType): ViemParameter {
   let suffix = "";
   let base = type;
   for (; base.kind === "array"; base = base.of) suffix = `[${base.length === null ? "" : String(base.length)}]${suffix}`;
-  if (base.kind === "tuple") return { type: `tuple${suffix}`, components: base.members.map((member) => viemParameter(member.type)) } as ViemParameter;
+  if (base.kind === "tuple") return { type: `tuple${suffix}`, components: base.members.map((member) => viemParameter(member.type)) };
   return { type: `${base.text}${suffix}` };
 }
 

@@ -3,7 +3,7 @@
  * guessed. To JSON: integers of up to 48 bits are numbers and wider ones decimal texts, by their type and not by their value; bytes are
  * 0x-hex; addresses have their checksum; tuples are objects where all members have names of their own, lists otherwise.
  */
-import { decodeAbiParameters, encodeAbiParameters, type Hex } from "viem";
+import { decodeAbiParameters, encodeAbiParameters, type AbiParameter as ViemParameter, type Hex } from "viem";
 import { checksumAddress, isChecksummed } from "../../crypto/ethereum/address.js";
 import { AppError, type ErrorDetail } from "../../platform/errors.js";
 import type { StoreValue } from "../../platform/store/store.js";
@@ -48,7 +48,7 @@ export function decodeMembers(members: readonly AbiMember[], data: Hex): StoreVa
   if (members.length === 0) return [];
   let decoded: readonly unknown[];
   try {
-    decoded = decodeAbiParameters(members.map(({ type }) => viemParameter(type)), data) as readonly unknown[];
+    decoded = decodeAbiParameters<readonly ViemParameter[]>(members.map(({ type }) => viemParameter(type)), data);
   } catch {
     // The coder names no kinds of failure; all of them mean that the data is not what the ABI says.
     return undefined;
@@ -82,14 +82,11 @@ function readValue(type: AbiType, given: unknown, path: string, findings: ErrorD
   switch (type.kind) {
     case "integer": return readInteger(type, given) ?? bad(findings, path, `an integer that fits ${type.text}: a safe integer, or its decimal or 0x-hex text`);
     case "bool": return typeof given === "boolean" ? given : bad(findings, path, "true or false");
-    case "address":
-      if (typeof given !== "string" || !ADDRESS.test(given)) return bad(findings, path, "an address: 0x and 40 hex digits");
-      return isChecksummed(given) ? given.toLowerCase() : bad(findings, path, "an address whose checksum (EIP-55) is right");
+    case "address": return readAddress(given) ?? bad(findings, path, "an address: 0x and 40 hex digits, in mixed case with the right checksum (EIP-55)");
     case "bytes": return readBytes(type.length, given) ?? bad(findings, path, type.length === null ? "0x-hex of whole bytes" : `0x-hex of ${String(type.length)} bytes`);
     case "string": return typeof given === "string" && !LONE_SURROGATE.test(given) ? given : bad(findings, path, "a text of well-formed Unicode");
     case "array":
-      if (!Array.isArray(given)) return bad(findings, path, "a list");
-      if (type.length !== null && given.length !== type.length) return bad(findings, path, `a list of ${String(type.length)}`);
+      if (!Array.isArray(given) || (type.length !== null && given.length !== type.length)) return bad(findings, path, type.length === null ? "a list" : `a list of ${String(type.length)}`);
       return given.map((element: unknown, index) => readValue(type.of, element, `${path}[${String(index)}]`, findings));
     case "tuple": return readTuple(type.members, given, path, findings);
     default: return type satisfies never;
@@ -107,6 +104,10 @@ function readTuple(members: readonly AbiMember[], given: unknown, path: string, 
   const object = given as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(object)) if (!names.includes(name)) bad(findings, `${path}.${name.slice(0, 64)}`, `no such member; there are ${names.join(", ")}`);
   return members.map(({ name, type }) => readValue(type, Object.hasOwn(object, name) ? object[name] : undefined, `${path}.${name}`, findings));
+}
+
+function readAddress(given: unknown): string | undefined {
+  return typeof given === "string" && ADDRESS.test(given) && isChecksummed(given) ? given.toLowerCase() : undefined;
 }
 
 function readInteger({ bits, isSigned }: { readonly bits: number; readonly isSigned: boolean }, given: unknown): bigint | undefined {

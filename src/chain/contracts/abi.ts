@@ -39,6 +39,7 @@ const PARAMETERS_MAX = 64;
 const COMPONENTS_DEPTH_MAX = 12;
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,199}$/;
 const KINDS: ReadonlySet<unknown> = new Set(["function", "constructor", "event", "error", "fallback", "receive"]);
+const NAMED_KINDS: ReadonlySet<AbiEntry["type"]> = new Set(["function", "event", "error"]);
 const MUTABILITIES: ReadonlySet<unknown> = new Set(["pure", "view", "nonpayable", "payable"]);
 const FINDINGS_MAX = 20;
 
@@ -116,24 +117,33 @@ function methodOf(entry: AbiEntry): Method {
 /** The entry, or what is wrong with it. */
 function readEntry(item: unknown): AbiEntry | string {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return "is not an object";
-  const { type = "function", name, inputs, outputs, stateMutability, anonymous, constant, payable } = item as Readonly<Record<string, unknown>>;
+  const { type = "function", name, inputs = [], outputs = [], anonymous, ...flags } = item as Readonly<Record<string, unknown>>;
   if (!KINDS.has(type)) return "has a type that is none of function, constructor, event, error, fallback and receive";
   const kind = type as AbiEntry["type"];
-  const isNamed = kind === "function" || kind === "event" || kind === "error";
-  if (isNamed && (typeof name !== "string" || !IDENTIFIER.test(name))) return "has no sound name";
-  const readInputs = readParameters(inputs ?? [], 0);
+  const isNamed = NAMED_KINDS.has(kind);
+  if (isNamed && !isIdentifier(name)) return "has no sound name";
+  const readInputs = readParameters(inputs, 0);
   if (readInputs === undefined) return "has inputs that are not parameters with types of the ABI";
-  const readOutputs = kind === "function" ? readParameters(outputs ?? [], 0) : [];
+  const readOutputs = kind === "function" ? readParameters(outputs, 0) : [];
   if (readOutputs === undefined) return "has outputs that are not parameters with types of the ABI";
-  if (stateMutability !== undefined && !MUTABILITIES.has(stateMutability)) return "has a state mutability that is none";
-  // Compilers before 0.6 say the same by two flags.
-  const mutability = (stateMutability as AbiMutability | undefined) ?? (constant === true ? "view" : payable === true ? "payable" : "nonpayable");
+  const mutability = readMutability(flags);
+  if (mutability === undefined) return "has a state mutability that is none";
   return {
     type: kind, name: isNamed ? (name as string) : "", inputs: readInputs,
     ...(kind === "function" ? { outputs: readOutputs } : {}),
-    ...(kind === "event" || kind === "error" ? {} : { stateMutability: mutability }),
+    ...(kind !== "function" && isNamed ? {} : { stateMutability: mutability }),
     ...(kind === "event" && anonymous === true ? { anonymous: true } : {}),
   };
+}
+
+function isIdentifier(name: unknown): boolean {
+  return typeof name === "string" && IDENTIFIER.test(name);
+}
+
+/** Compilers before 0.6 say the same by two flags. */
+function readMutability({ stateMutability, constant, payable }: Readonly<Record<string, unknown>>): AbiMutability | undefined {
+  if (stateMutability !== undefined) return MUTABILITIES.has(stateMutability) ? (stateMutability as AbiMutability) : undefined;
+  return constant === true ? "view" : payable === true ? "payable" : "nonpayable";
 }
 
 function readParameters(value: unknown, depth: number): AbiParameter[] | undefined {

@@ -5,10 +5,7 @@
  */
 import { createRequire } from "node:module";
 import { boundDiagnostics, ownError, type Diagnostic } from "../circuit/diagnostics.js";
-
-/** Versions of the EVM that the compiler may be told to write for; newer code does not run on older chains. */
-export const EVM_VERSIONS = ["london", "paris", "shanghai", "cancun", "prague", "osaka"] as const;
-export type EvmVersion = (typeof EVM_VERSIONS)[number];
+import type { EvmVersion } from "./evm-versions.js";
 
 export interface SoliditySettings {
   readonly evmVersion: EvmVersion;

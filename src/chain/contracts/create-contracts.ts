@@ -1,0 +1,55 @@
+/** Puts contracts together: records, ABIs, deployments, builds, calls and tokens. */
+import type { Clock } from "../../platform/clock.js";
+import type { HandlersFor } from "../../platform/contract/route.js";
+import type { Jobs } from "../../platform/jobs/jobs.js";
+import type { Log } from "../../platform/log.js";
+import type { Store } from "../../platform/store/store.js";
+import type { Networks } from "../networks.js";
+import type { Submissions } from "../submission.js";
+import { ContractAccesses } from "./accesses.js";
+import { ContractBuilds, type BuildOptions } from "./builds.js";
+import { ContractAbis } from "./contract-abis.js";
+import { contractHandlers } from "./contract-handlers.js";
+import type { contractRoutes } from "./contract-routes.js";
+import { Deployments } from "./deployments.js";
+import { ContractExecutions } from "./executions.js";
+import type { RequireApplication } from "./ports.js";
+import { ContractRepository } from "./repository.js";
+import { ContractService } from "./service.js";
+import { TokenContracts } from "./tokens.js";
+
+export interface ContractsDependencies {
+  readonly store: Store;
+  readonly jobs: Jobs;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly networks: Networks;
+  readonly submissions: Submissions;
+  readonly requireApplication: RequireApplication;
+}
+
+export interface Contracts {
+  readonly service: ContractService;
+  readonly tokens: TokenContracts;
+  readonly repository: ContractRepository;
+  /** For whoever decodes logs. */
+  readonly abis: ContractAbis;
+  readonly handlers: HandlersFor<typeof contractRoutes>;
+  stop(): Promise<void>;
+}
+
+/** Registers the build's runner with the jobs and the listener with the submissions; make it before either starts. */
+export function createContracts(options: BuildOptions, dependencies: ContractsDependencies): Contracts {
+  const repository = new ContractRepository(dependencies);
+  const abis = new ContractAbis({ repository });
+  const accesses = new ContractAccesses({ ...dependencies, repository });
+  const deployments = new Deployments({ ...dependencies, repository, abis });
+  const builds = new ContractBuilds(options, { ...dependencies, repository, deployments });
+  const service = new ContractService({ ...dependencies, repository, abis, accesses, deployments, builds });
+  const executions = new ContractExecutions({ ...dependencies, repository, abis, accesses, deployments });
+  const tokens = new TokenContracts({ ...dependencies, repository, accesses, deployments, contracts: service });
+  return {
+    service, tokens, repository, abis, handlers: contractHandlers({ contracts: service, executions, tokens }),
+    stop: async () => { await accesses.stop(); },
+  };
+}

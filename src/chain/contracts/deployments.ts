@@ -1,0 +1,132 @@
+/**
+ * Deploys contracts: puts init code together, hands it to the submission port in one commit with the contract's record, and writes the
+ * outcome into the record in the same commit as the settlement of its transaction.
+ */
+import type { Hex } from "viem";
+import type { Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { AppError } from "../../platform/errors.js";
+import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
+import { retryOnConflict } from "../../platform/store/tables.js";
+import { checksumAddress } from "../../crypto/ethereum/address.js";
+import type { Networks } from "../networks.js";
+import type { Rpc } from "../rpc/rpc.js";
+import type { Settlement, Submissions, Submitted } from "../submission.js";
+import { constructorOf, type ContractAbi } from "./abi.js";
+import { encodeArguments } from "./abi-values.js";
+import type { ContractAbis } from "./contract-abis.js";
+import { tokenMetadata, typeByCalls } from "./detection.js";
+import { callFailure } from "./reverts.js";
+import { isToken, NO_ADDRESS, type ContractRepository, type StoredContract, type TokenFacts } from "./repository.js";
+import { costsOf, requireSigner, type SigningInput } from "./signing.js";
+
+export interface DeploymentDependencies {
+  readonly repository: ContractRepository;
+  readonly abis: ContractAbis;
+  readonly networks: Networks;
+  readonly submissions: Submissions;
+  readonly clock: Clock;
+}
+
+export interface DeploymentRequest {
+  readonly owner: Subject;
+  readonly networkId: string;
+  readonly contractId: string;
+  readonly abi: ContractAbi;
+  readonly bytecode: Hex;
+  /** Constructor arguments, and what they are called in the request. */
+  readonly argv: readonly unknown[];
+  readonly argvPath: string;
+  readonly signing: SigningInput;
+  /** What is committed with the transaction. */
+  readonly alongside: (submitted: Submitted) => StoreCommit;
+}
+
+const NO_FACTS: TokenFacts = { name: null, symbol: null, decimals: null, sale_contract_id: null, sale_address: null };
+
+export class Deployments {
+  readonly #with: DeploymentDependencies;
+
+  constructor(dependencies: DeploymentDependencies) {
+    this.#with = dependencies;
+    dependencies.submissions.onSettled((settlement) => this.#settle(settlement));
+  }
+
+  /** Throws `argument_invalid`, `signer_not_found`, `execution_reverted` with its reason decoded, and what submitting throws. */
+  async submit({ owner, networkId, contractId, abi, bytecode, argv, argvPath, signing, alongside }: DeploymentRequest): Promise<Submitted> {
+    const signer = requireSigner(signing);
+    const { inputs } = constructorOf(abi);
+    const data = `${bytecode}${encodeArguments(inputs, argv, argvPath).slice(2)}`;
+    try {
+      return await this.#with.submissions.submit(owner, { networkId, signer, data, contractId, ...costsOf(signing) }, alongside);
+    } catch (error) {
+      throw callFailure(error, abi);
+    }
+  }
+
+  /** Deploys a contract that is known but not on its chain. Throws `contract_deployed`, `conflict` while it is under way, `bytecode_invalid`. */
+  async deployKnown(owner: Subject, contractId: string, { argv, signing }: { readonly argv: readonly unknown[]; readonly signing: SigningInput }): Promise<Submitted> {
+    const { repository, abis } = this.#with;
+    return await retryOnConflict(async () => {
+      const current = repository.require(owner, contractId);
+      const { status, address, network_id: networkId } = current.value;
+      if (address !== NO_ADDRESS) throw new AppError("contract_deployed", { message: "the contract is deployed; name the method to call" });
+      if (status === "compiling" || status === "deploying") throw new AppError("conflict", { message: `the contract is ${status} already` });
+      const bytecode = repository.params(owner, contractId)?.bytecode ?? null;
+      if (bytecode === null) throw new AppError("bytecode_invalid", { message: "the contract has no bytecode that could be deployed" });
+      const alongside = (submitted: Submitted): StoreCommit => repository.update(current, this.underWay(current.value, submitted));
+      return await this.submit({ owner, networkId, contractId, abi: abis.of(current.value), bytecode: bytecode as Hex, argv, argvPath: "params", signing, alongside });
+    });
+  }
+
+  /** The record while its transaction is on its way. */
+  underWay(contract: StoredContract, { id }: Submitted): StoredContract {
+    return { ...contract, status: "deploying", transaction_id: id, errors: [], updated_at: isoTimestamp(this.#with.clock.nowMs()) };
+  }
+
+  /** What a contract at an address is, as far as its type is known or its network's node tells; a network without a node tells nothing. */
+  async describe({ owner, network_id: networkId, address, type }: Pick<StoredContract, "owner" | "network_id" | "address" | "type">): Promise<Pick<StoredContract, "type" | "token">> {
+    const rpc = this.#rpcOf(owner, networkId);
+    const found = type ?? (rpc === undefined ? undefined : await typeByCalls(rpc, address)) ?? null;
+    if (!isToken({ type: found })) return { type: found, token: null };
+    return { type: found, token: { ...NO_FACTS, ...(rpc === undefined ? {} : await tokenMetadata(rpc, address)) } };
+  }
+
+  #rpcOf(owner: Subject, networkId: string): Rpc | undefined {
+    const { networks } = this.#with;
+    try {
+      return networks.rpc(networks.find(owner, networkId));
+    } catch (error) {
+      // Switched off, deleted, or never given a URL: the contract is what it is, and can be described later.
+      if (error instanceof AppError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Told at least once; the record says whether it was written already. */
+  async #settle({ owner, contractId, transactionId, outcome, contractAddress, reason }: Settlement): Promise<StoreCommit> {
+    const { repository } = this.#with;
+    const current = contractId === undefined ? undefined : repository.find(owner, contractId);
+    if (current?.value.transaction_id !== transactionId) return {};
+    if (outcome === "success" && contractAddress !== undefined) return await this.#deployed(current, contractAddress);
+    const message = reason ?? "the deployment failed";
+    if (current.value.status === "failed") return {};
+    return repository.update(current, this.#changed(current.value, { status: "failed", address: NO_ADDRESS, errors: [{ message, code: "deployment_failed" }] }));
+  }
+
+  async #deployed(current: StoreRecord<StoredContract>, contractAddress: string): Promise<StoreCommit> {
+    const { repository } = this.#with;
+    const address = checksumAddress(Buffer.from(contractAddress.slice(2), "hex"));
+    if (current.value.status === "deployed" && current.value.address === address) return {};
+    const deployed = this.#changed(current.value, { status: "deployed", address, errors: [] });
+    const described = { ...deployed, ...await this.describe(deployed) };
+    // Asking the node took time, in which the record may have been used.
+    const latest = repository.find(deployed.owner, deployed.id);
+    if (latest?.value.transaction_id !== current.value.transaction_id) return {};
+    return repository.update(latest, { ...described, accessed_at: latest.value.accessed_at, name: latest.value.name });
+  }
+
+  #changed(contract: StoredContract, change: Partial<StoredContract>): StoredContract {
+    return { ...contract, ...change, updated_at: isoTimestamp(this.#with.clock.nowMs()) };
+  }
+}

@@ -1,0 +1,118 @@
+/** Calls of contracts: reads are asked of the node and answered, writes become transactions. Interoperability facts, 7.4. */
+import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
+import type { Principal } from "../../platform/auth/principal.js";
+import { AppError } from "../../platform/errors.js";
+import { newId } from "../../platform/ids.js";
+import type { StoreValue } from "../../platform/store/store.js";
+import type { Networks } from "../networks.js";
+import type { Submissions } from "../submission.js";
+import { findMethod, type ContractAbi, type Method } from "./abi.js";
+import { decodeOutputs, encodeArguments } from "./abi-values.js";
+import type { ContractAccesses } from "./accesses.js";
+import type { ContractAbis } from "./contract-abis.js";
+import type { ExecuteContract } from "./contract-schemas.js";
+import type { Deployments } from "./deployments.js";
+import { NO_ADDRESS, type ContractRepository, type StoredContract } from "./repository.js";
+import { callFailure, hexOf } from "./reverts.js";
+import { costsOf, requireSigner, signerOf } from "./signing.js";
+
+export interface ExecutionDependencies {
+  readonly repository: ContractRepository;
+  readonly abis: ContractAbis;
+  readonly accesses: ContractAccesses;
+  readonly networks: Networks;
+  readonly submissions: Submissions;
+  readonly deployments: Deployments;
+}
+
+export type Execution =
+  | { readonly kind: "read"; readonly ref: string; readonly response: StoreValue }
+  | { readonly kind: "write"; readonly ref: string; readonly transactionId: string };
+
+const SPEND = PERMISSIONS.create | PERMISSIONS.vault_use;
+
+export class ContractExecutions {
+  readonly #with: ExecutionDependencies;
+
+  constructor(dependencies: ExecutionDependencies) {
+    this.#with = dependencies;
+  }
+
+  /**
+   * Calls a method; an empty one deploys. Throws `method_unknown`, `method_ambiguous`, `argument_invalid`, `contract_not_deployed`,
+   * `execution_reverted` and `out_of_gas` with their reasons, `contract_answer_invalid`, and what network and submission throw.
+   */
+  async execute(principal: Principal, idOrAddress: string, request: ExecuteContract): Promise<Execution> {
+    const { repository, abis, accesses } = this.#with;
+    const contract = repository.require(principal.subject, idOrAddress).value;
+    // No account of ours pays for others.
+    if (request.subsidize === true) throw new AppError("option_unsupported", { message: "this server does not pay for other accounts' gas; leave `subsidize` out" });
+    signerOf(request);
+    accesses.note(contract);
+    const args = request.params ?? [];
+    const wanted = (request.method ?? "").trim();
+    if (wanted === "") return await this.#deploy(principal, contract, args, request);
+    if (contract.address === NO_ADDRESS) throw new AppError("contract_not_deployed", { message: `the contract is not deployed; its status is ${contract.status}` });
+    const abi = abis.of(contract);
+    const method = findMethod(abi, wanted, args.length);
+    const data = `${method.selector}${encodeArguments(method.inputs, args, "params").slice(2)}`;
+    const isRead = method.mutability === "view" || method.mutability === "pure";
+    if (method.mutability !== "payable" && request.value !== undefined && BigInt(request.value) > 0n) throw notPayable(method);
+    if (isRead) return { kind: "read", ref: request.ref ?? newId(), response: await this.#read({ contract, abi, method, data, request }) };
+    return await this.#write(principal, { contract, abi, data, request });
+  }
+
+  async #read({ contract, abi, method, data, request }: { contract: StoredContract; abi: ContractAbi; method: Method; data: string; request: ExecuteContract }): Promise<StoreValue> {
+    const { networks } = this.#with;
+    const rpc = networks.rpc(networks.find(contract.owner, contract.network_id));
+    const signer = signerOf(request);
+    const call = {
+      to: contract.address, data,
+      ...(signer !== undefined && "accountAddress" in signer ? { from: signer.accountAddress } : {}),
+      ...(request.gas === undefined ? {} : { gas: `0x${BigInt(request.gas).toString(16)}` }),
+    };
+    let answer: unknown;
+    try {
+      answer = await rpc.request("eth_call", [call, "latest"]);
+    } catch (error) {
+      throw callFailure(error, abi);
+    }
+    const hex = hexOf(answer);
+    if (hex === undefined) throw new AppError("network_answer_invalid", { message: "the node's answer has no sound return data" });
+    const response = decodeOutputs(method.outputs, hex);
+    if (response === undefined) {
+      const why = hex === "0x" ? "nothing, as an address without code does" : "data of another form than its ABI says";
+      throw new AppError("contract_answer_invalid", { message: `${method.signature} answered ${why}` });
+    }
+    return response;
+  }
+
+  async #write(principal: Principal, { contract, abi, data, request }: { contract: StoredContract; abi: ContractAbi; data: string; request: ExecuteContract }): Promise<Execution> {
+    requireSpending(principal);
+    const signer = requireSigner(request);
+    try {
+      const { id, ref } = await this.#with.submissions.submit(contract.owner, {
+        networkId: contract.network_id, signer, to: contract.address, data, contractId: contract.id, ...costsOf(request),
+      });
+      return { kind: "write", ref, transactionId: id };
+    } catch (error) {
+      throw callFailure(error, abi);
+    }
+  }
+
+  async #deploy(principal: Principal, contract: StoredContract, argv: readonly unknown[], signing: ExecuteContract): Promise<Execution> {
+    requireSpending(principal);
+    const { id, ref } = await this.#with.deployments.deployKnown(contract.owner, contract.id, { argv, signing });
+    return { kind: "write", ref, transactionId: id };
+  }
+}
+
+/** What spends from an account uses a key of the vault. */
+export function requireSpending(principal: Principal): void {
+  if (!holdsAll(principal.permissions, SPEND)) throw new AppError("forbidden", { message: "a transaction needs the permissions create, vault_use" });
+}
+
+function notPayable({ signature }: Method): AppError {
+  const message = `${signature} takes no value`;
+  return new AppError("argument_invalid", { message, details: [{ message, code: "argument_invalid", path: "value" }] });
+}

@@ -1,0 +1,6 @@
+/** What contracts ask of identity: who may act for an application. */
+import type { PermissionName } from "../../platform/auth/permissions.js";
+import type { Principal } from "../../platform/auth/principal.js";
+
+/** Throws `not_found` or `forbidden` unless the caller holds the permissions on the application. */
+export type RequireApplication = (principal: Principal, applicationId: string, permissions: readonly PermissionName[]) => void;
