@@ -27,6 +27,10 @@ import { Wallets } from "./wallets.js";
 export interface TransactionsOptions {
   /** Pause between two looks at a network that has open transactions. 500 ms unless given. */
   readonly pollMs?: number;
+  /** How long a node that says something unlikely is not believed: that it forgot, that a nonce is missing. 3 s unless given. */
+  readonly patienceMs?: number;
+  /** How long a pool is trusted to keep a transaction before it is asked. 5 s unless given. */
+  readonly resendMs?: number;
 }
 
 export interface TransactionsDependencies {
@@ -42,6 +46,8 @@ export interface TransactionsDependencies {
 export interface Transactions {
   /** Submissions for the other parts of the area. */
   readonly service: TransactionService;
+  readonly replacements: Replacements;
+  readonly selfSigned: SelfSigned;
   readonly accounts: Accounts;
   readonly wallets: Wallets;
   readonly handlers: HandlersFor<typeof accountRoutes> & HandlersFor<typeof transactionRoutes>;
@@ -56,6 +62,9 @@ export interface Transactions {
 
 /** Half a second is below every chain's block time, and a node is asked one question a round when nothing happens. */
 const POLL_MS = 500;
+/** Nodes behind one name agree with each other within a block or two. */
+const PATIENCE_MS = 3_000;
+const RESEND_MS = 5_000;
 
 export function createTransactions(options: TransactionsOptions, dependencies: TransactionsDependencies): Transactions {
   const { store, clock, log, networks, tokens, events } = dependencies;
@@ -66,12 +75,12 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
   const ledger = new TransactionLedger({ repository, clock, ...(events === undefined ? {} : { events }) });
   const signing = new TransactionSigning({ keys, accounts, wallets });
   const fees = new FeePolicy({ clock });
-  const lanes = new Lanes({ pollMs: options.pollMs ?? POLL_MS }, { repository, ledger, fees, signing, networks, clock, log });
+  const lanes = new Lanes({ pollMs: options.pollMs ?? POLL_MS, patienceMs: options.patienceMs ?? PATIENCE_MS, resendMs: options.resendMs ?? RESEND_MS }, { repository, ledger, fees, signing, networks, clock, log });
   const service = new TransactionService({ repository, ledger, lanes, gas: new GasEstimates({ clock }), signing, accounts, networks });
   const replacements = new Replacements({ service, ledger, lanes, fees, signing, networks });
   const selfSigned = new SelfSigned({ service, repository, ledger, lanes, networks });
   return {
-    service, accounts, wallets,
+    service, replacements, selfSigned, accounts, wallets,
     handlers: { ...accountHandlers({ accounts, wallets }), ...transactionHandlers({ transactions: service, replacements, selfSigned }) },
     start: () => { lanes.start(); },
     wake: () => { lanes.wake(); },

@@ -25,18 +25,20 @@ export interface LaneEntry {
   block: { readonly number: number; readonly hash: string } | undefined;
 }
 
-/** How long a pool is trusted to keep a transaction before it is asked again; doubles each time. */
-export const RESEND_FIRST_MS = 5_000;
+/** The delay until a pool is asked again doubles up to this. */
 export const RESEND_MAX_MS = 60_000;
 
-/** @param options.isRestored after a restart: it is not known whether a node took it */
-export function entryOf(record: TransactionRecord, options: { readonly isRestored: boolean }): LaneEntry {
+/**
+ * @param options.isRestored after a restart: it is not known whether a node took it
+ * @param options.resendMs how long a pool is trusted to keep it before it is asked
+ */
+export function entryOf(record: TransactionRecord, options: { readonly isRestored: boolean; readonly resendMs: number }): LaneEntry {
   const block = record.block === null || record.block_hash === null ? undefined : { number: record.block, hash: record.block_hash };
   return {
     owner: ownerOf(record), id: record.id, networkId: record.network_id, wishedNonce: record.wishes.nonce,
     nonce: record.nonce ?? undefined,
     hashes: record.attempts.map(({ hash }) => hash),
     phase: block !== undefined ? "included" : record.state === "created" ? "waiting" : record.state === "signed" ? "signed" : "sent",
-    mayBeKnown: options.isRestored, isSending: false, sentAtMs: -Infinity, resendDelayMs: RESEND_FIRST_MS, retryAtMs: undefined, missingSinceMs: undefined, block,
+    mayBeKnown: options.isRestored, isSending: false, sentAtMs: -Infinity, resendDelayMs: options.resendMs, retryAtMs: undefined, missingSinceMs: undefined, block,
   };
 }

@@ -1,5 +1,6 @@
 /** How much gas a transaction may use, asked of the node; what would revert is refused here, with its reason. */
 import type { Clock } from "../../platform/clock.js";
+import { AppError } from "../../platform/errors.js";
 import { RpcRefusal } from "../rpc/rpc.js";
 import { readQuantity } from "./node-values.js";
 import type { TransactionNetwork } from "./ports.js";
@@ -55,7 +56,13 @@ export class GasEstimates {
 async function ask({ rpc }: TransactionNetwork, { from, to, value, data }: GasRequest): Promise<bigint> {
   const call = { from, ...(to === null ? {} : { to }), value: `0x${value.toString(16)}`, ...(data === NO_DATA ? {} : { data }) };
   try {
-    return readQuantity(await rpc.request("eth_estimateGas", [call]), "gas estimate");
+    const [gas, balance] = await Promise.all([
+      rpc.request("eth_estimateGas", [call]),
+      // Not every node looks at the balance when it estimates.
+      value === 0n ? undefined : rpc.request("eth_getBalance", [from, "latest"]),
+    ]);
+    if (balance !== undefined && readQuantity(balance, "balance") < value) throw new AppError("insufficient_funds", { message: "the account has less than the value" });
+    return readQuantity(gas, "gas estimate");
   } catch (error) {
     if (error instanceof RpcRefusal) throw estimateFailure(error);
     throw error;

@@ -15,6 +15,10 @@ export interface LaneContext {
   readonly log: Log;
   /** Ends requests when the server stops. */
   readonly rpcOptions: RpcOptions;
+  /** How long a node that says something unlikely is not believed: that it forgot, that a nonce is missing. */
+  readonly patienceMs: number;
+  /** How long a pool is trusted to keep a transaction before it is asked. */
+  readonly resendMs: number;
   /** Monotonic. */
   readonly nowMs: () => number;
   readonly isStopped: () => boolean;

@@ -5,7 +5,7 @@
  */
 import { AppError } from "../../platform/errors.js";
 import { RpcRefusal } from "../rpc/rpc.js";
-import { RESEND_FIRST_MS, RESEND_MAX_MS, type LaneEntry } from "./entry.js";
+import { RESEND_MAX_MS, type LaneEntry } from "./entry.js";
 import type { LaneContext } from "./lane-context.js";
 import { readInteger, readReceipt } from "./node-values.js";
 import type { TransactionNetwork } from "./ports.js";
@@ -21,13 +21,7 @@ const PREPARED_AT_ONCE = 64;
 const SENDS_AT_ONCE = 16;
 /** Sent and not yet in a block. Nodes keep some hundreds of one account; what they drop is sent again. */
 const UNMINED_MAX = 512;
-/** Without own transactions under way somebody else may have used the account: the node is asked again. */
-const BASE_FRESH_MS = 1_000;
 const RETRY_MS = 1_000;
-/** A lower answer than before may come from a node that lags: it is believed when it stays. */
-const REWIND_PATIENCE_MS = 3_000;
-/** A gap may close by itself while answers are under way. */
-const GAP_PATIENCE_MS = 2_000;
 
 /** What came of sending; `unknown` when the node gave no sound answer. */
 export interface Sent {
@@ -45,7 +39,7 @@ export class Lane {
   /** Sends begin in this order. */
   #line: Promise<unknown> = Promise.resolve();
   #freed: (() => void)[] = [];
-  #baseAtMs = -Infinity;
+  #isBaseSure = false;
   #restUntilMs = -Infinity;
   #lowSinceMs: number | undefined;
   #gapSinceMs: number | undefined;
@@ -150,7 +144,7 @@ export class Lane {
       return;
     }
     this.#gapSinceMs ??= nowMs;
-    if (nowMs - this.#gapSinceMs < GAP_PATIENCE_MS) return;
+    if (nowMs - this.#gapSinceMs < this.#context.patienceMs) return;
     this.#gapSinceMs = undefined;
     this.#slots.rewind(pending);
     if (this.#waiting.length > 0) this.wake();
@@ -197,12 +191,13 @@ export class Lane {
   /** Where nonces begin, asked of the node when nothing of ours says so. */
   async #isBaseKnown({ rpc }: TransactionNetwork): Promise<boolean> {
     const nowMs = this.#context.nowMs();
-    const isBusy = this.#preparing > 0 || this.#slots.unmined > 0;
-    if (this.#baseAtMs > -Infinity && (isBusy || nowMs - this.#baseAtMs < BASE_FRESH_MS)) return true;
+    // While nothing of ours is under way, somebody else may have used the account.
+    if (this.#isBaseSure && (this.#preparing > 0 || this.#slots.unmined > 0)) return true;
     const pending = readInteger(await rpc.request("eth_getTransactionCount", [this.from, "pending"], this.#context.rpcOptions), "nonce");
     if (pending < this.#slots.floor) {
       this.#lowSinceMs ??= nowMs;
-      if (nowMs - this.#lowSinceMs < REWIND_PATIENCE_MS) {
+      // A node that lags says the same as one that forgot; it is believed when it stays with it.
+      if (nowMs - this.#lowSinceMs < this.#context.patienceMs) {
         this.#restUntilMs = nowMs + RETRY_MS / 4;
         return false;
       }
@@ -210,7 +205,7 @@ export class Lane {
     }
     this.#lowSinceMs = undefined;
     this.#slots.rewind(pending);
-    this.#baseAtMs = this.#context.nowMs();
+    this.#isBaseSure = true;
     return true;
   }
 
@@ -300,6 +295,8 @@ export class Lane {
       case "refused":
         if (refusal === undefined) throw new Error("invariant broken: a refusal has words");
         this.#slots.release(entry.nonce ?? -1, entry, { isUsed: false });
+        // Those above it wait for whoever gets its nonce.
+        if (this.#slots.size > 0) this.#gapSinceMs ??= this.#context.nowMs();
         return await this.#giveUp(entry, refusalFault(outcome, refusal));
     }
   }
@@ -367,7 +364,7 @@ export class Lane {
   /** The nonce is somebody's: ours, mined a moment ago, or another's. */
   async #contested(entry: LaneEntry, outcome: "nonce_too_low" | "underpriced"): Promise<void> {
     const { ledger, networks } = this.#context;
-    this.#baseAtMs = -Infinity;
+    this.#isBaseSure = false;
     if (entry.mayBeKnown || entry.wishedNonce !== undefined || await this.#isMined(entry)) {
       // Ours may be the one that has it: the watch finds the receipt, or finds that there is none.
       entry.mayBeKnown = true;
@@ -383,8 +380,8 @@ export class Lane {
     if (record === undefined) return;
     this.#context.unwatch(entry);
     this.#slots.rewind(pending);
-    this.#baseAtMs = this.#context.nowMs();
-    Object.assign(entry, { nonce: undefined, hashes: [], phase: "waiting", resendDelayMs: RESEND_FIRST_MS } satisfies Partial<LaneEntry>);
+    this.#isBaseSure = true;
+    Object.assign(entry, { nonce: undefined, hashes: [], phase: "waiting", resendDelayMs: this.#context.resendMs } satisfies Partial<LaneEntry>);
     this.#waiting.unshift(entry);
     this.wake();
   }

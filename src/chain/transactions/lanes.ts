@@ -46,6 +46,7 @@ export class Lanes {
     const { ledger, fees, signing, networks, log, clock } = dependencies;
     this.#context = {
       ledger, fees, signing, networks, log,
+      patienceMs: options.patienceMs, resendMs: options.resendMs,
       rpcOptions: { signal: this.#stop.signal },
       nowMs: () => clock.monotonicMs(),
       isStopped: () => this.#stop.signal.aborted,
@@ -60,7 +61,7 @@ export class Lanes {
   start(): void {
     const signed = new Map<Lane, LaneEntry[]>();
     for (const record of this.#dependencies.repository.open()) {
-      const entry = entryOf(record, { isRestored: true });
+      const entry = entryOf(record, { isRestored: true, resendMs: this.#options.resendMs });
       const lane = this.#laneFor(record);
       this.#laneOfEntry.set(entry.id, lane);
       if (entry.phase === "waiting") {
@@ -88,7 +89,7 @@ export class Lanes {
   /** A stored transaction that waits for its nonce. */
   add(record: TransactionRecord): void {
     const lane = this.#laneFor(record);
-    const entry = entryOf(record, { isRestored: false });
+    const entry = entryOf(record, { isRestored: false, resendMs: this.#options.resendMs });
     this.#laneOfEntry.set(entry.id, lane);
     lane.add(entry);
   }
@@ -96,7 +97,7 @@ export class Lanes {
   /** A stored transaction that its caller signed. */
   adopt(record: TransactionRecord): { readonly lane: Lane; readonly entry: LaneEntry } {
     const lane = this.#laneFor(record);
-    const entry = entryOf(record, { isRestored: false });
+    const entry = entryOf(record, { isRestored: false, resendMs: this.#options.resendMs });
     this.#laneOfEntry.set(entry.id, lane);
     lane.adopt(entry);
     this.#context.watch(entry);

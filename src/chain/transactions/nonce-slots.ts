@@ -40,8 +40,13 @@ export class NonceSlots {
   release(nonce: number, entry: LaneEntry, { isUsed }: { readonly isUsed: boolean }): void {
     if (this.#held.get(nonce) !== entry) return;
     this.#held.delete(nonce);
-    if (isUsed) this.#floor = Math.max(this.#floor, nonce + 1);
-    else this.#cursor = Math.min(this.#cursor, nonce);
+    if (isUsed) {
+      this.#floor = Math.max(this.#floor, nonce + 1);
+      // The chain has used all nonces below a used one.
+      this.#cursor = Math.max(this.#cursor, nonce + 1);
+    } else {
+      this.#cursor = Math.min(this.#cursor, nonce);
+    }
   }
 
   /** The lowest nonce from the cursor on that nobody holds. */

@@ -5,7 +5,7 @@
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { RpcRefusal, type Rpc, type RpcOptions } from "../rpc/rpc.js";
-import { RESEND_FIRST_MS, type LaneEntry } from "./entry.js";
+import type { LaneEntry } from "./entry.js";
 import type { Lane } from "./lane.js";
 import { readBlock, readInteger, readReceipt, type BlockHead, type Receipt } from "./node-values.js";
 import type { TransactionNetwork } from "./ports.js";
@@ -14,6 +14,10 @@ import type { Inclusions } from "./inclusions.js";
 export interface WatchOptions {
   /** Pause between two rounds. */
   readonly pollMs: number;
+  /** A node may count a nonce before it has the receipt: how long that is not taken for another's transaction. */
+  readonly patienceMs: number;
+  /** How long a pool is trusted to keep a transaction before it is asked. */
+  readonly resendMs: number;
 }
 
 export interface WatchDependencies {
@@ -33,9 +37,8 @@ export interface WatchDependencies {
 const REQUESTS_AT_ONCE = 16;
 /** Receipts of one round. */
 const RECEIPTS_MAX = 512;
-/** A node may count a nonce before it has the receipt. */
-const MISSING_PATIENCE_MS = 3_000;
-const MISSING_BACKOFF_MAX_MS = 15_000;
+/** Longest pause after failures. */
+const PAUSE_MAX_MS = 15_000;
 
 export class NetworkWatch {
   readonly #options: WatchOptions;
@@ -104,7 +107,7 @@ export class NetworkWatch {
 
   async #pause(): Promise<void> {
     if (this.#dependencies.isStopped()) return;
-    const ms = Math.min(this.#options.pollMs * 2 ** Math.min(this.#failures, 6), Math.max(this.#options.pollMs, MISSING_BACKOFF_MAX_MS));
+    const ms = Math.min(this.#options.pollMs * 2 ** Math.min(this.#failures, 6), Math.max(this.#options.pollMs, PAUSE_MAX_MS));
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.#wakeUp = () => {
@@ -181,7 +184,7 @@ export class NetworkWatch {
     await inclusions.include(network, head, included);
     await inclusions.drop(dropped);
     for (const entry of dropped) {
-      entry.resendDelayMs = RESEND_FIRST_MS;
+      entry.resendDelayMs = this.#options.resendMs;
       entry.sentAtMs = nowMs();
     }
     const lanes = new Set([...found.keys()].map((entry) => laneOf(entry)).filter((lane) => lane !== undefined));
@@ -189,7 +192,7 @@ export class NetworkWatch {
       lane.resend(dropped.filter((entry) => laneOf(entry) === lane));
       lane.wake();
     }
-    const lost = [...found.keys()].filter(({ missingSinceMs: since, phase }) => since !== undefined && phase !== "included" && nowMs() - since >= MISSING_PATIENCE_MS);
+    const lost = [...found.keys()].filter(({ missingSinceMs: since, phase }) => since !== undefined && phase !== "included" && nowMs() - since >= this.#options.patienceMs);
     await inclusions.replace(lost);
   }
 

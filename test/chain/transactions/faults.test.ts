@@ -1,0 +1,251 @@
+// Nodes that are down, forget, reorganise or lie; crashes; bump and cancel. Nothing is sent twice, nothing is lost.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { privateKeyToAccount } from "viem/accounts";
+import { RpcRefusal } from "../../../src/chain/rpc/rpc.js";
+import { ANVIL_KEYS } from "../../support/anvil.js";
+import { failsWith, minedNonces, openBench, RECEIVER, type Bench } from "./support.js";
+
+const CONFIRMATIONS = 4;
+let bench: Bench;
+beforeAll(async () => { bench = await openBench({ confirmations: CONFIRMATIONS }); });
+afterAll(async () => { await bench.close(); });
+afterEach(async () => {
+  bench.rpc.spoil = () => undefined;
+  await bench.anvil.request("evm_setAutomine", true);
+});
+
+const transfer = (accountId: string, more: object = {}) => ({ networkId: bench.networkId, signer: { accountId }, to: RECEIVER, value: 1n, ...more });
+const submit = async (accountId: string, more: object = {}): Promise<string> => (await bench.transactions.service.submit(bench.owner, transfer(accountId, more))).id;
+const mine = async (blocks: number): Promise<void> => { await bench.anvil.request("anvil_mine", `0x${blocks.toString(16)}`); };
+const isMined = ({ block }: { readonly block: number | null }): boolean => block !== null;
+
+async function expectEachOnce(address: string, count: number): Promise<void> {
+  const nonces = (await minedNonces(bench.anvil, address)).map(({ nonce }) => nonce);
+  expect(nonces.sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, nonce) => nonce));
+}
+
+describe("confirmations", () => {
+  it("keeps a transaction mined until it has them", async () => {
+    const account = await bench.account();
+    const id = await submit(account.id);
+    expect(await bench.until(id, isMined)).toMatchObject({ state: "mined", status: "success", confirmed_at: null });
+    await mine(CONFIRMATIONS - 1);
+    expect(await bench.until(id, ({ state }) => state === "confirmed")).toMatchObject({ status: "success" });
+  });
+});
+
+describe("crashes", () => {
+  it("sends the same bytes after a crash between storing and sending", async () => {
+    const account = await bench.account();
+    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" ? "lost" : undefined);
+    const ids = [await submit(account.id), await submit(account.id), await submit(account.id)];
+    const signed = [];
+    for (const id of ids) signed.push(await bench.until(id, ({ state }) => state === "signed"));
+    await bench.restart();
+    bench.rpc.spoil = () => undefined;
+    for (const [at, id] of ids.entries()) {
+      const mined = await bench.until(id, isMined);
+      expect([mined.hash, mined.nonce, mined.attempts.length]).toEqual([signed[at]!.hash, signed[at]!.nonce, 1]);
+    }
+    await expectEachOnce(account.address, 3);
+  });
+
+  it("finds what a node took although its answer was lost, also after a crash", async () => {
+    const account = await bench.account();
+    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" ? "answer lost" : undefined);
+    const ids = [await submit(account.id), await submit(account.id)];
+    for (const id of ids) await bench.until(id, ({ state }) => state !== "created");
+    await bench.restart();
+    bench.rpc.spoil = () => undefined;
+    ids.push(await submit(account.id));
+    for (const id of ids) await bench.until(id, isMined);
+    await expectEachOnce(account.address, 3);
+  });
+
+  it("goes on with what waited for its nonce", async () => {
+    const account = await bench.account();
+    bench.rpc.spoil = (method, params) => (method === "eth_getTransactionCount" && params[1] === "pending" ? "lost" : undefined);
+    const ids = [await submit(account.id), await submit(account.id)];
+    await bench.restart();
+    expect(ids.map((id) => bench.transactions.service.get(bench.owner, id).state)).toEqual(["created", "created"]);
+    bench.rpc.spoil = () => undefined;
+    for (const id of ids) await bench.until(id, isMined);
+    await expectEachOnce(account.address, 2);
+  });
+});
+
+describe("a node that is not well", () => {
+  it("names a node that is down, and stores nothing", async () => {
+    const account = await bench.account();
+    bench.rpc.spoil = () => "lost";
+    const { total } = bench.transactions.service.list(bench.owner, {}, { page: 1, rpp: 1 });
+    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id)))).code).toBe("network_unreachable");
+    expect(bench.transactions.service.list(bench.owner, {}, { page: 1, rpp: 1 }).total).toBe(total);
+  });
+
+  it("answers garbage: named, and nothing is concluded from it", async () => {
+    const account = await bench.account();
+    bench.rpc.spoil = (method) => (method === "eth_estimateGas" ? { answer: "a lot" } : undefined);
+    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id)))).code).toBe("network_answer_invalid");
+    bench.rpc.spoil = (method) => (method === "eth_getTransactionReceipt" ? { answer: { transactionHash: `0x${"ab".repeat(32)}`, status: "0x1" } } : undefined);
+    const id = await submit(account.id);
+    await bench.until(id, ({ state }) => state === "sent");
+    await mine(1);
+    expect(bench.transactions.service.get(bench.owner, id).state).toBe("sent");
+    bench.rpc.spoil = () => undefined;
+    await bench.until(id, isMined);
+    await expectEachOnce(account.address, 1);
+  });
+
+  it("is full for a while: the bytes are sent again", async () => {
+    const account = await bench.account();
+    let refusals = 2;
+    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" && refusals-- > 0 ? { refusal: new RpcRefusal("txpool is full", -32000) } : undefined);
+    const id = await submit(account.id);
+    expect((await bench.until(id, isMined)).attempts).toHaveLength(1);
+  });
+
+  it("refuses for good: told with its words, and the nonce goes to the next", async () => {
+    const account = await bench.account();
+    let refusals = 1;
+    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" && refusals-- > 0 ? { refusal: new RpcRefusal("exceeds block gas limit", -32000) } : undefined);
+    const id = await submit(account.id);
+    expect(await bench.until(id, ({ state }) => state === "failed")).toMatchObject({ error: { code: "transaction_refused", message: "the node refused the transaction: exceeds block gas limit" } });
+    expect((await bench.until(await submit(account.id), isMined)).nonce).toBe(0);
+  });
+
+  it("loses its pool: what was sent is sent again, with the same bytes", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    const ids = [await submit(account.id), await submit(account.id), await submit(account.id)];
+    const hashes = [];
+    for (const id of ids) hashes.push((await bench.until(id, ({ state }) => state === "sent")).hash);
+    await bench.anvil.request("anvil_dropAllTransactions");
+    await bench.anvil.request("evm_setAutomine", true);
+    for (const [at, id] of ids.entries()) expect((await bench.until(id, isMined)).hash).toBe(hashes[at]);
+    await expectEachOnce(account.address, 3);
+  });
+
+  it("forgets blocks (restarted from an earlier state): nonces go back with it, and what was not final is mined again", async () => {
+    const account = await bench.account();
+    const old = await bench.until(await submit(account.id), isMined);
+    await mine(CONFIRMATIONS);
+    await bench.until(old.id, ({ state }) => state === "confirmed");
+    const snapshot = await bench.anvil.request("evm_snapshot");
+    const ids = [await submit(account.id), await submit(account.id), await submit(account.id)];
+    for (const id of ids) await bench.until(id, isMined);
+    await bench.anvil.request("evm_revert", snapshot);
+    expect(await bench.anvil.request("eth_getTransactionCount", account.address, "latest")).toBe("0x1");
+    for (const id of ids) await bench.until(id, ({ state, block }) => state !== "sent" && block !== null);
+    await expectUntil(async () => Number(await bench.anvil.request("eth_getTransactionCount", account.address, "latest")), 4);
+    expect((await bench.until(await submit(account.id), isMined)).nonce).toBe(4);
+    await expectEachOnce(account.address, 5);
+  });
+
+  it("forgets what was final: the counter goes back to what the chain says, and does not stay above it", async () => {
+    const account = await bench.account();
+    const snapshot = await bench.anvil.request("evm_snapshot");
+    const ids = [await submit(account.id), await submit(account.id)];
+    for (const id of ids) await bench.until(id, isMined);
+    await mine(CONFIRMATIONS);
+    for (const id of ids) await bench.until(id, ({ state }) => state === "confirmed");
+    await bench.anvil.request("evm_revert", snapshot);
+    expect((await bench.until(await submit(account.id, { value: 2n }), isMined)).nonce).toBe(0);
+    expect(bench.log.lines.some(({ message }) => message.startsWith("a node forgot"))).toBe(true);
+  });
+
+  it("reorganises: a transaction that fell out of the chain is on its way again until it is mined anew", async () => {
+    const account = await bench.account();
+    const id = await submit(account.id);
+    const first = await bench.until(id, isMined);
+    await bench.anvil.request("anvil_reorg", { depth: 1, tx_block_pairs: [] }).catch(async () => await bench.anvil.request("anvil_reorg", 1, []));
+    const again = await bench.until(id, ({ block_hash: hash }) => hash !== null && hash !== first.block_hash);
+    expect([again.hash, again.nonce]).toEqual([first.hash, 0]);
+    const receipt = (await bench.anvil.request("eth_getTransactionReceipt", again.hash)) as { blockHash: string };
+    expect(again.block_hash).toBe(receipt.blockHash);
+  });
+
+  it("fills a gap that nothing else will fill", async () => {
+    const account = await bench.account();
+    const id = await submit(account.id, { nonce: 1 });
+    const mined = await bench.until(id, isMined);
+    expect(mined.nonce).toBe(1);
+    await expectEachOnce(account.address, 2);
+    expect(bench.transactions.service.list(bench.owner, { account_id: account.id }, { page: 1, rpp: 10 }).body.map(({ description }) => description)).toContain("fills a gap in the account's nonces");
+  });
+});
+
+describe("replacing", () => {
+  it("raises the fees under the same nonce; only one of both is mined", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    const id = await submit(account.id);
+    const sent = await bench.until(id, ({ state }) => state === "sent");
+    const bumped = await bench.transactions.replacements.bump(bench.owner, id, {});
+    expect(bumped.attempts.map(({ kind }) => kind)).toEqual(["first", "bump"]);
+    expect(BigInt(bumped.max_fee_per_gas!) * 8n).toBeGreaterThan(BigInt(sent.max_fee_per_gas!) * 9n);
+    await mine(1);
+    const mined = await bench.until(id, isMined);
+    expect([mined.hash, mined.nonce, mined.state]).toEqual([bumped.hash, sent.nonce, "mined"]);
+    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, id, {}))).code).toBe("transaction_settled");
+    await expectEachOnce(account.address, 1);
+  });
+
+  it("cancels with an empty transaction, and tells those who wait", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    const id = await submit(account.id, { value: 10n ** 18n });
+    await bench.until(id, ({ state }) => state === "sent");
+    expect(await bench.transactions.replacements.cancel(bench.owner, id)).toMatchObject({ state: "sent", attempts: [{ kind: "first" }, { kind: "cancel" }] });
+    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, id, {}))).code).toBe("transaction_not_replaceable");
+    await mine(1);
+    expect(await bench.until(id, isMined)).toMatchObject({ state: "cancelled", status: "failed" });
+    expect(BigInt((await bench.anvil.request("eth_getBalance", account.address, "latest")) as string)).toBeGreaterThan(9n * 10n ** 18n);
+  });
+
+  it("cancels at once what was not signed, and never signs it", async () => {
+    const account = await bench.account();
+    bench.rpc.spoil = (method, params) => (method === "eth_getTransactionCount" && params[1] === "pending" ? "lost" : undefined);
+    const id = await submit(account.id);
+    expect(await bench.transactions.replacements.cancel(bench.owner, id)).toMatchObject({ state: "cancelled", nonce: null, attempts: [] });
+    bench.rpc.spoil = () => undefined;
+    expect((await bench.until(await submit(account.id), isMined)).nonce).toBe(0);
+    await expectEachOnce(account.address, 1);
+  });
+
+  it("tells that another transaction with the nonce was mined", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    const id = await submit(account.id);
+    const { hash } = await bench.until(id, ({ state }) => state === "sent");
+    await bench.anvil.request("anvil_dropTransaction", hash);
+    await bench.anvil.request("anvil_impersonateAccount", account.address);
+    await bench.anvil.request("eth_sendTransaction", { from: account.address, to: RECEIVER, value: "0x5", nonce: "0x0" });
+    await mine(1);
+    expect(await bench.until(id, ({ status }) => status !== "pending")).toMatchObject({ state: "replaced", error: { code: "transaction_replaced" } });
+  });
+});
+
+describe("transactions that callers signed", () => {
+  const signer = privateKeyToAccount(ANVIL_KEYS[2]);
+  const signed = async (more: object = {}): Promise<string> => await signer.signTransaction({ type: "eip1559", chainId: bench.anvil.chainId, nonce: 0, to: RECEIVER, value: 7n, gas: 21_000n, maxFeePerGas: 5_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n, ...more });
+  const broadcast = async (raw: string) => await bench.transactions.selfSigned.broadcast(bench.owner, { network_id: bench.networkId, raw_transaction: raw });
+
+  it("are stored, sent and followed", async () => {
+    const made = await broadcast(await signed());
+    expect(made).toMatchObject({ state: "sent", signer: signer.address, to: RECEIVER, value: 7, nonce: 0, account_id: null });
+    await bench.until(made.id, isMined);
+    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, made.id, {}))).code).toBe("transaction_settled");
+  });
+
+  it("are refused for another chain, with a nonce of the past, and when they are none", async () => {
+    expect((await failsWith(broadcast(await signed({ chainId: 1, nonce: 1 })))).code).toBe("transaction_invalid");
+    expect((await failsWith(broadcast("0x02c0"))).code).toBe("transaction_invalid");
+    const refused = await failsWith(broadcast(await signed({ value: 10n ** 30n, nonce: 1 })));
+    expect(refused.code).toBe("insufficient_funds");
+  });
+});
+
+async function expectUntil<T>(read: () => Promise<T>, expected: T): Promise<void> {
+  await expect.poll(read, { timeout: 20_000, interval: 50 }).toEqual(expected);
+}
