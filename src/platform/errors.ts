@@ -49,6 +49,8 @@ export const ERROR_STATUS = {
   seal_key_rejected: 403,
   seal_key_mismatch: 409,
   seal_unsupported: 409,
+  /** Whatever holds the seal key did not give it. */
+  seal_provider_failed: 503,
   key_spec_unknown: 422,
   key_type_mismatch: 422,
   spec_cannot_encrypt: 400,
@@ -102,6 +104,9 @@ export const ERROR_STATUS = {
   network_chain_mismatch: 409,
   network_disabled: 409,
   network_has_no_node: 409,
+  network_in_use: 409,
+  network_limit_reached: 409,
+  network_node_fixed: 409,
   // Outgoing requests to addresses that users gave
   egress_refused: 422,
   egress_timeout: 504,

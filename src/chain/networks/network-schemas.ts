@@ -96,18 +96,23 @@ const MEMBERS = {
   network_id: Type.Optional(nullable(Uuid)),
 };
 export const CreateNetworkBody = closed({ name: Name, config: NetworkConfig, ...MEMBERS });
-/** What is left out stays as it is; a `config` member that is null goes. */
+const ConfigChanges = Type.Object(Object.fromEntries(Object.entries(CONFIG_MEMBERS).map(([name, schema]) => [name, Type.Optional(nullable(schema))])), {
+  additionalProperties: false,
+  patternProperties: { "^is_[a-z_]{1,40}_network$": { type: ["boolean", "null"] }, "^[a-z0-9]{1,40}_websocket_url$": { type: ["string", "null"], maxLength: 1000 } },
+  maxProperties: 60,
+  description: "members to change; null removes one",
+});
+/** What is left out stays as it is. The members that nobody may change are taken, because clients send back what they read. */
 export const UpdateNetworkBody = closed({
   ...MEMBERS,
   name: Type.Optional(Name),
-  config: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 60, description: "members to change; null removes one" })),
-  /** Clients send back what they read. */
-  id: Type.Optional(Type.String({ maxLength: 36 })),
-  created_at: Type.Optional(Type.String({ maxLength: 40 })),
+  config: Type.Optional(ConfigChanges),
+  id: Type.Optional(Uuid),
+  created_at: Type.Optional(Timestamp),
   application_id: Type.Optional(nullable(Uuid)),
   organization_id: Type.Optional(nullable(Uuid)),
   user_id: Type.Optional(nullable(Uuid)),
-  stats: Type.Optional(Type.Unknown()),
+  stats: Type.Optional(nullable(NetworkStats)),
 });
 const Flag = Type.Boolean();
 export const NetworkListQuery = closed({
@@ -118,6 +123,7 @@ export const NetworkListQuery = closed({
   layer3: Type.Optional(Flag),
 });
 export const NetworkParams = closed({ id: Uuid });
+export const NetworkNodeParams = closed({ id: Uuid, node_id: Uuid });
 
 export const NetworkStatus = closed({
   block: nullable(Type.Integer({ description: "number of the newest block" })),
@@ -171,6 +177,52 @@ export type BlockJson = Static<typeof Block>;
 
 export const NetworkAddress = closed({ id: Uuid, address: Type.String(), type: Type.Literal("account"), network_id: Uuid }, { description: "An address of the caller's on the network" });
 
+export const NODE_ROLES = ["peer", "explorer", "full", "validator", "ipfs"] as const;
+const NodeRole = Type.Union(NODE_ROLES.map((name) => Type.Literal(name)));
+const NodeConfig = Type.Object({ json_rpc_url: Type.Optional(Url) }, { additionalProperties: true, maxProperties: 30 });
+export const NetworkNode = closed({
+  id: Uuid,
+  created_at: Timestamp,
+  network_id: Uuid,
+  application_id: nullable(Uuid),
+  organization_id: nullable(Uuid),
+  user_id: nullable(Uuid),
+  role: NodeRole,
+  host: Type.String({ description: "of its URL" }),
+  description: nullable(Type.String()),
+  status: Type.Union(["genesis", "running", "unreachable", "failed"].map((name) => Type.Literal(name)), { description: "genesis: not asked yet; failed: of another chain" }),
+  latency_ms: nullable(Type.Number()),
+  config: NodeConfig,
+}, { description: "A node of a network" });
+export const CreateNodeBody = closed({
+  role: Type.Optional(NodeRole),
+  host: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: "host[:port] of the node; reached by https. `config.json_rpc_url` says it exactly" })),
+  description: Type.Optional(nullable(Description)),
+  config: Type.Optional(NodeConfig),
+});
+export const NodeLogs = closed({
+  logs: Type.Array(closed({ timestamp: Timestamp, ingest_timestamp: Timestamp, message: Type.String() })),
+  prev_token: Type.Null(),
+  next_token: Type.Null(),
+}, { description: "What the server saw of the node: changes of its state, oldest first" });
+export const NodeLogsQuery = closed({
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "500 unless given" })),
+  start_from_head: Type.Optional(Type.Boolean()),
+});
+export const NetworkLoadBalancer = closed({
+  id: Uuid,
+  network_id: Uuid,
+  name: Type.String(),
+  type: Type.Literal("rpc"),
+  status: Type.Union([Type.Literal("active"), Type.Literal("inactive")]),
+  node_ids: Type.Array(Uuid),
+}, { description: "The order in which the server turns to the network's nodes" });
+export type NetworkNodeJson = Static<typeof NetworkNode>;
+export type CreateNodeInput = Static<typeof CreateNodeBody>;
+export type NodeLogsJson = Static<typeof NodeLogs>;
+export type NodeLogsInput = Static<typeof NodeLogsQuery>;
+export type NetworkLoadBalancerJson = Static<typeof NetworkLoadBalancer>;
 export type NetworkJson = Static<typeof Network>;
 export type CreateNetworkInput = Static<typeof CreateNetworkBody>;
 export type UpdateNetworkInput = Static<typeof UpdateNetworkBody>;

@@ -1,5 +1,5 @@
 /**
- * The egress port: every connection to an address that a user supplied goes through it. Behind it: the guard of checked-address.ts,
+ * The egress port: every connection to an address that a user supplied goes through it. Behind it: the guard of guard.ts,
  * which resolves a name once, refuses what points inside, and connects to the very address that it checked (OWASP API7:2023).
  */
 import type { Socket } from "node:net";
@@ -21,6 +21,8 @@ export interface EgressAnswer {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+  /** The request opened a connection of its own: whoever answers there may be another than before. */
+  readonly isNewConnection?: boolean;
 }
 
 export interface Egress {

@@ -88,8 +88,8 @@ class Guard implements EgressGuard {
     const deadline = AbortSignal.timeout(request.timeoutMs ?? TIMEOUT_MS);
     const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
     try {
-      const incoming = await this.#send(url, target, request, signal);
-      return await readAnswer(incoming, request.answerBytesMax ?? ANSWER_BYTES_MAX);
+      const { incoming, isNewConnection } = await this.#send(url, target, request, signal);
+      return { ...(await readAnswer(incoming, request.answerBytesMax ?? ANSWER_BYTES_MAX)), isNewConnection };
     } catch (error) {
       request.signal?.throwIfAborted();
       throw failureOf(error, deadline.aborted);
@@ -114,7 +114,7 @@ class Guard implements EgressGuard {
     this.#https.destroy();
   }
 
-  async #send(url: URL, target: Target, { method = "GET", headers = {}, body }: EgressRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  async #send(url: URL, target: Target, { method = "GET", headers = {}, body }: EgressRequest, signal: AbortSignal): Promise<{ incoming: IncomingMessage; isNewConnection: boolean }> {
     const isTls = url.protocol === "https:";
     const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase())));
     const options = {
@@ -122,7 +122,8 @@ class Guard implements EgressGuard {
       headers: { accept: "application/json", ...kept, ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }) },
     };
     return await new Promise((resolve, reject) => {
-      const outgoing: ClientRequest = isTls ? httpsRequest(url, options, resolve) : httpRequest(url, options, resolve);
+      const outgoing: ClientRequest = isTls ? httpsRequest(url, options) : httpRequest(url, options);
+      outgoing.once("response", (incoming) => { resolve({ incoming, isNewConnection: !outgoing.reusedSocket }); });
       outgoing.once("error", reject);
       outgoing.on("upgrade", (_incoming, socket) => { socket.destroy(); });
       outgoing.end(body);

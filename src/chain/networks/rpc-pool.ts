@@ -1,0 +1,81 @@
+/** The RPC clients of networks, kept while their nodes stay the same, so that what is known of a node's health outlives a request. */
+import { createHash } from "node:crypto";
+import type { Clock } from "../../platform/clock.js";
+import type { Egress } from "../../platform/egress/egress.js";
+import { AppError } from "../../platform/errors.js";
+import { chainIdOf, type NetworkRecord } from "../networks.js";
+import { FailoverRpc } from "../rpc/failover-rpc.js";
+import type { NetworkRepository, NodeRecord } from "./network-repository.js";
+
+export interface RpcPoolDependencies {
+  readonly repository: NetworkRepository;
+  /** For what users name. */
+  readonly egress: Egress;
+  /** For what the operator named, for public networks; never given an address of a user. */
+  readonly operatorEgress: Egress;
+  readonly clock: Clock;
+}
+
+/** A URL of a network with the node that stands for it. */
+export interface NamedNode {
+  readonly id: string;
+  readonly url: string;
+  /** Absent: the URL stands in the network's configuration. */
+  readonly record?: NodeRecord;
+}
+
+interface Kept {
+  readonly fingerprint: string;
+  readonly rpc: FailoverRpc;
+}
+
+/** Clients beyond this are dropped, the longest unused first; they hold a few hundred bytes and no connection. */
+const KEPT_MAX = 2_000;
+
+export class RpcPool {
+  readonly #with: RpcPoolDependencies;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(dependencies: RpcPoolDependencies) {
+    this.#with = dependencies;
+  }
+
+  /** The nodes in the order in which they are asked: the configuration's, then those that were added. */
+  nodesOf(network: NetworkRecord): NamedNode[] {
+    const { json_rpc_url: first, json_rpc_urls: further = [] } = network.config;
+    const named = [...new Set([...(first === undefined ? [] : [first]), ...further])].map((url) => ({ id: idOfUrl(network.id, url), url }));
+    const added = this.#with.repository.nodes(network).filter(({ url }) => !named.some((node) => node.url === url));
+    return [...named, ...added.map((record) => ({ id: record.id, url: record.url, record }))];
+  }
+
+  /** Throws `network_disabled`, `network_has_no_node`. */
+  rpc(network: NetworkRecord): FailoverRpc {
+    if (!network.enabled) throw new AppError("network_disabled", { message: "the network is disabled" });
+    const urls = this.nodesOf(network).map(({ url }) => url);
+    if (urls.length === 0) throw new AppError("network_has_no_node", { message: network.owner === null ? "the operator has named no node of this public network" : "the network's config names no json_rpc_url" });
+    const fingerprint = JSON.stringify([network.chain_id, urls]);
+    const kept = this.#kept.get(network.id);
+    this.#kept.delete(network.id);
+    const current = kept?.fingerprint === fingerprint ? kept : { fingerprint, rpc: this.connect(network, urls) };
+    this.#kept.set(network.id, current);
+    if (this.#kept.size > KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value ?? "");
+    return current.rpc;
+  }
+
+  /** A client that is not kept, for trying out URLs. */
+  connect(network: NetworkRecord, urls: readonly string[]): FailoverRpc {
+    const { egress, operatorEgress, clock } = this.#with;
+    return new FailoverRpc({ urls, chainId: chainIdOf(network) }, { egress: network.owner === null ? operatorEgress : egress, clock });
+  }
+
+  forget(id: string): void {
+    this.#kept.delete(id);
+  }
+}
+
+/** The same id for the same URL of the same network, always. */
+function idOfUrl(networkId: string, url: string): string {
+  const hex = createHash("sha256").update(`${networkId} ${url}`).digest("hex");
+  // Version 8 (RFC 9562): made in a way of our own.
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
