@@ -68,6 +68,20 @@ describe("a circuit from source", () => {
     expect(await verify({ c: "33" }, other.body.proof.slice(0, 64) + made.body.proof.slice(64))).toBe(false);
   });
 
+  it("is verified in batches, where each item has its own answer", async () => {
+    const proofs = [];
+    for (const [a, b] of [["3", "11"], ["5", "7"], ["2", "2"]] as const) proofs.push((await api.prove({ params: { id }, body: { witness: { a, b } } })).body);
+    const items = proofs.map(({ proof, public_signals: [c] }) => ({ witness: { c }, proof }));
+    const sound = await api.verify({ params: { id }, body: { batch: items } });
+    expect(sound).toMatchObject({ status: 200, body: { result: true, batch: [{ result: true }, { result: true }, { result: true }] } });
+    const [first, second, third] = items as [(typeof items)[0], (typeof items)[0], (typeof items)[0]];
+    const mixed = await api.verify({ params: { id }, body: { batch: [first, { ...second, witness: { c: "36" } }, { ...third, proof: "00" }, { witness: { c: "4" } }, third] } });
+    expect(mixed.body.result).toBe(false);
+    expect(mixed.body.batch).toMatchObject([{ result: true }, { result: false }, { errors: [{ code: "proof_malformed", path: "proof" }] }, { errors: [{ code: "proof_malformed", path: "proof" }] }, { result: true }]);
+    await expect(api.verify({ params: { id }, body: { batch: [first], store: true } })).rejects.toMatchObject({ status: 422 });
+    await expect(api.verify({ params: { id }, body: { batch: [] } })).rejects.toMatchObject({ status: 422 });
+  });
+
   it("gives proofs, keys and witness programs that snarkjs takes", async () => {
     const artifact = async (name: string): Promise<Uint8Array> => (await api.getProverArtifact({ params: { id, name } })).bytes;
     const vk = JSON.parse(Buffer.from(await artifact("verifying_key.json")).toString("utf8")) as object;

@@ -1,0 +1,219 @@
+import { bn254 } from "@noble/curves/bn254.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { BN254 } from "../../../../src/engine/curve/curve-parameters.js";
+import type { CurveKernels } from "../../../../src/engine/curve/kernels.js";
+import { isOnTwist, negateG1 } from "../../../../src/engine/curve/points.js";
+import type { G1Point, G2Point } from "../../../../src/engine/curve/points.js";
+import { loadKernels } from "../../../../src/engine/curve/wasm-kernels.js";
+import { addFq2, multiplyFq2, negateFq2, power, squareRootFq2 } from "../../../../src/engine/field/prime-field.js";
+import { BN254_PAIRING, nonAdjacentForm } from "../../../../src/engine/kernels/pairing/pairing-constants.js";
+import { loadKernelPairing } from "../../../../src/engine/kernels/pairing/pairing.js";
+import { scalarHalves } from "../../../../src/engine/kernels/pairing/scalar-halves.js";
+import { KERNEL_KINDS, bigBelow, modulo } from "../../../support/kernels.js";
+import { seededRandom } from "../../../support/seeded.js";
+
+const random = seededRandom();
+const { q, r, seed } = BN254;
+const G1 = bn254.G1.Point, G2 = bn254.G2.Point;
+type NobleG2 = InstanceType<typeof G2>;
+
+const scalar = (): bigint => 1n + bigBelow(random, r - 1n);
+const g1 = (log: bigint): G1Point => {
+  const { x, y } = G1.BASE.multiply(modulo(log, r)).toAffine();
+  return { x, y };
+};
+const g2 = (log: bigint): G2Point => pointOf(G2.BASE.multiply(modulo(log, r)));
+/** Scalars at which windows, halves and the order end. */
+const EDGES = [1n, 2n, 7n, 8n, 9n, 15n, 16n, r - 1n, r - 2n, r / 2n, (1n << 127n) - 1n, 1n << 128n, BN254.endomorphismScalar, r - BN254.endomorphismScalar, BN254.endomorphismScalar + 1n];
+
+describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.seed), (kind) => {
+  const pairing = loadKernelPairing(kind);
+  const pair = (a: G1Point, b: G2Point): Uint8Array => pairing.pairingProduct([{ g1: a, g2: b }]).bytes;
+  let reference: CurveKernels;
+  beforeAll(async () => { reference = await loadKernels(); });
+
+  it("runs on the kind that was asked for", () => {
+    expect(pairing.kind).toBe(kind);
+  });
+
+  it("is noble's pairing", () => {
+    for (const [a, b] of [[1n, 1n], [r - 1n, 1n], [2n, r - 1n], [scalar(), scalar()], [scalar(), scalar()]] as const) {
+      const theirs = bn254.pairing(G1.BASE.multiply(a), G2.BASE.multiply(b));
+      expect(coefficientsOf(pair(g1(a), g2(b))), `${String(a)} ${String(b)}`).toEqual(flat(theirs));
+    }
+  });
+
+  it("is ffjavascript's pairing", () => {
+    const terms = [{ g1: g1(scalar()), g2: g2(scalar()) }, { g1: g1(scalar()), g2: g2(scalar()) }];
+    // Twelve coordinates in the order of the towers Fq6[w], Fq2[v].
+    const [c00, c01, c02, c10, c11, c12] = pairsOf(reference.pairingCoordinates(reference.pairingProduct(terms)));
+    expect(coefficientsOf(pairing.pairingProduct(terms).bytes)).toEqual([c00, c10, c01, c11, c02, c12].flat());
+  });
+
+  it("is bilinear, with lines computed and prepared, and not degenerate", () => {
+    for (let i = 0; i < 4; i += 1) {
+      const [a, b] = [scalar(), scalar()];
+      const product = pair(g1(a), g2(b));
+      const values = [
+        pair(g1(b), g2(a)), pair(g1(a * b), g2(1n)), pairing.pairingProduct([{ g1: g1(b), g2: pairing.prepareG2(g2(a)) }]).bytes,
+        pairing.pairingProduct([{ g1: g1(a * b - 1n), g2: g2(1n) }, { g1: g1(1n), g2: pairing.prepareG2(g2(1n)) }]).bytes,
+        pair(negateG1(g1(a), BN254), { ...g2(b), y: negateFq2(g2(b).y, q) }),
+      ];
+      for (const value of values) expect(value).toEqual(product);
+      expect(pair(g1(a + 1n), g2(b))).not.toEqual(product);
+      expect(pair(negateG1(g1(a), BN254), g2(b))).not.toEqual(product);
+    }
+  });
+
+  it("gives one for pairings that cancel, over more terms than fit in one loop", () => {
+    const [a, b] = [g1(scalar()), g2(scalar())];
+    const prepared = pairing.prepareG2(b);
+    const terms = Array.from({ length: 51 }, (_, i) => [{ g1: a, g2: i % 2 === 0 ? b : prepared }, { g1: negateG1(a, BN254), g2: i % 3 === 0 ? b : prepared }]).flat();
+    expect(coefficientsOf(pairing.pairingProduct(terms).bytes)).toEqual([1n, ...Array.from({ length: 11 }, () => 0n)]);
+    expect(pairing.pairingProduct([...terms, { g1: a, g2: b }]).bytes).toEqual(pair(a, b));
+  });
+
+  it("sums multiples like noble, at the edges of the scalars and where points repeat, cancel or are missing", () => {
+    for (const value of EDGES) {
+      const log = scalar();
+      expect(pairing.combineG1([{ point: g1(log), scalar: value }]), String(value)).toEqual(g1(log * value));
+    }
+    const logs = [1n, 1n, r - 1n, 5n, 5n, ...Array.from({ length: 20 }, scalar)];
+    const terms = logs.map((log, i) => ({ log, scalar: i < EDGES.length ? EDGES[i]! : scalar() }));
+    expect(pairing.combineG1([...terms.map((term) => ({ point: g1(term.log), scalar: term.scalar })), { point: undefined, scalar: 3n }]))
+      .toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
+    const point = g1(scalar()), times = scalar();
+    expect(pairing.combineG1([{ point, scalar: times }, { point: negateG1(point, BN254), scalar: times }])).toBeUndefined();
+    expect(pairing.combineG1([{ point, scalar: 0n }])).toBeUndefined();
+    expect(pairing.combineG1([])).toBeUndefined();
+  });
+
+  it("sums more multiples than fit in one pass", () => {
+    const some = Array.from({ length: 8 }, () => ({ log: scalar(), point: undefined as G1Point | undefined }));
+    for (const each of some) each.point = g1(each.log);
+    const terms = Array.from({ length: 300 }, (_, i) => ({ ...some[i % some.length]!, scalar: BigInt(i) }));
+    expect(pairing.combineG1(terms)).toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
+  });
+
+  it("finds the same subgroup as noble and the reference backend", () => {
+    for (const log of [1n, r - 1n, scalar(), scalar()]) expect(pairing.isInSubgroupG2(g2(log))).toBe(true);
+    for (let i = 0; i < 12; i += 1) {
+      const point = pointOnTwist();
+      expect(G2.fromAffine(point).isTorsionFree()).toBe(false);
+      expect(reference.isInSubgroupG2(point)).toBe(false);
+      expect(pairing.isInSubgroupG2(point)).toBe(false);
+    }
+  });
+
+  it("refuses points of every small order, alone and added to points of the subgroup", () => {
+    const cofactor = 2n * q - r;
+    for (const order of primeFactorsBelow(cofactor, 100_000n)) {
+      for (let found = 0; found < 2;) {
+        const small = timesAnything(timesAnything(G2.fromAffine(pointOnTwist()), r), cofactor / order);
+        if (small.is0()) continue;
+        expect(pairing.isInSubgroupG2(pointOf(small)), String(order)).toBe(false);
+        expect(pairing.isInSubgroupG2(pointOf(small.add(G2.BASE.multiply(scalar())))), String(order)).toBe(false);
+        found += 1;
+      }
+    }
+    // The whole cofactor's part, of order (2q - r), and what lies on the twist without a part of either.
+    const large = timesAnything(G2.fromAffine(pointOnTwist()), r);
+    expect(pairing.isInSubgroupG2(pointOf(large))).toBe(false);
+  });
+
+  it("pairs and prepares no point outside the subgroup", () => {
+    const point = pointOnTwist();
+    expect(() => pairing.prepareG2(point)).toThrow(RangeError);
+    expect(() => pairing.pairingProduct([{ g1: BN254.generatorG1, g2: point }])).toThrow(RangeError);
+    expect(() => pairing.pairingProduct([])).toThrow(RangeError);
+    // What was refused leaves the kernels usable.
+    expect(pair(g1(3n), g2(5n))).toEqual(pair(g1(5n), g2(3n)));
+  });
+
+  it("computes the power of a square root like whole numbers", () => {
+    for (const value of [0n, 1n, 2n, 4n, q - 1n, q - 2n, q / 2n, ...Array.from({ length: 20 }, () => bigBelow(random, q))]) {
+      expect(pairing.squareRootPower(value), String(value)).toBe(power(value, (q - 3n) / 4n, q));
+    }
+  });
+});
+
+describe("the parts of a scalar", () => {
+  const halvesOf = scalarHalves(r, BN254_PAIRING.endomorphismScalar);
+
+  it("add up to it and are short", () => {
+    for (const value of [0n, ...EDGES, ...Array.from({ length: 200 }, scalar)]) {
+      const [first, second] = halvesOf(value);
+      expect(modulo(first + second * BN254_PAIRING.endomorphismScalar - value, r), String(value)).toBe(0n);
+      for (const half of [first, second]) expect(half < 1n << 128n && half > -(1n << 128n)).toBe(true);
+    }
+  });
+
+  it("are the two short numbers that a scalar was made of", () => {
+    for (const first of [0n, 1n, (1n << 64n) - 1n, bigBelow(random, 1n << 64n)]) {
+      for (const second of [0n, 1n, (1n << 64n) - 1n, bigBelow(random, 1n << 64n)]) {
+        expect(halvesOf((first + second * BN254_PAIRING.endomorphismScalar) % r)).toEqual([first, second]);
+      }
+    }
+  });
+
+  it("belong to the map of points that the constants name", () => {
+    const { x, y } = g1(BN254_PAIRING.endomorphismScalar);
+    expect({ x, y }).toEqual({ x: BN254_PAIRING.endomorphism, y: BN254.generatorG1.y });
+  });
+
+  it("have digits that add up, and no two neighbours of them both count", () => {
+    for (const value of [1n, 2n, 3n, seed, 6n * seed + 2n, bigBelow(random, 1n << 70n) + 1n]) {
+      const digits = nonAdjacentForm(value);
+      expect(digits.reduce((sum, digit) => 2n * sum + BigInt(digit), 0n)).toBe(value);
+      expect(digits.some((digit, i) => digit !== 0 && (digits[i + 1] ?? 0) !== 0)).toBe(false);
+    }
+  });
+});
+
+function pointOf(point: NobleG2): G2Point {
+  const { x, y } = point.toAffine();
+  return { x: { c0: x.c0, c1: x.c1 }, y: { c0: y.c0, c1: y.c1 } };
+}
+
+/** A random point of the twist; one of 2^254 of them would be in the subgroup. */
+function pointOnTwist(): G2Point {
+  for (;;) {
+    const x = { c0: bigBelow(random, q), c1: bigBelow(random, q) };
+    const y = squareRootFq2(addFq2(multiplyFq2(multiplyFq2(x, x, q), x, q), BN254.twistB, q), q);
+    if (y !== undefined && isOnTwist({ x, y }, BN254)) return { x, y };
+  }
+}
+
+/** noble multiplies by scalars below the group order only; these points are outside the group. */
+function timesAnything(point: NobleG2, factor: bigint): NobleG2 {
+  let result = G2.ZERO;
+  for (const bit of factor.toString(2)) {
+    result = result.double();
+    if (bit === "1") result = result.add(point);
+  }
+  return result;
+}
+
+function primeFactorsBelow(value: bigint, limit: bigint): bigint[] {
+  const factors: bigint[] = [];
+  let rest = value;
+  for (let divisor = 2n; divisor < limit; divisor += 1n) {
+    if (rest % divisor !== 0n) continue;
+    factors.push(divisor);
+    while (rest % divisor === 0n) rest /= divisor;
+  }
+  return factors;
+}
+
+/** Coefficients of w^0 to w^5, c0 and c1 of each. */
+function coefficientsOf(bytes: Uint8Array): bigint[] {
+  return Array.from({ length: 12 }, (_, i) => BigInt(`0x${Buffer.from(bytes.slice(32 * i, 32 * i + 32).reverse()).toString("hex")}`));
+}
+
+function pairsOf(values: readonly bigint[]): bigint[][] {
+  return Array.from({ length: values.length / 2 }, (_, i) => values.slice(2 * i, 2 * i + 2));
+}
+
+function flat({ c0, c1 }: ReturnType<typeof bn254.pairing>): bigint[] {
+  return [c0.c0, c1.c0, c0.c1, c1.c1, c0.c2, c1.c2].flatMap((pairOf) => [pairOf.c0, pairOf.c1]);
+}
