@@ -1,6 +1,6 @@
 /** The exported verifier contract, compiled and deployed on a real node: it and our verifier agree, on proofs that our kernels made. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPublicClient, createWalletClient, defineChain, http } from "viem";
+import { createPublicClient, createWalletClient, decodeFunctionResult, defineChain, encodeFunctionData, http } from "viem";
 import type { Abi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { BN254 } from "../../../src/engine/curve/curve-parameters.js";
@@ -45,7 +45,9 @@ async function deploy(source: string): Promise<{ verify: (proof: Groth16Proof, s
   return {
     verify: async (proof, signals) => {
       const { a, b, c, input } = solidityProof(proofToJson(proof, BN254), signals.map(String));
-      return (await reader.readContract({ address: contractAddress, abi, functionName: "verifyProof", args: [a, b, c, input].map(asIntegers), gas: GAS })) as boolean;
+      const call = { abi, functionName: "verifyProof" } as const;
+      const { data } = await reader.call({ to: contractAddress, data: encodeFunctionData({ ...call, args: [a, b, c, input].map(asIntegers) }), gas: GAS });
+      return data !== undefined && decodeFunctionResult({ ...call, data }) === true;
     },
   };
 }
