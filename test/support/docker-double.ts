@@ -124,33 +124,48 @@ interface Request {
 }
 
 async function route(state: State, options: DockerOptions, request: Request): Promise<Reply> {
-  const { method, path, query, body } = request;
+  const { path } = request;
+  const reply = path.startsWith("/images/") ? images(state, request) : path.startsWith("/networks/") ? networks(state, request) : await containers(state, options, request);
+  if (reply !== undefined) return reply;
+  state.complaints.push(`${request.method} ${path}`);
+  return { status: 404, body: { message: "page not found" } };
+}
+
+function images(state: State, { method, path, query }: Request): Reply | undefined {
   const image = /^\/images\/(.+)\/json$/.exec(path)?.[1];
   if (method === "GET" && image !== undefined) return state.images.has(image) ? { status: 200, body: { Id: "sha256:0" } } : missing(`image: ${image}`);
-  if (method === "POST" && path === "/images/create") return pull(state, `${query.get("fromImage") ?? ""}:${query.get("tag") ?? ""}`);
-  const network = /^\/networks\/([\w-]+)$/.exec(path)?.[1];
-  if (method === "GET" && network !== undefined) return state.networks.has(network) ? { status: 200, body: { Name: network } } : missing("network");
+  return method === "POST" && path === "/images/create" ? pull(state, `${query.get("fromImage") ?? ""}:${query.get("tag") ?? ""}`) : undefined;
+}
+
+function networks(state: State, { method, path, body }: Request): Reply | undefined {
   if (method === "POST" && path === "/networks/create") {
     const { Name: name } = body as { Name: string };
     if (state.networks.has(name)) return { status: 409, body: { message: `network with name ${name} already exists` } };
     state.networks.set(name, body);
     return { status: 201, body: { Id: randomBytes(32).toString("hex"), Warning: "" } };
   }
+  const network = /^\/networks\/([\w-]+)$/.exec(path)?.[1];
+  if (method !== "GET" || network === undefined) return undefined;
+  return state.networks.has(network) ? { status: 200, body: { Name: network } } : missing("network");
+}
+
+async function containers(state: State, options: DockerOptions, { method, path, query, body }: Request): Promise<Reply | undefined> {
   if (method === "POST" && path === "/containers/create") return create(state, query.get("name") ?? "", body as CreateBody);
-  const [, name = "", verb] = /^\/containers\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
+  const [, name = "", verb = ""] = /^\/containers\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
   const container = state.containers.get(name);
   if (container === undefined) return missing(`container: ${name}`);
-  if (method === "POST" && verb === "start") return await start(container, options);
-  if (method === "POST" && verb === "stop") return stopContainer(container);
-  if (method === "GET" && verb === "json") return { status: 200, body: inspected(container) };
-  if (method === "GET" && verb === "logs") return { status: 200, bytes: framed([[1, "2026-11-21T10:00:00.000000001Z Daemon is ready\n"], [2, "2026-11-21T10:00:01.500000000Z a warning\n"]]) };
-  if (method === "DELETE" && verb === undefined) {
-    if (container.running && query.get("force") !== "true") return { status: 409, body: { message: "container is running" } };
-    state.containers.delete(name);
-    return { status: 204 };
+  switch (`${method} ${verb}`) {
+    case "POST start": return await start(container, options);
+    case "POST stop": return stopContainer(container);
+    case "GET json": return { status: 200, body: inspected(container) };
+    case "GET logs": return { status: 200, bytes: framed([[1, "2026-11-21T10:00:00.000000001Z Daemon is ready\n"], [2, "2026-11-21T10:00:01.500000000Z a warning\n"]]) };
+    case "DELETE ": {
+      if (container.running && query.get("force") !== "true") return { status: 409, body: { message: "container is running" } };
+      state.containers.delete(name);
+      return { status: 204 };
+    }
+    default: return undefined;
   }
-  state.complaints.push(`${method} ${path}`);
-  return { status: 404, body: { message: "page not found" } };
 }
 
 /** The engine answers 200 before it knows, and tells failures in its lines. */

@@ -24,7 +24,7 @@ const Ports = nullable(Type.Array(Port, { maxItems: 64 }));
 /** The rules of what may reach a container and what it may reach. */
 const Security = closed({
   egress: Type.Optional(nullable(Type.String({ maxLength: 300, description: "`*`: everything; empty or `none`: nothing outside" }))),
-  ingress: Type.Optional(nullable(Type.Record(Cidr, closed({ tcp: Type.Optional(Ports), udp: Type.Optional(Ports) }), { maxProperties: 32, description: "CIDR -> ports that it may reach" }))),
+  ingress: Type.Optional(nullable(Type.Record(Cidr, closed({ tcp: Type.Optional(Ports), udp: Type.Optional(Ports) }), { maxProperties: 32, additionalProperties: false, description: "CIDR -> ports that it may reach" }))),
 });
 export type Security = Static<typeof Security>;
 
@@ -33,7 +33,7 @@ const Tls = Type.Union([Type.Boolean(), closed({
   server_name: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
 })], { description: "TLS to the peer; its certificate is always checked" });
 
-const Env = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" }), Type.String({ maxLength: 4096 }), { maxProperties: 64 });
+const Env = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" }), Type.String({ maxLength: 4096 }), { maxProperties: 64, additionalProperties: false });
 
 const CONFIG_MEMBERS = {
   region: Label,
@@ -59,7 +59,7 @@ const CONFIG_MEMBERS = {
 };
 
 const Credentials = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,63}$" }), Type.String({ maxLength: 4096 }), {
-  maxProperties: 16, description: "kept in the vault and never answered: token; username and password; api_key; access key id and secret access key",
+  maxProperties: 16, additionalProperties: false, description: "kept in the vault and never answered: token; username and password; api_key; access key id and secret access key",
 });
 export type Credentials = Static<typeof Credentials>;
 
