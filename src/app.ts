@@ -121,6 +121,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       await parts.jobs.stop();
       await parts.lanes.stop();
       await parts.vault.stop();
+      parts.audit.refusals.flush();
       await parts.events.stop();
       await parts.store.close();
     },
@@ -200,7 +201,7 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
         ...(areas === undefined ? {} : { areas }),
         ...(config.tls_cert === undefined || config.tls_key === undefined ? {} : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } }),
       },
-      { routes, authenticate: (token, area) => parts.identity.authenticate(token, area), isUnsealed: () => parts.vault.service.isUnsealed(), idempotency, log, clock, metrics: metrics.forServer() },
+      { routes, authenticate: (token, area) => parts.identity.authenticate(token, area), isUnsealed: () => parts.vault.service.isUnsealed(), idempotency, log, clock, metrics: metrics.forServer(), onRefused: (refusal) => { parts.audit.refusals.note(refusal); } },
     ));
     described.push({ areas: words, host });
   };

@@ -4,10 +4,13 @@ import type { Log } from "../log.js";
 import type { Store } from "../store/store.js";
 import { AuditLog } from "./audit-log.js";
 import { AuditTrail } from "./audit-trail.js";
+import { AuditRefusals } from "./refusals.js";
 
 export interface Audit {
   readonly log: AuditLog;
   readonly trail: AuditTrail;
+  /** For the front: records what it turns away. */
+  readonly refusals: AuditRefusals;
   /** For the vault, and for whoever commits the vault's records with its own: records what touches them. */
   readonly vaultStore: Store;
   /** For identity: records everything but its housekeeping. */
@@ -32,6 +35,7 @@ export async function createAudit(options: { readonly key: Uint8Array }, depende
   await log.start();
   return {
     log, trail,
+    refusals: new AuditRefusals({ audit: log, clock: dependencies.clock, log: dependencies.log }),
     vaultStore: trail.audited(dependencies.store, (table) => VAULT_TABLES.has(table)),
     identityStore: trail.audited(dependencies.store, (table) => !IDENTITY_HOUSEKEEPING.has(table)),
   };

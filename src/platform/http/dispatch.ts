@@ -5,9 +5,9 @@
 import type { Principal } from "../auth/principal.js";
 import { formatSubject } from "../auth/principal.js";
 import type { Clock } from "../clock.js";
-import type { AnyReply, Area, HttpMethod } from "../contract/route.js";
+import type { AnyReply, Area, HttpMethod, RouteSpec } from "../contract/route.js";
 import type { StreamSource } from "../contract/stream.js";
-import { AppError, assert } from "../errors.js";
+import { AppError, assert, type ErrorCode } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
 import { sendAnswer, type Answer } from "./answer.js";
@@ -36,6 +36,16 @@ export interface HttpMetrics {
   requestsInFlight(count: number): void;
 }
 
+/** A request that was not let in, and by which code. */
+export interface Refused {
+  readonly route: RouteSpec;
+  readonly code: ErrorCode;
+  /** Known unless there was no good token. */
+  readonly subject: string | undefined;
+  readonly requestId: string;
+  readonly address: string;
+}
+
 export interface DispatchDependencies {
   /** Throws or rejects with `unauthorized`. */
   readonly authenticate: (token: string, area: Area) => Principal | Promise<Principal>;
@@ -44,6 +54,8 @@ export interface DispatchDependencies {
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics?: HttpMetrics;
+  /** Told of each request that is turned away before its handler. */
+  readonly onRefused?: (refusal: Refused) => void;
   /** Sends a text to every WebSocket of this server that joined the topic. */
   readonly publish: (topic: string, message: string) => void;
 }
@@ -157,8 +169,7 @@ export class Dispatcher {
     if (body !== undefined) exchange.whenClosed(() => { body.abandon(); });
     try {
       if (exchange.upgrade !== undefined && tokenOf(exchange) === undefined && exchange.head.authorizationCount === 0) return this.#upgradeNameless(exchange, exchange.upgrade, compiled);
-      const principal = await this.#admit(exchange, compiled);
-      if (compiled.route.needsUnsealed === true && !this.#dependencies.isUnsealed()) throw new AppError("vault_sealed", { message: "the vault is sealed" });
+      const principal = await this.#letIn(exchange, compiled);
       return await this.#handled(exchange, compiled, { principal, params, path: path.path, body });
     } finally {
       body?.release();
@@ -172,6 +183,19 @@ export class Dispatcher {
     if (isFound(found)) return found;
     if (found.length === 0) throw new AppError("not_found", { message: "there is nothing at this path" });
     throw new MethodNotAllowed([...found, ...(found.includes("GET") ? ["HEAD"] : []), "OPTIONS"]);
+  }
+
+  /** Who is asking, and whether they may now: 401, 403, 429, 503 sealed. */
+  async #letIn(exchange: Exchange, compiled: CompiledRoute): Promise<Principal | undefined> {
+    const { route } = compiled;
+    try {
+      const principal = await this.#admit(exchange, compiled);
+      if (route.needsUnsealed === true && !this.#dependencies.isUnsealed()) throw new AppError("vault_sealed", { message: "the vault is sealed" });
+      return principal;
+    } catch (error) {
+      if (error instanceof AppError) this.#dependencies.onRefused?.({ route, code: error.code, subject: exchange.subject, requestId: exchange.requestId, address: exchange.address });
+      throw error;
+    }
   }
 
   /** Who is asking, and whether they may: 401, 403, 429. */
