@@ -24,8 +24,8 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
     getXpub: async ({ principal, params, query }) => ({ status: 200, body: await wallets.xpub(principal.subject, params.id, params.key_id, query.account ?? 0) }),
     getVaultJwks: async ({ principal, params, query }) => ({ status: 200, ...(await publicKeys.jwks(principal.subject, params.id, query)) }),
     verifyDetached: async ({ body, signal }) => ({ status: 200, body: await publicKeys.verify(body, signal) }),
-    blsAggregate: async ({ body }) => ({ status: 201, body: await publicKeys.blsAggregate(body.signatures) }),
-    blsVerify: async ({ body }) => ({ status: 200, body: await publicKeys.blsVerify(body) }),
+    blsAggregate: async ({ body, signal }) => ({ status: 201, body: await publicKeys.blsAggregate(body, signal) }),
+    blsVerify: async ({ body, signal }) => ({ status: 200, body: await publicKeys.blsVerify(body, signal) }),
   };
 }
 

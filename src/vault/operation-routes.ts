@@ -6,7 +6,7 @@ import { defineRoute } from "../platform/contract/route.js";
 import { IdParams } from "../platform/contract/schemas.js";
 import {
   AgreeBody, AgreeReply, BlsAggregateBody, BlsAggregateReply, BlsVerifyBody, CipherReply, DecryptBody, DeriveKeyBody, DeriveReply, EncryptBody, HdAddressList,
-  Jwks, SignBody, SignReply, VerifyBody, VerifyDetachedBody, VerifyReply, VerifyResult, Xpub, XpubQuery,
+  Jwks, SignBody, SignReply, VerifyBody, VerifyDetachedBody, VerifyReply, Xpub, XpubQuery,
 } from "./operation-schemas.js";
 import { KeyParams } from "./schemas.js";
 
@@ -115,6 +115,7 @@ export const operationRoutes = {
   blsAggregate: defineRoute({
     ...base, ...limits, id: "blsAggregate", method: "POST", path: "/api/v1/bls/aggregate",
     summary: "Add BLS signatures up",
+    description: BATCHES,
     auth: { permissions: ["vault_use"] }, body: BlsAggregateBody,
     responses: { 201: { description: "The aggregate", schema: BlsAggregateReply } },
     errors: ["signature_malformed"],
@@ -123,8 +124,9 @@ export const operationRoutes = {
   blsVerify: defineRoute({
     ...base, ...limits, id: "blsVerify", method: "POST", path: "/api/v1/bls/verify",
     summary: "Verify an aggregate of BLS signatures on different messages",
+    description: BATCHES,
     auth: { permissions: ["vault_use"] }, body: BlsVerifyBody,
-    responses: { 200: { description: "Whether the aggregate is that of each key on its message", schema: VerifyResult } },
+    responses: { 200: { description: "Whether the aggregate is that of each key on its message", schema: VerifyReply } },
     errors: ["public_key_invalid", "signature_malformed", "messages_not_distinct", "digest_length_invalid"],
     example: { body: { messages: ["00".repeat(32)], public_keys: ["00"], signature: "00" } },
   }),

@@ -112,13 +112,15 @@ export const VerifyReply = resultOrBatch(VerifyResult);
 export const CipherReply = resultOrBatch(closed({ data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }) }));
 export const AgreeReply = resultOrBatch(closed({ shared_key: Type.String({ description: "32 bytes as 0x-prefixed hex: HKDF of the shared secret with both public keys and the context" }) }));
 
-export const BlsAggregateBody = closed({ signatures: Type.Array(Type.String({ maxLength: 194 }), { minItems: 1, maxItems: BLS_SIGNATURES_MAX, description: "96-byte signatures as hex" }) });
-export const BlsAggregateReply = closed({ aggregate_signature: Type.String({ description: "hex without 0x" }) });
-export const BlsVerifyBody = closed({
-  messages: Type.Array(Type.String({ maxLength: BLS_MESSAGE_CHARACTERS_MAX }), { minItems: 1, maxItems: BLS_MESSAGES_MAX, description: "32 bytes each, as hex, all different" }),
-  public_keys: Type.Array(Type.String({ maxLength: 98 }), { minItems: 1, maxItems: BLS_MESSAGES_MAX, description: "48-byte keys as hex, one for each message" }),
-  signature: Type.String({ maxLength: 194, description: "the aggregate, as hex" }),
-});
+const BLS_AGGREGATE_MEMBERS = { signatures: Type.Optional(Type.Array(Type.String({ maxLength: 194 }), { minItems: 1, maxItems: BLS_SIGNATURES_MAX, description: "96-byte signatures as hex" })) };
+export const BlsAggregateBody = itemOrBatch(BLS_AGGREGATE_MEMBERS, "Signatures to add up");
+export const BlsAggregateReply = resultOrBatch(closed({ aggregate_signature: Type.String({ description: "hex without 0x" }) }));
+const BLS_VERIFY_MEMBERS = {
+  messages: Type.Optional(Type.Array(Type.String({ maxLength: BLS_MESSAGE_CHARACTERS_MAX }), { minItems: 1, maxItems: BLS_MESSAGES_MAX, description: "32 bytes each, as hex, all different" })),
+  public_keys: Type.Optional(Type.Array(Type.String({ maxLength: 98 }), { minItems: 1, maxItems: BLS_MESSAGES_MAX, description: "48-byte keys as hex, one for each message" })),
+  signature: Type.Optional(Type.String({ maxLength: 194, description: "the aggregate, as hex" })),
+};
+export const BlsVerifyBody = itemOrBatch(BLS_VERIFY_MEMBERS, "Messages, the key of each, and the aggregate of their signatures");
 
 export const Jwks = closed({ keys: Type.Array(Type.Object({}, { additionalProperties: true, description: "JSON Web Key (RFC 7517)" })) });
 export const HdAddress = closed({
@@ -140,6 +142,7 @@ export type VerifyInput = Static<typeof VerifyBody>;
 export type CipherBatchInput = Static<typeof EncryptBody>;
 export type AgreeInput = Static<typeof AgreeBody>;
 export type VerifyDetachedInput = Static<typeof VerifyDetachedBody>;
+export type BlsAggregateInput = Static<typeof BlsAggregateBody>;
 export type BlsVerifyInput = Static<typeof BlsVerifyBody>;
 export type HdAddressJson = Static<typeof HdAddress>;
 export type ItemErrorsJson = Static<typeof ItemErrors>;

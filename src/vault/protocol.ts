@@ -4,7 +4,7 @@
  */
 import type { HdPath } from "../crypto/hd-path.js";
 import type { ErrorCode, ErrorDetail } from "../platform/errors.js";
-import type { BlsVerifyInput, KeyOptions } from "./operation-schemas.js";
+import type { KeyOptions } from "./operation-schemas.js";
 
 /** A vault as the worker needs it. */
 export interface VaultReference {
@@ -64,6 +64,13 @@ export interface SecretReference {
   readonly type: string;
 }
 
+/** That a signature is the aggregate of one signature for each key and message, as hex. */
+export interface BlsAggregateClaim {
+  readonly messages: readonly string[];
+  readonly public_keys: readonly string[];
+  readonly signature: string;
+}
+
 export interface PhraseCheck {
   /** As presented; the worker overwrites it. In shared memory, so that no copy is made on the way. */
   readonly phrase: Uint8Array;
@@ -100,7 +107,7 @@ export interface VaultTasks {
   /** Verifications under public keys that callers bring. */
   verify_detached: { message: { items: readonly unknown[]; lane: VaultLane }; value: readonly ItemOutcome[] };
   bls_aggregate: { message: { signatures: readonly string[] }; value: ItemOutcome };
-  bls_verify: { message: BlsVerifyInput; value: ItemOutcome };
+  bls_verify: { message: BlsAggregateClaim; value: ItemOutcome };
   /** The public keys of a vault as JSON Web Keys; keys that have no such form are left out. */
   json_web_keys: { message: { vault: VaultReference; keys: readonly KeyReference[] }; value: readonly Readonly<Record<string, string>>[] };
   hd_address: { message: { vault: VaultReference; key: KeyReference; path: string }; value: string };

@@ -3,9 +3,11 @@ import type { Subject } from "../platform/auth/principal.js";
 import type { Page } from "../platform/store/tables.js";
 import { batchOf, itemsOf, laneOf, runSlices, valueOf, type BatchJson } from "./item-batches.js";
 import { findKeySpec } from "./key-specs/table.js";
-import type { BlsVerifyInput, VerifyDetachedInput } from "./operation-schemas.js";
+import type { BlsAggregateInput, BlsVerifyInput, VerifyDetachedInput } from "./operation-schemas.js";
+import type { ItemOutcome } from "./protocol.js";
 import { keyReference, type VaultRepository } from "./repository.js";
 import type { VaultSeal } from "./seal.js";
+import { invalidMember } from "./text.js";
 
 export interface PublicOperationsDependencies {
   readonly repository: VaultRepository;
@@ -14,6 +16,10 @@ export interface PublicOperationsDependencies {
 
 interface Verified {
   verified: boolean;
+}
+
+interface Aggregate {
+  aggregate_signature: string;
 }
 
 /** What failed checks are counted by where no record is read. */
@@ -38,14 +44,28 @@ export class PublicOperations {
     return isBatch ? batchOf<Verified>(outcomes) : valueOf<Verified>(outcomes[0]);
   }
 
-  /** Throws `signature_malformed`. */
-  async blsAggregate(signatures: readonly string[]): Promise<{ aggregate_signature: string }> {
-    return valueOf(await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD));
+  /** Throws for a single item `signature_malformed`. */
+  async blsAggregate(input: BlsAggregateInput, signal?: AbortSignal): Promise<Aggregate | BatchJson<Aggregate>> {
+    return await this.#blsItems<Aggregate, Omit<BlsAggregateInput, "batch">>(input, signal, async ({ signatures }) => (
+      signatures === undefined ? missingMember("signatures") : await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD)
+    ));
   }
 
-  /** Throws `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`, `signature_malformed`. */
-  async blsVerify(input: BlsVerifyInput): Promise<Verified> {
-    return valueOf(await this.#seal.run("bls_verify", input, NO_RECORD));
+  /** Throws for a single item `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`, `signature_malformed`. */
+  async blsVerify(input: BlsVerifyInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
+    return await this.#blsItems<Verified, Omit<BlsVerifyInput, "batch">>(input, signal, async ({ messages, public_keys, signature }) => {
+      if (messages === undefined) return missingMember("messages");
+      if (public_keys === undefined) return missingMember("public_keys");
+      if (signature === undefined) return missingMember("signature");
+      return await this.#seal.run("bls_verify", { messages, public_keys, signature }, NO_RECORD);
+    });
+  }
+
+  /** Each item goes to the thread by itself: it takes tens of milliseconds. */
+  async #blsItems<Result, Item extends object>(input: Item & { readonly batch?: readonly Item[] }, signal: AbortSignal | undefined, run: (item: Item) => Promise<ItemOutcome>): Promise<Result | BatchJson<Result>> {
+    const { items, isBatch } = itemsOf<Item>(input);
+    const outcomes = await runSlices(items, { operationUs: Infinity, signal }, async (slice) => await Promise.all(slice.map(run)));
+    return isBatch ? batchOf<Result>(outcomes) : valueOf<Result>(outcomes[0]);
   }
 
   /**
@@ -60,4 +80,9 @@ export class PublicOperations {
     const found = await this.#seal.run("json_web_keys", { vault: vault.reference, keys }, vaultId);
     return { body: { keys: found.map((key) => ({ ...key })) }, total };
   }
+}
+
+function missingMember(name: string): ItemOutcome {
+  const { code, message, details } = invalidMember(name, `\`${name}\` is required`);
+  return { ok: false, code, message, details };
 }

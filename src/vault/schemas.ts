@@ -88,7 +88,7 @@ export const CreateSecretBody = closed({
   value: Type.String({ minLength: 1, maxLength: SECRET_CHARACTERS_MAX, description: "at most 4096 bytes of UTF-8" }),
 });
 
-export const SealKeyBody = closed({ key: Type.String({ minLength: 1, maxLength: 1024, description: "24 words" }) });
+export const SealKeyBody = closed({ key: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, description: "24 words; required where people hold the seal key" })) }, { description: "`{}` where the seal provider holds the key itself" });
 export const SealStatus = closed({ sealed: Type.Boolean(), provider: Type.String(), initialised: Type.Boolean() });
 
 export type VaultJson = Static<typeof Vault>;

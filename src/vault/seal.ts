@@ -163,6 +163,26 @@ export class VaultSeal {
     });
   }
 
+  /**
+   * Seals without a phrase, where nobody need know it. Stays so until somebody unseals or the server starts again. Throws
+   * `vault_not_configured`.
+   */
+  async sealByPermission(): Promise<void> {
+    this.#requireConfigured();
+    await this.#queued(async () => {
+      if (this.#state === "unsealed") await this.#close("sealed");
+    });
+  }
+
+  /** Asks the provider for the key again. Throws `seal_provider_failed` when that leaves the vault sealed. */
+  async unsealByProvider(): Promise<void> {
+    this.#requireConfigured();
+    if (this.isUnsealed) return;
+    if ((await this.unsealAutomatically()) !== "unsealed") {
+      throw new AppError("seal_provider_failed", { message: "the seal provider did not unseal the vault; the server's log says why" });
+    }
+  }
+
   /** Seals without a phrase and ends the worker for good, on shutdown. */
   async shutDown(): Promise<void> {
     await this.#queued(async () => {
@@ -262,14 +282,16 @@ export class VaultSeal {
   async #exclusive(phrase: Uint8Array, change: (phrase: Uint8Array) => Promise<void>): Promise<void> {
     const held = shared(phrase);
     try {
-      if (this.#state === "unconfigured") {
-        throw new AppError("vault_not_configured", { message: "no seal key is configured: set SEAL_UNSEAL_VALIDATION_HASH" });
-      }
+      this.#requireConfigured();
       await this.#queued(async () => { await change(held); });
     } finally {
       held.fill(0);
       phrase.fill(0);
     }
+  }
+
+  #requireConfigured(): void {
+    if (this.#state === "unconfigured") throw new AppError("vault_not_configured", { message: "no seal key is configured: set SEAL_UNSEAL_VALIDATION_HASH" });
   }
 
   async #queued(change: () => Promise<void>): Promise<void> {

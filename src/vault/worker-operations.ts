@@ -8,8 +8,7 @@ import { frameGeneration } from "./frame.js";
 import type { KeySpec, SignItem, UnwrappedKey } from "./key-specs/key-spec.js";
 import { plainHex, readHexMember } from "./key-specs/messages.js";
 import { keySpecNamed } from "./key-specs/table.js";
-import type { BlsVerifyInput } from "./operation-schemas.js";
-import type { ItemOutcome, KeyOperation, KeyReference, OperateMessage, VaultReference } from "./protocol.js";
+import type { BlsAggregateClaim, ItemOutcome, KeyOperation, KeyReference, OperateMessage, VaultReference } from "./protocol.js";
 import { CONTEXT_BYTES_MAX, PLAINTEXT_BYTES_MAX, type CipherInput } from "./schemas.js";
 import { hexBytes, invalidMember, toHex, utf8Bytes } from "./text.js";
 import type { WorkerKeys } from "./worker-keys.js";
@@ -75,7 +74,7 @@ export function blsAggregate(signatures: readonly string[]): ItemOutcome {
 }
 
 /** `{verified}`, or a failure for messages of another length or that repeat, and for keys that are none. */
-export function blsVerify(input: BlsVerifyInput): ItemOutcome {
+export function blsVerify(input: BlsAggregateClaim): ItemOutcome {
   return outcomeOf(() => ({ verified: isAggregateOf(input) }));
 }
 
@@ -94,7 +93,7 @@ function aggregate(signatures: readonly string[]): string {
   return plainHex(sum);
 }
 
-function isAggregateOf({ messages, public_keys: publicKeys, signature }: BlsVerifyInput): boolean {
+function isAggregateOf({ messages, public_keys: publicKeys, signature }: BlsAggregateClaim): boolean {
   const message = messages.map((text, index) => hexBytes(text, `messages[${String(index)}]`));
   if (message.some((bytes) => bytes.length !== BLS_MESSAGE_BYTES)) throw invalidMember("messages", `each message must have ${String(BLS_MESSAGE_BYTES)} bytes`, "digest_length_invalid");
   if (publicKeys.length !== messages.length) throw invalidMember("public_keys", "there must be one public key for each message");

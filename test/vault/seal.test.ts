@@ -269,6 +269,37 @@ describe("unsealer keys", () => {
   });
 });
 
+describe("a provider that holds the key itself", () => {
+  const held = (readKey: SealProvider["readKey"]): SealProvider => ({ ...environmentSealProvider({ validationHash: PHRASE_HASH }), name: "container_secret", issuesKeys: false, readKey });
+
+  it("lets permission alone seal, and unseal by asking it again", async () => {
+    const test = await open({ unsealed: false, provider: held(async () => Buffer.from(PHRASE)) });
+    await test.vault.unseal(owner, Buffer.from("{}"));
+    expect(test.vault.state()).toBe("unsealed");
+    await test.vault.unseal(owner, Buffer.from("{}"));
+    await test.vault.seal(owner, Buffer.from(" { } "));
+    expect(test.vault.state()).toBe("sealed");
+    await test.vault.seal(owner, Buffer.from("{}"));
+    await test.vault.unseal(owner, Buffer.from("{}"));
+    expect(test.vault.state()).toBe("unsealed");
+    await test.vault.seal(owner, sealBody(PHRASE));
+    expect(test.vault.state()).toBe("sealed");
+  });
+
+  it("that does not answer leaves the vault sealed, and counts as an attempt", async () => {
+    const test = await open({ unsealed: false, provider: held(() => Promise.reject(new Error("unreachable"))) });
+    for (let attempt = 0; attempt < 10; attempt += 1) expect(await codeOf(() => test.vault.unseal(owner, Buffer.from("{}")))).toBe("seal_provider_failed");
+    expect(await codeOf(() => test.vault.unseal(owner, Buffer.from("{}")))).toBe("too_many_requests");
+    expect(test.vault.state()).toBe("sealed");
+  });
+
+  it("is none where people hold the key: an empty body is refused", async () => {
+    const test = await open();
+    expect([await codeOf(() => test.vault.seal(owner, Buffer.from("{}"))), await codeOf(() => test.vault.unseal(owner, Buffer.from("{}")))]).toEqual(["invalid_request", "invalid_request"]);
+    expect(test.vault.state()).toBe("unsealed");
+  });
+});
+
 describe("the environment provider", () => {
   it("unseals at start when it has the key", async () => {
     const test = await open({ unsealed: false, provider: environmentSealProvider({ key: ` ${PHRASE.toUpperCase()}\n` }) });

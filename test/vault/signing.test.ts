@@ -320,6 +320,12 @@ describe("BLS aggregates", () => {
     expect(code(await check({ messages: [messages[0], messages[0]] }))).toBe("messages_not_distinct");
     expect(code(await check({ messages: ["01", "02"] }))).toBe("digest_length_invalid");
     expect(code(await check({ public_keys: [public_keys[0]] }))).toBe("invalid_request");
+    const sums = await server.call("POST", "/api/v1/bls/aggregate", { batch: [{ signatures }, { signatures: ["00"] }, {}, { signatures: [signatures[0]] }] });
+    expect([sums.status, sums.body.batch!.map((item) => item["aggregate_signature"] ?? (item["errors"] as { code: string }[])[0]!.code)]).toEqual([201, [signature, "signature_malformed", "invalid_request", signatures[0]]]);
+    const checks = await server.call("POST", "/api/v1/bls/verify", { batch: [{ messages, public_keys, signature }, { messages, public_keys, signature: signatures[0] }, { messages, public_keys }] });
+    expect([checks.status, checks.body.batch!.map((item) => item["verified"] ?? (item["errors"] as { path: string }[])[0]!.path)]).toEqual([200, [true, false, "signature"]]);
+    expect((await server.call("POST", "/api/v1/bls/aggregate", { signatures, batch: [{ signatures }] })).status).toBe(422);
+    expect(code(await server.call("POST", "/api/v1/bls/verify", {}))).toBe("invalid_request");
     expect([code(await check({ public_keys: [public_keys[0], `c0${"00".repeat(47)}`] })), path(await check({ public_keys: [public_keys[0], "00"] }))]).toEqual(["public_key_invalid", "public_keys[1]"]);
     for (const bad of [[], ["00"], ["zz"], [`c0${"00".repeat(95)}`]]) expect((await server.call("POST", "/api/v1/bls/aggregate", { signatures: bad })).status).toBe(422);
   }, 30_000);

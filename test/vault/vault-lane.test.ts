@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { hexToBytes } from "@noble/hashes/utils.js";
+import { AppError } from "../../src/platform/errors.js";
 import { startVaultServer, type VaultServer } from "./http-support.js";
 import { codeOf, openTestVault, PHRASE, subject } from "./support.js";
 
@@ -69,6 +70,42 @@ describe("a key that was just used", () => {
     await vault.deleteKey(owner, vaultId, keyId);
     expect(await sign()).toBe("not_found");
     expect(await codeOf(async () => await vault.operations.sign({ owner, vaultId, keyId: randomUUID() }, { message: "00" }))).toBe("not_found");
+  });
+});
+
+describe("a store that takes no more writes", () => {
+  it("leaves reading and using keys as they are, and refuses what would write", async () => {
+    let isFull = false;
+    const full = await startVaultServer({
+      wrapStore: (store) => new Proxy(store, {
+        get: (target, name) => name !== "commit" ? (Reflect.get(target, name) as unknown) : async (commit: Parameters<typeof store.commit>[0]) => {
+          if (isFull && (commit.puts ?? []).length > 0) throw new AppError("storage_full", { message: "full" });
+          await store.commit(commit);
+        },
+      }),
+    });
+    try {
+      const vault = await full.newVault();
+      const [ed, aes, wallet] = [await full.newKey("Ed25519", vault), await full.newKey("AES-256-GCM", vault), await full.newKey("BIP39", vault)];
+      const secret = String((await full.call("POST", `/api/v1/vaults/${vault}/secrets`, { name: "n", type: "t", value: "v" })).body["id"]);
+      isFull = true;
+      const statusOf = async (method: string, path: string, body?: object): Promise<number> => (await full.call(method, path, body)).status;
+      const using = [
+        await statusOf("GET", "/api/v1/vaults"), await statusOf("GET", `/api/v1/vaults/${vault}/keys`), await statusOf("GET", `/api/v1/vaults/${vault}/secrets/${secret}`),
+        await statusOf("POST", `${ed.path}/sign`, { message: "00" }), await statusOf("POST", `${aes.path}/encrypt`, { data: "x" }), await statusOf("POST", `${wallet.path}/sign`, { message: digest(1) }),
+      ];
+      expect(using).toEqual([200, 200, 200, 201, 200, 201]);
+      const writing = [
+        await statusOf("POST", "/api/v1/vaults", { name: "w" }), await statusOf("POST", `/api/v1/vaults/${vault}/keys`, { spec: "Ed25519", name: "k" }),
+        await statusOf("POST", `/api/v1/vaults/${vault}/secrets`, { name: "n", type: "t", value: "v" }), await statusOf("POST", `${wallet.path}/sign`, { message: digest(1), options: { hdwallet: { next: true } } }),
+      ];
+      expect(writing).toEqual([507, 507, 507, 507]);
+      expect(await statusOf("DELETE", `/api/v1/vaults/${vault}/secrets/${secret}`)).toBe(204);
+      isFull = false;
+      expect([(await full.call("GET", "/api/v1/vaults")).headers.get("x-total-results-count"), (await full.call("GET", `/api/v1/vaults/${vault}/keys`)).headers.get("x-total-results-count")]).toEqual(["1", "4"]);
+    } finally {
+      await full.close();
+    }
   });
 });
 

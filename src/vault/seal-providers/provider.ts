@@ -7,7 +7,7 @@ export interface SealProvider {
   readonly isConfigured: boolean;
   /** SHA-256 of the canonical phrase, or undefined where the provider is trusted and the sentinel decides. */
   readonly validationHash: Uint8Array | undefined;
-  /** Whether POST /unsealerkey may make keys for other instances. */
+  /** Whether POST /unsealerkey may make keys for other instances. False: the provider keeps the key itself, and nobody need know it. */
   readonly issuesKeys: boolean;
   /**
    * The phrase for automatic unsealing, as bytes that the caller wipes; undefined when people unseal by hand. Rejects when the
