@@ -159,6 +159,20 @@ export class IdentityService {
     return this.#verifier.authenticate(token, area);
   }
 
+  /**
+   * What a token that is derived from a caller's own may rest on: the epoch in which it holds, and when it ends (Unix seconds). Undefined
+   * once the caller's session or personal token is over or revoked, or its subject is gone or disabled.
+   */
+  standingOf(subject: Subject, sessionId: string): { readonly epoch: number; readonly endsAtSec: number } | undefined {
+    const state = this.#repository.findState(subject)?.value;
+    if (state?.enabled !== true) return undefined;
+    const { epoch } = state;
+    const session = this.#repository.findSession(subject, sessionId)?.value;
+    if (session !== undefined) return session.epoch < epoch ? undefined : { epoch, endsAtSec: Math.floor(session.ends_at_ms / 1000) };
+    const personal = this.#apiTokens.find(subject, sessionId);
+    return personal === undefined ? undefined : { epoch, endsAtSec: Math.floor(personal.expires_at_ms / 1000) };
+  }
+
   /** Creates a user: for anybody, for an application, for an administrator, or as the first administrator; see Users.create. */
   async signUp(input: CreateUserInput, bearer: string | undefined, address: string): Promise<UserJson> {
     if (bearer === undefined) return this.users.create(input, address);

@@ -7,6 +7,8 @@ import { pubsubPrefix, type ContractRepository, type StoredContract } from "./re
 export interface WatchedContract {
   readonly owner: Subject;
   readonly contractId: string;
+  /** When it was recorded, ISO 8601: before it was deployed, if that was done here. */
+  readonly createdAt: string;
   readonly networkId: string;
   /** Checksummed. */
   readonly address: string;
@@ -48,6 +50,11 @@ export class ContractAbis {
     return this.#repository.deployed(networkId, address).map((stored) => ({ contract: watched(stored), abi: this.of(stored) }));
   }
 
+  /** Networks on which there are deployed contracts. */
+  networks(): string[] {
+    return this.#repository.networksOfDeployed();
+  }
+
   /** Every deployed contract of a network, whoever owns it, by address. */
   deployed(networkId: string): WatchedContract[] {
     return this.#repository.deployed(networkId).map(watched);
@@ -55,6 +62,6 @@ export class ContractAbis {
 }
 
 function watched(stored: StoredContract): WatchedContract {
-  const { owner, id, network_id, address, name } = stored;
-  return { owner, contractId: id, networkId: network_id, address, name, pubsubPrefix: pubsubPrefix(stored) };
+  const { owner, id, created_at, network_id, address, name } = stored;
+  return { owner, contractId: id, createdAt: created_at, networkId: network_id, address, name, pubsubPrefix: pubsubPrefix(stored) };
 }

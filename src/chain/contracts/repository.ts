@@ -128,6 +128,19 @@ export class ContractRepository {
     return this.#table.list("deployed", address === undefined ? [networkId] : [networkId, address.toLowerCase()]).rows;
   }
 
+  /** Networks with deployed contracts of anybody; one read for each. */
+  networksOfDeployed(): string[] {
+    const index = `${TABLE}#deployed`;
+    const networks: string[] = [];
+    for (let after: StoreKey = [index]; ;) {
+      const [next] = this.#store.range([index], { limit: 1, after });
+      if (next === undefined) return networks;
+      networks.push(String(next.key[1]));
+      // Past everything of this network.
+      after = [index, String(next.key[1]), "\u{10ffff}"];
+    }
+  }
+
   /** One page of an owner's records, for their deletion. */
   page(owner: Subject, page: Page): StoreRecord<StoredContract>[] {
     return this.#table.records("owner", ownerKey(owner), page);

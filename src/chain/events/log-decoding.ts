@@ -1,0 +1,102 @@
+/** Logs of contracts, read as their ABI says (Solidity documentation, "Contract ABI Specification", Events). Pure. */
+import type { Hex } from "viem";
+import { keccak256 } from "../../crypto/keccak.js";
+import type { StoreValue } from "../../platform/store/store.js";
+import { signatureOf, type AbiEntry, type ContractAbi } from "../contracts/abi.js";
+import { readType, type AbiMember, type AbiParameter, type AbiType } from "../contracts/abi-types.js";
+import { decodeMembers, named } from "../contracts/abi-values.js";
+
+/** A log as the node told it, checked. */
+export interface ChainLog {
+  /** Lower case. */
+  readonly address: string;
+  readonly topics: readonly Hex[];
+  readonly data: Hex;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly logIndex: number;
+  readonly transactionHash: string;
+}
+
+export interface DecodedLog {
+  /** Name of the event. */
+  readonly type: string;
+  /** By name where every parameter has a name of its own, a list otherwise. */
+  readonly params: StoreValue;
+}
+
+/** An event of an ABI, ready to be recognised. */
+interface KnownEvent {
+  readonly name: string;
+  readonly inputs: readonly (AbiMember & { readonly indexed: boolean })[];
+}
+
+type EventTable = ReadonlyMap<string, readonly KnownEvent[]>;
+
+/** By the ABI itself, whose identity stays as long as its record does. */
+const tables = new WeakMap<ContractAbi, EventTable>();
+
+/** The event and its parameters; undefined when the ABI has none that fits. Indexed parameters of dynamic types are their hashes: the chain has no more of them. */
+export function decodeLog(abi: ContractAbi, log: Pick<ChainLog, "topics" | "data">): DecodedLog | undefined {
+  const [selector, ...topics] = log.topics;
+  const candidates = selector === undefined ? [] : (eventTable(abi).get(selector) ?? []);
+  for (const event of candidates) {
+    const values = valuesOf(event, topics, log.data);
+    if (values !== undefined) return { type: event.name, params: named(event.inputs, values) };
+  }
+  return undefined;
+}
+
+function eventTable(abi: ContractAbi): EventTable {
+  const known = tables.get(abi);
+  if (known !== undefined) return known;
+  const table = new Map<string, KnownEvent[]>();
+  for (const entry of abi) {
+    if (entry.type !== "event" || entry.anonymous === true) continue;
+    const selector = `0x${Buffer.from(keccak256(Buffer.from(signatureOf(entry)))).toString("hex")}`;
+    // The same signature may stand twice, with other parameters indexed: whichever fits is taken.
+    table.set(selector, [...(table.get(selector) ?? []), toEvent(entry)]);
+  }
+  tables.set(abi, table);
+  return table;
+}
+
+function toEvent({ name, inputs }: AbiEntry): KnownEvent {
+  return { name, inputs: inputs.flatMap((input) => memberOf(input)) };
+}
+
+function memberOf(input: AbiParameter): (AbiMember & { readonly indexed: boolean })[] {
+  const type = readType(input);
+  return type === undefined ? [] : [{ name: input.name, type, indexed: input.indexed === true }];
+}
+
+function valuesOf({ inputs }: KnownEvent, topics: readonly Hex[], data: Hex): StoreValue[] | undefined {
+  const indexed = inputs.filter((input) => input.indexed);
+  if (indexed.length !== topics.length) return undefined;
+  const plain = decodeMembers(inputs.filter((input) => !input.indexed), data);
+  const fromTopics = indexed.map((input, index) => topicValue(input, topics[index] ?? "0x"));
+  if (plain === undefined || fromTopics.includes(undefined)) return undefined;
+  let plainAt = 0;
+  let topicAt = 0;
+  return inputs.map((input) => {
+    if (input.indexed) return fromTopics[topicAt++] ?? null;
+    return plain[plainAt++] ?? null;
+  });
+}
+
+function topicValue(input: AbiMember, topic: Hex): StoreValue | undefined {
+  return isHashed(input.type) ? topic : decodeMembers([input], topic)?.[0];
+}
+
+function isHashed(type: AbiType): boolean {
+  switch (type.kind) {
+    case "integer":
+    case "bool":
+    case "address": return false;
+    case "bytes": return type.length === null;
+    case "string":
+    case "array":
+    case "tuple": return true;
+    default: return type satisfies never;
+  }
+}

@@ -1,0 +1,34 @@
+/** Translates between HTTP and subscription tokens. */
+import { formatSubject } from "../../platform/auth/principal.js";
+import { isoTimestamp } from "../../platform/clock.js";
+import type { HandlersFor } from "../../platform/contract/route.js";
+import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
+import { pubsubPrefix, type ContractRepository } from "../contracts/repository.js";
+import type { subscriptionRoutes } from "./subscription-routes.js";
+
+/** What existing clients find as the audience of such a token. */
+const AUDIENCE = "events";
+
+export function subscriptionHandlers(dependencies: { readonly contracts: Pick<ContractRepository, "require">; readonly tokens: SubscriptionTokens }): HandlersFor<typeof subscriptionRoutes> {
+  return {
+    createContractSubscription: ({ principal, params, body }) => {
+      const prefix = pubsubPrefix(dependencies.contracts.require(principal.subject, params.id).value);
+      const subscribe = filtersBelow(prefix, body?.subject ?? undefined);
+      const { id, text, issuedAtSec, expiresAtSec } = dependencies.tokens.create(principal, subscribe);
+      const issuedAt = isoTimestamp(issuedAtSec * 1000);
+      return {
+        status: 201, headers: { "Cache-Control": "no-store" },
+        body: {
+          id, created_at: issuedAt, token: text, access_token: text, audience: AUDIENCE, subject: formatSubject(principal.subject), subscribe,
+          issued_at: issuedAt, expires_at: isoTimestamp(expiresAtSec * 1000), expires_in: expiresAtSec - issuedAtSec,
+        },
+      };
+    },
+  };
+}
+
+/** The whole prefix, one subject below it, or everything below `x` for `x.*`. */
+function filtersBelow(prefix: string, subject: string | undefined): string[] {
+  if (subject === undefined) return [prefix, `${prefix}.>`];
+  return [subject.endsWith(".*") ? `${prefix}.${subject.slice(0, -1)}>` : `${prefix}.${subject}`];
+}
