@@ -10,6 +10,7 @@ import type { BenchRow, BenchSubject } from "./subject.js";
 /** Each subject's module loads only when it runs: some of them keep threads. */
 const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchSubject }>>> = {
   prove: async () => await import("./subjects/prove.js"),
+  cores: async () => await import("./subjects/cores.js"),
   verify: async () => await import("./subjects/verify.js"),
   setup: async () => await import("./subjects/setup.js"),
   kernels: async () => await import("./subjects/kernels.js"),

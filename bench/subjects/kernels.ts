@@ -4,8 +4,7 @@ import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { BN254 as CURVE } from "../../src/engine/curve/curve-parameters.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { publicSignalsOf } from "../../src/engine/groth16/prove.js";
-import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
-import { setupGroth16 } from "../../src/engine/groth16/setup.js";
+import { readProvingKey, verifyingKeyOf } from "../../src/engine/groth16/proving-key.js";
 import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import { Arena } from "../../src/engine/kernels/arena.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/domain.js";
@@ -17,6 +16,7 @@ import type { Kernels } from "../../src/engine/kernels/kernels.js";
 import { Msm } from "../../src/engine/kernels/msm.js";
 import { msmWorkspaceBytes } from "../../src/engine/kernels/msm-lists.js";
 import { loadCircuit, wtnsFile } from "../circuits.js";
+import { loadKey } from "../keys.js";
 import { sampleMs, summarize } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";
 
@@ -35,7 +35,7 @@ interface PeerGroup {
 type Group = "g1" | "g2";
 
 const SIZES = { quick: { g1: [12, 14], g2: [12], ntt: [12, 14] }, full: { g1: [10, 12, 14, 16], g2: [12, 14], ntt: [14, 16, 17, 18] } } as const;
-const PROVE_CIRCUITS = { quick: ["cubic"], full: ["cubic", "merkle_membership", "sha256_preimage"] } as const;
+const PROVE_CIRCUITS = { quick: ["cubic"], full: ["cubic", "merkle_membership", "sha256_preimage", "sha256_1536"] } as const;
 const PAGE_BYTES = 65_536;
 const MULTIPLICATIONS = 1 << 14;
 
@@ -126,9 +126,10 @@ async function transforms(peer: PeerCurve, log: number, samples: number, report:
 
 async function proofs(name: string, samples: number, report: Report): Promise<void> {
   const circuit = await loadCircuit(name);
-  const { zkey, verifyingKey } = await setupGroth16(circuit.r1cs);
+  const { zkey } = await loadKey(circuit);
   const key = readProvingKey(zkey);
-  const prepared = await prepareVerifyingKey(verifyingKey);
+  const prepared = await prepareVerifyingKey(verifyingKeyOf(key));
+  report({ subject: "kernels", id: "witness", circuit: name, unit: "ms", peer: "circom's program", ...await sampleMs(circuit.makeWitness, { samples, warmups: 1 }) });
   const row = { subject: "kernels", id: "prove", circuit: name, unit: "ms" } as const;
   for (const preferred of ["fma", "integer"] as const) {
     const resident = makeKeyResident(key, { workspaces: 1, preferred });

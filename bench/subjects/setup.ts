@@ -14,7 +14,7 @@ export const subject: BenchSubject = {
   name: "setup",
   title: "Groth16 setup from an R1CS, all cores",
   run: async (report, { quick }) => {
-    for (const name of quick ? ["merkle_membership"] : ["merkle_membership", "sha256_preimage"]) await setUpCircuit(name, quick ? 1 : 3, report);
+    for (const name of quick ? ["merkle_membership"] : ["merkle_membership", "sha256_preimage", "sha256_1536"]) await setUpCircuit(name, quick ? 1 : 3, report);
   },
 };
 

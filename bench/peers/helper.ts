@@ -1,0 +1,11 @@
+/** A thread that helps the proofs whose teams it is sent; started by bench/subjects/cores.ts. */
+import { parentPort, workerData } from "node:worker_threads";
+import { ResidentProver } from "../../src/engine/kernels/groth16-backend.js";
+import type { ResidentKey } from "../../src/engine/kernels/resident-key.js";
+
+const prover = new ResidentProver((workerData as { readonly key: ResidentKey }).key);
+parentPort?.on("message", (team: SharedArrayBuffer) => {
+  prover.help(team);
+  parentPort?.postMessage("helped");
+});
+parentPort?.postMessage("ready");
