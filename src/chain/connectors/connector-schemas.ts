@@ -14,6 +14,10 @@ export const METADATA_BYTES_MAX = 16 * 1024;
 const CHILDREN_MAX = 256;
 const DATA_TEXT_MAX = Math.ceil(ENTITY_BYTES_MAX / 3) * 4 + 512;
 
+/** The grammar of image references (distribution/reference): no part of it can climb out of a path. */
+const IMAGE_NAME = "[a-z0-9]+(?:[._-]+[a-z0-9]+)*";
+const IMAGE = `^${IMAGE_NAME}(?::[0-9]{1,5})?(?:/${IMAGE_NAME})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`;
+
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
 const Label = Type.String({ minLength: 1, maxLength: 300, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
 const Url = Type.String({ minLength: 1, maxLength: 1000, pattern: "^[A-Za-z][A-Za-z0-9+.-]*://[^\\s\\u0000-\\u001f]+$" });
@@ -41,7 +45,7 @@ const CONFIG_MEMBERS = {
   provider_id: Label,
   role: Label,
   engine_id: Label,
-  container: Type.String({ pattern: "^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$", description: "image of the container" }),
+  container: Type.String({ pattern: IMAGE, maxLength: 255, description: "image of the container, as name:tag or name@sha256:..." }),
   env: Env,
   host: Type.String({ minLength: 1, maxLength: 253, pattern: "^[A-Za-z0-9.:_-]+$" }),
   port: Port,

@@ -93,6 +93,7 @@ describe("the routes of connectors", () => {
       [{ name: "c", network_id: NETWORK_ID, type: "ipfs", config: { security: { ingress: { everyone: { tcp: [1] } } } } }, "unknown_member"],
       [{ name: "c", network_id: NETWORK_ID, type: "ipfs", config: { credentials: { key: 1 } } }, "invalid_request"],
       [{ name: "c", network_id: NETWORK_ID, type: "ipfs", config: { credentials: { "a b": "1" } } }, "unknown_member"],
+      [{ name: "c", network_id: NETWORK_ID, type: "ipfs", config: { provider_id: "docker", container: "ipfs/kubo:../../../secrets" } }, "invalid_request"],
       [{ name: "c", network_id: NETWORK_ID, type: "ipfs", config: { env: { "PATH=x": "1" } } }, "unknown_member"],
     ] as const) {
       const answer = await call("POST", "", { body });

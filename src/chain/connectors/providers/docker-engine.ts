@@ -31,8 +31,8 @@ export class DockerEngine {
 
   /** @param host `unix:///path` or `tcp://host:port` */
   constructor(host: string) {
-    const url = new URL(host.replace(/^unix:/, "file:").replace(/^tcp:/, "http:"));
-    this.#target = url.protocol === "file:" ? { socketPath: decodeURIComponent(url.pathname) } : { host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || "2375") };
+    const url = new URL(host);
+    this.#target = url.protocol === "unix:" ? { socketPath: decodeURIComponent(url.pathname) } : { host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || "2375") };
   }
 
   /** Host under which this server reaches the ports that the engine publishes. */
