@@ -4,7 +4,7 @@
  */
 import { decodeErrorResult } from "viem";
 import { AppError, type ErrorCode } from "../../platform/errors.js";
-import { RpcRefusal } from "../rpc/rpc.js";
+import type { RpcRefusal } from "../rpc/rpc.js";
 import type { TransactionFault } from "./record.js";
 
 export type SendOutcome =
