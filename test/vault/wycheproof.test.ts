@@ -1,0 +1,93 @@
+// T12: a selection of Wycheproof's cases against the code that is served, not the library beneath it. See test/vectors/wycheproof/SOURCE.md.
+import { createSecretKey } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { privateKeyOfSeed } from "../../src/crypto/der-keys.js";
+import { x25519SharedSecret } from "../../src/crypto/ed25519.js";
+import { xchacha20Poly1305 } from "../../src/crypto/xchacha20-poly1305.js";
+import { startVaultServer, type VaultServer } from "./http-support.js";
+
+interface Case {
+  readonly tcId: number;
+  readonly result: "valid" | "invalid" | "acceptable";
+}
+interface SignatureCase extends Case {
+  readonly msg: string;
+  readonly sig: string;
+}
+interface AgreementCase extends Case {
+  readonly public: string;
+  readonly private: string;
+  readonly shared: string;
+}
+interface AeadCase extends Case {
+  readonly key: string;
+  readonly iv: string;
+  readonly aad: string;
+  readonly msg: string;
+  readonly ct: string;
+  readonly tag: string;
+}
+
+function groups<Group>(name: string): Group[] {
+  return (JSON.parse(readFileSync(new URL(`../vectors/wycheproof/${name}.json`, import.meta.url), "utf8")) as { testGroups: Group[] }).testGroups;
+}
+const bytes = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex, "hex"));
+
+let server: VaultServer;
+beforeAll(async () => { server = await startVaultServer(); });
+afterAll(async () => { await server.close(); });
+
+/** What POST /verify says to each item: true or false, or the code by which it is refused. */
+async function verdicts(items: readonly object[]): Promise<unknown[]> {
+  const answer = await server.call("POST", "/api/v1/verify", { batch: items });
+  expect(answer.status).toBe(200);
+  return answer.body.batch!.map((item) => item["verified"] ?? (item["errors"] as { code: string }[])[0]!.code);
+}
+
+describe("Ed25519", () => {
+  it("accepts what is valid and nothing else", async () => {
+    const cases = groups<{ pk: string; tests: SignatureCase[] }>("ed25519").flatMap(({ pk, tests }) => tests.map((test) => ({ ...test, pk })));
+    const found = await verdicts(cases.map(({ pk, msg, sig }) => ({ spec: "Ed25519", public_key: pk, message: msg, signature: sig })));
+    // An empty signature is a member that is missing.
+    expect(found).toEqual(cases.map(({ sig, result }) => (sig === "" ? "signature_malformed" : result === "valid")));
+    expect(cases.length).toBe(39);
+  });
+});
+
+describe("ECDSA on secp256k1 with SHA-256", () => {
+  it("accepts no signature that is invalid, nor the other spelling of a valid one", async () => {
+    const [group] = groups<{ uncompressed: string; tests: SignatureCase[] }>("secp256k1");
+    const { uncompressed, tests } = group!;
+    const item = (sig: string): object => ({ spec: "secp256k1", public_key: uncompressed, message: "313233343030", signature: sig, options: { digest: "sha256" } });
+    const found = await verdicts(tests.map(({ sig }) => item(sig)));
+    expect(found).toEqual(tests.map(() => false));
+    // Case 1 is valid in general and has high S; with n - s in its place (SEC 1, section 4.1.3) it is the one spelling that is accepted here.
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const { sig } = tests[0]!;
+    const low = (order - BigInt(`0x${sig.slice(64)}`)).toString(16).padStart(64, "0");
+    expect([tests[0]!.result, await verdicts([item(`${sig.slice(0, 64)}${low}`)])]).toEqual(["valid", [true]]);
+  });
+});
+
+describe("X25519", () => {
+  it.each(groups<{ tests: AgreementCase[] }>("x25519").flatMap(({ tests }) => tests))("agrees on the published secret in case $tcId", (test) => {
+    const secret = x25519SharedSecret(privateKeyOfSeed("x25519", bytes(test.private)), bytes(test.public));
+    expect(Buffer.from(secret ?? []).toString("hex")).toBe(test.shared);
+  });
+});
+
+describe("XChaCha20-Poly1305", () => {
+  it.each(groups<{ tests: AeadCase[] }>("xchacha20-poly1305").flatMap(({ tests }) => tests))("seals and opens case $tcId, and refuses each changed part", (test) => {
+    const input = { key: createSecretKey(bytes(test.key)), nonce: bytes(test.iv), aad: bytes(test.aad) };
+    const sealed = bytes(test.ct + test.tag);
+    expect(Buffer.from(xchacha20Poly1305.seal(input, bytes(test.msg))).toString("hex")).toBe(test.ct + test.tag);
+    expect(Buffer.from(xchacha20Poly1305.open(input, sealed)).toString("hex")).toBe(test.msg);
+    for (let at = 0; at < sealed.length; at += 7) {
+      const changed = Uint8Array.from(sealed, (byte, index) => (index === at ? byte ^ 0x80 : byte));
+      expect(() => xchacha20Poly1305.open(input, changed), `byte ${String(at)}`).toThrow("authentication failed");
+    }
+    expect(() => xchacha20Poly1305.open({ ...input, aad: Uint8Array.of(...input.aad, 0) }, sealed)).toThrow("authentication failed");
+    expect(() => xchacha20Poly1305.open({ ...input, nonce: input.nonce.map((byte) => byte ^ 1) }, sealed)).toThrow("authentication failed");
+  });
+});
