@@ -26,7 +26,7 @@ const CONFIG_MEMBERS = {
   chainspec_abi_url: Type.Optional(Url),
   chainspec: Type.Optional(Json),
   chainspec_abi: Type.Optional(Type.Unknown()),
-  platform: Type.Optional(Type.Union(PLATFORMS.map((name) => Type.Literal(name)))),
+  platform: Type.Optional(Type.Enum([...PLATFORMS])),
   chain: Type.Optional(Text),
   native_currency: Type.Optional(Text),
   network_id: Type.Optional(Type.Integer({ minimum: 1, maximum: CHAIN_ID_MAX })),
@@ -132,14 +132,14 @@ export const NetworkStatus = closed({
   last_block_at: nullable(Timestamp),
   peer_count: nullable(Type.Integer()),
   protocol_version: nullable(Type.String({ description: "what the node calls itself" })),
-  state: Type.Union(["genesis", "running", "syncing", "unreachable", "mismatch", "disabled"].map((name) => Type.Literal(name)), {
+  state: Type.Enum(["genesis", "running", "syncing", "unreachable", "mismatch", "disabled"], {
     description: "genesis: no node is named, or no block was made yet; mismatch: the node is of another chain",
   }),
   syncing: Type.Boolean(),
   latency_ms: nullable(Type.Number({ description: "of the last answer" })),
   last_error: nullable(closed({ code: Type.String(), message: Type.String(), at: Timestamp })),
   observed_at: Timestamp,
-  meta: Type.Object({}, { additionalProperties: true }),
+  meta: Type.Record(Type.String(), Type.String()),
 }, { description: "Status of a network" });
 export type NetworkStatusJson = Static<typeof NetworkStatus>;
 
@@ -153,7 +153,7 @@ export const NetworkStatistics = closed({
   block_time_ms: nullable(Type.Number({ description: "mean of the last blocks" })),
   nodes: Type.Array(closed({
     host: Type.String({ description: "without path or key" }),
-    state: Type.Union(["untried", "up", "down", "mismatch"].map((name) => Type.Literal(name))),
+    state: Type.Enum(["untried", "up", "down", "mismatch"]),
     latency_ms: nullable(Type.Number()),
     requests: Type.Integer(),
     failures: Type.Integer(),
@@ -178,7 +178,7 @@ export type BlockJson = Static<typeof Block>;
 export const NetworkAddress = closed({ id: Uuid, address: Type.String(), type: Type.Literal("account"), network_id: Uuid }, { description: "An address of the caller's on the network" });
 
 export const NODE_ROLES = ["peer", "explorer", "full", "validator", "ipfs"] as const;
-const NodeRole = Type.Union(NODE_ROLES.map((name) => Type.Literal(name)));
+const NodeRole = Type.Enum([...NODE_ROLES]);
 const NodeConfig = Type.Object({ json_rpc_url: Type.Optional(Url) }, { additionalProperties: true, maxProperties: 30 });
 export const NetworkNode = closed({
   id: Uuid,
@@ -190,7 +190,7 @@ export const NetworkNode = closed({
   role: NodeRole,
   host: Type.String({ description: "of its URL" }),
   description: nullable(Type.String()),
-  status: Type.Union(["genesis", "running", "unreachable", "failed"].map((name) => Type.Literal(name)), { description: "genesis: not asked yet; failed: of another chain" }),
+  status: Type.Enum(["genesis", "running", "unreachable", "failed"], { description: "genesis: not asked yet; failed: of another chain" }),
   latency_ms: nullable(Type.Number()),
   config: NodeConfig,
 }, { description: "A node of a network" });

@@ -4,6 +4,7 @@ import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/egress/egress.js";
 import { AppError } from "../../platform/errors.js";
 import { chainIdOf, type NetworkRecord } from "../networks.js";
+import { RpcEndpoint } from "../rpc/endpoint.js";
 import { FailoverRpc } from "../rpc/failover-rpc.js";
 import type { NetworkRepository, NodeRecord } from "./network-repository.js";
 
@@ -66,6 +67,12 @@ export class RpcPool {
   connect(network: NetworkRecord, urls: readonly string[]): FailoverRpc {
     const { egress, operatorEgress, clock } = this.#with;
     return new FailoverRpc({ urls, chainId: chainIdOf(network) }, { egress: network.owner === null ? operatorEgress : egress, clock });
+  }
+
+  /** One question to a node whose chain is not known yet. */
+  async askUnchecked(url: string, method: string, signal: AbortSignal): Promise<unknown> {
+    const { egress, clock } = this.#with;
+    return await new RpcEndpoint({ url, chainId: undefined }, { egress, clock }).request(method, [], { timeoutMs: 4_000, signal });
   }
 
   forget(id: string): void {

@@ -28,8 +28,8 @@ export interface EndpointNote {
 
 export interface EndpointOptions {
   readonly url: string;
-  /** EIP-155 number that the node must have. */
-  readonly chainId: number;
+  /** EIP-155 number that the node must have; undefined: any. */
+  readonly chainId: number | undefined;
 }
 
 interface Call {
@@ -51,7 +51,7 @@ const REASON_CHARACTERS_MAX = 500;
 
 export class RpcEndpoint {
   readonly url: string;
-  readonly #chainId: number;
+  readonly #chainId: number | undefined;
   readonly #egress: Egress;
   readonly #clock: Clock;
   #state: EndpointState = "untried";
@@ -111,7 +111,7 @@ export class RpcEndpoint {
     const { result } = await this.#ask("eth_chainId", [], { timeoutMs, signal: undefined });
     const found = typeof result === "string" && /^0x[0-9a-f]{1,13}$/i.test(result) ? Number(result) : undefined;
     if (found === undefined) throw this.#failed(invalid("the node's chain id is no number"), "down");
-    if (found !== this.#chainId) {
+    if (this.#chainId !== undefined && found !== this.#chainId) {
       throw this.#failed(new AppError("network_chain_mismatch", { message: `the node is of chain ${String(found)}, the network of chain ${String(this.#chainId)}` }), "mismatch");
     }
     this.#isChecked = true;

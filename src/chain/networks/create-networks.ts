@@ -1,0 +1,53 @@
+/** Puts networks together: records, the clients of their nodes, status. */
+import type { Clock } from "../../platform/clock.js";
+import type { HandlersFor } from "../../platform/contract/route.js";
+import type { Egress } from "../../platform/egress/egress.js";
+import type { Events } from "../../platform/events/events.js";
+import type { Log } from "../../platform/log.js";
+import type { Store } from "../../platform/store/store.js";
+import { networkHandlers } from "./network-handlers.js";
+import { NetworkNodes } from "./network-nodes.js";
+import { NetworkRepository } from "./network-repository.js";
+import type { networkRoutes } from "./network-routes.js";
+import { NetworkService } from "./network-service.js";
+import { NetworkStatusWatch, type StatusWatchOptions } from "./network-status.js";
+import { publicNetworks } from "./public-networks.js";
+import { RpcPool } from "./rpc-pool.js";
+
+export interface NetworksOptions extends StatusWatchOptions {
+  /** Nodes of the public networks by key (public-networks.ts). */
+  readonly publicUrls: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface NetworksDependencies {
+  readonly store: Store;
+  /** For nodes that users name. */
+  readonly egress: Egress;
+  /** For nodes that the operator named. */
+  readonly operatorEgress: Egress;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface NetworksPart {
+  readonly service: NetworkService;
+  readonly handlers: HandlersFor<typeof networkRoutes>;
+  /** Begins to look after networks in use. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createNetworks(options: NetworksOptions, dependencies: NetworksDependencies): NetworksPart {
+  const { egress, clock } = dependencies;
+  const repository = new NetworkRepository(dependencies);
+  const pool = new RpcPool({ ...dependencies, repository });
+  const status = new NetworkStatusWatch(options, { ...dependencies, pool });
+  const service = new NetworkService({ repository, pool, status, egress, clock, publicRecords: publicNetworks(options.publicUrls) });
+  const nodes = new NetworkNodes({ networks: service, repository, pool, egress, clock });
+  return {
+    service, handlers: networkHandlers({ networks: service, nodes, status }),
+    start: () => { status.start(); },
+    stop: async () => { await status.stop(); },
+  };
+}
