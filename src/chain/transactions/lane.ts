@@ -16,9 +16,9 @@ import { NonceSlots } from "./nonce-slots.js";
 /** Bumps and cancellations of one transaction; more would only fill the record. */
 export const ATTEMPTS_MAX = 12;
 /** Being signed and stored at the same time: enough for the vault thread and the writer to be busy, few enough to stop soon. */
-const PREPARED_AT_ONCE = 64;
+const PREPARED_AT_ONCE = 128;
 /** Requests to the node under way at the same time, begun in the order of nonces. */
-const SENDS_AT_ONCE = 16;
+const SENDS_AT_ONCE = 48;
 /** Sent and not yet in a block. Nodes keep some hundreds of one account; what they drop is sent again. */
 const UNMINED_MAX = 512;
 const RETRY_MS = 1_000;
