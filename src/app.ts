@@ -12,12 +12,14 @@ import { identityRoutes } from "./identity/routes.js";
 import { openAuditKey } from "./platform/audit/audit-log.js";
 import { auditedRoutes } from "./platform/audit/audited-routes.js";
 import { createAudit, type Audit } from "./platform/audit/create-audit.js";
+import type { Principal } from "./platform/auth/principal.js";
 import type { Clock } from "./platform/clock.js";
 import { listOf, parseAddress, UNREACHABLE_ISSUER, type Config } from "./platform/config.js";
 import { bindRoutes, type Area, type BoundRoute } from "./platform/contract/route.js";
 import { EventBus } from "./platform/events/event-bus.js";
 import { eventHandlers } from "./platform/events/event-handlers.js";
 import { eventRoutes } from "./platform/events/event-routes.js";
+import { SubscriptionTokens } from "./platform/events/subscription-token.js";
 import { StoredIdempotency } from "./platform/http/idempotency-store.js";
 import { createMetricsServer } from "./platform/http/metrics-server.js";
 import { createServer, type Server } from "./platform/http/server.js";
@@ -92,6 +94,7 @@ interface Parts {
   readonly requestHashKey: Buffer;
   readonly audit: Audit;
   readonly events: EventBus;
+  readonly subscriptionTokens: SubscriptionTokens;
 }
 
 /** Opens the data folder and builds the application. Rejects with a sentence when the folder cannot be used. */
@@ -144,6 +147,10 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   const areas: OtherAreas = {};
   const identityParts = await openIdentity(config, dataDir, { store: audit.identityStore, clock, log, events, areas });
   const { identity } = identityParts;
+  const subscriptionTokens = new SubscriptionTokens(
+    { key: await secretKey(join(dataDir, "subscription-key")) },
+    { clock, standingOf: (subject, sessionId) => identity.service.standingOf(subject, sessionId) },
+  );
   const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
   const vault = await createVault(vaultOptions(config, dataDir), {
     store: audit.vaultStore, clock, log,
@@ -167,7 +174,7 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   Object.assign(areas, { vault, provers });
   await vault.start();
   const metrics = new Metrics({ lanesWaiting: () => lanes.waiting() });
-  return { config, clock, log, store, artifacts, jobs, lanes, metrics, identity, identityParts, vault, provers, audit, events, requestHashKey: await requestHashKey(join(dataDir, "request-hash-key")) };
+  return { config, clock, log, store, artifacts, jobs, lanes, metrics, identity, identityParts, vault, provers, audit, events, subscriptionTokens, requestHashKey: await secretKey(join(dataDir, "request-hash-key")) };
 }
 
 function vaultOptions(config: Config, dataDir: string): Parameters<typeof createVault>[0] {
@@ -175,8 +182,14 @@ function vaultOptions(config: Config, dataDir: string): Parameters<typeof create
   return { queueLengthMax: VAULT_QUEUE_MAX, seal: makesOwnKey ? { developmentDataDir: dataDir } : { settings: config } };
 }
 
-/** The key of the hashes that recognise a repeated request; the same after a restart. */
-async function requestHashKey(path: string): Promise<Buffer> {
+/** Tokens that only listen are known to the front alone: nothing else takes one for somebody's own. */
+function authenticate({ identity, subscriptionTokens }: Parts, token: string, area: Area): Principal | Promise<Principal> {
+  if (!SubscriptionTokens.isOne(token) || area !== "chain") return identity.authenticate(token, area);
+  return subscriptionTokens.authenticate(token);
+}
+
+/** A key of the server's own, such as that of the hashes that recognise a repeated request; the same after a restart. */
+async function secretKey(path: string): Promise<Buffer> {
   await createPrivateFile(path, randomBytes(REQUEST_KEY_BYTES));
   const key = await readPrivateFile(path);
   if (key?.length !== REQUEST_KEY_BYTES) throw new StartError(`${path} does not hold ${String(REQUEST_KEY_BYTES)} bytes; delete it to have a new one made`);
@@ -201,7 +214,7 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
         ...(areas === undefined ? {} : { areas }),
         ...(config.tls_cert === undefined || config.tls_key === undefined ? {} : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } }),
       },
-      { routes, authenticate: (token, area) => parts.identity.authenticate(token, area), isUnsealed: () => parts.vault.service.isUnsealed(), idempotency, log, clock, metrics: metrics.forServer(), onRefused: (refusal) => { parts.audit.refusals.note(refusal); } },
+      { routes, authenticate: (token, area) => authenticate(parts, token, area), isUnsealed: () => parts.vault.service.isUnsealed(), idempotency, log, clock, metrics: metrics.forServer(), onRefused: (refusal) => { parts.audit.refusals.note(refusal); } },
     ));
     described.push({ areas: words, host });
   };

@@ -1,10 +1,11 @@
 /** Translates between HTTP and subscription tokens. */
-import { formatSubject } from "../../platform/auth/principal.js";
+import type { Static } from "typebox";
+import { formatSubject, type Principal } from "../../platform/auth/principal.js";
 import { isoTimestamp } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
 import { pubsubPrefix, type ContractRepository } from "../contracts/repository.js";
-import type { subscriptionRoutes } from "./subscription-routes.js";
+import type { subscriptionRoutes, SubscriptionToken } from "./subscription-routes.js";
 
 /** What existing clients find as the audience of such a token. */
 const AUDIENCE = "events";
@@ -14,16 +15,18 @@ export function subscriptionHandlers(dependencies: { readonly contracts: Pick<Co
     createContractSubscription: ({ principal, params, body }) => {
       const prefix = pubsubPrefix(dependencies.contracts.require(principal.subject, params.id).value);
       const subscribe = filtersBelow(prefix, body?.subject ?? undefined);
-      const { id, text, issuedAtSec, expiresAtSec } = dependencies.tokens.create(principal, subscribe);
-      const issuedAt = isoTimestamp(issuedAtSec * 1000);
-      return {
-        status: 201, headers: { "Cache-Control": "no-store" },
-        body: {
-          id, created_at: issuedAt, token: text, access_token: text, audience: AUDIENCE, subject: formatSubject(principal.subject), subscribe,
-          issued_at: issuedAt, expires_at: isoTimestamp(expiresAtSec * 1000), expires_in: expiresAtSec - issuedAtSec,
-        },
-      };
+      return { status: 201, headers: { "Cache-Control": "no-store" }, body: subscriptionToken(principal, subscribe, dependencies.tokens) };
     },
+  };
+}
+
+/** A token for the caller's own events within the filters, as it is answered. */
+export function subscriptionToken(principal: Principal, subscribe: string[], tokens: SubscriptionTokens): Static<typeof SubscriptionToken> {
+  const { id, text, issuedAtSec, expiresAtSec } = tokens.create(principal, subscribe);
+  const issuedAt = isoTimestamp(issuedAtSec * 1000);
+  return {
+    id, created_at: issuedAt, token: text, access_token: text, audience: AUDIENCE, subject: formatSubject(principal.subject), subscribe,
+    issued_at: issuedAt, expires_at: isoTimestamp(expiresAtSec * 1000), expires_in: expiresAtSec - issuedAtSec,
   };
 }
 

@@ -7,7 +7,7 @@ import { ContractIdParams } from "../contracts/contract-schemas.js";
 const SubscriptionBody = closed({
   subject: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 128, pattern: "^[A-Za-z0-9_$-]+(\\.[A-Za-z0-9_$-]+)*(\\.\\*)?$", description: "below the contract's prefix: `Transfer` for one event, `x.*` for all below `x`; everything when absent" }))),
 });
-const SubscriptionToken = closed({
+export const SubscriptionToken = closed({
   id: Uuid,
   created_at: Timestamp,
   token: Type.String({ description: "for `Authorization: bearer` on /api/v1/events, and for nothing else" }),
@@ -18,7 +18,7 @@ const SubscriptionToken = closed({
   issued_at: Timestamp,
   expires_at: Timestamp,
   expires_in: Type.Integer({ minimum: 0, description: "seconds" }),
-}, { description: "a token that listens to a contract's events" });
+}, { description: "a token that listens to the events of a contract or connector" });
 
 export const subscriptionRoutes = {
   createContractSubscription: defineRoute({
