@@ -6,6 +6,7 @@ import { systemClock } from "../../dist/src/platform/clock.js";
 import { AllowList } from "../../dist/src/platform/egress/address-rules.js";
 import { createEgressGuard } from "../../dist/src/platform/egress/guard.js";
 import { EventLog } from "../../dist/src/platform/events/event-log.js";
+import { SubscriptionTokens } from "../../dist/src/platform/events/subscription-token.js";
 import { Jobs } from "../../dist/src/platform/jobs/jobs.js";
 import { createLog } from "../../dist/src/platform/log.js";
 import { openStore } from "../../dist/src/platform/store/lmdb-store.js";
@@ -19,10 +20,11 @@ const vault = await createVault({ queueLengthMax: 16, seal: { developmentDataDir
 await vault.start();
 const jobs = new Jobs({ retryDelayMs: 10, settleDelayMs: 10 }, { store, clock: systemClock, log });
 const events = new EventLog({ eventsMax: 1000, daysMax: 1 }, { store, clock: systemClock, log });
+const tokens = new SubscriptionTokens({ key: new Uint8Array(32) }, { clock: systemClock, standingOf: () => undefined });
 const egress = createEgressGuard({ allow: new AllowList([]), ports: [443] });
 const { service } = createConnectors(
   { dockerHost, dockerImages: "ipfs/kubo:*", containerReadyMs: 1000 },
-  { store, vault: vault.service, jobs, events, networks: { find: () => ({}) }, egress, clock: systemClock, log },
+  { store, vault: vault.service, jobs, events, tokens, networks: { find: () => ({}) }, egress, clock: systemClock, log },
 );
 const all = () => service.list(owner, { page: 1, rpp: 10 }).body;
 if (all().length === 0) {

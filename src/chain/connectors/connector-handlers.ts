@@ -1,9 +1,16 @@
 /** Binds the routes of connectors to their service. No logic here: names and shapes only. */
 import type { HandlersFor } from "../../platform/contract/route.js";
+import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
+import { subscriptionToken } from "../events/subscription-handlers.js";
 import type { connectorRoutes } from "./connector-routes.js";
 import type { ConnectorService } from "./service.js";
 
-export function connectorHandlers({ connectors }: { readonly connectors: ConnectorService }): HandlersFor<typeof connectorRoutes> {
+export interface ConnectorHandlersDependencies {
+  readonly connectors: ConnectorService;
+  readonly tokens: SubscriptionTokens;
+}
+
+export function connectorHandlers({ connectors, tokens }: ConnectorHandlersDependencies): HandlersFor<typeof connectorRoutes> {
   return {
     listConnectors: ({ principal, query }) => ({ status: 200, ...connectors.list(principal.subject, query) }),
     createConnector: async ({ principal, body }) => {
@@ -32,6 +39,9 @@ export function connectorHandlers({ connectors }: { readonly connectors: Connect
       await connectors.removeEntity(principal.subject, params.id, params.entity, signal);
       return { status: 204 };
     },
+    createConnectorSubscription: ({ principal, params }) => ({
+      status: 201, headers: { "Cache-Control": "no-store" }, body: subscriptionToken(principal, [connectors.eventSubject(principal.subject, params.id)], tokens),
+    }),
     listConnectorNodes: async ({ principal, params, signal }) => ({ status: 200, body: await connectors.nodes(principal.subject, params.id, signal) }),
     listConnectorLoadBalancers: async ({ principal, params, signal }) => ({ status: 200, body: await connectors.loadBalancers(principal.subject, params.id, signal) }),
     getConnectorLogs: async ({ principal, params, query, signal }) => ({ status: 200, body: await connectors.logs(principal.subject, params.id, query.rpp ?? 500, signal) }),

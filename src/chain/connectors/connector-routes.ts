@@ -1,9 +1,10 @@
 /** The routes of connectors, as plain values (SPEC 4.4; interoperability facts, 7.6). Tokens of applications only. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
+import { SubscriptionToken } from "../events/subscription-routes.js";
 import {
   Connector, ConnectorDetail, ConnectorFilters, ConnectorParams, ContainerLogs, ContainerNode, CreateConnector, DetailQuery, Entity, EntityInput, EntityParams,
-  EntityQuery, LoadBalancer, LogsQuery, UpdateConnector,
+  EntityQuery, LoadBalancer, LogsQuery, SubscriptionBody, UpdateConnector,
 } from "./connector-schemas.js";
 
 /** 8 MiB of content as base64, and what stands around it. */
@@ -78,6 +79,13 @@ export const connectorRoutes = {
   deleteConnectorEntity: defineRoute({
     id: "deleteConnectorEntity", area: "chain", method: "DELETE", path: "/api/v1/connectors/:id/entities/:entity", summary: "Take something out of a connector", auth: DELETE, deadlineMs: PEER_DEADLINE_MS,
     params: EntityParams, responses: { 204: { description: "Gone; from IPFS: no longer pinned" } }, errors: PEER_FAILURES,
+  }),
+  createConnectorSubscription: defineRoute({
+    id: "createConnectorSubscription", area: "chain", method: "POST", path: "/api/v1/connectors/:id/subscriptions", summary: "Make a token that listens to a connector's events",
+    description: "Good for GET /api/v1/events and nothing else, limited to this connector's changes of status. It may be handed to a browser.",
+    auth: { permissions: ["read", "subscribe"], subjects: APPLICATION }, params: ConnectorParams, body: SubscriptionBody, bodyOptional: true,
+    responses: { 201: { description: "The token", schema: SubscriptionToken } }, errors: ["not_found"],
+    example: { body: {} },
   }),
   listConnectorNodes: defineRoute({
     id: "listConnectorNodes", area: "chain", method: "GET", path: "/api/v1/connectors/:id/nodes", summary: "List a connector's containers", auth: READ, deadlineMs: PEER_DEADLINE_MS,

@@ -223,3 +223,5 @@ export const LogsQuery = closed({ rpp: Type.Optional(Type.Integer({ minimum: 1, 
 export const ConnectorParams = closed({ id: Uuid });
 /** An entity is named in the peer's own way; one path segment. */
 export const EntityParams = closed({ id: Uuid, entity: Type.String({ minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._~:@+=-]+$" }) });
+/** A connector has one subject, so that there is nothing to choose; existing clients send an empty object. */
+export const SubscriptionBody = closed({});

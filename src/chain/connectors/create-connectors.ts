@@ -5,6 +5,7 @@ import { AllowList } from "../../platform/egress/address-rules.js";
 import type { Egress } from "../../platform/egress/egress.js";
 import { createEgressGuard } from "../../platform/egress/guard.js";
 import type { Events } from "../../platform/events/events.js";
+import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";
@@ -40,6 +41,7 @@ export interface ConnectorsDependencies {
   /** Not started yet: the runners of this area's jobs are registered here. */
   readonly jobs: Jobs;
   readonly events: Events;
+  readonly tokens: SubscriptionTokens;
   readonly networks: NetworkLookup;
   readonly egress: Egress;
   readonly clock: Clock;
@@ -81,7 +83,7 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
   registerJobs(jobs, provisioning);
   return {
     service,
-    handlers: connectorHandlers({ connectors: service }),
+    handlers: connectorHandlers({ connectors: service, tokens: dependencies.tokens }),
     start: () => { reachability.start(); },
     stop: async () => {
       await reachability.stop();

@@ -21,7 +21,7 @@ import { isUnsettled } from "./lifecycle.js";
 import type { ContainerProvider } from "./providers/provider.js";
 import type { Reachability } from "./reachability.js";
 import { connectorOnWire, type ConnectorFilter, type ConnectorRepository, type StoredConnector } from "./repository.js";
-import type { StatusWriter } from "./status-writer.js";
+import { eventSubject, type StatusWriter } from "./status-writer.js";
 
 export type ConnectorJobKind = "provision_connector" | "deprovision_connector";
 
@@ -190,6 +190,11 @@ export class ConnectorService {
 
   async removeEntity(owner: Subject, id: string, entityId: string, signal: AbortSignal): Promise<void> {
     await this.#with.entities.remove(await this.#used(owner, id), entityId, signal);
+  }
+
+  /** What listeners to a connector listen to. */
+  eventSubject(owner: Subject, id: string): string {
+    return eventSubject(this.#with.repository.require(owner, id).value);
   }
 
   async nodes(owner: Subject, id: string, signal: AbortSignal): Promise<ContainerNode[]> {

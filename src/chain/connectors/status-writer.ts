@@ -7,6 +7,11 @@ import { mergeCommits } from "../../platform/store/tables.js";
 import { mayFollow } from "./lifecycle.js";
 import { connectorOnWire, type ConnectorRepository, type StoredConnector } from "./repository.js";
 
+/** Interoperability facts, 8.2. */
+export function eventSubject({ network_id, id }: Pick<StoredConnector, "network_id" | "id">): string {
+  return `network.${network_id}.connector.${id}`;
+}
+
 export class StatusWriter {
   readonly #repository: ConnectorRepository;
   readonly #events: Events;
@@ -41,7 +46,7 @@ export class StatusWriter {
   #event(connector: StoredConnector): StoreCommit {
     const payload = connectorOnWire(connector);
     // Wire shapes are plain JSON; their types lack the index signature that stored values ask for.
-    return this.#events.commitOf([{ subject: `network.${connector.network_id}.connector.${connector.id}`, payload: JSON.parse(JSON.stringify(payload)) as Record<string, string>, audience: [connector.owner] }]);
+    return this.#events.commitOf([{ subject: eventSubject(connector), payload: JSON.parse(JSON.stringify(payload)) as Record<string, string>, audience: [connector.owner] }]);
   }
 
   /** Every change gets a later time than the one before, even when the clock has stepped back. */

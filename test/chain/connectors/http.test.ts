@@ -121,6 +121,14 @@ describe("the routes of connectors", () => {
     expect((await call("DELETE", `/${id}`)).status).toBe(204);
   });
 
+  it("make tokens that listen to this connector and do nothing else", async () => {
+    const { body: { id } } = await api.createConnector({ body: { name: "heard", network_id: NETWORK_ID, type: "ipfs", config: {}, is_virtual: true } });
+    const { body } = await api.createConnectorSubscription({ params: { id } });
+    expect(body).toMatchObject({ subject: `application:${test.owner.id}`, subscribe: [`network.${NETWORK_ID}.connector.${id}`], token: body.access_token });
+    expect(test.tokens.authenticate(body.token)).toMatchObject({ subject: test.owner, limitedTo: body.subscribe });
+    expect((await call("POST", `/${randomUUID()}/subscriptions`)).status).toBe(404);
+  });
+
   it("take content of 8 MiB as a data URL", async () => {
     const { body: { id } } = await api.createConnector({ body: { name: "large", network_id: NETWORK_ID, type: "ipfs", config: { api_url: kubo.url } } });
     await untilSettled(test, id);
@@ -142,6 +150,7 @@ describe("provide-js", () => {
     expect(await nchain.fetchConnectedEntityDetails(created.id, entity.id, {})).toMatchObject({ raw: "from provide-js" });
     await nchain.updateConnectedEntity(created.id, entity.id, { name: "y" });
     expect(await nchain.fetchConnectorDetails(created.id, {})).toMatchObject({ id: created.id, status: "available" });
+    expect(await nchain.authorizeConnectorSubscription(created.id, {})).toMatchObject({ subject: `application:${test.owner.id}` });
     expect(await nchain.fetchConnectorNodes(created.id, {})).toMatchObject({ results: [] });
     expect(await nchain.fetchConnectorLoadBalancers(created.id, {})).toMatchObject({ results: [] });
     await nchain.deleteConnectedEntity(created.id, entity.id);

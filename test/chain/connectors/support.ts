@@ -1,10 +1,11 @@
 /** Connectors over a real store, a real vault, real durable jobs and the real event log; their peers run on this machine. */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import type { Egress } from "../../../src/platform/egress/egress.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { EventLog, type StoredEvent } from "../../../src/platform/events/event-log.js";
+import { SubscriptionTokens } from "../../../src/platform/events/subscription-token.js";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import type { AppendFeed, Store } from "../../../src/platform/store/store.js";
 import { createConnectors, type Connectors, type ConnectorsOptions } from "../../../src/chain/connectors/create-connectors.js";
@@ -21,6 +22,7 @@ export const never = new AbortController().signal;
 
 export interface TestConnectors {
   readonly owner: Subject;
+  readonly tokens: SubscriptionTokens;
   readonly vault: TestVault;
   readonly store: Store;
   readonly jobs: Jobs;
@@ -48,6 +50,7 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
   const log = recordedLog();
   const jobs = new Jobs({ retryDelayMs: 10, settleDelayMs: 10 }, { store, clock: systemClock, log });
   const events = new EventLog({ eventsMax: 10_000, daysMax: 1 }, { store, clock: systemClock, log });
+  const tokens = new SubscriptionTokens({ key: randomBytes(32) }, { clock: systemClock, standingOf: () => ({ epoch: 0, endsAtSec: 2 ** 40 }) });
   const networks = {
     find: (_subject: Subject, id: string) => {
       if (id !== NETWORK_ID) throw new AppError("not_found", { message: "network not found" });
@@ -56,12 +59,12 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
   };
   const connectors = createConnectors(
     { dockerImages: "ipfs/kubo:*,nats:*,redis:*,postgres:*,mongo:*", ...options },
-    { store, vault: vault.vault, jobs, events, networks, egress: options.egress ?? loopbackEgress, clock: systemClock, log },
+    { store, vault: vault.vault, jobs, events, tokens, networks, egress: options.egress ?? loopbackEgress, clock: systemClock, log },
   );
   if (options.idle !== true) await jobs.start();
   const read = (): StoredEvent[] => store.range<StoredEvent>(["events"]).map(({ value }) => value);
   return {
-    owner: options.owner ?? { kind: "application", id: randomUUID() }, vault, store, jobs, log, connectors, service: connectors.service, events: read,
+    tokens, owner: options.owner ?? { kind: "application", id: randomUUID() }, vault, store, jobs, log, connectors, service: connectors.service, events: read,
     statuses: (id) => read().filter(({ subjects }) => subjects[0] === `network.${NETWORK_ID}.connector.${id}`).map(({ payload }) => (payload as { readonly status: string }).status),
     close: async (closing) => {
       await connectors.stop();
