@@ -11,6 +11,7 @@ import { ROUTE_LIST } from "../../src/api.js";
 import { PERMISSIONS, holdsAll, permissionBits } from "../../src/platform/auth/permissions.js";
 import type { RouteSpec } from "../../src/platform/contract/route.js";
 import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
+import { textOf } from "../support/response.js";
 
 /** Ids by `first path segment:parameter`, and by parameter alone where it always means the same. */
 type Ids = Readonly<Record<string, string>>;
@@ -139,7 +140,7 @@ async function call(route: RouteSpec, path: string, token: string | undefined, b
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(token === undefined ? {} : { authorization: `bearer ${token}` }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await response.text();
+  const text = await textOf(response);
   const parsed = response.status >= 400 && text.startsWith("{") ? JSON.parse(text) as { message?: string; errors?: readonly { code: string }[] } : {};
   return { status: response.status, code: parsed.errors?.[0]?.code, message: parsed.message };
 }

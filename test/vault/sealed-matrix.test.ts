@@ -9,6 +9,7 @@ import { holdsAll, NEW_USER_PERMISSIONS, permissionBits } from "../../src/platfo
 import type { RouteSpec } from "../../src/platform/contract/route.js";
 import { ERROR_STATUS } from "../../src/platform/errors.js";
 import { startServer, type TestServer } from "../support/server.js";
+import { textOf } from "../support/response.js";
 import { PHRASE, PHRASE_HASH } from "./support.js";
 
 type State = "unconfigured" | "sealed" | "unsealed";
@@ -47,7 +48,7 @@ afterAll(async () => {
 async function send(state: State, route: RouteSpec, token: string | undefined, ids: (name: string) => string = () => randomUUID()): Promise<{ status: number; text: string; code: string | undefined }> {
   const path = route.path.replace(/:([a-z_]+)/g, (_all, name: string) => ids(name));
   const response = await fetch(`${running.get(state)!.server.url}${path}`, { method: route.method, redirect: "manual", headers: token === undefined ? {} : { authorization: `bearer ${token}` } });
-  const text = await response.text();
+  const text = await textOf(response);
   const code = /^\{.*"code":"([a-z_]+)"/s.exec(text)?.[1];
   return { status: response.status, text, code };
 }
