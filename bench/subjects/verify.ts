@@ -1,4 +1,4 @@
-/** Groth16 verification on one thread: ours with a prepared key, snarkjs as it comes, and snarkjs with its curve kept. */
+/** Groth16 verification on one thread: ours with a prepared key, one proof and batches, snarkjs as it comes, and snarkjs with its curve kept. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
@@ -6,14 +6,17 @@ import { BN254 } from "../../src/engine/curve/curve-parameters.js";
 import { loadKernels } from "../../src/engine/curve/wasm-kernels.js";
 import { decodeProofHex, encodeProofHex, proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
+import type { Groth16Proof } from "../../src/engine/groth16/proof.js";
 import { proveGroth16, publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../src/engine/groth16/setup.js";
 import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
+import type { PreparedVerifyingKey } from "../../src/engine/groth16/verify.js";
+import { verifyGroth16Batch } from "../../src/engine/groth16/verify-batch.js";
 import { benchFolder, loadCircuit } from "../circuits.js";
 import { runPeer } from "../peers/run-peer.js";
 import { sampleMs, summarize } from "../sample.js";
-import type { BenchSubject, Report } from "../subject.js";
+import type { BenchRow, BenchSubject, Report } from "../subject.js";
 
 export const subject: BenchSubject = {
   name: "verify",
@@ -22,6 +25,15 @@ export const subject: BenchSubject = {
     for (const name of quick ? ["cubic"] : ["cubic", "merkle_membership", "eddsa_signature"]) await verifyCircuit(name, quick ? 30 : 100, report);
   },
 };
+
+const BATCH_PROOFS = 64;
+const BAD_INDEX = 37;
+
+function decodedAfresh(hex: string, { kernels }: PreparedVerifyingKey): Groth16Proof {
+  const decoded = decodeProofHex(hex, kernels);
+  if (!decoded.ok) throw new Error(decoded.message);
+  return decoded.value;
+}
 
 async function verifyCircuit(name: string, samples: number, report: Report): Promise<void> {
   const circuit = await loadCircuit(name);
@@ -33,7 +45,8 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
   const hex = encodeProofHex(proof, BN254);
   const row = { subject: "verify", circuit: name, unit: "ms" } as const;
   const options = { samples, warmups: 20 };
-  const verify = (): void => { if (!verifyGroth16(prepared, proof, publicSignals)) throw new Error("the proof does not verify"); };
+  // A copy of B each time: what is known of a point's lines is then computed anew.
+  const verify = (): void => { if (!verifyGroth16(prepared, { ...proof, b: { ...proof.b } }, publicSignals)) throw new Error("the proof does not verify"); };
   const note = `${String(publicSignals.length)} public`;
   report({ ...row, id: "verify", peer: "proofwright", ...await sampleMs(verify, options), note: `${note}, subgroup checked` });
   const fromHex = (): void => {
@@ -42,6 +55,11 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
   };
   report({ ...row, id: "verify-from-hex", peer: "proofwright", ...await sampleMs(fromHex, options), note });
 
+  await verifyBatches(prepared, { hex, publicSignals }, { samples: Math.ceil(samples / 10), row, note }, report);
+  const reference = await prepareVerifyingKey(setup.verifyingKey, "reference");
+  const onReference = await sampleMs(() => { if (!verifyGroth16(reference, proof, publicSignals)) throw new Error("the proof does not verify"); }, options);
+  report({ ...row, id: "verify", peer: "proofwright (reference backend)", ...onReference, note: `${note}, subgroup checked` });
+
   const json = { verifyingKey: verifyingKeyToJson(setup.verifyingKey, await loadKernels()), proof: proofToJson(proof, BN254), publicSignals: publicSignals.map(String) };
   const path = join(benchFolder(), `verify-${String(process.pid)}.json`);
   writeFileSync(path, JSON.stringify(json));
@@ -49,4 +67,24 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
   const snarkjs = await primeSnarkjs();
   const kept = await sampleMs(async () => { await snarkjs.groth16.verify(json.verifyingKey, json.publicSignals, json.proof); }, options);
   report({ ...row, id: "verify", peer: "snarkjs (curve kept)", ...kept, note: "no subgroup check" });
+}
+
+interface BatchOptions {
+  readonly samples: number;
+  readonly row: Pick<BenchRow, "subject" | "circuit" | "unit">;
+  readonly note: string;
+}
+
+/** Times are those of one proof of a batch. Decoded again each time, as a server does: the lines of a point are then computed anew. */
+async function verifyBatches(prepared: PreparedVerifyingKey, proven: { readonly hex: string; readonly publicSignals: readonly bigint[] }, { samples, row, note }: BatchOptions, report: Report): Promise<void> {
+  const run = (isBad: (index: number) => boolean): void => {
+    const statements = Array.from({ length: BATCH_PROOFS }, (_, i) => ({ proof: decodedAfresh(proven.hex, prepared), publicSignals: isBad(i) ? proven.publicSignals.map((signal) => signal + 1n) : proven.publicSignals }));
+    if (verifyGroth16Batch(prepared, statements).some((isValid, i) => isValid === isBad(i))) throw new Error("the batch was judged wrongly");
+  };
+  const perProof = async (isBad: (index: number) => boolean): Promise<Pick<BenchRow, "median" | "p95" | "samples">> => {
+    const { median, p95, samples: count } = await sampleMs(() => { run(isBad); }, { samples, warmups: 3 });
+    return { median: median / BATCH_PROOFS, p95: p95 / BATCH_PROOFS, samples: count };
+  };
+  report({ ...row, id: "verify-batch-64", peer: "proofwright", ...await perProof(() => false), note: `${note}; one of a batch, from hex` });
+  if (proven.publicSignals.length > 0) report({ ...row, id: "verify-batch-64-one-wrong", peer: "proofwright", ...await perProof((i) => i === BAD_INDEX), note: `${note}; one of a batch in which one is wrong and named` });
 }
