@@ -12,7 +12,7 @@ import type { PairingBackend } from "../protocol.js";
 let kernelPairing: PairingKernels | undefined;
 let areKernelsBroken = false;
 
-/** Loaded once per thread: our kernels in some 50 ms, the reference backend in 0.3 s. Kernels that fail their self-test are never used. */
+/** Loaded once per thread: either takes about 0.3 s. Kernels that fail their self-test are never used. */
 export async function loadPairing(backend: PairingBackend): Promise<PairingKernels> {
   if (backend === "reference" || areKernelsBroken) return await loadKernels();
   try {

@@ -39,7 +39,7 @@ export interface PairingModule {
 /** The memory starts with scratch of the kernels; address 0 stays unused. */
 const SCRATCH = 64;
 
-/** Generates the module; a few milliseconds. Its memory holds at most `pagesMax` pages of 64 KiB. */
+/** Generates the module; about 0.3 s, most of it bounds of limbs. Its memory holds at most `pagesMax` pages of 64 KiB. */
 export function buildPairingModule(curve: CurveConstants, constants: PairingConstants, options: { readonly kind: KernelKind; readonly pagesMax: number }): PairingModule {
   const module = new ModuleBuilder();
   if (options.kind === "fma") {
