@@ -142,6 +142,7 @@ export class ProverService {
       }
       this.#with.watch.notify(id);
       await this.#with.jobs.cancel(id);
+      await this.#with.vault.forget(vault_id);
       await this.#removeKeyFiles(record.value);
       return;
     }

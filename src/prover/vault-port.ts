@@ -25,6 +25,8 @@ export interface ProverVault {
   decrypt(owner: Subject, vaultId: string, keyId: string, ciphertext: string, context: string): Promise<Uint8Array>;
   /** Removes the vault with all that is in it; an empty commit when it is gone already. */
   prepareDeletion(owner: Subject, vaultId: string): StoreCommit;
+  /** Drops what is kept in memory of a vault whose deletion is committed. Never rejects. */
+  forget(vaultId: string): Promise<void>;
 }
 
 /** The vault as the prover registry sees it. */
@@ -54,5 +56,6 @@ export function proverVault(vault: VaultService): ProverVault {
         throw error;
       }
     },
+    forget: async (vaultId) => { await vault.forget(vaultId); },
   };
 }

@@ -2,7 +2,7 @@
  * Ciphertexts that leave through the API: the same frame as at rest, bound to vault, key and the caller's context, under a sub-key
  * that exists for this use only. Nothing stored can be opened through here, master0 included.
  */
-import { createHash, type KeyObject } from "node:crypto";
+import { hash, type KeyObject } from "node:crypto";
 import { AuthenticationFailure } from "../crypto/aead.js";
 import { AppError } from "../platform/errors.js";
 import { uuidBytes } from "../platform/ids.js";
@@ -34,8 +34,14 @@ function apiKeyOf(key: UnwrappedKey): KeyObject {
   return key.toKeyObject("api", (root) => deriveApiKey(root, key.vaultId, key.keyId));
 }
 
+const NO_CONTEXT = hash("sha256", "", "buffer");
+/** What does not change between the items of a batch; gone with the lent key. */
+const places = new WeakMap<UnwrappedKey, Buffer>();
+
 /** label || 0x00 || vault id(16) || key id(16) || header(6) || SHA-256(context). */
 function aadFor(key: UnwrappedKey, context: Uint8Array): AadOf {
-  const tail = createHash("sha256").update(context).digest();
-  return (header) => Buffer.concat([AAD_LABEL, uuidBytes(key.vaultId), uuidBytes(key.keyId), header, tail]);
+  const place = places.get(key) ?? Buffer.concat([AAD_LABEL, uuidBytes(key.vaultId), uuidBytes(key.keyId)]);
+  places.set(key, place);
+  const tail = context.length === 0 ? NO_CONTEXT : hash("sha256", context, "buffer");
+  return (header) => Buffer.concat([place, header, tail]);
 }

@@ -191,7 +191,11 @@ export class VaultService {
 
   async deleteVault(owner: Subject, vaultId: string): Promise<void> {
     await this.#commitOrMissing(this.deletion(owner, vaultId), "vault");
-    // Sealing in the meantime has dropped the cached keys as well.
+    await this.forget(vaultId);
+  }
+
+  /** Drops from memory what is kept of a vault that was deleted. Never rejects: sealing in the meantime has dropped it as well. */
+  async forget(vaultId: string): Promise<void> {
     await this.#seal.run("forget_vault", { vaultId }, vaultId).catch(() => null);
   }
 

@@ -2,7 +2,6 @@
 import { AppError, type ErrorCode } from "../platform/errors.js";
 
 const HEX = /^(?:0x)?((?:[0-9a-f]{2})*)$/i;
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** A 422 that names the member at fault. */
 export function invalidMember(path: string, message: string, code: ErrorCode = "invalid_request"): AppError {
@@ -11,7 +10,7 @@ export function invalidMember(path: string, message: string, code: ErrorCode = "
 
 /** UTF-8 bytes of a text; refuses text that has none (a lone surrogate). */
 export function utf8Bytes(text: string, path: string): Uint8Array {
-  if (LONE_SURROGATE.test(text)) throw invalidMember(path, `\`${path}\` is not well-formed Unicode`);
+  if (!text.isWellFormed()) throw invalidMember(path, `\`${path}\` is not well-formed Unicode`);
   return new TextEncoder().encode(text);
 }
 
@@ -24,7 +23,7 @@ export function hexBytes(text: string, path: string): Uint8Array {
 
 /** `0x` and lower-case hex. */
 export function toHex(bytes: Uint8Array): string {
-  return `0x${Buffer.from(bytes).toString("hex")}`;
+  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex")}`;
 }
 
 /** A copy that owns its memory: posting a view on a shared pool would copy its neighbours too. */

@@ -69,5 +69,5 @@ export function publicKeyOfHex(text: string): Uint8Array | undefined {
 
 /** Lower-case hex without 0x, as existing clients expect signatures. */
 export function plainHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("hex");
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }
