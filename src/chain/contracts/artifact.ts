@@ -5,7 +5,7 @@ import { AppError } from "../../platform/errors.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import { readAbi, type ContractAbi } from "./abi.js";
 import { fingerprintOf, linkBytecode } from "./bytecode.js";
-import { SOURCE_BYTES_MAX, type ContractParamsInput } from "./contract-schemas.js";
+import { SOURCE_BYTES_MAX, SOURCE_PATH_PATTERN, type ContractParamsInput } from "./contract-schemas.js";
 import type { StoredParams } from "./repository.js";
 
 /** Ready to be stored or deployed. */
@@ -21,6 +21,8 @@ const DEFAULT_EVM_VERSION = "cancun";
 /** What build tools set by default. */
 const DEFAULT_OPTIMIZER_RUNS = 200;
 const MAIN_FILE_DEFAULT = "main.sol";
+const SOURCE_PATH = new RegExp(SOURCE_PATH_PATTERN);
+const SOURCE_PATH_CHARACTERS_MAX = 200;
 
 /** Throws `abi_invalid`, `bytecode_invalid` or `libraries_unlinked`, naming the member. */
 export function artifactOf(params: ContractParamsInput): Artifact {
@@ -57,6 +59,8 @@ export function sourceOf(params: ContractParamsInput): SolidityRequest | undefin
     ? { [main ?? MAIN_FILE_DEFAULT]: raw }
     : Object.fromEntries(Object.entries(raw).map(([path, text]) => [path, typeof text === "string" ? text : text.content]));
   if (main !== undefined && !Object.hasOwn(sources, main)) throw invalid(`the source has no file ${main}`, "params.main");
+  const badPath = Object.keys(sources).find((path) => path.length > SOURCE_PATH_CHARACTERS_MAX || !SOURCE_PATH.test(path));
+  if (badPath !== undefined) throw invalid("a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .sol", "params.raw_source");
   const bytes = Object.values(sources).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (bytes > SOURCE_BYTES_MAX) throw invalid(`the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are taken`, "params.raw_source");
   return { sources, ...(main === undefined ? {} : { main }), ...(contract === undefined || contract === null ? {} : { contract }), settings: settingsOf(params) };

@@ -9,7 +9,7 @@ import { executionFault } from "../transactions/refusals.js";
 import { membersOf, selectorOf, signatureOf, type ContractAbi } from "./abi.js";
 import { decodeMembers } from "./abi-values.js";
 
-const OUT_OF_GAS = /out of gas|gas required exceeds|intrinsic gas (too low|low)|gas (limit )?(is )?too low|exceeds block gas limit|OutOfGas/i;
+const OUT_OF_GAS = /out of gas|gas required exceeds|intrinsic gas (too low|low|too high)|gas (limit )?(is )?too low|exceeds block gas limit|OutOfGas/i;
 /** A custom error's arguments may be long; the first are what tells. */
 const REASON_CHARACTERS_MAX = 500;
 const DATA = /^0x(?:[0-9a-f]{2}){4,}$/i;
