@@ -23,7 +23,7 @@ const events = new EventLog({ eventsMax: 1000, daysMax: 1 }, { store, clock: sys
 const tokens = new SubscriptionTokens({ key: new Uint8Array(32) }, { clock: systemClock, standingOf: () => undefined });
 const egress = createEgressGuard({ allow: new AllowList([]), ports: [443] });
 const { service } = createConnectors(
-  { dockerHost, dockerImages: "ipfs/kubo:*", containerReadyMs: 1000 },
+  { dockerHost, dockerImages: "ipfs/kubo:*", containerReadyMs: 20_000 },
   { store, vault: vault.service, jobs, events, tokens, networks: { find: () => ({}) }, egress, clock: systemClock, log },
 );
 const all = () => service.list(owner, { page: 1, rpp: 10 }).body;

@@ -1,5 +1,5 @@
 /** Shapes of connectors on the wire (SPEC 2 'Connector'; interoperability facts, 7.6; DECISIONS 'Chain'). */
-import Type, { type Static } from "typebox";
+import Type, { type Static, type TNull, type TProperties, type TUnion } from "typebox";
 import { Description, Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { CONNECTOR_STATUSES } from "./lifecycle.js";
 
@@ -61,6 +61,10 @@ const CONFIG_MEMBERS = {
   entities_path: UrlPath,
   security: Security,
 };
+
+function nullableMembers<T extends TProperties>(members: T): { [M in keyof T]: TUnion<[T[M], TNull]> } {
+  return Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, nullable(schema)])) as { [M in keyof T]: TUnion<[T[M], TNull]> };
+}
 
 const Credentials = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,63}$" }), Type.String({ maxLength: 4096 }), {
   maxProperties: 16, additionalProperties: false, description: "kept in the vault and never answered: token; username and password; api_key; access key id and secret access key",
@@ -142,18 +146,13 @@ export const CreateConnector = closed({
 });
 export type CreateConnector = Static<typeof CreateConnector>;
 
-const CONFIG_CHANGES = Object.fromEntries(Object.entries(CONFIG_MEMBERS).map(([name, schema]) => [name, Type.Optional(nullable(schema))]));
+/** Members of the configuration that are null are taken away, absent ones stay. */
 export const UpdateConnector = closed({
   name: Type.Optional(Name),
   description: Type.Optional(nullable(Description)),
-  config: Type.Optional(closed({ ...CONFIG_CHANGES, credentials: Type.Optional(nullable(Credentials)) })),
+  config: Type.Optional(closed({ ...Type.Partial(Type.Object(nullableMembers(CONFIG_MEMBERS))).properties, credentials: Type.Optional(nullable(Credentials)) })),
 });
-/** Members of the configuration that are null are taken away, absent ones stay. */
-export interface UpdateConnector {
-  readonly name?: string;
-  readonly description?: string | null;
-  readonly config?: { readonly [M in keyof ConnectorConfig]?: ConnectorConfig[M] | null } & { readonly credentials?: Credentials | null };
-}
+export type UpdateConnector = Static<typeof UpdateConnector>;
 
 const Text = Type.String({ maxLength: 1000, pattern: "^[^\\u0000-\\u001f\\u007f]*$" });
 /** One path segment below a directory. */

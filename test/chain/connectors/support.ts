@@ -101,9 +101,9 @@ export async function detail({ service, owner }: TestConnectors, id: string): Pr
   return await service.get(owner, id, PAGE, never);
 }
 
-/** Waits until the condition holds; fails after half a minute. */
-export async function eventually(what: string, condition: () => boolean): Promise<void> {
-  const endMs = Date.now() + 30_000;
+/** Waits until the condition holds; fails after half a minute unless told otherwise. */
+export async function eventually(what: string, condition: () => boolean, waitMs = 30_000): Promise<void> {
+  const endMs = Date.now() + waitMs;
   while (!condition()) {
     if (Date.now() > endMs) throw new Error(`never happened: ${what}`);
     await new Promise((resolve) => { setTimeout(resolve, 5); });
