@@ -25,6 +25,8 @@ export interface LaneContext {
   /** Follows a signed transaction until it is final. */
   readonly watch: (entry: LaneEntry) => void;
   readonly unwatch: (entry: LaneEntry) => void;
+  /** Lets go of a transaction that came to its end. */
+  readonly forget: (entry: LaneEntry) => void;
   /** Sends an empty transaction with a nonce that nobody has and others wait for. */
   readonly fillGap: (template: LaneEntry, nonce: number) => Promise<void>;
 }

@@ -232,16 +232,10 @@ export class Lane {
     const { ledger, fees, signing } = this.#context;
     try {
       const record = ledger.read(entry.owner, entry.id);
-      if (record?.state !== "created") {
-        this.#slots.release(nonce, entry, { isUsed: false });
-        return undefined;
-      }
+      if (record?.state !== "created") return this.#letGo(entry, nonce);
       const attempt = await signing.sign(record, nonce, await fees.choose(network, record.wishes), "first", ledger.now());
       const stored = await ledger.change(entry.owner, entry.id, (current) => (current.state === "created" ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash } : undefined));
-      if (stored === undefined) {
-        this.#slots.release(nonce, entry, { isUsed: false });
-        return undefined;
-      }
+      if (stored === undefined) return this.#letGo(entry, nonce);
       entry.hashes = [attempt.hash];
       this.#context.watch(entry);
       return attempt.raw;
@@ -257,6 +251,12 @@ export class Lane {
       }
       return undefined;
     }
+  }
+
+  /** Cancelled before it was signed. */
+  #letGo(entry: LaneEntry, nonce: number): undefined {
+    this.#slots.release(nonce, entry, { isUsed: false });
+    this.#context.forget(entry);
   }
 
   #enqueue(entry: LaneEntry, ready: Promise<string | undefined>): void {
@@ -396,7 +396,7 @@ export class Lane {
 
   async #giveUp(entry: LaneEntry, fault: { readonly code: string; readonly message: string }): Promise<void> {
     if (this.#waiting[0] === entry) this.#waiting.shift();
-    this.#context.unwatch(entry);
+    this.#context.forget(entry);
     try {
       await this.#context.ledger.fail(entry.owner, entry.id, fault);
     } catch (error) {

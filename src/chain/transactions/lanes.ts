@@ -51,10 +51,11 @@ export class Lanes {
       nowMs: () => clock.monotonicMs(),
       isStopped: () => this.#stop.signal.aborted,
       watch: (entry) => { this.#watchOf(entry).add(entry); },
-      unwatch: (entry) => { this.#forget(entry); },
+      unwatch: (entry) => { this.#watches.get(entry.networkId)?.remove(entry); },
+      forget: (entry) => { this.#forget(entry); },
       fillGap: async (template, nonce) => { await this.#fillGap(template, nonce); },
     };
-    this.#inclusions = new Inclusions({ ledger, laneOf: (entry) => this.#laneOfEntry.get(entry.id), onFinal: (entry) => { this.#forget(entry, true); } });
+    this.#inclusions = new Inclusions({ ledger, laneOf: (entry) => this.#laneOfEntry.get(entry.id), onFinal: (entry) => { this.#forget(entry); } });
   }
 
   /** Takes up what was open when the server ended: the same bytes go out again, in the order of nonces. */
@@ -111,7 +112,7 @@ export class Lanes {
 
   /** Forgets an open transaction that was ended by its owner. */
   forget(entry: LaneEntry): void {
-    this.#forget(entry, true);
+    this.#forget(entry);
   }
 
   forgetId(id: string): void {
@@ -152,7 +153,7 @@ export class Lanes {
         for (const other of entries) {
           await this.#dependencies.ledger.fail(other.owner, other.id, { code: "network_gone", message: "its network was deleted" });
           this.#laneOfEntry.get(other.id)?.release(other, { isUsed: true });
-          this.#forget(other, true);
+          this.#forget(other);
         }
       },
     });
@@ -160,9 +161,9 @@ export class Lanes {
     return watch;
   }
 
-  #forget(entry: LaneEntry, isFinal = false): void {
+  #forget(entry: LaneEntry): void {
     this.#watches.get(entry.networkId)?.remove(entry);
-    if (isFinal) this.#laneOfEntry.delete(entry.id);
+    this.#laneOfEntry.delete(entry.id);
   }
 
   async #fillGap(template: LaneEntry, nonce: number): Promise<void> {

@@ -52,7 +52,8 @@ export class Replacements {
       // Stored first: the lane signs only what is still `created`.
       const changed = await ledger.change(owner, record.id, (current) => (current.state === "created" ? { ...current, state: "cancelled", watched: false, cancel_requested_at: ledger.now() } : undefined));
       if (changed !== undefined) {
-        lanes.laneFor(record).withdraw(record.id);
+        // Otherwise it is being signed, and the lane finds it cancelled.
+        if (lanes.laneFor(record).withdraw(record.id)) lanes.forgetId(record.id);
         return service.onWire(changed);
       }
     }

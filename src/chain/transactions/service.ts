@@ -6,7 +6,7 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import { isUuid, newId } from "../../platform/ids.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
-import { mergeCommits, type Page } from "../../platform/store/tables.js";
+import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { checksumAddress } from "../../crypto/ethereum/address.js";
 import { InvalidPayload } from "../../crypto/ethereum/invalid.js";
 import { readAddress } from "../../crypto/ethereum/quantity.js";
@@ -84,9 +84,12 @@ export class TransactionService implements Submissions {
   async purge(owner: Subject): Promise<void> {
     const { repository, lanes } = this.#dependencies;
     for (;;) {
-      const records = repository.page(owner, { page: 1, rpp: 100 });
+      const records = await retryOnConflict(async () => {
+        const page = repository.page(owner, { page: 1, rpp: 100 });
+        await repository.commit(mergeCommits(...page.map((record) => repository.deletion(record))));
+        return page;
+      });
       if (records.length === 0) return;
-      await repository.commit(mergeCommits(...records.map((record) => repository.deletion(record))));
       for (const { value } of records) {
         const lane = lanes.laneFor(value);
         const entry = lane.find(value.id);
