@@ -1,4 +1,5 @@
 /** The list of all routes: what the server serves, the document describes, the client calls and the contract tests walk. */
+import { chainRoutes } from "./chain/routes.js";
 import { identityRoutes } from "./identity/routes.js";
 import type { RouteSpec } from "./platform/contract/route.js";
 import { eventRoutes } from "./platform/events/event-routes.js";
@@ -9,7 +10,7 @@ import { lifecycleRoutes } from "./vault/lifecycle-routes.js";
 import { organizationVaultRoutes } from "./vault/organization-routes.js";
 import { vaultRoutes } from "./vault/routes.js";
 
-export const apiRoutes = { ...serviceRoutes, ...identityRoutes, ...organizationVaultRoutes, ...vaultRoutes, ...lifecycleRoutes, ...auditRoutes, ...proverRoutes, ...eventRoutes };
+export const apiRoutes = { ...serviceRoutes, ...identityRoutes, ...organizationVaultRoutes, ...vaultRoutes, ...lifecycleRoutes, ...auditRoutes, ...proverRoutes, ...chainRoutes, ...eventRoutes };
 
 /** All routes as a plain list. */
 export const ROUTE_LIST: readonly RouteSpec[] = Object.values(apiRoutes);

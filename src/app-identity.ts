@@ -1,5 +1,6 @@
 /** The part of the composition root that puts identity together: signing keys, mail, trusted issuers, and what identity asks of the other areas. */
 import { join } from "node:path";
+import type { Chain } from "./chain/create-chain.js";
 import { createIdentity, type Identity } from "./identity/create-identity.js";
 import { readTrustedIssuers } from "./platform/auth/external-issuers.js";
 import type { Subject } from "./platform/auth/principal.js";
@@ -18,6 +19,7 @@ import type { Vault } from "./vault/create-vault.js";
 export interface OtherAreas {
   vault?: Vault;
   provers?: ProverRegistry;
+  chain?: Chain;
 }
 
 export interface IdentityParts {
@@ -42,7 +44,7 @@ export async function openIdentity(config: Config, dataDir: string, dependencies
     {
       store, keys, clock, log, events, mail: await mailDriver(config, dataDir, { clock, log }),
       firstVault: (owner, name) => firstVault(areas, owner, name),
-      purges: [(owner) => purgeProvers(areas, owner), (owner) => purgeVaults(areas, owner)],
+      purges: [async (owner) => { await areas.chain?.purge(owner); }, (owner) => purgeProvers(areas, owner), (owner) => purgeVaults(areas, owner)],
     },
   );
   const path = join(dataDir, "bootstrap-token");

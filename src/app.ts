@@ -7,11 +7,15 @@ import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ROUTE_LIST } from "./api.js";
+import { openChain } from "./app-chain.js";
 import { openIdentity, type IdentityParts, type OtherAreas } from "./app-identity.js";
+import type { Chain } from "./chain/create-chain.js";
+import { chainRoutes } from "./chain/routes.js";
 import { identityRoutes } from "./identity/routes.js";
 import { openAuditKey } from "./platform/audit/audit-log.js";
 import { auditedRoutes } from "./platform/audit/audited-routes.js";
 import { createAudit, type Audit } from "./platform/audit/create-audit.js";
+import { permissionBits } from "./platform/auth/permissions.js";
 import type { Principal } from "./platform/auth/principal.js";
 import type { Clock } from "./platform/clock.js";
 import { listOf, parseAddress, UNREACHABLE_ISSUER, type Config } from "./platform/config.js";
@@ -91,6 +95,7 @@ interface Parts {
   readonly identityParts: IdentityParts;
   readonly vault: Vault;
   readonly provers: ProverRegistry;
+  readonly chain: Chain;
   readonly requestHashKey: Buffer;
   readonly audit: Audit;
   readonly events: EventBus;
@@ -113,6 +118,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       await parts.provers.removeOrphans();
       parts.identityParts.keys.startWatching();
       await parts.jobs.start();
+      parts.chain.start();
       parts.lanes.warm().catch(() => { dependencies.log.warn("the compute lanes did not warm up"); });
       return listening;
     },
@@ -122,6 +128,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       parts.identityParts.keys.stopWatching();
       await parts.identity.service.outbox.stop();
       await parts.jobs.stop();
+      await parts.chain.stop();
       await parts.lanes.stop();
       await parts.vault.stop();
       parts.audit.refusals.flush();
@@ -154,7 +161,10 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
   const vault = await createVault(vaultOptions(config, dataDir), {
     store: audit.vaultStore, clock, log,
-    onUnsealed: () => { jobs.wake(); },
+    onUnsealed: () => {
+      jobs.wake();
+      areas.chain?.wake();
+    },
     onSealChange: async ({ action, code }) => { await audit.trail.append({ action: `seal.${action}`, outcome: code === undefined ? "ok" : "refused", ...(code === undefined ? {} : { code }) }); },
   });
   onUnwritable.push(async () => { await vault.sealByFault("the audit log cannot be written"); });
@@ -171,10 +181,14 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
     },
     { store: audit.vaultStore, artifacts, jobs, lanes, resident, vault: vault.service, events, clock, log },
   );
-  Object.assign(areas, { vault, provers });
+  const chain = openChain(config, {
+    store: audit.vaultStore, vault: vault.service, jobs, events, subscriptionTokens, clock, log,
+    requireApplication: (principal, id, permissions) => { identity.service.access.require(principal, { kind: "application", id }, permissionBits(permissions)); },
+  });
+  Object.assign(areas, { vault, provers, chain });
   await vault.start();
   const metrics = new Metrics({ lanesWaiting: () => lanes.waiting() });
-  return { config, clock, log, store, artifacts, jobs, lanes, metrics, identity, identityParts, vault, provers, audit, events, subscriptionTokens, requestHashKey: await secretKey(join(dataDir, "request-hash-key")) };
+  return { config, clock, log, store, artifacts, jobs, lanes, metrics, identity, identityParts, vault, provers, chain, audit, events, subscriptionTokens, requestHashKey: await secretKey(join(dataDir, "request-hash-key")) };
 }
 
 function vaultOptions(config: Config, dataDir: string): Parameters<typeof createVault>[0] {
@@ -219,7 +233,7 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
     described.push({ areas: words, host });
   };
   add(undefined, config.host, config.port, "every area");
-  const own: readonly [Area, string | undefined, string][] = [["prover", config.prover_listen, "the prover registry"], ["vault", config.vault_listen, "the vault"], ["identity", config.identity_listen, "identity"]];
+  const own: readonly [Area, string | undefined, string][] = [["prover", config.prover_listen, "the prover registry"], ["vault", config.vault_listen, "the vault"], ["identity", config.identity_listen, "identity"], ["chain", config.chain_listen, "the chain area"]];
   for (const [area, address, words] of own) {
     if (address === undefined) continue;
     const { host, port } = parseAddress(address);
@@ -245,6 +259,7 @@ function boundRoutes(parts: Parts): BoundRoute[] {
     ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
     ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
     ...bindRoutes(proverRoutes, parts.provers.handlers),
+    ...bindRoutes(chainRoutes, parts.chain.handlers),
     ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
   ], { trail: parts.audit.trail, audit: parts.audit.log });
 }

@@ -1,0 +1,24 @@
+/** The part of the composition root that puts the chain area together from the settings. */
+import { createChain, type Chain, type ChainDependencies } from "./chain/create-chain.js";
+import { readNetworkUrls } from "./chain/networks/public-networks.js";
+import { ConfigError, listOf, type Config } from "./platform/config.js";
+
+/** On a machine of one's own, nodes and peers of the same machine are the usual case. */
+const LOOPBACK = ["127.0.0.0/8", "[::1]", "localhost"];
+
+export function openChain(config: Config, dependencies: ChainDependencies): Chain {
+  return createChain({
+    egressAllow: [...(config.mode === "development" ? LOOPBACK : []), ...listOf(config.egress_allow)],
+    egressPorts: listOf(config.egress_ports).map(Number),
+    publicUrls: publicUrls(config),
+    dockerHost: config.docker_host, dockerImages: config.docker_images,
+  }, dependencies);
+}
+
+function publicUrls(config: Config): Map<string, string[]> {
+  try {
+    return readNetworkUrls(listOf(config.network_urls));
+  } catch (error) {
+    throw new ConfigError(`PROOFWRIGHT_NETWORK_URLS: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is no public network whose node can be named.`, { cause: error });
+  }
+}
