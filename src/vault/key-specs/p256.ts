@@ -13,7 +13,7 @@ export const p256: KeySpec = {
   type: "asymmetric",
   usage: "sign/verify",
   materialKind: "pkcs8",
-  operationUs: 250,
+  operationUs: 150,
   generate: () => {
     const { pkcs8, publicKey } = generateP256KeyPair();
     return { material: SecretBytes.take(pkcs8), publicKey };
