@@ -32,7 +32,10 @@ interface Answer {
   readonly message: string | undefined;
 }
 
+/** One of the networks that everybody sees. */
+const PUBLIC_NETWORK = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
 const PASSWORD = "a long phrase of my own";
+const DEPLOYED = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 let server: TestServer;
 let ada: Tenant;
@@ -79,11 +82,16 @@ async function newTenant(email: string): Promise<Tenant> {
   const prover = await provisioned(api, { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "cubic" });
   await api.prove({ params: { id: prover }, body: { witness: { X: "3", Y: "35" } } });
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
+  const contract = (await api.createContract({ body: { network_id: PUBLIC_NETWORK, address: DEPLOYED, name: "c" } })).body.id;
+  const tokenContract = (await api.createTokenContract({ body: { network_id: PUBLIC_NETWORK, address: DEPLOYED, type: "erc20", name: "t", symbol: "T", decimals: 0 } })).body.id;
+  const connector = (await server.as(applicationToken).createConnector({ body: { name: "c", network_id: PUBLIC_NETWORK, type: "ipfs", config: {}, is_virtual: true } })).body.id;
   const ids = {
+    "connectors:id": connector, "connectors:entity": "bafkqaaa",
     "users:id": user.id, "tokens:id": otherSession, "invitations:id": invitation, "applications:id": application, "organizations:id": organization, user_id: member, organization_id: organization,
     "vaults:id": own.vault, "vaults:key_id": own.key, "vaults:secret_id": own.secret,
     "organizations:vault_id": shared.vault, "organizations:key_id": shared.key, "organizations:secret_id": shared.secret,
     "provers:id": prover, "provers:proof_id": proof, "provers:index": "0", "provers:name": "verifying_key.json", "reset_password:token": "ppr_none", "oauth:id": application,
+    "contracts:id": contract, "token_contracts:id": tokenContract,
   };
   return { userId: user.id, token: token.access_token, permissions: token.permissions, api, applicationToken, ids };
 }
@@ -101,6 +109,15 @@ async function organizationVault(api: Api, organization: string): Promise<{ vaul
   const key = (await api.createOrganizationVaultKey({ params, body: { spec: "secp256k1", name: "k" } })).body.id;
   const secret = (await api.createOrganizationVaultSecret({ params, body: { name: "s", type: "t", value: "v" } })).body.id;
   return { vault, key, secret };
+}
+
+/** The token of a tenant that is of a kind that the route takes. */
+function tokenFor(tenant: Tenant, route: Guarded): string {
+  return isForUsers(route) ? tenant.token : tenant.applicationToken;
+}
+
+function isForUsers({ auth }: Guarded): boolean {
+  return auth.subjects?.includes("user") !== false;
 }
 
 function parameters(route: RouteSpec): string[] {
@@ -194,11 +211,16 @@ describe("a guarded route", () => {
     expect(await call(route, path, ada.applicationToken, bodyOf(route, ada.ids))).toMatchObject({ status: 403, code: "forbidden" });
   });
 
+  it.each(named(GUARDED.filter((route) => !isForUsers(route))))("%s: 403 for a token of a user", async (_name, route) => {
+    const path = pathOf(route, (name) => idOf(route, name, ada.ids));
+    expect(await call(route, path, ada.token, bodyOf(route, ada.ids))).toMatchObject({ status: 403, code: "forbidden" });
+  });
+
   it.each(named(GUARDED.filter((route) => idParameters(route).length > 0)))("%s: 404 for another tenant, in the words for an id that is nobody's", async (_name, route) => {
     const body = bodyOf(route, eve.ids);
-    const absent = await call(route, pathOf(route, (name) => (idParameters(route).includes(name) ? randomUUID() : idOf(route, name, ada.ids))), eve.token, body);
+    const absent = await call(route, pathOf(route, (name) => (idParameters(route).includes(name) ? randomUUID() : idOf(route, name, ada.ids))), tokenFor(eve, route as Guarded), body);
     const applicationOfEve = await call(route, pathOf(route, (name) => idOf(route, name, ada.ids)), eve.applicationToken, body);
-    const foreign = await call(route, pathOf(route, (name) => idOf(route, name, ada.ids)), eve.token, body);
+    const foreign = await call(route, pathOf(route, (name) => idOf(route, name, ada.ids)), tokenFor(eve, route as Guarded), body);
     expect(foreign).toEqual(absent);
     expect(foreign).toMatchObject({ status: 404, code: "not_found" });
     expect(applicationOfEve.status).toBe(404);
@@ -208,13 +230,13 @@ describe("a guarded route", () => {
     const [parent] = idParameters(route);
     for (const child of idParameters(route).slice(1)) {
       const path = pathOf(route, (name) => idOf(route, name, name === child && name !== parent ? ada.ids : eve.ids));
-      expect(await call(route, path, eve.token, bodyOf(route, eve.ids)), child).toMatchObject({ status: 404, code: "not_found" });
+      expect(await call(route, path, tokenFor(eve, route as Guarded), bodyOf(route, eve.ids)), child).toMatchObject({ status: 404, code: "not_found" });
     }
   });
 
   it("lets the right caller through, each in turn", async () => {
     for (const route of forTheRightCaller()) {
-      const caller = route.id === "deleteUser" ? (await server.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } })).body.token.access_token : route.auth.permissions.every((permission) => holdsAll(ada.permissions, PERMISSIONS[permission])) ? ada.token : root.token;
+      const caller = route.id === "deleteUser" ? (await server.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } })).body.token.access_token : route.auth.permissions.every((permission) => holdsAll(ada.permissions, PERMISSIONS[permission])) ? tokenFor(ada, route) : root.token;
       const answer = await call(route, pathOf(route, (name) => idOf(route, name, ada.ids)), caller, bodyOf(route, ada.ids));
       expect(["unauthorized", "forbidden", "not_found", "permission_escalation"], `${route.method} ${route.path}: ${String(answer.status)} ${answer.message ?? ""}`).not.toContain(answer.code);
       expect(answer.status, route.id).toBeLessThan(500);
