@@ -85,7 +85,7 @@ class Guard implements EgressGuard {
   async fetch(text: string, request: EgressRequest = {}): Promise<EgressAnswer> {
     const { url, target } = this.#target(text);
     request.signal?.throwIfAborted();
-    const deadline = AbortSignal.timeout(request.timeoutMs ?? TIMEOUT_MS);
+    const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMs ?? TIMEOUT_MS));
     const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
     try {
       const { incoming, isNewConnection } = await this.#send(url, target, request, signal);
@@ -100,7 +100,7 @@ class Guard implements EgressGuard {
     const bracketed = asked.host.includes(":") && !asked.host.startsWith("[") ? `[${asked.host}]` : asked.host;
     // As https, because the protocol is the caller's: only the place is judged here.
     const { target } = this.#target(`https://${bracketed}:${String(asked.port)}/`, asked.host);
-    const deadline = AbortSignal.timeout(asked.timeoutMs ?? TIMEOUT_MS);
+    const deadline = AbortSignal.timeout(Math.ceil(asked.timeoutMs ?? TIMEOUT_MS));
     try {
       const addresses = await untilAborted(this.#addresses(target), deadline);
       return await connectFirst(addresses, target, { tls: asked.tls === true, deadline });
