@@ -6,7 +6,7 @@
  * Both get the key's bytes in memory that the threads share; the kernels open it into a second form beside them, as the server does.
  * snarkjs runs single-threaded in each with its curve kept, its fastest way to use two cores. Prints proofs per second and peak memory in MB.
  */
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
@@ -56,11 +56,18 @@ function message<Value>(worker: Worker): Promise<Value> {
   return new Promise((resolve, reject) => { worker.once("message", resolve); worker.once("error", reject); });
 }
 
+/** A piece at a time, as the server does, so that there is no second copy. */
+function readShared(path: string): SharedArrayBuffer {
+  const bytes = new Uint8Array(new SharedArrayBuffer(statSync(path).size)), piece = Buffer.alloc(1 << 20);
+  const file = openSync(path, "r");
+  for (let at = 0, read = readSync(file, piece); read > 0; at += read, read = readSync(file, piece)) bytes.set(piece.subarray(0, read), at);
+  closeSync(file);
+  return bytes.buffer;
+}
+
 async function main(): Promise<void> {
   const [, , peer, zkeyPath = "", witnessPath = "", seconds = "10"] = process.argv;
-  const file = readFileSync(zkeyPath);
-  const zkey = new SharedArrayBuffer(file.length);
-  new Uint8Array(zkey).set(file);
+  const zkey = readShared(zkeyPath);
   const key = peer === "kernels" ? makeKeyResident(readProvingKey(new Uint8Array(zkey)), { workspaces: THREADS }) : undefined;
   const task: Task = { zkey, witness: new Uint8Array(readFileSync(witnessPath)), ...(key === undefined ? {} : { key }) };
   const workers = Array.from({ length: THREADS }, () => new Worker(FILE, { workerData: task }));

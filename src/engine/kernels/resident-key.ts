@@ -3,6 +3,7 @@
  * of A and B with their few distinct coefficients stored once, the tables of the domain, and a workspace for each thread that proves or
  * helps at the same time. It is built once per machine and opened by any number of threads; after building, only workspaces are written.
  */
+import { randomBytes } from "node:crypto";
 import { Arena, align } from "./arena.js";
 import { rootOfUnity, vectorBytes, writeCosetScale, writeDomainTables } from "./domain.js";
 import { powerModulo } from "./integers.js";
@@ -146,23 +147,32 @@ class KeyBuilder {
   /** Converts the finite points of the parts, one after the other; `indices` names the scalar of each. */
   private pointSection(group: "g1" | "g2", parts: readonly Uint8Array[], indices: readonly number[]): PointSection {
     const rawBytes = (group === "g1" ? 2 : 4) * this.kernels.fq.bytes;
-    const sources = parts.flatMap((part) => Array.from({ length: part.length / rawBytes }, (_, i) => part.subarray(i * rawBytes, (i + 1) * rawBytes)));
-    if (sources.length !== indices.length) throw new RangeError("a section of the key has a wrong length");
-    const order = [...indices.keys()];
-    const finite = order.filter((i) => !isZero(sources[i]));
-    const count = finite.length;
+    const total = parts.reduce((sum, part) => sum + part.length / rawBytes, 0);
+    if (total !== indices.length) throw new RangeError("a section of the key has a wrong length");
     const { pointBytes } = this.kernels[group];
+    const count = parts.reduce((sum, part) => sum + countFinite(part, rawBytes), 0);
     const points = this.arena.take(Math.max(1, count) * pointBytes);
+    const used = new Uint32Array(count);
     this.scratch.scoped(() => {
       const raw = this.scratch.take(CHUNK_POINTS * rawBytes);
-      for (let from = 0; from < count; from += CHUNK_POINTS) {
-        const chunk = finite.slice(from, from + CHUNK_POINTS);
-        const bytes = this.kernels.bytes(raw, chunk.length * rawBytes);
-        for (const [i, at] of chunk.entries()) bytes.set(sources[at] ?? [], i * rawBytes);
-        this.kernels.call("fq_import_foreign", points + from * pointBytes, raw, (chunk.length * rawBytes) / this.kernels.fq.bytes);
+      const bytes = this.kernels.bytes(raw, CHUNK_POINTS * rawBytes);
+      let converted = 0, held = 0, next = 0;
+      const convert = (): void => {
+        if (held > 0) this.kernels.call("fq_import_foreign", points + converted * pointBytes, raw, (held * rawBytes) / this.kernels.fq.bytes);
+        converted += held;
+        held = 0;
+      };
+      for (const part of parts) {
+        for (let at = 0; at < part.length; at += rawBytes, next += 1) {
+          if (isZero(part, at, rawBytes)) continue;
+          bytes.set(part.subarray(at, at + rawBytes), held * rawBytes);
+          used[converted + held] = indices[next] ?? 0;
+          held += 1;
+          if (held === CHUNK_POINTS) convert();
+        }
       }
+      convert();
     });
-    const used = finite.map((i) => indices[i] ?? 0);
     if (used.every((index, i) => index === i)) return { points, indices: 0, count };
     const address = this.arena.take(4 * count);
     this.kernels.words(address, count).set(used);
@@ -234,14 +244,19 @@ class KeyBuilder {
   }
 }
 
-/** Numbers the distinct coefficients of a key; number 0 is the value 0. */
+/** Numbers the distinct coefficients of a key; number 0 is the value 0. A key has millions of entries and few values. */
 class CoefficientDictionary {
   private readonly entries: Uint8Array;
-  private readonly numbers = new Map<string, number>();
+  private readonly view: DataView;
+  /** Numbers of the values with the same hash: in practice one each. */
+  private readonly numbers = new Map<number, number[]>();
   private readonly offsets: number[] = [];
+  /** Odd and secret: whoever writes circuits must not be able to choose coefficients that all fall together. */
+  private readonly multiplier = randomBytes(4).readUInt32LE() | 1;
 
   constructor(entries: Uint8Array) {
     this.entries = entries;
+    this.view = new DataView(entries.buffer, entries.byteOffset, entries.byteLength);
   }
 
   get size(): number {
@@ -249,12 +264,15 @@ class CoefficientDictionary {
   }
 
   numberOf(offset: number): number {
-    const key = Buffer.from(this.entries.buffer, this.entries.byteOffset + offset, COEFFICIENT_VALUE_BYTES).toString("latin1");
-    const known = this.numbers.get(key);
+    const hash = this.hashOf(offset);
+    const candidates = this.numbers.get(hash) ?? [];
+    const known = candidates.find((number) => this.isSame(this.offsets[number - 1] ?? 0, offset));
     if (known !== undefined) return known;
     this.offsets.push(offset);
-    this.numbers.set(key, this.offsets.length);
-    return this.offsets.length;
+    const number = this.offsets.length;
+    candidates.push(number);
+    this.numbers.set(hash, candidates);
+    return number;
   }
 
   values(): Uint8Array {
@@ -264,10 +282,32 @@ class CoefficientDictionary {
     }
     return bytes;
   }
+
+  private hashOf(offset: number): number {
+    let hash = 0;
+    for (let at = 0; at < COEFFICIENT_VALUE_BYTES; at += 4) {
+      hash = Math.imul(hash ^ this.view.getUint32(offset + at, true), this.multiplier);
+      hash ^= hash >>> 15;
+    }
+    return hash;
+  }
+
+  private isSame(a: number, b: number): boolean {
+    for (let at = 0; at < COEFFICIENT_VALUE_BYTES; at += 4) if (this.view.getUint32(a + at) !== this.view.getUint32(b + at)) return false;
+    return true;
+  }
 }
 
 const COEFFICIENT_VALUE_BYTES = 32;
 
-function isZero(bytes: Uint8Array | undefined): boolean {
-  return bytes === undefined || bytes.every((byte) => byte === 0);
+function countFinite(points: Uint8Array, pointBytes: number): number {
+  let count = 0;
+  for (let at = 0; at < points.length; at += pointBytes) if (!isZero(points, at, pointBytes)) count += 1;
+  return count;
+}
+
+/** Infinity is all zeros; a finite point is told from it by its first byte, mostly. */
+function isZero(bytes: Uint8Array, from: number, count: number): boolean {
+  for (let at = from; at < from + count; at += 1) if (bytes[at] !== 0) return false;
+  return true;
 }
