@@ -35,7 +35,7 @@ async function setUpCircuit(name: string, samples: number, report: Report): Prom
   const note = `${String(circuit.r1cs.constraintCount)} constraints`;
   report({ ...row, id: "setup", peer: "proofwright", ...summarize(keyOnly), note: `${note}, key only` });
   report({ ...row, id: "setup-with-gates", peer: "proofwright", ...summarize(whole), note: "process start, self-test and gates included" });
-  const ptau = await preparedPowersOfTau(zkeyCountsOf(circuit.r1cs).domainPower);
+  const ptau = preparedPowersOfTau(zkeyCountsOf(circuit.r1cs).domainPower);
   const zkey = join(benchFolder(), `peer-${String(process.pid)}.zkey`);
   try {
     report({ ...row, id: "setup", peer: "snarkjs", ...summarize(await runPeer("plain-snarkjs", ["setup", circuit.r1csPath, ptau, zkey])), note: "ready powers of tau" });
