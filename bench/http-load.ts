@@ -1,8 +1,11 @@
-/** Load over HTTP from processes of its own (autocannon), and servers as child processes, for subjects that measure requests. */
+/** Load over HTTP from processes of its own (autocannon for all that goes, steady-load.ts for a rate), and servers as child processes, for subjects that measure requests. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PACKAGE_ROOT } from "../src/platform/package-root.js";
+
+const AUTOCANNON = join(PACKAGE_ROOT, "node_modules", "autocannon", "autocannon.js");
+const STEADY_LOAD = join(PACKAGE_ROOT, "dist", "bench", "steady-load.js");
 
 export interface LoadOptions {
   readonly url: string;
@@ -25,16 +28,24 @@ export interface LoadResult {
 
 /** Sends the same request again and again for some seconds. */
 export async function requestLoad(options: LoadOptions): Promise<LoadResult> {
-  const args = [join(PACKAGE_ROOT, "node_modules", "autocannon", "autocannon.js"), "--json", "-c", String(options.connections), "-d", String(options.seconds)];
+  return options.perSec === undefined ? await fullLoad(options) : (JSON.parse(await outputOf([STEADY_LOAD, JSON.stringify(options)])) as LoadResult);
+}
+
+/** As many as go, each connection sending again as soon as it is answered. */
+async function fullLoad(options: LoadOptions): Promise<LoadResult> {
+  const args = [AUTOCANNON, "--json", "-c", String(options.connections), "-d", String(options.seconds)];
   if (options.body !== undefined) args.push("-m", "POST", "-H", "content-type: application/json", "-b", options.body);
-  if (options.perSec !== undefined) args.push("-R", String(options.perSec));
   if (options.token !== undefined) args.push("-H", `authorization: bearer ${options.token}`);
-  const child = spawn(process.execPath, [...args, options.url], { stdio: ["ignore", "pipe", "ignore"] });
+  const result = JSON.parse(await outputOf([...args, options.url])) as { latency: { p50: number; p99: number }; requests: { total: number; average: number }; non2xx: number; errors: number };
+  return { p50: result.latency.p50, p99: result.latency.p99, perSec: result.requests.average, total: result.requests.total, failed: result.non2xx + result.errors };
+}
+
+async function outputOf(args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [...args], { stdio: ["ignore", "pipe", "ignore"] });
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   await new Promise((resolve) => child.once("close", resolve));
-  const result = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { latency: { p50: number; p99: number }; requests: { total: number; average: number }; non2xx: number; errors: number };
-  return { p50: result.latency.p50, p99: result.latency.p99, perSec: result.requests.average, total: result.requests.total, failed: result.non2xx + result.errors };
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Starts a Node process that prints `... on URL`. */
