@@ -27,6 +27,12 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   blsVerify: "none",
   // Other areas' routes that make or delete vaults.
   createProver: "durable",
+  createAccount: "durable",
+  createWallet: "durable",
+  // They spend with a key of the vault; the transaction's own record is durable before the answer.
+  createTransaction: "deferred",
+  bumpTransaction: "deferred",
+  cancelTransaction: "deferred",
   deleteProver: "durable",
 };
 
