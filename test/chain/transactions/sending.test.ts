@@ -18,7 +18,7 @@ describe("many transactions of one account", () => {
     expect(mined.map(({ nonce }) => nonce).sort((a, b) => a - b)).toEqual(Array.from({ length: 500 }, (_, nonce) => nonce));
     expect(new Set(mined.map(({ hash }) => hash))).toEqual(new Set(ended.map(({ hash }) => hash)));
     expect(new Set(ended.map(({ nonce }) => nonce)).size).toBe(500);
-  });
+  }, 180_000);
 });
 
 describe("one transaction", () => {
