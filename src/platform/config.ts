@@ -7,7 +7,7 @@ import { cpus } from "node:os";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describeAddress } from "./addresses.js";
 import { AllowList } from "./egress/address-rules.js";
-import { TrustedProxies } from "./http/client-address.js";
+import { TrustedProxies } from "./client-address.js";
 import { SETTINGS, type SettingName, type Settings } from "./settings.js";
 import { StartError } from "./start-error.js";
 

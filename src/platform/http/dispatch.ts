@@ -14,7 +14,7 @@ import { sendAnswer, type Answer } from "./answer.js";
 import { BodyBudget, BodyCollector } from "./body.js";
 import { readBody } from "./body-form.js";
 import { MethodNotAllowed, asAppError, errorAnswer } from "./error-answer.js";
-import type { TrustedProxies } from "./client-address.js";
+import type { TrustedProxies } from "../client-address.js";
 import { Exchange, type CompiledRoute } from "./exchange.js";
 import { checkedIdempotencyKey, hashRequest, runOnce, type IdempotencyStore } from "./idempotency.js";
 import { InFlight } from "./in-flight.js";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { authorizer } from "../auth/authorize.js";
 import type { Area, BoundRoute } from "../contract/route.js";
 import { compileRoute } from "../contract/validate.js";
-import { TrustedProxies } from "./client-address.js";
+import { TrustedProxies } from "../client-address.js";
 import { Dispatcher, type DispatchDependencies } from "./dispatch.js";
 import type { CompiledRoute } from "./exchange.js";
 import { BODY_BYTES_DEFAULT, HTTP_LIMITS, JSON_DEPTH_MAX, JSON_KEY_BYTES_MAX, JSON_NUMBER_BYTES_MAX, JSON_TOKENS_DEFAULT, type HttpLimits } from "./limits.js";

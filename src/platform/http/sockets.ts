@@ -64,7 +64,8 @@ export interface SocketInit {
 /** The WebSockets of one server. */
 export class Sockets {
   readonly #dependencies: SocketsDependencies;
-  readonly #dropped = new Set<StreamSocket>();
+  /** With the position at which each of them stands. */
+  readonly #dropped = new Map<StreamSocket, number>();
   readonly nameless = new Set<StreamSocket>();
   readonly channel: StreamChannel;
 
@@ -73,7 +74,7 @@ export class Sockets {
     this.channel = {
       publish: (topic, message) => {
         // Before anything else is sent: whoever missed a message must not get the one after it.
-        this.#endDropped();
+        this.#holdDropped();
         dependencies.publish(topic, message.json);
       },
     };
@@ -91,10 +92,11 @@ export class Sockets {
     return new StreamSocket(init, this);
   }
 
-  /** Ends the socket as soon as the library is done with what it is sending. */
-  noteDropped(socket: StreamSocket): void {
-    this.#dropped.add(socket);
-    setImmediate(() => { this.#endDropped(); });
+  /** Holds the socket as soon as the library is done with what it is sending. */
+  noteDropped(socket: StreamSocket, position: number): void {
+    if (this.#dropped.has(socket)) return;
+    this.#dropped.set(socket, position);
+    setImmediate(() => { this.#holdDropped(); });
   }
 
   /** Ends those that no stream is open on yet. */
@@ -102,10 +104,10 @@ export class Sockets {
     for (const socket of [...this.nameless]) socket.end("shutting_down");
   }
 
-  #endDropped(): void {
-    for (const socket of [...this.#dropped]) {
+  #holdDropped(): void {
+    for (const [socket, position] of [...this.#dropped]) {
       this.#dropped.delete(socket);
-      socket.endSlow();
+      socket.hold(position);
     }
   }
 }
@@ -161,13 +163,16 @@ class StreamSocket implements SocketSession, StreamSink {
     this.#stream?.writable();
   }
 
-  dropped(): void {
-    this.#sockets.noteDropped(this);
+  dropped(message: string): void {
+    const [, id, isAboutStream] = /^\{"id":(\d+)(,"type")?/.exec(message) ?? [];
+    // Of a heartbeat nothing is missed but the position.
+    this.#sockets.noteDropped(this, Number(id ?? 0) - (isAboutStream === undefined ? 1 : 0));
   }
 
-  endSlow(): void {
-    if (this.#stream === undefined) this.end("slow_consumer");
-    else this.#stream.dropped();
+  hold(position: number): void {
+    this.#stream?.dropped(position);
+    // What was held back may have gone out meanwhile; then nothing tells of it any more.
+    if (this.#socket?.getBufferedAmount() === 0) this.#stream?.writable();
   }
 
   closed(): void {
@@ -180,12 +185,16 @@ class StreamSocket implements SocketSession, StreamSink {
 
   send(message: StreamMessage): boolean {
     const status = this.#socket?.send(message.json);
-    if (status === 2) this.dropped();
+    if (status === 2) this.dropped(message.json);
     return status === 1;
   }
 
   join(topic: string): void {
     this.#socket?.subscribe(topic);
+  }
+
+  leave(topic: string): void {
+    this.#socket?.unsubscribe(topic);
   }
 
   end(reason: StreamEnd): void {

@@ -50,6 +50,10 @@ export class StreamAnswer implements StreamSink {
     // There is no channel that could be joined.
   }
 
+  leave(): void {
+    // Nor left.
+  }
+
   end(reason: StreamEnd): void {
     if (!this.#exchange.isSending || this.#isEnding) return;
     this.#isEnding = true;

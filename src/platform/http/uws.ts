@@ -56,6 +56,7 @@ export interface RawSocket {
   send(message: string): number;
   getBufferedAmount(): number;
   subscribe(topic: string): unknown;
+  unsubscribe(topic: string): unknown;
   /** Sends a close frame and closes; `closed` is called before this returns. */
   end(code: number, reason: string): unknown;
 }
@@ -67,7 +68,7 @@ export interface SocketSession {
   message(text: string | undefined): void;
   drained(): void;
   /** A published message was not taken, because too much waited already. Called in the middle of the library's sending: touch no socket. */
-  dropped(): void;
+  dropped(message: string): void;
   closed(): void;
 }
 
@@ -168,7 +169,7 @@ function takeSockets(app: TemplatedApp, options: SocketOptions, handle: (respons
       open: (socket) => { socket.getUserData().session.opened(socket); },
       message: (socket, message, isBinary) => { socket.getUserData().session.message(isBinary ? undefined : Buffer.from(message).toString("utf8")); },
       drain: (socket) => { if (socket.getBufferedAmount() === 0) socket.getUserData().session.drained(); },
-      dropped: (socket) => { socket.getUserData().session.dropped(); },
+      dropped: (socket, message) => { socket.getUserData().session.dropped(Buffer.from(message).toString("utf8")); },
       close: (socket) => { socket.getUserData().session.closed(); },
     });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TrustedProxies } from "../../../src/platform/http/client-address.js";
+import { TrustedProxies } from "../../src/platform/client-address.js";
 
 const proxies = new TrustedProxies(["10.0.0.0/8", "192.0.2.1", "2001:db8:1::/48"]);
 
