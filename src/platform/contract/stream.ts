@@ -27,6 +27,8 @@ export interface StreamSink {
   send(message: StreamMessage): boolean;
   /** From now on what the channel publishes under the topic comes here too, after all that was sent. */
   join(topic: string): void;
+  /** No more of it. */
+  leave(topic: string): void;
   /** Ends the stream and tells the reader why, as far as it still listens. */
   end(reason: StreamEnd): void;
 }
@@ -35,8 +37,8 @@ export interface StreamSink {
 export interface OpenStream {
   /** The reader took everything that was held back. */
   writable(): void;
-  /** A published message was not taken, because too much was held back already. */
-  dropped(): void;
+  /** A published message was not taken, because too much was held back already: the reader stands at this position. `writable` follows once it reads again. */
+  dropped(position: number): void;
   /** The connection is gone; called once, also after `end`. */
   closed(): void;
 }

@@ -160,6 +160,7 @@ export class EventHub {
     const { group, sink } = subscription;
     group.single.delete(subscription);
     if (sink.channel === undefined) return;
+    sink.leave(group.key);
     const left = (group.channels.get(sink.channel) ?? 1) - 1;
     if (left === 0) group.channels.delete(sink.channel);
     else group.channels.set(sink.channel, left);

@@ -54,9 +54,12 @@ export class Subscription implements OpenStream {
     this.#hub.goOn(this);
   }
 
-  /** It missed a message that others got, so that it may get no further one: it has to come again with its last position. */
-  dropped(): void {
-    this.end("slow_consumer");
+  /** It missed a message that others got, and gets it from the log once it reads again. */
+  dropped(position: number): void {
+    if (this.#isOver || this.heldSinceMs !== undefined) return;
+    this.position = position;
+    this.heldSinceMs = this.#clock.monotonicMs();
+    this.#hub.hold(this);
   }
 
   closed(): void {
