@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
 import { PERMISSIONS, holdsAll, permissionBits } from "../../src/platform/auth/permissions.js";
 import type { RouteSpec } from "../../src/platform/contract/route.js";
+import { startAnvil, type Anvil } from "../support/anvil.js";
 import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
 import { textOf } from "../support/response.js";
 
@@ -37,7 +38,11 @@ const PUBLIC_NETWORK = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
 const PASSWORD = "a long phrase of my own";
 const DEPLOYED = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
+/** PUSH1 42, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN: any question is answered with one word. */
+const RETURNS_42 = "0x602a5f5260205ff3";
+
 let server: TestServer;
+let anvil: Anvil;
 let ada: Tenant;
 let eve: Tenant;
 let root: { readonly token: string; readonly api: Api };
@@ -45,6 +50,7 @@ let root: { readonly token: string; readonly api: Api };
 const cutTokens = new Map<string, Promise<string>>();
 
 beforeAll(async () => {
+  anvil = await startAnvil();
   server = await startServer();
   root = await administrator();
   ada = await newTenant("ada@example.com");
@@ -53,6 +59,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server.dispose();
+  await anvil.stop("SIGKILL");
 });
 
 async function administrator(): Promise<{ token: string; api: Api }> {
@@ -82,10 +89,16 @@ async function newTenant(email: string): Promise<Tenant> {
   const prover = await provisioned(api, { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "cubic" });
   await api.prove({ params: { id: prover }, body: { witness: { X: "3", Y: "35" } } });
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
-  const contract = (await api.createContract({ body: { network_id: PUBLIC_NETWORK, address: DEPLOYED, name: "c" } })).body.id;
-  const tokenContract = (await api.createTokenContract({ body: { network_id: PUBLIC_NETWORK, address: DEPLOYED, type: "erc20", name: "t", symbol: "T", decimals: 0 } })).body.id;
+  const network = await networkOf(api);
+  const contract = (await api.createContract({ body: { network_id: network.network, address: DEPLOYED, name: "c" } })).body.id;
+  const tokenContract = (await api.createTokenContract({ body: { network_id: network.network, address: DEPLOYED, type: "erc20", name: "t", symbol: "T", decimals: 0 } })).body.id;
   const connector = (await server.as(applicationToken).createConnector({ body: { name: "c", network_id: PUBLIC_NETWORK, type: "ipfs", config: {}, is_virtual: true } })).body.id;
+  const wallet = (await api.createWallet({ body: {} })).body.id;
+  const oracle = (await server.as(applicationToken).createOracle({ body: { name: "o", network_id: PUBLIC_NETWORK } })).body.id;
+  const bridge = (await server.as(applicationToken).createBridge({ body: { name: "b", network_id: PUBLIC_NETWORK } })).body.id;
   const ids = {
+    "networks:id": network.network, "networks:node_id": network.node, "networks:contract_id": contract, "networks:transaction_id": network.transaction,
+    "accounts:id": network.account, "accounts:token_id": tokenContract, "wallets:id": wallet, "transactions:id": network.transaction, "oracles:id": oracle, "bridges:id": bridge,
     "connectors:id": connector, "connectors:entity": "bafkqaaa",
     "users:id": user.id, "tokens:id": otherSession, "invitations:id": invitation, "applications:id": application, "organizations:id": organization, user_id: member, organization_id: organization,
     "vaults:id": own.vault, "vaults:key_id": own.key, "vaults:secret_id": own.secret,
@@ -94,6 +107,17 @@ async function newTenant(email: string): Promise<Tenant> {
     "contracts:id": contract, "token_contracts:id": tokenContract,
   };
   return { userId: user.id, token: token.access_token, permissions: token.permissions, api, applicationToken, ids };
+}
+
+/** A network of the tenant's own on the test's node, with a second node, an account with money and a transaction. */
+async function networkOf(api: Api): Promise<{ network: string; node: string; account: string; transaction: string }> {
+  const network = (await api.createNetwork({ body: { name: "n", config: { json_rpc_url: anvil.url } } })).body.id;
+  const node = (await api.createNetworkNode({ params: { id: network }, body: { config: { json_rpc_url: anvil.url.replace("127.0.0.1", "localhost") } } })).body.id;
+  const account = (await api.createAccount({ body: { network_id: network } })).body;
+  await anvil.request("anvil_setBalance", account.address, "0xde0b6b3a7640000");
+  await anvil.request("anvil_setCode", DEPLOYED, RETURNS_42);
+  const transaction = (await api.createTransaction({ body: { network_id: network, account_id: account.id, to: account.address, value: 1 } })).body.id;
+  return { network, node, account: account.id, transaction };
 }
 
 async function vaultOf(create: () => Promise<string>, api: Api): Promise<{ vault: string; key: string; secret: string }> {
@@ -145,6 +169,8 @@ function bodyOf(route: RouteSpec, ids: Ids): unknown {
   if (route.body === undefined) return undefined;
   const overrides: Readonly<Record<string, object>> = {
     createApplicationUser: { user_id: ids["user_id"] }, createOrganizationUser: { user_id: ids["user_id"] }, createApplicationOrganization: { organization_id: ids["organization_id"] },
+    createNetworkNode: { config: { json_rpc_url: anvil.url.replace("127.0.0.1", "127.0.0.2") } },
+    createTransaction: { network_id: ids["networks:id"], account_id: ids["accounts:id"], to: DEPLOYED, value: 1 }, createAccount: { network_id: ids["networks:id"] },
     createProver: { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: `cubic ${randomUUID()}` },
     prove: { witness: { X: "3", Y: "35" } }, verify: { witness: { Y: "35" }, proof: "00" }, createInvitation: { email: `${randomUUID()}@example.com` },
   };
@@ -179,9 +205,9 @@ const PUBLIC = ROUTE_LIST.filter((route) => route.auth === "public");
 const NESTED = GUARDED.filter((route) => idParameters(route).length > 1);
 const named = (routes: readonly RouteSpec[]): [string, RouteSpec][] => routes.map((route) => [`${route.method} ${route.path}`, route]);
 
-/** Everything but deletions first, then from the leaves to the root; what ends the caller itself comes last. */
+/** Everything but deletions first, then from the leaves to the root; what ends an application's token or the caller itself comes last. */
 function forTheRightCaller(): Guarded[] {
-  const rank = (route: RouteSpec): number => (["deleteApplication", "deleteOrganization", "deleteTokens", "deleteUser"].indexOf(route.id) + 1) * 1000 + (route.method === "DELETE" ? 100 - route.path.split("/").length : 0);
+  const rank = (route: RouteSpec): number => (["deleteApplication", "deleteOrganization", "deleteTokens", "deleteUser"].indexOf(route.id) + 1) * 1000 + (route.method === "DELETE" ? (route.area === "chain" ? 50 : 100) - route.path.split("/").length : 0);
   return [...GUARDED].sort((a, b) => rank(a) - rank(b));
 }
 
