@@ -18,6 +18,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   http: async () => await import("./subjects/http.js"),
   identity: async () => await import("./subjects/identity.js"),
   vault: async () => await import("./subjects/vault.js"),
+  events: async () => await import("./subjects/events.js"),
   chain: async () => await import("./subjects/chain.js"),
 };
 
