@@ -228,7 +228,7 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
         ...(areas === undefined ? {} : { areas }),
         ...(config.tls_cert === undefined || config.tls_key === undefined ? {} : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } }),
       },
-      { routes, authenticate: (token, area) => authenticate(parts, token, area), isUnsealed: () => parts.vault.service.isUnsealed(), idempotency, log, clock, metrics: metrics.forServer(), onRefused: (refusal) => { parts.audit.refusals.note(refusal); } },
+      { routes: areas?.includes("chain") === true ? [...routes, ...tokenContractAliases(routes)] : routes, authenticate: (token, area) => authenticate(parts, token, area), isUnsealed: () => parts.vault.service.isUnsealed(), idempotency, log, clock, metrics: metrics.forServer(), onRefused: (refusal) => { parts.audit.refusals.note(refusal); } },
     ));
     described.push({ areas: words, host });
   };
@@ -240,6 +240,11 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
     add([area], host, port, words);
   }
   return { servers, described };
+}
+
+/** Existing clients ask the chain area for token contracts under /tokens, which on an address with every area is identity's. */
+function tokenContractAliases(routes: readonly BoundRoute[]): BoundRoute[] {
+  return routes.filter(({ route }) => route.path.startsWith("/api/v1/token_contracts")).map(({ route, handler }) => ({ route: { ...route, path: route.path.replace("token_contracts", "tokens") }, handler }));
 }
 
 function boundRoutes(parts: Parts): BoundRoute[] {
