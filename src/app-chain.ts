@@ -11,7 +11,7 @@ export function openChain(config: Config, dependencies: ChainDependencies): Chai
     egressAllow: [...(config.mode === "development" ? LOOPBACK : []), ...listOf(config.egress_allow)],
     egressPorts: listOf(config.egress_ports).map(Number),
     publicUrls: publicUrls(config),
-    dockerHost: config.docker_host, dockerImages: config.docker_images,
+    dockerHost: config.docker_host, dockerImages: config.docker_images, logConfirmations: config.event_confirmations,
   }, dependencies);
 }
 

@@ -36,6 +36,8 @@ export interface ChainOptions {
   readonly publicUrls: ReadonlyMap<string, readonly string[]>;
   readonly dockerHost: string | undefined;
   readonly dockerImages: string;
+  /** Blocks that must follow a block before its logs are told. With 0 they are told at once, and what a reorganisation takes back is told again (log-follower.ts). */
+  readonly logConfirmations: number;
 }
 
 export interface ChainDependencies {
@@ -63,8 +65,6 @@ export interface Chain {
 
 /** A transaction is final after this many blocks unless its network says otherwise: two minutes and a half on Ethereum, longer than its usual reorganisations. */
 const CONFIRMATIONS = 12;
-/** Logs are told once their block is on the chain; what a reorganisation takes back is told again (log-follower.ts). */
-const LOG_CONFIRMATIONS = 0;
 
 export function createChain(options: ChainOptions, dependencies: ChainDependencies): Chain {
   const { store, vault, jobs, events, clock, log } = dependencies;
@@ -80,7 +80,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   const contracts = createContracts({}, { ...dependencies, networks: networks.service, submissions: transactions.service });
   late.tokens = contracts.tokens;
   const contractEvents = createContractEvents(
-    { confirmations: LOG_CONFIRMATIONS },
+    { confirmations: options.logConfirmations },
     { store, events, networks: networks.service, contracts: contracts.abis, log, repository: contracts.repository, tokens: dependencies.subscriptionTokens },
   );
   const connectors = createConnectors(
