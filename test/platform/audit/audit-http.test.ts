@@ -36,7 +36,7 @@ beforeAll(async () => {
     return principal;
   };
   const { createVault, getSealStatus } = vaultRoutes;
-  const handlers = { createVault: () => { throw new Error("sealed before"); }, getSealStatus: () => ({ status: 200, body: { sealed: true, provider: "environment", initialised: false } }) } as const;
+  const handlers = { createVault: () => { throw new Error("sealed before"); }, getSealStatus: () => ({ status: 200 as const, body: { sealed: true, provider: "environment", initialised: false } }) } as const;
   server = createServer({ host: "127.0.0.1", port: 0, limits: { rateLimits: false } }, {
     routes: [...bindRoutes(auditRoutes, auditHandlers({ audit: audit.log })), ...bindRoutes({ createVault, getSealStatus }, handlers)],
     authenticate, isUnsealed: () => false, log, clock, onRefused: (refusal) => { audit.refusals.note(refusal); },
