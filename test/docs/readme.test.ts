@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
 import { SETTINGS } from "../../src/platform/settings.js";
+import { startAnvil, type Anvil } from "../support/anvil.js";
 import { startServer, type TestServer } from "../support/server.js";
 
 const README = readFileSync(join(PACKAGE_ROOT, "README.md"), "utf8");
@@ -29,17 +30,20 @@ describe("README", () => {
 
   describe("walk-through", () => {
     let server: TestServer;
-    beforeAll(async () => { server = await startServer(); });
-    afterAll(async () => { await server.dispose(); });
+    let node: Anvil;
+    beforeAll(async () => { [server, node] = await Promise.all([startServer(), startAnvil()]); });
+    afterAll(async () => { await Promise.all([server.dispose(), node.stop()]); });
 
     it("runs as pasted", async () => {
-      const script = WALK_THROUGH.join("\n").replaceAll("http://127.0.0.1:8080", server.url).replace("-o product.zkey", "-o /dev/null");
+      const script = WALK_THROUGH.join("\n").replaceAll("http://127.0.0.1:8080", server.url).replaceAll("http://127.0.0.1:8545", node.url).replace("-o product.zkey", "-o /dev/null");
       const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], { env: { PATH: process.env.PATH }, timeout: 110_000 });
       expect(stdout).toContain('{"result":true}');
       expect(stdout).toContain('{"result":false}');
       expect(stdout).toContain('"status":"provisioned"');
       expect(stdout).toContain('"protocol":"groth16"');
       expect(stdout).toContain('{"data":"attack at dawn"}');
+      expect(stdout).toContain('"response":"12"');
+      expect(stdout).toContain('"count":"12"');
       expect(stdout).toContain('"access_token":"ppt_');
       expect(stdout).toMatch(/"signature":"[0-9a-f]{130}"/);
     }, 120_000);
