@@ -186,11 +186,12 @@ class ArtifactFolder implements Artifacts {
 
 /** Writes and fsyncs a new file; returns what was written. */
 async function writeDurably(path: string, source: Uint8Array | { readonly path: string }): Promise<ArtifactReference> {
-  const chunks = source instanceof Uint8Array ? slices(source) : createReadStream(source.path, { highWaterMark: CHUNK_BYTES });
   const hash = createHash("sha256");
   let bytes = 0;
   const handle = await open(path, "wx", 0o600);
   try {
+    // Made only now: a stream that fails before somebody reads it ends the process.
+    const chunks = source instanceof Uint8Array ? slices(source) : createReadStream(source.path, { highWaterMark: CHUNK_BYTES });
     for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
       await writeAll(handle, chunk);
