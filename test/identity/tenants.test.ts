@@ -23,6 +23,11 @@ afterEach(async () => {
 });
 
 /** Status and code of a call that must fail, or "ok". */
+/** All of the store but the event log, which is history and keeps to its own age. */
+function recordsLeft(): string {
+  return JSON.stringify(harness.store.range([]).filter(({ key }) => !String(key[0]).startsWith("events")));
+}
+
 async function outcome(call: Promise<unknown>): Promise<string> {
   try {
     await call;
@@ -125,7 +130,7 @@ describe("an application", () => {
     expect(await alive(token.token)).toBe(false);
     expect(await outcome(harness.anonymous.createToken({ body: { grant_type: "client_credentials", client_id: id, client_secret } }))).toBe("401 invalid_client");
     expect(await outcome(harness.anonymous.createToken({ body: { grant_type: "refresh_token", refresh_token: token.refresh! } }))).toBe("401 invalid_grant");
-    const left = JSON.stringify(harness.store.range([]));
+    const left = recordsLeft();
     expect([left.includes(id), left.includes(virtual.id)]).toEqual([false, false]);
   });
 });
@@ -212,7 +217,7 @@ describe("an organization", () => {
     await ada.api.deleteOrganization({ params: { id } });
     expect(await alive(token.token)).toBe(false);
     expect(await outcome(ada.api.getOrganization({ params: { id } }))).toBe("404 not_found");
-    expect(JSON.stringify(harness.store.range([]))).not.toContain(id);
+    expect(recordsLeft()).not.toContain(id);
   });
 });
 

@@ -50,7 +50,11 @@ afterEach(async () => {
 
 async function send(transaction: { readonly to?: string; readonly data: string }): Promise<{ readonly contractAddress: unknown; readonly transactionHash: unknown }> {
   const hash = await anvil.request("eth_sendTransaction", { from: ANVIL_ACCOUNTS[0], gas: "0x100000", ...transaction });
-  return (await anvil.request("eth_getTransactionReceipt", hash)) as { contractAddress: unknown; transactionHash: unknown };
+  for (;;) {
+    // The node answers before its block is there.
+    const receipt = await anvil.request("eth_getTransactionReceipt", hash);
+    if (receipt !== null) return receipt as { contractAddress: unknown; transactionHash: unknown };
+  }
 }
 const ping = async (value: number) => await send({ to: contract.address, data: `0x${value.toString(16).padStart(64, "0")}` });
 
