@@ -22,7 +22,7 @@ export const transactionRoutes = {
     id: "createTransaction", area: "chain", method: "POST", path: "/api/v1/transactions", summary: "Send a transaction", auth: SPEND, needsUnsealed: true, creates: true,
     description: "Answers once the transaction is stored; it is signed with a key of the vault, broadcast and followed to its confirmations from then on, across restarts. What would revert is refused with its reason.",
     body: CreateTransactionBody, bodyBytesMax: BODY_BYTES_MAX, responses: { 201: json },
-    errors: ["not_found", "signer_not_found", "execution_reverted", "gas_estimate_failed", "insufficient_funds", "fee_cap_exceeded", "ref_taken", "nonce_in_use", "vault_sealed", "overloaded", "storage_full", ...NODE_ERRORS],
+    errors: ["not_found", "signer_not_found", "execution_reverted", "out_of_gas", "gas_estimate_failed", "insufficient_funds", "fee_cap_exceeded", "ref_taken", "nonce_in_use", "vault_sealed", "overloaded", "storage_full", ...NODE_ERRORS],
     example: { body: { network_id: "2fd61fde-5031-41f1-86b8-8a72e2945ead", account_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11", to: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", value: 1 } },
   }),
   broadcastTransaction: defineRoute({

@@ -16,6 +16,7 @@ import type { SubmissionRequest, Submissions, Submitted } from "../submission.js
 import type { TransactionFilters, TransactionJson } from "../transaction-schemas.js";
 import { checkWishes } from "./fees.js";
 import type { GasEstimates } from "./gas.js";
+import { requireIntrinsicGas } from "./intrinsic-gas.js";
 import type { Lanes } from "./lanes.js";
 import type { TransactionNetworks } from "./ports.js";
 import { transactionOnWire, type Depth, type TransactionRecord, type TransactionWishes } from "./record.js";
@@ -116,6 +117,7 @@ export class TransactionService implements Submissions {
     if (lane.waiting >= WAITING_MAX) throw new AppError("overloaded", { message: "too many transactions of the account are waiting", retryAfterSec: 5 });
     if (request.nonce !== undefined && lane.holds(request.nonce)) throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
     const value = request.value ?? 0n;
+    if (request.gas !== undefined) requireIntrinsicGas(request.gas, to, data);
     const gas = request.gas ?? await this.#dependencies.gas.estimate(network, { from: signer.from, to, value, data });
     const id = newId();
     const record: TransactionRecord = {
