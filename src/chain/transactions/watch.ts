@@ -61,7 +61,7 @@ export class NetworkWatch {
 
   add(entry: LaneEntry): void {
     this.#entries.set(entry.id, entry);
-    this.#loop ??= this.#run().finally(() => { this.#loop = undefined; });
+    this.#follow();
   }
 
   remove(entry: LaneEntry): void {
@@ -76,6 +76,14 @@ export class NetworkWatch {
   async settled(): Promise<void> {
     this.kick();
     await this.#loop;
+  }
+
+  #follow(): void {
+    this.#loop ??= this.#run().finally(() => {
+      this.#loop = undefined;
+      // Added after the last look at the entries and before this.
+      if (this.#entries.size > 0 && !this.#dependencies.isStopped()) this.#follow();
+    });
   }
 
   async #run(): Promise<void> {
