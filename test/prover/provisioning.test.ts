@@ -71,7 +71,8 @@ describe("provisioning", () => {
     const seen: ProverStatus[] = [];
     test.jobs.subscribe(() => { const { status } = test.provers.get(owner, prover.id); if (seen.at(-1) !== status) seen.push(status); });
     await test.jobs.start();
-    await eventually("provisioned", () => test.provers.get(owner, prover.id).status === "provisioned");
+    // The record is in the store a moment before its listeners hear of it.
+    await eventually("provisioned", () => seen.at(-1) === "provisioned");
     expect(seen).toEqual(["init", "compiling", "compiled", "pending_setup", "running_setup", "provisioned"]);
     const done = test.provers.get(owner, prover.id);
     expect(done).toMatchObject({ description: "stays as it is", errors: [], name: "cubic", identifier: "cubic" });
