@@ -153,11 +153,12 @@ export class FixedBase {
 
 /** Memory that a table for `expectedCount` scalars takes, and what `multiply` needs beside it. */
 export function fixedBaseBytes(kernels: Kernels, group: "g1" | "g2", expectedCount: number): number {
-  const { pointBytes, entriesPerStep, batchScratchBytes } = kernels[group];
+  const points = kernels[group];
+  const { pointBytes } = points;
   const { windows, windowBits } = tablePlan(kernels.curve.fr, expectedCount);
   const half = 2 ** (windowBits - 1);
-  const entriesMax = Math.max(half, GROUP_ITEMS) / 2 + entriesPerStep;
-  const batch = entriesMax * LIST_ENTRY_BYTES + batchScratchBytes(entriesMax);
+  const entriesMax = Math.max(half, GROUP_ITEMS) / 2 + points.entriesPerStep;
+  const batch = entriesMax * LIST_ENTRY_BYTES + points.batchScratchBytes(entriesMax);
   // Per scalar: itself, its place in three lists and in a tree, its sum, its result and that result's bytes; per window a digit and a point word.
   const perScalar = kernels.fr.bytes + 5 * 4 + 3 * pointBytes + 6 * windows;
   return windows * half * pointBytes + CHUNK_SCALARS * perScalar + (GROUP_ITEMS + 1) * pointBytes + batch + FIXED_BYTES;
