@@ -99,21 +99,22 @@ export class ResidentProver {
   help(team: SharedArrayBuffer): void {
     const { kernels, key } = this;
     const member = new Team(team);
-    const own = this.takeWorkspace();
-    if (own === undefined) return;
+    const joined = member.join();
+    if (joined === undefined) return;
     try {
-      const joined = member.join();
-      if (joined === undefined) return;
+      // Only now that the leader has its own: a helper that held one while it waits could take the last from the proof it came for.
+      const own = this.takeWorkspace();
+      if (own === undefined) return;
       try {
         const shared = key.workspaces[joined.place];
         if (shared === undefined) throw new RangeError("the team works in a workspace that the key does not have");
         const scratch = new Arena(layOut(kernels, key, own.start).scratch, own.end);
         member.help(proofSteps(kernels, key, layOut(kernels, key, shared.start), scratch));
       } finally {
-        member.leave();
+        own.release();
       }
     } finally {
-      own.release();
+      member.leave();
     }
   }
 
