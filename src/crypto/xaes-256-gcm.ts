@@ -2,8 +2,9 @@
  * XAES-256-GCM (C2SP, https://c2sp.org/XAES-256-GCM): AES-256-GCM with a 192-bit nonce that may be random for 2^80 messages per
  * key. A sub-key comes from the first half of the nonce by CMAC in counter mode (SP 800-108r1), three AES blocks in all.
  */
-import { createCipheriv, createDecipheriv, type Cipher, type KeyObject } from "node:crypto";
+import { createCipheriv, type Cipher, type KeyObject } from "node:crypto";
 import { AEAD_TAG_BYTES, assertAeadInput, AuthenticationFailure, type Aead, type AeadInput } from "./aead.js";
+import { openAes256Gcm, sealAes256Gcm } from "./aes-256-gcm.js";
 
 const BLOCK_BYTES = 16;
 const ZERO_BLOCK = new Uint8Array(BLOCK_BYTES);
@@ -13,29 +14,10 @@ const SUBKEY_NONCE_BYTES = 12;
 const CMAC_REDUCTION = 0x87;
 
 export const xaes256Gcm: Aead = {
-  seal(input, plaintext) {
-    return withSubKey(input, (subKey, gcmNonce) => {
-      const cipher = createCipheriv("aes-256-gcm", subKey, gcmNonce, { authTagLength: AEAD_TAG_BYTES });
-      cipher.setAAD(input.aad);
-      return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
-    });
-  },
+  seal: (input, plaintext) => withSubKey(input, (key, nonce) => sealAes256Gcm({ key, nonce, aad: input.aad }, plaintext)),
   open(input, sealed) {
     if (sealed.length < AEAD_TAG_BYTES) throw new AuthenticationFailure();
-    const ciphertext = sealed.subarray(0, sealed.length - AEAD_TAG_BYTES);
-    return withSubKey(input, (subKey, gcmNonce) => {
-      const decipher = createDecipheriv("aes-256-gcm", subKey, gcmNonce, { authTagLength: AEAD_TAG_BYTES });
-      decipher.setAAD(input.aad);
-      decipher.setAuthTag(sealed.subarray(ciphertext.length));
-      const plaintext = decipher.update(ciphertext);
-      try {
-        decipher.final();
-        return plaintext;
-      } catch {
-        plaintext.fill(0);
-        throw new AuthenticationFailure();
-      }
-    });
+    return withSubKey(input, (key, nonce) => openAes256Gcm({ key, nonce, aad: input.aad }, sealed));
   },
 };
 

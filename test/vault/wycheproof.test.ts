@@ -2,13 +2,16 @@
 import { createSecretKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openAes256Gcm, sealAes256Gcm } from "../../src/crypto/aes-256-gcm.js";
 import { privateKeyOfSeed } from "../../src/crypto/der-keys.js";
 import { x25519SharedSecret } from "../../src/crypto/ed25519.js";
+import { hkdfSha256 } from "../../src/crypto/hkdf.js";
 import { xchacha20Poly1305 } from "../../src/crypto/xchacha20-poly1305.js";
 import { startVaultServer, type VaultServer } from "./http-support.js";
 
 interface Case {
   readonly tcId: number;
+  readonly comment: string;
   readonly result: "valid" | "invalid" | "acceptable";
 }
 interface SignatureCase extends Case {
@@ -27,6 +30,15 @@ interface AeadCase extends Case {
   readonly msg: string;
   readonly ct: string;
   readonly tag: string;
+}
+
+interface DerivationCase extends Case {
+  readonly ikm: string;
+  readonly salt: string;
+  readonly info: string;
+  /** Bytes of output. */
+  readonly size: number;
+  readonly okm: string;
 }
 
 function groups<Group>(name: string): Group[] {
@@ -70,6 +82,34 @@ describe("ECDSA on secp256k1 with SHA-256", () => {
   });
 });
 
+describe("ECDSA on P-256 with SHA-256", () => {
+  it("accepts what is valid and nothing else, whatever the key and the numbers in between", async () => {
+    const cases = groups<{ publicKey: { uncompressed: string }; tests: SignatureCase[] }>("p256").flatMap(({ publicKey, tests }) => tests.map((test) => ({ ...test, key: publicKey.uncompressed })));
+    const found = await verdicts(cases.map(({ key, msg, sig }) => ({ spec: "P-256", public_key: key, message: msg, signature: sig })));
+    expect(found).toEqual(cases.map(({ result }) => result === "valid"));
+    expect([cases.length, cases.filter(({ result }) => result === "valid").length]).toEqual([89, 28]);
+  });
+});
+
+describe.each([
+  { file: "rsa-pss", algorithm: "PS256", cases: 28, valid: 5, acceptable: [] },
+  // A signature without the NULL of its algorithm is one that the suite leaves to the library: refused here.
+  { file: "rsa-pkcs1", algorithm: "RS256", cases: 18, valid: 3, acceptable: [8] },
+])("RSA, $algorithm", ({ file, algorithm, cases, valid, acceptable }) => {
+  it("accepts what is valid and nothing else", async () => {
+    const tests = groups<{ keySize: number; publicKeyDer: string; tests: SignatureCase[] }>(file).flatMap((group) => group.tests.map((test) => ({ ...test, spec: `RSA-${String(group.keySize)}`, key: group.publicKeyDer })));
+    const item = ({ spec, key, msg, sig }: (typeof tests)[number], name: string): object => ({ spec, public_key: key, message: msg, signature: sig, options: { algorithm: name } });
+    const found = await verdicts(tests.map((test) => item(test, algorithm)));
+    expect(found).toEqual(tests.map(({ sig, result }) => (sig === "" ? "signature_malformed" : result === "valid")));
+    expect([tests.length, tests.filter(({ result }) => result === "valid").length]).toEqual([cases, valid]);
+    expect(tests.filter(({ result }) => result === "acceptable").map(({ tcId }) => tcId)).toEqual(acceptable);
+    // What is valid for one padding or hash is valid for no other.
+    const good = tests.filter(({ result }) => result === "valid");
+    const others = ["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"].filter((name) => name !== algorithm);
+    expect(await verdicts(others.flatMap((name) => good.map((test) => item(test, name))))).toEqual(others.flatMap(() => good.map(() => false)));
+  });
+});
+
 describe("X25519", () => {
   it.each(groups<{ tests: AgreementCase[] }>("x25519").flatMap(({ tests }) => tests))("agrees on the published secret in case $tcId", (test) => {
     const secret = x25519SharedSecret(privateKeyOfSeed("x25519", bytes(test.private)), bytes(test.public));
@@ -77,10 +117,46 @@ describe("X25519", () => {
   });
 });
 
+describe("HKDF-SHA256", () => {
+  it.each(groups<{ tests: DerivationCase[] }>("hkdf-sha256").flatMap(({ tests }) => tests))("derives the published bytes in case $tcId, and no more than there can be", (test) => {
+    const input = { ikm: bytes(test.ikm), salt: bytes(test.salt), info: bytes(test.info), lengthBytes: test.size };
+    if (test.result === "invalid") {
+      expect(() => hkdfSha256(input)).toThrow(RangeError);
+      return;
+    }
+    expect(Buffer.from(hkdfSha256(input)).toString("hex")).toBe(test.okm);
+    expect(Buffer.from(hkdfSha256({ ...input, ikm: createSecretKey(input.ikm) })).toString("hex")).toBe(test.okm);
+  });
+});
+
+describe("AES-256-GCM, as XAES-256-GCM uses it", () => {
+  it.each(groups<{ tests: AeadCase[] }>("aes-256-gcm").flatMap(({ tests }) => tests))("seals and opens case $tcId if it is $result", (test) => {
+    const input = { key: bytes(test.key), nonce: bytes(test.iv), aad: bytes(test.aad) };
+    const sealed = bytes(test.ct + test.tag);
+    const made = Buffer.from(sealAes256Gcm(input, bytes(test.msg))).toString("hex");
+    if (test.result === "invalid") {
+      // The tag is the one thing that is wrong.
+      expect([made.slice(0, test.ct.length), made === test.ct + test.tag]).toEqual([test.ct, false]);
+      expect(() => openAes256Gcm(input, sealed)).toThrow("authentication failed");
+      return;
+    }
+    expect(made).toBe(test.ct + test.tag);
+    expect(Buffer.from(openAes256Gcm(input, sealed)).toString("hex")).toBe(test.msg);
+    for (let length = 0; length < 16; length += 1) expect(() => openAes256Gcm(input, sealed.subarray(0, test.ct.length / 2 + length)), `tag of ${String(length)} bytes`).toThrow("authentication failed");
+    expect(() => openAes256Gcm({ ...input, nonce: new Uint8Array(16) }, sealed)).toThrow(TypeError);
+  });
+});
+
 describe("XChaCha20-Poly1305", () => {
-  it.each(groups<{ tests: AeadCase[] }>("xchacha20-poly1305").flatMap(({ tests }) => tests))("seals and opens case $tcId, and refuses each changed part", (test) => {
+  it.each(groups<{ tests: AeadCase[] }>("xchacha20-poly1305").flatMap(({ tests }) => tests))("seals and opens case $tcId if it is $result, and refuses each changed part", (test) => {
     const input = { key: createSecretKey(bytes(test.key)), nonce: bytes(test.iv), aad: bytes(test.aad) };
     const sealed = bytes(test.ct + test.tag);
+    if (test.result === "invalid") {
+      const made = Buffer.from(xchacha20Poly1305.seal(input, bytes(test.msg))).toString("hex");
+      expect(made).toBe(test.ct + (/expected tag:([0-9a-f]{32})$/.exec(test.comment)?.[1] ?? ""));
+      expect(() => xchacha20Poly1305.open(input, sealed)).toThrow("authentication failed");
+      return;
+    }
     expect(Buffer.from(xchacha20Poly1305.seal(input, bytes(test.msg))).toString("hex")).toBe(test.ct + test.tag);
     expect(Buffer.from(xchacha20Poly1305.open(input, sealed)).toString("hex")).toBe(test.msg);
     for (let at = 0; at < sealed.length; at += 7) {
