@@ -92,19 +92,21 @@ describe("ECDSA on P-256 with SHA-256", () => {
 });
 
 describe.each([
-  { file: "rsa-pss", algorithm: "PS256", cases: 28, valid: 5, acceptable: [] },
+  { file: "rsa-pss", algorithm: "PS256", cases: 35, valid: 6, acceptable: [] },
   // A signature without the NULL of its algorithm is one that the suite leaves to the library: refused here.
-  { file: "rsa-pkcs1", algorithm: "RS256", cases: 18, valid: 3, acceptable: [8] },
+  { file: "rsa-pkcs1", algorithm: "RS256", cases: 21, valid: 3, acceptable: [8] },
 ])("RSA, $algorithm", ({ file, algorithm, cases, valid, acceptable }) => {
   it("accepts what is valid and nothing else", async () => {
     const tests = groups<{ keySize: number; publicKeyDer: string; tests: SignatureCase[] }>(file).flatMap((group) => group.tests.map((test) => ({ ...test, spec: `RSA-${String(group.keySize)}`, key: group.publicKeyDer })));
     const item = ({ spec, key, msg, sig }: (typeof tests)[number], name: string): object => ({ spec, public_key: key, message: msg, signature: sig, options: { algorithm: name } });
     const found = await verdicts(tests.map((test) => item(test, algorithm)));
-    expect(found).toEqual(tests.map(({ sig, result }) => (sig === "" ? "signature_malformed" : result === "valid")));
-    expect([tests.length, tests.filter(({ result }) => result === "valid").length]).toEqual([cases, valid]);
+    // The exponent 3 of a small signature makes its key one that is not taken.
+    const hasSmallExponent = ({ key }: (typeof tests)[number]): boolean => key.endsWith("020103");
+    expect(found).toEqual(tests.map((test) => (hasSmallExponent(test) ? "public_key_invalid" : test.sig === "" ? "signature_malformed" : test.result === "valid")));
+    expect([tests.length, found.filter((verdict) => verdict === true).length]).toEqual([cases, valid]);
     expect(tests.filter(({ result }) => result === "acceptable").map(({ tcId }) => tcId)).toEqual(acceptable);
     // What is valid for one padding or hash is valid for no other.
-    const good = tests.filter(({ result }) => result === "valid");
+    const good = tests.filter((_, index) => found[index] === true);
     const others = ["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"].filter((name) => name !== algorithm);
     expect(await verdicts(others.flatMap((name) => good.map((test) => item(test, name))))).toEqual(others.flatMap(() => good.map(() => false)));
   });
