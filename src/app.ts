@@ -119,7 +119,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       parts.identityParts.keys.startWatching();
       await parts.jobs.start();
       parts.chain.start();
-      parts.lanes.warm().catch(() => { dependencies.log.warn("the compute lanes did not warm up"); });
+      parts.lanes.warm(config.kernels).catch(() => { dependencies.log.warn("the compute lanes did not warm up"); });
       return listening;
     },
     stop: async ({ graceMs }) => {

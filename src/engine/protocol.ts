@@ -128,7 +128,7 @@ export interface AppendNotesValue {
 }
 
 export interface ComputeTasks {
-  readonly warm: { readonly message: Readonly<Record<never, never>>; readonly value: Readonly<Record<never, never>> };
+  readonly warm: { readonly message: { readonly backend: PairingBackend }; readonly value: Readonly<Record<never, never>> };
   readonly open_key: { readonly message: OpenKeyMessage; readonly value: ResidentKey };
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
   readonly help: { readonly message: HelpMessage; readonly value: Readonly<Record<never, never>> };

@@ -5,7 +5,6 @@
 import { checkInputs } from "./circuit/inputs.js";
 import { computeWitness } from "./circuit/witness.js";
 import { BN254 } from "./curve/curve-parameters.js";
-import { loadKernels } from "./curve/wasm-kernels.js";
 import { encodeProofHex, proofToJson } from "./encoding/groth16-proof.js";
 import { encodePublicSignals } from "./encoding/public-signals.js";
 import { loadPairing } from "./groth16/pairing-backend.js";
@@ -34,7 +33,7 @@ const witnessPrograms = new Kept({ entriesMax: WITNESS_PROGRAMS_KEPT, make: asyn
 export async function runComputeTask(request: ComputeRequest): Promise<TaskResult<ComputeTasks[keyof ComputeTasks]["value"]>> {
   switch (request.task) {
     case "warm":
-      await Promise.all([loadKernels(), loadPairing("wasm")]);
+      await loadPairing(request.message.backend);
       return { ok: true, value: {} };
     case "open_key":
       return { ok: true, value: makeKeyResident(readProvingKey(viewOf(request.message.provingKey)), { workspaces: request.message.workspaces }) };

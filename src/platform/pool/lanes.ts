@@ -6,7 +6,7 @@
  * another task wants a thread, and none of them is ever waited for by anything but the proof that they are in.
  */
 import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/team.js";
-import type { ComputeRequest, ComputeTaskName, ComputeTasks, OpenKey, ProveMessage, ProveValue, TaskResult } from "../../engine/protocol.js";
+import type { ComputeRequest, ComputeTaskName, ComputeTasks, OpenKey, PairingBackend, ProveMessage, ProveValue, TaskResult } from "../../engine/protocol.js";
 import { AppError } from "../errors.js";
 import type { Log } from "../log.js";
 import { workerPath } from "../package-root.js";
@@ -93,10 +93,10 @@ export class Lanes {
     return await this.run("prove", "prove", message, { ...options, retryOnCrash: false });
   }
 
-  /** Loads the curve in every thread ahead of the first request. */
-  async warm(): Promise<void> {
+  /** Loads in every thread, ahead of the first request, the backend that requests will ask for. */
+  async warm(backend: PairingBackend): Promise<void> {
     const warmups = Object.values(this.#pools).flatMap((pool) =>
-      Array.from({ length: pool.threads }, async () => { await pool.run({ task: "warm", message: {} }); }),
+      Array.from({ length: pool.threads }, async () => { await pool.run({ task: "warm", message: { backend } }); }),
     );
     await Promise.all(warmups);
   }

@@ -44,7 +44,7 @@ function taken(key: ResidentKey): number {
 
 /** Resolves once every thread of the lane has done a task: none of them is stuck. */
 async function everyThreadAnswers(): Promise<void> {
-  await Promise.all(Array.from({ length: THREADS }, async () => { await lanes.run("prove", "warm", {}); }));
+  await Promise.all(Array.from({ length: THREADS }, async () => { await lanes.run("prove", "warm", { backend: "wasm" }); }));
 }
 
 beforeAll(async () => {
