@@ -124,7 +124,8 @@ export class ChainKeyVault {
   /** Throws `vault_sealed`. */
   #exists(owner: Subject, vaultId: string, keyId?: string): boolean {
     try {
-      this.#vault.getVault(owner, vaultId);
+      // Nothing is found in a vault that is to be deleted.
+      if (this.#vault.getVault(owner, vaultId).deletes_at !== undefined) return false;
       if (keyId !== undefined) this.#vault.getKey(owner, vaultId, keyId);
       return true;
     } catch (error) {

@@ -78,6 +78,9 @@ export const ERROR_STATUS = {
   key_disabled: 409,
   key_not_rotatable: 409,
   key_not_deleted: 409,
+  /** A secret that can be restored and not be read. */
+  deletion_planned: 409,
+  deletion_not_planned: 409,
   nonce_reused: 409,
   decryption_failed: 422,
   secret_too_long: 422,

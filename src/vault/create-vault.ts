@@ -8,6 +8,7 @@ import { vaultHandlers } from "./handlers.js";
 import { KeyLifecycle } from "./key-lifecycle.js";
 import { lifecycleHandlers } from "./lifecycle-handlers.js";
 import type { lifecycleRoutes } from "./lifecycle-routes.js";
+import { PlannedDeletions } from "./planned-deletions.js";
 import { VaultRepository } from "./repository.js";
 import type { vaultRoutes } from "./routes.js";
 import { SealAttempts } from "./seal-attempts.js";
@@ -37,7 +38,7 @@ export interface Vault {
   readonly service: VaultService;
   readonly handlers: HandlersFor<typeof vaultRoutes>;
   readonly lifecycleHandlers: HandlersFor<typeof lifecycleRoutes>;
-  /** Unseals where the provider has the key, deletes keys whose time has come, and goes on with both each minute; never rejects. */
+  /** Unseals where the provider has the key, deletes what was planned and whose time has come, and goes on with both each minute; never rejects. */
   start(): Promise<SealState>;
   /** Why the provider could not unseal, as a sentence. */
   sealFailure(): string | undefined;
@@ -59,14 +60,15 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
   const worker = new VaultThread({ queueLengthMax: options.queueLengthMax, promptThreads: Math.min(PROMPT_THREADS_MAX, availableParallelism()) }, { log });
   const seal = new VaultSeal({ provider }, { store, worker, clock, log, ...(onUnsealed === undefined ? {} : { onUnsealed }), ...(onSealChange === undefined ? {} : { onChange: onSealChange }) });
   const repository = new VaultRepository({ store });
-  const lifecycle = new KeyLifecycle({ repository, seal, clock, log });
+  const lifecycle = new KeyLifecycle({ repository, seal, clock });
+  const deletions = new PlannedDeletions({ repository, seal, clock, log });
   const service = new VaultService({ repository, seal, attempts: new SealAttempts({ clock }), clock });
   let rounds: NodeJS.Timeout | undefined;
   const sweep = async (): Promise<void> => {
     try {
-      await lifecycle.sweep();
+      await deletions.sweep();
     } catch {
-      log.warn("planned deletions of keys must wait: the store does not take them");
+      log.warn("planned deletions must wait: the store does not take them");
     }
   };
   const round = async (): Promise<void> => {
@@ -76,7 +78,7 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
   return {
     service,
     handlers: vaultHandlers({ vault: service }),
-    lifecycleHandlers: lifecycleHandlers({ lifecycle }),
+    lifecycleHandlers: lifecycleHandlers({ lifecycle, deletions }),
     start: async () => {
       const state = await seal.unsealAutomatically();
       await sweep();

@@ -1,14 +1,15 @@
 /**
- * What happens to a key between its creation and its end: rotation, disabling, deletion with time to think it over. Material stays in
- * the worker; every change is one commit that pins what it was decided on.
+ * What happens to a key between its creation and its end: rotation, disabling, deletion with time to think it over (which
+ * planned-deletions.ts carries out). Material stays in the worker; every change is one commit that pins what it was decided on.
  */
 import type { Subject } from "../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
-import type { Log } from "../platform/log.js";
 import { StoreConflict, type StoreCommit } from "../platform/store/store.js";
 import { frameGeneration } from "./frame.js";
+import { keyJson } from "./key-records.js";
 import { keySpecNamed } from "./key-specs/table.js";
+import { isOver, windowEnd } from "./planned-deletions.js";
 import { unchanged, type FoundKey, type FoundVault, type KeyRecord, type VaultRepository } from "./repository.js";
 import { CONTEXT_BYTES_MAX, type KeyJson } from "./schemas.js";
 import type { VaultSeal } from "./seal.js";
@@ -18,7 +19,6 @@ export interface KeyLifecycleDependencies {
   readonly repository: VaultRepository;
   readonly seal: VaultSeal;
   readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** The key after a rotation, with the number that its new ciphertexts carry. */
@@ -26,21 +26,16 @@ export type RotatedKey = KeyJson & { readonly generation: number };
 
 /** Old generations are kept so that old ciphertexts open; a key that was rotated daily reaches this after 27 years. */
 const GENERATIONS_MAX = 10_000;
-const DAY_MS = 24 * 3600 * 1000;
-/** Keys that one sweep deletes; the next sweep takes the rest. */
-const DELETIONS_PER_SWEEP = 100;
 
 export class KeyLifecycle {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
   readonly #clock: Clock;
-  readonly #log: Log;
 
   constructor(dependencies: KeyLifecycleDependencies) {
     this.#repository = dependencies.repository;
     this.#seal = dependencies.seal;
     this.#clock = dependencies.clock;
-    this.#log = dependencies.log;
   }
 
   /**
@@ -89,7 +84,7 @@ export class KeyLifecycle {
   /** Plans the deletion of a key; until then it cannot be used, but can be restored. Planning again moves the day. */
   async scheduleDeletion(owner: Subject, vaultId: string, keyId: string, recoveryDays: number): Promise<KeyJson> {
     const { key } = this.#find(owner, vaultId, keyId);
-    const deletesAt = isoTimestamp(this.#clock.nowMs() + recoveryDays * DAY_MS);
+    const deletesAt = windowEnd(this.#clock, recoveryDays);
     return await this.#update(key, { ...key.record.value, deletes_at: deletesAt }, this.#repository.keyDeletionPlan(key, deletesAt));
   }
 
@@ -98,25 +93,8 @@ export class KeyLifecycle {
     const { key } = this.#find(owner, vaultId, keyId);
     const { deletes_at: deletesAt, ...value } = key.record.value;
     if (deletesAt === undefined) throw new AppError("key_not_deleted", { message: "no deletion of this key is planned" });
-    // Its time has come and the sweep has not: it is gone all the same.
-    if (deletesAt <= this.#now()) throw missing();
+    if (isOver(deletesAt, this.#clock)) throw missing();
     return await this.#update(key, value);
-  }
-
-  /** Deletes keys whose recovery window is over; answers how many plans were settled. Works while sealed: nothing is unwrapped. */
-  async sweep(): Promise<number> {
-    let settled = 0;
-    for (const commit of this.#repository.dueDeletions(this.#now(), DELETIONS_PER_SWEEP)) {
-      try {
-        await this.#repository.commit(commit);
-        settled += 1;
-      } catch (error) {
-        // Restored or deleted in this moment: the next sweep looks again.
-        if (!(error instanceof StoreConflict)) throw error;
-      }
-    }
-    if (settled > 0) this.#log.info("keys deleted after their recovery window", { count: settled });
-    return settled;
   }
 
   #find(owner: Subject, vaultId: string, keyId: string, options: { readonly mayBeMaster?: boolean } = {}): { vault: FoundVault; key: FoundKey } {
@@ -145,10 +123,6 @@ export class KeyLifecycle {
   #now(): string {
     return isoTimestamp(this.#clock.nowMs());
   }
-}
-
-function keyJson({ generation: _generation, envelope: _envelope, ...key }: KeyRecord): KeyJson {
-  return key;
 }
 
 function missing(): AppError {

@@ -1,8 +1,8 @@
-/** Route definitions of a key's lifecycle. Not part of the specification's list of endpoints. Plain values; no server code. */
+/** Route definitions of the lifecycle of keys, secrets and vaults. Not part of the specification's list of endpoints. Plain values; no server code. */
 import Type from "typebox";
 import { defineRoute } from "../platform/contract/route.js";
-import { closed } from "../platform/contract/schemas.js";
-import { CipherResult, CONTEXT_BYTES_MAX, Key, KeyParams, PLAINTEXT_BYTES_MAX } from "./schemas.js";
+import { closed, IdParams } from "../platform/contract/schemas.js";
+import { CipherResult, CONTEXT_BYTES_MAX, Key, KeyParams, PLAINTEXT_BYTES_MAX, Secret, SecretParams, Vault } from "./schemas.js";
 
 /** Longest time to think a deletion over. */
 const RECOVERY_DAYS_MAX = 365;
@@ -11,7 +11,7 @@ const REWRAP_BODY_BYTES_MAX = 256 * 1024;
 const FRAME_CHARACTERS_MAX = 2 * (PLAINTEXT_BYTES_MAX + 64) + 2;
 
 const RotatedKey = closed({ ...Key.properties, generation: Type.Integer({ description: "stands in the header of the ciphertexts made from now on" }) });
-const ScheduleDeletionBody = closed({ recovery_days: Type.Integer({ minimum: 1, maximum: RECOVERY_DAYS_MAX, description: "days in which the key can be restored" }) });
+const ScheduleDeletionBody = closed({ recovery_days: Type.Integer({ minimum: 1, maximum: RECOVERY_DAYS_MAX, description: "days in which it can be restored" }) });
 const RewrapBody = closed({ data: Type.String({ maxLength: FRAME_CHARACTERS_MAX, description: "ciphertext as hex" }), context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX })) });
 
 const base = { area: "vault", needsUnsealed: true, method: "POST", params: KeyParams } as const;
@@ -56,5 +56,33 @@ export const lifecycleRoutes = {
     ...base, id: "restoreKey", path: "/api/v1/vaults/:id/keys/:key_id/restore",
     summary: "Take the planned deletion of a key back",
     auth: { permissions: ["delete"] }, responses: changed, errors: ["not_found", "key_not_deleted", "master_key_immutable", "conflict"],
+  }),
+  scheduleSecretDeletion: defineRoute({
+    ...base, id: "scheduleSecretDeletion", params: SecretParams, path: "/api/v1/vaults/:id/secrets/:secret_id/schedule_deletion",
+    summary: "Delete a secret after a recovery window",
+    description: "Until then its value is not answered (409 `deletion_planned`), and it can be restored. `DELETE` deletes at once. Lists may name it for a minute longer.",
+    auth: { permissions: ["delete"] }, body: ScheduleDeletionBody,
+    responses: { 200: { description: "The secret, without its value", schema: Secret } }, errors: ["not_found", "conflict"],
+    example: { body: { recovery_days: 30 } },
+  }),
+  restoreSecret: defineRoute({
+    ...base, id: "restoreSecret", params: SecretParams, path: "/api/v1/vaults/:id/secrets/:secret_id/restore",
+    summary: "Take the planned deletion of a secret back",
+    auth: { permissions: ["delete"] },
+    responses: { 200: { description: "The secret, without its value", schema: Secret } }, errors: ["not_found", "deletion_not_planned", "conflict"],
+  }),
+  scheduleVaultDeletion: defineRoute({
+    ...base, id: "scheduleVaultDeletion", params: IdParams, path: "/api/v1/vaults/:id/schedule_deletion",
+    summary: "Delete a vault with all its keys and secrets after a recovery window",
+    description: "Until then nothing of what it holds is found or used, and it can be restored. `DELETE` deletes at once. Lists may name it for a minute longer.",
+    auth: { permissions: ["delete"] }, body: ScheduleDeletionBody,
+    responses: { 200: { description: "The vault", schema: Vault } }, errors: ["not_found", "conflict"],
+    example: { body: { recovery_days: 30 } },
+  }),
+  restoreVault: defineRoute({
+    ...base, id: "restoreVault", params: IdParams, path: "/api/v1/vaults/:id/restore",
+    summary: "Take the planned deletion of a vault back",
+    auth: { permissions: ["delete"] },
+    responses: { 200: { description: "The vault", schema: Vault } }, errors: ["not_found", "deletion_not_planned", "conflict"],
   }),
 } as const;

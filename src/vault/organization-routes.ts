@@ -78,7 +78,7 @@ export const organizationVaultRoutes = {
   getOrganizationVaultSecret: defineRoute({
     ...base, id: "getOrganizationVaultSecret", method: "GET", path: `${SECRETS}/:secret_id`, summary: "Retrieve a secret of an organization's vault", description: MEMBERS,
     auth: { permissions: ["secret_read"] }, params: SecretOfVaultParams,
-    responses: { 200: { description: "The secret", schema: SecretWithValue } }, errors: ["not_found"],
+    responses: { 200: { description: "The secret", schema: SecretWithValue } }, errors: ["not_found", "deletion_planned"],
   }),
   deleteOrganizationVaultSecret: defineRoute({
     ...base, id: "deleteOrganizationVaultSecret", method: "DELETE", path: `${SECRETS}/:secret_id`, summary: "Delete a secret of an organization's vault for good", description: MEMBERS,

@@ -47,6 +47,13 @@ export interface HdAddressRecord extends HdAddressJson {
   readonly key_id: string;
 }
 
+/** A planned deletion whose time came. */
+export interface DueDeletion {
+  readonly commit: StoreCommit;
+  /** Present when the commit deletes a vault. */
+  readonly vaultId?: string;
+}
+
 export interface KeyFilter {
   readonly spec?: string | undefined;
   readonly type?: string | undefined;
@@ -61,8 +68,10 @@ const HD_INDEX = "hd_index";
 const KEY_CONTENT = [DERIVE_NONCE, KEY_GENERATION, HD_INDEX, "hd_address", "hd_address#key", "hd_address!path"] as const;
 /** At about 2 KB each. */
 const USABLE_KEYS_MAX = 1_000;
-/** By time across all vaults; entries of deleted vaults are crossed off when their time comes. */
+/** Planned deletions by time across all vaults; entries of what is gone are crossed off when their time comes. */
 const KEY_DELETION = "key_deletion";
+const SECRET_DELETION = "secret_deletion";
+const VAULT_DELETION = "vault_deletion";
 
 export class VaultRepository {
   readonly #store: Store;
@@ -126,10 +135,16 @@ export class VaultRepository {
     await this.#store.commit(mergeCommits(...commits));
   }
 
-  /** Throws `not_found` for an unknown vault and for another owner's, and `data_corrupt` for one without its master key. */
-  findVault(owner: Subject, vaultId: string): FoundVault {
+  /**
+   * Throws `not_found` for an unknown vault, for another owner's and for one that is to be deleted, and `data_corrupt` for one without
+   * its master key.
+   * @param options.evenPlanned also finds a vault that is to be deleted: its own record, not what it holds
+   */
+  findVault(owner: Subject, vaultId: string, options: { readonly evenPlanned?: boolean } = {}): FoundVault {
     const record = this.#vaults.get([...ownerKey(owner), vaultId]);
     if (record === undefined) throw missing("vault");
+    // Only its owner gets here: it may know more than that nothing is found.
+    if (record.value.deletes_at !== undefined && options.evenPlanned !== true) throw new AppError("not_found", { message: "the vault is to be deleted; restore it to reach what it holds" });
     const master = this.#keys.get([vaultId, record.value.master_key_id]);
     if (master === undefined) throw new AppError("data_corrupt", { message: "a vault lacks its master key" });
     return { record, reference: vaultReference(owner, record.value, master.value.envelope) };
@@ -162,6 +177,14 @@ export class VaultRepository {
     return envelope === undefined ? undefined : { ...reference, generation, envelope };
   }
 
+  vaultUpdate({ record }: FoundVault, next: VaultRecord): StoreCommit {
+    return this.#vaults.updateCommit(record, next);
+  }
+
+  secretUpdate({ record }: FoundSecret, next: SecretRecord): StoreCommit {
+    return this.#secrets.updateCommit(record, next);
+  }
+
   keyUpdate({ record }: FoundKey, next: KeyRecord): StoreCommit {
     return this.#keys.updateCommit(record, next);
   }
@@ -180,14 +203,35 @@ export class VaultRepository {
     return { puts: [{ key: [KEY_DELETION, deletesAt, record.value.vault_id, record.value.id], value: true }] };
   }
 
-  /** What deletes the keys of any owner whose time came, oldest first. A plan that no longer holds is only crossed off. */
-  dueDeletions(now: string, limit: number): StoreCommit[] {
-    return this.#store.range([KEY_DELETION], { limit }).flatMap((plan) => {
-      const [, deletesAt, vaultId, keyId] = plan.key;
+  secretDeletionPlan({ record }: FoundSecret, deletesAt: string): StoreCommit {
+    return { puts: [{ key: [SECRET_DELETION, deletesAt, record.value.vault_id, record.value.id], value: true }] };
+  }
+
+  vaultDeletionPlan({ record }: FoundVault, deletesAt: string): StoreCommit {
+    return { puts: [{ key: [VAULT_DELETION, deletesAt, record.value.owner_kind, record.value.owner_id, record.value.id], value: true }] };
+  }
+
+  /**
+   * What deletes the vaults, secrets and keys of any owner whose time came, oldest first, at most `limit` of each. A plan that no
+   * longer holds is only crossed off.
+   */
+  dueDeletions(now: string, limit: number): DueDeletion[] {
+    return [
+      ...this.#due(VAULT_DELETION, now, limit, this.#vaults, (record) => this.vaultDeletion({ record })),
+      ...this.#due(SECRET_DELETION, now, limit, this.#secrets, (record) => this.#secrets.deleteCommit(record)),
+      ...this.#due(KEY_DELETION, now, limit, this.#keys, (record) => this.keyDeletion({ record })),
+    ];
+  }
+
+  /** A plan's key is the list's name, the time, and the key of the record. */
+  #due<Row extends VaultRecord | SecretRecord | KeyRecord>(list: string, now: string, limit: number, table: Pick<Table<Row, never, never>, "get">, deletion: (record: StoreRecord<Row>) => StoreCommit): DueDeletion[] {
+    return this.#store.range([list], { limit }).flatMap((plan): DueDeletion[] => {
+      const [, deletesAt, ...key] = plan.key;
       if (String(deletesAt) > now) return [];
-      const record = this.#keys.get([String(vaultId), String(keyId)]);
+      const record = table.get(key);
       const crossedOff = { deletes: [plan.key] };
-      return [record?.value.deletes_at === deletesAt && record !== undefined ? mergeCommits(crossedOff, this.keyDeletion({ record })) : crossedOff];
+      if (record === undefined || record.value.deletes_at !== deletesAt) return [{ commit: crossedOff }];
+      return [{ commit: mergeCommits(crossedOff, deletion(record)), ...(list === VAULT_DELETION ? { vaultId: record.value.id } : {}) }];
     });
   }
 
@@ -224,7 +268,7 @@ export class VaultRepository {
   }
 
   /** Deletes a vault with everything that it holds. */
-  vaultDeletion({ record }: FoundVault): StoreCommit {
+  vaultDeletion({ record }: Pick<FoundVault, "record">): StoreCommit {
     return mergeCommits(this.#vaults.deleteCommit(record), { deletePrefixes: VAULT_CONTENT.map((table) => [table, record.value.id]) });
   }
 

@@ -102,7 +102,7 @@ export const vaultRoutes = {
     summary: "Retrieve a secret with its value",
     auth: { permissions: ["secret_read"] }, params: SecretParams,
     responses: { 200: { description: "The secret", schema: SecretWithValue } },
-    errors: ["not_found"],
+    errors: ["not_found", "deletion_planned"],
   }),
   deleteSecret: defineRoute({
     ...base, id: "deleteSecret", method: "DELETE", path: "/api/v1/vaults/:id/secrets/:secret_id",

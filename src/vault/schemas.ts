@@ -18,7 +18,10 @@ const LIST_ITEMS_MAX = 100;
 
 const DescriptionText = Type.String({ description: "empty when none was given" });
 
-export const Vault = closed({ id: Uuid, created_at: Timestamp, name: Type.String(), description: DescriptionText }, { description: "Vault" });
+/** End of the recovery window of a planned deletion. */
+const DeletesAt = Type.Optional(Timestamp);
+
+export const Vault = closed({ id: Uuid, created_at: Timestamp, name: Type.String(), description: DescriptionText, deletes_at: DeletesAt }, { description: "Vault" });
 export const VaultList = Type.Array(Vault, { maxItems: LIST_ITEMS_MAX });
 export const CreateVaultBody = closed({ name: Name, description: Type.Optional(Description) });
 
@@ -36,7 +39,7 @@ export const Key = closed(
     address: Type.Optional(Type.String({ description: "account address; secp256k1 keys, and BIP39 keys in the answer of a derivation" })),
     hd_derivation_path: Type.Optional(Type.String({ description: "path of the address; BIP39 keys in the answer of a derivation" })),
     disabled_at: Type.Optional(Timestamp),
-    deletes_at: Type.Optional(Timestamp),
+    deletes_at: DeletesAt,
   },
   { description: "Key; private material is never returned" },
 );
@@ -74,7 +77,7 @@ export const CipherItem = closed(CIPHER_MEMBERS);
 export const CipherResult = closed({ data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }) });
 
 export const Secret = closed(
-  { id: Uuid, created_at: Timestamp, vault_id: Uuid, type: Type.String(), name: Type.String(), description: DescriptionText },
+  { id: Uuid, created_at: Timestamp, vault_id: Uuid, type: Type.String(), name: Type.String(), description: DescriptionText, deletes_at: DeletesAt },
   { description: "Secret without its value" },
 );
 export const SecretList = Type.Array(Secret, { maxItems: LIST_ITEMS_MAX });

@@ -21,7 +21,9 @@ import { findKeySpec, keySpecNamed } from "./key-specs/table.js";
 import type { KeySpec } from "./key-specs/key-spec.js";
 import { MASTER_KEY_COLUMNS } from "./keyring.js";
 import type { VaultReference } from "./protocol.js";
+import { isOver } from "./planned-deletions.js";
 import { PublicOperations } from "./public-operations.js";
+import { secretJson, vaultJson } from "./record-views.js";
 import { unchanged, vaultReference, type FoundVault, type KeyRecord, type SecretRecord, type UsableKey, type VaultRecord, type VaultRepository } from "./repository.js";
 import {
   SECRET_BYTES_MAX,
@@ -152,8 +154,12 @@ export class VaultService {
     return listed(this.#repository.listVaults(owner, page), vaultJson);
   }
 
+  /** Also one that is to be deleted: `deletes_at` says so. */
   getVault(owner: Subject, vaultId: string): VaultJson {
-    return vaultJson(this.#findVault(owner, vaultId).record.value);
+    this.#requireUnsealed();
+    const vault = vaultJson(this.#repository.findVault(owner, vaultId, { evenPlanned: true }).record.value);
+    if (isOver(vault.deletes_at, this.#clock)) throw new AppError("not_found", { message: "vault not found" });
+    return vault;
   }
 
   /** Makes a vault with its master key, to be written by the caller's commit. */
@@ -184,9 +190,10 @@ export class VaultService {
     return vault;
   }
 
-  /** What deletes a vault with its keys and secrets, to be written by the caller's commit. */
+  /** What deletes a vault with its keys and secrets at once, whatever was planned; to be written by the caller's commit. */
   deletion(owner: Subject, vaultId: string): StoreCommit {
-    return this.#repository.vaultDeletion(this.#findVault(owner, vaultId));
+    this.#requireUnsealed();
+    return this.#repository.vaultDeletion(this.#repository.findVault(owner, vaultId, { evenPlanned: true }));
   }
 
   async deleteVault(owner: Subject, vaultId: string): Promise<void> {
@@ -286,6 +293,11 @@ export class VaultService {
   async getSecret(owner: Subject, vaultId: string, secretId: string): Promise<SecretWithValueJson> {
     const vault = this.#findVault(owner, vaultId);
     const { record, reference } = this.#repository.findSecret(vaultId, secretId);
+    const { deletes_at: deletesAt } = record.value;
+    if (deletesAt !== undefined) {
+      if (isOver(deletesAt, this.#clock)) throw new AppError("not_found", { message: "secret not found" });
+      throw new AppError("deletion_planned", { message: "the secret is to be deleted; restore it to read it" });
+    }
     const value = await this.#seal.run("open_secret", { vault: vault.reference, secret: reference, envelope: record.value.envelope }, secretId);
     try {
       return { ...secretJson(record.value), value: new TextDecoder("utf-8", { ignoreBOM: true }).decode(value) };
@@ -294,18 +306,25 @@ export class VaultService {
     }
   }
 
-  /** The value of a secret, for other areas. */
+  /** The value of a secret, for other areas. Throws `not_found` also for one that is to be deleted. */
   async retrieveSecret(owner: Subject, vaultId: string, secretId: string): Promise<string> {
-    return (await this.getSecret(owner, vaultId, secretId)).value;
+    try {
+      return (await this.getSecret(owner, vaultId, secretId)).value;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "deletion_planned") throw new AppError("not_found", { message: error.message, cause: error });
+      throw error;
+    }
   }
 
-  /** What deletes a secret, to be written by the caller's commit. */
+  /** What deletes a secret, to be written by the caller's commit; also in a vault that is to be deleted and may be restored. */
   secretDeletion(owner: Subject, vaultId: string, secretId: string): StoreCommit {
-    this.#findVault(owner, vaultId);
+    this.#requireUnsealed();
+    this.#repository.findVault(owner, vaultId, { evenPlanned: true });
     return this.#repository.secretDeletion(this.#repository.findSecret(vaultId, secretId));
   }
 
   async deleteSecret(owner: Subject, vaultId: string, secretId: string): Promise<void> {
+    this.#findVault(owner, vaultId);
     await this.#commitOrMissing(this.secretDeletion(owner, vaultId, secretId), "secret");
   }
 
@@ -358,13 +377,6 @@ function requireFit(spec: KeySpec, input: CreateKeyInput): void {
   if (input.usage !== undefined && input.usage !== spec.usage) throw invalidMember("usage", `${spec.name} keys are for ${spec.usage}`, "key_type_mismatch");
 }
 
-function vaultJson({ id, created_at, name, description }: VaultRecord): VaultJson {
-  return { id, created_at, name, description };
-}
-
-function secretJson({ envelope: _envelope, ...secret }: SecretRecord): SecretJson {
-  return secret;
-}
 
 function listed<T, U>({ rows, total }: Listing<T>, map: (row: T) => U): Listed<U> {
   return { body: rows.map(map), total };

@@ -76,8 +76,8 @@ export class ConnectorCredentials {
 
   #exists(owner: Subject, vaultId: string): boolean {
     try {
-      this.#vault.getVault(owner, vaultId);
-      return true;
+      // Nothing is found in a vault that is to be deleted.
+      return this.#vault.getVault(owner, vaultId).deletes_at === undefined;
     } catch (error) {
       if (error instanceof AppError && error.code === "not_found") return false;
       throw error;
