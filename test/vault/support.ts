@@ -57,12 +57,14 @@ export interface TestVaultOptions {
   readonly wrapWorker?: (worker: VaultWorker) => VaultWorker;
   readonly wrapStore?: (store: Store) => Store;
   readonly onUnsealed?: () => void;
+  /** Of the audit log, where a test has one. */
+  readonly chainKey?: Uint8Array;
 }
 
 export async function openTestVault(options: TestVaultOptions = {}): Promise<TestVault> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "proofwright-vault-")));
   const log = createLog("silent");
-  const opened = await openStore({ path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 }, { log });
+  const opened = await openStore({ path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20, ...(options.chainKey === undefined ? {} : { chainKey: options.chainKey }) }, { log });
   const store = options.wrapStore?.(opened) ?? opened;
   const thread = new VaultThread({ queueLengthMax: 256 }, { log });
   const worker = options.wrapWorker?.(thread) ?? thread;
