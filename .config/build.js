@@ -1,67 +1,50 @@
 /**
- * `npm run build`: turns src, workers and bench into JavaScript under dist, file by file, without checking types (`npm run typecheck`
- * does that). Files that are as new as their output are passed over, so that a start with nothing changed costs milliseconds.
+ * `npm run build`: makes JavaScript of src, workers and bench under dist, without checking types (`npm run typecheck` does that). Does
+ * nothing when nothing has changed, so that such a start costs milliseconds.
  *
- * Packages that consist of hundreds of small modules are each made into a few, for Node takes longer to find and open modules than to run
- * them: without this they are more than half of what a start costs, and every worker thread pays it again.
+ * What runs as a program (the command, every worker) is joined with its modules and the packages that consist of hundreds of small
+ * ones: Node takes longer to find and open modules than to run them, which was most of what a start costs, once more for every thread.
+ * The modules of src and bench are there one by one as well, for the bench and for what tests start.
  */
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, posix, relative } from "node:path";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const FOLDERS = ["src", "workers", "bench"];
+/** Pure ES modules that are joined with ours; all other packages stay where they are. */
+const JOINED_PACKAGES = /^(@noble|@scure|jose|typebox|viem|abitype|ox)(\/|$)/;
+const CHUNKS = "dist/chunks";
 
 const files = (folder, ending) => (existsSync(join(ROOT, folder)) ? readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }) : [])
   .filter((entry) => entry.isFile() && entry.name.endsWith(ending) && !entry.name.endsWith(".d.ts"))
   .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
-
-const sources = FOLDERS.flatMap((folder) => files(folder, ".ts"));
 const outputOf = (source) => join("dist", source.replace(/\.ts$/, ".js"));
-const isStale = (source) => {
-  const output = join(ROOT, outputOf(source));
-  return !existsSync(output) || statSync(output).mtimeMs < statSync(join(ROOT, source)).mtimeMs;
-};
+const changedMs = (path) => (existsSync(join(ROOT, path)) ? statSync(join(ROOT, path)).mtimeMs : 0);
+const isStale = (output, sources) => sources.some((source) => changedMs(source) > changedMs(output));
+
+const programs = ["src/cli.ts", ...files("workers", ".ts")];
+const modules = [...files("src", ".ts"), ...files("bench", ".ts")].filter((source) => !programs.includes(source));
+const common = { absWorkingDir: ROOT, outdir: "dist", outbase: ".", format: "esm", platform: "node", target: "node20", sourcemap: true, sourcesContent: false, logLevel: "warning" };
 
 // What a deleted or renamed source left behind would still be found by an import.
-const wanted = new Set(sources.map(outputOf));
-for (const output of FOLDERS.flatMap((folder) => files(join("dist", folder), ".js"))) {
+const wanted = new Set([...programs, ...modules].map(outputOf));
+for (const output of ["src", "workers", "bench"].flatMap((folder) => files(join("dist", folder), ".js"))) {
   if (!wanted.has(output)) for (const path of [output, `${output}.map`]) rmSync(join(ROOT, path), { force: true });
 }
 
-/** By package: the imports of it that the sources may name. */
-const JOINED = { typebox: ["typebox", "typebox/compile", "typebox/format"], viem: ["viem", "viem/accounts"] };
-const VENDOR = "dist/vendor";
-const versions = JSON.stringify(Object.entries(JOINED).map(([name, imports]) => [JSON.parse(readFileSync(join(ROOT, "node_modules", name, "package.json"), "utf8")).version, ...imports]));
-const stamp = join(ROOT, VENDOR, "versions.json");
+const staleModules = modules.filter((source) => isStale(outputOf(source), [source, ".config/build.js"]));
+if (staleModules.length > 0) await build({ ...common, entryPoints: staleModules });
 
-if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== versions) {
-  rmSync(join(ROOT, VENDOR), { recursive: true, force: true });
-  await build({
-    absWorkingDir: ROOT, entryPoints: Object.values(JOINED).flat().map((name) => ({ in: name, out: name })), outdir: VENDOR, bundle: true, splitting: true,
-    format: "esm", platform: "node", target: "node20", legalComments: "inline", logLevel: "warning",
+const programSources = [...programs, ...modules.filter((source) => source.startsWith("src/")), "package-lock.json", ".config/build.js"];
+if (programs.some((program) => isStale(outputOf(program), programSources))) {
+  const { metafile } = await build({
+    ...common, entryPoints: programs, bundle: true, splitting: true, chunkNames: "chunks/[hash]", metafile: true, plugins: [{
+      name: "other-packages",
+      setup: ({ onResolve }) => { onResolve({ filter: /^[^./]/ }, ({ path, kind }) => (kind === "entry-point" || JOINED_PACKAGES.test(path) ? undefined : { path, external: true })); },
+    }],
   });
-  writeFileSync(stamp, versions);
-}
-
-/** Leaves every import as it is, but those of joined packages. */
-const joinedImports = {
-  name: "joined-imports",
-  setup({ onResolve }) {
-    onResolve({ filter: /.*/ }, ({ path, importer, kind }) => {
-      if (kind === "entry-point") return undefined;
-      const imports = JOINED[path.split("/")[0]];
-      if (imports === undefined) return { path, external: true };
-      if (!imports.includes(path)) return { errors: [{ text: `${path} is not among the imports that .config/build.js joins` }] };
-      return { path: posix.relative(dirname(outputOf(relative(ROOT, importer))), posix.join(VENDOR, `${path}.js`)), external: true };
-    });
-  },
-};
-
-const stale = sources.filter(isStale);
-if (stale.length > 0) {
-  await build({
-    absWorkingDir: ROOT, entryPoints: stale, outdir: "dist", outbase: ".", bundle: true, plugins: [joinedImports], format: "esm", platform: "node", target: "node20", sourcemap: true, sourcesContent: false, logLevel: "warning",
-  });
+  for (const chunk of files(CHUNKS, ".js")) {
+    if (!(chunk in metafile.outputs)) for (const path of [chunk, `${chunk}.map`]) rmSync(join(ROOT, path), { force: true });
+  }
 }
