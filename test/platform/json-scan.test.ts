@@ -40,6 +40,20 @@ describe("strict JSON (RFC 8259)", () => {
     expect(fault("[".repeat(100_000), WIDE)).toContain("nested deeper than 1000");
   });
 
+  it("finds what is wrong in long texts at every place, whatever their alignment", () => {
+    for (let length = 28; length <= 80; length += 1) {
+      for (const [bad, reason] of [["\u0000", "control character"], ["\u001f", "control character"], ["\n", "control character"], ["\\x", "escape"], ["\\ud800", "surrogate"]] as const) {
+        for (const place of [0, 31, 32, 33, length - 1, length]) {
+          const text = `[${" ".repeat(length % 5)}"${"\u00e4".repeat(place)}${bad}${"x".repeat(Math.max(0, length - place))}"]`;
+          expect(fault(text, WIDE), text).toContain(reason);
+        }
+      }
+      const sound = `["${"a".repeat(length)}\\n${"\u007f\u0080 !".repeat(length)}\\"", "${"b".repeat(length)}"]`;
+      expect(fault(sound)).toBeUndefined();
+      expect(fault(`"${"a".repeat(length)}`)).toContain("does not end");
+    }
+  });
+
   it("never repeats what it read", () => {
     for (const text of ['{"hunter2":1,"hunter2":2}', '"hunter2', "hunter2", '{"hunter2" 1}']) expect(fault(text, WIDE)).not.toContain("hunter2");
   });
