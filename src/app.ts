@@ -142,7 +142,7 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   const dataDir = resolve(config.data_dir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const auditKey = await openAuditKey(dataDir);
-  const store = await openStore({ path: join(dataDir, "store"), chainKey: auditKey }, { log, onFatal: (error) => { onFatal(error.message); } });
+  const store = await openStore({ path: join(dataDir, "store"), mapBytes: config.store_max_mb * MIB, chainKey: auditKey }, { log, onFatal: (error) => { onFatal(error.message); } });
   const onUnwritable: (() => Promise<void>)[] = [];
   const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => { onUnwritable.forEach((seal) => { void seal(); }); } });
   const events = new EventBus(

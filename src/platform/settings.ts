@@ -37,6 +37,7 @@ export const SETTINGS = {
   host: setting({ env: "PROOFWRIGHT_HOST", flag: "host", schema: Type.String({ minLength: 1, maxLength: 255 }), default: "127.0.0.1", description: "address to listen on" }),
   port: setting({ env: "PROOFWRIGHT_PORT", flag: "port", schema: Port, default: 8080, description: "port to listen on; 0 picks a free one" }),
   data_dir: setting({ env: "PROOFWRIGHT_DATA_DIR", flag: "data-dir", schema: Path, default: "data", description: "folder for the store, artifacts and keys; made when missing" }),
+  store_max_mb: setting({ env: "PROOFWRIGHT_STORE_MAX_MB", flag: "store-max-mb", schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }), default: 65_536, description: "largest size of the store's data file, in MiB; the last 64 are held back for deletions and the audit log, so that 64 makes the store read-only" }),
   prover_listen: setting({ env: "PROVER_LISTEN", flag: "prover-listen", schema: Address, description: "an address of its own for the prover registry, as host:port" }),
   vault_listen: setting({ env: "VAULT_LISTEN", flag: "vault-listen", schema: Address, description: "an address of its own for the vault" }),
   identity_listen: setting({ env: "IDENTITY_LISTEN", flag: "identity-listen", schema: Address, description: "an address of its own for identity" }),
