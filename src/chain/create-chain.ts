@@ -17,7 +17,7 @@ import type { TokenContracts } from "./contracts/tokens.js";
 import { createTransactions } from "./create-transactions.js";
 import { createContractEvents } from "./events/create-contract-events.js";
 import { networkViewHandlers } from "./network-view-handlers.js";
-import { chainIdOf } from "./networks.js";
+import { chainIdOf, type NetworkRecord } from "./networks.js";
 import { createNetworks } from "./networks/create-networks.js";
 import type { NetworkService, NetworkUse } from "./networks/network-service.js";
 import { MAINNET_ID } from "./networks/public-networks.js";
@@ -26,6 +26,8 @@ import { registrationHandlers } from "./registrations/registration-handlers.js";
 import type { BridgeJson, OracleJson } from "./registrations/registration-schemas.js";
 import { Registrations } from "./registrations/registrations.js";
 import type { chainRoutes } from "./routes.js";
+import { requestMany } from "./rpc/many.js";
+import type { Rpc } from "./rpc/rpc.js";
 import type { TransactionNetworks } from "./transactions/ports.js";
 
 export interface ChainOptions {
@@ -132,10 +134,18 @@ function transactionNetworks(networks: NetworkService): TransactionNetworks {
       const record = networks.find(owner, id);
       const { confirmations = CONFIRMATIONS, max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = record.config;
       return {
-        id, chainId: chainIdOf(record), rpc: { request: async (...call) => await networks.rpc(record).request(...call) }, confirmations,
+        id, chainId: chainIdOf(record), rpc: rpcOf(networks, record), confirmations,
         ...(fee === undefined ? {} : { maxFeePerGas: BigInt(fee) }), ...(tip === undefined ? {} : { maxPriorityFeePerGas: BigInt(tip) }),
       };
     },
+  };
+}
+
+/** Looks its nodes up at each call: they may change meanwhile. */
+function rpcOf(networks: NetworkService, record: NetworkRecord): Rpc {
+  return {
+    request: async (...call) => await networks.rpc(record).request(...call),
+    requestMany: async (calls, options) => await requestMany(networks.rpc(record), calls, options),
   };
 }
 

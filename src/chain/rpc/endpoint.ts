@@ -6,7 +6,7 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Egress, EgressAnswer } from "../../platform/egress/egress.js";
 import { AppError, type ErrorCode } from "../../platform/errors.js";
 import { findJsonFault, parseJson } from "../../platform/json-scan.js";
-import { RpcRefusal } from "./rpc.js";
+import { RpcRefusal, type RpcCall, type RpcOutcome } from "./rpc.js";
 
 export type EndpointState = "untried" | "up" | "down" | "mismatch";
 
@@ -32,6 +32,11 @@ export interface EndpointOptions {
   readonly chainId: number | undefined;
 }
 
+/** The node takes calls one at a time only, or not so many at once. Nothing was done. */
+export class BatchRefused extends Error {
+  override readonly name = "BatchRefused";
+}
+
 interface Call {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
@@ -48,6 +53,10 @@ const NOTES_MAX = 200;
 /** EIP-1474: the node has had enough of us; another may not. */
 const LIMIT_EXCEEDED = -32_005;
 const REASON_CHARACTERS_MAX = 500;
+/** A node that refused a batch is given one again after this: it may have been replaced by another. */
+const BATCHES_AGAIN_MS = 600_000;
+/** Statuses by which nodes and the proxies before them say that a body of this form or size is not for them. */
+const NOT_THIS_BODY: ReadonlySet<number> = new Set([400, 404, 405, 411, 413, 415, 422, 501]);
 
 export class RpcEndpoint {
   readonly url: string;
@@ -65,6 +74,7 @@ export class RpcEndpoint {
   #lastError: EndpointHealth["lastError"] = null;
   readonly #notes: EndpointNote[] = [];
   #id = 0;
+  #batchesNotBeforeMs = -Infinity;
 
   constructor({ url, chainId }: EndpointOptions, { egress, clock }: { readonly egress: Egress; readonly clock: Clock }) {
     this.url = url;
@@ -76,6 +86,11 @@ export class RpcEndpoint {
   /** False while it rests after failures. */
   get isReady(): boolean {
     return this.#clock.monotonicMs() >= this.#notBeforeMs;
+  }
+
+  /** False for a while after it refused several calls in one request. */
+  get takesBatches(): boolean {
+    return this.#clock.monotonicMs() >= this.#batchesNotBeforeMs;
   }
 
   get failuresInARow(): number {
@@ -121,29 +136,61 @@ export class RpcEndpoint {
     this.#notBeforeMs = 0;
   }
 
-  async #ask(method: string, params: readonly unknown[], { timeoutMs, signal }: Call): Promise<{ result: unknown; isNewConnection: boolean }> {
+  /** Several calls in one request, each with an outcome of its own. Throws BatchRefused, and as `request` when no sound answer came. */
+  async requestMany(calls: readonly RpcCall[], call: Call): Promise<readonly RpcOutcome[]> {
+    if (!this.#isChecked) await this.#check(call);
+    const first = this.#id + 1;
+    this.#id += calls.length;
+    const { reply, answer } = await this.#post(calls.map(({ method, params }, at) => ({ jsonrpc: "2.0", id: first + at, method, params })), call, (received) => this.#readBatch(received, first, calls.length));
+    if (answer.isNewConnection === true) await this.#check(call);
+    return reply;
+  }
+
+  async #ask(method: string, params: readonly unknown[], call: Call): Promise<{ result: unknown; isNewConnection: boolean }> {
     this.#id += 1;
-    this.#requests += 1;
-    const started = this.#clock.monotonicMs();
-    let answer: EgressAnswer;
-    let reply: unknown;
-    try {
-      answer = await this.#egress.fetch(this.url, {
-        method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ jsonrpc: "2.0", id: this.#id, method, params }),
-        timeoutMs, answerBytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }),
-      });
-      reply = readReply(answer);
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw this.#failed(fromEgress(error), "down");
-    }
-    const tookMs = this.#clock.monotonicMs() - started;
-    this.#latencyMs = this.#latencyMs === null ? tookMs : this.#latencyMs + LATENCY_WEIGHT * (tookMs - this.#latencyMs);
+    const { reply, answer } = await this.#post({ jsonrpc: "2.0", id: this.#id, method, params }, call, readReply);
     if (reply instanceof RpcRefusal) {
-      if (reply.code === LIMIT_EXCEEDED) throw this.#failed(new AppError("network_unreachable", { message: "the node limits how often it is asked", cause: reply }), "down");
+      if (reply.code === LIMIT_EXCEEDED) throw this.#failed(limited(reply), "down");
       throw reply;
     }
     return { result: reply, isNewConnection: answer.isNewConnection === true };
+  }
+
+  async #post<T>(body: object, { timeoutMs, signal }: Call, read: (answer: EgressAnswer) => T): Promise<{ readonly reply: T; readonly answer: EgressAnswer }> {
+    this.#requests += 1;
+    const started = this.#clock.monotonicMs();
+    try {
+      const answer = await this.#egress.fetch(this.url, {
+        method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+        timeoutMs, answerBytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }),
+      });
+      const reply = read(answer);
+      const tookMs = this.#clock.monotonicMs() - started;
+      this.#latencyMs = this.#latencyMs === null ? tookMs : this.#latencyMs + LATENCY_WEIGHT * (tookMs - this.#latencyMs);
+      return { reply, answer };
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof BatchRefused) throw error;
+      // Together they were too long; each alone may not be.
+      if (Array.isArray(body) && error instanceof AppError && error.code === "egress_answer_too_large") throw new BatchRefused();
+      throw this.#failed(fromEgress(error), "down");
+    }
+  }
+
+  /** The outcomes in the order of the calls. An answer that is no list is the node's refusal of batches. */
+  #readBatch(answer: EgressAnswer, first: number, count: number): RpcOutcome[] {
+    const refuse = (): never => {
+      this.#batchesNotBeforeMs = this.#clock.monotonicMs() + BATCHES_AGAIN_MS;
+      this.#note("takes one call a request");
+      throw new BatchRefused();
+    };
+    if (NOT_THIS_BODY.has(answer.status)) return refuse();
+    const replies = readJson(answer);
+    if (!Array.isArray(replies)) return typeof replies === "object" && replies !== null && "error" in replies ? refuse() : failNotRpc(answer.status);
+    if (answer.status !== 200) return failNotRpc(answer.status);
+    const outcomes = new Map<unknown, RpcOutcome>();
+    for (const reply of replies as readonly unknown[]) if (typeof reply === "object" && reply !== null && "id" in reply) outcomes.set(reply.id, outcomeOf(reply));
+    return Array.from({ length: count }, (_, at) => outcomes.get(first + at) ?? { ok: false, error: invalid("the node left a call of a batch without an answer") });
   }
 
   #failed(error: AppError, state: "down" | "mismatch"): AppError {
@@ -164,14 +211,36 @@ export class RpcEndpoint {
 }
 
 /** The result, or the refusal. Throws for what is no JSON-RPC answer. */
-function readReply({ status, body }: EgressAnswer): unknown {
+function readReply(answer: EgressAnswer): unknown {
+  const reply = readJson(answer);
+  if (typeof reply !== "object" || reply === null || Array.isArray(reply)) throw notRpc(answer.status);
+  if ("error" in reply && reply.error !== null && reply.error !== undefined) return refusalOf(reply.error);
+  if (answer.status !== 200 || !("result" in reply)) throw notRpc(answer.status);
+  return reply.result;
+}
+
+function readJson({ status, body }: EgressAnswer): unknown {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (findJsonFault(bytes, JSON_LIMITS) !== undefined) throw notRpc(status);
-  const reply = parseJson(bytes);
-  if (typeof reply !== "object" || reply === null || Array.isArray(reply)) throw notRpc(status);
-  if ("error" in reply && reply.error !== null && reply.error !== undefined) return refusalOf(reply.error);
-  if (status !== 200 || !("result" in reply)) throw notRpc(status);
-  return reply.result;
+  return parseJson(bytes);
+}
+
+/** Of one answer in a batch; what is wrong with it concerns its call alone. */
+function outcomeOf(reply: object): RpcOutcome {
+  if ("error" in reply && reply.error !== null && reply.error !== undefined) {
+    if (typeof reply.error !== "object") return { ok: false, error: invalid("the node's error is not that of JSON-RPC") };
+    const refusal = refusalOf(reply.error);
+    return { ok: false, error: refusal.code === LIMIT_EXCEEDED ? limited(refusal) : refusal };
+  }
+  return "result" in reply ? { ok: true, result: reply.result } : { ok: false, error: invalid("the node's answer is not JSON-RPC") };
+}
+
+function limited(cause: RpcRefusal): AppError {
+  return new AppError("network_unreachable", { message: "the node limits how often it is asked", cause });
+}
+
+function failNotRpc(status: number): never {
+  throw notRpc(status);
 }
 
 function notRpc(status: number): AppError {

@@ -2,8 +2,9 @@
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/egress/egress.js";
 import { AppError, assert } from "../../platform/errors.js";
-import { RpcEndpoint, type EndpointHealth } from "./endpoint.js";
-import { RpcRefusal, type Rpc, type RpcOptions } from "./rpc.js";
+import { BatchRefused, RpcEndpoint, type EndpointHealth } from "./endpoint.js";
+import { requestOneByOne } from "./many.js";
+import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions, type RpcOutcome } from "./rpc.js";
 
 export interface FailoverOptions {
   /** In the order of preference; at least one. */
@@ -16,6 +17,9 @@ export interface FailoverOptions {
 const TIMEOUT_MS = 9_000;
 /** One node's share, so that a hanging one leaves time for another. */
 const TRY_TIMEOUT_MS = 5_000;
+/** Calls of one request, and characters of their parameters: within what public nodes take (geth: 1,000 calls, 5 MiB). */
+const BATCH_CALLS_MAX = 64;
+const BATCH_CHARACTERS_MAX = 256 * 1024;
 
 export class FailoverRpc implements Rpc {
   readonly endpoints: readonly RpcEndpoint[];
@@ -31,7 +35,32 @@ export class FailoverRpc implements Rpc {
     return this.endpoints.map((endpoint) => endpoint.health());
   }
 
-  async request(method: string, params: readonly unknown[], { timeoutMs = TIMEOUT_MS, signal }: RpcOptions = {}): Promise<unknown> {
+  async request(method: string, params: readonly unknown[], options: RpcOptions = {}): Promise<unknown> {
+    return await this.#attempt(options, async (endpoint, call) => await endpoint.request(method, params, call));
+  }
+
+  async requestMany(calls: readonly RpcCall[], options: RpcOptions = {}): Promise<readonly RpcOutcome[]> {
+    const outcomes: RpcOutcome[] = [];
+    for (const batch of batchesOf(calls)) outcomes.push(...(await this.#batch(batch, options)));
+    return outcomes;
+  }
+
+  async #batch(calls: readonly RpcCall[], options: RpcOptions): Promise<readonly RpcOutcome[]> {
+    if (calls.length === 1) return await requestOneByOne(this, calls, options);
+    try {
+      return await this.#attempt(options, async (endpoint, call) => {
+        if (!endpoint.takesBatches) throw new BatchRefused();
+        return await endpoint.requestMany(calls, call);
+      });
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (error instanceof BatchRefused) return await requestOneByOne(this, calls, options);
+      return calls.map(() => ({ ok: false, error }));
+    }
+  }
+
+  /** Turns to one node after another; what a node refuses is its answer. */
+  async #attempt<T>({ timeoutMs = TIMEOUT_MS, signal }: RpcOptions, work: (endpoint: RpcEndpoint, call: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined }) => Promise<T>): Promise<T> {
     const end = this.#clock.monotonicMs() + timeoutMs;
     const failures: unknown[] = [];
     const order = this.#inOrder();
@@ -43,10 +72,10 @@ export class FailoverRpc implements Rpc {
       const leftMs = end - this.#clock.monotonicMs();
       if (leftMs <= 0) break;
       try {
-        return await endpoint.request(method, params, { timeoutMs: Math.min(leftMs, TRY_TIMEOUT_MS), signal });
+        return await work(endpoint, { timeoutMs: Math.min(leftMs, TRY_TIMEOUT_MS), signal });
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof RpcRefusal) throw error;
+        if (error instanceof RpcRefusal || error instanceof BatchRefused) throw error;
         failures.push(error);
       }
     }
@@ -60,6 +89,23 @@ export class FailoverRpc implements Rpc {
     const resting = this.endpoints.filter((endpoint) => !ready.includes(endpoint)).sort((a, b) => a.failuresInARow - b.failuresInARow);
     return [...ready, ...resting];
   }
+}
+
+function batchesOf(calls: readonly RpcCall[]): RpcCall[][] {
+  const batches: RpcCall[][] = [];
+  let room = 0;
+  for (const call of calls) {
+    const characters = call.params.reduce((sum: number, param) => sum + (typeof param === "string" ? param.length : 0), 0);
+    const last = batches.at(-1);
+    if (last === undefined || last.length >= BATCH_CALLS_MAX || characters > room) {
+      batches.push([call]);
+      room = BATCH_CHARACTERS_MAX - characters;
+    } else {
+      last.push(call);
+      room -= characters;
+    }
+  }
+  return batches;
 }
 
 function isCutOff(error: unknown): boolean {

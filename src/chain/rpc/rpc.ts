@@ -5,6 +5,17 @@ export interface RpcOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface RpcCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** What came of one call among several. */
+export type RpcOutcome =
+  | { readonly ok: true; readonly result: unknown }
+  /** RpcRefusal or AppError, as `request` rejects with. */
+  | { readonly ok: false; readonly error: unknown };
+
 export interface Rpc {
   /**
    * One call. Resolves to the `result` member, parsed under the limits of the egress guard; callers check its form.
@@ -12,6 +23,11 @@ export interface Rpc {
    * `network_timeout`, `network_answer_invalid` or `network_chain_mismatch` when no sound answer came from any node.
    */
   request(method: string, params: readonly unknown[], options?: RpcOptions): Promise<unknown>;
+  /**
+   * Several calls with as few requests as the node allows (JSON-RPC 2.0, section 6), begun in their order; outcomes in that order.
+   * Rejects only with the signal's reason. Absent where every call is a request of its own; `requestMany` (many.ts) works with both.
+   */
+  requestMany?(calls: readonly RpcCall[], options?: RpcOptions): Promise<readonly RpcOutcome[]>;
 }
 
 /** The node understood and said no (an EIP-1474 error object). */

@@ -18,6 +18,10 @@ export interface LaneEntry {
   /** Monotonic; when it was last sent, and how long until the node is asked whether it still has it. */
   sentAtMs: number;
   resendDelayMs: number;
+  /** When a node first took it; before the store says so. */
+  broadcastAt: string | undefined;
+  /** Monotonic; since when a node that was sent it again says that it has it. */
+  oldSinceMs: number | undefined;
   /** Monotonic; of one that could not be sent: when to try again. */
   retryAtMs: number | undefined;
   /** Monotonic; since when its nonce counts as mined and no receipt is found. */
@@ -39,6 +43,6 @@ export function entryOf(record: TransactionRecord, options: { readonly isRestore
     nonce: record.nonce ?? undefined,
     hashes: record.attempts.map(({ hash }) => hash),
     phase: block !== undefined ? "included" : record.state === "created" ? "waiting" : record.state === "signed" ? "signed" : "sent",
-    mayBeKnown: options.isRestored, isSending: false, sentAtMs: -Infinity, resendDelayMs: options.resendMs, retryAtMs: undefined, missingSinceMs: undefined, block,
+    mayBeKnown: options.isRestored, isSending: false, sentAtMs: -Infinity, resendDelayMs: options.resendMs, broadcastAt: record.broadcast_at ?? undefined, oldSinceMs: undefined, retryAtMs: undefined, missingSinceMs: undefined, block,
   };
 }

@@ -1,5 +1,6 @@
 /** What a block does to a transaction, and what its loss does: the records' side of the watch. */
 import { isoTimestamp } from "../../platform/clock.js";
+import { requestMany, resultOf } from "../rpc/many.js";
 import { RpcRefusal } from "../rpc/rpc.js";
 import type { LaneEntry } from "./entry.js";
 import type { Lane } from "./lane.js";
@@ -32,10 +33,10 @@ export class Inclusions {
   async include(network: TransactionNetwork, head: BlockHead, found: readonly (readonly [LaneEntry, Receipt])[]): Promise<void> {
     const times = await blockTimes(network, head, found.map(([, receipt]) => receipt.blockNumber));
     await inGroups(found, async ([entry, receipt]) => {
-      const record = this.#dependencies.ledger.read(entry.owner, entry.id);
-      const fault = record === undefined || receipt.isSuccess ? null : await failureOf(network, record, receipt);
+      const found = this.#dependencies.ledger.find(entry.owner, entry.id);
+      const fault = found === undefined || receipt.isSuccess ? null : await failureOf(network, found.value, receipt);
       const isFinal = isDeep(network, head, receipt.blockNumber);
-      const stored = await this.#dependencies.ledger.change(entry.owner, entry.id, (current) => this.#included(current, receipt, { fault, isFinal, timestamp: times.get(receipt.blockNumber) ?? null }));
+      const stored = await this.#dependencies.ledger.change(entry.owner, entry.id, (current) => this.#included(current, receipt, { fault, isFinal, timestamp: times.get(receipt.blockNumber) ?? null, broadcastAt: entry.broadcastAt }), found);
       if (stored === undefined) return;
       entry.phase = "included";
       entry.block = { number: receipt.blockNumber, hash: receipt.blockHash };
@@ -71,7 +72,7 @@ export class Inclusions {
     });
   }
 
-  #included(record: TransactionRecord, receipt: Receipt, more: { readonly fault: TransactionFault | null; readonly isFinal: boolean; readonly timestamp: string | null }): TransactionRecord | undefined {
+  #included(record: TransactionRecord, receipt: Receipt, more: { readonly fault: TransactionFault | null; readonly isFinal: boolean; readonly timestamp: string | null; readonly broadcastAt: string | undefined }): TransactionRecord | undefined {
     const attempt = record.attempts.find(({ hash }) => hash === receipt.transactionHash);
     if (!record.watched || attempt === undefined) return undefined;
     const isCancelled = attempt.kind === "cancel";
@@ -87,7 +88,7 @@ export class Inclusions {
       gas_used: String(receipt.gasUsed),
       effective_gas_price: receipt.effectiveGasPrice === undefined ? null : String(receipt.effectiveGasPrice),
       contract_address: receipt.contractAddress ?? null,
-      broadcast_at: record.broadcast_at ?? now,
+      broadcast_at: record.broadcast_at ?? more.broadcastAt ?? now,
       finalized_at: now,
     };
     return more.isFinal ? confirmed(included, now) : included;
@@ -127,10 +128,11 @@ async function failureOf({ rpc }: TransactionNetwork, record: TransactionRecord,
 async function blockTimes({ rpc }: TransactionNetwork, head: BlockHead, numbers: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const times = new Map([[head.number, isoTimestamp(head.timestampSec * 1000)]]);
   const others = [...new Set(numbers)].filter((number) => number !== head.number).slice(0, BLOCK_TIMES_MAX);
-  await Promise.all(others.map(async (number) => {
-    const block = readBlock(await rpc.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]));
+  const answers = await requestMany(rpc, others.map((number) => ({ method: "eth_getBlockByNumber", params: [`0x${number.toString(16)}`, false] })));
+  for (const [at, number] of others.entries()) {
+    const block = readBlock(resultOf(answers[at]));
     if (block !== undefined) times.set(number, isoTimestamp(block.timestampSec * 1000));
-  }));
+  }
   return times;
 }
 

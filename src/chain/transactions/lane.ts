@@ -4,30 +4,26 @@
  * lowest that the chain has not used and no open transaction holds.
  */
 import { AppError } from "../../platform/errors.js";
-import { RpcRefusal } from "../rpc/rpc.js";
+import { requestMany } from "../rpc/many.js";
+import { RpcRefusal, type RpcOutcome } from "../rpc/rpc.js";
 import { RESEND_MAX_MS, type LaneEntry } from "./entry.js";
 import type { LaneContext } from "./lane-context.js";
 import { readInteger, readReceipt } from "./node-values.js";
 import type { TransactionNetwork } from "./ports.js";
 import { lastRaw, type Attempt } from "./record.js";
-import { refusalFault, sendOutcome, type SendOutcome } from "./refusals.js";
+import { refusalFault, sendOutcome } from "./refusals.js";
 import { NonceSlots } from "./nonce-slots.js";
+import { SendLine, type Sent, type SignedBytes } from "./send-line.js";
 
 /** Bumps and cancellations of one transaction; more would only fill the record. */
 export const ATTEMPTS_MAX = 12;
 /** Being signed and stored at the same time: enough for the vault thread and the writer to be busy, few enough to stop soon. */
 const PREPARED_AT_ONCE = 128;
-/** Requests to the node under way at the same time, begun in the order of nonces. */
-const SENDS_AT_ONCE = 48;
 /** Sent and not yet in a block. Nodes keep some hundreds of one account; what they drop is sent again. */
 const UNMINED_MAX = 512;
 const RETRY_MS = 1_000;
-
-/** What came of sending; `unknown` when the node gave no sound answer. */
-export interface Sent {
-  readonly outcome: SendOutcome | "unknown";
-  readonly refusal?: RpcRefusal;
-}
+/** Until the store says that a transaction was sent: longer than a round of the watch, so that fast chains need no commit for it. */
+const RECORD_AFTER_MS = 1_000;
 
 export class Lane {
   readonly #context: LaneContext;
@@ -35,20 +31,25 @@ export class Lane {
   readonly #slots = new NonceSlots();
   #waiting: LaneEntry[] = [];
   #preparing = 0;
-  #sending = 0;
-  /** Sends begin in this order. */
-  #line: Promise<unknown> = Promise.resolve();
-  #freed: (() => void)[] = [];
+  readonly #line: SendLine;
+  /** Sent, which the store does not say yet, by the time. */
+  readonly #unrecorded = new Map<LaneEntry, number>();
   #isBaseSure = false;
   #restUntilMs = -Infinity;
   #lowSinceMs: number | undefined;
   #gapSinceMs: number | undefined;
   #pump: Promise<void> | undefined;
+  #recording: Promise<unknown> = Promise.resolve();
   #isAgain = false;
 
   constructor(from: string, context: LaneContext) {
     this.from = from;
     this.#context = context;
+    this.#line = new SendLine({
+      send: async (signed) => await this.#ask(signed),
+      conclude: async ({ entry }, sent) => { await this.#conclude(entry, sent); },
+      isStopped: context.isStopped,
+    });
   }
 
   get waiting(): number {
@@ -94,6 +95,7 @@ export class Lane {
   /** A transaction that is final, or whose bytes no node will take: its nonce is the chain's again. */
   release(entry: LaneEntry, options: { readonly isUsed: boolean }): void {
     if (entry.nonce !== undefined) this.#slots.release(entry.nonce, entry, options);
+    this.#unrecorded.delete(entry);
     this.wake();
   }
 
@@ -111,6 +113,9 @@ export class Lane {
     const nowMs = this.#context.nowMs();
     const due = this.#slots.entries().filter((entry) => entry.retryAtMs !== undefined && entry.retryAtMs <= nowMs && !entry.isSending);
     this.resend(due);
+    for (const entry of this.#unrecorded.keys()) if (entry.phase !== "sent") this.#unrecorded.delete(entry);
+    const sent = [...this.#unrecorded].filter(([, atMs]) => nowMs - atMs >= RECORD_AFTER_MS).map(([entry]) => entry);
+    if (sent.length > 0) this.#recording = Promise.all([this.#recording, this.#record(sent)]);
     if (this.#waiting.length > 0) this.wake();
   }
 
@@ -121,7 +126,7 @@ export class Lane {
       entry.retryAtMs = undefined;
       entry.isSending = true;
       const record = this.#context.ledger.read(entry.owner, entry.id);
-      this.#enqueue(entry, Promise.resolve(record === undefined ? undefined : lastRaw(record)));
+      this.#line.add(entry, Promise.resolve(record === undefined ? undefined : lastRaw(record)));
     }
   }
 
@@ -138,6 +143,8 @@ export class Lane {
       entry.sentAtMs = nowMs;
     }
     this.resend(stale.filter((entry) => (entry.nonce ?? 0) >= pending));
+    const stuck = sent.find((entry) => entry.nonce === pending && this.#isStuck(entry));
+    if (stuck !== undefined) await this.#replaceStuck(stuck);
     const highest = Math.max(-1, ...sent.map((entry) => entry.nonce ?? -1));
     if (pending >= highest || this.#slots.has(pending)) {
       this.#gapSinceMs = undefined;
@@ -154,14 +161,30 @@ export class Lane {
   /** True when the node should be asked whether it still has what was sent. */
   isDoubtful(): boolean {
     const nowMs = this.#context.nowMs();
-    return this.#gapSinceMs !== undefined || this.#slots.entries().some((entry) => entry.phase === "sent" && nowMs - entry.sentAtMs >= entry.resendDelayMs);
+    return this.#gapSinceMs !== undefined || this.#slots.entries().some((entry) => entry.phase === "sent" && (nowMs - entry.sentAtMs >= entry.resendDelayMs || this.#isStuck(entry)));
+  }
+
+  /**
+   * The node has the bytes for some time, and if its count stops below their nonce it will never mine them, and nothing after them: pools
+   * that take a transaction while they mine the one before it can lose sight of it so. Other bytes for the nonce set it free; once, for
+   * what a node says of its pool may be wrong, and each costs an eighth more.
+   */
+  #isStuck({ oldSinceMs, hashes }: LaneEntry): boolean {
+    return oldSinceMs !== undefined && hashes.length === 1 && this.#context.nowMs() - oldSinceMs >= this.#context.patienceMs;
+  }
+
+  async #replaceStuck(entry: LaneEntry): Promise<void> {
+    entry.oldSinceMs = undefined;
+    if (await this.#payMore(entry)) this.#context.log.warn("a node keeps a transaction and does not count it: it was signed anew for higher fees", { address: this.from });
+    this.resend([entry]);
   }
 
   /** Resolves when nothing is under way; nothing new begins once the context has stopped. */
   async settled(): Promise<void> {
     await this.#pump;
-    await this.#line;
-    while (this.#sending > 0) await new Promise<void>((resolve) => { this.#freed.push(resolve); });
+    await this.#line.settled();
+    await this.#recording;
+    await this.#record([...this.#unrecorded.keys()]);
   }
 
   #mayWork(): boolean {
@@ -224,17 +247,18 @@ export class Lane {
       this.#preparing -= 1;
       this.wake();
     });
-    this.#enqueue(entry, raw);
+    this.#line.add(entry, raw);
   }
 
   /** Signs and stores; the raw bytes once they are durable, or undefined when there is nothing to send. Never rejects. */
   async #prepare(entry: LaneEntry, nonce: number, network: TransactionNetwork): Promise<string | undefined> {
     const { ledger, fees, signing } = this.#context;
     try {
-      const record = ledger.read(entry.owner, entry.id);
-      if (record?.state !== "created") return this.#letGo(entry, nonce);
+      const found = ledger.find(entry.owner, entry.id);
+      if (found?.value.state !== "created") return this.#letGo(entry, nonce);
+      const record = found.value;
       const attempt = await signing.sign(record, nonce, await fees.choose(network, record.wishes), "first", ledger.now());
-      const stored = await ledger.change(entry.owner, entry.id, (current) => (current.state === "created" ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash } : undefined));
+      const stored = await ledger.change(entry.owner, entry.id, (current) => (current.state === "created" ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash } : undefined), found);
       if (stored === undefined) return this.#letGo(entry, nonce);
       entry.hashes = [attempt.hash];
       this.#context.watch(entry);
@@ -259,36 +283,22 @@ export class Lane {
     this.#context.forget(entry);
   }
 
-  #enqueue(entry: LaneEntry, ready: Promise<string | undefined>): void {
-    this.#line = this.#line.then(async () => {
-      const raw = await ready;
-      if (raw === undefined || this.#context.isStopped()) {
-        entry.isSending = false;
-        return;
-      }
-      while (this.#sending >= SENDS_AT_ONCE) await new Promise<void>((resolve) => { this.#freed.push(resolve); });
-      this.#sending += 1;
-      void this.#send(entry, raw).catch((error: unknown) => {
-        // The store takes no writes: the bytes are durable and sent again later.
-        this.#retryLater(entry);
-        this.#rest("the outcome of a broadcast cannot be recorded now", error);
-      }).finally(() => {
-        entry.isSending = false;
-        this.#sending -= 1;
-        const freed = this.#freed;
-        this.#freed = [];
-        for (const resolve of freed) resolve();
-      });
-    });
+  async #conclude(entry: LaneEntry, sent: Sent): Promise<void> {
+    try {
+      await this.#judge(entry, sent);
+    } catch (error) {
+      // The store takes no writes: the bytes are durable and sent again later.
+      this.#retryLater(entry);
+      this.#rest("the outcome of a broadcast cannot be recorded now", error);
+    }
   }
 
-  async #send(entry: LaneEntry, raw: string): Promise<void> {
-    const { outcome, refusal } = await this.#ask(entry, raw);
+  async #judge(entry: LaneEntry, { outcome, refusal }: Sent): Promise<void> {
     switch (outcome) {
-      case "accepted": return await this.#accepted(entry);
+      case "accepted": return this.#accepted(entry, refusal !== undefined);
       case "unknown":
       case "later": return this.#retryLater(entry);
-      case "fee_too_low": return await this.#payMore(entry);
+      case "fee_too_low": return void (await this.#payMore(entry));
       case "nonce_too_low":
       case "underpriced": return await this.#contested(entry, outcome);
       case "insufficient_funds":
@@ -301,42 +311,65 @@ export class Lane {
     }
   }
 
-  async #ask(entry: LaneEntry, raw: string): Promise<Sent> {
+  /** What the node says to each. Never rejects. */
+  async #ask(signed: readonly SignedBytes[]): Promise<Sent[]> {
+    let outcomes: readonly RpcOutcome[] = [];
     try {
-      const { rpc } = this.#context.networks.find(entry.owner, entry.networkId);
-      await rpc.request("eth_sendRawTransaction", [raw], this.#context.rpcOptions);
-      return { outcome: "accepted" };
-    } catch (error) {
-      if (error instanceof RpcRefusal) return { outcome: sendOutcome(error), refusal: error };
+      const [first] = signed;
+      if (first === undefined) return [];
+      const { rpc } = this.#context.networks.find(first.entry.owner, first.entry.networkId);
+      outcomes = await requestMany(rpc, signed.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })), this.#context.rpcOptions);
+    } catch {
+      // The network is gone or the server stops: as if nobody had answered.
+    }
+    return signed.map(({ entry }, at) => {
+      const said = outcomes[at];
+      if (said?.ok === true) return { outcome: "accepted" };
+      if (said?.error instanceof RpcRefusal) return { outcome: sendOutcome(said.error), refusal: said.error };
       // No sound answer: the node may have it all the same.
       entry.mayBeKnown = true;
       return { outcome: "unknown" };
+    });
+  }
+
+  /** @param isOld the node has had the bytes for some time */
+  #accepted(entry: LaneEntry, isOld = false): void {
+    entry.mayBeKnown = true;
+    if (isOld) entry.oldSinceMs ??= this.#context.nowMs();
+    entry.sentAtMs = this.#context.nowMs();
+    entry.broadcastAt ??= this.#context.ledger.now();
+    if (entry.phase === "included" || entry.phase === "sent") return;
+    entry.phase = "sent";
+    this.#unrecorded.set(entry, entry.sentAtMs);
+  }
+
+  /** That they were sent matters to readers only, whom the entry tells; what is mined by then says it with its block, in one commit. */
+  async #record(entries: readonly LaneEntry[]): Promise<void> {
+    const { ledger } = this.#context;
+    for (const entry of entries) this.#unrecorded.delete(entry);
+    try {
+      await Promise.all(entries.map(async (entry) => await ledger.change(entry.owner, entry.id, (record) => (record.state === "signed" ? { ...record, state: "sent", broadcast_at: entry.broadcastAt ?? ledger.now() } : undefined))));
+    } catch (error) {
+      this.#rest("that transactions were sent cannot be recorded now", error);
     }
   }
 
-  async #accepted(entry: LaneEntry): Promise<void> {
-    entry.mayBeKnown = true;
-    entry.phase = entry.phase === "included" ? "included" : "sent";
-    entry.sentAtMs = this.#context.nowMs();
-    const { ledger } = this.#context;
-    await ledger.change(entry.owner, entry.id, (record) => (record.state === "signed" ? { ...record, state: "sent", broadcast_at: ledger.now() } : undefined));
-  }
-
-  /** The base fee has risen above what was signed: the same transaction with the same nonce, for more. */
-  async #payMore(entry: LaneEntry): Promise<void> {
+  /** The base fee has risen above what was signed: the same transaction with the same nonce, for more. True when it was signed. */
+  async #payMore(entry: LaneEntry): Promise<boolean> {
     const { ledger, fees, signing, networks } = this.#context;
     this.#retryLater(entry);
     const record = ledger.read(entry.owner, entry.id);
     const last = record?.attempts.at(-1);
     const isChosen = record !== undefined && record.wishes.gas_price === undefined && record.wishes.max_fee_per_gas === undefined;
-    if (record === undefined || last === undefined || record.signer === null || !isChosen || last.kind === "cancel" || record.attempts.length >= ATTEMPTS_MAX) return;
+    if (record === undefined || last === undefined || record.signer === null || !isChosen || last.kind === "cancel" || record.attempts.length >= ATTEMPTS_MAX) return false;
     try {
       const higher = await fees.raise(networks.find(entry.owner, entry.networkId), last, {});
       const attempt = await signing.sign(record, entry.nonce ?? 0, higher, "bump", ledger.now());
-      await this.addAttempt(entry, attempt);
+      return await this.addAttempt(entry, attempt);
     } catch (error) {
       // Above the cap, or the node is away: the bytes that there are wait for a cheaper block.
       if (!(error instanceof AppError)) throw error;
+      return false;
     }
   }
 
@@ -355,8 +388,8 @@ export class Lane {
 
   /** Sends an attempt that was just stored and tells what the node says. */
   async sendNow(entry: LaneEntry, raw: string): Promise<Sent> {
-    const said = await this.#ask(entry, raw);
-    if (said.outcome === "accepted") await this.#accepted(entry);
+    const [said = { outcome: "unknown" }] = await this.#ask([{ entry, raw }]);
+    if (said.outcome === "accepted") this.#accepted(entry);
     else if (said.outcome === "unknown" || said.outcome === "later") this.#retryLater(entry);
     return said;
   }
@@ -368,7 +401,7 @@ export class Lane {
     if (entry.mayBeKnown || entry.wishedNonce !== undefined || await this.#isMined(entry)) {
       // Ours may be the one that has it: the watch finds the receipt, or finds that there is none.
       entry.mayBeKnown = true;
-      if (outcome === "nonce_too_low") await this.#accepted(entry);
+      if (outcome === "nonce_too_low") this.#accepted(entry);
       else this.#retryLater(entry);
       return;
     }

@@ -36,6 +36,8 @@ export class Lanes {
   readonly #inclusions: Inclusions;
   readonly #lanes = new Map<string, Lane>();
   readonly #laneOfEntry = new Map<string, Lane>();
+  /** The same keys. */
+  readonly #entries = new Map<string, LaneEntry>();
   readonly #watches = new Map<string, NetworkWatch>();
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -64,7 +66,7 @@ export class Lanes {
     for (const record of this.#dependencies.repository.open()) {
       const entry = entryOf(record, { isRestored: true, resendMs: this.#options.resendMs });
       const lane = this.#laneFor(record);
-      this.#laneOfEntry.set(entry.id, lane);
+      this.#keep(entry, lane);
       if (entry.phase === "waiting") {
         lane.add(entry);
         continue;
@@ -91,7 +93,7 @@ export class Lanes {
   add(record: TransactionRecord): void {
     const lane = this.#laneFor(record);
     const entry = entryOf(record, { isRestored: false, resendMs: this.#options.resendMs });
-    this.#laneOfEntry.set(entry.id, lane);
+    this.#keep(entry, lane);
     lane.add(entry);
   }
 
@@ -99,7 +101,7 @@ export class Lanes {
   adopt(record: TransactionRecord): { readonly lane: Lane; readonly entry: LaneEntry } {
     const lane = this.#laneFor(record);
     const entry = entryOf(record, { isRestored: false, resendMs: this.#options.resendMs });
-    this.#laneOfEntry.set(entry.id, lane);
+    this.#keep(entry, lane);
     lane.adopt(entry);
     this.#context.watch(entry);
     return { lane, entry };
@@ -117,6 +119,12 @@ export class Lanes {
 
   forgetId(id: string): void {
     this.#laneOfEntry.delete(id);
+    this.#entries.delete(id);
+  }
+
+  /** When a node took an open transaction that the store calls `signed`; undefined when none has. */
+  broadcastAt(record: TransactionRecord): string | undefined {
+    return this.#entries.get(record.id)?.broadcastAt;
   }
 
   /** The newest block of a network that was seen; undefined when none was. */
@@ -163,7 +171,12 @@ export class Lanes {
 
   #forget(entry: LaneEntry): void {
     this.#watches.get(entry.networkId)?.remove(entry);
-    this.#laneOfEntry.delete(entry.id);
+    this.forgetId(entry.id);
+  }
+
+  #keep(entry: LaneEntry, lane: Lane): void {
+    this.#laneOfEntry.set(entry.id, lane);
+    this.#entries.set(entry.id, entry);
   }
 
   async #fillGap(template: LaneEntry, nonce: number): Promise<void> {

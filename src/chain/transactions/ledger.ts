@@ -5,7 +5,7 @@
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Events } from "../../platform/events/events.js";
-import type { StoreCommit } from "../../platform/store/store.js";
+import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import type { Settlement } from "../submission.js";
 import { ownerOf, statusOf, withoutRaw, type TransactionFault, type TransactionRecord } from "./record.js";
@@ -38,7 +38,11 @@ export class TransactionLedger {
   }
 
   read(owner: Subject, id: string): TransactionRecord | undefined {
-    return this.#dependencies.repository.find(owner, id)?.value;
+    return this.find(owner, id)?.value;
+  }
+
+  find(owner: Subject, id: string): StoreRecord<TransactionRecord> | undefined {
+    return this.#dependencies.repository.find(owner, id);
   }
 
   async insert(record: TransactionRecord, ...alongside: readonly StoreCommit[]): Promise<void> {
@@ -46,11 +50,16 @@ export class TransactionLedger {
     await repository.commit(repository.insertion(record), ...alongside);
   }
 
-  /** Changes a record; the new one, or undefined when it is gone or was left. Resolves once it is durable. */
-  async change(owner: Subject, id: string, decide: Decision): Promise<TransactionRecord | undefined> {
+  /**
+   * Changes a record; the new one, or undefined when it is gone or was left. Resolves once it is durable.
+   * @param known the record as it was read a moment ago, which saves reading it; it is read again when it has changed since
+   */
+  async change(owner: Subject, id: string, decide: Decision, known?: StoreRecord<TransactionRecord>): Promise<TransactionRecord | undefined> {
     const { repository } = this.#dependencies;
+    let readBefore = known;
     return await retryOnConflict(async () => {
-      const current = repository.find(owner, id);
+      const current = readBefore ?? repository.find(owner, id);
+      readBefore = undefined;
       const next = current === undefined ? undefined : decide(current.value);
       if (current === undefined || next === undefined) return undefined;
       const settlement = settlementOf(current.value, next);

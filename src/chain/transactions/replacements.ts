@@ -4,12 +4,13 @@ import { AppError } from "../../platform/errors.js";
 import type { BumpTransactionInput, TransactionJson } from "../transaction-schemas.js";
 import { readQuantityWish } from "./wishes.js";
 import type { FeePolicy } from "./fees.js";
-import { ATTEMPTS_MAX, type Sent } from "./lane.js";
+import { ATTEMPTS_MAX } from "./lane.js";
 import type { Lanes } from "./lanes.js";
 import type { TransactionLedger } from "./ledger.js";
 import type { TransactionNetworks } from "./ports.js";
 import type { Attempt, TransactionRecord, TransactionWishes } from "./record.js";
 import { refusalFault } from "./refusals.js";
+import type { Sent } from "./send-line.js";
 import type { TransactionService } from "./service.js";
 import type { TransactionSigning } from "./signing.js";
 

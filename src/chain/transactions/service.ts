@@ -78,7 +78,8 @@ export class TransactionService implements Submissions {
   }
 
   onWire(record: TransactionRecord): TransactionJson {
-    return transactionOnWire(record, this.#depth);
+    const broadcastAt = record.state === "signed" ? this.#dependencies.lanes.broadcastAt(record) : undefined;
+    return transactionOnWire(broadcastAt === undefined ? record : { ...record, state: "sent", broadcast_at: broadcastAt }, this.#depth);
   }
 
   /** Deletes everything of an owner that is here. What nodes have taken cannot be taken back. */

@@ -4,7 +4,8 @@
  */
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { RpcRefusal, type Rpc, type RpcOptions } from "../rpc/rpc.js";
+import { requestMany, resultOf } from "../rpc/many.js";
+import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions } from "../rpc/rpc.js";
 import type { LaneEntry } from "./entry.js";
 import type { Lane } from "./lane.js";
 import { readBlock, readInteger, readReceipt, type BlockHead, type Receipt } from "./node-values.js";
@@ -33,8 +34,6 @@ export interface WatchDependencies {
   readonly onNetworkGone: (entries: readonly LaneEntry[], fault: AppError) => Promise<void>;
 }
 
-/** Requests under way at the same time. */
-const REQUESTS_AT_ONCE = 16;
 /** Receipts of one round. */
 const RECEIPTS_MAX = 512;
 /** Longest pause after failures. */
@@ -140,8 +139,7 @@ export class NetworkWatch {
       const count = counts.get(this.#dependencies.laneOf(entry));
       return entry.nonce !== undefined && count !== undefined && entry.nonce < count;
     }).slice(0, RECEIPTS_MAX);
-    const found = new Map<LaneEntry, Receipt | undefined>();
-    await inParallel(suspects, async (entry) => { found.set(entry, await this.#receiptOf(rpc, entry)); });
+    const found = await this.#receipts(rpc, suspects);
     if (suspects.length > 0 && readBlock(await this.#ask(rpc, "eth_getBlockByNumber", [hex(head.number), false]))?.hash !== head.hash) return false;
     await this.#conclude(network, head, found);
     this.#anchor = head;
@@ -160,19 +158,32 @@ export class NetworkWatch {
 
   /** How many nonces the chain has used, of each lane that has something under way. */
   async #counts(rpc: Rpc, entries: readonly LaneEntry[]): Promise<ReadonlyMap<Lane | undefined, number>> {
-    const lanes = new Set(entries.map((entry) => this.#dependencies.laneOf(entry)).filter((lane) => lane !== undefined));
-    const counts = new Map<Lane | undefined, number>();
-    await inParallel([...lanes], async (lane) => { counts.set(lane, readInteger(await this.#ask(rpc, "eth_getTransactionCount", [lane.from, "latest"]), "nonce")); });
-    return counts;
+    return await this.#countsOf(rpc, this.#lanesOf(entries), "latest");
   }
 
-  /** The receipt of whichever attempt was mined, the latest first. */
-  async #receiptOf(rpc: Rpc, entry: LaneEntry): Promise<Receipt | undefined> {
-    for (const hash of [...entry.hashes].reverse()) {
-      const receipt = readReceipt(await this.#ask(rpc, "eth_getTransactionReceipt", [hash]), hash);
-      if (receipt !== undefined) return receipt;
+  /** The receipt of whichever attempt was mined, the latest first; undefined for those of which none was. */
+  async #receipts(rpc: Rpc, entries: readonly LaneEntry[]): Promise<ReadonlyMap<LaneEntry, Receipt | undefined>> {
+    const found = new Map<LaneEntry, Receipt | undefined>(entries.map((entry) => [entry, undefined]));
+    let open = entries.map((entry) => ({ entry, hashes: [...entry.hashes].reverse() }));
+    while (open.length > 0) {
+      const asked = open.flatMap(({ entry, hashes: [hash, ...rest] }) => (hash === undefined ? [] : [{ entry, hash, hashes: rest }]));
+      const answers = await this.#askMany(rpc, asked.map(({ hash }) => ({ method: "eth_getTransactionReceipt", params: [hash] })));
+      open = asked.filter(({ entry, hash }, at) => {
+        const receipt = readReceipt(answers[at], hash);
+        if (receipt !== undefined) found.set(entry, receipt);
+        return receipt === undefined;
+      });
     }
-    return undefined;
+    return found;
+  }
+
+  #lanesOf(entries: readonly LaneEntry[]): Lane[] {
+    return [...new Set(entries.map((entry) => this.#dependencies.laneOf(entry)).filter((lane) => lane !== undefined))];
+  }
+
+  async #countsOf(rpc: Rpc, lanes: readonly Lane[], block: "latest" | "pending"): Promise<ReadonlyMap<Lane | undefined, number>> {
+    const counts = await this.#askMany(rpc, lanes.map(({ from }) => ({ method: "eth_getTransactionCount", params: [from, block] })));
+    return new Map(lanes.map((lane, at) => [lane, readInteger(counts[at], "nonce")]));
   }
 
   async #conclude(network: TransactionNetwork, head: BlockHead, found: ReadonlyMap<LaneEntry, Receipt | undefined>): Promise<void> {
@@ -195,8 +206,7 @@ export class NetworkWatch {
       entry.resendDelayMs = this.#options.resendMs;
       entry.sentAtMs = nowMs();
     }
-    const lanes = new Set([...found.keys()].map((entry) => laneOf(entry)).filter((lane) => lane !== undefined));
-    for (const lane of lanes) {
+    for (const lane of this.#lanesOf([...found.keys()])) {
       lane.resend(dropped.filter((entry) => laneOf(entry) === lane));
       lane.wake();
     }
@@ -205,23 +215,18 @@ export class NetworkWatch {
   }
 
   async #reconcile(rpc: Rpc, entries: readonly LaneEntry[]): Promise<void> {
-    const lanes = new Set(entries.map((entry) => this.#dependencies.laneOf(entry)).filter((lane) => lane !== undefined));
-    await inParallel([...lanes].filter((lane) => lane.isDoubtful()), async (lane) => {
-      await lane.reconcile(readInteger(await this.#ask(rpc, "eth_getTransactionCount", [lane.from, "pending"]), "nonce"));
-    });
+    const doubtful = this.#lanesOf(entries).filter((lane) => lane.isDoubtful());
+    await Promise.all([...(await this.#countsOf(rpc, doubtful, "pending"))].map(async ([lane, pending]) => { await lane?.reconcile(pending); }));
   }
 
   async #ask(rpc: Rpc, method: string, params: readonly unknown[]): Promise<unknown> {
     return await rpc.request(method, params, this.#dependencies.rpcOptions);
   }
-}
 
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(REQUESTS_AT_ONCE, items.length) }, worker));
+  /** The results in the order of the calls; throws when one of them failed. */
+  async #askMany(rpc: Rpc, calls: readonly RpcCall[]): Promise<unknown[]> {
+    return (await requestMany(rpc, calls, this.#dependencies.rpcOptions)).map(resultOf);
+  }
 }
 
 function hex(number: number): string {
