@@ -165,6 +165,21 @@ describe("a node that is not well", () => {
     expect(again.block_hash).toBe(receipt.blockHash);
   });
 
+  it("keeps a transaction that it never counts: other bytes for the nonce set the account free, once", async () => {
+    const account = await bench.account();
+    let kept: unknown;
+    bench.rpc.spoil = (method, [raw]) => {
+      if (method !== "eth_sendRawTransaction") return undefined;
+      kept ??= raw;
+      return raw === kept ? { refusal: new RpcRefusal("transaction already imported", -32_000) } : undefined;
+    };
+    const ids = [await submit(account.id), await submit(account.id)];
+    const [first, second] = [await bench.until(ids[0]!, isMined), await bench.until(ids[1]!, isMined)];
+    expect(first.attempts.map(({ kind }) => kind)).toEqual(["first", "bump"]);
+    expect([first.nonce, second.nonce, second.attempts.length]).toEqual([0, 1, 1]);
+    await expectEachOnce(account.address, 2);
+  });
+
   it("fills a gap that nothing else will fill", async () => {
     const account = await bench.account();
     const id = await submit(account.id, { nonce: 1 });
