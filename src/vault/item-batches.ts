@@ -2,6 +2,7 @@
  * One item or many: reads which a body means, hands many to the worker in slices that leave the thread free for others in between, and
  * puts the answers back in order. A failing item becomes its own list of errors.
  */
+import { JsonText } from "../platform/contract/json-text.js";
 import { AppError } from "../platform/errors.js";
 import type { KeySpec } from "./key-specs/key-spec.js";
 import type { ItemErrorsJson } from "./operation-schemas.js";
@@ -20,6 +21,7 @@ const SLICE_US = 10_000;
 const SLICE_ITEMS_MAX = 200;
 /** The thread has the next slice at hand when one ends. */
 const SLICES_IN_FLIGHT = 2;
+const [BATCH_START, COMMA, BATCH_END] = ['{"batch":[', ",", "]}"].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
 
 /** Where a single operation of a key runs. */
 export function laneOf(spec: Pick<KeySpec, "operationUs">): VaultLane {
@@ -35,24 +37,24 @@ export function itemsOf<Item extends object>(input: Item & { readonly batch?: re
   return { items: batch, isBatch: true };
 }
 
-/** Runs slices of items, two at a time and in order, until all are done or the signal fires. */
-export async function runSlices<Item>(
+/** Runs slices of items, two at a time and in order, until all are done or the signal fires. Answers what came of each slice. */
+export async function runSlices<Item, Result>(
   items: readonly Item[],
   options: { readonly operationUs: number; readonly signal?: AbortSignal | undefined },
-  run: (slice: readonly Item[]) => Promise<readonly ItemOutcome[]>,
-): Promise<ItemOutcome[]> {
+  run: (slice: readonly Item[]) => Promise<Result>,
+): Promise<Result[]> {
   const length = Math.min(SLICE_ITEMS_MAX, Math.max(1, Math.floor(SLICE_US / options.operationUs)));
   const slices = Array.from({ length: Math.ceil(items.length / length) }, (_, index) => items.slice(index * length, (index + 1) * length));
-  const outcomes: (readonly ItemOutcome[])[] = [];
+  const results: Result[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
     for (let index = next++; index < slices.length; index = next++) {
       options.signal?.throwIfAborted();
-      outcomes[index] = await run(slices[index] ?? []);
+      results[index] = await run(slices[index] ?? []);
     }
   };
   await Promise.all(Array.from({ length: SLICES_IN_FLIGHT }, work));
-  return outcomes.flat();
+  return results;
 }
 
 /** The answer of a single item. Throws its failure. */
@@ -64,7 +66,27 @@ export function valueOf<Result>(outcome: ItemOutcome | undefined): Result {
 
 /** The answer of a batch. */
 export function batchOf<Result>(outcomes: readonly ItemOutcome[]): BatchJson<Result> {
-  return { batch: outcomes.map((outcome) => (outcome.ok ? (outcome.value as Result) : { errors: [...outcome.details] })) };
+  return { batch: outcomes.map((outcome) => answerOf<Result>(outcome)) };
+}
+
+/**
+ * The answers of a slice as JSON in UTF-8, with commas between them.
+ * @param write writes the value of an item that succeeded
+ */
+export function answersJson(outcomes: readonly ItemOutcome[], write: (value: object) => string = JSON.stringify): Uint8Array {
+  return new TextEncoder().encode(outcomes.map((outcome) => (outcome.ok ? write(outcome.value) : JSON.stringify(answerOf(outcome)))).join(","));
+}
+
+/** The answer of a batch from those of its slices, as `answersJson` writes them; overwrites them. */
+export function batchText<Result>(slices: readonly Uint8Array[]): JsonText<BatchJson<Result>> {
+  const parts = slices.flatMap((slice, index) => (index === 0 ? [slice] : [COMMA, slice]));
+  const text = new JsonText<BatchJson<Result>>(Buffer.concat([BATCH_START, ...parts, BATCH_END]));
+  for (const slice of slices) slice.fill(0);
+  return text;
+}
+
+function answerOf<Result>(outcome: ItemOutcome): Result | ItemErrorsJson {
+  return outcome.ok ? (outcome.value as Result) : { errors: [...outcome.details] };
 }
 
 /** The outcome of work for one item: its refusal is an outcome too, anything else is not the item's. */

@@ -3,9 +3,10 @@
  * leaves the rest to the worker; takes and gives the texts of the API.
  */
 import type { Subject } from "../platform/auth/principal.js";
+import type { JsonText } from "../platform/contract/json-text.js";
 import { frameGeneration, FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES } from "./frame.js";
 import type { HdWallets } from "./hd-wallets.js";
-import { batchOf, itemsOf, laneOf, runSlices, valueOf, type BatchJson } from "./item-batches.js";
+import { answersJson, batchText, itemsOf, laneOf, runSlices, valueOf, type BatchJson } from "./item-batches.js";
 import { BIP39 } from "./key-specs/bip39.js";
 import { keySpecNamed } from "./key-specs/table.js";
 import type { AgreeInput, CipherBatchInput, SignInput, SignResultJson, VerifyInput } from "./operation-schemas.js";
@@ -52,29 +53,29 @@ export class KeyOperations {
   }
 
   /** Throws `spec_cannot_sign`, `key_disabled`, `not_found`, and for a single item what is wrong with it. */
-  async sign(call: KeyCall, input: SignInput): Promise<SignResultJson | BatchJson<SignResultJson>> {
+  async sign(call: KeyCall, input: SignInput): Promise<SignResultJson | JsonText<BatchJson<SignResultJson>>> {
     return await this.#run<SignResultJson>(call, "sign", input);
   }
 
   /** A wrong signature is `verified: false`. Throws `spec_cannot_verify`, `key_disabled`, `not_found`. */
-  async verify(call: KeyCall, input: VerifyInput): Promise<Verified | BatchJson<Verified>> {
+  async verify(call: KeyCall, input: VerifyInput): Promise<Verified | JsonText<BatchJson<Verified>>> {
     return await this.#run<Verified>(call, "verify", input);
   }
 
-  async encrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | BatchJson<Data>> {
+  async encrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
     return await this.#run<Data>(call, "encrypt", input);
   }
 
   /** Every frame that does not open fails alike, with `decryption_failed`. */
-  async decrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | BatchJson<Data>> {
+  async decrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
     return await this.#run<Data>(call, "decrypt", input);
   }
 
-  async agree(call: KeyCall, input: AgreeInput): Promise<Agreed | BatchJson<Agreed>> {
+  async agree(call: KeyCall, input: AgreeInput): Promise<Agreed | JsonText<BatchJson<Agreed>>> {
     return await this.#run<Agreed>(call, "agree", input);
   }
 
-  async #run<Result>(call: KeyCall, operation: KeyOperation, input: object): Promise<Result | BatchJson<Result>> {
+  async #run<Result>(call: KeyCall, operation: KeyOperation, input: object): Promise<Result | JsonText<BatchJson<Result>>> {
     const { owner, vaultId, keyId } = call;
     this.#seal.requireUnsealed();
     const { vault, key } = this.#repository.findUsableKey(owner, vaultId, keyId);
@@ -87,13 +88,15 @@ export class KeyOperations {
     const run = async (slice: readonly object[]): Promise<readonly ItemOutcome[]> => await this.#seal.run("operate", { ...message, items: slice }, keyId);
     // Each item that asks for the next index needs a commit of its own before its answer.
     const mayAdvance = operation === "sign" && spec.name === BIP39 && items.some((item) => asksForNext(item));
-    if (!isBatch && !mayAdvance) return valueOf<Result>((await run(items))[0]);
+    const next = async (item: object): Promise<ItemOutcome> => await this.#wallets.signNext(vault, key, item, run);
+    const [only] = items;
+    if (!isBatch && only !== undefined) return valueOf<Result>(mayAdvance ? await next(only) : (await run(items))[0]);
     const operationUs = mayAdvance ? Infinity : spec.operationUs;
-    const outcomes = await runSlices(items, { operationUs, signal: call.signal }, async (slice) => {
+    return batchText<Result>(await runSlices(items, { operationUs, signal: call.signal }, async (slice) => {
       const [first] = slice;
-      return mayAdvance && first !== undefined && asksForNext(first) ? [await this.#wallets.signNext(vault, key, first, run)] : await run(slice);
-    });
-    return isBatch ? batchOf<Result>(outcomes) : valueOf<Result>(outcomes[0]);
+      if (mayAdvance && first !== undefined && asksForNext(first)) return answersJson([await next(first)]);
+      return await this.#seal.run("operate_batch", { ...message, items: slice }, keyId);
+    }));
   }
 
   /** The generations that the frames of items name, where they are not the present one. */

@@ -55,13 +55,13 @@ export const organizationVaultRoutes = {
     ...base, id: "signWithOrganizationVaultKey", method: "POST", path: `${KEYS}/:key_id/sign`, summary: "Sign with a key of an organization's vault",
     description: `${MEMBERS} Answers 200, as existing clients know it.`,
     auth: { permissions: ["vault_use"] }, params: KeyOfVaultParams, body: SignBody, bodyBytesMax: BODY_BYTES_MAX, jsonTokensMax: JSON_TOKENS_MAX, deadlineMs: DEADLINE_MS,
-    responses: { 200: { description: "The signature", schema: SignReply } }, errors: ["not_found", "spec_cannot_sign"],
+    responses: { 200: { description: "The signature", schema: SignReply, mayBeText: true } }, errors: ["not_found", "spec_cannot_sign"],
     example: { body: { message: "9c22ff5f21f0b81b113e63f7db6da94fedef11b2119b4088b89664fb9a3cb658" } },
   }),
   verifyWithOrganizationVaultKey: defineRoute({
     ...base, id: "verifyWithOrganizationVaultKey", method: "POST", path: `${KEYS}/:key_id/verify`, summary: "Verify with a key of an organization's vault", description: MEMBERS,
     auth: { permissions: ["vault_use"] }, params: KeyOfVaultParams, body: VerifyBody, bodyBytesMax: BODY_BYTES_MAX, jsonTokensMax: JSON_TOKENS_MAX, deadlineMs: DEADLINE_MS,
-    responses: { 200: { description: "Whether the signature is the key's", schema: VerifyReply } }, errors: ["not_found", "spec_cannot_verify"],
+    responses: { 200: { description: "Whether the signature is the key's", schema: VerifyReply, mayBeText: true } }, errors: ["not_found", "spec_cannot_verify"],
     example: { body: { message: "9c22ff5f21f0b81b113e63f7db6da94fedef11b2119b4088b89664fb9a3cb658", signature: "00" } },
   }),
   listOrganizationVaultSecrets: defineRoute({

@@ -104,6 +104,8 @@ export interface VaultTasks {
   decrypt: { message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array }; value: Uint8Array };
   /** The same operation of one key on many items, as the API takes and answers them; what fails for one item does not fail the task. */
   operate: { message: OperateMessage; value: readonly ItemOutcome[] };
+  /** The same, answered as JSON in UTF-8: the answers one after the other with commas between. */
+  operate_batch: { message: OperateMessage; value: Uint8Array };
   /** Verifications under public keys that callers bring. */
   verify_detached: { message: { items: readonly unknown[]; lane: VaultLane }; value: readonly ItemOutcome[] };
   bls_aggregate: { message: { signatures: readonly string[] }; value: ItemOutcome };

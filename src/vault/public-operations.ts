@@ -41,7 +41,7 @@ export class PublicOperations {
     const operationUs = Math.max(1, ...specs.map((spec) => spec.operationUs));
     const lane = isBatch ? "bulk" : laneOf({ operationUs });
     const outcomes = await runSlices(items, { operationUs, signal }, async (slice) => await this.#seal.run("verify_detached", { items: slice, lane }, NO_RECORD));
-    return isBatch ? batchOf<Verified>(outcomes) : valueOf<Verified>(outcomes[0]);
+    return isBatch ? batchOf<Verified>(outcomes.flat()) : valueOf<Verified>(outcomes.flat()[0]);
   }
 
   /** Throws for a single item `signature_malformed`. */
@@ -65,7 +65,7 @@ export class PublicOperations {
   async #blsItems<Result, Item extends object>(input: Item & { readonly batch?: readonly Item[] }, signal: AbortSignal | undefined, run: (item: Item) => Promise<ItemOutcome>): Promise<Result | BatchJson<Result>> {
     const { items, isBatch } = itemsOf<Item>(input);
     const outcomes = await runSlices(items, { operationUs: Infinity, signal }, async (slice) => await Promise.all(slice.map(run)));
-    return isBatch ? batchOf<Result>(outcomes) : valueOf<Result>(outcomes[0]);
+    return isBatch ? batchOf<Result>(outcomes.flat()) : valueOf<Result>(outcomes.flat()[0]);
   }
 
   /**

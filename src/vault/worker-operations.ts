@@ -5,6 +5,7 @@
 import { aggregateBls, BLS_PUBLIC_KEY_BYTES, BLS_SIGNATURE_BYTES, isBlsPublicKey, verifyAggregateBls } from "../crypto/bls.js";
 import { AppError, type ErrorCode } from "../platform/errors.js";
 import { frameGeneration } from "./frame.js";
+import { answersJson } from "./item-batches.js";
 import type { KeySpec, SignItem, UnwrappedKey } from "./key-specs/key-spec.js";
 import { plainHex, readHexMember } from "./key-specs/messages.js";
 import { keySpecNamed } from "./key-specs/table.js";
@@ -61,6 +62,16 @@ export function operate(keys: WorkerKeys, { vault, key, earlier, operation, item
     if (spec[ability] === undefined) throw new AppError(code, { message: `key does not support ${noun}` });
     return items.map((item) => outcomeOf(() => run(spec, unwrapped, item as Item)));
   });
+}
+
+/** The same as JSON: see `answersJson`. Throws as `operate` does. */
+export function operateBatch(keys: WorkerKeys, message: OperateMessage): Uint8Array {
+  return answersJson(operate(keys, message), message.operation === "encrypt" ? writeCiphertext : JSON.stringify);
+}
+
+/** Hex needs no escapes: looking for them takes a fifth of the time that encrypting does. */
+function writeCiphertext(value: object): string {
+  return `{"data":"${(value as { readonly data: string }).data}"}`;
 }
 
 /** Verifies items under the public keys that they name. */

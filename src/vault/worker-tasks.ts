@@ -14,7 +14,7 @@ import { keySpecNamed } from "./key-specs/table.js";
 import type { Keyring } from "./keyring.js";
 import type { PhraseCheck, SecretReference, VaultReference, VaultRequest, VaultTaskName, VaultTaskResult, VaultTasks } from "./protocol.js";
 import { FIRST_GENERATION, WorkerKeys } from "./worker-keys.js";
-import { blsAggregate, blsVerify, jsonWebKeys, operate, verifyDetached } from "./worker-operations.js";
+import { blsAggregate, blsVerify, jsonWebKeys, operate, operateBatch, verifyDetached } from "./worker-operations.js";
 
 const MASTER_KEY_BYTES = 32;
 /** Hash of no phrase: what a text that cannot be a phrase is compared by, so that both ways do the same work. */
@@ -74,6 +74,7 @@ function taskTable(keys: WorkerKeys): TaskTable {
     },
     ...cipherTasks(keys),
     operate: (message) => operate(keys, message),
+    operate_batch: (message) => operateBatch(keys, message),
     verify_detached: ({ items }) => verifyDetached(items),
     bls_aggregate: ({ signatures }) => blsAggregate(signatures),
     bls_verify: (message) => blsVerify(message),

@@ -7,6 +7,7 @@ import type { ErrorCode } from "../errors.js";
 import type { PermissionName } from "../auth/permissions.js";
 import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { StreamSource } from "./stream.js";
+import type { JsonText } from "./json-text.js";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 export type Area = "prover" | "vault" | "chain" | "identity" | "service";
@@ -27,6 +28,8 @@ export interface ResponseSpec {
   readonly description: string;
   /** Beside `bytes`: the form of the JSON that the bytes spell. */
   readonly schema?: TSchema;
+  /** Beside `schema`: the handler may answer JSON that is written already (json-text.ts). */
+  readonly mayBeText?: true;
   /** Content type of a file answer (ETag, Range and HEAD are the front's business). */
   readonly file?: string;
   /** Content type of an answer that the handler hands over as bytes, because no string of it may exist or because it is text. */
@@ -131,7 +134,7 @@ type PayloadOf<S> = S extends { file: string }
     : S extends { stream: string }
       ? { readonly stream: StreamSource }
       : S extends { schema: infer T extends TSchema }
-        ? { readonly body: Static<T> }
+        ? { readonly body: Static<T> | (S extends { mayBeText: true } ? JsonText<Static<T>> : never) }
         : { readonly body?: undefined };
 type TotalOf<R extends RouteSpec> = R["list"] extends true ? { readonly total: number } : None;
 

@@ -1,5 +1,6 @@
 /** Turns what a handler replied into an answer: JSON, bytes, a stored file or nothing, with the headers of lists. */
 import { assert } from "../errors.js";
+import { JsonText } from "../contract/json-text.js";
 import type { AnyReply } from "../contract/route.js";
 import type { QueryPair } from "../contract/query.js";
 import { JSON_TYPE, type Answer } from "./answer.js";
@@ -35,7 +36,8 @@ export async function replyAnswer(exchange: Exchange, compiled: CompiledRoute, r
   }
   if (route.list === true) headers.push(...pageHeaders(reply, place));
   if (reply.body === undefined) return { status: reply.status, headers, noStore };
-  return { status: reply.status, contentType: JSON_TYPE, headers, body: JSON.stringify(reply.body), noStore };
+  const body = reply.body instanceof JsonText ? reply.body.bytes : JSON.stringify(reply.body);
+  return { status: reply.status, contentType: JSON_TYPE, headers, body, noStore };
 }
 
 function pageHeaders(reply: AnyReply, place: ReplyPlace): [string, string][] {
