@@ -172,7 +172,8 @@ export class Sessions {
       const state = this.#repository.findState(subject);
       if (state === undefined) return;
       // The epoch voids sessions and tokens alike; their records go as they are tidied.
-      await this.#repository.commit(this.#repository.replaceStateCommit(state, { ...state.value, epoch: state.value.epoch + 1 }));
+      // On a full disk too: it takes one record's room, and a stolen token cannot wait.
+      await this.#repository.commit({ ...this.#repository.replaceStateCommit(state, { ...state.value, epoch: state.value.epoch + 1 }), urgent: true });
     });
     this.#log.info("all sessions of a subject ended", { subject: `${subject.kind}:${subject.id}` });
   }

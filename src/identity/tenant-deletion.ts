@@ -44,7 +44,7 @@ export class TenantDeletion {
     const { repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const state = repository.findState(subject);
-      if (state?.value.enabled === true) await repository.commit(repository.replaceStateCommit(state, { enabled: false, epoch: state.value.epoch + 1 }));
+      if (state?.value.enabled === true) await repository.commit({ ...repository.replaceStateCommit(state, { enabled: false, epoch: state.value.epoch + 1 }), urgent: true });
     });
   }
 

@@ -304,10 +304,15 @@ export class ConnectorService {
     const { accessed_at } = record.value;
     const nowMs = this.#with.clock.nowMs();
     if (accessed_at !== null && nowMs - Date.parse(accessed_at) < ACCESS_RESOLUTION_MS) return;
-    await retryOnConflict(async () => {
-      const current = this.#with.repository.require(record.value.owner, record.value.id);
-      await this.#with.store.commit(this.#with.repository.update(current, { ...current.value, accessed_at: isoTimestamp(nowMs) }));
-    });
+    try {
+      await retryOnConflict(async () => {
+        const current = this.#with.repository.require(record.value.owner, record.value.id);
+        await this.#with.store.commit(this.#with.repository.update(current, { ...current.value, accessed_at: isoTimestamp(nowMs) }));
+      });
+    } catch (error) {
+      // On a full disk reads go on, and when they were is not noted.
+      if (!(error instanceof AppError) || error.code !== "storage_full") throw error;
+    }
   }
 
   async #entitiesOrNull(connector: StoredConnector, query: DetailQuery, signal: AbortSignal): Promise<Entity[] | null> {

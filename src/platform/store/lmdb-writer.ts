@@ -10,7 +10,7 @@ import { ChangeSet } from "./lmdb-changes.js";
 import { measureSpace, readMeta, reasonOf, transact, writeMeta } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
 import type { StoreKey } from "./store.js";
-import { ABSENT, APPEND, CHECK, DELETE_PREFIX, PUT } from "./wire.js";
+import { ABSENT, APPEND, CHECK, DELETE, DELETE_PREFIX, PUT } from "./wire.js";
 import type { PackedCommit } from "./wire.js";
 
 /** Why a commit was not applied. Crosses threads, so it is data. */
@@ -99,7 +99,7 @@ export class LmdbWriter {
   #refuseForSpace(commits: readonly PackedCommit[]): WriteOutcome[] {
     let free = this.#storage.freeBytes() - TRANSACTION_OVERHEAD_BYTES;
     return commits.map((commit) => {
-      const isUrgent = commit.urgent || !commit.operations.some((operation) => operation.kind === PUT || operation.kind === APPEND);
+      const isUrgent = commit.urgent || isDeletion(commit);
       const need = commit.bytes * SPACE_FACTOR;
       if (!isUrgent && free - need < this.#options.reserveBytes) {
         return { code: "storage_full", message: "the disk or the store's share of it is full; nothing was written" };
@@ -196,6 +196,12 @@ export interface WriterReply {
 /** The first record of a new store: nothing counted, no migration run. */
 export function emptyMeta(schemaVersion: number): StoreMeta {
   return { schema_version: schemaVersion, sequence: 0, count: 0, tag_sum: "0" };
+}
+
+/** Writes nothing but deletions, and what is recorded of them: were the audit log's record refused, nobody could make room. */
+function isDeletion({ operations }: PackedCommit): boolean {
+  const has = (...kinds: readonly number[]): boolean => operations.some(({ kind }) => kinds.includes(kind));
+  return !has(PUT) && (!has(APPEND) || has(DELETE, DELETE_PREFIX));
 }
 
 function systemStorage(options: WriterOptions, environment: Environment): WriterStorage {

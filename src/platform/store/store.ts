@@ -50,7 +50,7 @@ export interface StoreCommit {
   readonly appends?: readonly StoreAppend[];
   /**
    * May use the space that is held back for the time when the disk is full: revocations, seals, audit of a deletion.
-   * A commit without puts is always urgent.
+   * Deletions alone, and with appends that tell of them, are always urgent.
    */
   readonly urgent?: boolean;
 }

@@ -36,7 +36,7 @@ describe("the writer on a failing disk", () => {
       },
       freeBytes: (): number => free,
     };
-    writer = new LmdbWriter({ path: folder, dataBytesMax: 2 ** 30, reserveBytes: 2 ** 20 }, { environment, storage });
+    writer = new LmdbWriter({ path: folder, dataBytesMax: 2 ** 30, reserveBytes: 2 ** 20, chainKey: new Uint8Array(32) }, { environment, storage });
   });
   afterEach(async () => {
     await environment.close();
@@ -89,6 +89,14 @@ describe("the writer on a failing disk", () => {
     free = 2 ** 20;
     expect(apply(put("a"), { deletes: [["old"]] }, { ...put("revoked"), urgent: true })).toEqual(["storage_full", undefined, undefined]);
     expect([has("a"), has("old"), has("revoked"), writer.state]).toEqual([false, false, true, "full"]);
+  });
+
+  it("below the reserve a deletion passes with what is recorded of it, and a record alone does not", () => {
+    expect(apply(put("old"), put("older"), put("kept"))).toEqual([undefined, undefined, undefined]);
+    free = 2 ** 20;
+    const appends = [{ chain: "log", value: { action: "x" } }];
+    expect(apply({ deletes: [["old"]], appends }, { deletePrefixes: [["older"]], appends }, { appends }, { deletes: [["kept"]], puts: put("new").puts!, appends })).toEqual([undefined, undefined, "storage_full", "storage_full"]);
+    expect([has("old"), has("older"), has("kept"), has("new")]).toEqual([false, false, true, false]);
   });
 
   it("a commit over a damaged record is refused, and only that one", () => {
