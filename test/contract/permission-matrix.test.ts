@@ -13,7 +13,7 @@ import type { RouteSpec } from "../../src/platform/contract/route.js";
 import { startAnvil, type Anvil } from "../support/anvil.js";
 import { textOf } from "../support/response.js";
 import { startServer, type Api, type TestServer } from "../support/server.js";
-import { bodyOf, idOf, idParameters, newTenant, PASSWORD, pathOf, type Tenant } from "../support/tenants.js";
+import { bodyOf, idOf, idParameters, inWorkableOrder, newTenant, PASSWORD, pathOf, type Tenant } from "../support/tenants.js";
 
 interface Answer {
   readonly status: number;
@@ -87,12 +87,6 @@ const PUBLIC = ROUTE_LIST.filter((route) => route.auth === "public");
 const NESTED = GUARDED.filter((route) => idParameters(route).length > 1);
 const named = (routes: readonly RouteSpec[]): [string, RouteSpec][] => routes.map((route) => [`${route.method} ${route.path}`, route]);
 
-/** Everything but deletions first, then from the leaves to the root; what ends an application's token or the caller itself comes last. */
-function forTheRightCaller(): Guarded[] {
-  const rank = (route: RouteSpec): number => (["deleteApplication", "deleteOrganization", "deleteTokens", "deleteUser"].indexOf(route.id) + 1) * 1000 + (route.method === "DELETE" ? (route.area === "chain" ? 50 : 100) - route.path.split("/").length : 0);
-  return [...GUARDED].sort((a, b) => rank(a) - rank(b));
-}
-
 describe("a guarded route", () => {
   it.each(named(GUARDED))("%s: 401 without a token, with a forged one, and with a refresh token's or client's text", async (_name, route) => {
     const path = pathOf(route, (name) => idOf(route, name, ada.ids));
@@ -143,7 +137,7 @@ describe("a guarded route", () => {
   });
 
   it("lets the right caller through, each in turn", async () => {
-    for (const route of forTheRightCaller()) {
+    for (const route of inWorkableOrder(GUARDED)) {
       const caller = route.id === "deleteUser" ? (await server.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } })).body.token.access_token : route.auth.permissions.every((permission) => holdsAll(ada.permissions, PERMISSIONS[permission])) ? tokenFor(ada, route) : root.token;
       const answer = await call(route, pathOf(route, (name) => idOf(route, name, ada.ids)), caller, bodyOf({ anvil }, route, ada.ids));
       expect(["unauthorized", "forbidden", "not_found", "permission_escalation"], `${route.method} ${route.path}: ${String(answer.status)} ${answer.message ?? ""}`).not.toContain(answer.code);

@@ -132,3 +132,8 @@ export function bodyOf({ anvil }: Pick<Ground, "anvil">, route: RouteSpec, ids: 
   return overrides[route.id] ?? route.example?.body;
 }
 
+/** Everything but deletions first, then from the leaves to the root; what ends an application's token or the caller itself comes last. */
+export function inWorkableOrder<Route extends RouteSpec>(routes: readonly Route[]): Route[] {
+  const rank = (route: RouteSpec): number => (["deleteApplication", "deleteOrganization", "deleteTokens", "deleteUser"].indexOf(route.id) + 1) * 1000 + (route.method === "DELETE" ? (route.area === "chain" ? 50 : 100) - route.path.split("/").length : 0);
+  return [...routes].sort((a, b) => rank(a) - rank(b));
+}

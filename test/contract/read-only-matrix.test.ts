@@ -1,0 +1,143 @@
+/**
+ * T14, with a store that has no room (READ_ONLY): what each route answers, and that nothing is half done. The routes and what they are
+ * called with are those of the permission matrix.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ROUTE_LIST } from "../../src/api.js";
+import { holdsAll, permissionBits } from "../../src/platform/auth/permissions.js";
+import type { RouteSpec } from "../../src/platform/contract/route.js";
+import { openStoreReader } from "../../src/platform/store/lmdb-store.js";
+import { startAnvil, type Anvil } from "../support/anvil.js";
+import { textOf } from "../support/response.js";
+import { startServer, type TestServer } from "../support/server.js";
+import { bodyOf, idOf, inWorkableOrder, newTenant, PASSWORD, pathOf, type Tenant } from "../support/tenants.js";
+
+/** The issuer would otherwise be the address, and tokens would end with the first server. */
+const ENV = { PROOFWRIGHT_ISSUER: "https://read-only.example.com", PROOFWRIGHT_MODE: "development" };
+const FULL = { ...ENV, PROOFWRIGHT_STORE_MAX_MB: "64" };
+
+/** What any request may leave: the audit log, which has the reserve. */
+const HOUSEKEEPING: ReadonlySet<string> = new Set(["audit", "audit#head", "audit#subject"]);
+
+/** What else there is than 200 for reads, 507 for changes and 204 for deletions. */
+const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
+  getReadiness: [503],
+  // As with room: what the call lacks is told, or nothing is to be done.
+  authorize: [422, "invalid_request"], submitAuthorization: [422, "invalid_request"], createOAuthToken: [401], introspectToken: [401], revokeToken: [401],
+  resetPassword: [422, "reset_token_invalid"], createApplicationUser: [204], updateApplicationUser: [204], createApplicationOrganization: [204], createOrganizationUser: [204],
+  unseal: [403, "seal_key_rejected"], seal: [403, "seal_key_rejected"], deriveKey: [400, "spec_cannot_derive"], encrypt: [400, "spec_cannot_encrypt"], decrypt: [422, "invalid_request"],
+  agree: [400, "spec_cannot_agree"], listAddresses: [400, "spec_cannot_derive"], getXpub: [400, "spec_has_no_xpub"], rotateKey: [409, "key_not_rotatable"], rewrap: [422, "invalid_request"],
+  restoreKey: [409, "key_not_deleted"], restoreSecret: [409, "deletion_not_planned"], restoreVault: [409, "deletion_not_planned"], verify: [422, "proof_malformed"],
+  executeContract: [422, "method_unknown"], broadcastTransaction: [422, "invalid_request"], deleteNetwork: [409, "network_in_use"],
+  listConnectorEntities: [409, "connector_not_ready"], getConnectorEntity: [409, "connector_not_ready"], createConnectorEntity: [409, "connector_not_ready"],
+  updateConnectorEntity: [409, "connector_not_ready"], deleteConnectorEntity: [409, "connector_not_ready"],
+  // Needs no room: signatures, checks, and tokens that are not stored.
+  signMessage: [201], signWithOrganizationVaultKey: [200], verifySignature: [200], verifyWithOrganizationVaultKey: [200], verifyDetached: [200], enableKey: [200],
+  blsAggregate: [422, "signature_malformed"], blsVerify: [422, "public_key_invalid"], createUnsealerKey: [201], createContractSubscription: [201], createConnectorSubscription: [201],
+  // The same whether the address has an account or not: that the letter cannot be kept is nobody's to know.
+  requestPasswordReset: [204],
+};
+
+/** Calls that would write, where the route's example would not. */
+const BODIES: Readonly<Record<string, (tenant: Tenant) => object>> = {
+  createUser: () => ({ email: "new@example.com", password: PASSWORD, first_name: "N", last_name: "W" }),
+  createToken: ({ ids }) => ({ application_id: ids["applications:id"] }),
+};
+
+let folder: string;
+let server: TestServer;
+let anvil: Anvil;
+let ada: Tenant;
+let root: string;
+/** Somebody who goes: ada will have no token left by then, and nobody logs in to a store without room. */
+let bob: { readonly token: string; readonly userId: string };
+
+beforeAll(async () => {
+  anvil = await startAnvil();
+  folder = mkdtempSync(join(tmpdir(), "proofwright-read-only-"));
+  server = await startServer({ dataDir: folder, env: ENV });
+  const bootstrap = readFileSync(join(folder, "bootstrap-token"), "utf8").trim();
+  const credentials = { email: "root@example.com", password: PASSWORD };
+  await server.as(bootstrap).createUser({ body: { ...credentials, first_name: "R", last_name: "T" } });
+  root = (await server.anonymous.authenticate({ body: credentials })).body.token.access_token;
+  ada = await newTenant({ server, anvil }, "ada@example.com");
+  bob = await server.newUser();
+  await server.end();
+  server = await startServer({ dataDir: folder, env: FULL });
+  // The first write that is refused tells that there is no room.
+  expect((await call(routeOf("createVault"))).code).toBe("storage_full");
+}, 120_000);
+afterAll(async () => {
+  await server.dispose();
+  await anvil.stop("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function routeOf(id: string): RouteSpec {
+  return ROUTE_LIST.find((route) => route.id === id)!;
+}
+
+function tokenFor(route: RouteSpec): string | undefined {
+  if (route.id === "deleteUser") return bob.token;
+  // Asks for no token, and takes one for whom it makes another.
+  if (route.auth === "public") return route.id === "createToken" ? ada.token : undefined;
+  if (!holdsAll(ada.permissions, permissionBits(route.auth.permissions))) return root;
+  return route.auth.subjects?.includes("user") === false ? ada.applicationToken : ada.token;
+}
+
+async function call(route: RouteSpec): Promise<{ status: number; code: string | undefined }> {
+  const token = tokenFor(route);
+  const body = BODIES[route.id]?.(ada) ?? bodyOf({ anvil }, route, ada.ids);
+  const response = await fetch(server.url + pathOf(route, (name) => (route.id === "deleteUser" ? bob.userId : idOf(route, name, ada.ids))), {
+    method: route.method, redirect: "manual",
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(token === undefined ? {} : { authorization: `bearer ${token}` }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await textOf(response);
+  return { status: response.status, code: /"code":"([a-z_]+)"/.exec(response.status >= 400 ? text : "")?.[1] };
+}
+
+/** Keys and versions of all records, but of those that any request may leave. */
+function records(): Map<string, number> {
+  const reader = openStoreReader({ path: join(folder, "store") });
+  try {
+    const all = reader.range([], { limit: 100_000 }).filter(({ key }) => !HOUSEKEEPING.has(String(key[0])));
+    return new Map(all.map(({ key, version }) => [JSON.stringify(key), version]));
+  } finally {
+    void reader.close();
+  }
+}
+
+it("answers reads as ever, refuses with 507 what needs room, and leaves nothing of it", async () => {
+  const before = records();
+  expect(before.size).toBeGreaterThan(100);
+  for (const route of inWorkableOrder(ROUTE_LIST).filter(({ method }) => method !== "DELETE")) {
+    const expected = ANSWERS[route.id] ?? (route.method === "GET" ? [200] : [507, "storage_full"]);
+    const { status, code } = await call(route);
+    expect([route.id, status, ...(code === undefined ? [] : [code])]).toEqual([route.id, ...expected]);
+  }
+  expect(records()).toEqual(before);
+});
+
+it("keeps the vault usable, and the audit log written", async () => {
+  const api = server.as(ada.token);
+  const [id, number] = [ada.ids["vaults:id"]!, (await api.listAudit({ query: {} })).total];
+  const { body: keys } = await api.listKeys({ params: { id } });
+  const params = { id, key_id: keys.find(({ name }) => name === "master0")!.id };
+  const { body: { data } } = await api.encrypt({ params, body: { data: "tea" } }) as { body: { data: string } };
+  expect((await api.decrypt({ params, body: { data } })).body).toEqual({ data: "tea" });
+  expect((await api.getSecret({ params: { id, secret_id: ada.ids["vaults:secret_id"]! } })).body.value).toBe("v");
+  expect((await api.getSealStatus({})).body.sealed).toBe(false);
+  expect((await api.listAudit({ query: {} })).total).toBeGreaterThan(number + 2);
+});
+
+it("lets things be deleted and tokens be revoked, which makes room", async () => {
+  for (const route of inWorkableOrder(ROUTE_LIST).filter(({ method }) => method === "DELETE")) {
+    const { status, code } = await call(route);
+    expect([route.id, status, ...(code === undefined ? [] : [code])]).toEqual([route.id, ...(ANSWERS[route.id] ?? [204])]);
+  }
+  expect((await call(routeOf("listVaults"))).status).toBe(401);
+});
