@@ -5,7 +5,7 @@
 import { checkInputs } from "./circuit/inputs.js";
 import { publicSignalsFrom } from "./circuit/interface.js";
 import { BN254 } from "./curve/curve-parameters.js";
-import { decodeProof, encodeProofHex } from "./encoding/groth16-proof.js";
+import { decodeProofs, encodeProofHex } from "./encoding/groth16-proof.js";
 import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
 import { encodePublicSignals } from "./encoding/public-signals.js";
 import { isKernelPairing, loadPairing } from "./groth16/pairing-backend.js";
@@ -32,7 +32,8 @@ export async function preparedKey({ sha256, bytes }: SharedBytes, backend: Pairi
 
 export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
   return await withKey(message, (key) => {
-    const read = readStatement(message, message, key);
+    const [read] = readStatements(message, [message], key);
+    if (read === undefined) throw new Error("invariant broken: one item has one statement");
     if (!read.ok) return read;
     const { proof, publicSignals } = read.value;
     return { ok: true, value: verified(read.value, verifyGroth16(key, proof, publicSignals)) };
@@ -41,7 +42,7 @@ export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyV
 
 export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResult<VerifyBatchValue>> {
   return await withKey(message, (key) => {
-    const read = message.items.map((item) => readStatement(message, item, key));
+    const read = readStatements(message, message.items, key);
     const results = verifyGroth16Batch(key, read.flatMap((each) => (each.ok ? [each.value] : [])));
     let next = 0;
     return { ok: true, value: { outcomes: read.map((each) => (each.ok ? { ok: true, value: verified(each.value, results[next++] === true) } : each)) } };
@@ -64,12 +65,21 @@ async function withKey<Value>({ verifyingKey, backend = "reference" }: Pick<Veri
   }
 }
 
-function readStatement({ circuit }: Pick<VerifyMessage, "circuit">, { inputs, proof }: Pick<VerifyMessage, "inputs" | "proof">, { kernels }: PreparedVerifyingKey): TaskResult<Statement> {
-  const checked = checkInputs(circuit, inputs, { publicOnly: true });
-  if (!checked.ok) return invalidWitness(checked.details);
-  const decoded = decodeProof(proof, kernels);
-  if (!decoded.ok) return { ok: false, code: "proof_malformed", message: decoded.message, details: [{ message: decoded.message, code: "proof_malformed", path: "proof" }] };
-  return { ok: true, value: { proof: decoded.value, publicSignals: publicSignalsFrom(circuit, checked.values) } };
+/** Each item's statement, or why it is none. */
+function readStatements({ circuit }: Pick<VerifyMessage, "circuit">, items: readonly Pick<VerifyMessage, "inputs" | "proof">[], { kernels }: PreparedVerifyingKey): TaskResult<Statement>[] {
+  const checked = items.map(({ inputs }) => checkInputs(circuit, inputs, { publicOnly: true }));
+  const proofs = decodeProofs(items.filter((_, i) => checked[i]?.ok === true).map(({ proof }) => proof), kernels);
+  let next = 0;
+  return checked.map((each) => {
+    if (!each.ok) return invalidWitness(each.details);
+    const decoded = proofs[next++];
+    if (decoded === undefined) throw new Error("invariant broken: every proof is decoded");
+    return decoded.ok ? { ok: true, value: { proof: decoded.value, publicSignals: publicSignalsFrom(circuit, each.values) } } : malformed(decoded.message);
+  });
+}
+
+function malformed(message: string): TaskFailure {
+  return { ok: false, code: "proof_malformed", message, details: [{ message, code: "proof_malformed", path: "proof" }] };
 }
 
 function verified({ proof, publicSignals }: Statement, result: boolean): VerifyValue {

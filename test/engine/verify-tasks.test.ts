@@ -57,7 +57,7 @@ describe("the tasks that verify", () => {
   });
 
   it("answer right when a kernel traps, at the pairing or before it", async () => {
-    for (const name of ["pairingProduct", "combineG1", "isInSubgroupG2", "squareRootPower"] as const) {
+    for (const name of ["pairingProduct", "combineG1", "multiplyG1", "areInSubgroupG2", "squareRootPowers"] as const) {
       const failing = vi.spyOn(KernelPairing.prototype, name).mockImplementation(() => { throw new WebAssembly.RuntimeError("unreachable"); });
       await expectRight("wasm");
       expect(failing, name).toHaveBeenCalled();

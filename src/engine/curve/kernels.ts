@@ -36,14 +36,20 @@ export interface PairingKernels {
   readonly curve: CurveParameters;
   /** Sum of scalar_i * point_i over a handful of points, undefined standing for infinity. */
   combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined;
+  /** Each scalar_i * point_i; undefined where it is infinity. */
+  multiplyG1(terms: readonly { readonly point: G1Point; readonly scalar: bigint }[]): (G1Point | undefined)[];
   /** Whether a point of the twist lies in the subgroup of order r. */
   isInSubgroupG2(point: G2Point): boolean;
+  /** As `isInSubgroupG2` for each point, cheaper where there are many; none is combined with another. */
+  areInSubgroupG2(points: readonly G2Point[]): boolean[];
   prepareG2(point: G2Point): PreparedG2;
   /** The product of the pairings, after one final exponentiation. Values of different backends cannot be compared. */
   pairingProduct(terms: readonly PairingTerm[]): PairingValue;
   equalPairingValues(a: PairingValue, b: PairingValue): boolean;
   /** value^((q - 3) / 4) modulo q: from it follow a square root and its inverse. */
   squareRootPower(value: bigint): bigint;
+  /** As `squareRootPower` of each value. */
+  squareRootPowers(values: readonly bigint[]): bigint[];
 }
 
 export interface CurveKernels extends PairingKernels {

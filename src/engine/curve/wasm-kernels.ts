@@ -84,6 +84,14 @@ export class WasmKernels implements CurveKernels {
     return this.#run((arena) => this.#subgroup.isMember(arena, arena.put(encodeG2(point, this.curve))));
   }
 
+  areInSubgroupG2(points: readonly G2Point[]): boolean[] {
+    return points.map((point) => this.isInSubgroupG2(point));
+  }
+
+  multiplyG1(terms: readonly { readonly point: G1Point; readonly scalar: bigint }[]): (G1Point | undefined)[] {
+    return terms.map((term) => this.combineG1([term]));
+  }
+
   prepareG2(point: G2Point): PreparedG2 {
     return this.#run((arena) => ({ lines: arena.take(this.#linesOf(arena, point), arena.pairing.preparedG2Bytes) }));
   }
@@ -113,6 +121,10 @@ export class WasmKernels implements CurveKernels {
 
   squareRootPower(value: bigint): bigint {
     return power(value, (this.curve.q - 3n) / 4n, this.curve.q);
+  }
+
+  squareRootPowers(values: readonly bigint[]): bigint[] {
+    return values.map((value) => this.squareRootPower(value));
   }
 
   pairingCoordinates(value: PairingValue): bigint[] {

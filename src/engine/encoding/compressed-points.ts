@@ -45,7 +45,7 @@ export function decompressG1(bytes: Uint8Array, checks: PointChecks, name: strin
   const { curve } = checks;
   const isLarge = readFlag(bytes, name);
   const x = readCoordinate(withoutFlag(bytes), curve, name);
-  const root = squareRoot(reduce(x * x * x + curve.b, curve.q), curve.q, rootPowerOf(checks));
+  const root = squareRoot(squaredY(x, curve), curve.q, rootPowerOf(checks));
   if (root === undefined) throw new Malformed(`${name} is not on the curve`);
   return { x, y: isLargest(root, curve.q) === isLarge ? root : curve.q - root };
 }
@@ -54,15 +54,36 @@ export function decompressG1(bytes: Uint8Array, checks: PointChecks, name: strin
 export function decompressG2(bytes: Uint8Array, checks: PointChecks, name: string): G2Point {
   const { curve } = checks;
   const isLarge = readFlag(bytes, name);
-  const plain = withoutFlag(bytes);
-  const x: Fq2 = { c1: readCoordinate(plain.subarray(0, curve.fqBytes), curve, name), c0: readCoordinate(plain.subarray(curve.fqBytes), curve, name) };
-  const cube = multiplyFq2(multiplyFq2(x, x, curve.q), x, curve.q);
-  const root = squareRootFq2(addFq2(cube, curve.twistB, curve.q), curve.q, rootPowerOf(checks));
+  const x = readPair(withoutFlag(bytes), curve, name);
+  const root = squareRootFq2(squaredYOnTwist(x, curve), curve.q, rootPowerOf(checks));
   if (root === undefined) throw new Malformed(`${name} is not on the curve`);
   const point = { x, y: isLargestFq2(root, curve.q) === isLarge ? root : negateFq2(root, curve.q) };
   if (!isOnTwist(point, curve)) throw new Malformed(`${name} is not on the curve`);
   if (!checks.isInSubgroupG2(point)) throw new Malformed(`${name} is not in the subgroup G2`);
   return point;
+}
+
+/** y^2 of the point of G1 that the bytes encode, if they do: what `decompressG1` takes the root of. */
+export function radicandG1(bytes: Uint8Array, curve: CurveParameters): bigint {
+  return squaredY(readCoordinate(withoutFlag(bytes), curve, ""), curve);
+}
+
+/** As `radicandG1` for `decompressG2`. */
+export function radicandG2(bytes: Uint8Array, curve: CurveParameters): Fq2 {
+  return squaredYOnTwist(readPair(withoutFlag(bytes), curve, ""), curve);
+}
+
+function squaredY(x: bigint, curve: CurveParameters): bigint {
+  return reduce(x * x * x + curve.b, curve.q);
+}
+
+function squaredYOnTwist(x: Fq2, curve: CurveParameters): Fq2 {
+  return addFq2(multiplyFq2(multiplyFq2(x, x, curve.q), x, curve.q), curve.twistB, curve.q);
+}
+
+/** c1 before c0. */
+function readPair(bytes: Uint8Array, curve: CurveParameters, name: string): Fq2 {
+  return { c1: readCoordinate(bytes.subarray(0, curve.fqBytes), curve, name), c0: readCoordinate(bytes.subarray(curve.fqBytes), curve, name) };
 }
 
 function rootPowerOf(checks: PointChecks): RootPower {

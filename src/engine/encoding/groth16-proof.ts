@@ -5,14 +5,20 @@
  *   Ar(32) || Bs(64) || Krs(32), compressed as in compressed-points.ts: 128 bytes for BN254
  */
 import type { CurveParameters } from "../curve/curve-parameters.js";
+import type { PairingKernels } from "../curve/kernels.js";
+import { normFq2, realPartSquared, squareRoot } from "../field/prime-field.js";
+import type { Fq2 } from "../field/prime-field.js";
 import type { Groth16Proof } from "../groth16/proof.js";
 import type { Groth16ProofJson } from "../protocol.js";
-import { compressG1, compressG2, decompressG1, decompressG2 } from "./compressed-points.js";
+import { compressG1, compressG2, decompressG1, decompressG2, radicandG1, radicandG2 } from "./compressed-points.js";
 import { readRecord } from "./decimal.js";
 import { Malformed, decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson, g2FromJson, g2ToJson } from "./json-points.js";
 import type { PointChecks } from "./json-points.js";
+
+/** What decoding many at once needs of the kernels. */
+export type JointPointChecks = PointChecks & Pick<PairingKernels, "areInSubgroupG2" | "squareRootPowers">;
 
 const LOWER_HEX = /^(?:[0-9a-f]{2})*$/;
 
@@ -51,8 +57,7 @@ export function decodeProofBytes(bytes: Uint8Array, checks: PointChecks): Decode
 
 /** Reads lower-case hex without prefix; see `decodeProofBytes`. */
 export function decodeProofHex(text: string, checks: PointChecks): Decoded<Groth16Proof> {
-  const digits = 2 * proofBytes(checks.curve);
-  if (text.length !== digits || !LOWER_HEX.test(text)) return { ok: false, message: `the proof must be ${String(digits)} lower-case hex digits` };
+  if (!isProofHex(text, checks.curve)) return { ok: false, message: `the proof must be ${String(2 * proofBytes(checks.curve))} lower-case hex digits` };
   return decodeProofBytes(Buffer.from(text, "hex"), checks);
 }
 
@@ -79,7 +84,21 @@ export function proofFromJson(value: unknown, checks: PointChecks): Decoded<Grot
 /** Reads whatever form the API takes: hex with or without 0x, or snarkjs' object. */
 export function decodeProof(value: unknown, checks: PointChecks): Decoded<Groth16Proof> {
   if (typeof value !== "string") return proofFromJson(value, checks);
-  return decodeProofHex(value.startsWith("0x") ? value.slice(2) : value, checks);
+  return decodeProofHex(withoutPrefix(value), checks);
+}
+
+/** As `decodeProof` for each value. Roots, and membership in G2, are computed for all together. */
+export function decodeProofs(values: readonly unknown[], checks: JointPointChecks): Decoded<Groth16Proof>[] {
+  const powers = rootPowers(values, checks);
+  const unchecked: PointChecks = { curve: checks.curve, isInSubgroupG2: () => true, squareRootPower: (value) => powers.get(value) ?? checks.squareRootPower(value) };
+  const decoded = values.map((value) => decodeProof(value, unchecked));
+  const areInSubgroup = checks.areInSubgroupG2(decoded.flatMap((each) => (each.ok ? [each.value.b] : [])));
+  let next = 0;
+  return decoded.map((each, i) => {
+    if (!each.ok || areInSubgroup[next++] === true) return each;
+    // Once more, for the decoder's own word about it.
+    return decodeProof(values[i], checks);
+  });
 }
 
 /** Arguments of the Solidity verifier's `verifyProof`, as snarkjs writes them: quoted 32-byte hex, G2 with c1 first. */
@@ -88,4 +107,40 @@ export function proofToSolidityCalldata(proof: Groth16Proof, publicSignals: read
   const list = (values: readonly bigint[], separator = ", "): string => `[${values.map(word).join(separator)}]`;
   const { a, b, c } = proof;
   return `${list([a.x, a.y])},[${list([b.x.c1, b.x.c0])},${list([b.y.c1, b.y.c0])}],${list([c.x, c.y])},${list(publicSignals, ",")}`;
+}
+
+/**
+ * The powers that decoding will ask for, in two rounds: those of G1 and the norms of G2, then what follows from these. Whatever is
+ * malformed is left to the decoder.
+ */
+function rootPowers(values: readonly unknown[], checks: JointPointChecks): Map<bigint, bigint> {
+  const { curve } = checks;
+  const radicands = values.flatMap((value) => {
+    const text = typeof value === "string" ? withoutPrefix(value) : "";
+    return isProofHex(text, curve) ? radicandsOf(Buffer.from(text, "hex"), curve) : [];
+  });
+  const powers = new Map<bigint, bigint>();
+  const compute = (of: readonly bigint[]): void => {
+    for (const [i, power] of checks.squareRootPowers(of).entries()) powers.set(of[i] ?? 0n, power);
+  };
+  compute(radicands.flatMap(({ a, b, c }) => [a, normFq2(b, curve.q), c]));
+  compute(radicands.flatMap(({ b }) => {
+    const norm = squareRoot(normFq2(b, curve.q), curve.q, (value) => powers.get(value) ?? 0n);
+    return norm === undefined ? [] : [realPartSquared(b, norm, curve.q)];
+  }));
+  return powers;
+}
+
+function radicandsOf(bytes: Uint8Array, curve: CurveParameters): { a: bigint; b: Fq2; c: bigint }[] {
+  const { fqBytes } = curve;
+  const read = decoding(() => ({ a: radicandG1(bytes.subarray(0, fqBytes), curve), b: radicandG2(bytes.subarray(fqBytes, 3 * fqBytes), curve), c: radicandG1(bytes.subarray(3 * fqBytes), curve) }));
+  return read.ok ? [read.value] : [];
+}
+
+function isProofHex(text: string, curve: CurveParameters): boolean {
+  return text.length === 2 * proofBytes(curve) && LOWER_HEX.test(text);
+}
+
+function withoutPrefix(text: string): string {
+  return text.startsWith("0x") ? text.slice(2) : text;
 }

@@ -47,18 +47,12 @@ export type RootPower = (value: bigint) => bigint;
 
 /** A square root, or undefined when there is none. For moduli that are 3 mod 4 (both base fields here are). */
 export function squareRoot(value: bigint, modulus: bigint, rootPower: RootPower = plainRootPower(modulus)): bigint | undefined {
-  return rootWithInverse(value, modulus, rootPower)?.root;
+  const root = (value * rootPower(value)) % modulus;
+  return (root * root) % modulus === value ? root : undefined;
 }
 
 function plainRootPower(modulus: bigint): RootPower {
   return (value) => power(value, (modulus - 3n) / 4n, modulus);
-}
-
-/** A root and its inverse; 0 for the inverse of 0. */
-function rootWithInverse(value: bigint, modulus: bigint, rootPower: RootPower): { readonly root: bigint; readonly inverse: bigint } | undefined {
-  const inverse = rootPower(value);
-  const root = (value * inverse) % modulus;
-  return (root * root) % modulus === value ? { root, inverse } : undefined;
 }
 
 export function multiplyFq2(a: Fq2, b: Fq2, q: bigint): Fq2 {
@@ -94,9 +88,20 @@ export function powerFq2(base: Fq2, exponent: bigint, q: bigint): Fq2 {
   return result;
 }
 
+/** c0^2 + c1^2. */
+export function normFq2(a: Fq2, q: bigint): bigint {
+  return reduce(a.c0 * a.c0 + a.c1 * a.c1, q);
+}
+
+/** (c0 + norm's root) / 2: of the two candidates for the square of a root's real part the one that `squareRootFq2` tries. */
+export function realPartSquared(a: Fq2, normRoot: bigint, q: bigint): bigint {
+  return ((a.c0 + normRoot) * ((q + 1n) / 2n)) % q;
+}
+
 /**
  * A square root in the extension by the norm ("complex method"), or undefined when there is none: with n = sqrt(c0^2 + c1^2),
- * x = sqrt((c0 + n) / 2) and y = c1 / 2x.
+ * x = sqrt((c0 + n) / 2) and y = c1 / 2x. The product of (c0 + n) / 2 and (c0 - n) / 2 is -(c1 / 2)^2, and -1 is no square: so when the
+ * first is none, it is minus the square of y, and one power serves for both.
  */
 export function squareRootFq2(a: Fq2, q: bigint, rootPower: RootPower = plainRootPower(q)): Fq2 | undefined {
   if (a.c1 === 0n) {
@@ -105,11 +110,12 @@ export function squareRootFq2(a: Fq2, q: bigint, rootPower: RootPower = plainRoo
     const imaginary = squareRoot(reduce(-a.c0, q), q, rootPower);
     return imaginary === undefined ? undefined : { c0: 0n, c1: imaginary };
   }
-  const norm = squareRoot(reduce(a.c0 * a.c0 + a.c1 * a.c1, q), q, rootPower);
+  const norm = squareRoot(normFq2(a, q), q, rootPower);
   if (norm === undefined) return undefined;
-  const half = (q + 1n) / 2n;
-  const real = rootWithInverse(reduce((a.c0 + norm) * half, q), q, rootPower) ?? rootWithInverse(reduce((a.c0 - norm) * half, q), q, rootPower);
-  if (real === undefined || real.root === 0n) return undefined;
-  const root = { c0: real.root, c1: (((a.c1 * real.inverse) % q) * half) % q };
+  const square = realPartSquared(a, norm, q);
+  const inverse = rootPower(square);
+  const part = (square * inverse) % q;
+  const other = (((a.c1 * inverse) % q) * ((q + 1n) / 2n)) % q;
+  const root = (part * part) % q === square ? { c0: part, c1: other } : { c0: reduce(-other, q), c1: part };
   return equalFq2(multiplyFq2(root, root, q), a) ? root : undefined;
 }

@@ -55,12 +55,16 @@ export function verifyGroth16(prepared: PreparedVerifyingKey, proof: Groth16Proo
 }
 
 /** Whether everything that must hold before a pairing is computed does: counts, ranges, curves and the subgroup. */
-export function isWellFormed(prepared: PreparedVerifyingKey, proof: Groth16Proof, publicSignals: readonly bigint[]): boolean {
-  const { key, kernels } = prepared;
+function isWellFormed(prepared: PreparedVerifyingKey, proof: Groth16Proof, publicSignals: readonly bigint[]): boolean {
+  return isOnCurves(prepared, proof, publicSignals) && prepared.kernels.isInSubgroupG2(proof.b);
+}
+
+/** All of that but the subgroup, which costs the most and less for many proofs together. */
+export function isOnCurves({ key, kernels }: PreparedVerifyingKey, proof: Groth16Proof, publicSignals: readonly bigint[]): boolean {
   const { curve } = kernels;
   if (publicSignals.length !== key.publicCount || key.ic.length !== key.publicCount + 1) return false;
   if (!publicSignals.every((signal) => signal >= 0n && signal < curve.r)) return false;
-  return isOnCurveG1(proof.a, curve) && isOnCurveG1(proof.c, curve) && isOnTwist(proof.b, curve) && kernels.isInSubgroupG2(proof.b);
+  return isOnCurveG1(proof.a, curve) && isOnCurveG1(proof.c, curve) && isOnTwist(proof.b, curve);
 }
 
 /** The given terms with those of C and the public part, negated; infinity pairs to one and is left out. */

@@ -8,7 +8,7 @@ import { FmaField } from "./fma-field.js";
 import { IntegerField } from "./integer-field.js";
 import { defineInversion, defineQuadraticInversion } from "./inversion.js";
 import { defineTransforms } from "./ntt.js";
-import { outlineProducts } from "./outlined-field.js";
+import { outlinePrime, outlineProducts } from "./outlined-field.js";
 import { definePointBatch } from "./point-batch.js";
 import { defineSinglePoint } from "./point-single.js";
 import { QuadraticField } from "./quadratic-field.js";
@@ -83,10 +83,6 @@ function assemble<E>(curve: CurveConstants, inlineFq: PrimeField<E>, inlineFr: P
   };
 }
 
-function outlinePrime<E>(field: PrimeField<E>, module: ModuleBuilder, name: string): PrimeField<E> {
-  return outlineProducts<E, PrimeField<E>>(field, module, name, { operandMax: larger(2n * field.reducedMax, field.productMax), resultMax: field.productMax });
-}
-
 function fieldLayout<E>(field: PrimeField<E>, bytes: number): FieldLayout {
   return { prime: field.prime, elementBytes: field.elementBytes, lanes: field.lanes, radix: field.radix, bytes };
 }
@@ -99,8 +95,4 @@ function groupLayout(batch: PointBatch, field: { elementBytes: number; lanes: nu
     affineScratchBytes: field.elementBytes * field.lanes + inversionScratchBytes,
     batchScratchBytes: (entries) => batch.scratchBytes(entries),
   };
-}
-
-function larger(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }

@@ -6,7 +6,7 @@ import type { CurveKernels } from "../../../src/engine/curve/kernels.js";
 import { loadKernels } from "../../../src/engine/curve/wasm-kernels.js";
 import { compressG1, compressG2, compressInfinity, decompressG1, decompressG2 } from "../../../src/engine/encoding/compressed-points.js";
 import { Malformed } from "../../../src/engine/encoding/decoded.js";
-import { decodeProof, decodeProofHex, encodeProofHex, proofFromJson, proofToJson, proofToSolidityCalldata } from "../../../src/engine/encoding/groth16-proof.js";
+import { decodeProof, decodeProofHex, decodeProofs, encodeProofHex, proofFromJson, proofToJson, proofToSolidityCalldata } from "../../../src/engine/encoding/groth16-proof.js";
 import { decodePublicSignals, encodePublicSignals } from "../../../src/engine/encoding/public-signals.js";
 import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
@@ -14,6 +14,8 @@ import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import type { PreparedVerifyingKey } from "../../../src/engine/groth16/verify.js";
+import { addFq2, multiplyFq2, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
+import { loadKernelPairing } from "../../../src/engine/kernels/pairing/pairing.js";
 import { chainFixture, gnarkVectors, seededRandom } from "../../support/groth16-fixtures.js";
 
 const fixture = chainFixture(20);
@@ -34,6 +36,33 @@ describe("Groth16 proof encodings on BN254", () => {
     expect(decodeProofHex(hex, kernels)).toEqual({ ok: true, value: proof });
     expect(decodeProof(`0x${hex}`, kernels)).toEqual({ ok: true, value: proof });
     expect(decodeProof(JSON.parse(JSON.stringify(proofToJson(proof, BN254))), kernels)).toEqual({ ok: true, value: proof });
+  });
+
+  it("decodes many at once as it decodes each, malformed ones among them", () => {
+    const json = proofToJson(proof, BN254);
+    const outside = { ...json, pi_b: [["1", "1"], json.pi_b[1], ["1", "0"]] };
+    const flipped = (at: number): string => hex.slice(0, at) + (hex[at] === "1" ? "2" : "1") + hex.slice(at + 1);
+    const values = [hex, flipped(40), flipped(70), flipped(100), flipped(230), `0x${hex}`, proofToJson(proof, BN254), outside, "", "00", `0x${hex}00`, 7, null, hex.toUpperCase(), "f".repeat(256), hex, hex];
+    for (const checks of [kernels, loadKernelPairing()]) {
+      expect(decodeProofs(values, checks)).toEqual(values.map((value) => decodeProof(value, kernels)));
+      expect(decodeProofs([hex], checks)).toEqual([{ ok: true, value: proof }]);
+      expect(decodeProofs([], checks)).toEqual([]);
+    }
+  });
+
+  it("names points outside the subgroup when it decodes many at once", () => {
+    // The point of the twist with the least x: as good as never in the subgroup.
+    let b: Groth16Proof["b"] | undefined;
+    for (let c0 = 1n; b === undefined; c0 += 1n) {
+      const x = { c0, c1: 1n };
+      const y = squareRootFq2(addFq2(multiplyFq2(multiplyFq2(x, x, BN254.q), x, BN254.q), BN254.twistB, BN254.q), BN254.q);
+      if (y !== undefined) b = { x, y };
+    }
+    const text = encodeProofHex({ ...proof, b }, BN254);
+    const pairing = loadKernelPairing();
+    const decoded = decodeProofs([hex, text, hex, text, hex, hex], pairing);
+    expect(decoded.map(({ ok }) => ok)).toEqual([true, false, true, false, true, true]);
+    expect(decoded[1]).toEqual({ ok: false, message: "Bs is not in the subgroup G2" });
   });
 
   it("writes points that an independent decoder reads as the same points", () => {

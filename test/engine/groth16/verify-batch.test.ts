@@ -3,7 +3,7 @@ import { BN254 } from "../../../src/engine/curve/curve-parameters.js";
 import { isOnTwist, negateG1 } from "../../../src/engine/curve/points.js";
 import type { G1Point } from "../../../src/engine/curve/points.js";
 import { loadKernels } from "../../../src/engine/curve/wasm-kernels.js";
-import { addFq2, multiplyFq2, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
+import { addFq2, multiplyFq2, negateFq2, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
 import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
@@ -81,6 +81,17 @@ describe.each(["wasm", "reference"] as const)("verifying a batch on the %s backe
     swapped[0] = { ...swapped[0]!, proof: { ...proofs[0]!, c: proofs[1]!.c } };
     swapped[1] = { ...swapped[1]!, proof: { ...proofs[1]!, c: proofs[0]!.c } };
     expect(verifyGroth16Batch(prepared, swapped)).toEqual([false, false, true, true, true]);
+  });
+
+  it("accepts one proof many times over and one with its points negated, as single verification does", () => {
+    const { a, b, c } = proofs[0]!;
+    const negative = { curve: "BN254" as const, a: negateG1(a, BN254), b: { x: b.x, y: negateFq2(b.y, BN254.q) }, c };
+    const publicSignals = fixture.publicSignals;
+    const same = proofs[0]!;
+    const statements: Statement[] = [same, same, negative, { ...same, b: { ...b } }, negative, { ...same, b: negative.b }, same].map((proof) => ({ proof, publicSignals }));
+    const expected = statements.map(({ proof }) => verifyGroth16(prepared, proof, publicSignals));
+    expect(expected).toEqual([true, true, true, true, true, false, true]);
+    expect(verifyGroth16Batch(prepared, statements)).toEqual(expected);
   });
 
   it("is not taken in by a proof outside the subgroup beside sound ones", () => {

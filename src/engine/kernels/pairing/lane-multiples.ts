@@ -23,8 +23,9 @@ export interface LaneMultiplesOptions {
 
 /**
  * Defines, an address per lane wherever a parameter is called "each": `_lane_tables` (each table, each affine point),
- * `_lane_clear` (accumulator), `_lane_add` (accumulator, each table entry, each sign), `_lane_double` (accumulator, times),
- * `_lane_sum` (target: a projective point, accumulator) and `_endomorphism` (target, affine point).
+ * `_lane_clear` (accumulator), `_lane_add` and, for the entry's image under the endomorphism, `_lane_add_image` (accumulator, each
+ * table entry, each sign), `_lane_double` (accumulator, times), `_lane_sum` (target: a projective point, accumulator) and
+ * `_lane_points` (each target: a projective point, accumulator).
  */
 export function defineLaneMultiples<E>(module: ModuleBuilder, field: PrimeField<E>, options: LaneMultiplesOptions): void {
   const { name, threeB } = options;
@@ -46,11 +47,14 @@ export function defineLaneMultiples<E>(module: ModuleBuilder, field: PrimeField<
     });
   });
   module.define({ name: `${name}_lane_clear`, params: ["i32"] }, (f, accumulator) => storeBlocks(f, field, accumulator, infinity(f, field)));
-  module.define({ name: `${name}_lane_add`, params: ["i32", ...lanes, ...lanes] }, (f, accumulator, ...locals) => {
-    const entry = loadEach(f, field, locals.slice(0, field.lanes), 0);
-    const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
-    storeBlocks(f, field, accumulator, completeSum(f, field, loadBlocks(f, field, accumulator), { ...entry, y }, threeB));
-  });
+  for (const { suffix, isImage } of [{ suffix: "add", isImage: false }, { suffix: "add_image", isImage: true }]) {
+    module.define({ name: `${name}_lane_${suffix}`, params: ["i32", ...lanes, ...lanes] }, (f, accumulator, ...locals) => {
+      const entry = loadEach(f, field, locals.slice(0, field.lanes), 0);
+      const x = isImage ? field.reduce(f, field.mul(f, entry.x, field.constant(f, [options.endomorphism]))) : entry.x;
+      const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
+      storeBlocks(f, field, accumulator, completeSum(f, field, loadBlocks(f, field, accumulator), { x, y, z: entry.z }, threeB));
+    });
+  }
   module.define({ name: `${name}_lane_double`, params: ["i32", "i32"] }, (f, accumulator, times) => {
     const point = variables(f, field, loadBlocks(f, field, accumulator));
     f.for(i32.const(0), times, 1, () => assign(f, field, point, completeDouble(f, field, point, threeB)));
@@ -61,11 +65,10 @@ export function defineLaneMultiples<E>(module: ModuleBuilder, field: PrimeField<
     if (field.lanes === 2) sum = completeSum(f, field, sum, loadLane(f, field, accumulator, 1), threeB);
     storeEach(f, field, [target], 0, sum);
   });
-  module.define({ name: `${name}_endomorphism`, params: ["i32", "i32"] }, (f, target, point) => {
-    const everyLane = lanes.map(() => point);
-    const x = field.mul(f, field.load(f, everyLane, 0, field.reducedMax), field.constant(f, [options.endomorphism]));
-    field.store(f, [target], 0, field.reduce(f, x));
-    field.store(f, [target], field.elementBytes, field.load(f, everyLane, field.elementBytes, field.reducedMax));
+  module.define({ name: `${name}_lane_points`, params: [...lanes, "i32"] }, (f, ...locals) => {
+    const accumulator = locals[field.lanes];
+    if (accumulator === undefined) throw new Error("a parameter is missing");
+    storeEach(f, field, locals.slice(0, field.lanes), 0, loadBlocks(f, field, accumulator));
   });
 }
 

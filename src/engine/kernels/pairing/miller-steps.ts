@@ -26,11 +26,15 @@ export interface MillerStepOptions {
 }
 
 export const MILLER_SCRATCH_BLOCKS = 8;
+/** Two addresses. */
+export const LINE_ENTRY_BYTES = 8;
 
 /**
  * Defines `g2_double_step` (point, line: the point X || Y || Z is doubled in place), `g2_add_step` (point, affine point, line),
  * `line_divide` (target, line: c1 / c0 || c3 / c0), `gt_mul_line` (target, value, line, y || x as blocks with both coefficients the
- * same) and `gt_mul_divided_line` (target, value, divided line, x / y || 1 / y). Targets must not overlap what is read.
+ * same) and `gt_mul_divided_lines` (value, spare, table, count) -> the one of both where the product is: for each entry of the table, the
+ * addresses of a divided line and of x / y || 1 / y, it multiplies by that line and moves the entry on to the next. Targets must not
+ * overlap what is read.
  * For affine points x || y: `g2_negate` and `g2_psi_1` to `_3` (target, point), psi being the untwist-Frobenius-twist map; `g2_equals`
  * (projective point, affine point) -> flag, 0 for infinity.
  */
@@ -136,7 +140,7 @@ function defineLineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, cell
       three.call(f, coefficient(f, tower, target, k), [[at(k), l0], [at(below1), by1], [at(below3), by3]]);
     }
   });
-  module.define({ name: "gt_mul_divided_line", params: ["i32", "i32", "i32", "i32"] }, (f, target, value, line, point) => {
+  const timesDivided = module.define({ name: "gt_mul_divided_line", params: ["i32", "i32", "i32", "i32"], exported: false }, (f, target, value, line, point) => {
     scale(f, l1, [line, 0], [point, 0]);
     scale(f, l3, [line, blockBytes], [point, blockBytes]);
     timesNonResidue(f, tower, xiL1, l1);
@@ -145,6 +149,20 @@ function defineLineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, cell
     for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, l3, xiL3).entries()) {
       plusTwo.call(f, coefficient(f, tower, target, k), [[at(below1), by1], [at(below3), by3]], at(k));
     }
+  });
+  module.define({ name: "gt_mul_divided_lines", params: ["i32", "i32", "i32", "i32"], results: ["i32"] }, (f, value, spare, table, count) => {
+    const [from, to] = [f.let(value), f.let(spare)];
+    const entry = f.let(table);
+    f.for(i32.const(0), count, 1, () => {
+      const line = f.let(i32.load(entry));
+      f.call(timesDivided, [to, from, line, i32.load(entry, 4)]);
+      f.run(i32.store(entry, i32.add(line, i32.const(2 * blockBytes))));
+      const kept = f.let(from);
+      f.set(from, to);
+      f.set(to, kept);
+      f.set(entry, i32.add(entry, i32.const(LINE_ENTRY_BYTES)));
+    });
+    f.return(from);
   });
 }
 

@@ -10,9 +10,11 @@ import { IntegerField } from "../integer-field.js";
 import { defineInversion, defineQuadraticInversion } from "../inversion.js";
 import type { Inversion } from "../inversion.js";
 import type { KernelKind } from "../kernel-module.js";
+import { outlinePrime } from "../outlined-field.js";
 import { defineSinglePoint } from "../point-single.js";
 import { QuadraticField } from "../quadratic-field.js";
 import { ModuleBuilder } from "../wasm-builder.js";
+import { defineAffineLines } from "./affine-lines.js";
 import { FmaTower } from "./fma-tower.js";
 import { IntegerTower } from "./integer-tower.js";
 import { defineLaneMultiples } from "./lane-multiples.js";
@@ -32,6 +34,12 @@ export interface PairingModule {
   readonly rootScratchBytes: number;
   /** Scratch of `g1_to_affine`. */
   readonly affineScratchBytes: number;
+  /** Record of a point in `g2_lines_double` and `_add`. */
+  readonly recordBytes: number;
+  /** Scratch that these need for so many points. */
+  lineScratchBytes(points: number): number;
+  /** Scratch of `g1_divided_line_factors` and `g1_all_to_affine`. */
+  pointScratchBytes(points: number): number;
   /** First byte that callers may use. */
   readonly reservedBytes: number;
 }
@@ -72,10 +80,13 @@ function assemble<E, T>(module: ModuleBuilder, { curve, constants, fq, tower, in
   defineConversions(module, fq, curve.fqBytes, "fq");
   defineTargetField(module, tower, { prime, nonResidue, scratch: SCRATCH });
   defineMillerSteps(module, tower, { prime, nonResidue, twistB: { c0: b0, c1: b1 }, scratch: millerScratch });
-  defineSinglePoint(module, fq, inversion, { name: "g1", threeB: [3n * curve.g1B] });
-  defineLaneMultiples(module, fq, { name: "g1", threeB: [3n * curve.g1B], endomorphism: constants.endomorphism });
+  // Conversions multiply integers beyond the prime, which the outlined products would refuse; sums of points are too long to be inlined.
+  const outlined = outlinePrime(fq, module, "fq");
+  defineSinglePoint(module, outlined, inversion, { name: "g1", threeB: [3n * curve.g1B] });
+  defineLaneMultiples(module, outlined, { name: "g1", threeB: [3n * curve.g1B], endomorphism: constants.endomorphism });
   defineRootPower(module, fq, "fq");
-  defineTransfers(module, fq, inversion);
+  const transfers = defineTransfers(module, fq, inversion);
+  const lines = defineAffineLines(module, tower);
   return {
     bytes: module.toBytes(pagesMax),
     lanes: fq.lanes,
@@ -83,6 +94,9 @@ function assemble<E, T>(module: ModuleBuilder, { curve, constants, fq, tower, in
     blockBytes: tower.blockBytes,
     rootScratchBytes: rootPowerScratchBytes(fq),
     affineScratchBytes: fq.elementBytes * fq.lanes + inversion.scratchBytes,
+    recordBytes: lines.recordBytes,
+    lineScratchBytes: (points) => lines.scratchBytes(points),
+    pointScratchBytes: (points) => transfers.scratchBytes(points),
     reservedBytes: millerScratch + MILLER_SCRATCH_BLOCKS * tower.blockBytes,
   };
 }

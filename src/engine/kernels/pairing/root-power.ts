@@ -14,7 +14,7 @@ export function rootPowerScratchBytes(field: { readonly elementBytes: number; re
   return ENTRIES * field.elementBytes * field.lanes;
 }
 
-/** Defines `_root_power` (target, source, scratch): elements at rest, lane 0 alone. */
+/** Defines `_root_powers` (elements, count, scratch): neighbouring elements at rest, in place. */
 export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const block = field.elementBytes * field.lanes;
   const square = defineSquares(module, field, name);
@@ -23,10 +23,8 @@ export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, 
     field.storeBlock(f, target, 0, field.reduce(f, product));
   });
   const digits = ((field.prime - 3n) / 4n).toString(ENTRIES).split("").map((digit) => Number.parseInt(digit, ENTRIES));
-  module.define({ name: `${name}_root_power`, params: ["i32", "i32", "i32"] }, (f, target, source, scratch) => {
+  const power = module.define({ name: `${name}_power_block`, params: ["i32"], exported: false }, (f, scratch) => {
     const entry = (i: number) => i32.add(scratch, i32.const(i * block));
-    const everyLane = Array.from({ length: field.lanes }, () => source);
-    field.storeBlock(f, entry(1), 0, field.load(f, everyLane, 0, field.reducedMax));
     for (let i = 2; i < ENTRIES; i += 1) {
       f.run(memoryCopy(entry(i), entry(i - 1), i32.const(block)));
       f.call(multiply, [entry(i), entry(1)]);
@@ -37,7 +35,19 @@ export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, 
       f.call(square, [entry(0), i32.const(WINDOW_BITS)]);
       if (digit !== 0) f.call(multiply, [entry(0), entry(digit)]);
     }
-    field.store(f, [target], 0, field.loadLane(f, scratch, 0, 0, field.reducedMax));
+  });
+  module.define({ name: `${name}_root_powers`, params: ["i32", "i32", "i32"] }, (f, elements, count, scratch) => {
+    const last = f.let(i32.sub(count, i32.const(1)));
+    f.for(i32.const(0), count, field.lanes, (i) => {
+      // Past the end, the last element once more.
+      const addresses = Array.from({ length: field.lanes }, (_, lane) => {
+        const index = f.let(i32.add(i, i32.const(lane)));
+        return f.let(i32.add(elements, i32.mul(i32.select(index, last, i32.ltU(index, count)), i32.const(field.elementBytes))));
+      });
+      field.storeBlock(f, f.let(i32.add(scratch, i32.const(block))), 0, field.load(f, addresses, 0, field.reducedMax));
+      f.call(power, [scratch]);
+      field.store(f, addresses, 0, field.loadBlock(f, scratch, 0, field.reducedMax));
+    });
   });
 }
 

@@ -6,13 +6,21 @@ import type { Address, PrimeField } from "../field.js";
 import type { Inversion } from "../inversion.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm-builder.js";
 import { i32, memoryCopy } from "../wasm-ops.js";
+import { blockInversionScratchBytes, defineBlockInversion } from "./block-inversion.js";
+import type { BlockOperations } from "./block-inversion.js";
+
+export interface PointTransfers {
+  /** Scratch of those that take many points. */
+  scratchBytes(points: number): number;
+}
 
 /**
  * Defines `fq2_gather` (target: blocks, source: pairs of elements, count), `fq2_scatter` (the other way), `g1_line_factors`
- * (target: y || x, affine point) and `g1_divided_line_factors` (target: x / y || 1 / y, affine point with y <> 0, scratch). In factors
- * both coefficients of a block are the same.
+ * (target: y || x, affine point), `g1_divided_line_factors` (targets: x / y || 1 / y, affine points with y <> 0, count, scratch) and
+ * `g1_all_to_affine` (targets: affine points, infinity as zeros, projective points, count, scratch). In factors both coefficients of a
+ * block are the same. Of several points, one lies after the other.
  */
-export function defineTransfers<E>(module: ModuleBuilder, field: PrimeField<E>, inversion: Inversion): void {
+export function defineTransfers<E>(module: ModuleBuilder, field: PrimeField<E>, inversion: Inversion): PointTransfers {
   const { elementBytes } = field;
   const size = 2 * elementBytes;
   const each = (f: FunctionBuilder, target: Address, source: Address, count: Address, move: (to: Address, from: Address) => void): void => {
@@ -44,11 +52,48 @@ export function defineTransfers<E>(module: ModuleBuilder, field: PrimeField<E>, 
     storeTwice(f, target, 0, coordinate(f, point, 1));
     storeTwice(f, target, 1, coordinate(f, point, 0));
   });
-  module.define({ name: "g1_divided_line_factors", params: ["i32", "i32", "i32"] }, (f, target, point, scratch) => {
-    field.storeBlock(f, scratch, 0, coordinate(f, point, 1));
-    f.call(inversion.handle, [scratch, scratch, f.let(i32.add(scratch, i32.const(elementBytes * field.lanes)))]);
-    const inverse = field.loadBlock(f, scratch, 0, field.productMax);
-    storeTwice(f, target, 0, field.reduce(f, field.mul(f, coordinate(f, point, 0), inverse)));
-    storeTwice(f, target, 1, field.reduce(f, inverse));
+  const operations: BlockOperations = {
+    name: "fq", blockBytes: elementBytes * field.lanes, inversionScratchBytes: inversion.scratchBytes,
+    product: module.define({ name: "fq_product", params: ["i32", "i32", "i32"], exported: false }, (f, target, a, b) => {
+      const product = field.mul(f, field.loadBlock(f, a, 0, field.productMax), field.loadBlock(f, b, 0, field.productMax));
+      field.storeBlock(f, target, 0, field.reduce(f, product));
+    }),
+    storeOne: (f, target) => field.storeBlock(f, target, 0, field.constant(f, [1n])),
+    invert: (f, { target, source, scratch }) => f.call(inversion.handle, [target, source, scratch]),
+  };
+  const invertBlocks = defineBlockInversion(module, operations);
+  const { blockBytes } = operations;
+  // Runs over the points, with the block that belongs to each; the inversion's own scratch follows the blocks.
+  const overPoints = (f: FunctionBuilder, points: Address, pointBytes: number, { scratch, count }: { readonly scratch: Address; readonly count: Address }) => (work: (point: Address, block: Address, i: Address) => void): void => {
+    f.for(i32.const(0), count, 1, (i) => work(f.let(i32.add(points, i32.mul(i, i32.const(pointBytes)))), f.let(i32.add(scratch, i32.mul(i, i32.const(blockBytes)))), i));
+  };
+  const invert = (f: FunctionBuilder, scratch: Address, count: Address): void => f.call(invertBlocks, [scratch, count, f.let(i32.add(scratch, i32.mul(count, i32.const(blockBytes))))]);
+  module.define({ name: "g1_divided_line_factors", params: ["i32", "i32", "i32", "i32"] }, (f, targets, points, count, scratch) => {
+    const each = overPoints(f, points, 2 * elementBytes, { scratch, count });
+    each((point, block) => field.storeBlock(f, block, 0, coordinate(f, point, 1)));
+    invert(f, scratch, count);
+    each((point, block, i) => {
+      const target = f.let(i32.add(targets, i32.mul(i, i32.const(2 * size))));
+      const inverse = field.loadBlock(f, block, 0, field.productMax);
+      storeTwice(f, target, 0, field.reduce(f, field.mul(f, coordinate(f, point, 0), inverse)));
+      storeTwice(f, target, 1, field.reduce(f, inverse));
+    });
   });
+  module.define({ name: "g1_all_to_affine", params: ["i32", "i32", "i32", "i32"] }, (f, targets, points, count, scratch) => {
+    const each = overPoints(f, points, 3 * elementBytes, { scratch, count });
+    each((point, block) => {
+      const z = coordinate(f, point, 2);
+      f.if(field.isZero(f, z), () => field.storeBlock(f, block, 0, field.constant(f, [1n])), () => field.storeBlock(f, block, 0, z));
+    });
+    invert(f, scratch, count);
+    each((point, block, i) => {
+      const target = f.let(i32.add(targets, i32.mul(i, i32.const(2 * elementBytes))));
+      const inverse = field.loadBlock(f, block, 0, field.productMax);
+      for (const index of [0, 1]) field.store(f, [target], index * elementBytes, field.reduce(f, field.mul(f, coordinate(f, point, index), inverse)));
+      f.if(field.isZero(f, coordinate(f, point, 2)), () => {
+        for (const index of [0, 1]) field.store(f, [target], index * elementBytes, field.constant(f, [0n]));
+      });
+    });
+  });
+  return { scratchBytes: (points) => points * blockBytes + blockInversionScratchBytes(operations, points) };
 }

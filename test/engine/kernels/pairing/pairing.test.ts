@@ -95,6 +95,51 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
     expect(pairing.combineG1(terms)).toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
   });
 
+  it("multiplies each of many points like noble, also where they repeat, cancel or end at infinity", () => {
+    const logs = [1n, 1n, r - 1n, 5n, 5n, ...Array.from({ length: 16 }, scalar)];
+    for (const count of [0, 1, 2, 3, logs.length]) {
+      const terms = logs.slice(0, count).map((log, i) => ({ log, scalar: i === 2 ? 0n : EDGES[i] ?? scalar() }));
+      expect(pairing.multiplyG1(terms.map((term) => ({ point: g1(term.log), scalar: term.scalar }))), String(count))
+        .toEqual(terms.map((term) => (term.scalar === 0n ? undefined : g1(term.log * term.scalar))));
+    }
+    const point = g1(7n);
+    const many = Array.from({ length: 259 }, (_, i) => ({ point, scalar: BigInt(i) }));
+    expect(pairing.multiplyG1(many)).toEqual(many.map(({ scalar: times }) => pairing.combineG1([{ point, scalar: times }])));
+  });
+
+  it("pairs many points at once as it pairs each, equal and opposite ones among them", () => {
+    const base = scalar();
+    const logs = [base, base, r - base, 1n, r - 1n, ...Array.from({ length: 3 }, scalar)];
+    const same = g2(base);
+    const terms = logs.map((log, i) => ({ log: BigInt(i + 1), g1: g1(BigInt(i + 1)), g2: i < 2 ? same : g2(log) }));
+    const together = pairing.pairingProduct(terms).bytes;
+    expect(together).toEqual(pair(g1(terms.reduce((sum, { log }, i) => sum + log * (logs[i] ?? 0n), 0n)), g2(1n)));
+    // One by one, the lines come from the projective steps.
+    expect(together).toEqual(pairing.pairingProduct(logs.map((log, i) => {
+      const point = g2(log);
+      expect(pairing.isInSubgroupG2(point)).toBe(true);
+      return { g1: g1(BigInt(i + 1)), g2: point };
+    })).bytes);
+    const prepared = g2(base);
+    expect(pairing.areInSubgroupG2([prepared, g2(base), g2(r - base), g2(2n)])).toEqual([true, true, true, true]);
+    expect(pair(g1(3n), g2(base))).toEqual(pairing.pairingProduct([{ g1: g1(3n), g2: pairing.prepareG2(prepared) }]).bytes);
+  });
+
+  it("tells members from others among many points, whatever zeros the others meet", () => {
+    const cofactor = 2n * q - r;
+    const [small = 1n] = primeFactorsBelow(cofactor, 100_000n);
+    let torsion = timesAnything(timesAnything(G2.fromAffine(pointOnTwist()), r), cofactor / small);
+    while (torsion.is0()) torsion = timesAnything(timesAnything(G2.fromAffine(pointOnTwist()), r), cofactor / small);
+    const member = g2(scalar()), outside = pointOnTwist();
+    // y = 0 is no point of the twist, and its first doubling divides by zero.
+    const flat: G2Point = { x: { c0: 5n, c1: 7n }, y: { c0: 0n, c1: 0n } };
+    const points = [member, outside, pointOf(torsion), g2(1n), flat, { ...member }, member, pointOf(torsion.add(G2.BASE)), g2(r - 1n), { ...outside }];
+    expect(pairing.areInSubgroupG2(points)).toEqual([true, false, false, true, false, true, true, false, true, false]);
+    expect(pairing.areInSubgroupG2([])).toEqual([]);
+    const many = Array.from({ length: 70 }, (_, i) => (i % 9 === 4 ? pointOnTwist() : g2(BigInt(i + 1))));
+    expect(pairing.areInSubgroupG2(many)).toEqual(many.map((_, i) => i % 9 !== 4));
+  });
+
   it("finds the same subgroup as noble and the reference backend", () => {
     for (const log of [1n, r - 1n, scalar(), scalar()]) expect(pairing.isInSubgroupG2(g2(log))).toBe(true);
     for (let i = 0; i < 12; i += 1) {
@@ -133,6 +178,12 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
   it("computes the power of a square root like whole numbers", () => {
     for (const value of [0n, 1n, 2n, 4n, q - 1n, q - 2n, q / 2n, ...Array.from({ length: 20 }, () => bigBelow(random, q))]) {
       expect(pairing.squareRootPower(value), String(value)).toBe(power(value, (q - 3n) / 4n, q));
+    }
+    for (const count of [0, 1, 2, 7, 1025]) {
+      const values = Array.from({ length: count }, (_, i) => (i < 2 ? BigInt(i) : bigBelow(random, q)));
+      const powers = pairing.squareRootPowers(values);
+      expect(powers.length).toBe(count);
+      for (const i of [0, 1, 2, 6, 1023, 1024].filter((index) => index < count)) expect(powers[i], String(i)).toBe(power(values[i]!, (q - 3n) / 4n, q));
     }
   });
 });

@@ -1,0 +1,107 @@
+/** An instance of the pairing module with its memory: calls by name, workspace, and integers in and out. Nothing else knows its layout. */
+import { Arena } from "../arena.js";
+import { wasmHost } from "../wasm-host.js";
+import type { PairingModule } from "./pairing-module.js";
+import { COEFFICIENTS } from "./target-field.js";
+
+/** 4 MiB: the lines of two hundred points, or the tables of a thousand. */
+export const PAIRING_PAGES = 64;
+const COORDINATE_BYTES = 32;
+const WORDS = COORDINATE_BYTES / 8;
+
+type Exports = Readonly<Record<string, (...args: readonly number[]) => number>>;
+
+export class PairingMemory {
+  readonly layout: PairingModule;
+  readonly #bytes: Uint8Array;
+  readonly #words: BigUint64Array;
+  readonly #table: Uint32Array;
+  readonly #exports: Exports;
+  readonly #arena: Arena;
+
+  constructor(layout: PairingModule, module: WebAssembly.Module) {
+    this.layout = layout;
+    const memory = new wasmHost.Memory({ initial: PAIRING_PAGES, maximum: PAIRING_PAGES, shared: true });
+    this.#bytes = new Uint8Array(memory.buffer);
+    this.#words = new BigUint64Array(memory.buffer);
+    this.#table = new Uint32Array(memory.buffer);
+    this.#exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+    this.#arena = new Arena(layout.reservedBytes, PAIRING_PAGES * 65_536);
+  }
+
+  call(name: string, ...args: readonly number[]): number {
+    const kernel = this.#exports[name];
+    if (kernel === undefined) throw new TypeError(`there is no kernel ${name}`);
+    return kernel(...args);
+  }
+
+  take(bytes: number): number {
+    return this.#arena.take(bytes);
+  }
+
+  scoped<T>(work: () => T): T {
+    return this.#arena.scoped(work);
+  }
+
+  put(bytes: Uint8Array): number {
+    const address = this.take(bytes.length);
+    this.#bytes.set(bytes, address);
+    return address;
+  }
+
+  /** A copy. */
+  read(address: number, length: number): Uint8Array {
+    return this.#bytes.slice(address, address + length);
+  }
+
+  copy(target: number, source: number, length: number): void {
+    this.#bytes.copyWithin(target, source, source + length);
+  }
+
+  clear(address: number, length: number): void {
+    this.#bytes.fill(0, address, address + length);
+  }
+
+  /** Writes numbers of 32 bits. */
+  writeTable(target: number, values: readonly number[]): void {
+    this.#table.set(values, target / 4);
+  }
+
+  /** Writes integers as elements of Fq, one after the other. */
+  writeElements(target: number, values: readonly bigint[]): void {
+    if (values.length === 0) return;
+    this.scoped(() => {
+      const plain = this.take(values.length * COORDINATE_BYTES);
+      let word = plain / 8;
+      for (const value of values) {
+        this.#words[word] = value;
+        this.#words[word + 1] = value >> 64n;
+        this.#words[word + 2] = value >> 128n;
+        this.#words[word + 3] = value >> 192n;
+        word += WORDS;
+      }
+      this.call("fq_import_plain", target, plain, values.length);
+    });
+  }
+
+  /** Elements of Fq as canonical integers. */
+  readElements(source: number, count: number): bigint[] {
+    return this.scoped(() => {
+      const plain = this.take(count * COORDINATE_BYTES);
+      this.call("fq_export_plain", plain, source, count);
+      const word = (index: number): bigint => this.#words[plain / 8 + index] ?? 0n;
+      return Array.from({ length: count }, (_, i) => word(WORDS * i) | (word(WORDS * i + 1) << 64n) | (word(WORDS * i + 2) << 128n) | (word(WORDS * i + 3) << 192n));
+    });
+  }
+
+  /** Canonical integers, little-endian, c0 and c1 of each power of w. */
+  exportTarget(value: number): Uint8Array {
+    const count = 2 * COEFFICIENTS;
+    return this.scoped(() => {
+      const elements = this.take(count * this.layout.elementBytes), plain = this.take(count * COORDINATE_BYTES);
+      this.call("fq2_scatter", elements, value, COEFFICIENTS);
+      this.call("fq_export_plain", plain, elements, count);
+      return this.read(plain, count * COORDINATE_BYTES);
+    });
+  }
+}
