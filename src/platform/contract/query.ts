@@ -51,6 +51,7 @@ export class QueryReader {
 
   /** Members as values, defaults filled in. Throws `invalid_request` when a member that is no list is given twice. */
   read(pairs: readonly QueryPair[]): Record<string, unknown> {
+    if (pairs.length === 0) return Object.fromEntries(this.#defaults);
     const members = new Map<string, unknown>(this.#defaults);
     const given = new Set<string>();
     for (const [name, text] of pairs) {
@@ -68,9 +69,10 @@ export class QueryReader {
   }
 }
 
-/** Reads path parameters by their schema: whole numbers become numbers, the rest stays text. */
-export function coerceParam(schema: KindSource, text: string): unknown {
-  return coerce(kindOf(schema), text);
+/** Reads a path parameter by its schema: whole numbers become numbers, the rest stays text. Made once per route. */
+export function paramReader(schema: KindSource): (text: string) => unknown {
+  const kind = kindOf(schema);
+  return (text) => coerce(kind, text);
 }
 
 function repeated(name: string | undefined): AppError {

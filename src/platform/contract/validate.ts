@@ -6,7 +6,7 @@ import Type, { type TObject, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { AppError, type ErrorDetail } from "../errors.js";
 import { explainRefusal } from "./explain.js";
-import { QueryReader, coerceParam, parseQuery, type QueryPair } from "./query.js";
+import { QueryReader, paramReader, parseQuery, type QueryPair } from "./query.js";
 import type { RouteSpec } from "./route.js";
 import { PAGE_QUERY, closed } from "./schemas.js";
 
@@ -37,13 +37,13 @@ export function queryObject(route: RouteSpec): TObject {
 
 function compileParams(schema: TObject): RouteValidator["params"] {
   const validator = Compile(schema);
-  const members = Object.entries<TSchema>(schema.properties);
+  const members = Object.entries<TSchema>(schema.properties).map(([name, member]) => [name, paramReader(member)] as const);
   const lowerCase = lowerCaseUuids(schema);
   return (raw) => {
     const value: Record<string, unknown> = {};
-    for (const [name, member] of members) {
+    for (const [name, read] of members) {
       const text = raw[name];
-      if (text !== undefined) value[name] = coerceParam(member, text);
+      if (text !== undefined) value[name] = read(text);
     }
     if (!validator.Check(value)) throw refusal("malformed_path", explainRefusal(schema, value, "the path"));
     return lowerCase(value);

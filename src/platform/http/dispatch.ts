@@ -16,12 +16,13 @@ import { readBody } from "./body-form.js";
 import { MethodNotAllowed, asAppError, errorAnswer } from "./error-answer.js";
 import type { TrustedProxies } from "../client-address.js";
 import { Exchange, type CompiledRoute } from "./exchange.js";
+import { FrontRequest } from "./handler-request.js";
 import { checkedIdempotencyKey, hashRequest, runOnce, type IdempotencyStore } from "./idempotency.js";
 import { InFlight } from "./in-flight.js";
-import { WAIT_SEC_MAX, type HttpLimits } from "./limits.js";
+import type { HttpLimits } from "./limits.js";
 import { RateLimiter } from "./rate-limit.js";
 import { replyAnswer } from "./reply.js";
-import { bearerToken, preferredWaitSec, readHead, saneRequestId } from "./request-head.js";
+import { bearerToken, readHead, saneRequestId } from "./request-head.js";
 import { canonicalPath } from "./request-path.js";
 import type { Router} from "./router.js";
 import { isFound, type Found } from "./router.js";
@@ -71,8 +72,6 @@ export interface DispatchOptions {
 const NO_ROUTE = "none";
 const EMPTY = Buffer.alloc(0);
 const METHODS: ReadonlySet<string> = new Set<HttpMethod>(["GET", "POST", "PUT", "DELETE"]);
-/** Time that a `Prefer: wait` leaves for the answer itself. */
-const WAIT_MARGIN_SEC = 1;
 
 export class Dispatcher {
   readonly inFlight: InFlight;
@@ -229,19 +228,7 @@ export class Dispatcher {
     try {
       const { members, pairs } = validator.query(head.query);
       const body = readBody(compiled, head, bytes);
-      const request = {
-        params,
-        query: members,
-        body,
-        principal: input.principal,
-        bearer: route.auth === "public" ? bearerToken(head) : undefined,
-        authorization: route.auth === "public" && head.authorizationCount === 1 ? head.authorization : undefined,
-        get signal() { return exchange.signal; },
-        requestId: exchange.requestId,
-        address: exchange.address,
-        lastEventId: head.headers["last-event-id"],
-        preferWaitSec: preferredWaitSec(head, Math.min(WAIT_SEC_MAX, Math.floor(compiled.deadlineMs / 1000) - WAIT_MARGIN_SEC)),
-      };
+      const request = new FrontRequest(exchange, compiled, { params, query: members, body, principal: input.principal });
       const run = (): AnyReply | Promise<AnyReply> => compiled.handler(request as never);
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw new AppError("deadline_exceeded", { message: "nobody waits for the answer" });

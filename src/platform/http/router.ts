@@ -40,27 +40,37 @@ export class Router<T> {
 
   /** The route, or the methods that the path has (none when it is unknown). */
   find(method: HttpMethod | undefined, segments: readonly string[]): Found<T> | readonly HttpMethod[] {
-    const allowed = new Set<HttpMethod>();
-    const found = this.#search(this.#root, method, segments, 0, [], allowed);
-    return found ?? [...allowed];
+    return (method === undefined ? undefined : this.#search(this.#root, method, segments, 0, [])) ?? [...this.#methodsOf(this.#root, segments, 0)];
   }
 
-  #search(node: Node<T>, method: HttpMethod | undefined, segments: readonly string[], depth: number, values: string[], allowed: Set<HttpMethod>): Found<T> | undefined {
+  #search(node: Node<T>, method: HttpMethod, segments: readonly string[], depth: number, values: string[]): Found<T> | undefined {
     const segment = segments[depth];
     if (segment === undefined) {
-      const hit = method === undefined ? undefined : node.routes.get(method);
-      if (hit !== undefined) return { value: hit.value, params: Object.fromEntries(hit.names.map((name, index) => [name, values[index] ?? ""])) };
-      for (const known of node.routes.keys()) allowed.add(known);
-      return undefined;
+      const hit = node.routes.get(method);
+      return hit === undefined ? undefined : { value: hit.value, params: paramsOf(hit.names, values) };
     }
     const literal = node.literals.get(segment);
-    const found = literal === undefined ? undefined : this.#search(literal, method, segments, depth + 1, values, allowed);
+    const found = literal === undefined ? undefined : this.#search(literal, method, segments, depth + 1, values);
     if (found !== undefined || node.parameter === undefined) return found;
     values.push(segment);
-    const below = this.#search(node.parameter, method, segments, depth + 1, values, allowed);
+    const below = this.#search(node.parameter, method, segments, depth + 1, values);
     values.pop();
     return below;
   }
+
+  /** The methods of every route that the path could be. */
+  #methodsOf(node: Node<T> | undefined, segments: readonly string[], depth: number): Set<HttpMethod> {
+    const segment = segments[depth];
+    if (node === undefined) return new Set();
+    if (segment === undefined) return new Set(node.routes.keys());
+    return new Set([...this.#methodsOf(node.literals.get(segment), segments, depth + 1), ...this.#methodsOf(node.parameter, segments, depth + 1)]);
+  }
+}
+
+function paramsOf(names: readonly string[], values: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [index, name] of names.entries()) params[name] = values[index] ?? "";
+  return params;
 }
 
 export function isFound<T>(result: Found<T> | readonly HttpMethod[]): result is Found<T> {
