@@ -28,6 +28,28 @@ export interface KeyCall {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * The call of a request. Its signal is made when it is asked for, and most calls never do. A class, because a getter in an object
+ * literal costs more than all that is around it.
+ */
+export class RequestedKeyCall implements KeyCall {
+  readonly owner: Subject;
+  readonly vaultId: string;
+  readonly keyId: string;
+  readonly #request: { readonly signal: AbortSignal };
+
+  constructor(request: { readonly signal: AbortSignal }, { owner, vaultId, keyId }: Omit<KeyCall, "signal">) {
+    this.owner = owner;
+    this.vaultId = vaultId;
+    this.keyId = keyId;
+    this.#request = request;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+}
+
 interface Verified {
   verified: boolean;
 }

@@ -1,7 +1,7 @@
 /** Binds the routes of what is done with keys to the service. No logic here. */
 import type { Principal } from "../platform/auth/principal.js";
 import type { HandlersFor } from "../platform/contract/route.js";
-import type { KeyCall } from "./key-operations.js";
+import { RequestedKeyCall, type KeyCall } from "./key-operations.js";
 import type { operationRoutes } from "./operation-routes.js";
 import type { VaultService } from "./service.js";
 
@@ -32,6 +32,5 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
 /** Which key, whose, and until when the caller waits. */
 function callOf(request: KeyRequest): KeyCall {
   const { principal, params } = request;
-  // The front makes the signal when it is asked for, and most calls never do.
-  return { owner: principal.subject, vaultId: params.id, keyId: params.key_id, get signal() { return request.signal; } };
+  return new RequestedKeyCall(request, { owner: principal.subject, vaultId: params.id, keyId: params.key_id });
 }

@@ -2,7 +2,7 @@
 import { PERMISSIONS } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import type { HandlersFor } from "../platform/contract/route.js";
-import type { KeyCall } from "./key-operations.js";
+import { RequestedKeyCall, type KeyCall } from "./key-operations.js";
 import type { organizationVaultRoutes } from "./organization-routes.js";
 import type { VaultService } from "./service.js";
 
@@ -24,9 +24,8 @@ export function organizationVaultHandlers(dependencies: OrganizationVaultDepende
     requireMember(principal, organizationId, bits);
     return { kind: "organization", id: organizationId };
   };
-  const callOf = (request: KeyRequest): KeyCall => ({
+  const callOf = (request: KeyRequest): KeyCall => new RequestedKeyCall(request, {
     owner: owner(request.principal, request.params.id, PERMISSIONS.vault_use), vaultId: request.params.vault_id, keyId: request.params.key_id,
-    get signal() { return request.signal; },
   });
   return {
     listOrganizationVaults: ({ principal, params, query }) => ({ status: 200, ...vault.listVaults(owner(principal, params.id, PERMISSIONS.read), query) }),

@@ -31,6 +31,8 @@ export class VaultThreadLane {
   readonly #pool: ThreadPool;
   readonly #options: VaultLaneOptions;
   #outbox: Waiting[] = [];
+  /** Work in the outbox, in microseconds. */
+  #outboxUs = 0;
   #pending = 0;
 
   constructor(options: VaultLaneOptions, dependencies: { log: Log }) {
@@ -46,6 +48,11 @@ export class VaultThreadLane {
     return this.#pending;
   }
 
+  /** Whether a message is about to leave that has room for the request. */
+  takesAlong(request: VaultRequest): boolean {
+    return this.#outbox.length > 0 && this.#outboxUs + costOf(request) <= MESSAGE_US;
+  }
+
   /** Rejects with `overloaded` when too many wait, and as the pool does. */
   async run(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
     if (this.#pending >= this.#options.queueLengthMax + MESSAGES_IN_THREAD) {
@@ -55,6 +62,7 @@ export class VaultThreadLane {
     try {
       return await new Promise((resolve, reject) => {
         this.#outbox.push({ request, resolve, reject });
+        this.#outboxUs += costOf(request);
         if (this.#outbox.length === 1) this.#scheduleFlush();
       });
     } finally {
@@ -71,6 +79,7 @@ export class VaultThreadLane {
     setImmediate(() => {
       const outbox = this.#outbox;
       this.#outbox = [];
+      this.#outboxUs = 0;
       for (const group of groupsOf(outbox)) void this.#send(group);
     });
   }

@@ -74,7 +74,9 @@ export class VaultThread implements VaultWorker {
   #threadFor(request: VaultRequest): VaultThreadLane {
     const { prompt, bulk } = this.#threads;
     if (laneOf(request) === "bulk") return bulk;
-    return prompt.reduce((least, thread) => (thread.pending < least.pending ? thread : least));
+    // One message to one thread costs less than two of half the size: others are for what a message has no room for.
+    const open = prompt.find((thread) => thread.takesAlong(request));
+    return open ?? prompt.reduce((least, thread) => (thread.pending < least.pending ? thread : least));
   }
 
   #start(): Threads {
