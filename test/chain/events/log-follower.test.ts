@@ -14,14 +14,11 @@ import { createLog } from "../../../src/platform/log.js";
 import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../support/anvil.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
+import { PING_ABI, PING_CREATION, pingCall } from "./ping.js";
 
 const OWNER: Subject = { kind: "application", id: randomUUID() };
 const NETWORK = randomUUID();
-const ABI = readAbi([{ type: "event", name: "Ping", anonymous: false, inputs: [{ name: "value", type: "uint256", indexed: false }] }], "abi");
-/** Creation code of a contract that answers any call by `emit Ping(first word of the call data)`; topic: keccak256("Ping(uint256)"). */
-const TOPIC = "48257dc961b6f792c2b78a080dacfed693b660960a702de21cee364e20270e2f";
-const RUNTIME = `6000356000527f${TOPIC}60206000a100`;
-const CREATION = `0x60${(RUNTIME.length / 2).toString(16)}600c60003960${(RUNTIME.length / 2).toString(16)}6000f3${RUNTIME}`;
+const ABI = readAbi(PING_ABI, "abi");
 
 let folder: string;
 let store: DurableStore;
@@ -39,7 +36,7 @@ beforeEach(async () => {
   folder = newFolder("follower");
   await open();
   anvil = await startAnvil();
-  const deployed = await send({ data: CREATION });
+  const deployed = await send({ data: PING_CREATION });
   contract = { owner: OWNER, contractId: randomUUID(), createdAt: new Date().toISOString(), networkId: NETWORK, address: String(deployed.contractAddress), name: "Ping", pubsubPrefix: "ab".repeat(32) };
 });
 afterEach(async () => {
@@ -56,7 +53,7 @@ async function send(transaction: { readonly to?: string; readonly data: string }
     if (receipt !== null) return receipt as { contractAddress: unknown; transactionHash: unknown };
   }
 }
-const ping = async (value: number) => await send({ to: contract.address, data: `0x${value.toString(16).padStart(64, "0")}` });
+const ping = async (value: number) => await send({ to: contract.address, data: pingCall(value) });
 
 function follower(rpc: Rpc = plainRpc, confirmations = 0): LogFollower {
   return new LogFollower({ networkId: NETWORK, confirmations }, { records: new FollowRecords({ networkId: NETWORK }, { store }), events: log, rpc: () => rpc, contracts: () => [contract], find: () => [{ contract, abi: ABI }] });
