@@ -15,7 +15,7 @@ export type AuditEvent = {
   readonly request_id?: string;
   /** Network address of the peer. */
   readonly address?: string;
-  /** Ids of the path. */
+  /** Parameters of the path: ids as they are, of anything else a keyed hash. */
   readonly target?: Record<string, string>;
   /** Records that the commit writes or deletes: `put key/<vault id>/<key id>`. */
   readonly objects?: string[];

@@ -99,14 +99,14 @@ export class AuditTrail {
   }
 
   #describe(touched: readonly Touched[]): string[] {
-    const objects = touched.slice(0, OBJECTS_MAX).map(({ change, key }) => `${change} ${key.map((part, index) => (index === 0 ? String(part) : this.#part(part))).join("/")}`);
+    const objects = touched.slice(0, OBJECTS_MAX).map(({ change, key }) => `${change} ${key.map((part, index) => (index === 0 ? String(part) : auditedPart(part, this.#audit))).join("/")}`);
     return touched.length > OBJECTS_MAX ? [...objects, `and ${String(touched.length - OBJECTS_MAX)} more`] : objects;
   }
+}
 
-  /** Ids and kinds as they are; anything else may be a name. */
-  #part(part: string | number): string {
-    return typeof part === "number" || UUID.test(part) || KINDS.has(part) ? String(part) : `~${this.#audit.hashName(part)}`;
-  }
+/** A part of a key or a path, as the log may hold it: ids and kinds as they are; anything else may be a name, or a token. */
+export function auditedPart(part: string | number, audit: Pick<AuditPort, "hashName">): string {
+  return typeof part === "number" || UUID.test(part) || KINDS.has(part) ? String(part) : `~${audit.hashName(part)}`;
 }
 
 interface Touched {

@@ -5,7 +5,7 @@
 import { formatSubject, type Principal } from "../auth/principal.js";
 import type { AnyReply, BoundRoute, RouteSpec } from "../contract/route.js";
 import type { AuditPort } from "./audit-log.js";
-import type { AuditContext, AuditMode, AuditTrail } from "./audit-trail.js";
+import { auditedPart, type AuditContext, type AuditMode, type AuditTrail } from "./audit-trail.js";
 
 const AUDITED_AREAS: ReadonlySet<string> = new Set(["vault", "identity"]);
 
@@ -80,7 +80,7 @@ function contextOf(route: RouteSpec, request: RequestView, audit: AuditPort): Au
     }),
     request_id: request.requestId,
     address: request.address,
-    ...(Object.keys(request.params).length === 0 ? {} : { target: { ...request.params } }),
+    ...(Object.keys(request.params).length === 0 ? {} : { target: Object.fromEntries(Object.entries(request.params).map(([name, value]) => [name, auditedPart(value, audit)])) }),
     ...bodyParts(request.body, audit),
   };
 }
