@@ -1,6 +1,7 @@
 /** Binds the routes of transactions to their services; bodies become submissions here. */
 import type { HandlersFor } from "../platform/contract/route.js";
 import { AppError } from "../platform/errors.js";
+import { signerOf } from "./signers.js";
 import type { SignerChoice, SubmissionRequest } from "./submission.js";
 import type { transactionRoutes } from "./transaction-routes.js";
 import type { CreateTransactionInput } from "./transaction-schemas.js";
@@ -33,21 +34,18 @@ export function transactionHandlers({ transactions, replacements, selfSigned }: 
 }
 
 /** Throws `invalid_request` when a body names no signer, or more than one. */
-export function signerOf(input: Pick<CreateTransactionInput, "account_id" | "account_address" | "wallet_id" | "hd_derivation_path">): SignerChoice {
-  const { account_id: accountId, account_address: accountAddress, wallet_id: walletId, hd_derivation_path: path } = input;
-  if ([accountId, accountAddress, walletId].filter((choice) => choice !== undefined).length > 1) throw bad("account_id", "give one of `account_id`, `account_address` and `wallet_id`");
-  if (walletId !== undefined && path !== undefined) return { walletId, path };
-  if (walletId !== undefined || path !== undefined) throw bad("hd_derivation_path", "a wallet signs with `wallet_id` and `hd_derivation_path` together");
-  if (accountId !== undefined) return { accountId };
-  if (accountAddress !== undefined) return { accountAddress };
-  throw bad("account_id", "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`");
+function requiredSigner(body: CreateTransactionInput): SignerChoice {
+  const signer = signerOf(body);
+  if (signer !== undefined) return signer;
+  const message = "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`";
+  throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "account_id" }] });
 }
 
 function submissionOf(body: CreateTransactionInput): SubmissionRequest {
   const { gas, gas_price: gasPrice, max_fee_per_gas: fee, max_priority_fee_per_gas: tip, nonce } = body.params ?? {};
   return {
     networkId: body.network_id,
-    signer: signerOf(body),
+    signer: requiredSigner(body),
     ...(typeof body.to === "string" ? { to: body.to } : {}),
     ...(typeof body.data === "string" ? { data: body.data.startsWith("0x") ? body.data : `0x${body.data}` } : {}),
     ...(body.value === undefined ? {} : { value: readQuantityWish(body.value) }),
@@ -63,8 +61,4 @@ function submissionOf(body: CreateTransactionInput): SubmissionRequest {
 
 function locationOf({ id }: { readonly id: string }): Readonly<Record<string, string>> {
   return { Location: `/api/v1/transactions/${id}` };
-}
-
-function bad(path: string, message: string): AppError {
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path }] });
 }

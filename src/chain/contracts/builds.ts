@@ -13,12 +13,13 @@ import { ProcessTasks, type ProcessTaskLimits } from "../../platform/pool/proces
 import { compileSolidityInProcess } from "../../platform/pool/solidity-task.js";
 import type { Store, StoreCommit, StoreRecord, StoreValue } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
+import { signerOf } from "../signers.js";
 import { typeByAbi } from "./detection.js";
 import { artifactOfCompiled, type Artifact } from "./artifact.js";
 import type { ContractFinding } from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
 import { NO_ADDRESS, type ContractRepository, type StoredContract } from "./repository.js";
-import { signerOf, type SigningInput } from "./signing.js";
+import type { SigningInput } from "./signing.js";
 
 export interface BuildPlan {
   readonly source: SolidityRequest;

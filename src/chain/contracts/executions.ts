@@ -5,6 +5,7 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import type { Networks } from "../networks.js";
+import { signerOf } from "../signers.js";
 import type { Submissions } from "../submission.js";
 import { findMethod, type ContractAbi, type Method } from "./abi.js";
 import { decodeOutputs, encodeArguments } from "./abi-values.js";
@@ -14,7 +15,7 @@ import type { ExecuteContract } from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
 import { NO_ADDRESS, type ContractRepository, type StoredContract } from "./repository.js";
 import { callFailure, hexOf } from "./reverts.js";
-import { costsOf, requireSigner, signerOf } from "./signing.js";
+import { costsOf, requireSigner } from "./signing.js";
 
 export interface ExecutionDependencies {
   readonly repository: ContractRepository;

@@ -11,6 +11,7 @@ import { checksumAddress, isChecksummed } from "../../crypto/ethereum/address.js
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import type { Networks } from "../networks.js";
+import { signerOf } from "../signers.js";
 import { readAbi } from "./abi.js";
 import type { ContractAccesses } from "./accesses.js";
 import { artifactOf, sourceOf, type Artifact } from "./artifact.js";
@@ -21,7 +22,7 @@ import type { Deployments } from "./deployments.js";
 import { typeByAbi } from "./detection.js";
 import type { RequireApplication } from "./ports.js";
 import { contractOnWire, NO_ADDRESS, type ContractRepository, type StoredContract } from "./repository.js";
-import { signerOf, signingOf } from "./signing.js";
+import { signingOf } from "./signing.js";
 
 export interface ContractServiceDependencies {
   readonly store: Store;
