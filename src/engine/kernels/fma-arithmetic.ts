@@ -8,7 +8,7 @@
  * It must not be used unless multiply-add is really fused on this machine: see wasm-features.ts.
  */
 import { balancedLimbs, inverseModulo } from "./integers.js";
-import { f64x2 } from "./wasm-ops.js";
+import { f64x2, v128 } from "./wasm-ops.js";
 import type { Product } from "./field.js";
 import type { FunctionBuilder } from "./wasm-builder.js";
 import type { Expression, Local } from "./wasm-ops.js";
@@ -28,6 +28,17 @@ export interface FmaElement {
   readonly max: bigint;
 }
 
+/** A factor whose limbs may be loads, each emitted anew where it is used. */
+export interface FmaFactor {
+  readonly limbs: readonly FactorLimb[];
+  readonly max: bigint;
+}
+
+export interface FactorLimb {
+  readonly local: V128;
+  readonly max: bigint;
+}
+
 export const LIMB_BITS = 51;
 const LIMB = 1n << 51n;
 export const HALF_LIMB = 1n << 50n;
@@ -35,6 +46,7 @@ export const HALF_LIMB = 1n << 50n;
 const EXACT_MAX = 1n << 53n;
 /** A high-part accumulator starts at 1.5 * 2^103, whose unit in the last place is 2^51, and may move by 2^102 before that changes. */
 const HIGH_ROOM = 1n << 102n;
+const VECTOR_BYTES = 16;
 const SPLIT = 1.5 * 2 ** 103;
 const ROUND_TO_INTEGER = 1.5 * 2 ** 52;
 const INVERSE_LIMB = 2 ** -51;
@@ -72,6 +84,11 @@ export class FmaArithmetic {
   /** The bound that stored elements keep: normalised limbs, |element| <= max. */
   stored(locals: readonly Vector[], max: bigint): FmaElement {
     return { limbs: locals.map((local, j) => ({ local, max: j < this.limbCount - 1 ? HALF_LIMB : this.topMax(max) })), max };
+  }
+
+  /** As `stored`, for a factor. */
+  factor(limbs: readonly V128[], max: bigint): FmaFactor {
+    return { limbs: limbs.map((local, j) => ({ local, max: j < this.limbCount - 1 ? HALF_LIMB : this.topMax(max) })), max };
   }
 
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
@@ -120,8 +137,13 @@ export class FmaArithmetic {
     return this.normalize(f, { limbs, max });
   }
 
-  /** Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; result normalised. */
-  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaElement>[]): FmaElement {
+  /**
+   * Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; result normalised. With `columns`, an address of
+   * `columnBytes` bytes, each column's end is stored there and loaded where it is needed. Engines place pure operations without stores
+   * between them as late as they can, so that all columns of a long sum end up interleaved in more registers than there are: of a sum of
+   * six products in Fq2 half the instructions were spills. Stores keep the columns apart; for one or two products they gain nothing.
+   */
+  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
     const n = this.limbCount;
     const max = products.reduce((total, { a, b }) => total + a.max * b.max, 0n);
     return this.reduceColumns(f, max, (column, k) => {
@@ -130,7 +152,11 @@ export class FmaArithmetic {
           this.multiplyInto(f, column, at(a.limbs, i), at(b.limbs, k - i), negate === true);
         }
       }
-    });
+    }, columns);
+  }
+
+  get columnBytes(): number {
+    return (2 * this.limbCount - 1) * VECTOR_BYTES;
   }
 
   /** As `sumOfProducts` of a with itself, with each mixed product of limbs computed once. */
@@ -145,10 +171,10 @@ export class FmaArithmetic {
   }
 
   /** Sums the products that `fill` adds column by column, takes the Montgomery quotient digits out, and carries. */
-  private reduceColumns(f: FunctionBuilder, sumMax: bigint, fill: (column: Column, k: number) => void): FmaElement {
+  private reduceColumns(f: FunctionBuilder, sumMax: bigint, fill: (column: Column, k: number) => void, columns?: Expression<"i32">): FmaElement {
     const n = this.limbCount;
-    const quotient: BoundedLimb[] = [];
-    const result: BoundedLimb[] = [];
+    const quotient: FactorLimb[] = [];
+    const result: FactorLimb[] = [];
     let incoming: Column["carries"] = [];
     for (let k = 0; k < 2 * n - 1; k += 1) {
       const column: Column = { low: undefined, chains: [], carries: [] };
@@ -161,19 +187,19 @@ export class FmaArithmetic {
       }
       if (k === 0) for (const carry of incoming) this.addCarry(f, column, carry);
       this.closeChains(f, column);
-      if (k < n) this.reduceColumn(f, column, quotient);
-      else result.push(this.closeColumn(f, column));
+      const end = k < n ? this.reduceColumn(f, column) : this.closeColumn(f, column);
+      (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k * VECTOR_BYTES));
       incoming = column.carries;
     }
     result.push(this.sumOfCarries(f, incoming));
     const quotientMax = quotient.reduce((total, digit, i) => total + (digit.max << BigInt(LIMB_BITS * i)), 0n);
     const max = ceilDiv(sumMax + quotientMax * this.prime, this.radix);
-    const top = last(result);
-    return { limbs: [...result.slice(0, -1), { local: top.local, max: min(top.max, this.topMax(max)) }], max };
+    const limbs = result.map((limb, j) => ({ local: asLocal(f, limb.local), max: j < n - 1 ? limb.max : min(limb.max, this.topMax(max)) }));
+    return { limbs, max };
   }
 
   /** column += x * y (or -= when `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the low part is what it left. */
-  private multiplyInto(f: FunctionBuilder, column: Column, x: BoundedLimb, y: { readonly local: V128; readonly max: bigint }, negate: boolean): void {
+  private multiplyInto(f: FunctionBuilder, column: Column, x: FactorLimb, y: FactorLimb, negate: boolean): void {
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, LIMB) * LIMB;
     let chain = column.chains.find((each) => each.max + max <= HIGH_ROOM);
@@ -183,8 +209,9 @@ export class FmaArithmetic {
       column.chains.push(chain);
     }
     const before = chain.local;
-    const after = f.let(fused(x.local, y.local, before));
-    const low = f.let(fused(x.local, y.local, f64x2.sub(before, after)));
+    const [left, right] = [asLocal(f, x.local), asLocal(f, y.local)];
+    const after = f.let(fused(left, right, before));
+    const low = f.let(fused(left, right, f64x2.sub(before, after)));
     chain.local = after;
     chain.max += max;
     this.addLow(f, column, { local: low, max: HALF_LIMB });
@@ -246,8 +273,8 @@ export class FmaArithmetic {
     column.carries = merged;
   }
 
-  /** Finds the quotient digit m with column + m p = 0 modulo a limb; the sum is exact in one fused operation, and is a carry. */
-  private reduceColumn(f: FunctionBuilder, column: Column, quotient: BoundedLimb[]): void {
+  /** Finds and returns the quotient digit m with column + m p = 0 modulo a limb; the sum is exact in one fused operation, and is a carry. */
+  private reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
     let low = must(column.low);
     if (low.max * abs(this.negativeInverse) > HIGH_ROOM) {
       const [kept, carry] = this.split(f, low);
@@ -258,10 +285,10 @@ export class FmaArithmetic {
     const inverse = c(f, Number(this.negativeInverse));
     const high = f.let(f64x2.relaxedMadd(low.local, inverse, c(f, SPLIT)));
     const digit = f.let(f64x2.relaxedMadd(low.local, inverse, f64x2.sub(c(f, SPLIT), high)));
-    quotient.push({ local: digit, max: HALF_LIMB });
     const p = this.primeLimb(f, 0);
     const cleared = f.let(f64x2.relaxedMadd(digit, p.local, low.local));
     column.carries.push({ local: cleared, max: HALF_LIMB * p.max + low.max });
+    return { local: digit, max: HALF_LIMB };
   }
 
   private closeColumn(f: FunctionBuilder, column: Column): BoundedLimb {
@@ -305,6 +332,19 @@ export class FmaArithmetic {
     if (limb.max > EXACT_MAX) throw new Error("a limb may leave the exact range");
     return limb;
   }
+}
+
+function keptApart(f: FunctionBuilder, limb: BoundedLimb, address: Expression<"i32">, offset: number): FactorLimb {
+  f.run(v128.store(address, limb.local, offset));
+  return { local: v128.load(address, offset), max: limb.max };
+}
+
+function asLocal(f: FunctionBuilder, value: V128): Vector {
+  return isLocal(value) ? value : f.let(value);
+}
+
+function isLocal(value: V128): value is Vector {
+  return "index" in value;
 }
 
 /** The most that all limbs but the highest can add up to. */

@@ -6,7 +6,7 @@
 import { FmaArithmetic, HALF_LIMB, LIMB_BITS } from "./fma-arithmetic.js";
 import { balancedLimbs } from "./integers.js";
 import { f64, f64x2, i32, i64, i64x2, v128 } from "./wasm-ops.js";
-import type { BoundedLimb, FmaElement } from "./fma-arithmetic.js";
+import type { BoundedLimb, FmaElement, FmaFactor } from "./fma-arithmetic.js";
 import type { Address, PrimeField, Product } from "./field.js";
 import type { FunctionBuilder } from "./wasm-builder.js";
 import type { Expression, Local, ValueType } from "./wasm-ops.js";
@@ -143,8 +143,19 @@ export class FmaField implements PrimeField<FmaElement> {
     return this.arithmetic.square(f, a);
   }
 
-  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaElement>[]): FmaElement {
-    return this.arithmetic.sumOfProducts(f, products);
+  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Address): FmaElement {
+    return this.arithmetic.sumOfProducts(f, products, columns);
+  }
+
+  /** Bytes of the `columns` of `sumOfProducts`. */
+  get columnBytes(): number {
+    return this.arithmetic.columnBytes;
+  }
+
+  /** A normalised block in memory as a factor whose limbs are loaded where they are used: whole, or one lane of it in both. */
+  factor(address: Address, max: bigint, lane?: 0 | 1): FmaFactor {
+    const limb = (j: number): Expression<"v128"> => (lane === undefined ? v128.load(address, 16 * j) : v128.load64Splat(address, 16 * j + 8 * lane));
+    return this.arithmetic.factor(this.limbIndices().map(limb), max);
   }
 
   isZero(f: FunctionBuilder, a: FmaElement): Address {

@@ -11,7 +11,7 @@ import type { Address, Product } from "../field.js";
 import type { Inversion } from "../inversion.js";
 import type { FunctionBuilder } from "../wasm-builder.js";
 import type { Expression } from "../wasm-ops.js";
-import type { TowerField } from "./tower-field.js";
+import type { StoredProduct, TowerField } from "./tower-field.js";
 
 const LOW_TWICE = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7];
 const HIGH_TWICE = [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -28,6 +28,17 @@ export interface FmaTowerOptions {
   /** n of the non-residue n + u. */
   readonly nonResidue: number;
   readonly inversion: Inversion;
+  /** Address of `fmaTowerScratchBytes` bytes that nothing keeps anything in. */
+  readonly scratch: number;
+}
+
+/** Products of a sum from which on its columns are kept apart. */
+const APART_MIN = 2;
+/** Products of the longest sum. */
+const SUM_MAX = 6;
+
+export function fmaTowerScratchBytes(base: FmaField): number {
+  return base.columnBytes + 2 * SUM_MAX * 2 * base.elementBytes;
 }
 
 export class FmaTower implements TowerField<FmaElement> {
@@ -77,6 +88,31 @@ export class FmaTower implements TowerField<FmaElement> {
       { a: shuffled(f, a, a, LOW_TWICE), b, negate },
       { a: shuffled(f, a, a, HIGH_TWICE), b: timesU(f, b), negate },
     ]));
+  }
+
+  /** Short sums are faster in registers: see `FmaArithmetic.sumOfProducts`. */
+  sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): FmaElement {
+    if (products.length < APART_MIN) {
+      return this.sumOfProducts(f, products.map(({ a, b, isDouble }) => {
+        const left = this.load(f, a, 0);
+        return { a: isDouble ? this.add(f, left, left) : left, b: this.load(f, b, 0) };
+      }));
+    }
+    const { base, options: { scratch } } = this;
+    const place = (i: number): Address => i32.const(scratch + base.columnBytes + i * this.blockBytes);
+    // u b of each product, and 2 b where it counts twice, lie in scratch.
+    const factors = products.flatMap(({ a, b, isDouble }, i) => {
+      const loaded = this.load(f, b, 0);
+      const right = isDouble ? this.normalize(f, this.add(f, loaded, loaded)) : loaded;
+      const [turned, doubled] = [place(2 * i), place(2 * i + 1)];
+      base.storeBlock(f, turned, 0, timesU(f, right));
+      if (isDouble) base.storeBlock(f, doubled, 0, right);
+      return [
+        { a: base.factor(a, base.reducedMax, 0), b: base.factor(isDouble ? doubled : b, right.max) },
+        { a: base.factor(a, base.reducedMax, 1), b: base.factor(turned, right.max) },
+      ];
+    });
+    return base.sumOfProducts(f, factors, i32.const(scratch));
   }
 
   mul(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {

@@ -5,7 +5,7 @@ import type { Address, Product } from "../field.js";
 import type { Inversion } from "../inversion.js";
 import type { QuadraticElement } from "../quadratic-field.js";
 import type { FunctionBuilder } from "../wasm-builder.js";
-import type { TowerField } from "./tower-field.js";
+import type { StoredProduct, TowerField } from "./tower-field.js";
 
 type E = QuadraticElement<IntegerElement>;
 
@@ -68,6 +68,13 @@ export class IntegerTower implements TowerField<E> {
     }
     if (sum === undefined) throw new Error("a sum without products");
     return sum;
+  }
+
+  sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): E {
+    return this.sumOfProducts(f, products.map(({ a, b, isDouble }) => {
+      const left = this.load(f, a, 0);
+      return { a: isDouble ? this.add(f, left, left) : left, b: this.load(f, b, 0) };
+    }));
   }
 
   mul(f: FunctionBuilder, a: E, b: E): E {

@@ -15,7 +15,7 @@ import { defineSinglePoint } from "../point-single.js";
 import { QuadraticField } from "../quadratic-field.js";
 import { ModuleBuilder } from "../wasm-builder.js";
 import { defineAffineLines } from "./affine-lines.js";
-import { FmaTower } from "./fma-tower.js";
+import { FmaTower, fmaTowerScratchBytes } from "./fma-tower.js";
 import { IntegerTower } from "./integer-tower.js";
 import { defineLaneMultiples } from "./lane-multiples.js";
 import { MILLER_SCRATCH_BLOCKS, defineMillerSteps } from "./miller-steps.js";
@@ -53,14 +53,14 @@ export function buildPairingModule(curve: CurveConstants, constants: PairingCons
   if (options.kind === "fma") {
     const fq = new FmaField(curve.fq);
     const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
-    const tower = new FmaTower(fq, { nonResidue: constants.nonResidue, inversion });
-    return assemble(module, { curve, constants, fq, tower, inversion, pagesMax: options.pagesMax });
+    const tower = new FmaTower(fq, { nonResidue: constants.nonResidue, inversion, scratch: SCRATCH });
+    return assemble(module, { curve, constants, fq, tower, inversion, scratch: SCRATCH + fmaTowerScratchBytes(fq), pagesMax: options.pagesMax });
   }
   const fq = new IntegerField(curve.fq);
   const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
   const quadraticInversion = defineQuadraticInversion(module, new QuadraticField(fq), inversion, "fq2");
   const tower = new IntegerTower(fq, { nonResidue: constants.nonResidue, inversion: quadraticInversion });
-  return assemble(module, { curve, constants, fq, tower, inversion, pagesMax: options.pagesMax });
+  return assemble(module, { curve, constants, fq, tower, inversion, scratch: SCRATCH, pagesMax: options.pagesMax });
 }
 
 interface Parts<E, T> {
@@ -69,16 +69,18 @@ interface Parts<E, T> {
   readonly fq: PrimeField<E>;
   readonly tower: TowerField<T>;
   readonly inversion: Inversion;
+  /** First byte that the tower leaves free. */
+  readonly scratch: number;
   readonly pagesMax: number;
 }
 
-function assemble<E, T>(module: ModuleBuilder, { curve, constants, fq, tower, inversion, pagesMax }: Parts<E, T>): PairingModule {
+function assemble<E, T>(module: ModuleBuilder, { curve, constants, fq, tower, inversion, scratch, pagesMax }: Parts<E, T>): PairingModule {
   const prime = curve.fq;
   const nonResidue = { c0: BigInt(constants.nonResidue), c1: 1n };
   const [b0, b1] = curve.g2B;
-  const millerScratch = SCRATCH + TARGET_SCRATCH_BLOCKS * tower.blockBytes;
+  const millerScratch = scratch + TARGET_SCRATCH_BLOCKS * tower.blockBytes;
   defineConversions(module, fq, curve.fqBytes, "fq");
-  defineTargetField(module, tower, { prime, nonResidue, scratch: SCRATCH });
+  defineTargetField(module, tower, { prime, nonResidue, scratch });
   defineMillerSteps(module, tower, { prime, nonResidue, twistB: { c0: b0, c1: b1 }, scratch: millerScratch });
   // Conversions multiply integers beyond the prime, which the outlined products would refuse; sums of points are too long to be inlined.
   const outlined = outlinePrime(fq, module, "fq");

@@ -35,10 +35,7 @@ export function defineSumOfProducts<E>(module: ModuleBuilder, tower: TowerField<
     const [target, ...rest] = locals;
     const operands = hasAddend ? rest.slice(1) : rest;
     const at = (index: number): Address => required(operands[index]);
-    const sum = tower.sumOfProducts(f, factors.map((factor, i) => {
-      const a = tower.load(f, at(2 * i), 0);
-      return { a: factor === 2 ? tower.add(f, a, a) : a, b: tower.load(f, at(2 * i + 1), 0) };
-    }));
+    const sum = tower.sumOfStoredProducts(f, factors.map((factor, i) => ({ a: at(2 * i), b: at(2 * i + 1), isDouble: factor === 2 })));
     tower.store(f, required(target), 0, hasAddend ? tower.normalize(f, tower.add(f, sum, tower.load(f, required(rest[0]), 0))) : sum);
   });
   return new SumOfProducts(handle);

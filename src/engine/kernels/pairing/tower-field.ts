@@ -5,6 +5,12 @@
 import type { Address, Product } from "../field.js";
 import type { FunctionBuilder } from "../wasm-builder.js";
 
+export interface StoredProduct {
+  readonly a: Address;
+  readonly b: Address;
+  readonly isDouble: boolean;
+}
+
 export interface TowerField<E> {
   /** Bytes of an element at rest. */
   readonly blockBytes: number;
@@ -19,6 +25,8 @@ export interface TowerField<E> {
   reduce(f: FunctionBuilder, a: E): E;
   /** Normalised, with whatever bound the products give: to be reduced before it is multiplied again. */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<E>[]): E;
+  /** As `sumOfProducts` of reduced elements in memory; `isDouble` counts a product twice. */
+  sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): E;
   mul(f: FunctionBuilder, a: E, b: E): E;
   square(f: FunctionBuilder, a: E): E;
   /** Multiplies the coefficients one by one: by a number of Fq when both of b's are the same. */
