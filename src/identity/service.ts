@@ -136,7 +136,7 @@ export class IdentityService {
     this.oauth = new OAuth({ issuer }, { repository, tenants, access, clients, clientAuthentication, codes, login, sessions, apiTokens, keys, clock, authenticate });
     this.bootstrap = new Bootstrap({ store, repository, clock });
     this.#grants = new TokenGrants({ repository, tenants, access, sessions, clients, clientAuthentication, codes, authenticate, idToken: (redeemed, clientId) => this.oauth.idToken(redeemed, clientId) });
-    this.#external = new ExternalUsers({ issuers: new ExternalIssuers({ issuers: options.trustedIssuers ?? [] }, { clock }), repository, access, clock, log });
+    this.#external = new ExternalUsers({ issuers: new ExternalIssuers({ issuers: options.trustedIssuers ?? [] }, { clock, log }), repository, access, clock, log });
     this.#verifier = new AccessTokenVerifier({ issuer }, { clock, keys, state: tokenState(repository) });
     this.sessions = sessions;
     this.tokens = tokens;

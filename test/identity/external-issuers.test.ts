@@ -19,15 +19,19 @@ let publicJwk: JWK;
 let privateKey: CryptoKey;
 let harness: Harness;
 let jwksUrl: string;
+/** What the issuer answers in place of its keys. */
+let broken: { readonly status: number; readonly body: string } | undefined;
 
 beforeEach(async () => {
   const pair = await generateKeyPair("ES256", { extractable: true });
   privateKey = pair.privateKey;
   publicJwk = { ...(await exportJWK(pair.publicKey)), kid: "one", alg: "ES256" };
   fetches = 0;
+  broken = undefined;
   jwksServer = createHttpServer((_request, response) => {
     fetches += 1;
-    response.setHeader("content-type", "application/json").end(JSON.stringify({ keys: [publicJwk] }));
+    if (broken !== undefined) response.statusCode = broken.status;
+    response.setHeader("content-type", "application/json").end(broken?.body ?? JSON.stringify({ keys: [publicJwk] }));
   });
   await new Promise<void>((resolve) => { jwksServer.listen(0, "127.0.0.1", resolve); });
   jwksUrl = `http://127.0.0.1:${String((jwksServer.address() as AddressInfo).port)}/jwks`;
@@ -130,6 +134,27 @@ describe("a token that only claims to be of a trusted issuer", () => {
     } finally {
       await new Promise((resolve) => { trap.close(resolve); });
     }
+  });
+});
+
+describe("an issuer whose keys cannot be had", () => {
+  it.each([{ status: 500, body: "{}" }, { status: 200, body: "<html>" }, { status: 200, body: '{"keys":1}' }, { status: 200, body: `{"keys":[],"pad":"${"x".repeat(2 ** 18)}"}` }])("is asked again after a while only, and then lets its users in ($status $body.length)", async (answer) => {
+    broken = answer;
+    for (let tried = 0; tried < 5; tried += 1) expect(await verdict(await token({ jti: String(tried) }))).toBe("unauthorized");
+    expect(fetches).toBe(1);
+    broken = undefined;
+    harness.clock.advanceSec(9);
+    expect([await verdict(await token()), fetches]).toEqual(["unauthorized", 1]);
+    harness.clock.advanceSec(1);
+    expect([await verdict(await token()), fetches]).toEqual(["ok", 2]);
+  });
+
+  it("keeps users whose key is known, while unknown key ids cause no more fetches", async () => {
+    const known = await token();
+    expect(await verdict(known)).toBe("ok");
+    await new Promise((resolve) => { jwksServer.close(resolve); });
+    for (let tried = 0; tried < 5; tried += 1) expect(await verdict(await token({}, { kid: `unknown ${String(tried)}` }))).toBe("unauthorized");
+    expect([await verdict(await token({ jti: "next" })), fetches]).toEqual(["ok", 1]);
   });
 });
 

@@ -3,10 +3,11 @@
  * settings, never from one that a token names; which issuer a token is of decides which keys may verify it.
  */
 import { readFile } from "node:fs/promises";
-import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
+import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify, type FetchImplementation, type JWTPayload, type JWTVerifyGetKey } from "jose";
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Clock } from "../clock.js";
+import type { Log } from "../log.js";
 import { StartError } from "../start-error.js";
 import { CLOCK_TOLERANCE_SEC } from "./token-limits.js";
 
@@ -49,6 +50,10 @@ export interface ExternalClaims {
 const JWKS_COOLDOWN_MS = 30_000;
 const JWKS_MAX_AGE_MS = 10 * 60_000;
 const JWKS_TIMEOUT_MS = 5_000;
+/** After a fetch that failed the next is made at the earliest then: until it succeeds, anybody's token would cause one. */
+const JWKS_RETRY_MS = 10_000;
+/** A hundred keys of 4096 bits, with room. */
+const JWKS_CHARACTERS_MAX = 256 * 1024;
 /** A token that claims to be older or to live longer is not an access token. */
 const TOKEN_AGE_SEC_MAX = 24 * 3600;
 const SUBJECT_CHARACTERS_MAX = 255;
@@ -73,10 +78,10 @@ export class ExternalIssuers {
   readonly #clock: Clock;
   readonly #issuers: ReadonlyMap<string, { readonly issuer: TrustedIssuer; readonly keys: JWTVerifyGetKey }>;
 
-  constructor(options: { readonly issuers: readonly TrustedIssuer[] }, dependencies: { readonly clock: Clock }) {
+  constructor(options: { readonly issuers: readonly TrustedIssuer[] }, dependencies: { readonly clock: Clock; readonly log: Log }) {
     this.#clock = dependencies.clock;
     this.#issuers = new Map(options.issuers.map((issuer) => [issuer.issuer, {
-      issuer, keys: createRemoteJWKSet(new URL(issuer.jwks_url), { cooldownDuration: JWKS_COOLDOWN_MS, cacheMaxAge: JWKS_MAX_AGE_MS, timeoutDuration: JWKS_TIMEOUT_MS }),
+      issuer, keys: createRemoteJWKSet(new URL(issuer.jwks_url), { cooldownDuration: JWKS_COOLDOWN_MS, cacheMaxAge: JWKS_MAX_AGE_MS, timeoutDuration: JWKS_TIMEOUT_MS, [customFetch]: sparingFetch(dependencies) }),
     }]));
   }
 
@@ -101,6 +106,39 @@ export class ExternalIssuers {
       return undefined;
     }
     return readClaims(issuer, payload);
+  }
+}
+
+/**
+ * Fetches a key set and, when that fails, nothing for a while: tokens whose key is known are verified meanwhile, others are refused at
+ * once. Tells the log each time, with how many fetches in a row have failed.
+ */
+function sparingFetch({ clock, log }: { readonly clock: Clock; readonly log: Log }): FetchImplementation {
+  let failures = 0;
+  let retryAtMs = -Infinity;
+  return async (url, options) => {
+    if (clock.monotonicMs() < retryAtMs) throw new Error("the key set could not be fetched a moment ago");
+    try {
+      const answer = await fetch(url, options);
+      const text = answer.status === 200 ? await answer.text() : "";
+      if (text.length > JWKS_CHARACTERS_MAX || !isKeySet(text)) throw new Error("the answer is no key set");
+      failures = 0;
+      return new Response(text, { status: 200 });
+    } catch (error) {
+      failures += 1;
+      retryAtMs = clock.monotonicMs() + JWKS_RETRY_MS;
+      log.warn("the keys of a trusted issuer cannot be fetched; its users are refused unless their key is known", { address: new URL(url).host, count: failures });
+      throw error;
+    }
+  };
+}
+
+function isKeySet(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && "keys" in value && Array.isArray(value.keys);
+  } catch {
+    return false;
   }
 }
 
