@@ -92,7 +92,7 @@ export function completeSum<E>(f: FunctionBuilder, field: Field<E>, p: Projectiv
   const add = (a: E, b: E): E => field.normalize(f, field.add(f, a, b));
   const sub = (a: E, b: E): E => field.reduce(f, field.sub(f, a, b));
   const cross = (a: E, b: E, c: E, d: E, ac: E, bd: E): E => field.reduce(f, field.sub(f, field.sub(f, field.mul(f, add(a, b), add(c, d)), ac), bd));
-  const b3 = field.constant(f, threeB);
+  const timesB3 = constantProduct(f, field, threeB);
   const xx = mul(p.x, q.x);
   const yy = mul(p.y, q.y);
   const zz = mul(p.z, q.z);
@@ -100,8 +100,8 @@ export function completeSum<E>(f: FunctionBuilder, field: Field<E>, p: Projectiv
   const yz = cross(p.y, p.z, q.y, q.z, yy, zz);
   const xz = cross(p.x, p.z, q.x, q.z, xx, zz);
   const xx3 = field.reduce(f, field.add(f, field.add(f, xx, xx), xx));
-  const bzz = mul(b3, zz);
-  const bxz = mul(b3, xz);
+  const bzz = timesB3(zz);
+  const bxz = timesB3(xz);
   const plus = field.reduce(f, field.add(f, yy, bzz));
   const minus = sub(yy, bzz);
   return {
@@ -115,10 +115,10 @@ export function completeSum<E>(f: FunctionBuilder, field: Field<E>, p: Projectiv
 export function completeDouble<E>(f: FunctionBuilder, field: Field<E>, p: Projective<E>, threeB: readonly bigint[]): Projective<E> {
   const mul = (a: E, b: E): E => field.reduce(f, field.mul(f, a, b));
   const twice = (a: E): E => field.reduce(f, field.add(f, a, a));
-  const b3 = field.constant(f, threeB);
+  const timesB3 = constantProduct(f, field, threeB);
   const yy = field.reduce(f, field.square(f, p.y));
   const yy8 = twice(twice(twice(yy)));
-  const bzz = mul(b3, field.reduce(f, field.square(f, p.z)));
+  const bzz = timesB3(field.reduce(f, field.square(f, p.z)));
   const plus = field.reduce(f, field.add(f, yy, bzz));
   const bzz3 = field.reduce(f, field.add(f, field.add(f, bzz, bzz), bzz));
   const minus = field.reduce(f, field.sub(f, yy, bzz3));
@@ -127,6 +127,19 @@ export function completeDouble<E>(f: FunctionBuilder, field: Field<E>, p: Projec
     y: field.reduce(f, field.add(f, mul(minus, plus), mul(bzz, yy8))),
     z: mul(mul(p.y, p.z), yy8),
   };
+}
+
+/** Reduced elements times a constant; by the 9 of BN254 as 8 + 1, which is a tenth of a product's instructions. */
+function constantProduct<E>(f: FunctionBuilder, field: Field<E>, coefficients: readonly bigint[]): (a: E) => E {
+  if (coefficients.length === 1 && coefficients[0] === 9n) {
+    return (a) => {
+      const double = field.add(f, a, a);
+      const four = field.normalize(f, field.add(f, double, double));
+      return field.reduce(f, field.normalize(f, field.add(f, field.add(f, four, four), a)));
+    };
+  }
+  const constant = field.constant(f, coefficients);
+  return (a) => field.reduce(f, field.mul(f, a, constant));
 }
 
 function loadProjective<E>(f: FunctionBuilder, field: Field<E>, address: Address): Projective<E> {

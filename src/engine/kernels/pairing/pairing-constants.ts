@@ -22,16 +22,23 @@ export const BN254_PAIRING: PairingConstants = {
   // The primitive cube root of unity of Fq that belongs to the scalar; the tests compare them on points.
   endomorphism: 2203960485148121921418603742825762020974279258880205651966n,
   endomorphismScalar: BN254.endomorphismScalar,
-  loopDigits: nonAdjacentForm(6n * BN254.seed + 2n).slice(1),
+  loopDigits: nonAdjacentForm(6n * BN254.seed + 2n, 2).slice(1).map(unit),
 };
 
-/** Digits -1, 0, 1 of a positive number, the highest first, no two neighbours of which are both not 0. */
-export function nonAdjacentForm(value: bigint): (-1 | 0 | 1)[] {
-  const digits: (-1 | 0 | 1)[] = [];
+/**
+ * Digits of a positive number to the base 2, the highest first: 0 or odd and below 2^(width - 1) either way, and of any `width` that
+ * follow each other at most one is not 0. Width 2 gives -1, 0 and 1.
+ */
+export function nonAdjacentForm(value: bigint, width: number): number[] {
+  const digits: number[] = [];
   for (let rest = value; rest > 0n; rest >>= 1n) {
-    const digit = (rest & 1n) === 0n ? 0 : (rest & 3n) === 1n ? 1 : -1;
+    const digit = (rest & 1n) === 0n ? 0 : Number(BigInt.asIntN(width, rest));
     rest -= BigInt(digit);
     digits.push(digit);
   }
   return digits.reverse();
+}
+
+function unit(digit: number): -1 | 0 | 1 {
+  return digit === 0 ? 0 : digit < 0 ? -1 : 1;
 }

@@ -26,8 +26,12 @@ const LOOP_TERMS_MAX = 100;
 const POWERS_MAX = 1024;
 const { loopDigits } = BN254_PAIRING;
 
-/** The seed's power from the highest digit down: so many squarings, then a product with the value (1) or its inverse (-1). */
-const SEED_STEPS = stepsOf(nonAdjacentForm(BN254_PAIRING.seed));
+/** The seed's power by odd digits up to 7: 16 products in all, where digits of 1 take 23. A wider table costs what it saves. */
+const SEED_WIDTH = 4;
+const SEED_DIGITS = nonAdjacentForm(BN254_PAIRING.seed, SEED_WIDTH);
+const SEED_START = SEED_DIGITS[0] ?? 1;
+/** From the highest digit down: so many squarings, then a product with that power of the value. */
+const SEED_STEPS = stepsOf(SEED_DIGITS);
 
 interface Compiled {
   readonly layout: PairingModule;
@@ -239,23 +243,42 @@ export class KernelPairing implements PairingKernels {
     return mul(mul(mul(h, apply("gt_frobenius_1", g)), apply("gt_frobenius_2", e)), apply("gt_frobenius_3", mul(conjugate(f), g)));
   }
 
-  /** value^x for a unitary value, by the non-adjacent form of the seed. */
+  /** value^x for a unitary value, whose inverse is its conjugate. */
   #powerOfSeed(value: number): number {
-    const result = this.#memory.take(this.#targetBytes);
+    const bytes = this.#targetBytes;
+    const result = this.#memory.take(bytes);
     this.#memory.scoped(() => {
-      const inverse = this.#memory.take(this.#targetBytes);
-      let [running, spare] = [this.#memory.take(this.#targetBytes), this.#memory.take(this.#targetBytes)];
-      this.#call("gt_conjugate", inverse, value);
-      this.#memory.copy(running, value, this.#targetBytes);
+      const powers = this.#oddPowers(value);
+      const inverse = this.#memory.take(bytes);
+      let [running, spare] = [this.#memory.take(bytes), this.#memory.take(bytes)];
+      this.#memory.copy(running, powers[SEED_START] ?? value, bytes);
       for (const { squarings, digit } of SEED_STEPS) {
         this.#call("gt_cyclotomic_square", running, squarings);
-        if (digit === 0) continue;
-        this.#call("gt_mul", spare, running, digit === 1 ? value : inverse);
+        const power = powers[Math.abs(digit)];
+        if (power === undefined) continue;
+        if (digit < 0) this.#call("gt_conjugate", inverse, power);
+        this.#call("gt_mul", spare, running, digit < 0 ? inverse : power);
         [running, spare] = [spare, running];
       }
-      this.#memory.copy(result, running, this.#targetBytes);
+      this.#memory.copy(result, running, bytes);
     });
     return result;
+  }
+
+  /** Addresses of value, value^3, value^5 ..., by exponent. */
+  #oddPowers(value: number): number[] {
+    const bytes = this.#targetBytes;
+    const squared = this.#memory.take(bytes);
+    this.#memory.copy(squared, value, bytes);
+    this.#call("gt_cyclotomic_square", squared, 1);
+    const powers: number[] = [];
+    powers[1] = value;
+    for (let exponent = 3; exponent < 2 ** (SEED_WIDTH - 1); exponent += 2) {
+      const power = this.#memory.take(bytes);
+      this.#call("gt_mul", power, powers[exponent - 2] ?? value, squared);
+      powers[exponent] = power;
+    }
+    return powers;
   }
 
   #writeOne(value: number): void {
@@ -274,10 +297,11 @@ export class KernelPairing implements PairingKernels {
 
 interface PowerStep {
   readonly squarings: number;
-  readonly digit: -1 | 0 | 1;
+  readonly digit: number;
 }
 
-function stepsOf(digits: readonly (-1 | 0 | 1)[]): PowerStep[] {
+/** What follows the highest digit. */
+function stepsOf(digits: readonly number[]): PowerStep[] {
   const steps: PowerStep[] = [];
   let squarings = 0;
   for (const [i, digit] of digits.entries()) {

@@ -212,11 +212,17 @@ describe("the parts of a scalar", () => {
     expect({ x, y }).toEqual({ x: BN254_PAIRING.endomorphism, y: BN254.generatorG1.y });
   });
 
-  it("have digits that add up, and no two neighbours of them both count", () => {
+  it("have digits that add up, and of a few neighbours only one counts", () => {
     for (const value of [1n, 2n, 3n, seed, 6n * seed + 2n, bigBelow(random, 1n << 70n) + 1n]) {
-      const digits = nonAdjacentForm(value);
-      expect(digits.reduce((sum, digit) => 2n * sum + BigInt(digit), 0n)).toBe(value);
-      expect(digits.some((digit, i) => digit !== 0 && (digits[i + 1] ?? 0) !== 0)).toBe(false);
+      for (const width of [2, 3, 4]) {
+        const digits = nonAdjacentForm(value, width);
+        expect(digits.reduce((sum, digit) => 2n * sum + BigInt(digit), 0n)).toBe(value);
+        for (const [i, digit] of digits.entries()) {
+          if (digit === 0) continue;
+          expect(digit % 2 !== 0 && Math.abs(digit) < 2 ** (width - 1)).toBe(true);
+          expect(digits.slice(i + 1, i + width).every((other) => other === 0)).toBe(true);
+        }
+      }
     }
   });
 });
