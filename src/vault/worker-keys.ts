@@ -15,6 +15,8 @@ import type { KeyReference, VaultReference, VaultTasks } from "./protocol.js";
 import { hexBytes, toHex } from "./text.js";
 
 export const FIRST_GENERATION = 1;
+/** What is kept of one key: the accounts of a wallet that sign, one or two things of any other. */
+const MADE_MAX = 64;
 const NO_BYTES = new Uint8Array();
 
 type WrittenKey = VaultTasks["create_key"]["value"];
@@ -22,6 +24,8 @@ type WrittenKey = VaultTasks["create_key"]["value"];
 export class WorkerKeys {
   readonly keyring: Keyring;
   readonly #keyObjects: KeyObjects;
+  /** The key that was named last: requests of one message share the objects that describe it, and each name is a KB of text. */
+  #lastNamed: NamedKey | undefined;
 
   constructor(keyring: Keyring, keyObjects: KeyObjects) {
     this.keyring = keyring;
@@ -68,13 +72,21 @@ export class WorkerKeys {
     if (key.keyId === vault.masterKeyId) {
       return this.keyring.withMasterKey(vault, (masterKey) => use(spec, { ...identity(vault, key), material: SecretBytes.take(masterKey), toKeyObject: (_purpose, make) => make(masterKey) }));
     }
-    const held = this.#keyObjects.get(nameOf(vault, key), vault.vaultId, () => this.#open(vault, key, spec));
-    const lent = new LentKey(vault, key, held);
+    const named = this.#named(vault, key);
+    const held = this.#keyObjects.get(named.name, vault.vaultId, () => this.#open(vault, key, spec));
+    // Read only now: opening has authenticated it.
+    named.identity ??= identity(vault, key);
+    const lent = new LentKey(named.identity, held);
     try {
       return use(spec, lent);
     } finally {
       lent.wipe();
     }
+  }
+
+  #named(vault: VaultReference, key: KeyReference): NamedKey {
+    if (this.#lastNamed?.vault !== vault || this.#lastNamed.key !== key) this.#lastNamed = { vault, key, name: nameOf(vault, key) };
+    return this.#lastNamed;
   }
 
   /** The material of a record that is as it was written; without the kind byte. */
@@ -89,6 +101,16 @@ export class WorkerKeys {
   }
 }
 
+type KeyIdentity = Pick<UnwrappedKey, "vaultId" | "keyId" | "generation" | "publicKey">;
+
+interface NamedKey {
+  readonly vault: VaultReference;
+  readonly key: KeyReference;
+  /** See `nameOf`. */
+  readonly name: string;
+  identity?: KeyIdentity;
+}
+
 /** A key for the length of one operation. Its material becomes bytes only for those that ask for them. */
 class LentKey implements UnwrappedKey {
   readonly vaultId: string;
@@ -98,8 +120,8 @@ class LentKey implements UnwrappedKey {
   readonly #held: HeldKey;
   #material: SecretBytes | undefined;
 
-  constructor(vault: VaultReference, key: KeyReference, held: HeldKey) {
-    ({ vaultId: this.vaultId, keyId: this.keyId, generation: this.generation, publicKey: this.publicKey } = identity(vault, key));
+  constructor(identity: KeyIdentity, held: HeldKey) {
+    ({ vaultId: this.vaultId, keyId: this.keyId, generation: this.generation, publicKey: this.publicKey } = identity);
     this.#held = held;
   }
 
@@ -112,6 +134,7 @@ class LentKey implements UnwrappedKey {
     const known = this.#held.made.get(purpose);
     if (known !== undefined) return known;
     const made = this.material.use(make);
+    if (this.#held.made.size >= MADE_MAX) this.#held.made.delete(this.#held.made.keys().next().value ?? "");
     this.#held.made.set(purpose, made);
     return made;
   }
@@ -121,7 +144,7 @@ class LentKey implements UnwrappedKey {
   }
 }
 
-function identity(vault: VaultReference, key: KeyReference): Pick<UnwrappedKey, "vaultId" | "keyId" | "generation" | "publicKey"> {
+function identity(vault: VaultReference, key: KeyReference): KeyIdentity {
   return { vaultId: vault.vaultId, keyId: key.keyId, generation: key.generation, publicKey: key.publicKey === undefined ? NO_BYTES : hexBytes(key.publicKey, "public_key") };
 }
 

@@ -2,10 +2,11 @@
  * BIP39 keys: hierarchical deterministic wallets of 24 words, of which the entropy is stored. They sign with the secp256k1 key at a
  * path; which path an absent option means, and which index is next, is decided before this runs.
  */
+import { createSecretKey, type KeyObject } from "node:crypto";
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
 import { formatHdPath, parseHdPath, type HdPath } from "../../crypto/hd-path.js";
 import { accountXpub, generateHdEntropy, seedOfEntropy, withHdKey } from "../../crypto/hd-wallet.js";
-import { secp256k1PublicKey } from "../../crypto/secp256k1.js";
+import { PRIVATE_KEY_BYTES, secp256k1PublicKey } from "../../crypto/secp256k1.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { signEthereum, verifyEthereum } from "./ethereum-signer.js";
 import type { KeySpec, UnwrappedKey, VerifyItem } from "./key-spec.js";
@@ -52,16 +53,34 @@ function pathOf(options: Parameters<typeof readHdWallet>[0]): HdPath {
 }
 
 function withChild<T>(key: UnwrappedKey, path: HdPath, use: (privateKey: Uint8Array, publicKey: Uint8Array) => T): T {
-  return withSeed(key, (seed) => withHdKey(seed, path, (privateKey) => use(privateKey, secp256k1PublicKey(privateKey))));
+  const child = key.toKeyObject(`child ${formatHdPath(path)}`, (entropy) => withSeedOf(entropy, (seed) => withHdKey(seed, path, childKeyObject)));
+  const bytes = child.export();
+  try {
+    return use(bytes.subarray(0, PRIVATE_KEY_BYTES), bytes.subarray(PRIVATE_KEY_BYTES));
+  } finally {
+    bytes.fill(0);
+  }
+}
+
+/** private key(32) || public key(65): a wallet's way from its entropy to a key takes several times as long as a signature. */
+function childKeyObject(privateKey: Uint8Array): KeyObject {
+  const bytes = Buffer.concat([privateKey, secp256k1PublicKey(privateKey)]);
+  try {
+    return createSecretKey(bytes);
+  } finally {
+    bytes.fill(0);
+  }
 }
 
 function withSeed<T>(key: UnwrappedKey, use: (seed: Uint8Array) => T): T {
-  return key.material.use((entropy) => {
-    const seed = seedOfEntropy(entropy);
-    try {
-      return use(seed);
-    } finally {
-      seed.fill(0);
-    }
-  });
+  return key.material.use((entropy) => withSeedOf(entropy, use));
+}
+
+function withSeedOf<T>(entropy: Uint8Array, use: (seed: Uint8Array) => T): T {
+  const seed = seedOfEntropy(entropy);
+  try {
+    return use(seed);
+  } finally {
+    seed.fill(0);
+  }
 }
