@@ -12,6 +12,7 @@ import { ContractAbis } from "./contract-abis.js";
 import { contractHandlers } from "./contract-handlers.js";
 import type { contractRoutes } from "./contract-routes.js";
 import { Deployments } from "./deployments.js";
+import { ContractDescriptions } from "./descriptions.js";
 import { ContractExecutions } from "./executions.js";
 import type { RequireApplication } from "./ports.js";
 import { ContractRepository } from "./repository.js";
@@ -45,11 +46,15 @@ export function createContracts(options: BuildOptions, dependencies: ContractsDe
   const accesses = new ContractAccesses({ ...dependencies, repository });
   const deployments = new Deployments({ ...dependencies, repository, abis });
   const builds = new ContractBuilds(options, { ...dependencies, repository, deployments });
-  const service = new ContractService({ ...dependencies, repository, abis, accesses, deployments, builds });
+  const descriptions = new ContractDescriptions({ ...dependencies, repository, deployments });
+  const service = new ContractService({ ...dependencies, repository, abis, accesses, deployments, descriptions, builds });
   const executions = new ContractExecutions({ ...dependencies, repository, abis, accesses, deployments });
   const tokens = new TokenContracts({ ...dependencies, repository, accesses, deployments, contracts: service });
   return {
     service, tokens, repository, abis, handlers: contractHandlers({ contracts: service, executions, tokens }),
-    stop: async () => { await accesses.stop(); },
+    stop: async () => {
+      await descriptions.stop();
+      await accesses.stop();
+    },
   };
 }

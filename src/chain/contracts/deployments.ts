@@ -84,12 +84,18 @@ export class Deployments {
     return { ...contract, status: "deploying", transaction_id: id, errors: [], updated_at: isoTimestamp(this.#with.clock.nowMs()) };
   }
 
-  /** What a contract at an address is, as far as its type is known or its network's node tells; a network without a node tells nothing. */
-  async describe({ owner, network_id: networkId, address, type }: Pick<StoredContract, "owner" | "network_id" | "address" | "type">): Promise<Pick<StoredContract, "type" | "token">> {
-    const rpc = this.#rpcOf(owner, networkId);
-    const found = type ?? (rpc === undefined ? undefined : await typeByCalls(rpc, address)) ?? null;
-    if (!isToken({ type: found })) return { type: found, token: null };
-    return { type: found, token: { ...NO_FACTS, ...(rpc === undefined ? {} : await tokenMetadata(rpc, address)) } };
+  /** What a contract at an address is, as far as its type is known or its network's node tells; `undescribed` where no node could be asked. */
+  async describe({ owner, network_id: networkId, address, type }: Pick<StoredContract, "owner" | "network_id" | "address" | "type">): Promise<Pick<StoredContract, "type" | "token" | "undescribed">> {
+    let found = type;
+    try {
+      const rpc = this.#rpcOf(owner, networkId);
+      if (rpc === undefined) return { type, token: isToken({ type }) ? NO_FACTS : null, undescribed: true };
+      found = type ?? (await typeByCalls(rpc, address)) ?? null;
+      return { type: found, token: isToken({ type: found }) ? { ...NO_FACTS, ...(await tokenMetadata(rpc, address)) } : null };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return { type: found, token: isToken({ type: found }) ? NO_FACTS : null, undescribed: true };
+    }
   }
 
   #rpcOf(owner: Subject, networkId: string): Rpc | undefined {

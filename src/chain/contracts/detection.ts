@@ -1,9 +1,8 @@
 /**
  * Tells tokens from other contracts (ERC-20, ERC-721, ERC-1155): by the ABI where there is one, else by asking the contract itself
- * (ERC-165, then the calls that every ERC-20 answers), so that proxies are recognised as what they stand for. Asks and never insists:
- * a node that does not answer leaves the type unknown.
+ * (ERC-165, then the calls that every ERC-20 answers), so that proxies are recognised as what they stand for. A node that refuses a
+ * question leaves the type unknown; what one that does not answer throws is its silence, and says nothing of the contract.
  */
-import { AppError } from "../../platform/errors.js";
 import type { Hex } from "viem";
 import { RpcRefusal, type Rpc, type RpcOptions } from "../rpc/rpc.js";
 import { selectorOf, methodsOf, type ContractAbi } from "./abi.js";
@@ -46,7 +45,7 @@ export function typeByAbi(abi: ContractAbi): TokenType | undefined {
   return (Object.keys(REQUIRED) as TokenType[]).find((type) => REQUIRED[type].every((signature) => signatures.has(signature)));
 }
 
-/** Asks the contract. Undefined when it is no token, has no code, or cannot be asked. */
+/** Asks the contract. Undefined when it is no token or has no code. Throws what keeps the node from answering. */
 export async function typeByCalls(rpc: Rpc, address: string): Promise<TokenType | undefined> {
   return await orUnknown(async () => {
     const code = hexOf(await rpc.request("eth_getCode", [address, "latest"], QUESTION));
@@ -60,9 +59,9 @@ export async function typeByCalls(rpc: Rpc, address: string): Promise<TokenType 
   });
 }
 
-/** Name, symbol and decimals as far as the contract tells them; ERC-20 of old tell texts as 32 bytes. */
+/** Name, symbol and decimals as far as the contract tells them; ERC-20 of old tell texts as 32 bytes. Throws as `typeByCalls`. */
 export async function tokenMetadata(rpc: Rpc, address: string): Promise<TokenMetadata> {
-  const [name, symbol, decimals] = await Promise.all(["name()", "symbol()", "decimals()"].map(async (signature) => await orUnknown(async () => await call(rpc, address, selectorOf(signature)))));
+  const [name, symbol, decimals] = await Promise.all(["name()", "symbol()", "decimals()"].map(async (signature) => await call(rpc, address, selectorOf(signature))));
   const number = decimals !== undefined && WORD.test(decimals) ? BigInt(decimals) : undefined;
   return { name: textOf(name), symbol: textOf(symbol), decimals: number !== undefined && number <= 255n ? Number(number) : null };
 }
@@ -93,12 +92,12 @@ async function call(rpc: Rpc, to: string, data: string): Promise<Hex | undefined
   }
 }
 
-/** A node's silence is not the contract's failure. */
+/** A node's refusal is not the contract's failure. */
 async function orUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof RpcRefusal || error instanceof AppError) return undefined;
+    if (error instanceof RpcRefusal) return undefined;
     throw error;
   }
 }

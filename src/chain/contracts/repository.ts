@@ -35,6 +35,8 @@ export interface StoredContract {
   readonly status: ContractStatus;
   readonly errors: readonly ContractFinding[];
   readonly token: TokenFacts | null;
+  /** Its network's node could not be asked what it is; absent once it was. */
+  readonly undescribed?: true;
   readonly accessed_at: string | null;
 }
 

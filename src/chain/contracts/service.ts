@@ -19,6 +19,7 @@ import type { BuildPlan, ContractBuilds } from "./builds.js";
 import type { ContractAbis } from "./contract-abis.js";
 import type { Contract, ContractFilters, ContractParamsInput, CreateContract, UpdateContract } from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
+import type { ContractDescriptions } from "./descriptions.js";
 import { typeByAbi } from "./detection.js";
 import type { RequireApplication } from "./ports.js";
 import { contractOnWire, NO_ADDRESS, type ContractRepository, type StoredContract } from "./repository.js";
@@ -31,6 +32,7 @@ export interface ContractServiceDependencies {
   readonly accesses: ContractAccesses;
   readonly networks: Networks;
   readonly deployments: Deployments;
+  readonly descriptions: ContractDescriptions;
   readonly builds: ContractBuilds;
   readonly requireApplication: RequireApplication;
   readonly clock: Clock;
@@ -59,20 +61,22 @@ export class ContractService {
 
   /** One page. `application_id` lets whoever may read an application see its contracts. */
   async list(principal: Principal, filters: ContractFilters & Page): Promise<{ readonly body: Contract[]; readonly total: number }> {
-    const { repository, accesses } = this.#with;
+    const { repository, accesses, descriptions } = this.#with;
     const owner = this.ownerFor(principal, filters.application_id, ["read"]);
     const wantsTokens = !(filters.filter_tokens ?? filters.type === undefined);
     const order = filters.sort === "recent" ? "recent" : "created";
     if (order === "recent") await accesses.flush();
     const { rows, total } = repository.list(owner, { order, tokens: wantsTokens ? "all" : "none", networkId: filters.network_id, type: filters.type }, filters);
+    for (const row of rows) descriptions.use(row);
     return { body: rows.map((row) => this.#onWire(row)), total };
   }
 
   /** By id or address, with everything that is kept of it. */
   get(owner: Subject, idOrAddress: string): Contract {
-    const { repository, abis, accesses } = this.#with;
+    const { repository, abis, accesses, descriptions } = this.#with;
     const { value } = repository.require(owner, idOrAddress);
     accesses.note(value);
+    descriptions.use(value);
     const params = repository.params(owner, value.id) ?? { name: value.name, bytecode: null, fingerprint: null, deps: {}, opcodes: null, source: null };
     return { ...this.#onWire(value), params: { ...params, abi: abis.of(value) } };
   }
@@ -115,8 +119,10 @@ export class ContractService {
     const abi = params === undefined ? undefined : readAbi(params.abi, "params.abi");
     await retryOnConflict(async () => {
       const current = repository.require(owner, idOrAddress);
+      const { undescribed, ...known } = current.value;
       const next = {
-        ...current.value, updated_at: this.#now(),
+        // Its owner says what it is: the node need not be asked any more.
+        ...known, ...(undescribed === undefined || type !== undefined ? {} : { undescribed }), updated_at: this.#now(),
         ...(name === undefined ? {} : { name }),
         ...(type !== undefined ? { type } : abi === undefined || current.value.type !== null ? {} : { type: typeByAbi(abi) ?? null }),
       };

@@ -48,7 +48,7 @@ export class TokenContracts {
 
   /**
    * Makes a token of a known contract, or of one that is registered by the way. What the caller leaves out is asked of the contract.
-   * Throws `not_found`, `contract_not_deployed`, `not_a_token`.
+   * Throws `not_found`, `contract_not_deployed`, `not_a_token`, `network_unreachable` when the contract cannot be asked.
    */
   async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
     const owner = this.#with.contracts.ownerFor(principal, request.application_id ?? undefined, ["create"]);
@@ -56,6 +56,7 @@ export class TokenContracts {
     const place = known ?? { owner, network_id: request.network_id ?? "", address: addressOf(request.address), type: null, status: "registered" };
     if (place.address === NO_ADDRESS) throw new AppError("contract_not_deployed", { message: `the contract is not deployed; its status is ${place.status}` });
     const described = await this.#with.deployments.describe({ ...place, type: request.type ?? (isToken(place) ? place.type : null) });
+    if (!isToken(described) && described.undescribed === true) throw new AppError("network_unreachable", { message: "the network's node does not say whether this is a token; give its type, or try again later" });
     if (!isToken(described)) throw new AppError("not_a_token", { message: "the contract answers to none of ERC-20, ERC-721 and ERC-1155; if it is a token nevertheless, give its type" });
     const id = known?.id ?? (await this.#register(principal, request, described.type));
     return await retryOnConflict(async () => {
@@ -93,10 +94,10 @@ export class TokenContracts {
 }
 
 /** What the caller says counts more than what the contract tells. */
-function tokenOf(current: StoredContract, request: CreateTokenContract, described: Pick<StoredContract, "type" | "token">, now: string): StoredContract {
-  const { token } = described;
+function tokenOf(current: StoredContract, request: CreateTokenContract, { type, token, undescribed }: Pick<StoredContract, "type" | "token" | "undescribed">, now: string): StoredContract {
+  const { undescribed: _undescribed, ...known } = current;
   return {
-    ...current, updated_at: now, type: described.type,
+    ...known, ...(undescribed === undefined ? {} : { undescribed }), updated_at: now, type,
     token: {
       name: request.name ?? token?.name ?? null, symbol: request.symbol ?? token?.symbol ?? null, decimals: request.decimals ?? token?.decimals ?? null,
       sale_contract_id: request.sale_contract_id ?? null, sale_address: request.sale_address ?? null,

@@ -181,6 +181,22 @@ describe("registering", () => {
     expect(await server.call("POST", "/public/contracts", { network_id: server.networkId, name: "nowhere" })).toMatchObject({ status: 400, body: { message: "contract address not provided" } });
   });
 
+  it("asks what a contract is once its node is back, and never again what its owner has said", async () => {
+    const compiled = compile(withImports("Cards.sol", COLLECTIBLE), "Cards");
+    const { body } = await create({ params: { compiled_artifact: { ...artifactOf(compiled), abi: [] }, account_id: server.account.id } });
+    const { address } = await server.until(body.id, ({ status }) => status === "deployed");
+    const other = server.token();
+    const register = async (more: object = {}) => await server.call("POST", "/public/contracts", { network_id: server.networkId, address, ...more }, other);
+    server.rpc.spoil = () => "lost";
+    const [unknown, said] = [await register(), await register({ type: "registry" })];
+    expect([unknown.body.type, said.body.type]).toEqual([null, "registry"]);
+    expect(await server.call("POST", "/token_contracts", { network_id: server.networkId, address }, other)).toMatchObject({ body: { errors: [{ code: "network_unreachable" }] } });
+    server.rpc.spoil = () => undefined;
+    for (let type: string | null = null; type !== "erc721";) ({ type } = (await server.call("GET", `/contracts/${unknown.body.id}`, undefined, other)).body);
+    expect(await server.call("GET", `/token_contracts/${unknown.body.id}`, undefined, other)).toMatchObject({ status: 200, body: { name: "Cards", symbol: "CRD" } });
+    expect((await server.call("GET", `/contracts/${said.body.id}`, undefined, other)).body.type).toBe("registry");
+  });
+
   it("keeps owners apart, also by address", async () => {
     const other = server.token();
     for (const path of [`/contracts/${probe.id}`, `/contracts/${probe.address}`]) {
