@@ -165,6 +165,16 @@ describe("a vault in its window", () => {
     expect(plans()).toEqual([0, 0, 0]);
   });
 
+  it("can be deleted at once, in its window and after it: whoever takes an owner's vaults away need not wait for the sweep", async () => {
+    const [within, over] = [await newVault(), await newVault()];
+    for (const id of [within, over]) await deletions.scheduleVault(owner, id, 1);
+    await test.vault.deleteVault(owner, within);
+    test.clock.ms += DAY_MS;
+    await test.vault.deleteVault(owner, over);
+    expect([contentOf(within), contentOf(over), await deletions.sweep()]).toEqual([0, 0, 2]);
+    for (const id of [within, over]) expect(await codeOf(() => test.vault.deleteVault(owner, id))).toBe("not_found");
+  });
+
   it("lets other areas take a secret of theirs out of it for good", async () => {
     const vaultId = await newVault();
     const id = await newSecret(vaultId);
