@@ -14,6 +14,10 @@ import { i32 } from "../wasm-ops.js";
 /** Signed digits of 4 bits: -8 to 8. */
 export const MULTIPLES = 8;
 
+export const WINDOW_BITS = 4;
+/** Set in the byte of a digit below zero. */
+export const NEGATIVE = 128;
+
 export interface LaneMultiplesOptions {
   readonly name: string;
   readonly threeB: readonly bigint[];
@@ -22,10 +26,11 @@ export interface LaneMultiplesOptions {
 }
 
 /**
- * Defines, an address per lane wherever a parameter is called "each": `_lane_tables` (each table, each affine point),
- * `_lane_clear` (accumulator), `_lane_add` and, for the entry's image under the endomorphism, `_lane_add_image` (accumulator, each
- * table entry, each sign), `_lane_double` (accumulator, times), `_lane_sum` (target: a projective point, accumulator) and
- * `_lane_points` (each target: a projective point, accumulator).
+ * Defines, an address per lane wherever a parameter is called "each": `_lane_tables` (each table, each affine point), `_lane_sum`
+ * (target: a projective point, accumulator), `_lane_points` (each target: a projective point, accumulator), and `_lane_accumulate`
+ * (accumulator, tables, groups, digits, windows): a group is a point per lane, its tables are given by that many addresses, and the
+ * accumulator becomes the sum over all groups, lane by lane. Digits lie window by window from the highest down, then group by group,
+ * then first those of the points and then those of their images under the endomorphism, a byte per lane: its size, and NEGATIVE.
  */
 export function defineLaneMultiples<E>(module: ModuleBuilder, field: PrimeField<E>, options: LaneMultiplesOptions): void {
   const { name, threeB } = options;
@@ -46,19 +51,37 @@ export function defineLaneMultiples<E>(module: ModuleBuilder, field: PrimeField<
       for (const address of at) f.set(address, i32.add(address, i32.const(3 * field.elementBytes)));
     });
   });
-  module.define({ name: `${name}_lane_clear`, params: ["i32"] }, (f, accumulator) => storeBlocks(f, field, accumulator, infinity(f, field)));
-  for (const { suffix, isImage } of [{ suffix: "add", isImage: false }, { suffix: "add_image", isImage: true }]) {
-    module.define({ name: `${name}_lane_${suffix}`, params: ["i32", ...lanes, ...lanes] }, (f, accumulator, ...locals) => {
+  const adders = [{ suffix: "add", isImage: false }, { suffix: "add_image", isImage: true }].map(({ suffix, isImage }) => (
+    module.define({ name: `${name}_lane_${suffix}`, params: ["i32", ...lanes, ...lanes], exported: false }, (f, accumulator, ...locals) => {
       const entry = loadEach(f, field, locals.slice(0, field.lanes), 0);
       const x = isImage ? field.reduce(f, field.mul(f, entry.x, field.constant(f, [options.endomorphism]))) : entry.x;
       const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
       storeBlocks(f, field, accumulator, completeSum(f, field, loadBlocks(f, field, accumulator), { x, y, z: entry.z }, threeB));
-    });
-  }
-  module.define({ name: `${name}_lane_double`, params: ["i32", "i32"] }, (f, accumulator, times) => {
+    })
+  ));
+  const double = module.define({ name: `${name}_lane_double`, params: ["i32"], exported: false }, (f, accumulator) => {
     const point = variables(f, field, loadBlocks(f, field, accumulator));
-    f.for(i32.const(0), times, 1, () => assign(f, field, point, completeDouble(f, field, point, threeB)));
+    f.for(i32.const(0), i32.const(WINDOW_BITS), 1, () => assign(f, field, point, completeDouble(f, field, point, threeB)));
     storeBlocks(f, field, accumulator, point);
+  });
+  module.define({ name: `${name}_lane_accumulate`, params: ["i32", "i32", "i32", "i32", "i32"] }, (f, accumulator, tables, groups, digits, windows) => {
+    const entryBytes = 3 * field.elementBytes;
+    const next = f.let(digits);
+    storeBlocks(f, field, accumulator, infinity(f, field));
+    f.for(i32.const(0), windows, 1, (window) => {
+      f.if(window, () => f.call(double, [accumulator]));
+      const table = f.let(tables);
+      f.for(i32.const(0), groups, 1, () => {
+        for (const adder of adders) {
+          const bytes = lanes.map((_, lane) => f.let(i32.load8U(next, lane)));
+          const any = bytes.reduce<Address>((x, y) => i32.or(x, y), i32.const(0));
+          const entries = bytes.map((byte, lane) => i32.add(i32.load(table, 4 * lane), i32.mul(i32.and(byte, i32.const(NEGATIVE - 1)), i32.const(entryBytes))));
+          f.if(any, () => f.call(adder, [accumulator, ...entries, ...bytes.map((byte) => i32.shrU(byte, i32.const(Math.log2(NEGATIVE))))]));
+          f.set(next, i32.add(next, i32.const(field.lanes)));
+        }
+        f.set(table, i32.add(table, i32.const(4 * field.lanes)));
+      });
+    });
   });
   module.define({ name: `${name}_lane_sum`, params: ["i32", "i32"] }, (f, target, accumulator) => {
     let sum = loadLane(f, field, accumulator, 0);

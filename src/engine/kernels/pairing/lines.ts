@@ -78,9 +78,10 @@ function affineLines(memory: PairingMemory, points: readonly G2Point[]): (Lines 
       if (step === "double") memory.call("g2_lines_double", records, first, stride, scratch, count);
       else memory.call("g2_lines_add", records, others[step], first, stride, scratch, count);
     }
+    const all = memory.read(lines, count * stride);
     return points.map((_, i) => {
       const isMember = memory.call("g2_lines_end", records + i * recordBytes, end + 2 * i * blockBytes) === 1;
-      return isMember ? { bytes: memory.read(lines + i * stride, stride), isDivided: true } : undefined;
+      return isMember ? { bytes: all.subarray(i * stride, (i + 1) * stride), isDivided: true } : undefined;
     });
   });
 }

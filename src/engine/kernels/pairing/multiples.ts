@@ -4,7 +4,7 @@
  */
 import type { G1Point } from "../../curve/points.js";
 import { BN254 } from "../curves.js";
-import { MULTIPLES } from "./lane-multiples.js";
+import { MULTIPLES, NEGATIVE, WINDOW_BITS } from "./lane-multiples.js";
 import { BN254_PAIRING } from "./pairing-constants.js";
 import type { PairingMemory } from "./pairing-memory.js";
 import { scalarHalves } from "./scalar-halves.js";
@@ -14,15 +14,16 @@ export interface Multiple {
   readonly scalar: bigint;
 }
 
-const WINDOW_BITS = 4;
 /** Points whose tables lie in memory at once; longer sums take as many passes. */
 const POINTS_MAX = 256;
+/** Halves are below 2^127, so that the last digit takes a carry. */
+const HALF_DIGITS = 128 / WINDOW_BITS;
 const halvesOf = scalarHalves(BN254.fr, BN254_PAIRING.endomorphismScalar);
 
-/** One point per lane, with its table and the digits of its halves, the lowest first. */
+/** One point per lane, with its table and the digits of both halves of its scalar, the lowest first. */
 interface Group {
   readonly tables: readonly number[];
-  readonly digits: readonly (readonly [readonly number[], readonly number[]])[];
+  readonly digits: readonly (readonly [Uint8Array, Uint8Array])[];
 }
 
 /** The sum; undefined for infinity. */
@@ -77,27 +78,29 @@ function groupsOf(memory: PairingMemory, terms: readonly Multiple[]): Group[] {
   return groups;
 }
 
-function halfDigits(scalar: bigint): [number[], number[]] {
+function halfDigits(scalar: bigint): [Uint8Array, Uint8Array] {
   const [first, second] = halvesOf(scalar);
   return [signedDigits(first), signedDigits(second)];
 }
 
 /** accumulator := in each lane, the sum of that lane's multiples. */
 function accumulate(memory: PairingMemory, accumulator: number, groups: readonly Group[]): void {
-  const entryBytes = 3 * memory.layout.elementBytes;
-  memory.call("g1_lane_clear", accumulator);
-  const windows = Math.max(0, ...groups.flatMap(({ digits }) => digits.flatMap((halves) => halves.map((half) => half.length))));
+  let windows = 0;
+  for (const { digits } of groups) for (const [first, second] of digits) windows = Math.max(windows, first.length, second.length);
+  const bytes = new Uint8Array(windows * groups.length * 2 * memory.layout.lanes);
+  let next = 0;
   for (let window = windows - 1; window >= 0; window -= 1) {
-    if (window < windows - 1) memory.call("g1_lane_double", accumulator, WINDOW_BITS);
-    for (const { tables, digits } of groups) {
+    for (const { digits } of groups) {
       for (const half of [0, 1] as const) {
-        const current = digits.map((halves) => halves[half][window] ?? 0);
-        if (current.every((digit) => digit === 0)) continue;
-        const entries = tables.map((table, lane) => table + Math.abs(current[lane] ?? 0) * entryBytes);
-        memory.call(half === 0 ? "g1_lane_add" : "g1_lane_add_image", accumulator, ...entries, ...current.map((digit) => (digit < 0 ? 1 : 0)));
+        for (const halves of digits) bytes[next++] = halves[half][window] ?? 0;
       }
     }
   }
+  memory.scoped(() => {
+    const tables = memory.take(4 * groups.length * memory.layout.lanes);
+    memory.writeTable(tables, groups.flatMap((group) => group.tables));
+    memory.call("g1_lane_accumulate", accumulator, tables, groups.length, memory.put(bytes), windows);
+  });
 }
 
 /** Infinity comes as zeros, which are on no curve here. */
@@ -114,18 +117,28 @@ function toAffine(memory: PairingMemory, points: number, count: number): (G1Poin
   });
 }
 
-/** Digits between -8 and 8 to the base 2^WINDOW_BITS, the lowest first. */
-function signedDigits(value: bigint): number[] {
-  const base = 2 ** WINDOW_BITS, sign = value < 0n ? -1 : 1;
-  // One hexadecimal digit a window: arithmetic on the integer itself would allocate three more for each.
-  const text = (value < 0n ? -value : value).toString(base);
-  const digits: number[] = [];
-  let carry = 0;
-  for (let i = text.length - 1; i >= 0; i -= 1) {
-    const digit = Number.parseInt(text.charAt(i), base) + carry;
+/** Half a scalar as words of 32 bits: a view of one as the other costs less than arithmetic on it. */
+const halfWords = new BigUint64Array(2);
+const halfHalves = new Uint32Array(halfWords.buffer);
+
+/** Digits between -8 and 8 to the base 2^WINDOW_BITS, the lowest first, as `g1_lane_accumulate` takes them. */
+function signedDigits(value: bigint): Uint8Array {
+  const base = 2 ** WINDOW_BITS, isNegative = value < 0n;
+  const size = isNegative ? -value : value;
+  halfWords[0] = size;
+  halfWords[1] = size >> 64n;
+  const digits = new Uint8Array(HALF_DIGITS);
+  let carry = 0, length = 0;
+  for (let i = 0; i < HALF_DIGITS; i += 1) {
+    const bits = WINDOW_BITS * i;
+    const digit = (((halfHalves[bits >>> 5] ?? 0) >>> (bits & 31)) & (base - 1)) + carry;
     carry = digit > base / 2 ? 1 : 0;
-    digits.push(sign * (digit - carry * base));
+    const absolute = carry === 1 ? base - digit : digit;
+    if (absolute !== 0) {
+      digits[i] = absolute | ((carry === 1) === isNegative ? 0 : NEGATIVE);
+      length = i + 1;
+    }
   }
-  if (carry === 1) digits.push(sign);
-  return digits;
+  if (carry === 1) throw new Error("invariant broken: half a scalar is too long");
+  return digits.subarray(0, length);
 }
