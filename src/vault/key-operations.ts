@@ -75,26 +75,26 @@ export class KeyOperations {
   }
 
   /** Throws `spec_cannot_sign`, `key_disabled`, `not_found`, and for a single item what is wrong with it. */
-  async sign(call: KeyCall, input: SignInput): Promise<SignResultJson | JsonText<BatchJson<SignResultJson>>> {
-    return await this.#run<SignResultJson>(call, "sign", input);
+  sign(call: KeyCall, input: SignInput): Promise<SignResultJson | JsonText<BatchJson<SignResultJson>>> {
+    return this.#run<SignResultJson>(call, "sign", input);
   }
 
   /** A wrong signature is `verified: false`. Throws `spec_cannot_verify`, `key_disabled`, `not_found`. */
-  async verify(call: KeyCall, input: VerifyInput): Promise<Verified | JsonText<BatchJson<Verified>>> {
-    return await this.#run<Verified>(call, "verify", input);
+  verify(call: KeyCall, input: VerifyInput): Promise<Verified | JsonText<BatchJson<Verified>>> {
+    return this.#run<Verified>(call, "verify", input);
   }
 
-  async encrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
-    return await this.#run<Data>(call, "encrypt", input);
+  encrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
+    return this.#run<Data>(call, "encrypt", input);
   }
 
   /** Every frame that does not open fails alike, with `decryption_failed`. */
-  async decrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
-    return await this.#run<Data>(call, "decrypt", input);
+  decrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
+    return this.#run<Data>(call, "decrypt", input);
   }
 
-  async agree(call: KeyCall, input: AgreeInput): Promise<Agreed | JsonText<BatchJson<Agreed>>> {
-    return await this.#run<Agreed>(call, "agree", input);
+  agree(call: KeyCall, input: AgreeInput): Promise<Agreed | JsonText<BatchJson<Agreed>>> {
+    return this.#run<Agreed>(call, "agree", input);
   }
 
   async #run<Result>(call: KeyCall, operation: KeyOperation, input: object): Promise<Result | JsonText<BatchJson<Result>>> {

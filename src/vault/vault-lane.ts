@@ -54,20 +54,16 @@ export class VaultThreadLane {
   }
 
   /** Rejects with `overloaded` when too many wait, and as the pool does. */
-  async run(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
-    if (this.#pending >= this.#options.queueLengthMax + MESSAGES_IN_THREAD) {
-      throw new AppError("overloaded", { message: `${this.#options.name}: the queue is full, try again later`, retryAfterSec: this.#pool.retryAfterSec() });
-    }
-    this.#pending += 1;
-    try {
-      return await new Promise((resolve, reject) => {
-        this.#outbox.push({ request, resolve, reject });
-        this.#outboxUs += costOf(request);
-        if (this.#outbox.length === 1) this.#scheduleFlush();
-      });
-    } finally {
-      this.#pending -= 1;
-    }
+  run(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
+    return new Promise((resolve, reject) => {
+      if (this.#pending >= this.#options.queueLengthMax + MESSAGES_IN_THREAD) {
+        throw new AppError("overloaded", { message: `${this.#options.name}: the queue is full, try again later`, retryAfterSec: this.#pool.retryAfterSec() });
+      }
+      this.#pending += 1;
+      this.#outbox.push({ request, resolve, reject });
+      this.#outboxUs += costOf(request);
+      if (this.#outbox.length === 1) this.#scheduleFlush();
+    });
   }
 
   async stop(): Promise<void> {
@@ -94,6 +90,8 @@ export class VaultThreadLane {
       }
     } catch (error) {
       for (const { reject } of group) reject(error);
+    } finally {
+      this.#pending -= group.length;
     }
   }
 }

@@ -37,10 +37,10 @@ export class VaultThread implements VaultWorker {
     this.#threads = this.#start();
   }
 
-  async run<Name extends VaultTaskName>(task: Name, message: VaultTasks[Name]["message"]): Promise<VaultTaskResult<VaultTasks[Name]["value"]>> {
+  run<Name extends VaultTaskName>(task: Name, message: VaultTasks[Name]["message"]): Promise<VaultTaskResult<VaultTasks[Name]["value"]>> {
     const request = { task, message } as VaultRequest;
-    const result = COMMON_TASKS.has(task) ? await this.#runEverywhere(request) : await this.#threadFor(request).run(request);
-    return result as VaultTaskResult<VaultTasks[Name]["value"]>;
+    const result = COMMON_TASKS.has(task) ? this.#runEverywhere(request) : this.#threadFor(request).run(request);
+    return result as Promise<VaultTaskResult<VaultTasks[Name]["value"]>>;
   }
 
   async recycle(): Promise<void> {
