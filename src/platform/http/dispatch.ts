@@ -188,7 +188,8 @@ export class Dispatcher {
   async #letIn(exchange: Exchange, compiled: CompiledRoute): Promise<Principal | undefined> {
     const { route } = compiled;
     try {
-      const principal = await this.#admit(exchange, compiled);
+      const principal = compiled.check === undefined ? undefined : await this.#authenticate(exchange, route.area);
+      this.#admit(exchange, compiled, principal);
       if (route.needsUnsealed === true && !this.#dependencies.isUnsealed()) throw new AppError("vault_sealed", { message: "the vault is sealed" });
       return principal;
     } catch (error) {
@@ -197,20 +198,21 @@ export class Dispatcher {
     }
   }
 
-  /** Who is asking, and whether they may: 401, 403, 429. */
-  async #admit(exchange: Exchange, compiled: CompiledRoute): Promise<Principal | undefined> {
-    const { route, check } = compiled;
-    let principal: Principal | undefined;
-    if (check !== undefined) {
-      const token = tokenOf(exchange);
-      if (token === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
-      principal = await this.#dependencies.authenticate(token, route.area);
+  /** Throws or rejects with `unauthorized`. Answers at once where the token is known. */
+  #authenticate(exchange: Exchange, area: Area): Principal | Promise<Principal> {
+    const token = tokenOf(exchange);
+    if (token === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
+    return this.#dependencies.authenticate(token, area);
+  }
+
+  /** Whether they may: 403, 429. */
+  #admit(exchange: Exchange, compiled: CompiledRoute, principal: Principal | undefined): void {
+    if (principal !== undefined) {
       exchange.subject = formatSubject(principal.subject);
-      check(principal);
+      compiled.check?.(principal);
     }
     exchange.principal = principal;
     this.#takeRate(compiled, exchange.subject ?? exchange.address);
-    return principal;
   }
 
   #takeRate({ route }: CompiledRoute, caller: string): void {
@@ -240,13 +242,13 @@ export class Dispatcher {
   }
 
   /** Runs the handler, or gives the kept answer of the same request. */
-  async #once(exchange: Exchange, compiled: CompiledRoute, input: { path: string }, bytes: Buffer, run: () => AnyReply | Promise<AnyReply>): Promise<AnyReply> {
+  #once(exchange: Exchange, compiled: CompiledRoute, input: { path: string }, bytes: Buffer, run: () => AnyReply | Promise<AnyReply>): AnyReply | Promise<AnyReply> {
     const key = exchange.head.headers["idempotency-key"];
     const { idempotency } = this.#dependencies;
     const { subject } = exchange;
-    if (key === undefined || compiled.route.creates !== true || idempotency === undefined || subject === undefined) return await run();
+    if (key === undefined || compiled.route.creates !== true || idempotency === undefined || subject === undefined) return run();
     const requestHash = hashRequest(this.#options.requestHashKey, input.path, exchange.head.query, bytes);
-    return await runOnce(idempotency, { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash }, run);
+    return runOnce(idempotency, { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash }, run);
   }
 
   async #send(exchange: Exchange, answer: Answer): Promise<void> {

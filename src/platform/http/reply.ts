@@ -15,15 +15,14 @@ export interface ReplyPlace {
   readonly pairs: readonly QueryPair[];
 }
 
-export async function replyAnswer(exchange: Exchange, compiled: CompiledRoute, reply: AnyReply, place: ReplyPlace): Promise<Answer> {
+export function replyAnswer(exchange: Exchange, compiled: CompiledRoute, reply: AnyReply, place: ReplyPlace): Answer | Promise<Answer> {
   const { route, noStore } = compiled;
   const spec = route.responses[reply.status];
   assert(spec !== undefined, "a handler answers a status that its route declares");
   const headers = Object.entries(reply.headers ?? {});
   if (reply.file !== undefined) {
     assert(spec.file !== undefined, "a file is answered where the route declares one");
-    const answer = await fileAnswer(reply.file, spec.file, exchange.head);
-    return { ...answer, headers: [...(answer.headers ?? []), ...headers], noStore };
+    return fileAnswer(reply.file, spec.file, exchange.head).then((answer) => ({ ...answer, headers: [...(answer.headers ?? []), ...headers], noStore }));
   }
   if (reply.stream !== undefined) {
     assert(spec.stream !== undefined, "a stream is answered where the route declares one");
