@@ -73,7 +73,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   const egress = createEgressGuard({ allow: new AllowList(options.egressAllow), ports: options.egressPorts });
   const operatorHosts = [...options.publicUrls.values()].flat().map(hostEntry);
   const operatorEgress = createEgressGuard({ allow: new AllowList(operatorHosts), ports: options.egressPorts });
-  const networks = createNetworks({ publicUrls: options.publicUrls }, { store, egress, operatorEgress, events, clock, log });
+  const networks = createNetworks({ publicUrls: options.publicUrls }, { store, vault, egress, operatorEgress, events, clock, log });
   const late: { tokens?: TokenContracts } = {};
   const transactions = createTransactions({}, {
     store, vault, networks: transactionNetworks(networks.service), events, clock, log,

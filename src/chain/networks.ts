@@ -2,6 +2,7 @@
 import type { Subject } from "../platform/auth/principal.js";
 import type { NetworkConfigJson } from "./networks/network-schemas.js";
 import type { Rpc } from "./rpc/rpc.js";
+import type { SecretPlace } from "./sealed-credentials.js";
 
 /** A network as it is stored; built-in ones look the same and have no owner. */
 export type NetworkRecord = {
@@ -20,7 +21,10 @@ export type NetworkRecord = {
   readonly chain_id: string;
   readonly sidechain_id: string | null;
   readonly network_id: string | null;
+  /** Without `rpc_api_key`. */
   readonly config: NetworkConfigJson;
+  /** Where `rpc_api_key` lies, when there is one. */
+  readonly rpc_secret?: SecretPlace;
 };
 
 export interface Networks {

@@ -1,86 +1,9 @@
-/**
- * What connectors need of the vault: one vault per owner, made when it is first needed, in which each connector's credentials are a
- * secret. Plaintext is fetched for each use and kept nowhere.
- */
-import { setTimeout } from "node:timers/promises";
-import { ownerKey, type Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
-import type { Store, StoreCommit, StoreKey } from "../../platform/store/store.js";
-import { mergeCommits } from "../../platform/store/tables.js";
-import type { VaultService } from "../../vault/service.js";
+/** What connectors need of the vault: their credentials, each a secret of their owner's. */
+import { SealedCredentials } from "../sealed-credentials.js";
 import type { Credentials } from "./connector-schemas.js";
-import type { SecretPlace } from "./repository.js";
 
-/** How often a job that waits for the vault looks again. */
-const SEAL_POLL_MS = 250;
-const VAULT_NAME = "connectors";
-const SECRET_TYPE = "connector_credentials";
-
-export class ConnectorCredentials {
-  readonly #vault: VaultService;
-  readonly #store: Store;
-
-  constructor(dependencies: { readonly vault: VaultService; readonly store: Store }) {
-    this.#vault = dependencies.vault;
-    this.#store = dependencies.store;
-  }
-
-  /** Resolves once the vault is unsealed; rejects with the signal's reason. */
-  async untilUnsealed(signal: AbortSignal): Promise<void> {
-    while (!this.#vault.isUnsealed()) await setTimeout(SEAL_POLL_MS, undefined, { signal });
-  }
-
-  get isUnsealed(): boolean {
-    return this.#vault.isUnsealed();
-  }
-
-  /**
-   * Wraps credentials for the caller's commit, which conflicts when two requests make the owner's vault at once.
-   * Throws `vault_sealed`, and `secret_too_long` over 4096 bytes of JSON.
-   */
-  async prepare(owner: Subject, connectorId: string, credentials: Credentials): Promise<{ readonly place: SecretPlace; readonly commit: StoreCommit }> {
-    const input = { name: `connector ${connectorId}`, type: SECRET_TYPE, value: JSON.stringify(credentials) };
-    const key: StoreKey = ["connector_vault", ...ownerKey(owner)];
-    const known = this.#store.get<string>(key);
-    if (known !== undefined && this.#exists(owner, known.value)) {
-      const { secret, commit } = await this.#vault.prepareSecret(owner, known.value, input);
-      return { place: { vault_id: known.value, secret_id: secret.id }, commit };
-    }
-    const pendingVault = await this.#vault.prepareVault(owner, { name: VAULT_NAME, description: "credentials of connectors" });
-    const vaultId = pendingVault.vault.id;
-    const { secret, commit } = await this.#vault.prepareSecret(owner, vaultId, input, { pendingVault });
-    const remembered: StoreCommit = { checks: [{ key, version: known?.version ?? "absent" }], puts: [{ key, value: vaultId }] };
-    return { place: { vault_id: vaultId, secret_id: secret.id }, commit: mergeCommits(pendingVault.commit, commit, remembered) };
-  }
-
-  /** Throws `vault_sealed`, and `connector_config_invalid` when somebody deleted the secret or its vault. */
-  async read(owner: Subject, place: SecretPlace): Promise<Credentials> {
-    try {
-      return JSON.parse(await this.#vault.retrieveSecret(owner, place.vault_id, place.secret_id)) as Credentials;
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      throw new AppError("connector_config_invalid", { message: "the connector's credentials are no longer in the vault; give them anew", cause: error });
-    }
-  }
-
-  /** Removes a secret with the caller's commit; an empty one when it is gone. Throws `vault_sealed`. */
-  deletion(owner: Subject, place: SecretPlace | null): StoreCommit {
-    if (place === null) return {};
-    try {
-      return this.#vault.secretDeletion(owner, place.vault_id, place.secret_id);
-    } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") return {};
-      throw error;
-    }
-  }
-
-  #exists(owner: Subject, vaultId: string): boolean {
-    try {
-      // Nothing is found in a vault that is to be deleted.
-      return this.#vault.getVault(owner, vaultId).deletes_at === undefined;
-    } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") return false;
-      throw error;
-    }
+export class ConnectorCredentials extends SealedCredentials<Credentials> {
+  constructor(dependencies: ConstructorParameters<typeof SealedCredentials>[1]) {
+    super({ what: "connector", gone: "connector_config_invalid" }, dependencies);
   }
 }

@@ -6,16 +6,11 @@ import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
+import type { SecretPlace } from "../sealed-credentials.js";
 import type { Connector, ConnectorConfig, ConnectorFinding } from "./connector-schemas.js";
 import type { ConnectorType } from "./connector-types.js";
 import { isProbed, isUnsettled, type ConnectorStatus } from "./lifecycle.js";
 import type { ContainerRuntime } from "./providers/provider.js";
-
-/** Where a connector's credentials lie: a secret of the owner's vault for connectors. */
-export interface SecretPlace {
-  readonly vault_id: string;
-  readonly secret_id: string;
-}
 
 export interface StoredConnector {
   readonly id: string;

@@ -5,6 +5,8 @@ import type { Egress } from "../../platform/egress/egress.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";
+import type { VaultService } from "../../vault/service.js";
+import { NetworkCredentials } from "./credentials.js";
 import { networkHandlers } from "./network-handlers.js";
 import { NetworkNodes } from "./network-nodes.js";
 import { NetworkRepository } from "./network-repository.js";
@@ -21,6 +23,7 @@ export interface NetworksOptions extends StatusWatchOptions {
 
 export interface NetworksDependencies {
   readonly store: Store;
+  readonly vault: VaultService;
   /** For nodes that users name. */
   readonly egress: Egress;
   /** For nodes that the operator named. */
@@ -41,9 +44,10 @@ export interface NetworksPart {
 export function createNetworks(options: NetworksOptions, dependencies: NetworksDependencies): NetworksPart {
   const { egress, clock } = dependencies;
   const repository = new NetworkRepository(dependencies);
-  const pool = new RpcPool({ ...dependencies, repository });
+  const credentials = new NetworkCredentials(dependencies);
+  const pool = new RpcPool({ ...dependencies, repository, credentials });
   const status = new NetworkStatusWatch(options, { ...dependencies, pool });
-  const service = new NetworkService({ repository, pool, status, egress, clock, publicRecords: publicNetworks(options.publicUrls) });
+  const service = new NetworkService({ repository, credentials, pool, status, egress, clock, publicRecords: publicNetworks(options.publicUrls) });
   const nodes = new NetworkNodes({ networks: service, repository, pool, egress, clock });
   return {
     service, handlers: networkHandlers({ networks: service, nodes, status }),

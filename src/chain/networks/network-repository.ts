@@ -48,13 +48,13 @@ export class NetworkRepository {
     return this.#networks.count("owner", ownerKey(owner));
   }
 
-  async insert(network: NetworkRecord): Promise<void> {
-    await this.#store.commit(this.#networks.insertCommit(network));
+  async insert(network: NetworkRecord, ...alongside: readonly StoreCommit[]): Promise<void> {
+    await this.#store.commit(mergeCommits(this.#networks.insertCommit(network), ...alongside));
   }
 
   /** Rejects with StoreConflict when the record changed since. */
-  async update(current: StoreRecord<NetworkRecord>, next: NetworkRecord): Promise<void> {
-    await this.#store.commit(this.#networks.updateCommit(current, next));
+  async update(current: StoreRecord<NetworkRecord>, next: NetworkRecord, ...alongside: readonly StoreCommit[]): Promise<void> {
+    await this.#store.commit(mergeCommits(this.#networks.updateCommit(current, next), ...alongside));
   }
 
   /** The record with its nodes. */

@@ -27,7 +27,7 @@ export const networkRoutes = {
     id: "createNetwork", area: "chain", method: "POST", path: "/api/v1/networks", summary: "Create a network", auth: CREATE, creates: true,
     description: "Nodes that answer must be of the network's chain. `chain_id` may be left out: it is then `config.network_id`, or what the first node says.",
     body: CreateNetworkBody, bodyBytesMax: BODY_BYTES_MAX, responses: { 201: json },
-    errors: ["not_found", "egress_refused", "network_limit_reached", "storage_full", ...NODE_ERRORS],
+    errors: ["not_found", "egress_refused", "network_limit_reached", "vault_sealed", "storage_full", ...NODE_ERRORS],
     example: { body: { name: "Local chain", chain_id: "31337", config: { platform: "evm", chain: "local", native_currency: "ETH" } } },
   }),
   getNetwork: defineRoute({
@@ -37,12 +37,12 @@ export const networkRoutes = {
   updateNetwork: defineRoute({
     id: "updateNetwork", area: "chain", method: "PUT", path: "/api/v1/networks/:id", summary: "Change a network", auth: UPDATE,
     params: NetworkParams, body: UpdateNetworkBody, bodyBytesMax: BODY_BYTES_MAX, responses: { 204: { description: "Changed" } },
-    errors: ["not_found", "egress_refused", "storage_full", ...NODE_ERRORS], example: { body: { description: "for trials" } },
+    errors: ["not_found", "egress_refused", "vault_sealed", "storage_full", ...NODE_ERRORS], example: { body: { description: "for trials" } },
   }),
   deleteNetwork: defineRoute({
     id: "deleteNetwork", area: "chain", method: "DELETE", path: "/api/v1/networks/:id", summary: "Delete a network", auth: DELETE,
     description: "Refused while accounts, contracts, transactions or connectors are on it.",
-    params: NetworkParams, responses: { 204: { description: "Deleted" } }, errors: ["not_found", "network_in_use", "conflict"],
+    params: NetworkParams, responses: { 204: { description: "Deleted" } }, errors: ["not_found", "network_in_use", "vault_sealed", "conflict"],
   }),
   getNetworkStatus: defineRoute({
     id: "getNetworkStatus", area: "chain", method: "GET", path: "/api/v1/networks/:id/status", summary: "Ask how a network is", auth: READ,

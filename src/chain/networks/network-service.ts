@@ -4,11 +4,12 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/egress/egress.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
-import type { StoreRecord } from "../../platform/store/store.js";
-import { retryOnConflict, type Page } from "../../platform/store/tables.js";
+import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
+import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { ownerMembers } from "../accounts.js";
 import type { NetworkRecord, Networks } from "../networks.js";
 import { RpcRefusal, type Rpc } from "../rpc/rpc.js";
+import type { NetworkCredentials } from "./credentials.js";
 import { networkNotFound, type NetworkRepository } from "./network-repository.js";
 import type { CreateNetworkInput, NetworkConfigJson, NetworkFilters, NetworkJson, UpdateNetworkInput } from "./network-schemas.js";
 import type { NetworkStatusWatch } from "./network-status.js";
@@ -19,6 +20,7 @@ export type NetworkUse = (owner: Subject, networkId: string) => string | undefin
 
 export interface NetworkServiceDependencies {
   readonly repository: NetworkRepository;
+  readonly credentials: NetworkCredentials;
   readonly pool: RpcPool;
   readonly status: NetworkStatusWatch;
   readonly egress: Egress;
@@ -85,17 +87,22 @@ export class NetworkService implements Networks {
    */
   async create(owner: Subject, input: CreateNetworkInput, signal: AbortSignal): Promise<NetworkJson> {
     const { repository, clock } = this.#with;
+    const { rpc_api_key: key, ...config } = input.config;
     if (repository.count(owner) >= NETWORKS_MAX) throw new AppError("network_limit_reached", { message: `${String(NETWORKS_MAX)} networks are the most` });
     this.#requireParents(owner, input);
     const record: NetworkRecord = {
       id: newId(), created_at: isoTimestamp(clock.nowMs()), owner, name: input.name, description: input.description ?? null,
       is_production: input.is_production ?? false, cloneable: input.cloneable ?? false, enabled: input.enabled ?? true, layer2: input.layer2 ?? false, layer3: input.layer3 ?? false,
-      chain_id: input.chain_id ?? (input.config.network_id === undefined ? "" : String(input.config.network_id)), sidechain_id: input.sidechain_id ?? null, network_id: input.network_id ?? null,
-      config: withFlags(input.config),
+      chain_id: input.chain_id ?? (config.network_id === undefined ? "" : String(config.network_id)), sidechain_id: input.sidechain_id ?? null, network_id: input.network_id ?? null,
+      config: withFlags(config),
     };
-    const checked = await this.#checked(record, signal);
-    await repository.insert(checked);
-    return this.#onWire(checked);
+    const checked = await this.#checked(record, signal, key);
+    return await retryOnConflict(async () => {
+      const { place, commit } = await this.#wrapped(owner, record.id, key);
+      const stored = { ...checked, ...place };
+      await repository.insert(stored, commit);
+      return this.#onWire(stored);
+    });
   }
 
   /** Throws `forbidden` for public networks, else as create. */
@@ -103,9 +110,14 @@ export class NetworkService implements Networks {
     await retryOnConflict(async () => {
       const current = this.owned(owner, id);
       this.#requireParents(owner, input);
-      const next = merged(current.value, input);
-      const isElsewhere = next.chain_id !== current.value.chain_id || JSON.stringify(urlsOf(next)) !== JSON.stringify(urlsOf(current.value));
-      await this.#with.repository.update(current, isElsewhere ? await this.#checked(next, signal) : next);
+      const key = (input.config as KeyChange | undefined)?.rpc_api_key;
+      const { rpc_secret: before, ...rest } = merged(current.value, input);
+      const next: NetworkRecord = key === undefined && before !== undefined ? { ...rest, rpc_secret: before } : rest;
+      const isElsewhere = key !== undefined || placeOf(next) !== placeOf(current.value);
+      const checked = isElsewhere ? await this.#checked(next, signal, key ?? undefined) : next;
+      const { place, commit } = await this.#wrapped(owner, id, key ?? undefined);
+      const unused = key === undefined ? {} : this.#with.credentials.deletion(owner, before ?? null);
+      await this.#with.repository.update(current, { ...checked, ...place }, commit, unused);
     });
     this.#with.pool.forget(id);
     this.#with.status.forget(id);
@@ -119,7 +131,8 @@ export class NetworkService implements Networks {
         const what = use(owner, id);
         if (what !== undefined) throw new AppError("network_in_use", { message: `the network still has ${what}` });
       }
-      await this.#with.repository.commit(this.#with.repository.deletion(current));
+      const unused = this.#with.credentials.deletion(owner, current.value.rpc_secret ?? null);
+      await this.#with.repository.commit(mergeCommits(this.#with.repository.deletion(current), unused));
     });
     this.#with.pool.forget(id);
     this.#with.status.forget(id);
@@ -138,29 +151,36 @@ export class NetworkService implements Networks {
   }
 
   /** Refuses nodes that answer as another chain or lie where none may be named; one that is silent may answer later. */
-  async checkUrls(network: NetworkRecord, urls: readonly string[], signal: AbortSignal): Promise<void> {
+  async checkUrls(network: NetworkRecord, urls: readonly string[], signal: AbortSignal, key?: string): Promise<void> {
     await Promise.all(urls.map(async (url) => {
-      await this.#with.pool.connect(network, [url]).request("eth_chainId", [], { timeoutMs: CHECK_TIMEOUT_MS, signal }).catch(passSilence);
+      await this.#with.pool.connect(network, [url], key).request("eth_chainId", [], { timeoutMs: CHECK_TIMEOUT_MS, signal }).catch(passSilence);
     }));
     signal.throwIfAborted();
   }
 
   /** The record with its chain id, once the nodes that answer have shown that they are of it. */
-  async #checked(record: NetworkRecord, signal: AbortSignal): Promise<NetworkRecord> {
+  async #checked(record: NetworkRecord, signal: AbortSignal, key: string | undefined): Promise<NetworkRecord> {
     const urls = urlsOf(record);
     for (const url of urls) this.#with.egress.checkUrl(url);
     // A chain that is still to be made has neither node nor number; its number must only be unlike others.
     const known = record.chain_id !== "" ? record : urls.length > 0 ? undefined : { ...record, chain_id: `0x${Math.floor(this.#with.clock.nowMs() / 1000).toString(16)}` };
-    if (known === undefined) return await this.#checked({ ...record, chain_id: await this.#askedChainId(urls, signal) }, signal);
-    await this.checkUrls(known, urls, signal);
+    if (known === undefined) return await this.#checked({ ...record, chain_id: await this.#askedChainId(record, signal, key) }, signal, key);
+    await this.checkUrls(known, urls, signal, key);
     return known;
   }
 
-  async #askedChainId(urls: readonly string[], signal: AbortSignal): Promise<string> {
-    const [url = ""] = urls;
-    const answer = await this.#with.pool.askUnchecked(url, "eth_chainId", signal);
+  async #askedChainId(network: NetworkRecord, signal: AbortSignal, key: string | undefined): Promise<string> {
+    const [url = ""] = urlsOf(network);
+    const answer = await this.#with.pool.askUnchecked(url, "eth_chainId", { network, key, signal });
     if (typeof answer === "string" && /^0x[0-9a-f]{1,13}$/i.test(answer)) return String(Number(answer));
     throw new AppError("network_answer_invalid", { message: "the node's chain id is no number" });
+  }
+
+  /** A key as a secret that the caller's commit writes. Throws `vault_sealed`. */
+  async #wrapped(owner: Subject, id: string, key: string | undefined): Promise<{ readonly place: Pick<NetworkRecord, "rpc_secret">; readonly commit: StoreCommit }> {
+    if (key === undefined) return { place: {}, commit: {} };
+    const { place, commit } = await this.#with.credentials.prepare(owner, id, { rpc_api_key: key });
+    return { place: { rpc_secret: place }, commit };
   }
 
   #requireParents(owner: Subject, { sidechain_id, network_id }: { readonly sidechain_id?: string | null; readonly network_id?: string | null }): void {
@@ -172,12 +192,22 @@ export class NetworkService implements Networks {
     return { ...json, config: Object.fromEntries(Object.entries(json.config).filter(([name]) => !BULKY.some((bulky) => bulky === name))) };
   }
 
-  #onWire({ owner, ...network }: NetworkRecord): NetworkJson {
+  #onWire({ owner, rpc_secret: _place, ...network }: NetworkRecord): NetworkJson {
     const members = owner === null ? { application_id: null, organization_id: null, user_id: null } : ownerMembers(owner);
     // The operator's URLs may carry the operator's keys.
     const config = owner === null ? Object.fromEntries(Object.entries(network.config).filter(([name]) => name !== "json_rpc_urls")) : network.config;
     return { ...network, ...members, config, stats: this.#with.status.lastSeen(network.id) };
   }
+}
+
+/** The part of a change that is no part of the record: null removes the key. */
+interface KeyChange {
+  readonly rpc_api_key?: string | null;
+}
+
+/** Which nodes of which chain, and who asks them. */
+function placeOf(network: NetworkRecord): string {
+  return JSON.stringify([network.chain_id, urlsOf(network), network.config.rpc_api_user]);
 }
 
 function passSilence(error: unknown): void {
@@ -204,7 +234,7 @@ function withFlags(config: NetworkConfigJson): NetworkConfigJson {
 }
 
 function merged(current: NetworkRecord, input: UpdateNetworkInput): NetworkRecord {
-  const changes = Object.entries(input.config ?? {});
+  const changes = Object.entries(input.config ?? {}).filter(([name]) => name !== "rpc_api_key");
   const config = Object.fromEntries(Object.entries({ ...current.config, ...Object.fromEntries(changes) }).filter(([, value]) => value !== null));
   return {
     ...current, config: withFlags(config),

@@ -1,15 +1,19 @@
 /** The RPC clients of networks, kept while their nodes stay the same, so that what is known of a node's health outlives a request. */
 import { createHash } from "node:crypto";
+import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/egress/egress.js";
 import { AppError } from "../../platform/errors.js";
 import { chainIdOf, type NetworkRecord } from "../networks.js";
-import { RpcEndpoint } from "../rpc/endpoint.js";
+import { RpcEndpoint, type Authorization } from "../rpc/endpoint.js";
 import { FailoverRpc } from "../rpc/failover-rpc.js";
+import { basicAuthorization, type NetworkCredentials } from "./credentials.js";
+import type { SecretPlace } from "../sealed-credentials.js";
 import type { NetworkRepository, NodeRecord } from "./network-repository.js";
 
 export interface RpcPoolDependencies {
   readonly repository: NetworkRepository;
+  readonly credentials: NetworkCredentials;
   /** For what users name. */
   readonly egress: Egress;
   /** For what the operator named, for public networks; never given an address of a user. */
@@ -54,7 +58,7 @@ export class RpcPool {
     if (!network.enabled) throw new AppError("network_disabled", { message: "the network is disabled" });
     const urls = this.nodesOf(network).map(({ url }) => url);
     if (urls.length === 0) throw new AppError("network_has_no_node", { message: network.owner === null ? "the operator has named no node of this public network" : "the network's config names no json_rpc_url" });
-    const fingerprint = JSON.stringify([network.chain_id, urls]);
+    const fingerprint = JSON.stringify([network.chain_id, urls, network.config.rpc_api_user, network.rpc_secret?.secret_id]);
     const kept = this.#kept.get(network.id);
     this.#kept.delete(network.id);
     const current = kept?.fingerprint === fingerprint ? kept : { fingerprint, rpc: this.connect(network, urls) };
@@ -63,16 +67,35 @@ export class RpcPool {
     return current.rpc;
   }
 
-  /** A client that is not kept, for trying out URLs. */
-  connect(network: NetworkRecord, urls: readonly string[]): FailoverRpc {
+  /** A client that is not kept, for trying out URLs; `key` stands for one that is not stored yet. */
+  connect(network: NetworkRecord, urls: readonly string[], key?: string): FailoverRpc {
     const { egress, operatorEgress, clock } = this.#with;
-    return new FailoverRpc({ urls, chainId: chainIdOf(network) }, { egress: network.owner === null ? operatorEgress : egress, clock });
+    const authorization = this.#authorizationOf(network, key);
+    // Nodes that were added by hand are other people's.
+    const own = new Set([network.config.json_rpc_url, ...(network.config.json_rpc_urls ?? [])]);
+    const authorizations = new Map(authorization === undefined ? [] : urls.filter((url) => own.has(url)).map((url) => [url, authorization]));
+    return new FailoverRpc({ urls, chainId: chainIdOf(network), authorizations }, { egress: network.owner === null ? operatorEgress : egress, clock });
   }
 
   /** One question to a node whose chain is not known yet. */
-  async askUnchecked(url: string, method: string, signal: AbortSignal): Promise<unknown> {
+  async askUnchecked(url: string, method: string, { network, key, signal }: { readonly network: NetworkRecord; readonly key: string | undefined; readonly signal: AbortSignal }): Promise<unknown> {
     const { egress, clock } = this.#with;
-    return await new RpcEndpoint({ url, chainId: undefined }, { egress, clock }).request(method, [], { timeoutMs: 4_000, signal });
+    return await new RpcEndpoint({ url, chainId: undefined, authorization: this.#authorizationOf(network, key) }, { egress, clock }).request(method, [], { timeoutMs: 4_000, signal });
+  }
+
+  #authorizationOf({ owner, config: { rpc_api_user: user = "" }, rpc_secret: place }: NetworkRecord, key: string | undefined): Authorization | undefined {
+    if (key !== undefined) return () => Promise.resolve(basicAuthorization(user, key));
+    if (owner === null || (place === undefined && user === "")) return undefined;
+    return async () => basicAuthorization(user, place === undefined ? "" : (await this.#read(owner, place)));
+  }
+
+  async #read(owner: Subject, place: SecretPlace): Promise<string> {
+    try {
+      return (await this.#with.credentials.read(owner, place)).rpc_api_key;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      throw new AppError("network_unreachable", { message: `the key of the network's node cannot be had: ${error.message}`, cause: error });
+    }
   }
 
   forget(id: string): void {

@@ -30,7 +30,11 @@ export interface EndpointOptions {
   readonly url: string;
   /** EIP-155 number that the node must have; undefined: any. */
   readonly chainId: number | undefined;
+  readonly authorization?: Authorization | undefined;
 }
+
+/** The Authorization header of a request, fetched for each. Throws an AppError when it cannot be had. */
+export type Authorization = () => Promise<string>;
 
 /** The node takes calls one at a time only, or not so many at once. Nothing was done. */
 export class BatchRefused extends Error {
@@ -61,6 +65,7 @@ const NOT_THIS_BODY: ReadonlySet<number> = new Set([400, 404, 405, 411, 413, 415
 export class RpcEndpoint {
   readonly url: string;
   readonly #chainId: number | undefined;
+  readonly #authorization: Authorization | undefined;
   readonly #egress: Egress;
   readonly #clock: Clock;
   #state: EndpointState = "untried";
@@ -76,9 +81,10 @@ export class RpcEndpoint {
   #id = 0;
   #batchesNotBeforeMs = -Infinity;
 
-  constructor({ url, chainId }: EndpointOptions, { egress, clock }: { readonly egress: Egress; readonly clock: Clock }) {
+  constructor({ url, chainId, authorization }: EndpointOptions, { egress, clock }: { readonly egress: Egress; readonly clock: Clock }) {
     this.url = url;
     this.#chainId = chainId;
+    this.#authorization = authorization;
     this.#egress = egress;
     this.#clock = clock;
   }
@@ -157,11 +163,13 @@ export class RpcEndpoint {
   }
 
   async #post<T>(body: object, { timeoutMs, signal }: Call, read: (answer: EgressAnswer) => T): Promise<{ readonly reply: T; readonly answer: EgressAnswer }> {
+    const authorization = await this.#authorization?.();
+    signal?.throwIfAborted();
     this.#requests += 1;
     const started = this.#clock.monotonicMs();
     try {
       const answer = await this.#egress.fetch(this.url, {
-        method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+        method: "POST", headers: { "content-type": "application/json", ...(authorization === undefined ? {} : { authorization }) }, body: JSON.stringify(body),
         timeoutMs, answerBytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }),
       });
       const reply = read(answer);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/egress/egress.js";
 import { AppError, assert } from "../../platform/errors.js";
-import { BatchRefused, RpcEndpoint, type EndpointHealth } from "./endpoint.js";
+import { BatchRefused, RpcEndpoint, type Authorization, type EndpointHealth } from "./endpoint.js";
 import { requestOneByOne } from "./many.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions, type RpcOutcome } from "./rpc.js";
 
@@ -11,6 +11,8 @@ export interface FailoverOptions {
   readonly urls: readonly string[];
   /** EIP-155. */
   readonly chainId: number;
+  /** By URL. */
+  readonly authorizations?: ReadonlyMap<string, Authorization>;
 }
 
 /** All tries of one call together: below the 15 s that a request of ours has. */
@@ -25,10 +27,10 @@ export class FailoverRpc implements Rpc {
   readonly endpoints: readonly RpcEndpoint[];
   readonly #clock: Clock;
 
-  constructor({ urls, chainId }: FailoverOptions, dependencies: { readonly egress: Egress; readonly clock: Clock }) {
+  constructor({ urls, chainId, authorizations }: FailoverOptions, dependencies: { readonly egress: Egress; readonly clock: Clock }) {
     assert(urls.length > 0, "a network that is asked has a URL");
     this.#clock = dependencies.clock;
-    this.endpoints = urls.map((url) => new RpcEndpoint({ url, chainId }, dependencies));
+    this.endpoints = urls.map((url) => new RpcEndpoint({ url, chainId, authorization: authorizations?.get(url) }, dependencies));
   }
 
   health(): EndpointHealth[] {

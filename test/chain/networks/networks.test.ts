@@ -12,9 +12,11 @@ import { AllowList } from "../../../src/platform/egress/address-rules.js";
 import { createEgressGuard } from "../../../src/platform/egress/guard.js";
 import type { EventDraft, Events } from "../../../src/platform/events/events.js";
 import { newId } from "../../../src/platform/ids.js";
+import type { Store } from "../../../src/platform/store/store.js";
 import { startAnvil, type Anvil } from "../../support/anvil.js";
 import { MemoryStore } from "../../support/memory-store.js";
 import { recordedLog } from "../../support/silent-log.js";
+import { openTestVault, PHRASE, type TestVault } from "../../vault/support.js";
 
 const SIGNAL = new AbortController().signal;
 const CHAIN = 31_337;
@@ -25,8 +27,9 @@ const eve: Subject = { kind: "user", id: newId() };
 const doubles: Server[] = [];
 let anvil: Anvil;
 let other: Anvil;
+let vault: TestVault;
 
-beforeAll(async () => { [anvil, other] = await Promise.all([startAnvil({ chainId: CHAIN }), startAnvil({ chainId: 5 })]); });
+beforeAll(async () => { [anvil, other, vault] = await Promise.all([startAnvil({ chainId: CHAIN }), startAnvil({ chainId: 5 }), openTestVault()]); });
 afterEach(() => {
   for (const double of doubles.splice(0)) {
     double.closeAllConnections();
@@ -35,15 +38,15 @@ afterEach(() => {
 });
 afterAll(async () => {
   egress.close();
-  await Promise.all([anvil.stop("SIGKILL"), other.stop("SIGKILL")]);
+  await Promise.all([anvil.stop("SIGKILL"), other.stop("SIGKILL"), vault.close()]);
 });
 
 /** A node that answers whatever it is told to. */
-async function double(answer: (method: string, response: ServerResponse) => void): Promise<string> {
+async function double(answer: (method: string, response: ServerResponse, authorization: string | undefined) => void): Promise<string> {
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => { body += chunk.toString(); });
-    request.on("end", () => { answer((JSON.parse(body) as { method: string }).method, response); });
+    request.on("end", () => { answer((JSON.parse(body) as { method: string }).method, response, request.headers.authorization); });
   });
   doubles.push(server);
   await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
@@ -164,13 +167,92 @@ interface Bench {
   readonly said: EventDraft[];
 }
 
-function networks(publicUrls: ReadonlyMap<string, readonly string[]> = new Map(), intervalMs = 60_000): Bench {
+function networks(publicUrls: ReadonlyMap<string, readonly string[]> = new Map(), intervalMs = 60_000, store: Store = new MemoryStore()): Bench {
   const said: EventDraft[] = [];
   const events: Events = { commitOf: () => ({}), publish: (drafts) => { said.push(...drafts); return Promise.resolve(); } };
-  const part = createNetworks({ publicUrls, intervalMs }, { store: new MemoryStore(), egress, operatorEgress: egress, events, clock: systemClock, log: recordedLog() });
+  const part = createNetworks({ publicUrls, intervalMs }, { store, vault: vault.vault, egress, operatorEgress: egress, events, clock: systemClock, log: recordedLog() });
   return { part, said };
 }
 const PAGE = { page: 1, rpp: 25 };
+
+describe("a node that asks for a user and a key", () => {
+  /** The keys are in the vault's own store, where the networks have to be as well. */
+  const inVault = (): Bench => networks(new Map(), 60_000, vault.store);
+  const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
+
+  /** Answers those alone that send what is wanted, and notes who asked. */
+  async function guarded(wanted?: string): Promise<{ url: string; asked: Set<string | undefined>; wanted: string | undefined }> {
+    const node = { url: "", asked: new Set<string | undefined>(), wanted };
+    node.url = await double((method, response, authorization) => {
+      node.asked.add(authorization);
+      if (authorization !== node.wanted) response.statusCode = 401;
+      result(response, method === "eth_chainId" ? "0x7a69" : "0x1");
+    });
+    return node;
+  }
+  const ask = async ({ part: { service } }: Bench, id: string): Promise<unknown> => await service.rpc(service.find(ada, id)).request("eth_blockNumber", []);
+
+  it("is sent them from the first question on, and nobody is told the key", async () => {
+    const bench = inVault();
+    const node = await guarded(basic("infra:k3y:with:colons"));
+    const made = await bench.part.service.create(ada, { name: "x", config: { json_rpc_url: node.url, rpc_api_user: "infra", rpc_api_key: "k3y:with:colons" } }, SIGNAL);
+    expect([made.chain_id, await ask(bench, made.id)]).toEqual([String(CHAIN), "0x1"]);
+    expect([...node.asked]).toEqual([node.wanted]);
+    for (const told of [made, bench.part.service.get(ada, made.id), bench.part.service.list(ada, {}, PAGE)]) expect(JSON.stringify(told)).not.toMatch(/k3y|rpc_secret|secret_id/);
+    expect(made.config).toMatchObject({ rpc_api_user: "infra" });
+    expect(JSON.stringify(vault.store.range([]))).not.toContain("k3y");
+  });
+
+  it("is asked with another key once it was changed, and without one once it was taken away; old secrets go", async () => {
+    const bench = inVault();
+    const { service } = bench.part;
+    const secrets = (): number => vault.store.range(["secret"]).length;
+    const node = await guarded(basic("infra:one"));
+    const before = secrets();
+    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: node.url, rpc_api_user: "infra", rpc_api_key: "one" } }, SIGNAL);
+    node.wanted = basic("infra:two");
+    await expect(ask(bench, id)).rejects.toMatchObject({ code: "network_unreachable" });
+    await service.update(ada, id, { config: { rpc_api_key: "two" } }, SIGNAL);
+    expect(await ask(bench, id)).toBe("0x1");
+    await service.update(ada, id, { description: "the key stays" }, SIGNAL);
+    expect([await ask(bench, id), secrets()]).toEqual(["0x1", before + 1]);
+    node.wanted = undefined;
+    await service.update(ada, id, { config: { rpc_api_key: null, rpc_api_user: null } }, SIGNAL);
+    expect([await ask(bench, id), secrets()]).toEqual(["0x1", before]);
+    node.wanted = basic(":three");
+    await service.update(ada, id, { config: { rpc_api_key: "three" } }, SIGNAL);
+    expect(await ask(bench, id)).toBe("0x1");
+    await service.delete(ada, id);
+    expect(secrets()).toBe(before);
+  });
+
+  it("alone gets the key: not one that was added beside it", async () => {
+    const bench = inVault();
+    const [own, added] = [await guarded(basic("infra:one")), await guarded()];
+    const { id } = await bench.part.service.create(ada, { name: "x", config: { json_rpc_url: own.url, rpc_api_user: "infra", rpc_api_key: "one" } }, SIGNAL);
+    await bench.part.handlers.createNetworkNode({ principal: { subject: ada }, params: { id }, body: { config: { json_rpc_url: added.url } }, signal: SIGNAL } as never);
+    own.wanted = "nobody any more";
+    expect(await ask(bench, id)).toBe("0x1");
+    expect([...added.asked]).toEqual([undefined]);
+  });
+
+  it("is not asked while the vault is sealed: the network is out of reach, and says why", async () => {
+    const bench = inVault();
+    const node = await guarded(basic(":one"));
+    const { id } = await bench.part.service.create(ada, { name: "x", config: { json_rpc_url: node.url, rpc_api_key: "one" } }, SIGNAL);
+    const known = bench.part.service.find(ada, id);
+    node.asked.clear();
+    await vault.seal.seal(Buffer.from(PHRASE));
+    try {
+      await expect(bench.part.service.rpc(known).request("eth_blockNumber", [])).rejects.toMatchObject({ code: "network_unreachable", message: expect.stringContaining("sealed") as unknown });
+      await expect(bench.part.service.delete(ada, id)).rejects.toMatchObject({ code: "vault_sealed" });
+    } finally {
+      await vault.seal.unseal(Buffer.from(PHRASE));
+    }
+    expect(node.asked.size).toBe(0);
+    expect(await ask(bench, id)).toBe("0x1");
+  });
+});
 
 describe("records", () => {
   it("take the chain's number from the caller, from the config, from the node, or make one for a chain to come", async () => {

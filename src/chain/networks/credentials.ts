@@ -1,0 +1,17 @@
+/** The keys of networks' nodes (`config.rpc_api_key`): secrets of the network's owner, sent as HTTP Basic (RFC 7617) and never answered. */
+import { SealedCredentials } from "../sealed-credentials.js";
+
+export interface NodeKey {
+  readonly rpc_api_key: string;
+}
+
+export class NetworkCredentials extends SealedCredentials<NodeKey> {
+  constructor(dependencies: ConstructorParameters<typeof SealedCredentials>[1]) {
+    super({ what: "network", gone: "network_unreachable" }, dependencies);
+  }
+}
+
+/** The value of an Authorization header. */
+export function basicAuthorization(user: string, key: string): string {
+  return `Basic ${Buffer.from(`${user}:${key}`, "utf8").toString("base64")}`;
+}
