@@ -21,8 +21,11 @@ export interface AeadInput {
 }
 
 export interface Aead {
-  /** Answers ciphertext(n) || tag(16). */
-  seal(input: AeadInput, plaintext: Uint8Array): Uint8Array;
+  /**
+   * Answers ciphertext(n) || tag(16).
+   * @param prefix what the answer begins with before that, so that a frame is put together once; not authenticated
+   */
+  seal(input: AeadInput, plaintext: Uint8Array, prefix?: readonly Uint8Array[]): Uint8Array;
   /** Takes ciphertext(n) || tag(16); answers the plaintext or throws AuthenticationFailure. */
   open(input: AeadInput, sealed: Uint8Array): Uint8Array;
 }

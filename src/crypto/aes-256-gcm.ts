@@ -18,12 +18,12 @@ const NONCE_BYTES = 12;
 /** Stated each time: OpenSSL takes shorter tags unless it is told not to. */
 const OPTIONS = { authTagLength: AEAD_TAG_BYTES };
 
-/** Answers ciphertext(n) || tag(16). */
-export function sealAes256Gcm({ key, nonce, aad }: Aes256GcmInput, plaintext: Uint8Array): Uint8Array {
+/** Answers prefix || ciphertext(n) || tag(16); the prefix is not authenticated. */
+export function sealAes256Gcm({ key, nonce, aad }: Aes256GcmInput, plaintext: Uint8Array, prefix: readonly Uint8Array[] = []): Uint8Array {
   assertNonce(nonce);
   const cipher = createCipheriv(CIPHER, key, nonce, OPTIONS);
   cipher.setAAD(aad);
-  return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+  return Buffer.concat([...prefix, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
 }
 
 /** Takes ciphertext(n) || tag(16); answers the plaintext or throws AuthenticationFailure, with nothing left of what it decrypted. */

@@ -14,7 +14,7 @@ const SUBKEY_NONCE_BYTES = 12;
 const CMAC_REDUCTION = 0x87;
 
 export const xaes256Gcm: Aead = {
-  seal: (input, plaintext) => withSubKey(input, (key, nonce) => sealAes256Gcm({ key, nonce, aad: input.aad }, plaintext)),
+  seal: (input, plaintext, prefix) => withSubKey(input, (key, nonce) => sealAes256Gcm({ key, nonce, aad: input.aad }, plaintext, prefix)),
   open(input, sealed) {
     if (sealed.length < AEAD_TAG_BYTES) throw new AuthenticationFailure();
     return withSubKey(input, (key, nonce) => openAes256Gcm({ key, nonce, aad: input.aad }, sealed));

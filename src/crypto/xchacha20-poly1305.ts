@@ -3,7 +3,7 @@ import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { AEAD_TAG_BYTES, assertAeadInput, AuthenticationFailure, type Aead, type AeadInput } from "./aead.js";
 
 export const xchacha20Poly1305: Aead = {
-  seal: (input, plaintext) => withKeyBytes(input, (key) => xchacha20poly1305(key, input.nonce, input.aad).encrypt(plaintext)),
+  seal: (input, plaintext, prefix = []) => withKeyBytes(input, (key) => Buffer.concat([...prefix, xchacha20poly1305(key, input.nonce, input.aad).encrypt(plaintext)])),
   open(input, sealed) {
     if (sealed.length < AEAD_TAG_BYTES) throw new AuthenticationFailure();
     return withKeyBytes(input, (key) => {

@@ -35,7 +35,7 @@ export function sealFrame(frameKey: FrameKey, aadOf: AadOf, plaintext: Uint8Arra
   header[0] = VERSION;
   header[1] = code;
   header.writeUInt32BE(frameKey.generation, 2);
-  return Buffer.concat([header, nonce, aead.seal({ key: frameKey.key, nonce, aad: aadOf(header) }, plaintext)]);
+  return aead.seal({ key: frameKey.key, nonce, aad: aadOf(header) }, plaintext, [header, nonce]);
 }
 
 /** Nonces are public: fetching many at once from the system's generator takes nothing from them, and most of its cost. */
