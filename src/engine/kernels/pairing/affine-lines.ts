@@ -35,7 +35,7 @@ export function defineAffineLines<E>(module: ModuleBuilder, tower: TowerField<E>
   const operations: BlockOperations = {
     name: "fq2", blockBytes, inversionScratchBytes: tower.inversionScratchBytes,
     product: module.define({ name: "fq2_product", params: ["i32", "i32", "i32"], exported: false }, (f, target, a, b) => {
-      tower.store(f, target, 0, tower.mul(f, tower.load(f, a, 0), tower.load(f, b, 0)));
+      tower.store(f, target, 0, tower.sumOfStoredProducts(f, [{ a, b, isDouble: false }]));
     }),
     storeOne: (f, target) => tower.store(f, target, 0, tower.constant(f, [1n, 0n])),
     invert: (f, addresses) => tower.invert(f, addresses),

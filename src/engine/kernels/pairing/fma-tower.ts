@@ -32,8 +32,6 @@ export interface FmaTowerOptions {
   readonly scratch: number;
 }
 
-/** Products of a sum from which on its columns are kept apart. */
-const APART_MIN = 2;
 /** Products of the longest sum. */
 const SUM_MAX = 6;
 
@@ -90,14 +88,8 @@ export class FmaTower implements TowerField<FmaElement> {
     ]));
   }
 
-  /** Short sums are faster in registers: see `FmaArithmetic.sumOfProducts`. */
+  /** With the columns kept apart: see `FmaArithmetic.sumOfProducts`. */
   sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): FmaElement {
-    if (products.length < APART_MIN) {
-      return this.sumOfProducts(f, products.map(({ a, b, isDouble }) => {
-        const left = this.load(f, a, 0);
-        return { a: isDouble ? this.add(f, left, left) : left, b: this.load(f, b, 0) };
-      }));
-    }
     const { base, options: { scratch } } = this;
     const place = (i: number): Address => i32.const(scratch + base.columnBytes + i * this.blockBytes);
     // u b of each product, and 2 b where it counts twice, lie in scratch.
