@@ -50,6 +50,15 @@ describe("a BIP39 key", () => {
     expect(answers.map((answer) => answer["hd_derivation_path"])).toEqual(["m/44'/60'/0'/0/1", "m/44'/60'/1'/0/0", "m/44'/60'/0'/1/0", "m/49'/60'/0'/0/0", "m/44'/60'/0'/0/2147483647", "m/44'/60'/0'/0/0'", "m/44'/60'/0'/0/2147483646'"]);
   });
 
+  it("signs the same for a path after more others than a thread keeps opened", async () => {
+    const indexes = [...Array.from({ length: 70 }, (_, index) => index), 0, 69, 1];
+    const { body, status } = await server.call("POST", `${at}/sign`, { batch: indexes.map((index) => ({ message: DIGEST, options: { hdwallet: { index } } })) });
+    expect(status).toBe(201);
+    const answers = (body as unknown as { batch: Record<string, unknown>[] }).batch;
+    expect(new Set(answers.map(({ address }) => address)).size).toBe(70);
+    expect(answers.slice(70)).toEqual([answers[0], answers[69], answers[1]]);
+  });
+
   it.each<[object, string]>([
     [{ index: 2 ** 32 - 1 }, "invalid_request"], [{ index: -1 }, "invalid_request"], [{ index: 0.5 }, "invalid_request"], [{ account: 2 ** 31 }, "invalid_request"],
     [{ hd_derivation_path: "m/44'/60'/0'/0/4294967295" }, "derivation_path_invalid"], [{ hd_derivation_path: "m/44/60/0/0/0" }, "derivation_path_invalid"], [{ hd_derivation_path: "" }, "derivation_path_invalid"],
