@@ -13,6 +13,7 @@ import type { Kernels } from "../../src/engine/kernels/kernels.js";
 import type { KernelKind } from "../../src/engine/kernels/kernel-module.js";
 import { ModuleBuilder } from "../../src/engine/kernels/wasm-builder.js";
 import { wasmHost } from "../../src/engine/kernels/wasm-host.js";
+import { i32 } from "../../src/engine/kernels/wasm-ops.js";
 import type { SeededRandom } from "./seeded.js";
 
 /** The kinds that this machine can run; both everywhere that has fused multiply-add. */
@@ -28,7 +29,7 @@ export function modulo(value: bigint, modulus: bigint): bigint {
   return ((value % modulus) + modulus) % modulus;
 }
 
-export type BareOperation = "mul" | "square" | "add" | "sub" | "reduce" | "invert" | "pack";
+export type BareOperation = "mul" | "sum" | "square" | "add" | "sub" | "reduce" | "invert" | "pack";
 
 /** Field operations of one emitter, on limbs that a test chooses. */
 export interface BareField {
@@ -50,6 +51,8 @@ export function bareField(kind: KernelKind, prime: bigint, bytes: number): BareF
   return kind === "fma" ? buildBareField(new FmaField(prime), kind, bytes) : buildBareField(new IntegerField(prime), kind, bytes);
 }
 
+/** The bare "sum" is so many times a b + a a. */
+export const SUM_TIMES: Readonly<Record<KernelKind, number>> = { fma: 6, integer: 1 };
 const PLACE = { a: 0, b: 1024, result: 2048, scratch: 4096 } as const;
 
 function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number): BareField {
@@ -61,6 +64,17 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
     });
   };
   operate("mul", (f, a, b) => field.mul(f, a, b));
+  // As long as the pairing has them and with the columns kept apart, where the emitter can do that.
+  module.define({ name: "sum", params: ["i32", "i32", "i32"] }, (f, result, a, b) => {
+    if (field instanceof FmaField) {
+      const [left, right] = [field.factor(a, field.productMax), field.factor(b, field.productMax)];
+      const products = Array.from({ length: SUM_TIMES.fma }, () => [{ a: left, b: right }, { a: left, b: left }]).flat();
+      field.storeBlock(f, result, 0, field.sumOfProducts(f, products, i32.const(PLACE.scratch)));
+    } else {
+      const [left, right] = [a, b].map((address) => field.loadBlock(f, address, 0, field.productMax)) as [E, E];
+      field.storeBlock(f, result, 0, field.sumOfProducts(f, [{ a: left, b: right }, { a: left, b: left }]));
+    }
+  });
   operate("square", (f, a) => field.square(f, a));
   operate("add", (f, a, b) => field.normalize(f, field.add(f, a, b)));
   operate("sub", (f, a, b) => field.normalize(f, field.sub(f, a, b)));

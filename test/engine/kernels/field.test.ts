@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BLS12_381, BN254 } from "../../../src/engine/kernels/curves.js";
 import { powerModulo } from "../../../src/engine/kernels/integers.js";
-import { KERNEL_KINDS, bareField, bigBelow, modulo } from "../../support/kernels.js";
+import { KERNEL_KINDS, SUM_TIMES, bareField, bigBelow, modulo } from "../../support/kernels.js";
 import type { BareField } from "../../support/kernels.js";
 import { seededRandom } from "../../support/seeded.js";
 
@@ -25,6 +25,7 @@ describe.each(KERNEL_KINDS.flatMap((kind) => FIELDS.map((field) => ({ ...field, 
 
   it.each([
     ["mul", (a: bigint, b: bigint) => a * b * radixInverse],
+    ["sum", (a: bigint, b: bigint) => BigInt(SUM_TIMES[kind]) * a * (a + b) * radixInverse],
     ["square", (a: bigint) => a * a * radixInverse],
     ["add", (a: bigint, b: bigint) => a + b],
     ["sub", (a: bigint, b: bigint) => a - b],
