@@ -18,10 +18,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const start = async () => await startServer({
+const start = async (timeoutSec = 30) => await startServer({
   dataDir: folder,
   env: {
-    SEAL_UNSEAL_PROVIDER: "aws_kms", SEAL_UNSEAL_KMS_KEY_ID: KEY, SEAL_UNSEAL_KMS_REGION: "eu-central-1", SEAL_UNSEAL_ENDPOINT: double.url, SEAL_UNSEAL_TIMEOUT_SECONDS: "1",
+    SEAL_UNSEAL_PROVIDER: "aws_kms", SEAL_UNSEAL_KMS_KEY_ID: KEY, SEAL_UNSEAL_KMS_REGION: "eu-central-1", SEAL_UNSEAL_ENDPOINT: double.url, SEAL_UNSEAL_TIMEOUT_SECONDS: String(timeoutSec),
     AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "example",
   },
 });
@@ -35,7 +35,7 @@ it("unseals by itself, and says why when it cannot, while login and lists go on"
 
   const honest = double.behaviour;
   double.behaviour = () => "hang";
-  server = await start();
+  server = await start(1);
   expect(server.output()).toContain("The vault is sealed: the seal provider aws_kms did not answer within 1 s.");
   expect((await server.anonymous.getSealStatus()).body).toEqual({ sealed: true, provider: "aws_kms", initialised: true });
   const again = server.as((await server.anonymous.authenticate({ body: { email, password } })).body.token.access_token);
