@@ -1,4 +1,4 @@
-/** Many WebSocket subscribers in one process, for bench/subjects/events.ts: prints `[]` once all listen, then the latencies of each event in milliseconds. */
+/** Many WebSocket subscribers in one process, for bench/subjects/events.ts: prints a line once all listen, then for each event when the server recorded it and how much later each had it, in milliseconds. */
 import WebSocket from "ws";
 
 const [port = "", countText = "", filter = ""] = process.argv.slice(2);
@@ -21,7 +21,7 @@ function take(nowMs: number, data: Buffer): void {
   if (message.type === "ready") {
     listening += 1;
     if (listening + OPENING_MAX <= count) open();
-    if (listening === count) process.stdout.write("[]\n");
+    if (listening === count) process.stdout.write('{"at":0,"latencies":[]}\n');
     return;
   }
   if (message.created_at === undefined) return;
@@ -30,7 +30,7 @@ function take(nowMs: number, data: Buffer): void {
   known.push(nowMs - Date.parse(message.created_at));
   if (known.length < count) return;
   latencies.delete(message.id);
-  process.stdout.write(`${JSON.stringify(known)}\n`);
+  process.stdout.write(`${JSON.stringify({ at: Date.parse(message.created_at), latencies: known })}\n`);
 }
 
 for (let index = 0; index < Math.min(OPENING_MAX, count); index += 1) open();

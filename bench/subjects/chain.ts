@@ -2,17 +2,14 @@
  * Transactions of one account: 500 over HTTP into our server until the chain has them all, beside viem with a local key and nonces kept
  * by hand against the same node in the same run. Server and node are processes of their own; viem signs in the bench's process.
  */
-import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
+import { join } from "node:path";
 import { createWalletClient, defineChain, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { apiRoutes } from "../../src/api.js";
 import { createClient, type Client } from "../../src/client.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { ANVIL, ask, endProcess, startProcess } from "../node-process.js";
 import { summarize } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";
 
@@ -21,7 +18,6 @@ type Api = Client<typeof apiRoutes>;
 const CHAIN_ID = 31337;
 const RECEIVER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const HUNDRED_ETHER = "0x56bc75e2d63100000";
-const ANVIL = join(dirname(createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/package.json")), "bin", "anvil");
 /** How often the chain is asked how far it is. */
 const LOOK_MS = 5;
 /** A run that takes longer is stuck: anvil now and then loses sight of a transaction that comes while it mines the one before. */
@@ -110,27 +106,4 @@ async function logIn(url: string): Promise<Api> {
   const credentials = { email: "bench@example.com", password: "only for measuring 1" };
   await anonymous.createUser({ body: { ...credentials, first_name: "B", last_name: "Ench" } });
   return createClient({ baseUrl: url, token: (await anonymous.authenticate({ body: credentials })).body.token.access_token }, apiRoutes);
-}
-
-async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }) });
-  return ((await response.json()) as { result?: unknown }).result;
-}
-
-async function startProcess(program: string, args: readonly string[], line: RegExp): Promise<{ child: ChildProcess; found: string }> {
-  const child = spawn(program, [...args], { cwd: PACKAGE_ROOT, stdio: ["ignore", "pipe", "inherit"] });
-  const { stdout } = child;
-  const found = await new Promise<string>((resolve, reject) => {
-    child.once("exit", (status) => { reject(new Error(`${program} ended with status ${String(status)}`)); });
-    createInterface({ input: stdout }).on("line", (text) => {
-      const match = line.exec(text)?.[1];
-      if (match !== undefined) resolve(match);
-    });
-  });
-  return { child, found };
-}
-
-async function endProcess(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  await new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGTERM"); });
 }

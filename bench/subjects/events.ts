@@ -1,6 +1,9 @@
 /**
- * Events: ten thousand WebSocket subscribers in a process of their own get one event each; the time from the moment that the server recorded
- * it (before its fsync) to the moment that a subscriber has read it, both by the same machine's clock.
+ * Events: ten thousand WebSocket subscribers in a process of their own get one event each of a contract on a real node (anvil), by the
+ * server's log follower. Two times, by the same machine's clock: from the moment that the follower records the event (read, decoded, before
+ * its fsync), and from the moment that the block with the log is asked of the node, each until a subscriber has read it. The second has
+ * the follower's pause between two looks in it, up to 2 s where nothing wakes it; here it is woken when the block is there, as the server
+ * does when it sees the block of a transaction of its own.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,41 +11,57 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { erc20Abi } from "viem";
+import { readAbi } from "../../src/chain/contracts/abi.js";
+import type { WatchedContract } from "../../src/chain/contracts/contract-abis.js";
+import { LogFollowers } from "../../src/chain/events/log-followers.js";
+import type { NetworkRecord } from "../../src/chain/networks.js";
+import { FailoverRpc } from "../../src/chain/rpc/failover-rpc.js";
 import { permissionBits } from "../../src/platform/auth/permissions.js";
 import type { Principal } from "../../src/platform/auth/principal.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { bindRoutes } from "../../src/platform/contract/route.js";
+import { AllowList } from "../../src/platform/egress/address-rules.js";
+import { createEgressGuard } from "../../src/platform/egress/guard.js";
 import { EventBus } from "../../src/platform/events/event-bus.js";
 import { eventHandlers } from "../../src/platform/events/event-handlers.js";
 import { eventRoutes } from "../../src/platform/events/event-routes.js";
 import { createServer } from "../../src/platform/http/server.js";
 import { createLog } from "../../src/platform/log.js";
 import { openStore } from "../../src/platform/store/lmdb-store.js";
+import { ANVIL, ask, endProcess, startProcess } from "../node-process.js";
 import type { BenchSubject, Report } from "../subject.js";
 
 const OWNER = { kind: "application", id: "7a4c1f2e-0000-4000-8000-00000000000a" } as const;
 const PREFIX = "b1".repeat(32);
 const LISTENER: Principal = { subject: OWNER, permissions: permissionBits(["subscribe"]), tokenId: "t", sessionId: "s", expiresAtSec: 4_000_000_000 };
-/** As a transfer of a token comes decoded. */
-const PAYLOAD = {
-  from: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", to: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", value: "1000000000000000000", type: "Transfer", removed: false,
-  by: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", tx_hash: `0x${"ab".repeat(32)}`, block_number: 1234, log_index: 0, network_id: "7a4c1f2e-0000-4000-8000-00000000000b",
+const NETWORK: NetworkRecord = {
+  id: "7a4c1f2e-0000-4000-8000-00000000000b", created_at: "2026-01-01T00:00:00.000Z", owner: OWNER, name: "bench", description: null, is_production: false, cloneable: false, enabled: true,
+  layer2: false, layer3: false, chain_id: "31337", sidechain_id: null, network_id: null, config: {},
 };
+const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+/** Answers any call by a token's Transfer from the caller to itself, of the value in the call data: CALLER twice, topic, LOG3. */
+const RUNTIME = `6000356000523333${"7f"}${TRANSFER_TOPIC}60206000a300`;
+const CREATION = `0x60${(RUNTIME.length / 2).toString(16)}600c60003960${(RUNTIME.length / 2).toString(16)}6000f3${RUNTIME}`;
+const SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+const VALUE = (10n ** 18n).toString(16).padStart(64, "0");
 
 export const subject: BenchSubject = {
   name: "events",
   title: "Events: one contract event to ten thousand WebSocket subscribers",
   run: async (report, { quick }) => {
     const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-events-"));
+    const node = await startProcess(ANVIL, ["--port", "0"], /^Listening on [^ ]*:(\d+)/);
     try {
-      await benchFanOut(folder, { subscribers: quick ? 1000 : 10_000, events: quick ? 10 : 30 }, report);
+      await benchFanOut(folder, { nodeUrl: `http://127.0.0.1:${node.found}`, subscribers: quick ? 1000 : 10_000, events: quick ? 10 : 30 }, report);
     } finally {
+      await endProcess(node.child);
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
 
-async function benchFanOut(folder: string, size: { readonly subscribers: number; readonly events: number }, report: Report): Promise<void> {
+async function benchFanOut(folder: string, size: { readonly nodeUrl: string; readonly subscribers: number; readonly events: number }, report: Report): Promise<void> {
   const log = createLog("silent");
   const store = await openStore({ path: join(folder, "store") }, { log });
   const bus = new EventBus({ eventsMax: 100_000, daysMax: 7, streamsMax: 2 * size.subscribers, streamsPerSubjectMax: 2 * size.subscribers }, { store, clock: systemClock, log });
@@ -52,27 +71,52 @@ async function benchFanOut(folder: string, size: { readonly subscribers: number;
     { routes: bindRoutes(eventRoutes, eventHandlers({ events: bus })), authenticate: () => LISTENER, isUnsealed: () => true, clock: systemClock, log },
   );
   const { port } = await server.listen();
+  const egress = createEgressGuard({ allow: new AllowList(["127.0.0.0/8"]), ports: [443] });
+  const rpc = new FailoverRpc({ urls: [size.nodeUrl], chainId: Number(NETWORK.chain_id) }, { egress, clock: systemClock });
+  const contract = await deploy(size.nodeUrl);
+  const abi = readAbi(erc20Abi.filter((item) => item.type === "event"), "abi");
+  const followers = new LogFollowers({ confirmations: 0 }, {
+    store, events: bus, log, networks: { find: () => NETWORK, rpc: () => rpc },
+    contracts: { networks: () => [NETWORK.id], deployed: () => [contract], find: () => [{ contract, abi }] },
+  });
+  followers.start();
   try {
     await withSubscribers(port, size.subscribers, async (next) => {
       await next();
-      const medians: number[] = [];
-      const p99s: number[] = [];
+      const figures = { p50: [] as number[], p99: [] as number[], block: [] as number[] };
       for (let index = 0; index < size.events; index += 1) {
-        await bus.publish([{ subject: "network.1.contracts.0x1", also: [PREFIX, `${PREFIX}.Transfer`], payload: PAYLOAD, audience: [OWNER] }]);
-        const latencies = await next();
+        await ask(size.nodeUrl, "eth_sendTransaction", [{ from: SENDER, to: contract.address, gas: "0x100000", data: `0x${VALUE}` }]);
+        const blockMs = Date.now();
+        await ask(size.nodeUrl, "evm_mine", []);
+        followers.wake(NETWORK.id);
+        const { at, latencies } = await next();
         if (latencies.length !== size.subscribers) throw new Error(`an event reached ${String(latencies.length)} of ${String(size.subscribers)} subscribers`);
         latencies.sort((a, b) => a - b);
-        medians.push(quantile(latencies, 0.5));
-        p99s.push(quantile(latencies, 0.99));
+        figures.p50.push(quantile(latencies, 0.5));
+        figures.p99.push(quantile(latencies, 0.99));
+        figures.block.push(quantile(latencies, 0.99) + at - blockMs);
       }
-      row(report, "fan-out-p50", medians, `${String(size.subscribers)} WebSocket subscribers`);
-      row(report, "fan-out-p99", p99s, `of each event over ${String(size.subscribers)} subscribers; median and p95 over the events`);
+      const who = `${String(size.subscribers)} WebSocket subscribers`;
+      row(report, "fan-out-p50", figures.p50, `a contract's event to ${who}, from its record by the log follower`);
+      row(report, "fan-out-p99", figures.p99, `of each event over ${who}; median and p95 over the events`);
+      row(report, "block-to-subscriber-p99", figures.block, `the same from the moment that the block is asked of the node`);
     });
   } finally {
+    await followers.stop();
     await server.stop({ graceMs: 1000 });
     await bus.stop();
     await store.close();
+    egress.close();
   }
+}
+
+/** A contract that is there, with blocks on demand from then on. */
+async function deploy(nodeUrl: string): Promise<WatchedContract> {
+  const hash = await ask(nodeUrl, "eth_sendTransaction", [{ from: SENDER, gas: "0x100000", data: CREATION }]);
+  await ask(nodeUrl, "evm_setAutomine", [false]);
+  await ask(nodeUrl, "evm_mine", []);
+  const receipt = (await ask(nodeUrl, "eth_getTransactionReceipt", [hash])) as { readonly contractAddress: string };
+  return { owner: OWNER, contractId: "7a4c1f2e-0000-4000-8000-00000000000c", createdAt: new Date().toISOString(), networkId: NETWORK.id, address: receipt.contractAddress, name: "token", pubsubPrefix: PREFIX };
 }
 
 function row(report: Report, id: string, samples: readonly number[], note: string): void {
@@ -84,15 +128,22 @@ function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
-/** The subscribers' process prints a line of JSON once all are connected, and one with all latencies per event. */
-async function withSubscribers(port: number, count: number, run: (next: () => Promise<number[]>) => Promise<void>): Promise<void> {
+interface Heard {
+  /** When the server recorded the event, Unix milliseconds. */
+  readonly at: number;
+  /** How much later each subscriber had it. */
+  readonly latencies: number[];
+}
+
+/** The subscribers' process prints a line of JSON once all are connected, and one for each event. */
+async function withSubscribers(port: number, count: number, run: (next: () => Promise<Heard>) => Promise<void>): Promise<void> {
   const child = spawn(process.execPath, [fileURLToPath(new URL("../peers/event-subscribers.js", import.meta.url)), String(port), String(count), `${PREFIX}.>`], { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   try {
     await run(async () => {
       const line = await lines.next();
       if (line.done === true) throw new Error("the subscribers ended; see `ulimit -n`");
-      return JSON.parse(line.value) as number[];
+      return JSON.parse(line.value) as Heard;
     });
   } finally {
     child.kill();

@@ -15,7 +15,7 @@ import { createContracts } from "./contracts/create-contracts.js";
 import type { RequireApplication } from "./contracts/ports.js";
 import type { TokenContracts } from "./contracts/tokens.js";
 import { createTransactions } from "./create-transactions.js";
-import { createContractEvents } from "./events/create-contract-events.js";
+import { createContractEvents, type ContractEvents } from "./events/create-contract-events.js";
 import { networkViewHandlers } from "./network-view-handlers.js";
 import { chainIdOf, type NetworkRecord } from "./networks.js";
 import { createNetworks } from "./networks/create-networks.js";
@@ -74,10 +74,12 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   const operatorHosts = [...options.publicUrls.values()].flat().map(hostEntry);
   const operatorEgress = createEgressGuard({ allow: new AllowList(operatorHosts), ports: options.egressPorts });
   const networks = createNetworks({ publicUrls: options.publicUrls }, { store, vault, egress, operatorEgress, events, clock, log });
-  const late: { tokens?: TokenContracts } = {};
+  const late: { tokens?: TokenContracts; followers?: ContractEvents["followers"] } = {};
   const transactions = createTransactions({}, {
     store, vault, networks: transactionNetworks(networks.service), events, clock, log,
     tokens: { addressOf: (owner, id) => required(late.tokens).addressOf(owner, id) },
+    // Logs of one's own transactions need not wait until the follower looks by itself.
+    onHead: (networkId) => { late.followers?.wake(networkId); },
   });
   const contracts = createContracts({}, { ...dependencies, networks: networks.service, submissions: transactions.service });
   late.tokens = contracts.tokens;
@@ -85,6 +87,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
     { confirmations: options.logConfirmations },
     { store, events, networks: networks.service, contracts: contracts.abis, log, repository: contracts.repository, tokens: dependencies.subscriptionTokens },
   );
+  late.followers = contractEvents.followers;
   const connectors = createConnectors(
     { dockerHost: options.dockerHost, dockerImages: options.dockerImages },
     { store, vault, jobs, events, tokens: dependencies.subscriptionTokens, networks: networks.service, egress, clock, log },

@@ -39,6 +39,8 @@ export interface TransactionsDependencies {
   readonly networks: TransactionNetworks;
   readonly tokens?: TokenAddresses;
   readonly events?: Events;
+  /** Told when the chain of a network with open transactions was seen to have moved. */
+  readonly onHead?: (networkId: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -76,7 +78,7 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
   const ledger = new TransactionLedger({ repository, clock, ...(events === undefined ? {} : { events }) });
   const signing = new TransactionSigning({ keys, accounts, wallets });
   const fees = new FeePolicy({ clock });
-  const lanes = new Lanes({ pollMs: options.pollMs ?? POLL_MS, patienceMs: options.patienceMs ?? PATIENCE_MS, resendMs: options.resendMs ?? RESEND_MS }, { repository, ledger, fees, signing, networks, clock, log });
+  const lanes = new Lanes({ pollMs: options.pollMs ?? POLL_MS, patienceMs: options.patienceMs ?? PATIENCE_MS, resendMs: options.resendMs ?? RESEND_MS }, { repository, ledger, fees, signing, networks, onHead: dependencies.onHead ?? (() => undefined), clock, log });
   const service = new TransactionService({ repository, ledger, lanes, gas: new GasEstimates({ clock }), signing, accounts, networks });
   const replacements = new Replacements({ service, ledger, lanes, fees, signing, networks });
   const selfSigned = new SelfSigned({ service, repository, ledger, lanes, networks });

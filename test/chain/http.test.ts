@@ -182,7 +182,7 @@ describe("kill -9 of the server", () => {
     server = await startServer({ dataDir: join(folder, "data"), flags: flags() });
     const after = await openSocket(server.url, { token: tenant.token, subjects, lastEventId: before.events().at(-1)!.id! });
     const heard = (): unknown[] => [...before.events(), ...after.events()].map(({ payload }) => (payload as { value: string }).value);
-    await after.until(() => heard().length >= values.length);
+    await after.until(() => heard().length >= values.length).catch((error: unknown) => { throw new Error(`the second server ended the stream: ${server.output()}`, { cause: error }); });
     expect(heard()).toEqual(values.map(String));
     after.close();
   });

@@ -20,6 +20,8 @@ export interface LanesDependencies {
   readonly fees: FeePolicy;
   readonly signing: TransactionSigning;
   readonly networks: TransactionNetworks;
+  /** Told when the chain of a network was seen to have moved. */
+  readonly onHead: (networkId: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -151,12 +153,13 @@ export class Lanes {
   #watchOf(entry: LaneEntry): NetworkWatch {
     const known = this.#watches.get(entry.networkId);
     if (known !== undefined) return known;
-    const { networks, log } = this.#dependencies;
+    const { networks, log, onHead } = this.#dependencies;
     const watch = new NetworkWatch(this.#options, {
       network: () => networks.find(entry.owner, entry.networkId),
       laneOf: (other) => this.#laneOfEntry.get(other.id),
       inclusions: this.#inclusions,
       log, nowMs: this.#context.nowMs, rpcOptions: this.#context.rpcOptions, isStopped: this.#context.isStopped,
+      onHead: () => { onHead(entry.networkId); },
       onNetworkGone: async (entries) => {
         for (const other of entries) {
           await this.#dependencies.ledger.fail(other.owner, other.id, { code: "network_gone", message: "its network was deleted" });

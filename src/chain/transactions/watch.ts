@@ -30,6 +30,8 @@ export interface WatchDependencies {
   readonly nowMs: () => number;
   readonly rpcOptions: RpcOptions;
   readonly isStopped: () => boolean;
+  /** Called when the chain was seen to have moved. */
+  readonly onHead: () => void;
   /** Called when the network's record is gone for good. */
   readonly onNetworkGone: (entries: readonly LaneEntry[], fault: AppError) => Promise<void>;
 }
@@ -142,7 +144,9 @@ export class NetworkWatch {
     const found = await this.#receipts(rpc, suspects);
     if (suspects.length > 0 && readBlock(await this.#ask(rpc, "eth_getBlockByNumber", [hex(head.number), false]))?.hash !== head.hash) return false;
     await this.#conclude(network, head, found);
+    const isNews = this.#anchor?.hash !== head.hash;
     this.#anchor = head;
+    if (isNews) this.#dependencies.onHead();
     await this.#dependencies.inclusions.confirm(network, head, entries.filter(({ phase }) => phase === "included"));
     await this.#reconcile(rpc, entries);
     return suspects.length < RECEIPTS_MAX;
