@@ -86,7 +86,9 @@ export class LmdbWriter {
       this.#storage.transact(() => {
         this.#applyAll(commits, outcomes);
       });
-      this.#state = outcomes.some((outcome) => outcome?.code === "storage_full") ? "full" : "ready";
+      const isRefused = outcomes.some((outcome) => outcome?.code === "storage_full");
+      // What passes on a full disk (deletions, the audit log) does not say that there is room again.
+      this.#state = isRefused || (this.#state === "full" && !this.#hasRoom()) ? "full" : "ready";
       return outcomes;
     } catch (error) {
       const failure = this.#classify(error);
@@ -107,6 +109,10 @@ export class LmdbWriter {
       free -= need;
       return undefined;
     });
+  }
+
+  #hasRoom(): boolean {
+    return this.#storage.freeBytes() - TRANSACTION_OVERHEAD_BYTES >= this.#options.reserveBytes;
   }
 
   #applyAll(commits: readonly PackedCommit[], outcomes: WriteOutcome[]): void {

@@ -89,6 +89,8 @@ describe("the writer on a failing disk", () => {
     free = 2 ** 20;
     expect(apply(put("a"), { deletes: [["old"]] }, { ...put("revoked"), urgent: true })).toEqual(["storage_full", undefined, undefined]);
     expect([has("a"), has("old"), has("revoked"), writer.state]).toEqual([false, false, true, "full"]);
+    expect(apply({ ...put("logged"), urgent: true })).toEqual([undefined]);
+    expect(writer.state).toBe("full");
   });
 
   it("below the reserve a deletion passes with what is recorded of it, and a record alone does not", () => {
