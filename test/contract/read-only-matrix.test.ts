@@ -57,6 +57,8 @@ let bob: { readonly token: string; readonly userId: string };
 
 beforeAll(async () => {
   anvil = await startAnvil();
+  // No block, so that the tenant's transaction is still open whenever it is bumped and cancelled.
+  await anvil.request("evm_setAutomine", false);
   folder = mkdtempSync(join(tmpdir(), "proofwright-read-only-"));
   server = await startServer({ dataDir: folder, env: ENV });
   const bootstrap = readFileSync(join(folder, "bootstrap-token"), "utf8").trim();

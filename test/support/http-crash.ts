@@ -22,6 +22,8 @@ interface Acknowledged {
 }
 
 const WRITERS = 8;
+/** Of a round. */
+const ACKNOWLEDGED_MIN = 8;
 
 export async function killServer(options: { readonly rounds: number; readonly killAfterMs: readonly [number, number]; readonly random: SeededRandom }): Promise<HttpCrashFigures> {
   const folder = mkdtempSync(join(tmpdir(), "proofwright-crash-"));
@@ -45,13 +47,20 @@ export async function killServer(options: { readonly rounds: number; readonly ki
   }
 }
 
+/** The time counts from the last of the first acknowledgements, so that a slow machine is not killed before it has begun. */
 async function writeUntilKilled(server: TestServer, token: string, known: Acknowledged, killAfterMs: number): Promise<number> {
   let acknowledged = 0;
   let killed = false;
-  const kill = new Promise<void>((resolve) => {
-    setTimeout(() => { killed = true; server.end("SIGKILL").then(() => { resolve(); }, () => { resolve(); }); }, killAfterMs);
+  let isUnderWay: () => void = () => undefined;
+  const kill = new Promise<void>((resolve) => { isUnderWay = resolve; }).then(async () => {
+    await new Promise((resolve) => { setTimeout(resolve, killAfterMs); });
+    killed = true;
+    await server.end("SIGKILL");
   });
-  const count = (): void => { acknowledged += 1; };
+  const count = (): void => {
+    acknowledged += 1;
+    if (acknowledged === ACKNOWLEDGED_MIN) isUnderWay();
+  };
   await Promise.all(Array.from({ length: WRITERS }, async (_, writer) => {
     const api = server.as(token);
     while (!killed) {
