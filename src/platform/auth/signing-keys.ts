@@ -3,7 +3,7 @@
  * token they signed has expired. Ed25519 (RFC 8037) unless P-256 or RSA is asked for, named by RFC 7638 thumbprint. Private parts never
  * leave this file and the key file; what is published is public only.
  */
-import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
+import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { SignJWT, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK, type JWTPayload } from "jose";
 import { AppError } from "../errors.js";
@@ -39,7 +39,7 @@ export type PublicJwk =
 
 /** A key and the one algorithm that it may be used with. */
 export interface VerificationKey {
-  readonly key: CryptoKey;
+  readonly key: KeyObject;
   readonly alg: SigningAlgorithm;
 }
 
@@ -276,10 +276,8 @@ async function loadKey(stored: StoredSigningKey): Promise<LoadedKey> {
   const jwk = publicJwk(stored);
   if ((await calculateJwkThumbprint(jwk, "sha256")) !== stored.kid) throw new PrivateFileError("a signing key's name is not its thumbprint; the key file is damaged");
   requirePair(stored);
-  const alg = algorithmOf(stored);
-  const key = await importJWK(jwk, alg);
-  if (key instanceof Uint8Array) throw new Error("invariant broken: a public JWK is imported as a key object");
-  return { stored, verification: { key, alg }, encodedHeader: Buffer.from(JSON.stringify(protectedHeader(stored, ACCESS_TOKEN_TYPE))).toString("base64url") };
+  const key = createPublicKey({ key: { ...jwk }, format: "jwk" });
+  return { stored, verification: { key, alg: algorithmOf(stored) }, encodedHeader: Buffer.from(JSON.stringify(protectedHeader(stored, ACCESS_TOKEN_TYPE))).toString("base64url") };
 }
 
 /** Signs and verifies a probe: the one test of a pair that is the same for every kind of key. */
