@@ -30,7 +30,8 @@ import { createServer } from "../../src/platform/http/server.js";
 import { createLog } from "../../src/platform/log.js";
 import { openStore } from "../../src/platform/store/lmdb-store.js";
 import { ANVIL, ask, endProcess, startProcess } from "../node-process.js";
-import type { BenchSubject, Report } from "../subject.js";
+import type { BenchRow, BenchSubject, Report } from "../subject.js";
+import { mainThreadMs } from "../thread-time.js";
 
 const OWNER = { kind: "application", id: "7a4c1f2e-0000-4000-8000-00000000000a" } as const;
 const PREFIX = "b1".repeat(32);
@@ -81,25 +82,33 @@ async function benchFanOut(folder: string, size: { readonly nodeUrl: string; rea
   });
   followers.start();
   try {
-    await withSubscribers(port, size.subscribers, async (next) => {
+    await withSubscribers(port, size.subscribers, async (next, pid) => {
       await next();
-      const figures = { p50: [] as number[], p99: [] as number[], block: [] as number[] };
+      const figures = { p50: [] as number[], p99: [] as number[], block: [] as number[], server: [] as number[], client: [] as number[] };
       for (let index = 0; index < size.events; index += 1) {
         await ask(size.nodeUrl, "eth_sendTransaction", [{ from: SENDER, to: contract.address, gas: "0x100000", data: `0x${VALUE}` }]);
+        const [serverMs, clientMs] = [mainThreadMs(process.pid), mainThreadMs(pid)];
         const blockMs = Date.now();
         await ask(size.nodeUrl, "evm_mine", []);
         followers.wake(NETWORK.id);
         const { at, latencies } = await next();
         if (latencies.length !== size.subscribers) throw new Error(`an event reached ${String(latencies.length)} of ${String(size.subscribers)} subscribers`);
+        if (serverMs !== undefined && clientMs !== undefined) {
+          figures.server.push((1000 * ((mainThreadMs(process.pid) ?? 0) - serverMs)) / size.subscribers);
+          figures.client.push((1000 * ((mainThreadMs(pid) ?? 0) - clientMs)) / size.subscribers);
+        }
         latencies.sort((a, b) => a - b);
         figures.p50.push(quantile(latencies, 0.5));
         figures.p99.push(quantile(latencies, 0.99));
         figures.block.push(quantile(latencies, 0.99) + at - blockMs);
       }
       const who = `${String(size.subscribers)} WebSocket subscribers`;
-      row(report, "fan-out-p50", figures.p50, `a contract's event to ${who}, from its record by the log follower`);
-      row(report, "fan-out-p99", figures.p99, `of each event over ${who}; median and p95 over the events`);
-      row(report, "block-to-subscriber-p99", figures.block, `the same from the moment that the block is asked of the node`);
+      const each = "processor time of the main thread from the block to the last subscriber, by message";
+      row(report, "fan-out-p50", "ms", figures.p50, `a contract's event to ${who}, from its record by the log follower`);
+      row(report, "fan-out-p99", "ms", figures.p99, `of each event over ${who}; median and p95 over the events`);
+      row(report, "block-to-subscriber-p99", "ms", figures.block, `the same from the moment that the block is asked of the node`);
+      if (figures.server.length > 0) row(report, "server-cpu", "us", figures.server, each);
+      if (figures.client.length > 0) row(report, "subscribers-cpu", "us", figures.client, `the same of the process of all subscribers`);
     });
   } finally {
     await followers.stop();
@@ -119,9 +128,9 @@ async function deploy(nodeUrl: string): Promise<WatchedContract> {
   return { owner: OWNER, contractId: "7a4c1f2e-0000-4000-8000-00000000000c", createdAt: new Date().toISOString(), networkId: NETWORK.id, address: receipt.contractAddress, name: "token", pubsubPrefix: PREFIX };
 }
 
-function row(report: Report, id: string, samples: readonly number[], note: string): void {
+function row(report: Report, id: string, unit: BenchRow["unit"], samples: readonly number[], note: string): void {
   const sorted = [...samples].sort((a, b) => a - b);
-  report({ subject: "events", id, peer: "proofwright", unit: "ms", median: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), samples: sorted.length, note });
+  report({ subject: "events", id, peer: "proofwright", unit, median: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), samples: sorted.length, note });
 }
 
 function quantile(sorted: readonly number[], share: number): number {
@@ -136,7 +145,7 @@ interface Heard {
 }
 
 /** The subscribers' process prints a line of JSON once all are connected, and one for each event. */
-async function withSubscribers(port: number, count: number, run: (next: () => Promise<Heard>) => Promise<void>): Promise<void> {
+async function withSubscribers(port: number, count: number, run: (next: () => Promise<Heard>, pid: number) => Promise<void>): Promise<void> {
   const child = spawn(process.execPath, [fileURLToPath(new URL("../peers/event-subscribers.js", import.meta.url)), String(port), String(count), `${PREFIX}.>`], { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   try {
@@ -144,7 +153,7 @@ async function withSubscribers(port: number, count: number, run: (next: () => Pr
       const line = await lines.next();
       if (line.done === true) throw new Error("the subscribers ended; see `ulimit -n`");
       return JSON.parse(line.value) as Heard;
-    });
+    }, child.pid ?? 0);
   } finally {
     child.kill();
   }
