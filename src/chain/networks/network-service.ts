@@ -153,7 +153,7 @@ export class NetworkService implements Networks {
   /** Refuses nodes that answer as another chain or lie where none may be named; one that is silent may answer later. */
   async checkUrls(network: NetworkRecord, urls: readonly string[], signal: AbortSignal, key?: string): Promise<void> {
     await Promise.all(urls.map(async (url) => {
-      await this.#with.pool.connect(network, [url], key).request("eth_chainId", [], { timeoutMs: CHECK_TIMEOUT_MS, signal }).catch(passSilence);
+      await this.#with.pool.connect(network, [url], { key }).request("eth_chainId", [], { timeoutMs: CHECK_TIMEOUT_MS, signal }).catch(passSilence);
     }));
     signal.throwIfAborted();
   }

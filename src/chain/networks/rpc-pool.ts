@@ -4,8 +4,9 @@ import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/egress/egress.js";
 import { AppError } from "../../platform/errors.js";
+import type { Log } from "../../platform/log.js";
 import { chainIdOf, type NetworkRecord } from "../networks.js";
-import { RpcEndpoint, type Authorization } from "../rpc/endpoint.js";
+import { RpcEndpoint, type Authorization, type EndpointChange } from "../rpc/endpoint.js";
 import { FailoverRpc } from "../rpc/failover-rpc.js";
 import { basicAuthorization, type NetworkCredentials } from "./credentials.js";
 import type { SecretPlace } from "../sealed-credentials.js";
@@ -19,6 +20,14 @@ export interface RpcPoolDependencies {
   /** For what the operator named, for public networks; never given an address of a user. */
   readonly operatorEgress: Egress;
   readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What else is known where a client is made. */
+interface ConnectOptions {
+  /** The nodes' key where none is stored yet. */
+  readonly key?: string | undefined;
+  readonly onChange?: (change: EndpointChange) => void;
 }
 
 /** A URL of a network with the node that stands for it. */
@@ -61,26 +70,32 @@ export class RpcPool {
     const fingerprint = JSON.stringify([network.chain_id, urls, network.config.rpc_api_user, network.rpc_secret?.secret_id]);
     const kept = this.#kept.get(network.id);
     this.#kept.delete(network.id);
-    const current = kept?.fingerprint === fingerprint ? kept : { fingerprint, rpc: this.connect(network, urls) };
+    const current = kept?.fingerprint === fingerprint ? kept : { fingerprint, rpc: this.connect(network, urls, { onChange: (change) => { this.#say(network.id, change); } }) };
     this.#kept.set(network.id, current);
     if (this.#kept.size > KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value ?? "");
     return current.rpc;
   }
 
-  /** A client that is not kept, for trying out URLs; `key` stands for one that is not stored yet. */
-  connect(network: NetworkRecord, urls: readonly string[], key?: string): FailoverRpc {
+  /** A client that is not kept, for trying out URLs. */
+  connect(network: NetworkRecord, urls: readonly string[], { key, onChange }: ConnectOptions = {}): FailoverRpc {
     const { egress, operatorEgress, clock } = this.#with;
     const authorization = this.#authorizationOf(network, key);
     // Nodes that were added by hand are other people's.
     const own = new Set([network.config.json_rpc_url, ...(network.config.json_rpc_urls ?? [])]);
     const authorizations = new Map(authorization === undefined ? [] : urls.filter((url) => own.has(url)).map((url) => [url, authorization]));
-    return new FailoverRpc({ urls, chainId: chainIdOf(network), authorizations }, { egress: network.owner === null ? operatorEgress : egress, clock });
+    return new FailoverRpc({ urls, chainId: chainIdOf(network), authorizations, ...(onChange === undefined ? {} : { onChange }) }, { egress: network.owner === null ? operatorEgress : egress, clock });
   }
 
   /** One question to a node whose chain is not known yet. */
   async askUnchecked(url: string, method: string, { network, key, signal }: { readonly network: NetworkRecord; readonly key: string | undefined; readonly signal: AbortSignal }): Promise<unknown> {
     const { egress, clock } = this.#with;
     return await new RpcEndpoint({ url, chainId: undefined, authorization: this.#authorizationOf(network, key) }, { egress, clock }).request(method, [], { timeoutMs: 4_000, signal });
+  }
+
+  /** One line when a node begins to fail and one when it is well again; its URL may carry a key, and stays out. */
+  #say(networkId: string, { state, code }: EndpointChange): void {
+    if (state === "up") this.#with.log.info("a network's node is well again", { path: networkId });
+    else this.#with.log.warn("a network's node fails", { path: networkId, state, ...(code === undefined ? {} : { code }) });
   }
 
   #authorizationOf({ owner, config: { rpc_api_user: user = "" }, rpc_secret: place }: NetworkRecord, key: string | undefined): Authorization | undefined {

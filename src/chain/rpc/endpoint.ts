@@ -26,11 +26,20 @@ export interface EndpointNote {
   readonly message: string;
 }
 
+/** That it began to fail, fails in another way, or is well again. */
+export interface EndpointChange {
+  readonly state: Exclude<EndpointState, "untried">;
+  /** Why it fails. */
+  readonly code?: ErrorCode;
+}
+
 export interface EndpointOptions {
   readonly url: string;
   /** EIP-155 number that the node must have; undefined: any. */
   readonly chainId: number | undefined;
   readonly authorization?: Authorization | undefined;
+  /** Told of changes only, not of every request. */
+  readonly onChange?: ((change: EndpointChange) => void) | undefined;
 }
 
 /** The Authorization header of a request, fetched for each. Throws an AppError when it cannot be had. */
@@ -66,6 +75,7 @@ export class RpcEndpoint {
   readonly url: string;
   readonly #chainId: number | undefined;
   readonly #authorization: Authorization | undefined;
+  readonly #onChange: EndpointOptions["onChange"];
   readonly #egress: Egress;
   readonly #clock: Clock;
   #state: EndpointState = "untried";
@@ -81,10 +91,11 @@ export class RpcEndpoint {
   #id = 0;
   #batchesNotBeforeMs = -Infinity;
 
-  constructor({ url, chainId, authorization }: EndpointOptions, { egress, clock }: { readonly egress: Egress; readonly clock: Clock }) {
+  constructor({ url, chainId, authorization, onChange }: EndpointOptions, { egress, clock }: { readonly egress: Egress; readonly clock: Clock }) {
     this.url = url;
     this.#chainId = chainId;
     this.#authorization = authorization;
+    this.#onChange = onChange;
     this.#egress = egress;
     this.#clock = clock;
   }
@@ -136,10 +147,12 @@ export class RpcEndpoint {
       throw this.#failed(new AppError("network_chain_mismatch", { message: `the node is of chain ${String(found)}, the network of chain ${String(this.#chainId)}` }), "mismatch");
     }
     this.#isChecked = true;
-    if (this.#state !== "up") this.#note(`answers as chain ${String(found)}`);
+    const before = this.#state;
     this.#state = "up";
     this.#failuresInARow = 0;
     this.#notBeforeMs = 0;
+    if (before !== "up") this.#note(`answers as chain ${String(found)}`);
+    if (before === "down" || before === "mismatch") this.#onChange?.({ state: "up" });
   }
 
   /** Several calls in one request, each with an outcome of its own. Throws BatchRefused, and as `request` when no sound answer came. */
@@ -205,8 +218,12 @@ export class RpcEndpoint {
     this.#failures += 1;
     this.#failuresInARow += 1;
     this.#isChecked = false;
-    if (this.#state !== state) this.#note(error.message);
+    const before = this.#state;
     this.#state = state;
+    if (before !== state) {
+      this.#note(error.message);
+      this.#onChange?.({ state, code: error.code });
+    }
     this.#lastError = { code: error.code, message: error.message, at: isoTimestamp(this.#clock.nowMs()) };
     this.#notBeforeMs = this.#clock.monotonicMs() + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failuresInARow - 1, 10));
     return error;

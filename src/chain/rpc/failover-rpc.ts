@@ -2,7 +2,7 @@
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/egress/egress.js";
 import { AppError, assert } from "../../platform/errors.js";
-import { BatchRefused, RpcEndpoint, type Authorization, type EndpointHealth } from "./endpoint.js";
+import { BatchRefused, RpcEndpoint, type Authorization, type EndpointChange, type EndpointHealth } from "./endpoint.js";
 import { requestOneByOne } from "./many.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions, type RpcOutcome } from "./rpc.js";
 
@@ -13,6 +13,8 @@ export interface FailoverOptions {
   readonly chainId: number;
   /** By URL. */
   readonly authorizations?: ReadonlyMap<string, Authorization>;
+  /** Told of each node's changes. */
+  readonly onChange?: (change: EndpointChange) => void;
 }
 
 /** All tries of one call together: below the 15 s that a request of ours has. */
@@ -27,10 +29,10 @@ export class FailoverRpc implements Rpc {
   readonly endpoints: readonly RpcEndpoint[];
   readonly #clock: Clock;
 
-  constructor({ urls, chainId, authorizations }: FailoverOptions, dependencies: { readonly egress: Egress; readonly clock: Clock }) {
+  constructor({ urls, chainId, authorizations, onChange }: FailoverOptions, dependencies: { readonly egress: Egress; readonly clock: Clock }) {
     assert(urls.length > 0, "a network that is asked has a URL");
     this.#clock = dependencies.clock;
-    this.endpoints = urls.map((url) => new RpcEndpoint({ url, chainId, authorization: authorizations?.get(url) }, dependencies));
+    this.endpoints = urls.map((url) => new RpcEndpoint({ url, chainId, authorization: authorizations?.get(url), onChange }, dependencies));
   }
 
   health(): EndpointHealth[] {

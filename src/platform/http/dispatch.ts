@@ -70,6 +70,8 @@ export interface DispatchOptions {
 
 /** Label of requests that reached no route. */
 const NO_ROUTE = "none";
+/** Statuses by which a gateway says that whoever it asked has failed (RFC 9110, sections 15.6.3 and 15.6.5). */
+const BEYOND_US: ReadonlySet<number> = new Set([502, 504]);
 const EMPTY = Buffer.alloc(0);
 const METHODS: ReadonlySet<string> = new Set<HttpMethod>(["GET", "POST", "PUT", "DELETE"]);
 
@@ -332,7 +334,9 @@ export class Dispatcher {
   #logFailure(exchange: Exchange, error: AppError, bug: Error | undefined): void {
     if (error.status < 500) return;
     const fields = { ...fieldsOf(exchange), status: error.status, code: error.code, ...stackOf(bug ?? (error.cause instanceof Error ? error.cause : undefined)) };
-    if (error.status === 503) this.#dependencies.log.warn("request refused", fields);
+    // A system that a user named, and that whoever talks to it tells of when it begins: each request in between is no news.
+    if (BEYOND_US.has(error.status)) this.#dependencies.log.debug("another system failed a request", { ...fieldsOf(exchange), status: error.status, code: error.code });
+    else if (error.status === 503) this.#dependencies.log.warn("request refused", fields);
     else this.#dependencies.log.error("request failed", fields);
   }
 

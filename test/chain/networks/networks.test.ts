@@ -15,7 +15,7 @@ import { newId } from "../../../src/platform/ids.js";
 import type { Store } from "../../../src/platform/store/store.js";
 import { startAnvil, type Anvil } from "../../support/anvil.js";
 import { MemoryStore } from "../../support/memory-store.js";
-import { recordedLog } from "../../support/silent-log.js";
+import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, PHRASE, type TestVault } from "../../vault/support.js";
 
 const SIGNAL = new AbortController().signal;
@@ -165,13 +165,15 @@ describe("several nodes", () => {
 interface Bench {
   readonly part: NetworksPart;
   readonly said: EventDraft[];
+  readonly log: RecordedLog;
 }
 
 function networks(publicUrls: ReadonlyMap<string, readonly string[]> = new Map(), intervalMs = 60_000, store: Store = new MemoryStore()): Bench {
   const said: EventDraft[] = [];
   const events: Events = { commitOf: () => ({}), publish: (drafts) => { said.push(...drafts); return Promise.resolve(); } };
-  const part = createNetworks({ publicUrls, intervalMs }, { store, vault: vault.vault, egress, operatorEgress: egress, events, clock: systemClock, log: recordedLog() });
-  return { part, said };
+  const log = recordedLog();
+  const part = createNetworks({ publicUrls, intervalMs }, { store, vault: vault.vault, egress, operatorEgress: egress, events, clock: systemClock, log });
+  return { part, said, log };
 }
 const PAGE = { page: 1, rpp: 25 };
 
@@ -366,6 +368,21 @@ describe("status", () => {
     await wrong.stop("SIGKILL");
     expect(states).toEqual(["running", "unreachable", "mismatch"]);
     expect(said.map(({ subject, audience, payload }) => [subject, audience, (payload as { state: string }).state])).toEqual(states.map((state) => [`network.${id}.status`, [ada], state]));
+  });
+
+  it("of a node that fails is logged when it begins and when it ends, without its URL, however often it is asked", async () => {
+    const { part: { service }, log } = networks();
+    const moving = await startAnvil({ chainId: CHAIN });
+    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: `${moving.url}/?key=secret-key` } }, SIGNAL);
+    const ask = async (): Promise<unknown> => await service.rpc(service.find(ada, id)).request("eth_chainId", []);
+    await ask();
+    await moving.stop("SIGKILL");
+    for (let time = 0; time < 3; time += 1) await expect(ask()).rejects.toMatchObject({ code: "network_unreachable" });
+    const again = await startAnvil({ chainId: CHAIN, port: moving.port });
+    for (let time = 0; time < 3; time += 1) expect(await ask()).toBe("0x7a69");
+    await again.stop("SIGKILL");
+    expect(log.lines.map(({ level, fields }) => [level, fields])).toEqual([["warn", { path: id, state: "down", code: "network_unreachable" }], ["info", { path: id }]]);
+    expect(JSON.stringify(log.lines)).not.toContain("secret-key");
   });
 
   it("of a network without a node is genesis, and of public ones everybody may hear", async () => {

@@ -331,6 +331,15 @@ describe("handlers that fail", () => {
     expect(JSON.stringify(front.logged)).not.toContain("secret words");
   });
 
+  it("answers 502 when another system failed, which is no failure of its own in the log", async () => {
+    front.logged.length = 0;
+    const response = await send("/api/v1/fail?how=beyond");
+    expect([response.status, await response.text()]).toEqual([502, expect.stringContaining("the node cannot be reached")]);
+    await expect.poll(() => front.logged.length).toBeGreaterThan(1);
+    expect(front.logged.every(({ level, fields }) => level === "debug" && fields?.stack === undefined)).toBe(true);
+    expect(front.logged).toContainEqual(expect.objectContaining({ message: "another system failed a request", fields: expect.objectContaining({ status: 502, code: "network_unreachable" }) as unknown }));
+  });
+
   it("answers expected failures with their status and code", async () => {
     const response = await send("/api/v1/fail?how=app");
     expect(response.status).toBe(409);

@@ -133,6 +133,7 @@ function handlersOf(harness: Harness, gate: Promise<void>, enter: (signal: Abort
 async function failing({ query }: { query: { how: string } }): Promise<never> {
   if (query.how === "later") await new Promise((resolve) => { setImmediate(resolve); });
   if (query.how === "app") throw new AppError("conflict", { message: "as it was to be" });
+  if (query.how === "beyond") throw new AppError("network_unreachable", { message: "the node cannot be reached", cause: new Error("connect ECONNREFUSED") });
   if (query.how === "busy") throw new AppError("overloaded", { message: "queue full", retryAfterSec: 6.2 });
   if (query.how === "string") throw "not an error" as unknown as Error;
   throw new Error("secret words of a library");
