@@ -10,7 +10,7 @@ import { AppError } from "../errors.js";
 import { isUuid } from "../ids.js";
 import { PERMISSIONS_MAX } from "./permissions.js";
 import { SUBJECT_KINDS, formatSubject, type Principal, type Subject, type SubjectKind } from "./principal.js";
-import { claimsOf, isSignedBy, readOwnJws } from "./own-jws.js";
+import { claimsOf, readOwnJws } from "./own-jws.js";
 import type { VerificationKeys } from "./signing-keys.js";
 import { ACCESS_TOKEN_CHARACTERS_MAX, ACCESS_TOKEN_LIFE_SEC, AUDIENCES, CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX, type Audience } from "./token-limits.js";
 
@@ -121,7 +121,7 @@ export class AccessTokenVerifier {
     const jws = readOwnJws(token);
     const key = jws === undefined ? undefined : this.#keys.findByHeader(jws.encodedHeader);
     // Which rule failed is the attacker's question; the answer is the same for all.
-    if (jws === undefined || key === undefined || !isSignedBy(jws, key)) throw refusal();
+    if (jws === undefined || key?.signed(jws.signingInput, jws.signature) !== true) throw refusal();
     const { encodedHeader } = jws;
     const verifiedAtMs = this.#clock.nowMs();
     const claims = readClaims(claimsOf(jws), { issuer: this.#issuer, nowSec: Math.floor(verifiedAtMs / 1000) });

@@ -1,9 +1,9 @@
 /**
  * The keys that sign access tokens: `current` signs, `next` is published before it is used, `previous` ones verify until the last
  * token they signed has expired. Ed25519 (RFC 8037) unless P-256 or RSA is asked for, named by RFC 7638 thumbprint. Private parts never
- * leave this file and the key file; what is published is public only.
+ * leave this file, verification-key.ts and the key file; what is published is public only.
  */
-import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { SignJWT, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK, type JWTPayload } from "jose";
 import { AppError } from "../errors.js";
@@ -12,6 +12,7 @@ import type { Log } from "../log.js";
 import { CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX } from "./token-limits.js";
 import { PrivateFileError } from "../private-file.js";
 import { createSigningKeyFile, readSigningKeyFile, replaceSigningKeyFile, type SigningKeyFile, type StoredSigningKey } from "./signing-key-file.js";
+import { verificationKey, withLowS, type KeyPair, type SigningAlgorithm, type VerificationKey } from "./verification-key.js";
 
 /** `typ` of RFC 9068: an access token is never mistaken for another kind of JWT. */
 export const ACCESS_TOKEN_TYPE = "at+jwt";
@@ -24,10 +25,6 @@ const RSA_BITS = 2048;
 /** Far shorter than the time for which a key is published before it signs. */
 const WATCH_EVERY_MS = 5_000;
 
-/** JWS algorithms that tokens may be signed with (RFC 7518, RFC 8037). */
-export const SIGNING_ALGORITHMS = ["EdDSA", "ES256", "RS256"] as const;
-export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
-
 interface JwkBase {
   readonly kid: string;
   readonly use: "sig";
@@ -36,12 +33,6 @@ export type PublicJwk =
   | (JwkBase & { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string; readonly alg: "EdDSA" })
   | (JwkBase & { readonly kty: "EC"; readonly crv: "P-256"; readonly x: string; readonly y: string; readonly alg: "ES256" })
   | (JwkBase & { readonly kty: "RSA"; readonly n: string; readonly e: string; readonly alg: "RS256" });
-
-/** A key and the one algorithm that it may be used with. */
-export interface VerificationKey {
-  readonly key: KeyObject;
-  readonly alg: SigningAlgorithm;
-}
 
 /** What a verifier needs of the keys. */
 export interface VerificationKeys {
@@ -123,7 +114,7 @@ export class SigningKeys implements VerificationKeys {
     const { current } = this.#opened();
     if (this.#signingKey === undefined) throw new Error("invariant broken: signing keys are open");
     const token = await new SignJWT(claims).setProtectedHeader(protectedHeader(current, type)).sign(this.#signingKey);
-    return algorithmOf(current) === "ES256" ? withLowS(token) : token;
+    return algorithmOf(current) === "ES256" ? tokenWithLowS(token) : token;
   }
 
   /** Publishes a key of the configured algorithm as the next one, when the next one is of another. */
@@ -216,21 +207,9 @@ export function publicKeyPem(jwk: PublicJwk): string {
   return createPublicKey({ key: { ...jwk }, format: "jwk" }).export({ type: "spki", format: "pem" }).toString();
 }
 
-/** Order of the P-256 group (FIPS 186-5). */
-const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-
-/** True for an ES256 signature whose s is in the lower half: the other half is a second spelling of the same signature. */
-export function hasLowS(signature: Uint8Array): boolean {
-  return signature.length === 64 && BigInt(`0x${Buffer.from(signature).toString("hex", 32)}`) <= P256_ORDER / 2n;
-}
-
-function withLowS(token: string): string {
+function tokenWithLowS(token: string): string {
   const dot = token.lastIndexOf(".");
-  const signature = Buffer.from(token.slice(dot + 1), "base64url");
-  if (hasLowS(signature)) return token;
-  const flipped = P256_ORDER - BigInt(`0x${signature.toString("hex", 32)}`);
-  signature.set(Buffer.from(flipped.toString(16).padStart(64, "0"), "hex"), 32);
-  return `${token.slice(0, dot)}.${signature.toString("base64url")}`;
+  return `${token.slice(0, dot)}.${Buffer.from(withLowS(Buffer.from(token.slice(dot + 1), "base64url"))).toString("base64url")}`;
 }
 
 function isVerifying(key: StoredSigningKey, nowMs: number): boolean {
@@ -275,24 +254,21 @@ async function generateKey(algorithm: SigningAlgorithm, clock: Clock): Promise<S
 async function loadKey(stored: StoredSigningKey): Promise<LoadedKey> {
   const jwk = publicJwk(stored);
   if ((await calculateJwkThumbprint(jwk, "sha256")) !== stored.kid) throw new PrivateFileError("a signing key's name is not its thumbprint; the key file is damaged");
-  requirePair(stored);
-  const key = createPublicKey({ key: { ...jwk }, format: "jwk" });
-  return { stored, verification: { key, alg: algorithmOf(stored) }, encodedHeader: Buffer.from(JSON.stringify(protectedHeader(stored, ACCESS_TOKEN_TYPE))).toString("base64url") };
+  const verification = verificationKey(readPair(stored), algorithmOf(stored));
+  return { stored, verification, encodedHeader: Buffer.from(JSON.stringify(protectedHeader(stored, ACCESS_TOKEN_TYPE))).toString("base64url") };
 }
 
-/** Signs and verifies a probe: the one test of a pair that is the same for every kind of key. */
-function requirePair(stored: StoredSigningKey): void {
+/** The two parts as OpenSSL holds them. Signs and verifies a probe: the one test of a pair that is the same for every kind of key. */
+function readPair(stored: StoredSigningKey): KeyPair {
   const probe = Buffer.from("proofwright signing key probe");
   const digest = stored.alg === "ES256" || stored.alg === "RS256" ? "sha256" : null;
-  let isPair: boolean;
   try {
-    const signature = sign(digest, probe, createPrivateKey({ key: privateJwk(stored), format: "jwk" }));
-    isPair = verify(digest, probe, createPublicKey({ key: { ...publicJwk(stored) }, format: "jwk" }), signature);
+    const pair = { privateKey: createPrivateKey({ key: privateJwk(stored), format: "jwk" }), publicKey: createPublicKey({ key: { ...publicJwk(stored) }, format: "jwk" }) };
+    if (verify(digest, probe, pair.publicKey, sign(digest, probe, pair.privateKey))) return pair;
   } catch {
     // The library's message may quote key members.
-    isPair = false;
   }
-  if (!isPair) throw new PrivateFileError("a signing key's private and public parts do not belong together; the key file is damaged");
+  throw new PrivateFileError("a signing key's private and public parts do not belong together; the key file is damaged");
 }
 
 async function importPrivate(stored: StoredSigningKey): Promise<CryptoKey> {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { decodeProtectedHeader } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AccessTokenVerifier, accessClaims } from "../../../src/platform/auth/access-token.js";
-import { PUBLISH_BEFORE_USE_MS, hasLowS, openSigningKeys, publicKeyPem, type SigningAlgorithm, type SigningKeys } from "../../../src/platform/auth/signing-keys.js";
+import { PUBLISH_BEFORE_USE_MS, openSigningKeys, publicKeyPem, type SigningKeys } from "../../../src/platform/auth/signing-keys.js";
+import { hasLowS, type SigningAlgorithm } from "../../../src/platform/auth/verification-key.js";
 import { HeldClock, quietLog, temporaryFolder } from "./support.js";
 
 const ISSUER = "https://issuer.test";
