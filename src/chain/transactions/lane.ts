@@ -4,19 +4,17 @@
  * lowest that the chain has not used and no open transaction holds.
  */
 import { AppError } from "../../platform/errors.js";
-import { requestMany } from "../rpc/many.js";
-import { RpcRefusal, type RpcOutcome } from "../rpc/rpc.js";
+import { signForMore } from "./attempts.js";
+import { broadcast, isMined } from "./broadcast.js";
 import { RESEND_MAX_MS, type LaneEntry } from "./entry.js";
 import type { LaneContext } from "./lane-context.js";
-import { readInteger, readReceipt } from "./node-values.js";
+import { readInteger } from "./node-values.js";
 import type { TransactionNetwork } from "./ports.js";
-import { lastRaw, type Attempt } from "./record.js";
-import { refusalFault, sendOutcome } from "./refusals.js";
+import { lastRaw } from "./record.js";
+import { refusalFault } from "./refusals.js";
 import { NonceSlots } from "./nonce-slots.js";
-import { SendLine, type Sent, type SignedBytes } from "./send-line.js";
+import { SendLine, type Sent } from "./send-line.js";
 
-/** Bumps and cancellations of one transaction; more would only fill the record. */
-export const ATTEMPTS_MAX = 12;
 /** Being signed and stored at the same time: enough for the vault thread and the writer to be busy, few enough to stop soon. */
 const PREPARED_AT_ONCE = 128;
 /** Sent and not yet in a block. Nodes keep some hundreds of one account; what they drop is sent again. */
@@ -46,7 +44,7 @@ export class Lane {
     this.from = from;
     this.#context = context;
     this.#line = new SendLine({
-      send: async (signed) => await this.#ask(signed),
+      send: async (signed) => await broadcast(context, signed),
       conclude: async ({ entry }, sent) => { await this.#conclude(entry, sent); },
       isStopped: context.isStopped,
     });
@@ -311,27 +309,6 @@ export class Lane {
     }
   }
 
-  /** What the node says to each. Never rejects. */
-  async #ask(signed: readonly SignedBytes[]): Promise<Sent[]> {
-    let outcomes: readonly RpcOutcome[] = [];
-    try {
-      const [first] = signed;
-      if (first === undefined) return [];
-      const { rpc } = this.#context.networks.find(first.entry.owner, first.entry.networkId);
-      outcomes = await requestMany(rpc, signed.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })), this.#context.rpcOptions);
-    } catch {
-      // The network is gone or the server stops: as if nobody had answered.
-    }
-    return signed.map(({ entry }, at) => {
-      const said = outcomes[at];
-      if (said?.ok === true) return { outcome: "accepted" };
-      if (said?.error instanceof RpcRefusal) return { outcome: sendOutcome(said.error), refusal: said.error };
-      // No sound answer: the node may have it all the same.
-      entry.mayBeKnown = true;
-      return { outcome: "unknown" };
-    });
-  }
-
   /** @param isOld the node has had the bytes for some time */
   #accepted(entry: LaneEntry, isOld = false): void {
     entry.mayBeKnown = true;
@@ -356,39 +333,13 @@ export class Lane {
 
   /** The base fee has risen above what was signed: the same transaction with the same nonce, for more. True when it was signed. */
   async #payMore(entry: LaneEntry): Promise<boolean> {
-    const { ledger, fees, signing, networks } = this.#context;
     this.#retryLater(entry);
-    const record = ledger.read(entry.owner, entry.id);
-    const last = record?.attempts.at(-1);
-    const isChosen = record !== undefined && record.wishes.gas_price === undefined && record.wishes.max_fee_per_gas === undefined;
-    if (record === undefined || last === undefined || record.signer === null || !isChosen || last.kind === "cancel" || record.attempts.length >= ATTEMPTS_MAX) return false;
-    try {
-      const higher = await fees.raise(networks.find(entry.owner, entry.networkId), last, {});
-      const attempt = await signing.sign(record, entry.nonce ?? 0, higher, "bump", ledger.now());
-      return await this.addAttempt(entry, attempt);
-    } catch (error) {
-      // Above the cap, or the node is away: the bytes that there are wait for a cheaper block.
-      if (!(error instanceof AppError)) throw error;
-      return false;
-    }
-  }
-
-  /** Stores a further attempt of an open transaction; false when it came to its end meanwhile. */
-  async addAttempt(entry: LaneEntry, attempt: Attempt): Promise<boolean> {
-    const { ledger } = this.#context;
-    const isCancel = attempt.kind === "cancel";
-    const stored = await ledger.change(entry.owner, entry.id, (record) => {
-      if (!record.watched || record.block !== null) return undefined;
-      return { ...record, attempts: [...record.attempts, attempt], ...(isCancel ? { cancel_requested_at: ledger.now() } : { hash: attempt.hash }) };
-    });
-    if (stored === undefined) return false;
-    entry.hashes = stored.attempts.map(({ hash }) => hash);
-    return true;
+    return await signForMore(this.#context, entry);
   }
 
   /** Sends an attempt that was just stored and tells what the node says. */
   async sendNow(entry: LaneEntry, raw: string): Promise<Sent> {
-    const [said = { outcome: "unknown" }] = await this.#ask([{ entry, raw }]);
+    const [said = { outcome: "unknown" }] = await broadcast(this.#context, [{ entry, raw }]);
     if (said.outcome === "accepted") this.#accepted(entry);
     else if (said.outcome === "unknown" || said.outcome === "later") this.#retryLater(entry);
     return said;
@@ -398,7 +349,7 @@ export class Lane {
   async #contested(entry: LaneEntry, outcome: "nonce_too_low" | "underpriced"): Promise<void> {
     const { ledger, networks } = this.#context;
     this.#isBaseSure = false;
-    if (entry.mayBeKnown || entry.wishedNonce !== undefined || await this.#isMined(entry)) {
+    if (entry.mayBeKnown || entry.wishedNonce !== undefined || await isMined(this.#context, entry)) {
       // Ours may be the one that has it: the watch finds the receipt, or finds that there is none.
       entry.mayBeKnown = true;
       if (outcome === "nonce_too_low") this.#accepted(entry);
@@ -417,14 +368,6 @@ export class Lane {
     Object.assign(entry, { nonce: undefined, hashes: [], phase: "waiting", resendDelayMs: this.#context.resendMs } satisfies Partial<LaneEntry>);
     this.#waiting.unshift(entry);
     this.wake();
-  }
-
-  async #isMined(entry: LaneEntry): Promise<boolean> {
-    const { rpc } = this.#context.networks.find(entry.owner, entry.networkId);
-    for (const hash of entry.hashes) {
-      if (readReceipt(await rpc.request("eth_getTransactionReceipt", [hash], this.#context.rpcOptions), hash) !== undefined) return true;
-    }
-    return false;
   }
 
   async #giveUp(entry: LaneEntry, fault: { readonly code: string; readonly message: string }): Promise<void> {

@@ -2,9 +2,9 @@
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { BumpTransactionInput, TransactionJson } from "../transaction-schemas.js";
+import { addAttempt, ATTEMPTS_MAX } from "./attempts.js";
 import { readQuantityWish } from "./wishes.js";
 import type { FeePolicy } from "./fees.js";
-import { ATTEMPTS_MAX } from "./lane.js";
 import type { Lanes } from "./lanes.js";
 import type { TransactionLedger } from "./ledger.js";
 import type { TransactionNetworks } from "./ports.js";
@@ -73,7 +73,7 @@ export class Replacements {
     if (kind === "bump" && record.cancel_requested_at !== null) throw new AppError("transaction_not_replaceable", { message: "the transaction is being cancelled" });
     const higher = await fees.raise(networks.find(owner, record.network_id), last, wishes);
     const attempt = await signing.sign(record, record.nonce, higher, kind, ledger.now());
-    if (attempt.raw === undefined || !(await lane.addAttempt(entry, attempt))) throw settled();
+    if (attempt.raw === undefined || !(await addAttempt(ledger, entry, attempt))) throw settled();
     refuse(await lane.sendNow(entry, attempt.raw));
     return service.onWire(service.find(owner, id).value);
   }
