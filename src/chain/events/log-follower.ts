@@ -11,7 +11,7 @@ import type { WatchedContract } from "../contracts/contract-abis.js";
 import { RpcRefusal, type Rpc } from "../rpc/rpc.js";
 import type { Checkpoint, ContractCursor, FollowRecords, PublishedLog } from "./follow-records.js";
 import { decodeLog, type ChainLog } from "./log-decoding.js";
-import { blockHead, blockNumber, blockSince, fetchLogs, fetchSenders, type BlockHead } from "./node-logs.js";
+import { blockHead, blockSince, fetchLogs, fetchSenders, newestHead, type BlockHead } from "./node-logs.js";
 
 export interface LogFollowerOptions {
   readonly networkId: string;
@@ -72,7 +72,7 @@ export class LogFollower {
     const contracts = this.#with.contracts();
     if (contracts.length === 0) return "waiting";
     const rpc = this.#with.rpc();
-    const head = await blockNumber(rpc);
+    const head = await newestHead(rpc);
     const checkpoint = this.#with.records.checkpoint();
     if (checkpoint !== undefined) {
       const fork = await this.#findFork(rpc, checkpoint.value, head);
@@ -82,17 +82,18 @@ export class LogFollower {
         return "advanced";
       }
     }
-    if (await this.#takeIn(rpc, contracts, checkpoint, head)) return "advanced";
-    const stretch = this.#nextStretch(contracts, checkpoint?.value.next_block ?? 0, head - this.#options.confirmations);
+    if (await this.#takeIn(rpc, contracts, checkpoint, head.number)) return "advanced";
+    const stretch = this.#nextStretch(contracts, checkpoint?.value.next_block ?? 0, head.number - this.#options.confirmations);
     if (stretch === undefined) return "waiting";
-    await this.#advance(rpc, stretch);
+    await this.#advance(rpc, stretch, head);
     return "advanced";
   }
 
   /** The last block that still holds when one that was looked through was replaced; undefined when all hold; `behind` when the node knows too little to tell. */
-  async #findFork(rpc: Rpc, { hashes, genesis }: Checkpoint, head: number): Promise<number | "behind" | undefined> {
+  async #findFork(rpc: Rpc, { hashes, genesis }: Checkpoint, newestThere: BlockHead): Promise<number | "behind" | undefined> {
     const newest = hashes.at(-1);
-    if (newest === undefined) return undefined;
+    if (newest === undefined || isPartOf(newestThere, newest)) return undefined;
+    const head = newestThere.number;
     if (newest[0] <= head && (await blockHead(rpc, newest[0]))?.hash === newest[1]) return undefined;
     const reachable = hashes.filter(([number]) => number <= head);
     // From the newest: a node that merely lags agrees with the first that it knows.
@@ -153,16 +154,16 @@ export class LogFollower {
     return { contracts: taking, from, to, isMain };
   }
 
-  async #advance(rpc: Rpc, stretch: Stretch): Promise<void> {
-    const before = await blockHead(rpc, stretch.to);
+  async #advance(rpc: Rpc, stretch: Stretch, head: BlockHead): Promise<void> {
+    const before = stretch.to === head.number ? head : await blockHead(rpc, stretch.to);
     if (before === undefined) throw new AppError("network_answer_invalid", { message: "the network's node has no block that it just named" });
     const logs = await this.#read(rpc, stretch);
     // Less is asked for in the next step.
     if (logs === undefined) return;
-    if ((await blockHead(rpc, stretch.to))?.hash !== before.hash || logs.some((log) => log.blockNumber === stretch.to && log.blockHash !== before.hash)) {
+    const [after, senders] = await Promise.all([blockHead(rpc, stretch.to), fetchSenders(rpc, logs.map((log) => log.transactionHash))]);
+    if (after?.hash !== before.hash || logs.some((log) => log.blockNumber === stretch.to && log.blockHash !== before.hash)) {
       throw new AppError("network_answer_invalid", { message: "the network's chain changed while it was read" });
     }
-    const senders = await fetchSenders(rpc, logs.map((log) => log.transactionHash));
     const ids = new Set(stretch.contracts.map(({ contractId }) => contractId));
     const published = logs.flatMap((log) => this.#publications(log, senders.get(log.transactionHash) ?? null, ids));
     await this.#publish(published, stretch, before);
@@ -242,6 +243,11 @@ export class LogFollower {
     const hashes = [...value.hashes, [last.number, last.hash] as const].slice(-HASHES_MAX);
     return mergeCommits(records.moveCommit(checkpoint, { ...value, next_block: stretch.to + 1, hashes }), records.settleCommit(last.number - REORG_BLOCKS_MAX));
   }
+}
+
+/** Whether a block that was looked through is the head or the one below it; of older ones the head does not tell. */
+function isPartOf(head: BlockHead, [number, hash]: readonly [number, string]): boolean {
+  return number === head.number ? hash === head.hash : number + 1 === head.number && hash === head.parentHash;
 }
 
 function draftOf(log: PublishedLog, payload: StoreValue): EventDraft {

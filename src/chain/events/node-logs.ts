@@ -1,12 +1,14 @@
 /** What the follower asks of a node, and what it believes of the answers: every member checked, nothing that was not asked for. */
 import { isHash, isHex, type Hex } from "viem";
 import { AppError } from "../../platform/errors.js";
+import { requestMany, resultOf } from "../rpc/many.js";
 import type { Rpc } from "../rpc/rpc.js";
 import type { ChainLog } from "./log-decoding.js";
 
 export interface BlockHead {
   readonly number: number;
   readonly hash: string;
+  readonly parentHash: string;
   /** Unix seconds. */
   readonly timestamp: number;
 }
@@ -14,21 +16,20 @@ export interface BlockHead {
 /** Of one answer; a node that sends more is asked for less. */
 export const LOGS_MAX = 20_000;
 const TOPICS_MAX = 4;
-const SENDERS_AT_ONCE = 8;
 const QUANTITY = /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,12})$/;
 
-/** Number of the newest block. */
-export async function blockNumber(rpc: Rpc): Promise<number> {
-  return quantity(await rpc.request("eth_blockNumber", []));
+/** Head of the newest block. */
+export async function newestHead(rpc: Rpc): Promise<BlockHead> {
+  return readHead(await rpc.request("eth_getBlockByNumber", ["latest", false]));
 }
 
 /** A block's head; undefined when the node has no such block. */
 export async function blockHead(rpc: Rpc, number: number): Promise<BlockHead | undefined> {
   const answer = await rpc.request("eth_getBlockByNumber", [hex(number), false]);
   if (answer === null) return undefined;
-  const block = objectOf(answer);
-  if (quantity(block.number) !== number || !isHash(text(block.hash))) throw unsound();
-  return { number, hash: text(block.hash).toLowerCase(), timestamp: quantity(block.timestamp) };
+  const head = readHead(answer);
+  if (head.number !== number) throw unsound();
+  return head;
 }
 
 /** The logs of some addresses over a range of blocks, in the chain's order. */
@@ -43,17 +44,9 @@ export async function fetchLogs(rpc: Rpc, addresses: readonly string[], range: {
 
 /** Senders of transactions by hash, checksummed by nobody; a transaction that the node does not know has none. */
 export async function fetchSenders(rpc: Rpc, hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const senders = new Map<string, string>();
-  const waiting = [...new Set(hashes)];
-  const worker = async (): Promise<void> => {
-    for (let hash = waiting.pop(); hash !== undefined; hash = waiting.pop()) {
-      const answer = await rpc.request("eth_getTransactionByHash", [hash]);
-      const from = answer === null ? undefined : text(objectOf(answer).from);
-      if (from !== undefined) senders.set(hash, from);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(SENDERS_AT_ONCE, waiting.length) }, worker));
-  return senders;
+  const wanted = [...new Set(hashes)];
+  const answers = (await requestMany(rpc, wanted.map((hash) => ({ method: "eth_getTransactionByHash", params: [hash] })))).map(resultOf);
+  return new Map(wanted.flatMap((hash, at): [string, string][] => (answers[at] === null ? [] : [[hash, text(objectOf(answers[at]).from)]])));
 }
 
 /** The first block that is not older than a time, found by halving; one past the head when all are older. */
@@ -68,6 +61,12 @@ export async function blockSince(rpc: Rpc, sinceSec: number, head: number): Prom
     else high = middle;
   }
   return low;
+}
+
+function readHead(value: unknown): BlockHead {
+  const { number, hash, parentHash, timestamp } = objectOf(value);
+  if (!isHash(text(hash)) || !isHash(text(parentHash))) throw unsound();
+  return { number: quantity(number), hash: text(hash).toLowerCase(), parentHash: text(parentHash).toLowerCase(), timestamp: quantity(timestamp) };
 }
 
 function readLog(value: unknown): ChainLog {

@@ -131,3 +131,30 @@ it("asks for less when the node refuses long ranges, and loses nothing when the 
   await catchUp(follower());
   expect(published().map(({ value }) => value)).toEqual(["1", "2", "3", "4", "5", "6"]);
 });
+
+it("sees a block of the same height that replaced the newest", async () => {
+  await ping(1);
+  const following = follower();
+  await catchUp(following);
+  const snapshot = await anvil.request("evm_snapshot");
+  await ping(2);
+  await catchUp(following);
+  await anvil.request("evm_revert", snapshot);
+  await anvil.request("evm_increaseTime", 1000);
+  await ping(3);
+  await catchUp(following);
+  expect(published().map(({ value, removed }) => (removed ? "removed" : value))).toEqual(["1", "2", "removed", "3"]);
+});
+
+it("asks the node four things about a block that follows the last one, and one when there is none", async () => {
+  await ping(1);
+  const asked: string[] = [];
+  const following = follower({ request: async (method, params) => { asked.push(method); return await plainRpc.request(method, params); } });
+  await catchUp(following);
+  asked.length = 0;
+  expect(await following.step()).toBe("waiting");
+  await ping(2);
+  expect(await following.step()).toBe("advanced");
+  expect(asked).toEqual(["eth_getBlockByNumber", "eth_getBlockByNumber", "eth_getLogs", "eth_getBlockByNumber", "eth_getTransactionByHash"]);
+  expect(published().map(({ value }) => value)).toEqual(["1", "2"]);
+});
