@@ -22,6 +22,7 @@ interface Scope {
   readonly context: AuditContext;
   recorded: number;
   subject: string | undefined;
+  isOpen: boolean;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -34,6 +35,7 @@ export class AuditTrail {
   readonly #audit: AuditPort;
   readonly #log: Log;
   readonly #scopes = new AsyncLocalStorage<Scope>();
+  #openScopes = 0;
 
   constructor(dependencies: { readonly audit: AuditPort; readonly log: Log }) {
     this.#audit = dependencies.audit;
@@ -45,10 +47,22 @@ export class AuditTrail {
    * Throws `audit_unavailable` instead of an answer that could not be recorded.
    */
   async run<T>(context: AuditContext, mode: AuditMode, work: () => T | Promise<T>): Promise<T> {
-    const scope: Scope = { context, recorded: 0, subject: undefined };
+    const scope = newScope(context);
+    return await this.#recorded(scope, mode, () => this.#inScope(scope, work));
+  }
+
+  /**
+   * The same for work that commits nothing on an audited store, such as a signature: no commit has to find whose it is. (One that comes all
+   * the same is recorded as the service's own.)
+   */
+  async runUse<T>(context: AuditContext, mode: AuditMode, work: () => T | Promise<T>): Promise<T> {
+    return await this.#recorded(newScope(context), mode, work);
+  }
+
+  async #recorded<T>(scope: Scope, mode: AuditMode, work: () => T | Promise<T>): Promise<T> {
     let value: T;
     try {
-      value = await this.#scopes.run(scope, async () => await work());
+      value = await work();
     } catch (error) {
       // Turned away unread, like those that the front turns away: a record of each would let strangers fill the disk.
       if (error instanceof AppError && error.code === "too_many_requests" && scope.recorded === 0) throw error;
@@ -58,13 +72,34 @@ export class AuditTrail {
     if (scope.recorded > 0) return value;
     const recorded = this.#audit.append({ ...contextOf(scope), outcome: "ok" });
     if (mode === "durable") await recorded;
-    else recorded.catch(() => { this.#log.warn("an event was not recorded", { kind: context.action }); });
+    else recorded.catch(() => { this.#log.warn("an event was not recorded", { kind: scope.context.action }); });
     return value;
+  }
+
+  /**
+   * Node hooks every promise of the process while a scope is open, which slows all requests by a sixth; so the last one switches that off.
+   * What a request leaves running behind it is nobody's from then on, whether others are open or not.
+   */
+  async #inScope<T>(scope: Scope, work: () => T | Promise<T>): Promise<T> {
+    this.#openScopes += 1;
+    try {
+      return await this.#scopes.run(scope, async () => await work());
+    } finally {
+      scope.isOpen = false;
+      this.#openScopes -= 1;
+      if (this.#openScopes === 0) this.#scopes.disable();
+    }
+  }
+
+  /** The request that the present work belongs to. */
+  #scope(): Scope | undefined {
+    const scope = this.#scopes.getStore();
+    return scope?.isOpen === true ? scope : undefined;
   }
 
   /** Records an event of the service itself; inside a request it carries who asked. */
   async append(event: AuditEvent): Promise<void> {
-    const scope = this.#scopes.getStore();
+    const scope = this.#scope();
     await this.#audit.append(scope === undefined ? event : { ...contextOf(scope), ...event });
     if (scope !== undefined) scope.recorded += 1;
   }
@@ -87,7 +122,7 @@ export class AuditTrail {
       await store.commit(commit);
       return;
     }
-    const scope = this.#scopes.getStore();
+    const scope = this.#scope();
     if (scope !== undefined) scope.subject ??= sessionSubject(touched);
     const event: AuditEvent = {
       ...(scope === undefined ? { action: SERVICE_ACTION } : contextOf(scope)),
@@ -127,6 +162,10 @@ function touchedRecords(commit: StoreCommit, isAudited: (table: string) => boole
 function sessionSubject(touched: readonly Touched[]): string | undefined {
   const key = touched.find((record) => record.change === "put" && record.key[0] === "session")?.key;
   return key === undefined ? undefined : `${String(key[1])}:${String(key[2])}`;
+}
+
+function newScope(context: AuditContext): Scope {
+  return { context, recorded: 0, subject: undefined, isOpen: true };
 }
 
 function contextOf(scope: Scope): AuditContext {

@@ -36,6 +36,11 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   deleteProver: "durable",
 };
 
+/** Uses of keys and secrets by operation id: they change no record that is audited. A test holds them against what they commit. */
+export const USES: ReadonlySet<string> = new Set([
+  "signMessage", "signWithOrganizationVaultKey", "encrypt", "decrypt", "agree", "getSecret", "getOrganizationVaultSecret", "getXpub",
+]);
+
 /** How a route is recorded. */
 export function auditModeOf(route: RouteSpec): AuditMode | "none" {
   const exception = AUDIT_MODES[route.id];
@@ -56,10 +61,12 @@ export function auditedRoutes(bound: readonly BoundRoute[], dependencies: { read
   return bound.map(({ route, handler }) => {
     const mode = auditModeOf(route);
     if (mode === "none") return { route, handler };
+    const { trail, audit } = dependencies;
+    const recorded = USES.has(route.id) ? trail.runUse.bind(trail) : trail.run.bind(trail);
     const run = async (request: RequestView): Promise<AnyReply> => {
       let reply: AnyReply | undefined;
       try {
-        return await dependencies.trail.run(contextOf(route, request, dependencies.audit), mode, async () => (reply = await handler(request as never)));
+        return await recorded(contextOf(route, request, audit), mode, async () => (reply = await handler(request as never)));
       } catch (error) {
         // An answer that could not be recorded is not given; bytes that hold a secret are not left behind either.
         reply?.bytes?.fill(0);

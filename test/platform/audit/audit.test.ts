@@ -108,6 +108,22 @@ describe("records", () => {
     expect(events().length).toBe(1);
   });
 
+  it("are the service's own for what a request left running behind it, whether others are open or not", async () => {
+    let goOn = (): void => undefined;
+    const gate = new Promise<void>((resolve) => { goOn = resolve; });
+    let leftBehind = Promise.resolve();
+    await call({ id: "createKey" }, () => {
+      leftBehind = gate.then(async () => { await putKey(); });
+      return { status: 201 };
+    });
+    await call({ id: "createSecret" }, async () => {
+      goOn();
+      await leftBehind;
+      return putKey();
+    });
+    expect(events().map(({ action }) => action)).toEqual(["createKey", "service.commit", "createSecret"]);
+  });
+
   it("come in order under parallel requests, each with its own scope", async () => {
     await Promise.all(Array.from({ length: 100 }, async (_, index) => await call({ id: `op${String(index)}` }, putKey)));
     expect(new Set(events().map(({ action }) => action)).size).toBe(100);
