@@ -34,13 +34,15 @@ export const JSON_TYPE = "application/json; charset=UTF-8";
 
 /** SPEC section 1. The origin is never reflected, and there are no cookies: the pair of `*` and credentials stays harmless. */
 const EVERY_ANSWER: readonly (readonly [string, string])[] = [
-  ["Access-Control-Allow-Credentials", "true"],
   ["Access-Control-Allow-Headers", "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Origin, User-Agent, X-CSRF-Token, X-Requested-With"],
   ["Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS"],
   ["Access-Control-Allow-Origin", "*"],
   ["Access-Control-Expose-Headers", "X-Total-Results-Count"],
   ["X-Content-Type-Options", "nosniff"],
 ];
+/** Their lines behind the first header's value: the library writes a value as it is, and each of its calls costs as much as all of these bytes. */
+const FIRST_OF_ALL = "Access-Control-Allow-Credentials";
+const FIRST_VALUE_AND_LINES = ["true", ...EVERY_ANSWER.map(([name, value]) => `${name}: ${value}`)].join("\r\n");
 
 const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([status, reason]) => [Number(status), `${status} ${reason ?? ""}`]));
 
@@ -175,7 +177,7 @@ class PieceWriter {
 export function writeHead(exchange: Exchange, answer: Answer): void {
   const { response } = exchange;
   response.writeStatus(STATUS_LINES.get(answer.status) ?? String(answer.status));
-  for (const [name, value] of EVERY_ANSWER) response.writeHeader(name, value);
+  response.writeHeader(FIRST_OF_ALL, FIRST_VALUE_AND_LINES);
   response.writeHeader("X-Request-Id", exchange.requestId);
   if (answer.noStore === true) response.writeHeader("Cache-Control", "no-store");
   // A body in pieces has no other way to say it; one that is sent whole lets the library say it and close.
