@@ -21,6 +21,7 @@ import { checkedIdempotencyKey, hashRequest, runOnce, type IdempotencyStore } fr
 import { InFlight } from "./in-flight.js";
 import type { HttpLimits } from "./limits.js";
 import { RateLimiter } from "./rate-limit.js";
+import { PeerAddresses } from "./peer-address.js";
 import { replyAnswer } from "./reply.js";
 import { bearerToken, readHead, saneRequestId } from "./request-head.js";
 import { canonicalPath } from "./request-path.js";
@@ -77,6 +78,7 @@ const METHODS: ReadonlySet<string> = new Set<HttpMethod>(["GET", "POST", "PUT", 
 
 export class Dispatcher {
   readonly inFlight: InFlight;
+  readonly #peers = new PeerAddresses();
   readonly #streams: Streams;
   readonly #sockets: Sockets;
   readonly #options: DispatchOptions;
@@ -116,7 +118,7 @@ export class Dispatcher {
         response,
         head,
         requestId: saneRequestId(head) ?? newId(),
-        address: this.#options.trustedProxies.clientOf(readableAddress(response), head.forwardedFor),
+        address: this.#options.trustedProxies.clientOf(this.#peers.addressOf(response), head.forwardedFor),
         startedMs: nowMs,
         deadlineAtMs: nowMs + this.#options.limits.deadlineMs,
         upgrade,
@@ -370,11 +372,4 @@ function fieldsOf(exchange: Exchange): { request_id: string; route: string; subj
 function stackOf(bug: Error | undefined): { stack?: string } {
   const frames = bug?.stack?.split("\n").filter((line) => /^\s+at /.test(line)).slice(0, 12).join("\n");
   return frames === undefined || frames === "" ? {} : { stack: `${bug?.name ?? "Error"}\n${frames}` };
-}
-
-/** Text of the peer's address; an IPv4 address that came through an IPv6 socket reads as IPv4. */
-function readableAddress(response: RawResponse): string {
-  const text = Buffer.from(response.getRemoteAddressAsText()).toString("latin1");
-  const mapped = /^0000:0000:0000:0000:0000:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(text);
-  return mapped === null ? text : mapped.slice(1).map((hex) => String(Number.parseInt(hex, 16))).join(".");
 }

@@ -34,6 +34,8 @@ export interface RawResponse {
   write(chunk: string): boolean;
   getWriteOffset(): number;
   close(): unknown;
+  /** 4 bytes of IPv4 or 16 of IPv6; none once the connection is closed. */
+  getRemoteAddress(): ArrayBuffer;
   getRemoteAddressAsText(): ArrayBuffer;
 }
 
