@@ -1,14 +1,15 @@
 /**
- * Sends one request again and again at a steady rate, as a process of its own. A request that cannot go out when it is due counts
- * from when it was due, so that a stalled server is not spared (coordinated omission). autocannon's fixed rate comes in bursts,
- * one a second and connection, which measures the burst. Reads its options as JSON from the first argument; prints JSON.
+ * Sends one request again and again at a steady rate, as a process of its own. A request that finds every connection busy counts from
+ * then on, so that a stalled server is not spared (coordinated omission); what this process itself is late by is not the server's, nor is
+ * the second in which its own code is still slow. autocannon's fixed rate comes in bursts, one a second and connection, which measures the
+ * burst. Reads its options as JSON from the first argument; prints JSON.
  */
 import { connect, type Socket } from "node:net";
 import type { LoadOptions, LoadResult } from "./http-load.js";
 
 interface Line {
   readonly socket: Socket;
-  /** When the request under way was due; undefined while idle. */
+  /** When the request under way was to go; undefined while idle. */
   dueMs: number | undefined;
   received: Buffer;
 }
@@ -16,7 +17,9 @@ interface Line {
 const { url, token, body, seconds, connections, perSec = 1 } = JSON.parse(process.argv[2] ?? "{}") as LoadOptions;
 const { hostname, port, pathname, search, host } = new URL(url);
 const request = requestBytes();
-const latenciesMs: number[] = [];
+/** Not counted, but for failures. */
+const WARM_UP_SEC = 1;
+let latenciesMs: number[] = [];
 let failed = 0;
 const waiting: number[] = [];
 const lines: Line[] = await Promise.all(Array.from({ length: connections }, openLine));
@@ -60,19 +63,26 @@ function send(line: Line, dueMs: number): void {
   line.socket.write(request);
 }
 
-async function run(): Promise<void> {
+/** Requests at the rate for some seconds. */
+async function go(forSec: number): Promise<void> {
   const begunMs = performance.now();
-  const total = Math.round(seconds * perSec);
+  const total = Math.round(forSec * perSec);
   for (let sent = 0; sent < total; ) {
-    const dueCount = Math.min(total, Math.floor(((performance.now() - begunMs) * perSec) / 1000) + 1);
+    const nowMs = performance.now();
+    const dueCount = Math.min(total, Math.floor(((nowMs - begunMs) * perSec) / 1000) + 1);
     for (; sent < dueCount; sent += 1) {
-      const dueMs = begunMs + (sent * 1000) / perSec;
       const idle = lines.find((line) => line.dueMs === undefined && !line.socket.destroyed);
-      if (idle === undefined) waiting.push(dueMs);
-      else send(idle, dueMs);
+      if (idle === undefined) waiting.push(nowMs);
+      else send(idle, nowMs);
     }
     await new Promise((resolve) => { setTimeout(resolve, 1); });
   }
+}
+
+async function run(): Promise<void> {
+  await go(WARM_UP_SEC);
+  latenciesMs = [];
+  await go(seconds);
   const limitMs = performance.now() + 10_000;
   while (lines.some(({ dueMs, socket }) => dueMs !== undefined && !socket.destroyed) && performance.now() < limitMs) await new Promise((resolve) => { setTimeout(resolve, 5); });
   for (const { socket } of lines) socket.destroy();
