@@ -25,6 +25,15 @@ export interface EgressAnswer {
   readonly isNewConnection?: boolean;
 }
 
+export interface EgressTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: boolean;
+  /** As plain HTTP: to places alone that the operator listed. */
+  readonly isListedOnly?: boolean;
+  readonly timeoutMs?: number;
+}
+
 export interface Egress {
   /** Throws `egress_refused` (422) when the URL's form is one that will never be fetched; does not resolve names. */
   checkUrl(url: string): void;
@@ -34,5 +43,5 @@ export interface Egress {
    */
   fetch(url: string, request?: EgressRequest): Promise<EgressAnswer>;
   /** Opens a TCP or TLS connection to a checked address, for protocols other than HTTP. Same failures. The caller owns the socket. */
-  connect(target: { readonly host: string; readonly port: number; readonly tls?: boolean; readonly timeoutMs?: number }): Promise<Socket>;
+  connect(target: EgressTarget): Promise<Socket>;
 }

@@ -10,7 +10,7 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "n
 import { connect as connectTls } from "node:tls";
 import { AppError } from "../errors.js";
 import { isPublicAddress, type AllowList } from "./address-rules.js";
-import type { Egress, EgressAnswer, EgressRequest } from "./egress.js";
+import type { Egress, EgressAnswer, EgressRequest, EgressTarget } from "./egress.js";
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -96,10 +96,10 @@ class Guard implements EgressGuard {
     }
   }
 
-  async connect(asked: { readonly host: string; readonly port: number; readonly tls?: boolean; readonly timeoutMs?: number }): Promise<Socket> {
+  async connect(asked: EgressTarget): Promise<Socket> {
     const bracketed = asked.host.includes(":") && !asked.host.startsWith("[") ? `[${asked.host}]` : asked.host;
-    // As https, because the protocol is the caller's: only the place is judged here.
-    const { target } = this.#target(`https://${bracketed}:${String(asked.port)}/`, asked.host);
+    // As https, because the protocol is the caller's: only the place is judged here, unless its plain form is for listed ones.
+    const { target } = this.#target(`${asked.isListedOnly === true ? "http" : "https"}://${bracketed}:${String(asked.port)}/`, asked.host);
     const deadline = AbortSignal.timeout(Math.ceil(asked.timeoutMs ?? TIMEOUT_MS));
     try {
       const addresses = await untilAborted(this.#addresses(target), deadline);

@@ -120,6 +120,17 @@ describe("the guard, for any URL that a stranger may write", () => {
     expect(hits).toBe(0);
   });
 
+  it("opens a connection that is for listed places alone to nowhere else, whatever its port and its name's address", async () => {
+    const { guard: guarded } = guard({ allow: ["127.0.0.2/32"], names: { "public.example.com": [["93.184.216.34"]], "listed.example.com": [["127.0.0.2"]] } });
+    for (const [host, port] of [["public.example.com", 443], ["93.184.216.34", 443], ["93.184.216.34", 80], ["127.0.0.1", trapPort]] as const) {
+      await expect(guarded.connect({ host, port, isListedOnly: true }), host).rejects.toMatchObject({ code: "egress_refused" });
+    }
+    const socket = await guarded.connect({ host: "listed.example.com", port: openPort, isListedOnly: true });
+    expect(socket.remoteAddress).toBe("127.0.0.2");
+    socket.destroy();
+    expect(hits).toBe(0);
+  });
+
   it("connects to the address that it checked, whatever the name resolves to afterwards", async () => {
     const { guard: guarded, asked } = guard({ allow: ["127.0.0.2/32"], names: { "rebind.example.com": [["127.0.0.2"], ["127.0.0.1"]] } });
     const answer = await guarded.fetch(`http://rebind.example.com:${String(openPort)}/`);
