@@ -27,11 +27,25 @@ export type NetworkRecord = {
   readonly rpc_secret?: SecretPlace;
 };
 
+/** A connection by which a node says that its chain has a new block. */
+export interface HeadHints {
+  readonly url: string;
+  close(): void;
+}
+
 export interface Networks {
   /** The subject's own network or a public one. Throws `not_found`. */
   find(subject: Subject, id: string): NetworkRecord;
   /** The network's nodes. Throws `network_disabled`, or `network_has_no_node` when the record names no JSON-RPC URL. */
   rpc(record: NetworkRecord): Rpc;
+}
+
+export interface HintingNetworks {
+  /**
+   * Calls back when a node of the network may have a new block, where its `websocket_url` tells of them, until it is closed. Undefined where
+   * there is none, or too many are open. It may stay silent for any reason: whoever needs the chain goes on to look at it.
+   */
+  hints(record: NetworkRecord, onHint: () => void): HeadHints | undefined;
 }
 
 /** The EIP-155 number of a record. */

@@ -5,7 +5,7 @@ import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type Store } from "../../platform/store/store.js";
 import type { ContractAbis, WatchedContract } from "../contracts/contract-abis.js";
-import type { NetworkRecord, Networks } from "../networks.js";
+import type { HeadHints, HintingNetworks, NetworkRecord, Networks } from "../networks.js";
 import { RpcRefusal } from "../rpc/rpc.js";
 import { FollowRecords } from "./follow-records.js";
 import { LogFollower } from "./log-follower.js";
@@ -22,7 +22,7 @@ export interface LogFollowersOptions {
 export interface LogFollowersDependencies {
   readonly store: Store;
   readonly events: Events;
-  readonly networks: Pick<Networks, "rpc"> & { find(subject: Subject, id: string): NetworkRecord };
+  readonly networks: Pick<Networks, "rpc"> & HintingNetworks & { find(subject: Subject, id: string): NetworkRecord };
   readonly contracts: Pick<ContractAbis, "networks" | "deployed" | "find">;
   readonly log: Log;
 }
@@ -31,6 +31,11 @@ interface Running {
   readonly stopping: AbortController;
   readonly ended: Promise<void>;
   contracts: readonly WatchedContract[];
+  hints: HeadHints | undefined;
+  /** Looks have failed since the last one that did not. */
+  failures: number;
+  /** Somebody called while it looked, perhaps of a block that came after: it looks again. */
+  isCalled: boolean;
   wake: () => void;
 }
 
@@ -59,7 +64,8 @@ export class LogFollowers {
   wake(networkId: string): void {
     if (this.#timer === undefined) return;
     this.#reload();
-    this.#running.get(networkId)?.wake();
+    const running = this.#running.get(networkId);
+    if (running !== undefined) call(running);
   }
 
   async stop(): Promise<void> {
@@ -68,7 +74,7 @@ export class LogFollowers {
     const running = [...this.#running.values()];
     for (const follower of running) {
       follower.stopping.abort();
-      follower.wake();
+      call(follower);
     }
     await Promise.all(running.map(async ({ ended }) => { await ended; }));
   }
@@ -93,13 +99,13 @@ export class LogFollowers {
 
   #follow(networkId: string, contracts: readonly WatchedContract[]): void {
     const stopping = new AbortController();
-    const running: Running = { stopping, contracts, wake: () => undefined, ended: Promise.resolve() };
+    const running: Running = { stopping, contracts, hints: undefined, failures: 0, isCalled: false, wake: () => undefined, ended: Promise.resolve() };
     const follower = new LogFollower(
       { networkId, confirmations: this.#options.confirmations },
       {
         events: this.#with.events,
         records: new FollowRecords({ networkId }, { store: this.#with.store }),
-        rpc: () => this.#rpcOf(networkId, running.contracts),
+        rpc: () => this.#with.networks.rpc(this.#networkOf(networkId, running.contracts)),
         contracts: () => running.contracts,
         find: (address) => this.#with.contracts.find(networkId, address),
       },
@@ -108,36 +114,48 @@ export class LogFollowers {
   }
 
   /** By an owner of one of the contracts: a private network is its owner's alone. */
-  #rpcOf(networkId: string, contracts: readonly WatchedContract[]): ReturnType<Networks["rpc"]> {
+  #networkOf(networkId: string, contracts: readonly WatchedContract[]): NetworkRecord {
     const owner = contracts[0]?.owner;
     if (owner === undefined) throw new AppError("not_found", { message: "network not found" });
-    return this.#with.networks.rpc(this.#with.networks.find(owner, networkId));
+    return this.#with.networks.find(owner, networkId);
+  }
+
+  /** Hears of new blocks from whatever the network's record names for it now. */
+  #listen(networkId: string, running: Running): void {
+    const network = this.#networkOf(networkId, running.contracts);
+    const url = network.enabled ? network.config.websocket_url : undefined;
+    if (running.hints?.url === url) return;
+    running.hints?.close();
+    // A node that fails is asked at its own pace, whatever its other side says.
+    running.hints = this.#with.networks.hints(network, () => { if (running.failures === 0) call(running); });
   }
 
   async #run(networkId: string, follower: LogFollower, running: Running): Promise<void> {
-    let failures = 0;
     // After the caller has noted it.
     await Promise.resolve();
     while (!running.stopping.signal.aborted && running.contracts.length > 0) {
       let pauseMs = this.#options.pollMs;
+      running.isCalled = false;
       try {
+        this.#listen(networkId, running);
         const outcome = await follower.step();
-        if (failures > 0) this.#with.log.info("contract logs are followed again", { path: networkId });
-        failures = 0;
+        if (running.failures > 0) this.#with.log.info("contract logs are followed again", { path: networkId });
+        running.failures = 0;
         if (outcome === "advanced") pauseMs = 0;
       } catch (error) {
-        failures += 1;
+        const failures = running.failures += 1;
         // Once when it begins: a node that is down for a day is one line, not a thousand.
         if (failures === 1 && !(error instanceof StoreConflict)) this.#with.log.warn("contract logs cannot be followed for now", { path: networkId, ...codeOf(error) });
         pauseMs = failures === 1 ? Math.min(100, pauseMs) : Math.min(PAUSE_MAX_MS, pauseMs * 2 ** Math.min(failures - 2, 10));
       }
       await this.#pause(running, pauseMs);
     }
+    running.hints?.close();
     this.#running.delete(networkId);
   }
 
   async #pause(running: Running, ms: number): Promise<void> {
-    if (running.stopping.signal.aborted) return;
+    if (running.stopping.signal.aborted || running.isCalled) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
       running.wake = () => {
@@ -147,6 +165,11 @@ export class LogFollowers {
     });
     running.wake = () => undefined;
   }
+}
+
+function call(running: Running): void {
+  running.isCalled = true;
+  running.wake();
 }
 
 function codeOf(error: unknown): { readonly code?: string } {

@@ -7,6 +7,7 @@ import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";
 import type { VaultService } from "../../vault/service.js";
 import { NetworkCredentials } from "./credentials.js";
+import { HeadFeeds } from "./head-feeds.js";
 import { networkHandlers } from "./network-handlers.js";
 import { NetworkNodes } from "./network-nodes.js";
 import { NetworkRepository } from "./network-repository.js";
@@ -47,7 +48,8 @@ export function createNetworks(options: NetworksOptions, dependencies: NetworksD
   const credentials = new NetworkCredentials(dependencies);
   const pool = new RpcPool({ ...dependencies, repository, credentials });
   const status = new NetworkStatusWatch(options, { ...dependencies, pool });
-  const service = new NetworkService({ repository, credentials, pool, status, egress, clock, publicRecords: publicNetworks(options.publicUrls) });
+  const feeds = new HeadFeeds({ egress, clock });
+  const service = new NetworkService({ repository, credentials, pool, status, feeds, egress, clock, publicRecords: publicNetworks(options.publicUrls) });
   const nodes = new NetworkNodes({ networks: service, repository, pool, egress, clock });
   return {
     service, handlers: networkHandlers({ networks: service, nodes, status }),

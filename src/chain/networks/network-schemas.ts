@@ -22,7 +22,7 @@ const CONFIG_MEMBERS = {
   json_rpc_urls: Type.Optional(Type.Array(Url, { maxItems: URLS_MAX, description: "further nodes of the same chain: asked when those before them fail" })),
   rpc_api_user: Type.Optional(Type.String({ minLength: 1, maxLength: 200, pattern: "^[^:\\u0000-\\u001f\\u007f]+$", description: "user of the nodes that `json_rpc_url` and `json_rpc_urls` name, for HTTP Basic" })),
   rpc_api_key: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, pattern: "^[^\\u0000-\\u001f\\u007f]+$", description: "its password: kept in the vault, sent to those nodes only, never answered" })),
-  websocket_url: Type.Optional(Url),
+  websocket_url: Type.Optional(Type.String({ ...Url, description: "where the same node takes WebSockets (`wss:`): new blocks are then seen as it tells of them (`eth_subscribe`), rather than at the next look" })),
   block_explorer_url: Type.Optional(Url),
   chainspec_url: Type.Optional(Url),
   chainspec_abi_url: Type.Optional(Url),

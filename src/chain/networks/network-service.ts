@@ -7,8 +7,9 @@ import { newId } from "../../platform/ids.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { ownerMembers } from "../accounts.js";
-import type { NetworkRecord, Networks } from "../networks.js";
+import type { HeadHints, HintingNetworks, NetworkRecord, Networks } from "../networks.js";
 import { RpcRefusal, type Rpc } from "../rpc/rpc.js";
+import type { HeadFeeds } from "./head-feeds.js";
 import type { NetworkCredentials } from "./credentials.js";
 import { networkNotFound, type NetworkRepository } from "./network-repository.js";
 import type { CreateNetworkInput, NetworkConfigJson, NetworkFilters, NetworkJson, UpdateNetworkInput } from "./network-schemas.js";
@@ -23,6 +24,7 @@ export interface NetworkServiceDependencies {
   readonly credentials: NetworkCredentials;
   readonly pool: RpcPool;
   readonly status: NetworkStatusWatch;
+  readonly feeds: HeadFeeds;
   readonly egress: Egress;
   readonly clock: Clock;
   readonly publicRecords: readonly NetworkRecord[];
@@ -38,7 +40,7 @@ const FLAG_OF_PLATFORM: Readonly<Record<string, readonly string[]>> = {
   hyperledger_fabric: ["is_hyperledger_fabric_network"], quorum: ["is_quorum_network", "is_ethereum_network"],
 };
 
-export class NetworkService implements Networks {
+export class NetworkService implements Networks, HintingNetworks {
   readonly #with: NetworkServiceDependencies;
   readonly #publicById: ReadonlyMap<string, NetworkRecord>;
   readonly #uses: NetworkUse[] = [];
@@ -63,6 +65,10 @@ export class NetworkService implements Networks {
     const rpc = this.#with.pool.rpc(record);
     this.#with.status.touch(record);
     return rpc;
+  }
+
+  hints(record: NetworkRecord, onHint: () => void): HeadHints | undefined {
+    return this.#with.feeds.open(record, onHint);
   }
 
   /** Enabled ones only, oldest first, without their chainspecs. Organizations make none of their own and see the public ones. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { readAbi } from "../../../src/chain/contracts/abi.js";
 import type { WatchedContract } from "../../../src/chain/contracts/contract-abis.js";
 import { LogFollowers } from "../../../src/chain/events/log-followers.js";
+import { HeadFeeds } from "../../../src/chain/networks/head-feeds.js";
 import type { NetworkRecord } from "../../../src/chain/networks.js";
 import type { Rpc } from "../../../src/chain/rpc/rpc.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
@@ -13,6 +14,7 @@ import { AppError } from "../../../src/platform/errors.js";
 import { EventLog } from "../../../src/platform/events/event-log.js";
 import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../support/anvil.js";
+import { loopbackEgress } from "../../support/loopback-egress.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { PING_ABI, PING_CREATION, pingCall } from "./ping.js";
@@ -31,6 +33,8 @@ let contracts: WatchedContract[];
 let away: Set<string>;
 let asked: number;
 let followers: LogFollowers;
+let feeds: HeadFeeds;
+let socketUrl: string;
 
 beforeEach(async () => {
   folder = newFolder("followers");
@@ -39,6 +43,8 @@ beforeEach(async () => {
   log = new EventLog({ eventsMax: 10_000, daysMax: 7 }, { store, clock: systemClock, log: lines });
   anvil = await startAnvil();
   [contracts, away, asked] = [[], new Set(), 0];
+  feeds = new HeadFeeds({ egress: loopbackEgress, clock: systemClock });
+  socketUrl = anvil.url.replace("http", "ws");
   followers = makeFollowers();
 });
 afterEach(async () => {
@@ -48,8 +54,8 @@ afterEach(async () => {
   removeFolder(folder);
 });
 
-/** Both networks are of one node: what differs is whether it can be reached. */
-function makeFollowers(): LogFollowers {
+/** Both networks are of one node: what differs is whether it can be reached. Where they are told to be pushed, they look by themselves once a minute. */
+function makeFollowers(isPushed = false): LogFollowers {
   const rpcOf = (id: string): Rpc => ({
     request: async (method, params) => {
       asked += 1;
@@ -57,9 +63,13 @@ function makeFollowers(): LogFollowers {
       return await anvil.request(method, ...params);
     },
   });
-  return new LogFollowers({ confirmations: 0, pollMs: 20, reloadMs: 40 }, {
+  return new LogFollowers({ confirmations: 0, pollMs: isPushed ? 60_000 : 20, reloadMs: 40 }, {
     store, events: log, log: lines,
-    networks: { find: (_subject, id) => ({ id }) as NetworkRecord, rpc: ({ id }) => rpcOf(id) },
+    networks: {
+      find: (owner, id) => ({ id, owner, enabled: true, config: isPushed ? { websocket_url: socketUrl } : {} }) as NetworkRecord,
+      rpc: ({ id }) => rpcOf(id),
+      hints: (record, onHint) => feeds.open(record, onHint),
+    },
     contracts: {
       networks: () => [...new Set(contracts.map(({ networkId }) => networkId))],
       deployed: (id) => contracts.filter(({ networkId }) => networkId === id),
@@ -150,5 +160,40 @@ it("asks nothing once it has stopped, and a new one goes on where it stood", asy
   expect(told(contract)).toEqual(["1"]);
   followers = makeFollowers();
   followers.start();
+  await untilTold(contract, ["1", "2"]);
+});
+
+it("hears of somebody else's block from the node, where the network names a WebSocket", async () => {
+  const contract = await deploy(ONE);
+  followers = makeFollowers(true);
+  followers.start();
+  for (const value of [1, 2, 3]) {
+    await ping(contract, value);
+    await untilTold(contract, Array.from({ length: value }, (_, at) => String(at + 1)));
+  }
+});
+
+it("looks again when it was called while it looked", async () => {
+  const contract = await deploy(ONE);
+  const node = anvil;
+  let isLate = false;
+  anvil = { ...node, request: async (method, ...params) => {
+    const answer = await node.request(method, ...params);
+    if (isLate && method === "eth_getBlockByNumber") {
+      isLate = false;
+      // After the node has said which block is the newest, and before it is heard.
+      await ping(contract, 2);
+      followers.wake(ONE);
+    }
+    return answer;
+  } };
+  followers = makeFollowers(true);
+  socketUrl = "ws://127.0.0.1:1/";
+  followers.start();
+  await ping(contract, 1);
+  followers.wake(ONE);
+  await untilTold(contract, ["1"]);
+  isLate = true;
+  followers.wake(ONE);
   await untilTold(contract, ["1", "2"]);
 });

@@ -2,6 +2,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { HeadHints } from "../../../src/chain/networks.js";
 import { createNetworks, type NetworksPart } from "../../../src/chain/networks/create-networks.js";
 import { readNetworkUrls } from "../../../src/chain/networks/public-networks.js";
 import { FailoverRpc } from "../../../src/chain/rpc/failover-rpc.js";
@@ -399,6 +400,33 @@ describe("status", () => {
     const url = await double(asChain((response) => { response.end(`{"jsonrpc":"2.0","id":1,"result":${text}}`); }));
     const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: url } }, SIGNAL);
     expect((await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never)).body).toMatchObject({ state: "unreachable", last_error: { code: "network_answer_invalid" } });
+  });
+});
+
+describe("hints of new blocks", () => {
+  it("come from the WebSocket that an enabled network of an owner names, and from nowhere else", async () => {
+    const { part: { service } } = networks();
+    const socketUrl = anvil.url.replace("http", "ws");
+    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url, websocket_url: socketUrl } }, SIGNAL);
+    let hints: HeadHints | undefined;
+    await new Promise<void>((resolve) => { hints = service.hints(service.find(ada, id), resolve); });
+    expect(hints?.url).toBe(socketUrl);
+    hints?.close();
+    const known = service.find(ada, id);
+    const others = [service.find(ada, MAINNET), { ...known, owner: null }, { ...known, enabled: false }, { ...known, config: {} }];
+    expect(others.map((network) => service.hints(network, () => undefined))).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it("are as many as an owner may have, and one more when one ends", async () => {
+    const { part: { service } } = networks();
+    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url, websocket_url: "wss://93.184.216.34:1/" } }, SIGNAL);
+    const open = (owner: Subject): HeadHints | undefined => service.hints({ ...service.find(ada, id), owner }, () => undefined);
+    const feeds = Array.from({ length: 33 }, () => open(ada));
+    expect(feeds.indexOf(undefined)).toBe(32);
+    feeds[0]?.close();
+    const more = [open(ada), open(ada), open(eve)];
+    expect(more.map((feed) => feed !== undefined)).toEqual([true, false, true]);
+    for (const feed of [...feeds, ...more]) feed?.close();
   });
 });
 
