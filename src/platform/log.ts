@@ -37,7 +37,8 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
-  debug(message: string, fields?: LogFields): void;
+  /** @param fields made only where debug lines are written */
+  debug(message: string, fields?: () => LogFields): void;
 }
 
 export type LogLevel = "error" | "warn" | "info" | "debug" | "silent";
@@ -48,6 +49,6 @@ export function createLog(level: LogLevel): Log {
     error: (message, fields) => { sink.error(fields ?? {}, message); },
     warn: (message, fields) => { sink.warn(fields ?? {}, message); },
     info: (message, fields) => { sink.info(fields ?? {}, message); },
-    debug: (message, fields) => { sink.debug(fields ?? {}, message); },
+    debug: (message, fields) => { if (sink.isLevelEnabled("debug")) sink.debug(fields?.() ?? {}, message); },
   };
 }

@@ -8,5 +8,5 @@ export interface RecordedLog extends Log {
 export function recordedLog(): RecordedLog {
   const lines: RecordedLog["lines"] = [];
   const write = (level: string) => (message: string, fields: LogFields = {}): void => { lines.push({ level, message, fields }); };
-  return { lines, error: write("error"), warn: write("warn"), info: write("info"), debug: write("debug") };
+  return { lines, error: write("error"), warn: write("warn"), info: write("info"), debug: (message, fields) => { write("debug")(message, fields?.()); } };
 }

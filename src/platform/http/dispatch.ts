@@ -318,7 +318,7 @@ export class Dispatcher {
     const { error, bug } = asAppError(thrown, exchange.requestId);
     // A file that turns out broken half way is past an answer, but not past the log.
     if (exchange.isOpen || error.code === "data_corrupt") this.#logFailure(exchange, error, bug);
-    else this.#dependencies.log.debug("work ended after its request", { ...fieldsOf(exchange), code: error.code });
+    else this.#dependencies.log.debug("work ended after its request", () => ({ ...fieldsOf(exchange), code: error.code }));
     try {
       await this.#send(exchange, errorAnswer(exchange, error));
     } catch (second) {
@@ -337,7 +337,7 @@ export class Dispatcher {
     if (error.status < 500) return;
     const fields = { ...fieldsOf(exchange), status: error.status, code: error.code, ...stackOf(bug ?? (error.cause instanceof Error ? error.cause : undefined)) };
     // A system that a user named, and that whoever talks to it tells of when it begins: each request in between is no news.
-    if (BEYOND_US.has(error.status)) this.#dependencies.log.debug("another system failed a request", { ...fieldsOf(exchange), status: error.status, code: error.code });
+    if (BEYOND_US.has(error.status)) this.#dependencies.log.debug("another system failed a request", () => ({ ...fieldsOf(exchange), status: error.status, code: error.code }));
     else if (error.status === 503) this.#dependencies.log.warn("request refused", fields);
     else this.#dependencies.log.error("request failed", fields);
   }
@@ -350,7 +350,7 @@ export class Dispatcher {
     const method = METHODS.has(exchange.head.method) || exchange.isHead || exchange.head.method === "OPTIONS" ? exchange.head.method : "other";
     metrics?.requestEnded(routeId, method, exchange.status, durationMs / 1000);
     metrics?.requestsInFlight(this.inFlight.size);
-    log.debug("request", { ...fieldsOf(exchange), status: exchange.status, duration_ms: Math.round(durationMs * 1000) / 1000 });
+    log.debug("request", () => ({ ...fieldsOf(exchange), status: exchange.status, duration_ms: Math.round(durationMs * 1000) / 1000 }));
   }
 }
 

@@ -191,7 +191,7 @@ export async function startFront(options: FrontOptions = {}): Promise<Front> {
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false, ...options.limits }, ...options.server },
     {
       routes, authenticate, metrics, isUnsealed: () => harness.unsealed, clock: options.clock ?? systemClock,
-      log: { error: keep("error"), warn: keep("warn"), info: keep("info"), debug: keep("debug") },
+      log: { error: keep("error"), warn: keep("warn"), info: keep("info"), debug: (message, fields) => { keep("debug")(message, fields?.()); } },
       ...(options.idempotency === undefined ? {} : { idempotency: options.idempotency }),
     },
   );
