@@ -30,8 +30,8 @@ export function laneOf(spec: Pick<KeySpec, "operationUs">): VaultLane {
 
 /** The items of a body, and whether they were a batch. Throws when a body has both forms. */
 export function itemsOf<Item extends object>(input: Item & { readonly batch?: readonly Item[] }): { readonly items: readonly Item[]; readonly isBatch: boolean } {
+  if (input.batch === undefined) return { items: [input], isBatch: false };
   const { batch, ...item } = input;
-  if (batch === undefined) return { items: [item as unknown as Item], isBatch: false };
   const other = Object.keys(item).find((name) => (item as Readonly<Record<string, unknown>>)[name] !== undefined);
   if (other !== undefined) throw invalidMember(other, `give one item or \`batch\`: \`${other}\` belongs into the items`);
   return { items: batch, isBatch: true };

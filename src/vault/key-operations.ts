@@ -10,7 +10,7 @@ import { answersJson, batchText, itemsOf, laneOf, runSlices, valueOf, type Batch
 import { BIP39 } from "./key-specs/bip39.js";
 import { keySpecNamed } from "./key-specs/table.js";
 import type { AgreeInput, CipherBatchInput, SignInput, SignResultJson, VerifyInput } from "./operation-schemas.js";
-import type { ItemOutcome, KeyOperation, KeyReference } from "./protocol.js";
+import type { ItemOutcome, KeyOperation, KeyReference, OperateMessage } from "./protocol.js";
 import type { FoundKey, VaultRepository } from "./repository.js";
 import type { VaultSeal } from "./seal.js";
 
@@ -60,6 +60,7 @@ interface Agreed {
   shared_key: string;
 }
 
+const NONE: readonly KeyReference[] = [];
 /** 0x and the hex of a frame's header. */
 const HEADER_CHARACTERS = 2 + 2 * FRAME_HEADER_BYTES;
 
@@ -103,21 +104,19 @@ export class KeyOperations {
     const { vault, key } = this.#repository.findUsableKey(owner, vaultId, keyId);
     const { items, isBatch } = itemsOf<object>(input);
     const spec = keySpecNamed(key.reference.spec);
-    const message = {
-      vault: vault.reference, key: key.reference, operation, lane: isBatch ? "bulk" : laneOf(spec),
-      earlier: operation === "decrypt" ? this.#earlierGenerations(key, items) : [],
-    } as const;
-    const run = async (slice: readonly object[]): Promise<readonly ItemOutcome[]> => await this.#seal.run("operate", { ...message, items: slice }, keyId);
+    const earlier = operation === "decrypt" ? this.#earlierGenerations(key, items) : NONE;
+    const messageFor = (slice: readonly object[]): OperateMessage => ({ vault: vault.reference, key: key.reference, operation, lane: isBatch ? "bulk" : laneOf(spec), earlier, items: slice });
+    const run = (slice: readonly object[]): Promise<readonly ItemOutcome[]> => this.#seal.run("operate", messageFor(slice), keyId);
     // Each item that asks for the next index needs a commit of its own before its answer.
     const mayAdvance = operation === "sign" && spec.name === BIP39 && items.some((item) => asksForNext(item));
-    const next = async (item: object): Promise<ItemOutcome> => await this.#wallets.signNext(vault, key, item, run);
+    const next = (item: object): Promise<ItemOutcome> => this.#wallets.signNext(vault, key, item, run);
     const [only] = items;
     if (!isBatch && only !== undefined) return valueOf<Result>(mayAdvance ? await next(only) : (await run(items))[0]);
     const operationUs = mayAdvance ? Infinity : spec.operationUs;
     return batchText<Result>(await runSlices(items, { operationUs, signal: call.signal }, async (slice) => {
       const [first] = slice;
       if (mayAdvance && first !== undefined && asksForNext(first)) return answersJson([await next(first)]);
-      return await this.#seal.run("operate_batch", { ...message, items: slice }, keyId);
+      return await this.#seal.run("operate_batch", messageFor(slice), keyId);
     }));
   }
 

@@ -77,25 +77,37 @@ export function auditedRoutes(bound: readonly BoundRoute[], dependencies: { read
   });
 }
 
-function contextOf(route: RouteSpec, request: RequestView, audit: AuditPort): AuditContext {
-  const { principal } = request;
+function contextOf(route: RouteSpec, { principal, params, body, requestId, address }: RequestView, audit: AuditPort): AuditContext {
   return {
     action: route.id,
-    ...(principal === undefined ? {} : {
-      subject: formatSubject(principal.subject), session_id: principal.sessionId,
-      ...(principal.actingUserId === undefined ? {} : { acting_user_id: principal.actingUserId }),
-    }),
-    request_id: request.requestId,
-    address: request.address,
-    ...(Object.keys(request.params).length === 0 ? {} : { target: Object.fromEntries(Object.entries(request.params).map(([name, value]) => [name, auditedPart(value, audit)])) }),
-    ...bodyParts(request.body, audit),
+    ...(principal === undefined ? undefined : callerOf(principal)),
+    request_id: requestId,
+    address,
+    ...targetOf(params, audit),
+    ...bodyParts(body, audit),
   };
 }
 
+function callerOf({ subject, sessionId, actingUserId }: Principal): Pick<AuditContext, "subject" | "session_id" | "acting_user_id"> {
+  const caller = { subject: formatSubject(subject), session_id: sessionId };
+  return actingUserId === undefined ? caller : { ...caller, acting_user_id: actingUserId };
+}
+
+function targetOf(params: RequestView["params"], audit: AuditPort): Pick<AuditContext, "target"> | undefined {
+  const target: Record<string, string> = {};
+  let isEmpty = true;
+  for (const name in params) {
+    target[name] = auditedPart(params[name] ?? "", audit);
+    isEmpty = false;
+  }
+  return isEmpty ? undefined : { target };
+}
+
 /** Of a body: hashes of the members that name something, and the size of a batch. */
-function bodyParts(body: unknown, audit: AuditPort): Pick<AuditContext, "names" | "count"> {
-  if (typeof body !== "object" || body === null || ArrayBuffer.isView(body)) return {};
+function bodyParts(body: unknown, audit: AuditPort): Pick<AuditContext, "names" | "count"> | undefined {
+  if (typeof body !== "object" || body === null || ArrayBuffer.isView(body)) return undefined;
   const { name, email, batch } = body as { readonly name?: unknown; readonly email?: unknown; readonly batch?: unknown };
+  if (name === undefined && email === undefined && batch === undefined) return undefined;
   const names = { ...(typeof name === "string" ? { name: audit.hashName(name) } : {}), ...(typeof email === "string" ? { email: audit.hashName(email.trim()) } : {}) };
   return { ...(Object.keys(names).length === 0 ? {} : { names }), ...(Array.isArray(batch) ? { count: batch.length } : {}) };
 }

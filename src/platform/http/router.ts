@@ -69,7 +69,7 @@ export class Router<T> {
 
 function paramsOf(names: readonly string[], values: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {};
-  for (const [index, name] of names.entries()) params[name] = values[index] ?? "";
+  names.forEach((name, index) => { params[name] = values[index] ?? ""; });
   return params;
 }
 
