@@ -8,6 +8,8 @@ import type { Exchange } from "./exchange.js";
 
 /** A reader that is behind gets this long to take the reason why its stream ended. */
 const LAST_WORDS_MS = 5000;
+/** What a message looks like on the wire, by the message: one that thousands get is spelled and encoded once. */
+const spelled = new WeakMap<StreamMessage, Uint8Array>();
 
 export class StreamAnswer implements StreamSink {
   readonly channel = undefined;
@@ -43,7 +45,7 @@ export class StreamAnswer implements StreamSink {
 
   send(message: StreamMessage): boolean {
     if (!this.#exchange.isSending || this.#isEnding) return false;
-    return this.#write(spell(message));
+    return this.#write(bytesOf(message));
   }
 
   join(): void {
@@ -67,7 +69,7 @@ export class StreamAnswer implements StreamSink {
     this.#lastWords = setTimeout(() => { if (this.#exchange.isSending) this.#exchange.response.close(); }, LAST_WORDS_MS).unref();
   }
 
-  #write(text: string): boolean {
+  #write(text: string | Uint8Array): boolean {
     const { response } = this.#exchange;
     let isTaken = true;
     response.cork(() => { isTaken = response.write(text); });
@@ -82,6 +84,14 @@ export class StreamAnswer implements StreamSink {
     exchange.response.cork(() => { exchange.response.end(text); });
     exchange.finish(exchange.status);
   }
+}
+
+function bytesOf(message: StreamMessage): Uint8Array {
+  const known = spelled.get(message);
+  if (known !== undefined) return known;
+  const bytes = Buffer.from(spell(message), "utf8");
+  spelled.set(message, bytes);
+  return bytes;
 }
 
 /** A heartbeat moves the reader's last id without being an event: a block without data dispatches nothing. */

@@ -31,7 +31,7 @@ export interface RawResponse {
   endWithoutBody(): unknown;
   tryEnd(chunk: Uint8Array, totalBytes: number): [boolean, boolean];
   /** A piece of an answer without a length (chunked). False: the rest of it waits in memory, and `onWritable` tells when it is gone. */
-  write(chunk: string): boolean;
+  write(chunk: string | Uint8Array): boolean;
   getWriteOffset(): number;
   close(): unknown;
   /** 4 bytes of IPv4 or 16 of IPv6; none once the connection is closed. */
