@@ -6,12 +6,13 @@ import { aggregateBls, BLS_PUBLIC_KEY_BYTES, BLS_SIGNATURE_BYTES, isBlsPublicKey
 import { AppError, type ErrorCode } from "../platform/errors.js";
 import { frameGeneration } from "./frame.js";
 import { answersJson } from "./item-batches.js";
-import type { KeySpec, SignItem, UnwrappedKey } from "./key-specs/key-spec.js";
+import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "./key-specs/key-spec.js";
 import { plainHex, readHexMember } from "./key-specs/messages.js";
 import { keySpecNamed } from "./key-specs/table.js";
 import type { BlsAggregateClaim, ItemOutcome, KeyOperation, KeyReference, OperateMessage, VaultReference } from "./protocol.js";
 import { CONTEXT_BYTES_MAX, PLAINTEXT_BYTES_MAX, type CipherInput } from "./schemas.js";
 import { hexBytes, invalidMember, toHex, utf8Bytes } from "./text.js";
+import { workTogether, type Answer } from "./together.js";
 import type { WorkerKeys } from "./worker-keys.js";
 
 /** Members that the items of all operations may have; the routes' schemas decide which of them do. */
@@ -22,17 +23,29 @@ interface Item extends SignItem {
   readonly context?: string;
 }
 type Run = (spec: KeySpec, key: UnwrappedKey, item: Item) => object;
+/** Undefined where the spec knows no way that is cheaper than one by one. */
+type RunMany = (spec: KeySpec, key: UnwrappedKey, items: readonly Item[]) => readonly Answer<object>[] | undefined;
+
+interface Operation {
+  readonly ability: keyof KeySpec;
+  readonly code: ErrorCode;
+  readonly noun: string;
+  readonly run: Run;
+  readonly runMany?: RunMany;
+}
 
 const BLS_MESSAGE_BYTES = 32;
 
-const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, { readonly ability: keyof KeySpec; readonly code: ErrorCode; readonly noun: string; readonly run: Run }>> = {
+const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> = {
   sign: {
     ability: "sign", code: "spec_cannot_sign", noun: "signing",
     run: (spec, key, item) => spec.sign?.(key, item) ?? {},
+    runMany: (spec, key, items) => spec.signMany?.(key, items),
   },
   verify: {
     ability: "verify", code: "spec_cannot_verify", noun: "verification",
-    run: (spec, key, item) => ({ verified: spec.verify?.(key, { ...item, signature: signatureOf(item) }) ?? false }),
+    run: (spec, key, item) => ({ verified: spec.verify?.(key, withSignature(item)) ?? false }),
+    runMany: (spec, key, items) => spec.verifyMany && workTogether(items, withSignature, (all) => (spec.verifyMany?.(key, all) ?? []).map((answer) => () => ({ verified: answer() }))),
   },
   encrypt: {
     ability: "encrypt", code: "spec_cannot_encrypt", noun: "encryption",
@@ -57,10 +70,11 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, { readonly a
 /** Runs one operation of one key on items. Throws when the spec lacks the operation, the key is disabled or its record is damaged. */
 export function operate(keys: WorkerKeys, { vault, key, earlier, operation, items }: OperateMessage): readonly ItemOutcome[] {
   if (operation === "decrypt") return items.map((item) => outcomeOf(() => decrypt(keys, vault, [key, ...earlier], item as CipherInput)));
-  const { ability, code, noun, run } = OPERATIONS[operation];
+  const { ability, code, noun, run, runMany } = OPERATIONS[operation];
   return keys.lend(vault, key, (spec, unwrapped) => {
     if (spec[ability] === undefined) throw new AppError(code, { message: `key does not support ${noun}` });
-    return items.map((item) => outcomeOf(() => run(spec, unwrapped, item as Item)));
+    const answers = items.length > 1 ? runMany?.(spec, unwrapped, items as readonly Item[]) : undefined;
+    return (answers ?? items.map((item) => () => run(spec, unwrapped, item as Item))).map(outcomeOf);
   });
 }
 
@@ -142,16 +156,17 @@ function verifyOne(item: Item): object {
   if (item.public_key === undefined || item.public_key === "") throw invalidMember("public_key", "public key is required", "public_key_invalid");
   const publicKey = spec.readPublicKey(item.public_key);
   if (publicKey === undefined) throw invalidMember("public_key", `\`public_key\` is not a public key of the spec ${spec.name}`, "public_key_invalid");
-  return { verified: spec.verifyDetached(publicKey, { ...item, signature: signatureOf(item) }) };
+  return { verified: spec.verifyDetached(publicKey, withSignature(item)) };
 }
 
-function signatureOf({ signature }: Item): string {
+function withSignature(item: Item): VerifyItem {
+  const { signature } = item;
   if (signature === undefined || signature === "") throw invalidMember("signature", "signature is required", "signature_malformed");
-  return signature;
+  return { ...item, signature };
 }
 
 /** A refusal of an item is its outcome. A damaged record or a bug is not the item's, and fails the task. */
-function outcomeOf(run: () => object): ItemOutcome {
+function outcomeOf(run: Answer<object>): ItemOutcome {
   try {
     return { ok: true, value: run() };
   } catch (error) {

@@ -9,19 +9,18 @@ import { personalDigest } from "../../crypto/ethereum/personal-message.js";
 import { authorizationDigest, readTransaction, serializeSigned, transactionDigest, transactionV, type Transaction } from "../../crypto/ethereum/transaction.js";
 import { typedDataDigest } from "../../crypto/ethereum/typed-data.js";
 import { keccak256 } from "../../crypto/keccak.js";
-import { DIGEST_BYTES, readSignature, signatureBytes, signDigest, verifyDigest, type EcdsaSignature } from "../../crypto/secp256k1.js";
+import { DIGEST_BYTES, readSignature, signatureBytes, verifyDigest, verifyDigests, type EcdsaClaim, type EcdsaSignature } from "../../crypto/secp256k1.js";
+import { signDigests, type SigningKey } from "../../crypto/secp256k1-signing.js";
 import type { ErrorCode } from "../../platform/errors.js";
 import { invalidMember, toHex } from "../text.js";
-import { selfCheckFailed, signJws, verifyJws } from "./jws.js";
+import { workTogether, type Answer } from "../together.js";
+import { jwsAnswer, jwsInput, selfCheckFailed, verifyJws } from "./jws.js";
 import type { SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
 import { chosenAlgorithm, messageBytes, messageObject, plainHex, refuseOptions, signatureOfHex } from "./messages.js";
 
-export interface EthereumKey {
+export interface EthereumKey extends SigningKey {
   readonly keyId: string;
   readonly spec: string;
-  readonly privateKey: Uint8Array;
-  /** 65-byte uncompressed point. */
-  readonly publicKey: Uint8Array;
 }
 
 interface ToSign {
@@ -31,30 +30,65 @@ interface ToSign {
   readonly transaction?: Transaction;
 }
 
+/** What an item asks to be signed, and what it is answered. */
+interface Draft {
+  readonly digest: Uint8Array;
+  answer(signature: EcdsaSignature): SignAnswer;
+}
+
 const ALGORITHM = "ES256K";
 const MESSAGE_V_OFFSET = 27;
 
 /** Signs an item; every signature has low S and was verified. */
 export function signEthereum(key: EthereumKey, item: SignItem): SignAnswer {
-  if (readFormat(item, key.spec) === "jws") {
-    return signJws({
-      algorithm: ALGORITHM,
-      sign: (input) => signatureBytes(signDigest(key.privateKey, sha256(input))),
-      verify: (input, signature) => verifyDigest(key.publicKey, sha256(input), readSignature(signature)),
-    }, key.keyId, item);
-  }
-  const toSign = readItem(item, key.spec);
-  const { transaction, digest, vOffset } = toSign;
-  if (transaction?.from !== undefined && transaction.from !== addressOfPublicKey(key.publicKey)) {
-    throw invalidMember("message.from", "`from` is not the address of the key that signs", "transaction_invalid");
-  }
-  const signature = signDigest(key.privateKey, digest);
-  if (!verifyDigest(key.publicKey, digest, signature)) throw selfCheckFailed();
-  return { ...signatureForms(signature, vOffset), ...(transaction === undefined ? {} : signedTransaction(transaction, signature)) };
+  const [answer] = signEthereumItems(key, [item]);
+  if (answer === undefined) throw new Error("invariant broken: each item has an answer");
+  return answer();
+}
+
+/** The same for items of one key, whose signatures are checked together. */
+export function signEthereumItems(key: EthereumKey, items: readonly SignItem[]): Answer<SignAnswer>[] {
+  return workTogether(items, (item) => draftOf(key, item), (drafts) => {
+    const signatures = signDigests(key, drafts.map(({ digest }) => digest));
+    return drafts.map((draft, index) => () => {
+      const signature = signatures[index];
+      if (signature === undefined) throw selfCheckFailed();
+      return draft.answer(signature);
+    });
+  });
 }
 
 /** Whether a signature of 65 bytes (with a recovery byte 0, 1, 27 or 28 that fits) or of 64 is the key's on the item. */
 export function verifyEthereum(publicKey: Uint8Array, item: VerifyItem, spec: string): boolean {
+  const claim = claimOf(publicKey, item, spec);
+  return typeof claim === "boolean" ? claim : verifyDigest(publicKey, claim.digest, claim.signature);
+}
+
+/** The same for items of one key. */
+export function verifyEthereumItems(publicKey: Uint8Array, items: readonly VerifyItem[], spec: string): Answer<boolean>[] {
+  return workTogether(items, (item) => claimOf(publicKey, item, spec), (claims) => {
+    const verified = verifyDigests(publicKey, claims.filter((claim) => typeof claim !== "boolean")).values();
+    return claims.map((claim) => {
+      const answer = typeof claim === "boolean" ? claim : verified.next().value === true;
+      return () => answer;
+    });
+  });
+}
+
+function draftOf(key: EthereumKey, item: SignItem): Draft {
+  if (readFormat(item, key.spec) === "jws") {
+    const input = jwsInput(ALGORITHM, key.keyId, item);
+    return { digest: sha256(Buffer.from(input, "latin1")), answer: (signature) => jwsAnswer(input, signatureBytes(signature)) };
+  }
+  const { transaction, digest, vOffset } = readItem(item, key.spec);
+  if (transaction?.from !== undefined && transaction.from !== addressOfPublicKey(key.publicKey)) {
+    throw invalidMember("message.from", "`from` is not the address of the key that signs", "transaction_invalid");
+  }
+  return { digest, answer: (signature) => ({ ...signatureForms(signature, vOffset), ...(transaction === undefined ? {} : signedTransaction(transaction, signature)) }) };
+}
+
+/** What is to be verified, or the answer where there is nothing to calculate. */
+function claimOf(publicKey: Uint8Array, item: VerifyItem, spec: string): EcdsaClaim | boolean {
   if (readFormat(item, spec) === "jws") return verifyJws({ algorithm: ALGORITHM, verify: (input, bytes) => bytes.length === 64 && verifyDigest(publicKey, sha256(input), readSignature(bytes)) }, item);
   const { digest } = readItem(item, spec);
   const bytes = signatureOfHex(item.signature, [64, 65]);
@@ -62,7 +96,7 @@ export function verifyEthereum(publicKey: Uint8Array, item: VerifyItem, spec: st
   const recovery = bytes[64];
   const yParity = recovery === undefined ? undefined : recovery >= MESSAGE_V_OFFSET ? recovery - MESSAGE_V_OFFSET : recovery;
   if (yParity !== undefined && yParity > 1) return false;
-  return verifyDigest(publicKey, digest, { ...readSignature(bytes), yParity });
+  return { digest, signature: { ...readSignature(bytes), yParity } };
 }
 
 function readFormat({ options }: SignItem, spec: string): NonNullable<NonNullable<SignItem["options"]>["format"]> {

@@ -17,13 +17,22 @@ export interface JwsScheme {
 const PART = /^[A-Za-z0-9_-]+$/;
 const HEADER_BYTES_MAX = 1024;
 
-/** Signs the message as payload; the header names the algorithm, the key and what the caller adds. */
+/** Signs the message as payload. */
 export function signJws(scheme: JwsScheme, keyId: string, item: SignItem): SignAnswer {
-  const payload = messageBytes(item);
-  const header = { alg: scheme.algorithm, kid: keyId, ...item.options?.header };
-  const input = `${base64url(Buffer.from(JSON.stringify(header), "utf8"))}.${base64url(payload)}`;
+  const input = jwsInput(scheme.algorithm, keyId, item);
   const signature = scheme.sign(Buffer.from(input, "latin1"));
   if (!scheme.verify(Buffer.from(input, "latin1"), signature)) throw selfCheckFailed();
+  return jwsAnswer(input, signature);
+}
+
+/** What is signed, in ASCII: header and payload. The header names the algorithm, the key and what the caller adds. */
+export function jwsInput(algorithm: string, keyId: string, item: SignItem): string {
+  const payload = messageBytes(item);
+  const header = { alg: algorithm, kid: keyId, ...item.options?.header };
+  return `${base64url(Buffer.from(JSON.stringify(header), "utf8"))}.${base64url(payload)}`;
+}
+
+export function jwsAnswer(input: string, signature: Uint8Array): SignAnswer {
   return { signature: plainHex(signature), jws: `${input}.${base64url(signature)}` };
 }
 

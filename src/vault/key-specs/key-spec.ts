@@ -6,6 +6,7 @@ import type { KeyObject } from "node:crypto";
 import type { SecretBytes } from "../../crypto/secret-bytes.js";
 import type { DeriveInput } from "../key-hierarchy.js";
 import type { KeyOptions, SignMessage, SignOptions, SignResultJson } from "../operation-schemas.js";
+import type { Answer } from "../together.js";
 
 export type KeyType = "symmetric" | "asymmetric";
 export type KeyUsage = "encrypt/decrypt" | "sign/verify";
@@ -67,8 +68,12 @@ export interface KeySpec {
   derive?(key: UnwrappedKey, input: DeriveInput): SecretBytes;
   /** Absent: `spec_cannot_sign`. The signature was verified before it is answered. */
   sign?(key: UnwrappedKey, item: SignItem): SignAnswer;
+  /** The same for many items where that is cheaper than one by one; answers in order, and each for itself. */
+  signMany?(key: UnwrappedKey, items: readonly SignItem[]): readonly Answer<SignAnswer>[];
   /** Absent: `spec_cannot_verify`. False for every wrong signature, whatever is wrong with it. */
   verify?(key: UnwrappedKey, item: VerifyItem): boolean;
+  /** As `signMany`. */
+  verifyMany?(key: UnwrappedKey, items: readonly VerifyItem[]): readonly Answer<boolean>[];
   /** The same for a public key that the caller brings. Absent: `spec_cannot_verify`. */
   verifyDetached?(publicKey: Uint8Array, item: VerifyItem): boolean;
   /** Reads a caller's public key; undefined when it is none of this spec. There when `verifyDetached` is. */

@@ -2,10 +2,11 @@
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
 import { generateSecp256k1, parseSecp256k1PublicKey, secp256k1PublicKey } from "../../crypto/secp256k1.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { signEthereum, verifyEthereum } from "./ethereum-signer.js";
-import type { KeySpec, SignItem, VerifyItem } from "./key-spec.js";
+import { signEthereum, signEthereumItems, verifyEthereum, verifyEthereumItems, type EthereumKey } from "./ethereum-signer.js";
+import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
 import { invalidMember } from "../text.js";
+import { workTogether } from "../together.js";
 import { coordinates } from "./p256.js";
 
 const NAME = "secp256k1";
@@ -21,11 +22,10 @@ export const secp256k1: KeySpec = {
     const publicKey = secp256k1PublicKey(privateKey);
     return { material: SecretBytes.take(privateKey), publicKey, address: addressOfPublicKey(publicKey) };
   },
-  sign: (key, item) => {
-    refuseHdOptions(item);
-    return key.material.use((privateKey) => signEthereum({ keyId: key.keyId, spec: NAME, privateKey, publicKey: key.publicKey }, item));
-  },
+  sign: (key, item) => useKey(key, (signer) => signEthereum(signer, withoutHdOptions(item))),
+  signMany: (key, items) => workTogether(items, withoutHdOptions, (all) => useKey(key, (signer) => signEthereumItems(signer, all))),
   verify: (key, item) => verify(key.publicKey, item),
+  verifyMany: (key, items) => workTogether(items, withoutHdOptions, (all) => verifyEthereumItems(key.publicKey, all, NAME)),
   verifyDetached: verify,
   readPublicKey: (text) => {
     const bytes = publicKeyOfHex(text);
@@ -34,11 +34,16 @@ export const secp256k1: KeySpec = {
   jwk: (publicKey) => ({ kty: "EC", crv: "secp256k1", alg: "ES256K", use: "sig", ...coordinates(publicKey) }),
 };
 
-function verify(publicKey: Uint8Array, item: VerifyItem): boolean {
-  refuseHdOptions(item);
-  return verifyEthereum(publicKey, item, NAME);
+function useKey<T>({ keyId, material, publicKey }: UnwrappedKey, use: (key: EthereumKey) => T): T {
+  return material.use((privateKey) => use({ keyId, spec: NAME, privateKey, publicKey }));
 }
 
-function refuseHdOptions({ options }: SignItem): void {
-  if (options?.hdwallet !== undefined) throw invalidMember("options.hdwallet", "only BIP39 keys have keys to choose from", "option_unsupported");
+function verify(publicKey: Uint8Array, item: VerifyItem): boolean {
+  return verifyEthereum(publicKey, withoutHdOptions(item), NAME);
+}
+
+/** The item, unless it has them. */
+function withoutHdOptions<Item extends SignItem>(item: Item): Item {
+  if (item.options?.hdwallet !== undefined) throw invalidMember("options.hdwallet", "only BIP39 keys have keys to choose from", "option_unsupported");
+  return item;
 }
