@@ -9,7 +9,7 @@ import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
 import { newId } from "../platform/ids.js";
 import type { Log } from "../platform/log.js";
-import type { Store } from "../platform/store/store.js";
+import type { Store, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Table } from "../platform/store/tables.js";
 import type { Access } from "./access.js";
 import type { IdentityRepository } from "./repository.js";
@@ -125,7 +125,11 @@ export class ApiTokens {
   }
 
   find(owner: Subject, id: string): ApiTokenRecord | undefined {
-    return this.#table.get([...ownerKey(owner), id])?.value;
+    return this.record(owner, id)?.value;
+  }
+
+  record(owner: Subject, id: string): StoreRecord<ApiTokenRecord> | undefined {
+    return this.#table.get([...ownerKey(owner), id]);
   }
 
   /** By its text; undefined for one that is over or was revoked. */

@@ -139,7 +139,8 @@ export class OAuth {
       ? session?.client_id === caller.client.id || (owner.kind === "application" && owner.id === caller.client.id)
       : owner.kind === caller.principal.subject.kind && owner.id === caller.principal.subject.id;
     if (!isHolder) return;
-    if (!(await this.#dependencies.sessions.end(owner, id))) await this.#dependencies.apiTokens.revoke(owner, id);
+    const { sessions, apiTokens } = this.#dependencies;
+    if (!(await sessions.end(owner, id)) && (await apiTokens.revoke(owner, id))) await sessions.endDerived(owner, id);
   }
 
   /** OpenID Connect Discovery section 3 and RFC 8414. */

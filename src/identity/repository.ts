@@ -58,7 +58,12 @@ export type SessionRecord = {
   readonly client_id?: string;
   /** When the password was entered; absent for sessions that came from another token. */
   readonly password_at_ms?: number;
+  /** The tokens by which this session was made, none for a login: it ends with any of them, and no later than `until_ms`. */
+  readonly derived?: { readonly from: readonly TokenReference[]; readonly until_ms: number };
 };
+
+/** A session or personal access token, by its subject. */
+export type TokenReference = { readonly kind: Subject["kind"]; readonly subject_id: string; readonly id: string };
 
 export type RefreshState = {
   readonly handle_hash: string;
@@ -215,7 +220,7 @@ export class IdentityRepository {
   createSessionCommit(subject: Subject, session: SessionRecord): StoreCommit {
     const pointer: RefreshPointer = { kind: subject.kind, subject_id: subject.id, session_id: session.id };
     const handle = session.refresh === null ? [] : [{ key: ["refresh_handle", session.refresh.handle_hash], value: pointer }];
-    const puts = [{ key: sessionKey(subject, session.id), value: session }, ...handle];
+    const puts = [{ key: sessionKey(subject, session.id), value: session }, ...handle, ...derivedKeys(sessionKey(subject, session.id), session).map((key) => ({ key, value: true }))];
     return { checks: puts.map(({ key }) => ({ key, version: "absent" as const })), puts };
   }
 
@@ -226,8 +231,21 @@ export class IdentityRepository {
   /** Ends a session: with its record gone, its access and refresh tokens are void. */
   deleteSessionCommit(session: StoreRecord<SessionRecord>): StoreCommit {
     const handle = session.value.refresh === null ? [] : [["refresh_handle", session.value.refresh.handle_hash]];
-    return { checks: [{ key: session.key, version: session.version }], deletes: [session.key, ...handle] };
+    return { checks: [{ key: session.key, version: session.version }], deletes: [session.key, ...handle, ...derivedKeys(session.key, session.value)] };
   }
+
+  /** Some of the sessions that were made by a subject's tokens, or by one of them, as keys of their entries and their records. */
+  someDerived(subject: Subject, tokenId: string | undefined, count: number): { readonly entry: StoreKey; readonly session: StoreRecord<SessionRecord> | undefined }[] {
+    const prefix = [DERIVED, ...ownerKey(subject), ...(tokenId === undefined ? [] : [tokenId])];
+    return this.#store.range<true>(prefix, { limit: count }).map(({ key }) => ({ entry: key, session: this.#store.get<SessionRecord>(["session", ...key.slice(4)]) }));
+  }
+}
+
+const DERIVED = "derived_session";
+
+/** Entries by which a session is found from the tokens that it was made by. */
+function derivedKeys(key: StoreKey, session: SessionRecord): StoreKey[] {
+  return (session.derived?.from ?? []).map(({ kind, subject_id: subjectId, id }) => [DERIVED, kind, subjectId, id, ...key.slice(1)]);
 }
 
 function credentialKey(userId: string): StoreKey {

@@ -135,7 +135,7 @@ export class IdentityService {
     this.organizations = new Organizations({ repository, tenants, access, memberships, deletion, firstVault, events, clock, log });
     this.oauth = new OAuth({ issuer }, { repository, tenants, access, clients, clientAuthentication, codes, login, sessions, apiTokens, keys, clock, authenticate });
     this.bootstrap = new Bootstrap({ store, repository, clock });
-    this.#grants = new TokenGrants({ repository, tenants, access, sessions, clients, clientAuthentication, codes, authenticate, idToken: (redeemed, clientId) => this.oauth.idToken(redeemed, clientId) });
+    this.#grants = new TokenGrants({ repository, tenants, access, sessions, apiTokens, clients, clientAuthentication, codes, authenticate, idToken: (redeemed, clientId) => this.oauth.idToken(redeemed, clientId) });
     this.#external = new ExternalUsers({ issuers: new ExternalIssuers({ issuers: options.trustedIssuers ?? [] }, { clock, log }), repository, access, clock, log });
     this.#verifier = new AccessTokenVerifier({ issuer }, { clock, keys, state: tokenState(repository) });
     this.sessions = sessions;
@@ -263,7 +263,10 @@ export class IdentityService {
     if (user === undefined || subject === undefined || state?.enabled !== true || !holdsAll(user.permissions, PERMISSIONS.authenticate) || this.#repository.findCredentialOf(user.id) !== undefined) {
       throw new AppError("invalid_credentials", { message: "authentication failed with given credentials" });
     }
-    const prepared = this.sessions.prepare({ subject, epoch: state.epoch, scope: grantedScope(input.scope) });
+    // No more than the application's token holds, but for the bit that is about people alone.
+    const limit = principal.permissions | PERMISSIONS.authenticate;
+    const marks = holdsAll(limit, user.permissions) ? {} : { permissions_max: limit };
+    const prepared = this.sessions.prepare({ subject, epoch: state.epoch, scope: grantedScope(input.scope), marks });
     return { user: userJson(user), token: await this.sessions.open(prepared, user.permissions) };
   }
 

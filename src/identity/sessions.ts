@@ -41,7 +41,7 @@ export interface NewSession {
   readonly epoch: number;
   /** Granted scope (`grantedScope`). A refresh token comes only with `offline_access`. */
   readonly scope: string;
-  readonly marks?: Pick<SessionRecord, "permissions_max" | "acting_user_id" | "acting_organization_id" | "client_id" | "password_at_ms">;
+  readonly marks?: Pick<SessionRecord, "permissions_max" | "acting_user_id" | "acting_organization_id" | "client_id" | "password_at_ms" | "derived">;
 }
 
 /** A session that is about to begin: its records, and what its token needs. */
@@ -53,7 +53,7 @@ export interface PreparedSession {
 }
 
 /** A refreshed session ends after this long, however often it was refreshed. */
-const SESSION_LIFE_MS = 30 * 24 * 3600 * 1000;
+export const SESSION_LIFE_MS = 30 * 24 * 3600 * 1000;
 /** A session that was not refreshed for this long is over. */
 const IDLE_LIFE_MS = 7 * 24 * 3600 * 1000;
 /** How long the replaced token may come again, because the answer with its successor may have been lost. */
@@ -62,6 +62,8 @@ const REUSE_GRACE_MS = 10_000;
 const SESSIONS_MAX = 200;
 /** From this many records on, opening a session clears away those that are over. */
 const SESSIONS_TIDY_FROM = 50;
+/** Sessions made by other tokens that one commit ends. */
+const DERIVED_BATCH = 200;
 /** Refreshes with one family's tokens that may stand in line. */
 const REFRESHES_WAITING_MAX = 64;
 
@@ -86,13 +88,14 @@ export class Sessions {
   /** Prepares a session; it begins when the commit is done. */
   prepare({ subject, epoch, scope, marks }: NewSession): PreparedSession {
     const now = this.#clock.nowMs();
+    const untilMs = marks?.derived?.until_ms ?? Infinity;
     const token = isWithinScope(OFFLINE_ACCESS, scope) ? createRefreshToken() : undefined;
     const session: SessionRecord = {
       id: newId(),
       created_at: isoTimestamp(now),
       epoch,
       scope,
-      ends_at_ms: now + (token === undefined ? ACCESS_TOKEN_LIFE_SEC[subject.kind] * 1000 : SESSION_LIFE_MS),
+      ends_at_ms: Math.min(untilMs, now + (token === undefined ? ACCESS_TOKEN_LIFE_SEC[subject.kind] * 1000 : SESSION_LIFE_MS)),
       refresh: token === undefined ? null : firstRefreshState(token, now),
       ...marks,
     };
@@ -141,22 +144,36 @@ export class Sessions {
     return this.issueToken(prepared, permissions);
   }
 
-  /** Ends one session: its access and refresh tokens are void from now on. False when there is no such session. */
+  /** Ends one session: its access and refresh tokens and what was made by them are void from now on. False when there is no such session. */
   async end(subject: Subject, sessionId: string): Promise<boolean> {
     return retryOnConflict(async () => {
       const session = this.#repository.findSession(subject, sessionId);
       if (session === undefined) return false;
-      await this.#repository.commit(this.#repository.deleteSessionCommit(session));
+      await this.#endWithDerived(subject, session);
       return true;
     });
   }
 
+  /** Ends the sessions that were made by a subject's tokens, or by one of them; whoever has a token that is void must not go on by another. */
+  async endDerived(subject: Subject, tokenId?: string): Promise<void> {
+    for (;;) {
+      const more = await retryOnConflict(async () => {
+        const { commit, count } = this.#derivedCommit(subject, tokenId);
+        if (count > 0) await this.#repository.commit(commit);
+        return count === DERIVED_BATCH;
+      });
+      if (!more) return;
+    }
+  }
+
   /** Ends those of a subject's sessions that the test names, such as the ones of a user who was removed from an organization. */
   async endWhere(subject: Subject, isEnding: (session: SessionRecord) => boolean): Promise<void> {
-    await retryOnConflict(async () => {
+    const ended = await retryOnConflict(async () => {
       const ending = this.#repository.listSessions(subject).filter(({ value }) => isEnding(value));
       if (ending.length > 0) await this.#repository.commit(mergeCommits(...ending.map((session) => this.#repository.deleteSessionCommit(session))));
+      return ending;
     });
+    for (const { value } of ended) await this.endDerived(subject, value.id);
   }
 
   /** A subject's sessions that are not over, oldest first. */
@@ -175,6 +192,7 @@ export class Sessions {
       // On a full disk too: it takes one record's room, and a stolen token cannot wait.
       await this.#repository.commit({ ...this.#repository.replaceStateCommit(state, { ...state.value, epoch: state.value.epoch + 1 }), urgent: true });
     });
+    await this.endDerived(subject);
     this.#log.info("all sessions of a subject ended", { subject: `${subject.kind}:${subject.id}` });
   }
 
@@ -212,9 +230,24 @@ export class Sessions {
   }
 
   async #end(subject: Subject, session: StoreRecord<SessionRecord>, reason: string): Promise<never> {
-    await this.#repository.commit(this.#repository.deleteSessionCommit(session));
+    await this.#endWithDerived(subject, session);
     this.#log.warn("session ended at refresh", { subject: `${subject.kind}:${subject.id}`, state: reason });
     throw invalidGrant();
+  }
+
+  /** One commit for all but very many, so that nothing outlives the session by a crash. */
+  async #endWithDerived(subject: Subject, session: StoreRecord<SessionRecord>): Promise<void> {
+    const derived = this.#derivedCommit(subject, session.value.id);
+    await this.#repository.commit(mergeCommits(this.#repository.deleteSessionCommit(session), derived.commit));
+    if (derived.count === DERIVED_BATCH) await this.endDerived(subject, session.value.id);
+  }
+
+  #derivedCommit(subject: Subject, tokenId: string | undefined): { readonly commit: StoreCommit; readonly count: number } {
+    const some = this.#repository.someDerived(subject, tokenId, DERIVED_BATCH);
+    // A session that was made by several tokens of the subject stands here several times.
+    const sessions = new Map(some.flatMap(({ session }) => (session === undefined ? [] : [[session.key.join(" "), session] as const])));
+    const stale = some.filter(({ session }) => session === undefined).map(({ entry }) => entry);
+    return { commit: mergeCommits(...[...sessions.values()].map((session) => this.#repository.deleteSessionCommit(session)), { deletes: stale }), count: some.length };
   }
 
   /** Clears away sessions that are over, and the oldest ones beyond the limit. */

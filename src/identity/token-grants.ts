@@ -7,13 +7,14 @@ import { AppError } from "../platform/errors.js";
 import type { StoreCommit } from "../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../platform/store/tables.js";
 import { tenantNotFound, type Access, type Acting } from "./access.js";
+import type { ApiTokens } from "./api-tokens.js";
 import type { AuthorizationCodes, Redeemed } from "./authorization-codes.js";
 import type { ClientAuthentication, ClientCredentials } from "./client-authentication.js";
 import type { Clients } from "./clients.js";
-import type { IdentityRepository } from "./repository.js";
+import type { IdentityRepository, SessionRecord, TokenReference } from "./repository.js";
 import type { CreateTokenInput, TokenJson } from "./schemas.js";
 import { OFFLINE_ACCESS, OPENID, grantedClientScope, grantedScope, hasWord, scopePermissions } from "./scope.js";
-import type { Sessions } from "./sessions.js";
+import { SESSION_LIFE_MS, type Sessions } from "./sessions.js";
 import type { Member, Tenant, TenantRepository } from "./tenant-repository.js";
 
 export interface TokenGrantsDependencies {
@@ -21,6 +22,7 @@ export interface TokenGrantsDependencies {
   readonly tenants: TenantRepository;
   readonly access: Access;
   readonly sessions: Sessions;
+  readonly apiTokens: ApiTokens;
   readonly clients: Clients;
   readonly clientAuthentication: ClientAuthentication;
   readonly codes: AuthorizationCodes;
@@ -124,8 +126,9 @@ export class TokenGrants {
       const within = held & (minting.limit ?? held);
       if (input.permissions !== undefined) access.requireSubset(input.permissions, within);
       const limit = input.permissions ?? minting.limit;
-      const prepared = sessions.prepare({ subject: minting.subject, epoch: state.epoch, scope, marks: { ...minting.acting, ...(limit === undefined ? {} : { permissions_max: limit }) } });
-      return sessions.open({ ...prepared, commit: mergeCommits(prepared.commit, minting.commit) }, held);
+      const parent = this.#parentage(principal, minting.subject);
+      const prepared = sessions.prepare({ subject: minting.subject, epoch: state.epoch, scope, marks: { ...minting.acting, ...parent.marks, ...(limit === undefined ? {} : { permissions_max: limit }) } });
+      return sessions.open({ ...prepared, commit: mergeCommits(prepared.commit, minting.commit, parent.commit) }, held);
     });
   }
 
@@ -149,6 +152,27 @@ export class TokenGrants {
       limit: restricted || subject.kind === "organization" ? principal.permissions : undefined,
       commit: membership === undefined ? {} : { checks: [{ key: membership.key, version: membership.version }] },
     };
+  }
+
+  /**
+   * The tokens that the new session comes from, which it must not outlive: otherwise whoever has stolen one would go on by what he
+   * made of it, whatever its owner does. The chain stays short: a fresh token of the same subject takes the place of the caller's.
+   */
+  #parentage({ subject, sessionId }: Principal, wanted: Subject): { readonly marks: Pick<SessionRecord, "derived">; readonly commit: StoreCommit } {
+    const { repository, apiTokens } = this.#dependencies;
+    const session = repository.findSession(subject, sessionId);
+    const personal = session === undefined ? apiTokens.record(subject, sessionId) : undefined;
+    const source = session ?? personal;
+    // A token of a trusted issuer: there is nothing of ours to end.
+    if (source === undefined) return { marks: {}, commit: {} };
+    const state = repository.findState(subject);
+    const own: TokenReference = { kind: subject.kind, subject_id: subject.id, id: sessionId };
+    const before = session?.value.derived;
+    const isFresh = wanted.kind === subject.kind && wanted.id === subject.id;
+    const from = before === undefined ? [own] : isFresh ? before.from : [...before.from, own];
+    const untilMs = before?.until_ms ?? personal?.value.expires_at_ms ?? Date.parse(source.value.created_at) + SESSION_LIFE_MS;
+    const checks = [source, ...(state === undefined ? [] : [state])].map(({ key, version }) => ({ key, version }));
+    return { marks: { derived: { from, until_ms: untilMs } }, commit: { checks } };
   }
 
   #fresh(principal: Principal, restricted: boolean): Minting {

@@ -57,6 +57,7 @@ export class Tokens {
     if (!isOwn && owner.kind !== "user") access.require(principal, { kind: owner.kind, id: owner.id }, PERMISSIONS.revoke);
     const ended = (await sessions.end(owner, id)) || (await apiTokens.revoke(owner, id));
     if (!ended) throw tokenNotFound();
+    await sessions.endDerived(owner, id);
     log.info("token revoked", { subject: formatSubject(owner) });
   }
 
