@@ -4,7 +4,7 @@
  */
 import { hashPassword, type PasswordHashCost } from "../crypto/password.js";
 import type { HashGate } from "../platform/auth/hash-gate.js";
-import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
+import { NEW_USER_PERMISSIONS, PERMISSIONS, TENANT_PERMISSIONS, holdsAll, permissionNames } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
@@ -63,6 +63,7 @@ export class UserChanges {
     const { repository, log } = this.#dependencies;
     const user = this.#changeable(principal, id, PERMISSIONS.user_update);
     const isAdministrator = holdsAny(principal, PERMISSIONS.user_update | PERMISSIONS.sudo);
+    if (input.permissions !== undefined || input.email !== undefined || input.password !== undefined) requireNotAbove(principal, user);
     if (input.permissions !== undefined && input.permissions !== user.permissions) this.#requireGrantable(principal, isAdministrator, input.permissions);
     const email = input.email === undefined ? user.email : this.#newEmail(input.email);
     if ((email !== user.email || input.password !== undefined) && !isAdministrator && !isOwnUserOf(principal, user)) await this.#requireProof(principal, user, input.current_password, address);
@@ -78,7 +79,7 @@ export class UserChanges {
 
   /** Deletes a user and what it alone owns: itself, an application's own user, anyone for `user_delete` and `sudo`. */
   async delete(principal: Principal, id: string): Promise<void> {
-    this.#changeable(principal, id, PERMISSIONS.user_delete);
+    requireNotAbove(principal, this.#changeable(principal, id, PERMISSIONS.user_delete));
     await this.deleteUser(id);
   }
 
@@ -168,6 +169,18 @@ export class UserChanges {
       }
     });
   }
+}
+
+/**
+ * Whoever sets another's password or address can be that user. So an administrator may not do it to one who holds administrators'
+ * bits that it lacks itself, nor a token of an application to a user of its own who may do more than the token.
+ */
+function requireNotAbove(principal: Principal, user: UserRecord): void {
+  const { subject, permissions } = principal;
+  if ((subject.kind === "user" && subject.id === user.id) || holdsAll(permissions, PERMISSIONS.sudo)) return;
+  const bounded = isOwnUserOf(principal, user) ? TENANT_PERMISSIONS | ~NEW_USER_PERMISSIONS : ~NEW_USER_PERMISSIONS;
+  const above = user.permissions & bounded & ~permissions;
+  if (above !== 0) throw new AppError("permission_escalation", { message: `the user holds what the caller does not: ${permissionNames(above).join(", ")}` });
 }
 
 /** True for an application and a user that it made itself. */

@@ -120,6 +120,21 @@ describe("changing an account", () => {
     expect((await root.api.createUser({ body: { email: "deputy@example.com", first_name: "D", last_name: "P", password: PASSWORD, permissions: 3 } })).body.permissions).toBe(3);
   });
 
+  it("lets no administrator take over, demote or delete one who may do more", async () => {
+    const root = await administrator();
+    const desk = { email: "desk@example.com", first_name: "D", last_name: "K", password: PASSWORD, permissions: NEW_USER_PERMISSIONS | PERMISSIONS.user_list | PERMISSIONS.user_update | PERMISSIONS.user_delete };
+    await root.api.createUser({ body: desk });
+    const api = harness.as((await harness.anonymous.authenticate({ body: { email: desk.email, password: PASSWORD } })).body.token.access_token);
+    for (const body of [{ password: NEW_PASSWORD }, { email: "mine@example.com" }, { permissions: NEW_USER_PERMISSIONS }]) {
+      expect(await outcome(api.updateUser({ params: { id: root.id }, body }))).toBe("403 permission_escalation");
+    }
+    expect(await outcome(api.deleteUser({ params: { id: root.id } }))).toBe("403 permission_escalation");
+    expect(await alive(root.token)).toBe(true);
+    expect(await outcome(api.updateUser({ params: { id: root.id }, body: { first_name: "Grace" } }))).toBe("ok");
+    expect(await outcome(api.updateUser({ params: { id: ada.id }, body: { password: NEW_PASSWORD } }))).toBe("ok");
+    expect(await outcome(api.deleteUser({ params: { id: ada.id } }))).toBe("ok");
+  });
+
   it("deletes the account with everything of its own, by itself or an administrator", async () => {
     const root = await administrator();
     const bob = await harness.newUser("bob@example.com");

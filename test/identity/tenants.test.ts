@@ -300,6 +300,18 @@ describe("a virtual user", () => {
     expect(await outcome(harness.anonymous.authenticate({ body: { email: "free@example.com" } }))).toBe("422 invalid_request");
   });
 
+  it("gets from a lesser token of its application no more than that holds", async () => {
+    const application_id = await application(ada);
+    const whole = await tokenFor(ada.api, { application_id });
+    const lesser = await tokenFor(ada.api, { application_id, permissions: PERMISSIONS.create | PERMISSIONS.update | PERMISSIONS.read });
+    const user = (await whole.api.createUser({ body: { email: "v@example.com", first_name: "V", last_name: "U" } })).body;
+    expect((await whole.api.authenticate({ body: { email: user.email } })).body.token.permissions).toBe(user.permissions);
+    const { token } = (await lesser.api.authenticate({ body: { email: user.email } })).body;
+    expect(token.permissions).toBe(PERMISSIONS.authenticate | PERMISSIONS.create | PERMISSIONS.update | PERMISSIONS.read);
+    expect(await outcome(lesser.api.updateUser({ params: { id: user.id }, body: { password: "a different long phrase" } }))).toBe("403 permission_escalation");
+    expect(await outcome(whole.api.updateUser({ params: { id: user.id }, body: { password: "a different long phrase" } }))).toBe("ok");
+  });
+
   it("is changed and deleted by its application, and by no other member of it", async () => {
     const token = await tokenFor(ada.api, { application_id: await application(ada) });
     const user = (await token.api.createUser({ body: { email: "v@example.com", first_name: "V", last_name: "U" } })).body;
