@@ -4,10 +4,14 @@
  * tens of milliseconds: keep it off threads that answer quickly.
  */
 import { bls12_381 } from "@noble/curves/bls12-381.js";
+import { equalBytes } from "./constant-time.js";
 
 export const BLS_PUBLIC_KEY_BYTES = 48;
 export const BLS_SIGNATURE_BYTES = 96;
 export const BLS_DOMAIN = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
+
+/** Compressed, at infinity, no coordinates: the only encoding of the neutral element of G2. */
+const NEUTRAL_SIGNATURE = Uint8Array.of(0xc0, ...new Uint8Array(BLS_SIGNATURE_BYTES - 1));
 
 const scheme = bls12_381.longSignatures;
 type SignaturePoint = ReturnType<typeof scheme.sign>;
@@ -38,12 +42,16 @@ export function isBlsPublicKey(bytes: Uint8Array): boolean {
   return readPublicKey(bytes) !== undefined;
 }
 
-/** The sum of signatures; undefined when one of them is no signature or there is none. */
+/**
+ * The sum of signatures; undefined when one of them is no signature or there is none. The neutral element adds nothing and may come
+ * out, as the consensus layer's tests have it: nothing verifies under it.
+ */
 export function aggregateBls(signatures: readonly Uint8Array[]): Uint8Array | undefined {
-  const points = signatures.map(readSignature);
+  const points = signatures.map(readSummand);
   if (points.length === 0 || points.includes(undefined)) return undefined;
-  const sum = scheme.aggregateSignatures(points.filter((point) => point !== undefined));
-  return scheme.Signature.toBytes(sum);
+  // Added here, and written here where it is neutral: the library's own sum takes and gives no neutral element.
+  const sum = points.reduce<SignaturePoint>((total, point) => (point === undefined ? total : total.add(point)), bls12_381.G2.Point.ZERO);
+  return sum.is0() ? Uint8Array.from(NEUTRAL_SIGNATURE) : scheme.Signature.toBytes(sum);
 }
 
 /**
@@ -63,6 +71,10 @@ export function verifyAggregateBls(publicKeys: readonly Uint8Array[], messages: 
 
 function hashMessage(message: Uint8Array): SignaturePoint {
   return scheme.hash(message, BLS_DOMAIN);
+}
+
+function readSummand(bytes: Uint8Array): SignaturePoint | undefined {
+  return equalBytes(bytes, NEUTRAL_SIGNATURE) ? bls12_381.G2.Point.ZERO : readSignature(bytes);
 }
 
 function readSignature(bytes: Uint8Array): SignaturePoint | undefined {

@@ -31,14 +31,18 @@ export async function generateRsaKeyPair(modulusBits: number): Promise<RsaKeyPai
   return { pkcs8: privateKey.export({ format: "der", type: "pkcs8" }), spki: publicKey.export({ format: "der", type: "spki" }) };
 }
 
-/** A public key of its SubjectPublicKeyInfo DER, or undefined unless it is RSA with this modulus length and exponent 65537. */
+/**
+ * A public key of its SubjectPublicKeyInfo DER, or undefined unless it is RSA with this modulus length and exponent 65537. Takes the one
+ * encoding that there is of a key: OpenSSL itself reads on past bytes behind the end and other parameters of the algorithm.
+ */
 export function rsaPublicKey(spki: Uint8Array, modulusBits: number): KeyObject | undefined {
   if (spki.length > SPKI_BYTES_MAX || !MODULUS_BITS.includes(modulusBits)) return undefined;
   return cachedPublicKey(`rsa-${String(modulusBits)}`, spki, () => {
     try {
       const key = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" });
       const { modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {};
-      return key.asymmetricKeyType === "rsa" && modulusLength === modulusBits && publicExponent === BigInt(PUBLIC_EXPONENT) ? key : undefined;
+      if (key.asymmetricKeyType !== "rsa" || modulusLength !== modulusBits || publicExponent !== BigInt(PUBLIC_EXPONENT)) return undefined;
+      return key.export({ format: "der", type: "spki" }).equals(spki) ? key : undefined;
     } catch {
       return undefined;
     }

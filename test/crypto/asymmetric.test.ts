@@ -151,6 +151,9 @@ describe("RSA", () => {
     }
     expect(rsaPublicKey(spki, 3072)).toBeUndefined();
     expect(rsaPublicKey(flipped(spki, 20), 2048)).toBeUndefined();
+    // OpenSSL reads the same key from these: bytes behind the end, and another tag where the algorithm's parameters stand.
+    expect(text(spki.subarray(17, 19))).toBe("0500");
+    for (const other of [Uint8Array.of(...spki, 0), flipped(spki, 17 * 8 + 7)]) expect(rsaPublicKey(other, 2048)).toBeUndefined();
     const other = rsaPublicKey((await generateRsaKeyPair(2048)).spki, 2048)!;
     expect(verifyRsa(other, "PS256", Buffer.from("m"), signRsa(key, "PS256", Buffer.from("m")))).toBe(false);
   });
@@ -173,12 +176,25 @@ describe("BLS12-381", () => {
     const infinity2 = Uint8Array.from([0xc0, ...new Uint8Array(95)]);
     expect(isBlsPublicKey(infinity1)).toBe(false);
     expect(verifyBls(infinity1, Buffer.from("m"), infinity2)).toBe(false);
-    expect(aggregateBls([infinity2])).toBeUndefined();
+    expect(aggregateBls([Uint8Array.from([0xe0, ...new Uint8Array(95)])])).toBeUndefined();
     expect(aggregateBls([])).toBeUndefined();
     expect(isBlsPublicKey(new Uint8Array(48))).toBe(false);
     expect(isBlsPublicKey(blsPublicKey(privateKey).subarray(1))).toBe(false);
     // A point of the curve outside of the subgroup: x = 4 (the cofactor of G1 is not 1).
     expect(isBlsPublicKey(Uint8Array.from([0x80, ...new Uint8Array(46), 4]))).toBe(false);
+  });
+
+  // SOURCE: ethereum/bls12-381-tests, aggregate_infinity_signature.
+  it("adds the neutral signature, and comes to it where signatures cancel each other; nothing verifies under it", () => {
+    const neutral = Uint8Array.from([0xc0, ...new Uint8Array(95)]);
+    const message = new Uint8Array(32);
+    const signature = signBls(privateKey, message);
+    expect(aggregateBls([neutral])).toEqual(neutral);
+    expect(aggregateBls([signature, neutral])).toEqual(signature);
+    const opposite = Uint8Array.from(signature);
+    opposite[0]! ^= 0x20;
+    expect(aggregateBls([signature, opposite])).toEqual(neutral);
+    expect(verifyAggregateBls([blsPublicKey(privateKey)], [message], neutral)).toBe(false);
   });
 
   it("adds signatures up, and checks each key against its own message", () => {
