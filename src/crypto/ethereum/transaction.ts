@@ -46,7 +46,9 @@ const MEMBERS = {
 } as const;
 type Member = keyof typeof MEMBERS;
 
-const TYPE_NAMES: Readonly<Record<string, TransactionType>> = { legacy: 0, eip2930: 1, eip1559: 2, eip7702: 4 };
+const TYPE_NAMES: ReadonlyMap<string, number> = new Map([["legacy", 0], ["eip2930", 1], ["eip1559", 2], ["eip4844", 3], ["eip7702", 4]]);
+const BLOB_TYPE = 3;
+const BLOB_MEMBERS: readonly string[] = ["blobs", "sidecars", "blobVersionedHashes", "blob_versioned_hashes", "maxFeePerBlobGas", "max_fee_per_blob_gas"];
 const ONLY_FOR: Readonly<Partial<Record<Member, readonly TransactionType[]>>> = {
   gas_price: [0, 1], max_fee_per_gas: [2, 4], max_priority_fee_per_gas: [2, 4], access_list: [1, 2, 4], authorization_list: [4],
 };
@@ -94,8 +96,8 @@ export function transactionV({ type, chainId }: Transaction, { yParity }: Pick<T
 /** The digest of an EIP-7702 authorization, {chain_id, address, nonce}; chain id 0 stands for every chain. */
 export function authorizationDigest(value: unknown): Uint8Array {
   const members = recordOf(value, "authorization");
-  refuseOthers(members, ["chain_id", "chainId", "address", "nonce"], "authorization");
-  return keccak256(Buffer.concat([Uint8Array.of(AUTHORIZATION_MAGIC), encodeRlp(authorizationFields(members, "authorization"))]));
+  refuseOthers(members, ["chain_id", "chainId", "address", "nonce"], "");
+  return keccak256(Buffer.concat([Uint8Array.of(AUTHORIZATION_MAGIC), encodeRlp(authorizationFields(members, ""))]));
 }
 
 function typedEnvelope(type: TransactionType, fields: readonly RlpItem[]): Uint8Array {
@@ -108,6 +110,7 @@ function namedMembers(record: Readonly<Record<string, unknown>>): ReadonlyMap<Me
   const members = new Map<Member, unknown>();
   for (const [spelling, value] of Object.entries(record)) {
     const name = names.get(spelling);
+    if (BLOB_MEMBERS.includes(spelling)) throw noBlobs(spelling);
     if (name === undefined) throw new InvalidPayload(spelling.slice(0, 64), "is not a member of a transaction to sign");
     if (members.has(name)) throw new InvalidPayload(name, "is given twice");
     if (value !== null && value !== undefined) members.set(name, value);
@@ -122,10 +125,15 @@ function readType(members: ReadonlyMap<Member, unknown>): TransactionType {
     if (members.has("max_fee_per_gas")) return 2;
     return members.has("access_list") ? 1 : 0;
   }
-  const named = typeof given === "string" ? TYPE_NAMES[given.toLowerCase()] : undefined;
+  const named = typeof given === "string" ? TYPE_NAMES.get(given.toLowerCase()) : undefined;
   const number = named ?? Number(readUint(given, "type", 8));
+  if (number === BLOB_TYPE) throw noBlobs("type");
   if (number === 0 || number === 1 || number === 2 || number === 4) return number;
   throw new InvalidPayload("type", "is none of 0, 1, 2 and 4");
+}
+
+function noBlobs(path: string): InvalidPayload {
+  return new InvalidPayload(path, "is of a blob transaction (type 3, EIP-4844): those are not signed, types 0, 1, 2 and 4 are");
 }
 
 function required(members: ReadonlyMap<Member, unknown>, name: Member): unknown {
@@ -163,7 +171,7 @@ function readAccessList(value: unknown): RlpItem {
     const path = `access_list[${String(index)}]`;
     const members = recordOf(entry, path);
     refuseOthers(members, ["address", "storage_keys", "storageKeys"], path);
-    const keys = arrayOf(members["storage_keys"] ?? members["storageKeys"] ?? [], `${path}.storage_keys`, STORAGE_KEYS_MAX);
+    const keys = arrayOf(oneSpelling(members, ["storage_keys", "storageKeys"], path) ?? [], `${path}.storage_keys`, STORAGE_KEYS_MAX);
     return [readAddress(members["address"], `${path}.address`), keys.map((key, at) => readWord(key, `${path}.storage_keys[${String(at)}]`))];
   });
 }
@@ -175,7 +183,7 @@ function readAuthorizations(value: unknown): RlpItem {
     const path = `authorization_list[${String(index)}]`;
     const members = recordOf(entry, path);
     refuseOthers(members, ["chain_id", "chainId", "address", "nonce", "y_parity", "yParity", "r", "s"], path);
-    const yParity = readUint(members["y_parity"] ?? members["yParity"], `${path}.y_parity`, 8);
+    const yParity = readUint(oneSpelling(members, ["y_parity", "yParity"], path), `${path}.y_parity`, 8);
     if (yParity > 1n) throw new InvalidPayload(`${path}.y_parity`, "is neither 0 nor 1");
     const s = readUint(members["s"], `${path}.s`, 256);
     if (s > SECP256K1_HALF_ORDER) throw new InvalidPayload(`${path}.s`, "is above half of the curve's order");
@@ -183,10 +191,22 @@ function readAuthorizations(value: unknown): RlpItem {
   });
 }
 
+/** @param path of the authorization, empty where it is the message itself */
 function authorizationFields(members: Readonly<Record<string, unknown>>, path: string): Uint8Array[] {
-  const chainId = readChainId(members["chain_id"] ?? members["chainId"], `${path}.chain_id`);
-  const nonce = readUint(members["nonce"], `${path}.nonce`, 64);
-  return [bytesOfNumber(chainId), readAddress(members["address"], `${path}.address`), bytesOfNumber(nonce)];
+  const chainId = readChainId(oneSpelling(members, ["chain_id", "chainId"], path), memberOf(path, "chain_id"));
+  const nonce = readUint(members["nonce"], memberOf(path, "nonce"), 64);
+  if (nonce > NONCE_MAX) throw new InvalidPayload(memberOf(path, "nonce"), "is above 2^64 - 2");
+  return [bytesOfNumber(chainId), readAddress(members["address"], memberOf(path, "address")), bytesOfNumber(nonce)];
+}
+
+/** The value under whichever spelling is used. Two that differ would leave it to us which of them is signed. */
+function oneSpelling(members: Readonly<Record<string, unknown>>, [name, other]: readonly [string, string], path: string): unknown {
+  if (members[name] !== undefined && members[other] !== undefined) throw new InvalidPayload(memberOf(path, name), "is given twice");
+  return members[name] ?? members[other];
+}
+
+function memberOf(path: string, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
 }
 
 function readWord(value: unknown, path: string): Uint8Array {
@@ -197,5 +217,5 @@ function readWord(value: unknown, path: string): Uint8Array {
 
 function refuseOthers(members: Readonly<Record<string, unknown>>, known: readonly string[], path: string): void {
   const other = Object.keys(members).find((name) => !known.includes(name));
-  if (other !== undefined) throw new InvalidPayload(`${path}.${other.slice(0, 64)}`, "is not known here");
+  if (other !== undefined) throw new InvalidPayload(memberOf(path, other.slice(0, 64)), "is not known here");
 }

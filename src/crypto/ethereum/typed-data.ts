@@ -1,6 +1,7 @@
 /**
  * The digest of typed structured data (EIP-712): Keccak-256 of 0x19 0x01 || domain separator || hash of the message. Reads the JSON
- * form of `eth_signTypedData_v4` strictly: every declared member must be there, and no other.
+ * form of `eth_signTypedData_v4` strictly: every declared member must be there, and no other. Only a struct that may hold itself may be
+ * absent or null where it does, for otherwise its chain had no end; its word is then zero, as wallets sign it.
  */
 import { keccak256 } from "../keccak.js";
 import { arrayOf, InvalidPayload, recordOf } from "./invalid.js";
@@ -21,9 +22,12 @@ const VALUES_MAX = 10_000;
 const BYTES_MAX = 64 * 1024;
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/;
-const ARRAY = /^(.+)\[(\d{0,4})\]$/;
-const INTEGER = /^(u?)int(\d{0,3})$/;
-const FIXED_BYTES = /^bytes(\d{1,2})$/;
+/** Numbers in types have one spelling: another one is another type, which no contract knows. */
+const ARRAY = /^(.+)\[(|0|[1-9]\d{0,3})\]$/;
+const ARRAY_LEVELS = /^(\[(|0|[1-9]\d{0,3})\])+$/;
+const INTEGER = /^(u?)int(|[1-9]\d{0,2})$/;
+const FIXED_BYTES = /^bytes([1-9]\d?)$/;
+const ABSENT_STRUCT = new Uint8Array(32);
 const DOMAIN = "EIP712Domain";
 /** In the order of the standard; the domain's type is built from those that are present when the document does not declare it. */
 const DOMAIN_MEMBERS: readonly Member[] = [
@@ -72,7 +76,9 @@ function readTypes(declared: Readonly<Record<string, unknown>>, domain: Readonly
 function readMembers(value: unknown, path: string): readonly Member[] {
   const names = new Set<string>();
   return arrayOf(value, path, MEMBERS_MAX).map((entry, index) => {
-    const { name, type } = recordOf(entry, `${path}[${String(index)}]`);
+    const { name, type, ...others } = recordOf(entry, `${path}[${String(index)}]`);
+    const [other] = Object.keys(others);
+    if (other !== undefined) throw new InvalidPayload(`${path}[${String(index)}].${other.slice(0, 64)}`, "is not known here: a member of a type has a name and a type");
     if (typeof name !== "string" || !IDENTIFIER.test(name) || names.has(name)) throw new InvalidPayload(`${path}[${String(index)}].name`, "is not an identifier of its own");
     if (typeof type !== "string" || type.length > 128) throw new InvalidPayload(`${path}[${String(index)}].type`, "is not a type");
     names.add(name);
@@ -101,7 +107,9 @@ function encodeValue(context: Context, type: string, value: unknown, path: strin
     if (array[2] !== "" && items.length !== Number(array[2])) throw new InvalidPayload(path, `does not have ${String(Number(array[2]))} items`);
     return keccak256(Buffer.concat(items.map((item, index) => encodeValue(context, array[1] ?? "", item, `${path}[${String(index)}]`, depth + 1))));
   }
-  return context.types.has(type) ? hashStruct(context, type, value, path, depth) : encodeElementary(type, value, path);
+  if (!context.types.has(type)) return encodeElementary(type, value, path);
+  if ((value === undefined || value === null) && referredTypes(context.types, type).has(type)) return ABSENT_STRUCT;
+  return hashStruct(context, type, value, path, depth);
 }
 
 function encodeElementary(type: string, value: unknown, path: string): Uint8Array {
@@ -129,24 +137,31 @@ function encodeElementary(type: string, value: unknown, path: string): Uint8Arra
 
 /** Name(type name,...) followed by the same of every type that it refers to, those by name. */
 function encodeType(types: Types, primary: string): string {
+  const referred = referredTypes(types, primary);
+  referred.delete(primary);
+  return [primary, ...[...referred].sort()].map((name) => `${name}(${(types.get(name) ?? []).map((member) => `${member.type} ${member.name}`).join(",")})`).join("");
+}
+
+/** The types that a type refers to, by whatever way; itself among them when it may hold itself. */
+function referredTypes(types: Types, primary: string): Set<string> {
   const referred = new Set<string>();
   const visit = (name: string): void => {
     for (const member of types.get(name) ?? []) {
       const base = baseType(member.type);
-      if (types.has(base) && base !== primary && !referred.has(base)) {
+      if (types.has(base) && !referred.has(base)) {
         referred.add(base);
         visit(base);
       }
     }
   };
   visit(primary);
-  return [primary, ...[...referred].sort()].map((name) => `${name}(${(types.get(name) ?? []).map((member) => `${member.type} ${member.name}`).join(",")})`).join("");
+  return referred;
 }
 
 function baseType(type: string): string {
   const bracket = type.indexOf("[");
   if (bracket === -1) return type;
-  return /^(\[\d{0,4}\])+$/.test(type.slice(bracket)) ? type.slice(0, bracket) : type;
+  return ARRAY_LEVELS.test(type.slice(bracket)) ? type.slice(0, bracket) : type;
 }
 
 function isElementary(type: string): boolean {

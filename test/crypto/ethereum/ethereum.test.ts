@@ -115,7 +115,8 @@ describe("transactions", () => {
     ["no gas", { gas: undefined }, "gas"], ["two spellings of gas", { gasLimit: 1 }, "gas"], ["a value of 2^256", { value: (2n ** 256n).toString() }, "value"], ["a value in words", { value: "1 ether" }, "value"],
     ["a short address", { to: "0x1234" }, "to"], ["an address with a wrong checksum", { to: "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }, "to"], ["odd data", { data: "0x123" }, "data"], ["data without 0x", { data: "12" }, "data"],
     ["type 3", { type: 3 }, "type"], ["type 5", { type: "0x5" }, "type"], ["fee market members in a legacy one", { type: 0, max_fee_per_gas: 1 }, "max_fee_per_gas"], ["a gas price in type 2", { type: 2 }, "gas_price"],
-    ["an unknown member", { blobs: [] }, "blobs"], ["a signature", { v: 27 }, "v"], ["a short storage key", { access_list: [{ address: ADDRESS, storage_keys: ["0x01"] }] }, "access_list[0].storage_keys[0]"],
+    ["an unknown member", { tip: 1 }, "tip"], ["blobs", { blobs: [] }, "blobs"], ["type 3 by its name", { type: "eip4844" }, "type"],
+    ["two spellings in a list", { access_list: [{ address: ADDRESS, storage_keys: [], storageKeys: [] }] }, "access_list[0].storage_keys"], ["a signature", { v: 27 }, "v"], ["a short storage key", { access_list: [{ address: ADDRESS, storage_keys: ["0x01"] }] }, "access_list[0].storage_keys[0]"],
     ["an unknown member of a list", { access_list: [{ address: ADDRESS, extra: 1 }] }, "access_list[0].extra"],
   ])("refuses %s", (_name, change, path) => { expect(pathOf(() => readTransaction({ ...base, ...change }))).toBe(path); });
 
@@ -128,14 +129,25 @@ describe("transactions", () => {
     expect(pathOf(() => readTransaction({ ...market, to: undefined, authorization_list: [signed] }))).toBe("to");
     expect(pathOf(() => readTransaction({ ...market, authorization_list: [{ ...signed, y_parity: 2 }] }))).toBe("authorization_list[0].y_parity");
     expect(pathOf(() => readTransaction({ ...market, authorization_list: [{ ...signed, s: `0x${"ff".repeat(32)}` }] }))).toBe("authorization_list[0].s");
+    expect(pathOf(() => readTransaction({ ...market, authorization_list: [{ ...signed, chainId: 1 }] }))).toBe("authorization_list[0].chain_id");
+    expect(pathOf(() => readTransaction({ ...market, authorization_list: [{ ...signed, yParity: 1 }] }))).toBe("authorization_list[0].y_parity");
+    expect(pathOf(() => readTransaction({ ...market, authorization_list: [{ ...signed, nonce: "18446744073709551615" }] }))).toBe("authorization_list[0].nonce");
     expect(pathOf(() => readTransaction([]))).toBe("transaction");
     expect(pathOf(() => readTransaction("0x"))).toBe("transaction");
   });
 
+  it("says of a blob transaction that it is one", () => {
+    for (const change of [{ type: 3 }, { type: "0x3" }, { type: "eip4844" }, { maxFeePerBlobGas: 1 }, { blob_versioned_hashes: [] }]) expect(() => readTransaction({ ...base, ...change })).toThrow("blob transaction (type 3, EIP-4844)");
+  });
+
   it("hashes an EIP-7702 authorization as viem does", () => {
     for (const chainId of [0, 1, 11155111]) expect(hex(authorizationDigest({ chain_id: chainId, address: ADDRESS, nonce: 7 }))).toBe(hashAuthorization({ chainId, address: ADDRESS, nonce: 7 }));
-    expect(pathOf(() => authorizationDigest({ chain_id: 1, address: ADDRESS }))).toBe("authorization.nonce");
-    expect(pathOf(() => authorizationDigest({ chain_id: 1, address: ADDRESS, nonce: 1, s: 1 }))).toBe("authorization.s");
+    expect(pathOf(() => authorizationDigest({ chain_id: 1, address: ADDRESS }))).toBe("nonce");
+    expect(pathOf(() => authorizationDigest({ chain_id: 1, address: ADDRESS, nonce: 1, s: 1 }))).toBe("s");
+    expect(pathOf(() => authorizationDigest({ chain_id: 1, chainId: 2, address: ADDRESS, nonce: 1 }))).toBe("chain_id");
+    // EIP-7702: an authorization with the nonce 2^64 - 1 is never applied.
+    expect(pathOf(() => authorizationDigest({ chain_id: 1, address: ADDRESS, nonce: "18446744073709551615" }))).toBe("nonce");
+    expect(authorizationDigest({ chain_id: 1, address: ADDRESS, nonce: "18446744073709551614" })).toHaveLength(32);
   });
 });
 
@@ -187,11 +199,32 @@ describe("EIP-712", () => {
     ["a domain member that its type lacks", { domain: { ...MAIL.domain, salt: `0x${"00".repeat(32)}` } }, "domain.salt"],
     ["a type that nobody knows", { types: { ...MAIL.types, Mail: [{ name: "from", type: "Animal" }] } }, "types.Mail.from"],
     ["a width that no integer has", { types: { ...MAIL.types, Mail: [{ name: "from", type: "uint7" }] } }, "types.Mail.from"],
+    ["a width with a leading zero", { types: { ...MAIL.types, Mail: [{ name: "from", type: "uint08" }] } }, "types.Mail.from"],
+    ["bytes01", { types: { ...MAIL.types, Mail: [{ name: "from", type: "bytes01" }] } }, "types.Mail.from"],
+    ["a length with a leading zero", { types: { ...MAIL.types, Mail: [{ name: "from", type: "uint8[02]" }] } }, "types.Mail.from"],
+    ["more than name and type of a member", { types: { ...MAIL.types, Person: [{ name: "name", type: "string", indexed: true }] } }, "types.Person[0].indexed"],
+    ["a struct that is null", { message: { ...MAIL.message, to: null } }, "message.to"],
     ["bytes33", { types: { ...MAIL.types, Mail: [{ name: "from", type: "bytes33" }] } }, "types.Mail.from"],
     ["a member named twice", { types: { ...MAIL.types, Person: [...MAIL.types.Person, ...MAIL.types.Person] } }, "types.Person[2].name"],
     ["a type named like an elementary one", { types: { ...MAIL.types, uint256: [] } }, "types"],
     ["another top-level member", { extra: 1 }, "extra"],
   ])("refuses %s", (_name, change, path) => { expect(pathOf(() => typedDataDigest({ ...MAIL, ...change }))).toBe(path); });
+
+  // SOURCE: MetaMask eth-sig-util, "signTypedData_v4 with recursive types"; the key is keccak256("dragon").
+  it("ends chains of structs that hold themselves as wallets do", () => {
+    const family = {
+      types: { EIP712Domain: MAIL.types.EIP712Domain, Person: [{ name: "name", type: "string" }, { name: "mother", type: "Person" }, { name: "father", type: "Person" }] },
+      primaryType: "Person",
+      domain: { ...MAIL.domain, name: "Family Tree" },
+      message: { name: "Jon", mother: { name: "Lyanna", father: { name: "Rickard" } }, father: { name: "Rhaegar", father: { name: "Aeris II" } } },
+    };
+    const digest = typedDataDigest(family);
+    expect(hex(digest)).toBe("0x807773b9faa9879d4971b43856c4d60c2da15c6f8c062bd9d33afefb756de19c");
+    expect(hex(signatureBytes(signDigest(bytes(viemKeccak(Buffer.from("dragon"))), digest)))).toBe("0xf2ec61e636ff7bb3ac8bc2a4cc2c8b8f635dd1b2ec8094c963128b358e79c85c5ca6dd637ed7e80f0436fe8fce39c0e5f2082c9517fe677cc2917dcd6c84ba88");
+    expect(typedDataDigest({ ...family, message: { ...family.message, mother: { name: "Lyanna", mother: null, father: { name: "Rickard", mother: null, father: null } } } })).toEqual(digest);
+    expect(pathOf(() => typedDataDigest({ ...family, message: null }))).toBe("message");
+    expect(pathOf(() => typedDataDigest({ ...family, message: { mother: null, father: null } }))).toBe("message.name");
+  });
 
   it("bounds nesting and size", () => {
     const types = { Node: [{ name: "next", type: "Node[]" }] };
