@@ -6,7 +6,7 @@ import { newId } from "../platform/ids.js";
 import { StoreConflict } from "../platform/store/store.js";
 import type { HdWallets } from "./hd-wallets.js";
 import { batchOf, itemsOf, outcomeOf, type BatchJson } from "./item-batches.js";
-import { keyJson, newKeyRecord } from "./key-records.js";
+import { keyDisabled, keyJson, newKeyRecord } from "./key-records.js";
 import type { KeyCall } from "./key-operations.js";
 import { BIP39 } from "./key-specs/bip39.js";
 import { readHdWallet } from "./key-specs/hd-options.js";
@@ -56,6 +56,8 @@ export class KeyDerivation {
     const key = this.#repository.findKey(vaultId, keyId);
     const isWallet = key.reference.spec === BIP39;
     if (!isWallet && keySpecNamed(key.reference.spec).derive === undefined) throw new AppError("spec_cannot_derive", { message: "key does not support derivation" });
+    // As for all other operations, a key that is switched off is the failure of the call, not of each of its items.
+    if (key.reference.isDisabled === true) throw keyDisabled();
     const { items, isBatch } = itemsOf<DeriveItem>(input);
     const derive = async (item: DeriveItem): Promise<KeyJson> => isWallet ? await this.#deriveAddress(vault, key, item) : await this.#deriveChild(vault, key, item);
     if (!isBatch) return await derive(items[0] ?? {});

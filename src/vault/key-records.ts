@@ -1,4 +1,5 @@
 /** From a wrapped key to its record, and from the record to what the API shows of it. */
+import { AppError } from "../platform/errors.js";
 import type { KeySpec } from "./key-specs/key-spec.js";
 import type { VaultTasks } from "./protocol.js";
 import type { KeyRecord } from "./repository.js";
@@ -22,4 +23,9 @@ export function newKeyRecord(identity: Pick<KeyRecord, "id" | "created_at" | "va
 /** The members of the API. */
 export function keyJson({ generation: _generation, envelope: _envelope, ...key }: KeyRecord): KeyJson {
   return key;
+}
+
+/** The refusal of every use of a key that is switched off, or whose deletion is planned. */
+export function keyDisabled(): AppError {
+  return new AppError("key_disabled", { message: "the key is disabled, or its deletion is planned" });
 }

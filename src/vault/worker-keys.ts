@@ -9,6 +9,7 @@ import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./envelope.js";
 import { MATERIAL_KINDS, type GeneratedKey, type KeySpec, type UnwrappedKey } from "./key-specs/key-spec.js";
 import { keySpecNamed } from "./key-specs/table.js";
 import type { HeldKey, KeyObjects } from "./key-objects.js";
+import { keyDisabled } from "./key-records.js";
 import type { Keyring } from "./keyring.js";
 import type { KeyOptions } from "./operation-schemas.js";
 import type { KeyReference, VaultReference, VaultTasks } from "./protocol.js";
@@ -67,7 +68,7 @@ export class WorkerKeys {
    * sub-key, but never kept. Throws `key_disabled`, and `data_corrupt` when the record is not as it was written.
    */
   lend<T>(vault: VaultReference, key: KeyReference, use: (spec: KeySpec, key: UnwrappedKey) => T): T {
-    if (key.isDisabled === true) throw new AppError("key_disabled", { message: "the key is disabled" });
+    if (key.isDisabled === true) throw keyDisabled();
     const spec = keySpecNamed(key.spec);
     if (key.keyId === vault.masterKeyId) {
       return this.keyring.withMasterKey(vault, (masterKey) => use(spec, { ...identity(vault, key), material: SecretBytes.take(masterKey), toKeyObject: (_purpose, make) => make(masterKey) }));

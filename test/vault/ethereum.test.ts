@@ -109,6 +109,9 @@ describe("EIP-712 typed data", () => {
     const { contents: _contents, ...rest } = document.message;
     expect(failure(await server.call("POST", `${at}/sign`, { message: { ...document, message: rest }, options: { format: "eip712" } }))).toEqual([422, "typed_data_invalid", "message.message.contents"]);
     expect(failure(await server.call("POST", `${at}/sign`, { message: "{", options: { format: "eip712" } }))).toEqual([422, "invalid_request", "message"]);
+    const twice = JSON.stringify(document).replace('"contents":', '"contents":"Hello, Eve!","contents":');
+    expect(failure(await server.call("POST", `${at}/sign`, { message: twice, options: { format: "eip712" } }))).toEqual([422, "invalid_request", "message"]);
+    expect(failure(await server.call("POST", `${at}/sign`, { message: JSON.stringify(document).replace("Bob", "\\ud800"), options: { format: "eip712" } }))).toEqual([422, "invalid_request", "message"]);
     expect(failure(await server.call("POST", `${at}/sign`, { options: { format: "eip712" } }))).toEqual([422, "message_required", "message"]);
     expect(failure(await server.call("POST", `${at}/sign`, { message: document, options: { format: "eip712", digest: "keccak256" } }))).toEqual([422, "option_unsupported", "options.digest"]);
   });

@@ -9,7 +9,7 @@ import { PlannedDeletions } from "../../src/vault/planned-deletions.js";
 import { rekeyStore } from "../../src/vault/rekey.js";
 import { VaultRepository } from "../../src/vault/repository.js";
 import { environmentSealProvider } from "../../src/vault/seal-providers/environment.js";
-import { codeOf, openTestVault, OTHER_HASH, OTHER_PHRASE, PHRASE, subject, type TestVault } from "./support.js";
+import { codeOf, deriveKey, openTestVault, OTHER_HASH, OTHER_PHRASE, PHRASE, subject, type TestVault } from "./support.js";
 
 const owner = subject();
 const DAY_MS = 24 * 3600 * 1000;
@@ -96,9 +96,13 @@ describe("disabling", () => {
     const frame = await seal(id, "x");
     expect(await keys.disable(owner, vaultId, id)).toMatchObject({ disabled_at: new Date(test.clock.ms).toISOString() });
     await keys.disable(owner, vaultId, id);
-    for (const use of [() => seal(id, "y"), () => open(id, frame), () => keys.rotate(owner, vaultId, id), () => keys.rewrap(owner, vaultId, id, { data: hex(frame), context: "c" })]) {
+    for (const use of [() => seal(id, "y"), () => open(id, frame), () => keys.rotate(owner, vaultId, id), () => keys.rewrap(owner, vaultId, id, { data: hex(frame), context: "c" }), () => deriveKey(test, owner, vaultId, id, { context: "c", name: "n" })]) {
       expect(await codeOf(use)).toBe("key_disabled");
     }
+    // A batch is refused as a whole too, for every operation alike.
+    const call = { owner, vaultId, keyId: id };
+    expect(await codeOf(() => test.vault.operations.encrypt(call, { batch: [{ data: "x" }] }))).toBe("key_disabled");
+    expect(await codeOf(() => test.vault.derivation.derive(call, { batch: [{ context: "c", name: "n" }] }))).toBe("key_disabled");
     expect(test.vault.getKey(owner, vaultId, id)).toHaveProperty("disabled_at");
     expect(await keys.enable(owner, vaultId, id)).not.toHaveProperty("disabled_at");
     expect(await open(id, frame)).toBe("x");

@@ -1,5 +1,5 @@
 // Signing and verifying with every spec over HTTP, as callers and attackers see it.
-import { createHash, createPublicKey, generateKeyPairSync, hkdfSync, diffieHellman, randomBytes, verify as nodeVerify } from "node:crypto";
+import { createHash, createPublicKey, generateKeyPairSync, hkdfSync, diffieHellman, randomBytes, sign as nodeSign, verify as nodeVerify } from "node:crypto";
 import { compactVerify, createLocalJWKSet } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startVaultServer, type Answer, type VaultServer } from "./http-support.js";
@@ -246,6 +246,22 @@ describe("JOSE", () => {
     }
   });
 
+  // RFC 7515 knows payloads of any length, and (appendix F) such that are kept elsewhere.
+  it("verifies tokens of others with an empty payload, and none whose payload is kept elsewhere", async () => {
+    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    const public_key = publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("hex");
+    const header = Buffer.from('{"alg":"EdDSA"}').toString("base64url");
+    const token = (payload: string): string => `${header}.${payload}.${nodeSign(null, Buffer.from(`${header}.${payload}`), privateKey).toString("base64url")}`;
+    const check = async (signature: string, more: object = {}): Promise<unknown> => {
+      const answer = await server.call("POST", "/api/v1/verify", { spec: "Ed25519", public_key, signature, options: { format: "jws" }, ...more });
+      return answer.body["verified"] ?? code(answer);
+    };
+    expect([await check(token("")), await check(token(""), { message: "" }), await check(token(""), { message: "00" })]).toEqual([true, true, false]);
+    const full = token("AP8");
+    expect([await check(full), await check(full.replace(".AP8.", "..")), await check(full.replace(".AP8.", ".."), { message: "00ff" })]).toEqual([true, false, false]);
+    expect([await check(`.AP8.${full.split(".")[2]!}`), await check(`${header}.AP8.`), await check("..")]).toEqual(["signature_malformed", "signature_malformed", "signature_malformed"]);
+  });
+
   it("signs ES256K with secp256k1 keys over the standard signing input", async () => {
     const { path: at, key } = await server.newKey("secp256k1");
     const token = String((await server.call("POST", `${at}/sign`, { message: "00ff", options: { format: "jws" } })).body["jws"]);
@@ -327,7 +343,9 @@ describe("BLS aggregates", () => {
     expect((await server.call("POST", "/api/v1/bls/aggregate", { signatures, batch: [{ signatures }] })).status).toBe(422);
     expect(code(await server.call("POST", "/api/v1/bls/verify", {}))).toBe("invalid_request");
     expect([code(await check({ public_keys: [public_keys[0], `c0${"00".repeat(47)}`] })), path(await check({ public_keys: [public_keys[0], "00"] }))]).toEqual(["public_key_invalid", "public_keys[1]"]);
-    for (const bad of [[], ["00"], ["zz"], [`c0${"00".repeat(95)}`]]) expect((await server.call("POST", "/api/v1/bls/aggregate", { signatures: bad })).status).toBe(422);
+    const opposite = flipped(signatures[0]!, 5);
+    expect((await server.call("POST", "/api/v1/bls/aggregate", { signatures: [signatures[0], opposite] })).body).toEqual({ aggregate_signature: `c0${"00".repeat(95)}` });
+    for (const bad of [[], ["00"], ["zz"], [`e0${"00".repeat(95)}`]]) expect((await server.call("POST", "/api/v1/bls/aggregate", { signatures: bad })).status).toBe(422);
   }, 30_000);
 });
 

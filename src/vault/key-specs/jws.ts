@@ -14,7 +14,7 @@ export interface JwsScheme {
   verify(input: Uint8Array, signature: Uint8Array): boolean;
 }
 
-const PART = /^[A-Za-z0-9_-]+$/;
+const PART = /^[A-Za-z0-9_-]*$/;
 const HEADER_BYTES_MAX = 1024;
 
 /** Signs the message as payload. */
@@ -43,10 +43,11 @@ export function jwsAnswer(input: string, signature: Uint8Array): SignAnswer {
 export function verifyJws(scheme: Omit<JwsScheme, "sign">, item: VerifyItem): boolean {
   const parts = item.signature.split(".");
   const [header, payload, signature] = parts;
-  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined || !parts.every(isCanonical)) {
+  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined || header === "" || signature === "" || !parts.every(isCanonical)) {
     throw invalidMember("signature", "`signature` is not a compact JWS: three parts in base64url", "signature_malformed");
   }
-  if (item.message !== undefined && base64url(messageBytes(item)) !== payload) return false;
+  // Others sign empty payloads; a payload kept elsewhere looks the same and does not verify, as its signature covers another text.
+  if (item.message !== undefined && base64url(messageBytes(item, { mayBeEmpty: true })) !== payload) return false;
   return algorithmOf(header) === scheme.algorithm && scheme.verify(Buffer.from(`${header}.${payload}`, "latin1"), Buffer.from(signature, "base64url"));
 }
 

@@ -1,9 +1,13 @@
 /** Reads what is to be signed: bytes as hex or text, with their limits, and which options a key has. Nothing is guessed or detected. */
+import { findJsonFault, parseJson } from "../../platform/json-scan.js";
 import { hexBytes, invalidMember, utf8Bytes } from "../text.js";
 import { MESSAGE_BYTES_MAX, type SignOptions } from "../operation-schemas.js";
 import type { SignItem } from "./key-spec.js";
 
 type OptionName = keyof SignOptions;
+
+/** The same as those of a request's body, so that a structure means the same as an object and as its text. */
+const JSON_LIMITS = { depthMax: 32, tokensMax: 50_000, keyBytesMax: 256, numberBytesMax: 80 };
 
 /** The bytes of a text message: 1 to 64 KiB. Throws `message_required`, `message_too_long`, `invalid_request`. */
 export function messageBytes(item: SignItem, limits: { readonly mayBeEmpty?: boolean } = {}): Uint8Array {
@@ -16,15 +20,17 @@ export function messageBytes(item: SignItem, limits: { readonly mayBeEmpty?: boo
   return bytes;
 }
 
-/** The structure of a message that is no text of bytes: an object, or its JSON. Throws `message_required`, `invalid_request`. */
+/**
+ * The structure of a message that is no text of bytes: an object, or its JSON, which is read as strictly as a body: of a member that
+ * stands there twice people may see one value and the signature cover the other. Throws `message_required`, `invalid_request`.
+ */
 export function messageObject({ message }: SignItem): unknown {
   if (message === undefined || message === "") throw invalidMember("message", "message required", "message_required");
   if (typeof message !== "string") return message;
-  try {
-    return JSON.parse(message) as unknown;
-  } catch {
-    throw invalidMember("message", "`message` is neither an object nor JSON text of one");
-  }
+  const bytes = Buffer.from(utf8Bytes(message, "message"));
+  const fault = findJsonFault(bytes, JSON_LIMITS);
+  if (fault !== undefined) throw invalidMember("message", `\`message\` is neither an object nor JSON text of one: ${fault}`);
+  return parseJson(bytes);
 }
 
 /** Refuses options that a key does not have: ignoring one would sign something else than was asked for. Throws `option_unsupported`. */
