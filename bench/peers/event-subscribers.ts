@@ -12,6 +12,8 @@ interface Heard {
   readonly id: number;
   /** Unix milliseconds. */
   readonly at: number;
+  /** Of its text. */
+  readonly characters: number;
   /** How much later each subscriber had it, in milliseconds. */
   readonly latencies: number[];
 }
@@ -101,15 +103,15 @@ class Subscriber {
   #first({ id, created_at: createdAt = "", payload }: Message, frame: Buffer): Heard {
     const at = Date.parse(createdAt);
     if (this.#events < heard.length || id <= (heard.at(-1)?.id ?? 0) || Number.isNaN(at) || payload?.type !== "Transfer") fail(`event ${String(id)} was not expected`);
-    const event: Heard = { frame, id, at, latencies: [] };
+    const event: Heard = { frame, id, at, characters: frame.length - payloadAt(frame, 0), latencies: [] };
     heard.push(event);
     return event;
   }
 
-  #note({ at, latencies }: Heard, nowMs: number): void {
+  #note({ at, characters, latencies }: Heard, nowMs: number): void {
     this.#events += 1;
     latencies.push(nowMs - at);
-    if (latencies.length === count) process.stdout.write(`${JSON.stringify({ at, latencies })}\n`);
+    if (latencies.length === count) process.stdout.write(`${JSON.stringify({ at, characters, latencies })}\n`);
   }
 
   /** Masked with zeros, which is as good as any mask between two that trust each other. */
@@ -136,7 +138,7 @@ function endOfFrame(bytes: Buffer, start: number, end: number): number {
 function ready(): void {
   listening += 1;
   if (listening + OPENING_MAX <= count) new Subscriber();
-  if (listening === count) process.stdout.write('{"at":0,"latencies":[]}\n');
+  if (listening === count) process.stdout.write('{"at":0,"characters":0,"latencies":[]}\n');
 }
 
 function fail(reason: string): never {

@@ -3,7 +3,8 @@
  * server's log follower. Two times, by the same machine's clock: from the moment that the follower records the event (read, decoded, before
  * its fsync), and from the moment that the block with the log is asked of the node, each until a subscriber has read it. The transaction is
  * a stranger's: the server hears of the block from the node alone, over the WebSocket that the network names. Without one the follower's
- * pause between two looks, up to 2 s, would be in the second time.
+ * pause between two looks, up to 2 s, would be in the second time. In turn with ours, a bare uWebSockets.js server publishes a text of the
+ * same length to as many subscribers: the library's and the kernel's share.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -84,33 +85,27 @@ async function benchFanOut(folder: string, size: { readonly nodeUrl: string; rea
     contracts: { networks: () => [NETWORK.id], deployed: () => [contract], find: () => [{ contract, abi }] },
   });
   followers.start();
+  const ours = new FanOut({ pid: process.pid, subscribers: size.subscribers });
+  const mine = async (): Promise<void> => {
+    await ask(size.nodeUrl, "eth_sendTransaction", [{ from: SENDER, to: contract.address, gas: "0x100000", data: `0x${VALUE}` }]);
+    ours.begin();
+    await ask(size.nodeUrl, "evm_mine", []);
+  };
   try {
-    await withSubscribers(port, size.subscribers, async (next, pid) => {
-      await next();
-      const figures = { p50: [] as number[], p99: [] as number[], block: [] as number[], server: [] as number[], client: [] as number[] };
-      for (let index = 0; index < size.events; index += 1) {
-        await ask(size.nodeUrl, "eth_sendTransaction", [{ from: SENDER, to: contract.address, gas: "0x100000", data: `0x${VALUE}` }]);
-        const [serverMs, clientMs] = [mainThreadMs(process.pid), mainThreadMs(pid)];
-        const blockMs = Date.now();
-        await ask(size.nodeUrl, "evm_mine", []);
-        const { at, latencies } = await next();
-        if (latencies.length !== size.subscribers) throw new Error(`an event reached ${String(latencies.length)} of ${String(size.subscribers)} subscribers`);
-        if (serverMs !== undefined && clientMs !== undefined) {
-          figures.server.push((1000 * ((mainThreadMs(process.pid) ?? 0) - serverMs)) / size.subscribers);
-          figures.client.push((1000 * ((mainThreadMs(pid) ?? 0) - clientMs)) / size.subscribers);
-        }
-        latencies.sort((a, b) => a - b);
-        figures.p50.push(quantile(latencies, 0.5));
-        figures.p99.push(quantile(latencies, 0.99));
-        figures.block.push(quantile(latencies, 0.99) + at - blockMs);
-      }
-      const who = `${String(size.subscribers)} WebSocket subscribers`;
-      const each = "processor time of the main thread from the block to the last subscriber, by message";
-      row(report, "fan-out-p50", "ms", figures.p50, `a contract's event to ${who}, from its record by the log follower`);
-      row(report, "fan-out-p99", "ms", figures.p99, `of each event over ${who}; median and p95 over the events`);
-      row(report, "block-to-subscriber-p99", "ms", figures.block, `the same from the moment that the block is asked of the node, which tells of it over a WebSocket`);
-      if (figures.server.length > 0) row(report, "server-cpu", "us", figures.server, each);
-      if (figures.client.length > 0) row(report, "subscribers-cpu", "us", figures.client, `the same of the process of all subscribers`);
+    await withPlainServer(async (plain) => {
+      const bare = new FanOut({ pid: plain.pid, subscribers: size.subscribers });
+      await withSubscribers(port, size.subscribers, async (toOurs) => {
+        await withSubscribers(plain.port, size.subscribers, async (toBare) => {
+          for (let index = 0; index < size.events; index += 1) {
+            await mine();
+            const characters = await ours.take(toOurs);
+            bare.begin();
+            plain.publish(characters);
+            await bare.take(toBare);
+          }
+        });
+      });
+      tell(report, size.subscribers, { ours, bare });
     });
   } finally {
     await followers.stop();
@@ -119,6 +114,62 @@ async function benchFanOut(folder: string, size: { readonly nodeUrl: string; rea
     await store.close();
     egress.close();
   }
+}
+
+/** What is said of one server's events. */
+class FanOut {
+  readonly p50: number[] = [];
+  readonly p99: number[] = [];
+  /** As p99, from the moment of `begin`. */
+  readonly sinceBegin: number[] = [];
+  /** Microseconds of processor time by message, of the main thread and of its subscribers. */
+  readonly serverCpu: number[] = [];
+  readonly clientCpu: number[] = [];
+  readonly #server: { readonly pid: number; readonly subscribers: number };
+  #begunMs = 0;
+  #serverMs: number | undefined;
+
+  constructor(server: { readonly pid: number; readonly subscribers: number }) {
+    this.#server = server;
+  }
+
+  begin(): void {
+    this.#serverMs = mainThreadMs(this.#server.pid);
+    this.#begunMs = Date.now();
+  }
+
+  /** Waits until all have the event; the length of its text. */
+  async take(subscribers: Subscribers): Promise<number> {
+    const clientMs = mainThreadMs(subscribers.pid);
+    const { at, characters, latencies } = await subscribers.next();
+    const { pid, subscribers: count } = this.#server;
+    if (latencies.length !== count) throw new Error(`an event reached ${String(latencies.length)} of ${String(count)} subscribers`);
+    if (this.#serverMs !== undefined && clientMs !== undefined) {
+      this.serverCpu.push((1000 * ((mainThreadMs(pid) ?? 0) - this.#serverMs)) / count);
+      this.clientCpu.push((1000 * ((mainThreadMs(subscribers.pid) ?? 0) - clientMs)) / count);
+    }
+    latencies.sort((a, b) => a - b);
+    const p99 = quantile(latencies, 0.99);
+    this.p50.push(quantile(latencies, 0.5));
+    this.p99.push(p99);
+    this.sinceBegin.push(p99 + at - this.#begunMs);
+    return characters;
+  }
+}
+
+function tell(report: Report, subscribers: number, { ours, bare }: { readonly ours: FanOut; readonly bare: FanOut }): void {
+  const row = (id: string, peer: string, unit: BenchRow["unit"], samples: readonly number[], note: string): void => {
+    const sorted = [...samples].sort((a, b) => a - b);
+    if (sorted.length > 0) report({ subject: "events", id, peer, unit, median: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), samples: sorted.length, note });
+  };
+  row("fan-out-p50", "proofwright", "ms", ours.p50, `a contract's event to ${String(subscribers)} WebSocket subscribers, from its record by the log follower`);
+  row("fan-out-p50", "plain uWS", "ms", bare.p50, "a text as long, published in memory, in turn with ours");
+  row("fan-out-p99", "proofwright", "ms", ours.p99, "of each event over its subscribers; median and p95 over the events");
+  row("fan-out-p99", "plain uWS", "ms", bare.p99, "the same");
+  row("block-to-subscriber-p99", "proofwright", "ms", ours.sinceBegin, "the same from the moment that the block is asked of the node, which tells of it over a WebSocket");
+  row("server-cpu", "proofwright", "us", ours.serverCpu, "processor time of the main thread by message, from the block to the last subscriber");
+  row("server-cpu", "plain uWS", "us", bare.serverCpu, "the same, nearly all of it the kernel's sending");
+  row("subscribers-cpu", "proofwright", "us", ours.clientCpu, "of the process of all subscribers by message");
 }
 
 /** A contract that is there, with blocks on demand from then on. */
@@ -130,11 +181,6 @@ async function deploy(nodeUrl: string): Promise<WatchedContract> {
   return { owner: OWNER, contractId: "7a4c1f2e-0000-4000-8000-00000000000c", createdAt: new Date().toISOString(), networkId: NETWORK.id, address: receipt.contractAddress, name: "token", pubsubPrefix: PREFIX };
 }
 
-function row(report: Report, id: string, unit: BenchRow["unit"], samples: readonly number[], note: string): void {
-  const sorted = [...samples].sort((a, b) => a - b);
-  report({ subject: "events", id, peer: "proofwright", unit, median: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), samples: sorted.length, note });
-}
-
 function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
@@ -142,21 +188,44 @@ function quantile(sorted: readonly number[], share: number): number {
 interface Heard {
   /** When the server recorded the event, Unix milliseconds. */
   readonly at: number;
+  readonly characters: number;
   /** How much later each subscriber had it. */
   readonly latencies: number[];
 }
 
-/** The subscribers' process prints a line of JSON once all are connected, and one for each event. */
-async function withSubscribers(port: number, count: number, run: (next: () => Promise<Heard>, pid: number) => Promise<void>): Promise<void> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL("../peers/event-subscribers.js", import.meta.url)), String(port), String(count), `${PREFIX}.>`], { stdio: ["ignore", "pipe", "inherit"] });
+interface Subscribers {
+  readonly pid: number;
+  readonly next: () => Promise<Heard>;
+}
+
+/** Once all are connected. Their process prints a line of JSON then, and one for each event. */
+async function withSubscribers(port: number, count: number, run: (subscribers: Subscribers) => Promise<void>): Promise<void> {
+  const child = spawn(process.execPath, [peer("event-subscribers"), String(port), String(count), `${PREFIX}.>`], { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (): Promise<Heard> => {
+    const line = await lines.next();
+    if (line.done === true) throw new Error("the subscribers ended; see `ulimit -n`");
+    return JSON.parse(line.value) as Heard;
+  };
   try {
-    await run(async () => {
-      const line = await lines.next();
-      if (line.done === true) throw new Error("the subscribers ended; see `ulimit -n`");
-      return JSON.parse(line.value) as Heard;
-    }, child.pid ?? 0);
+    await next();
+    await run({ pid: child.pid ?? 0, next });
   } finally {
     child.kill();
   }
+}
+
+async function withPlainServer(run: (server: { readonly pid: number; readonly port: number; readonly publish: (characters: number) => void }) => Promise<void>): Promise<void> {
+  const child = spawn(process.execPath, [peer("plain-events")], { stdio: ["pipe", "pipe", "inherit"] });
+  try {
+    const line = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+    const port = Number(/^Listening on (\d+)$/.exec(String(line.value))?.[1]);
+    await run({ pid: child.pid ?? 0, port, publish: (characters) => { child.stdin.write(`${String(characters)}\n`); } });
+  } finally {
+    child.kill();
+  }
+}
+
+function peer(name: string): string {
+  return fileURLToPath(new URL(`../peers/${name}.js`, import.meta.url));
 }
