@@ -60,7 +60,7 @@ export class ClientAuthentication {
 
   /** The client that proved itself, or a public one that only named itself; PKCE protects its codes. Throws `invalid_client`. */
   async identify(given: ClientCredentials): Promise<ClientRecord> {
-    const isNamedOnly = given.client_secret === undefined && given.client_assertion === undefined && basicCredentials(given.authorization) === undefined;
+    const isNamedOnly = given.client_secret === undefined && given.client_assertion === undefined && !isBasic(given.authorization);
     if (!isNamedOnly) return this.authenticate(given);
     const client = this.#find(given.client_id);
     if (client?.public !== true) throw invalidClient();
@@ -68,6 +68,7 @@ export class ClientAuthentication {
   }
 
   async #authenticated(given: ClientCredentials): Promise<ClientRecord | undefined> {
+    if (isBasic(given.authorization) && basicCredentials(given.authorization) === undefined) return undefined;
     if (given.client_assertion !== undefined) return this.#byAssertion(given, given.client_assertion);
     const basic = basicCredentials(given.authorization);
     const id = basic?.id ?? given.client_id;
@@ -132,6 +133,11 @@ function claimedIssuer(assertion: string): string | undefined {
     // Not a JWT: no client.
     return undefined;
   }
+}
+
+/** True for whoever meant to prove itself by Basic, however well. */
+function isBasic(authorization: string | undefined): boolean {
+  return /^basic(?: |$)/i.test(authorization ?? "");
 }
 
 /** Id and secret of `Basic`, both form-encoded before they were joined (RFC 6749 section 2.3.1). */

@@ -2,6 +2,7 @@
  * The OAuth client of an application: where codes may be sent, its secret (shown once, SHA-256 of 256 random bits at rest, replaced
  * with an overlap) and its public keys. Who may change it is the application's access list.
  */
+import { createPublicKey } from "node:crypto";
 import { PERMISSIONS, TENANT_PERMISSIONS } from "../platform/auth/permissions.js";
 import { createOpaqueToken, opaqueTokenHash, sameHash } from "../platform/auth/opaque-token.js";
 import { formatSubject, type Principal } from "../platform/auth/principal.js";
@@ -68,6 +69,8 @@ export class Clients {
     if (input.permissions !== undefined) this.#dependencies.access.requireSubset(input.permissions, held & TENANT_PERMISSIONS);
     for (const uri of input.redirect_uris ?? []) requireRedirectUri(uri);
     for (const key of input.jwks?.keys ?? []) requireClientKey(key);
+    const kids = input.jwks?.keys.map(({ kid }) => kid) ?? [];
+    if (new Set(kids).size < kids.length) throw badKeys("two keys have the same kid");
     await this.#change(applicationId, (client) => ({
       ...client,
       ...(input.redirect_uris === undefined ? {} : { redirect_uris: input.redirect_uris }),
@@ -210,5 +213,16 @@ function requireClientKey(key: ClientKeyJson): void {
   const wrongCurve = (key.kty === "OKP" && key.crv !== "Ed25519") || (key.kty === "EC" && key.crv !== "P-256");
   const tooShort = key.kty === "RSA" && (key.n?.length ?? 0) < MODULUS_CHARACTERS_MIN;
   const reason = missing.length > 0 ? `a key lacks ${missing.join(", ")}` : wrongCurve ? "a key is on a curve that is not taken" : tooShort ? "an RSA key is shorter than 2048 bits" : undefined;
-  if (reason !== undefined) throw new AppError("invalid_request", { message: `jwks: ${reason}`, details: [{ message: `jwks: ${reason}`, code: "invalid_request", path: "jwks" }] });
+  if (reason !== undefined) throw badKeys(reason);
+  try {
+    createPublicKey({ key: { ...key }, format: "jwk" });
+  } catch {
+    // OpenSSL's words say nothing to a client's author: its members are not numbers of such a key, or its point is not on the curve.
+    throw badKeys("a key is not a sound public key of its kind");
+  }
+}
+
+function badKeys(reason: string): AppError {
+  const message = `jwks: ${reason}`;
+  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "jwks" }] });
 }

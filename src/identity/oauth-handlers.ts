@@ -21,6 +21,7 @@ export function oauthHandlers(service: IdentityService): HandlersFor<typeof oaut
   const { oauth } = service;
   return {
     getOpenIdConfiguration: () => ({ status: 200, body: oauth.configuration() }),
+    getOAuthServerMetadata: () => ({ status: 200, body: oauth.configuration() }),
     authorize: async ({ query, bearer }) => {
       const answer = await oauth.begin(query, bearer);
       return "location" in answer ? { status: 302, headers: { location: answer.location } } : { status: 200, ...page(answer) };
@@ -30,17 +31,18 @@ export function oauthHandlers(service: IdentityService): HandlersFor<typeof oaut
       return "location" in answer ? { status: 303, headers: { location: answer.location } } : { status: 401, ...page(answer) };
     },
     createOAuthToken: ({ body, bearer, authorization }) => answered(async () => {
-      if (body.grant_type === undefined) throw new AppError("invalid_request", { message: "grant_type is required" });
+      if (body?.grant_type === undefined) throw new AppError("invalid_request", { message: "grant_type is required" });
       const { client_id, client_secret, client_assertion, client_assertion_type, grant_type, code, code_verifier, redirect_uri, refresh_token, scope } = body;
       const input = given({ client_id, client_secret, client_assertion, client_assertion_type, grant_type, code, code_verifier, redirect_uri, refresh_token, scope });
       return { status: 200, body: oauthToken(await service.createToken(input, { bearer, authorization })) };
     }),
-    introspectToken: ({ body, bearer, authorization }) => answered(async () => ({ status: 200, body: await oauth.introspect(body, { bearer, authorization }) })),
+    introspectToken: ({ body, bearer, authorization }) => answered(async () => ({ status: 200, body: await oauth.introspect(body ?? {}, { bearer, authorization }) })),
     revokeToken: ({ body, bearer, authorization }) => answered(async () => {
-      await oauth.revoke(body, { bearer, authorization });
+      await oauth.revoke(body ?? {}, { bearer, authorization });
       return { status: 200, body: {} };
     }),
     getUserInfo: ({ principal }) => ({ status: 200, body: oauth.userInfo(principal) }),
+    postUserInfo: ({ principal }) => ({ status: 200, body: oauth.userInfo(principal) }),
     getOAuthApplication: ({ params }) => ({ status: 200, body: oauth.applicationDetails(params.id) }),
     getPrivacyPolicy: () => ({ status: 200, body: service.legalDocument("privacy_policy") }),
     getTermsOfService: () => ({ status: 200, body: service.legalDocument("terms_of_service") }),
@@ -56,7 +58,7 @@ async function answered<R>(work: () => Promise<R>): Promise<R | Failure> {
     const word = error instanceof AppError ? OAUTH_WORDS[error.code] : undefined;
     if (word === undefined || !(error instanceof AppError)) throw error;
     const body = { error: word.error, error_description: error.message };
-    return word.status === 401 ? { status: 401, body, headers: { "WWW-Authenticate": "Basic" } } : { status: 400, body };
+    return word.status === 401 ? { status: 401, body, headers: { "WWW-Authenticate": 'Basic realm="proofwright"' } } : { status: 400, body };
   }
 }
 

@@ -22,6 +22,11 @@ export const oauthRoutes = {
     summary: "Where the OAuth and OpenID Connect routes are, and what they take", auth: "public",
     responses: { 200: { description: "Metadata (OpenID Connect Discovery, RFC 8414)", schema: OpenIdConfiguration } },
   }),
+  getOAuthServerMetadata: defineRoute({
+    area: "identity", id: "getOAuthServerMetadata", method: "GET", path: "/.well-known/oauth-authorization-server",
+    summary: "The same, where OAuth clients without OpenID Connect look for it (RFC 8414 section 3)", auth: "public",
+    responses: { 200: { description: "Metadata", schema: OpenIdConfiguration } },
+  }),
   authorize: defineRoute({
     area: "identity", id: "authorize", method: "GET", path: "/api/v1/oauth/authorize",
     summary: "Begin an OAuth authorization (code with PKCE S256)",
@@ -39,25 +44,30 @@ export const oauthRoutes = {
   }),
   createOAuthToken: defineRoute({
     ...form, id: "createOAuthToken", path: "/api/v1/oauth/token",
-    summary: "The OAuth token endpoint (RFC 6749 section 3.2)", description: "Grants authorization_code, refresh_token and client_credentials; form or JSON.", body: OAuthTokenForm,
+    summary: "The OAuth token endpoint (RFC 6749 section 3.2)", description: "Grants authorization_code, refresh_token and client_credentials; form or JSON.", body: OAuthTokenForm, bodyOptional: true,
     responses: { 200: { description: "The token", schema: OAuthToken }, ...oauthFailures },
     example: { body: { grant_type: "client_credentials", client_id: EXAMPLE_ID, client_secret: "pcs_..." } },
   }),
   introspectToken: defineRoute({
     ...form, id: "introspectToken", path: "/api/v1/oauth/introspect",
-    summary: "Ask what a token is (RFC 7662)", description: "By an authenticated client, or by anybody with an access token as bearer.", body: TokenQuestionForm,
+    summary: "Ask what a token is (RFC 7662)", description: "By an authenticated client, or by anybody with an access token as bearer.", body: TokenQuestionForm, bodyOptional: true,
     responses: { 200: { description: "What it is, or `active: false`", schema: Introspection }, ...oauthFailures },
     example: { body: { token: "prt_..." } },
   }),
   revokeToken: defineRoute({
     ...form, id: "revokeToken", path: "/api/v1/oauth/revoke",
-    summary: "Revoke a token (RFC 7009)", description: "By the client that holds it, or by its own subject. Ends the whole session. Answers 200 for unknown tokens too.", body: TokenQuestionForm,
+    summary: "Revoke a token (RFC 7009)", description: "By the client that holds it, or by its own subject. Ends the whole session. Answers 200 for unknown tokens too.", body: TokenQuestionForm, bodyOptional: true,
     responses: { 200: { description: "It is void", schema: Revoked }, ...oauthFailures },
     example: { body: { token: "prt_..." } },
   }),
   getUserInfo: defineRoute({
     area: "identity", id: "getUserInfo", method: "GET", path: "/api/v1/oauth/userinfo",
     summary: "Claims about the user (OpenID Connect Core section 5.3)", auth: { permissions: [], subjects: ["user"] },
+    responses: { 200: { description: "The claims that the token's scope allows", schema: UserInfo } },
+  }),
+  postUserInfo: defineRoute({
+    area: "identity", id: "postUserInfo", method: "POST", path: "/api/v1/oauth/userinfo",
+    summary: "The same by POST, as OpenID Connect Core section 5.3.1 lets clients ask", auth: { permissions: [], subjects: ["user"] },
     responses: { 200: { description: "The claims that the token's scope allows", schema: UserInfo } },
   }),
   getOAuthApplication: defineRoute({

@@ -34,8 +34,10 @@ export const OAuthTokenForm = Type.Object(
   { ...CLIENT_MEMBERS, grant_type: Short, code: Short, code_verifier: Short, redirect_uri: Long, refresh_token: Short, scope: Type.Optional(Type.String({ maxLength: 256 })) },
   { additionalProperties: true, description: "Token request (RFC 6749 sections 4.1.3, 4.4.2 and 6)" },
 );
+/** Well above any token of ours: what is longer is asked about all the same, and is none. The body's limit is above it. */
+const QUESTION_CHARACTERS_MAX = 12_000;
 export const TokenQuestionForm = Type.Object(
-  { ...CLIENT_MEMBERS, token: Type.Optional(Type.String({ maxLength: 4096 })), token_type_hint: Short },
+  { ...CLIENT_MEMBERS, token: Type.Optional(Type.String({ maxLength: QUESTION_CHARACTERS_MAX })), token_type_hint: Short },
   { additionalProperties: true, description: "Introspection (RFC 7662) or revocation (RFC 7009) request" },
 );
 
@@ -88,6 +90,7 @@ export const OpenIdConfiguration = closed({
   grant_types_supported: Texts, subject_types_supported: Texts, id_token_signing_alg_values_supported: Texts, token_endpoint_auth_methods_supported: Texts,
   token_endpoint_auth_signing_alg_values_supported: Texts, introspection_endpoint_auth_methods_supported: Texts, revocation_endpoint_auth_methods_supported: Texts,
   code_challenge_methods_supported: Texts, claims_supported: Texts, authorization_response_iss_parameter_supported: Type.Boolean(),
+  request_parameter_supported: Type.Boolean(), request_uri_parameter_supported: Type.Boolean(), claims_parameter_supported: Type.Boolean(),
 });
 
 export const LegalDocument = closed(

@@ -122,9 +122,7 @@ export class OAuth {
   /** RFC 7662. The caller is a client or anybody with a token; `active: false` for whatever is not a good token. */
   async introspect(question: TokenQuestionInput, headers: { readonly bearer: string | undefined; readonly authorization: string | undefined }): Promise<IntrospectionJson> {
     await this.#requireCaller(question, headers, false);
-    const { token } = question;
-    if (token === undefined || token === "") return INACTIVE;
-    const found = await this.#find(token);
+    const found = await this.#find(requireToken(question));
     if (found === undefined) return INACTIVE;
     return { active: true, ...found.answer };
   }
@@ -132,7 +130,7 @@ export class OAuth {
   /** RFC 7009: a client revokes what it holds, anybody else its own. What cannot be revoked is passed over in silence (section 2.2). */
   async revoke(question: TokenQuestionInput, headers: { readonly bearer: string | undefined; readonly authorization: string | undefined }): Promise<void> {
     const caller = await this.#requireCaller(question, headers, true);
-    const found = question.token === undefined ? undefined : await this.#find(question.token);
+    const found = await this.#find(requireToken(question));
     if (found === undefined) return;
     const { owner, session, id } = found;
     const isHolder = "client" in caller
@@ -157,6 +155,8 @@ export class OAuth {
       introspection_endpoint_auth_methods_supported: methods, revocation_endpoint_auth_methods_supported: [...methods, "none"],
       code_challenge_methods_supported: ["S256"], claims_supported: ["sub", "name", "given_name", "family_name", "email", "email_verified", "auth_time", "nonce"],
       authorization_response_iss_parameter_supported: true,
+      // The second is true where it is left out (OpenID Connect Discovery section 3).
+      request_parameter_supported: false, request_uri_parameter_supported: false, claims_parameter_supported: false,
     };
   }
 
@@ -264,6 +264,12 @@ export class OAuth {
   #about(owner: Subject, session: SessionRecord): Omit<IntrospectionJson, "active"> {
     return { sub: formatSubject(owner), iss: this.#issuer, aud: [...AUDIENCES], sid: session.id, scope: session.scope, ...(session.client_id === undefined ? {} : { client_id: session.client_id }) };
   }
+}
+
+/** RFC 7662 section 2.1 and RFC 7009 section 2.1: `token` is required. */
+function requireToken({ token }: TokenQuestionInput): string {
+  if (token === undefined || token === "") throw new AppError("invalid_request", { message: "token is required" });
+  return token;
 }
 
 function personClaims(user: UserRecord, scope: string): Omit<UserInfoJson, "sub"> {

@@ -215,8 +215,10 @@ export class Sessions {
     const commit = this.#repository.replaceSessionCommit(session, value);
     await this.#repository.commit(commit);
     // A client that asks for less scope gets a token of fewer bits; the session keeps its own.
-    const narrowed = clientId === undefined || requestedScope === undefined ? permissions : permissions & scopePermissions(requestedScope);
-    return { prepared: { commit, subject, session: value, refreshToken: state.token.text }, permissions: narrowed };
+    const isNarrower = clientId !== undefined && requestedScope !== undefined;
+    const narrowed = isNarrower ? permissions & scopePermissions(requestedScope) : permissions;
+    const answered = isNarrower ? { ...value, scope: grantedClientScope(requestedScope) } : value;
+    return { prepared: { commit, subject, session: answered, refreshToken: state.token.text }, permissions: narrowed };
   }
 
   /** What the subject may do now; undefined when the session is over or its subject gone, disabled or of a later epoch. */

@@ -13,7 +13,7 @@ import type { ClientAuthentication, ClientCredentials } from "./client-authentic
 import type { Clients } from "./clients.js";
 import type { IdentityRepository, SessionRecord, TokenReference } from "./repository.js";
 import type { CreateTokenInput, TokenJson } from "./schemas.js";
-import { OFFLINE_ACCESS, OPENID, grantedClientScope, grantedScope, hasWord, scopePermissions } from "./scope.js";
+import { CLIENT_SCOPES, OFFLINE_ACCESS, OPENID, grantedClientScope, grantedScope, hasWord, scopePermissions } from "./scope.js";
 import { SESSION_LIFE_MS, type Sessions } from "./sessions.js";
 import type { Member, Tenant, TenantRepository } from "./tenant-repository.js";
 
@@ -82,6 +82,8 @@ export class TokenGrants {
     const { repository, access, sessions, clientAuthentication } = this.#dependencies;
     const client = await clientAuthentication.authenticate(credentialsOf(input, headers));
     const subject: Subject = { kind: "application", id: client.id };
+    // Whoever asks for something that does not exist here must not get everything instead (RFC 6749 section 3.3).
+    if (input.scope !== undefined && input.scope !== "" && grantedClientScope(input.scope) === "") throw new AppError("permission_escalation", { message: `scope: none of these is known; there are ${CLIENT_SCOPES.join(", ")}` });
     const scoped = input.scope === undefined ? 0 : scopePermissions(input.scope);
     const limit = client.permissions & (scoped === 0 ? client.permissions : scoped);
     if (input.permissions !== undefined) access.requireSubset(input.permissions, limit);

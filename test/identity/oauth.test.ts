@@ -117,6 +117,51 @@ describe("a standard client", () => {
     }
   });
 
+  it("is refused keys that are none, or that share a name", async () => {
+    const jwk = { ...(await exportJWK((await generateKeyPair("ES256", { extractable: true })).publicKey)), kid: "one" };
+    const put = async (...keys: object[]) => owner.api.updateApplicationClient({ params: { id: clientId }, body: { jwks: { keys: keys as never } } });
+    await expect(put({ ...jwk, x: "AAAA" })).rejects.toMatchObject({ status: 422, message: "jwks: a key is not a sound public key of its kind" });
+    await expect(put({ kty: "OKP", crv: "Ed25519", kid: "one", x: "AA" })).rejects.toMatchObject({ status: 422 });
+    await expect(put(jwk, jwk)).rejects.toMatchObject({ status: 422, message: "jwks: two keys have the same kid" });
+    await expect(put(jwk)).resolves.toMatchObject({ status: 204 });
+  });
+
+  it("that asks for nothing that exists gets nothing, and one that spoils its Basic header is nobody", async () => {
+    const secret = { client_id: clientId, client_secret: clientSecret };
+    expect(await form("token", { grant_type: "client_credentials", ...secret, scope: "everything" })).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+    expect(await form("token", { grant_type: "client_credentials", ...secret, scope: "everything read" })).toMatchObject({ status: 200, body: { scope: "read" } });
+    expect(await form("token", { grant_type: "client_credentials", ...secret }, { authorization: "Basic !" })).toMatchObject({ status: 401, body: { error: "invalid_client" } });
+    const refused = await fetch(`${harness.url}/api/v1/oauth/token`, { method: "POST", body: new URLSearchParams({ grant_type: "client_credentials" }) });
+    expect(refused.headers.get("www-authenticate")).toBe('Basic realm="proofwright"');
+  });
+
+  it("is told by OAuth's own word that something is missing", async () => {
+    const secret = { client_id: clientId, client_secret: clientSecret };
+    const empty = await fetch(`${harness.url}/api/v1/oauth/token`, { method: "POST", headers: { "content-type": "application/x-www-form-urlencoded" } });
+    expect([empty.status, ((await empty.json()) as { error: string }).error]).toEqual([400, "invalid_request"]);
+    for (const path of ["introspect", "revoke"]) {
+      expect(await form(path, secret), path).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+      expect(await form(path, {}), path).toMatchObject({ status: 401, body: { error: "invalid_client" } });
+      expect(await form(path, { ...secret, token: "x".repeat(10_000) }), path).toMatchObject({ status: 200 });
+    }
+  });
+
+  it("that narrows the scope at a refresh is told the narrow one, and keeps the wide one", async () => {
+    const config = await discover();
+    const request = await pending(config, "offline_access read create");
+    const tokens = await oidc.authorizationCodeGrant(config, (await codeFor(request)).location, { pkceCodeVerifier: request.verifier, expectedState: request.state });
+    const narrow = await oidc.refreshTokenGrant(config, tokens.refresh_token!, { scope: "read" });
+    expect(narrow.scope).toBe("read");
+    expect((await oidc.refreshTokenGrant(config, narrow.refresh_token!)).scope).toBe("offline_access read create");
+  });
+
+  it("finds the metadata where OAuth 2.0 keeps it, and asks about the user by POST", async () => {
+    const config = await oidc.discovery(new URL(harness.url), clientId, clientSecret, undefined, { algorithm: "oauth2", execute: [oidc.allowInsecureRequests] });
+    expect(config.serverMetadata()).toMatchObject({ issuer: harness.url, request_uri_parameter_supported: false });
+    const answer = await fetch(`${harness.url}/api/v1/oauth/userinfo`, { method: "POST", headers: { authorization: `Bearer ${owner.token}` } });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { sub: `user:${owner.id}`, email: EMAIL }]);
+  });
+
   it("may be public: PKCE without a secret, and refresh by name", async () => {
     await owner.api.updateApplicationClient({ params: { id: clientId }, body: { public: true } });
     const config = await oidc.discovery(new URL(harness.url), clientId, undefined, oidc.None(), { execute: [oidc.allowInsecureRequests] });
