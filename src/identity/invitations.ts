@@ -14,7 +14,7 @@ import type { MailDriver } from "../platform/mail/mail.js";
 import type { Outbox } from "../platform/mail/outbox.js";
 import type { Store, StoreCommit, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } from "../platform/store/tables.js";
-import type { Access } from "./access.js";
+import { tenantNotFound, type Access } from "./access.js";
 import { normalizeEmail } from "./email.js";
 import type { HourlyLimit } from "./hourly-limit.js";
 import type { CreateInvitationInput, InvitationJson } from "./invitation-schemas.js";
@@ -173,7 +173,7 @@ export class Invitations {
 
   /** Where the invitation is to, and what it will grant. */
   #placeOf(principal: Principal, input: CreateInvitationInput): { owner: Subject; permissions: number } {
-    const { access } = this.#dependencies;
+    const { access, tenants } = this.#dependencies;
     const { subject } = principal;
     const own: Subject | undefined = subject.kind === "user" ? undefined : subject;
     const named: Tenant | undefined = input.organization_id !== undefined ? { kind: "organization", id: input.organization_id }
@@ -183,6 +183,11 @@ export class Invitations {
     if (tenant === undefined) {
       if (input.permissions !== undefined) throw new AppError("permission_escalation", { message: "permissions: an invitation to the service grants none" });
       return { owner: subject, permissions: NEW_USER_PERMISSIONS };
+    }
+    const { application_id: applicationId, organization_id: organizationId } = input;
+    // Both may be named, as for a token: the organization must then be one of the application's.
+    if (applicationId !== undefined && organizationId !== undefined && tenants.findMembership({ kind: "application", id: applicationId }, { kind: "organization", id: organizationId }) === undefined) {
+      throw tenantNotFound("organization");
     }
     const held = access.require(principal, tenant, PERMISSIONS.grant);
     const byDefault = tenant.kind === "organization" ? ORGANIZATION_MEMBER_PERMISSIONS : ASSOCIATE_PERMISSIONS;

@@ -15,6 +15,7 @@ import type { Log } from "../platform/log.js";
 import type { MailDriver } from "../platform/mail/mail.js";
 import { Outbox, type OutboxOptions } from "../platform/mail/outbox.js";
 import type { Store } from "../platform/store/store.js";
+import { retryOnConflict } from "../platform/store/tables.js";
 import { Access } from "./access.js";
 import { ApiTokens } from "./api-tokens.js";
 import { Applications } from "./applications.js";
@@ -211,8 +212,7 @@ export class IdentityService {
     const { invitation_token: token, ...rest } = input;
     if (token === undefined) return this.organizations.create(principal, rest);
     const user = this.#callingUser(principal);
-    const invitation = this.invitations.find(token);
-    return this.organizations.create(principal, rest, (organization) => this.invitations.associateCommit(invitation, user, organization));
+    return retryOnConflict(() => this.organizations.create(principal, rest, (organization) => this.invitations.associateCommit(this.invitations.find(token), user, organization)));
   }
 
   /** Adds a member, or lets the calling user in by its invitation. */
@@ -225,9 +225,12 @@ export class IdentityService {
     }
     const user = this.#callingUser(principal);
     if (input.user_id !== undefined && input.user_id !== user.id) throw userNotFound();
-    const invitation = this.invitations.find(input.invitation_token);
-    if (invitation.value.owner_kind !== "organization" || invitation.value.owner_id !== id) throw invitationInvalid();
-    await this.#repository.commit(this.invitations.acceptCommit(invitation, user, { isNew: false }));
+    const { invitation_token: token } = input;
+    await retryOnConflict(async () => {
+      const invitation = this.invitations.find(token);
+      if (invitation.value.owner_kind !== "organization" || invitation.value.owner_id !== id) throw invitationInvalid();
+      await this.#repository.commit(this.invitations.acceptCommit(invitation, user, { isNew: false }));
+    });
   }
 
   /** Gives the user of an address every permission; for the operator at the machine. Throws `not_found`. */

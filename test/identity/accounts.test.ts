@@ -233,6 +233,20 @@ describe("an invitation", () => {
     expect(await outcome(ada.api.createInvitation({ body: { email: "grace@example.com", organization_id: organizationId } }))).toBe("409 conflict");
   });
 
+  it("accepted many times at once is accepted once, and the others are told that it is used", async () => {
+    const grace = await harness.newUser("grace@example.com");
+    const join = async () => outcome(grace.api.createOrganizationUser({ params: { id: organizationId }, body: { invitation_token: token } }));
+    expect((await Promise.all(Array.from({ length: 6 }, join))).sort()).toEqual([...Array<string>(5).fill("422 invitation_invalid"), "ok"]);
+  });
+
+  it("names an application beside the organization only where the one is the other's", async () => {
+    const application_id = (await ada.api.createApplication({ body: {} })).body.id;
+    const invite = async () => outcome(ada.api.createInvitation({ body: { email: "new@example.com", organization_id: organizationId, application_id } }));
+    expect(await invite()).toBe("404 not_found");
+    await ada.api.createApplicationOrganization({ params: { id: application_id }, body: { organization_id: organizationId } });
+    expect(await invite()).toBe("ok");
+  });
+
   it("is void after a day, once taken back, once another is sent, and once its sender may not grant any more", async () => {
     await ada.api.createInvitation({ body: { email: "grace@example.com", organization_id: organizationId } });
     expect(await signUp("grace@example.com")).toBe("422 invitation_invalid");
