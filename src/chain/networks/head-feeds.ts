@@ -13,8 +13,8 @@ export interface HeadFeedsDependencies {
 
 /** Each is an open connection of ours, with its TLS. Networks beyond this are looked at as if they named none. */
 const FEEDS_MAX = 256;
-/** So that nobody takes all of them. */
-const FEEDS_PER_OWNER_MAX = 32;
+/** So that nobody takes all of them, nor has us look at chains more often than 160 times a second by hints (head-feed.ts). */
+const FEEDS_PER_OWNER_MAX = 16;
 
 export class HeadFeeds {
   readonly #with: HeadFeedsDependencies;

@@ -421,8 +421,8 @@ describe("hints of new blocks", () => {
     const { part: { service } } = networks();
     const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url, websocket_url: "wss://93.184.216.34:1/" } }, SIGNAL);
     const open = (owner: Subject): HeadHints | undefined => service.hints({ ...service.find(ada, id), owner }, () => undefined);
-    const feeds = Array.from({ length: 33 }, () => open(ada));
-    expect(feeds.indexOf(undefined)).toBe(32);
+    const feeds = Array.from({ length: 17 }, () => open(ada));
+    expect(feeds.indexOf(undefined)).toBe(16);
     feeds[0]?.close();
     const more = [open(ada), open(ada), open(eve)];
     expect(more.map((feed) => feed !== undefined)).toEqual([true, false, true]);
