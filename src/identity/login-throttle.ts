@@ -1,7 +1,8 @@
 /**
  * Slows down guessing of passwords, per account and per network address. A place is reserved in the store before anything is hashed,
  * so that guesses sent at once count as guesses sent in turn, and a restart forgets nothing. Sessions that exist are not touched:
- * an attacker cannot end a victim's refresh.
+ * an attacker cannot end a victim's refresh. On a full disk some attempts a minute may use the room that is held back there: whoever has
+ * no token left could otherwise not delete anything.
  */
 import type { Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
@@ -24,6 +25,8 @@ export interface LoginReservation {
   readonly id: string;
   readonly accountKey: string;
   readonly addressKey: string;
+  /** Whether what the attempt writes may use the room that is held back on a full disk. */
+  readonly isUrgent: boolean;
 }
 
 const ACCOUNT_FAILURES_MAX = 5;
@@ -38,6 +41,12 @@ const ATTEMPT_LEASE_MS = 30_000;
 /** Reservations of one address that may stand in line. */
 const RESERVATIONS_WAITING_MAX = 64;
 const BUSY_RETRY_SEC = 1;
+/**
+ * Attempts of all callers together that may use the held-back room. Strangers can make counters of any address: at this rate and some
+ * 300 bytes a counter they hold about 1 MiB of the 64, as counters go after an hour.
+ */
+const URGENT_ATTEMPTS_MAX = 30;
+const URGENT_WINDOW_MS = 60_000;
 
 export class LoginThrottle {
   readonly #accountFailuresMax: number;
@@ -46,6 +55,8 @@ export class LoginThrottle {
   readonly #clock: Clock;
   readonly #counters: ThrottleCounters;
   readonly #turns = new Turns({ waitingMax: RESERVATIONS_WAITING_MAX });
+  #urgentSinceMs = -Infinity;
+  #urgentAttempts = 0;
 
   constructor(options: LoginThrottleOptions, dependencies: { readonly store: Store; readonly clock: Clock; readonly counters: ThrottleCounters }) {
     this.#accountFailuresMax = options.accountFailuresMax ?? ACCOUNT_FAILURES_MAX;
@@ -57,12 +68,31 @@ export class LoginThrottle {
 
   /** Takes a place for one attempt and counts it as failed until told otherwise. Throws `too_many_requests` with the time to wait. */
   async reserve(attempt: { readonly email: string; readonly address: string; readonly applicationId?: string | undefined }): Promise<LoginReservation> {
-    const reservation = { id: newId(), accountKey: accountThrottleKey(attempt.email, attempt.applicationId), addressKey: addressThrottleKey(attempt.address) };
-    await this.#turns.run(reservation.addressKey, () => retryOnConflict(async () => {
-      await this.#store.commit(this.#reserveCommit(reservation));
-    }));
+    const place = { id: newId(), accountKey: accountThrottleKey(attempt.email, attempt.applicationId), addressKey: addressThrottleKey(attempt.address) };
+    const isUrgent = await this.#turns.run(place.addressKey, () => this.#reserved(place));
     await this.#counters.sweep();
-    return reservation;
+    return { ...place, isUrgent };
+  }
+
+  /** Writes the reservation; true when the attempt may use the held-back room. Attempts that must wait take nothing from the others. */
+  async #reserved(place: Omit<LoginReservation, "isUrgent">): Promise<boolean> {
+    let urgent: boolean | undefined;
+    await retryOnConflict(async () => {
+      const commit = this.#reserveCommit(place);
+      urgent ??= this.#takeUrgent();
+      await this.#store.commit({ ...commit, urgent });
+    });
+    return urgent === true;
+  }
+
+  #takeUrgent(): boolean {
+    const now = this.#clock.monotonicMs();
+    if (now - this.#urgentSinceMs >= URGENT_WINDOW_MS) {
+      this.#urgentSinceMs = now;
+      this.#urgentAttempts = 0;
+    }
+    this.#urgentAttempts += 1;
+    return this.#urgentAttempts <= URGENT_ATTEMPTS_MAX;
   }
 
   /** Records that the attempt was evaluated and failed. */
@@ -71,7 +101,8 @@ export class LoginThrottle {
       const account = this.#counters.read("account", reservation.accountKey);
       if (account.value.attempt_id !== reservation.id) return;
       const now = this.#clock.nowMs();
-      await this.#store.commit(replaceCounter(account, { ...account.value, ...this.#after(account.value.count, now, this.#accountFailuresMax), attempt_id: null, attempt_until_ms: 0 }));
+      const failed = replaceCounter(account, { ...account.value, ...this.#after(account.value.count, now, this.#accountFailuresMax), attempt_id: null, attempt_until_ms: 0 });
+      await this.#store.commit({ ...failed, urgent: reservation.isUrgent });
     });
   }
 
@@ -83,7 +114,7 @@ export class LoginThrottle {
       if (account.value.attempt_id === reservation.id) {
         parts.push(replaceCounter(account, { ...account.value, count: Math.max(0, account.value.count - 1), blocked_until_ms: 0, attempt_id: null, attempt_until_ms: 0 }));
       }
-      await this.#store.commit(mergeCommits(...parts));
+      await this.#store.commit({ ...mergeCommits(...parts), urgent: reservation.isUrgent });
     });
   }
 
@@ -107,7 +138,7 @@ export class LoginThrottle {
     return account.version === "absent" ? {} : { deletes: [account.key] };
   }
 
-  #reserveCommit(reservation: LoginReservation): StoreCommit {
+  #reserveCommit(reservation: Omit<LoginReservation, "isUrgent">): StoreCommit {
     const now = this.#clock.nowMs();
     const account = this.#counters.read("account", reservation.accountKey);
     const address = this.#counters.read("address", reservation.addressKey);

@@ -143,7 +143,9 @@ export class Login {
     const { user, state } = admitted;
     const subject: Subject = { kind: "user", id: match.userId };
     const prepared = sessions.prepare({ subject, epoch: state.epoch, scope: grantedScope(scope), marks: { password_at_ms: clock.nowMs() } });
-    await repository.commit(mergeCommits(prepared.commit, throttle.successCommit(reservation), this.#rehashCommit(match), extra?.(user) ?? {}));
+    const commit = mergeCommits(prepared.commit, throttle.successCommit(reservation), this.#rehashCommit(match), extra?.(user) ?? {});
+    // A bare login may use the room of a full disk, within the throttle's bounds: it is the way to a token that may delete.
+    await repository.commit(extra === undefined && reservation.isUrgent ? { ...commit, urgent: true } : commit);
     return { user, prepared };
   }
 
@@ -151,7 +153,7 @@ export class Login {
     const { repository, throttle } = this.#dependencies;
     const admitted = this.#admitted(match.userId);
     if (admitted === undefined) return undefined;
-    await repository.commit(mergeCommits(throttle.successCommit(reservation), this.#rehashCommit(match)));
+    await repository.commit({ ...mergeCommits(throttle.successCommit(reservation), this.#rehashCommit(match)), urgent: reservation.isUrgent });
     return admitted.user;
   }
 

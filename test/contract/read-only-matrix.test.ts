@@ -19,14 +19,14 @@ import { bodyOf, idOf, inWorkableOrder, newTenant, PASSWORD, pathOf, type Tenant
 const ENV = { PROOFWRIGHT_ISSUER: "https://read-only.example.com", PROOFWRIGHT_MODE: "development" };
 const FULL = { ...ENV, PROOFWRIGHT_STORE_MAX_MB: "64" };
 
-/** What any request may leave: the audit log, which has the reserve. */
-const HOUSEKEEPING: ReadonlySet<string> = new Set(["audit", "audit#head", "audit#subject"]);
+/** What requests may leave in the reserve: the audit log, and the count of failed logins. */
+const HOUSEKEEPING: ReadonlySet<string> = new Set(["audit", "audit#head", "audit#subject", "login_throttle"]);
 
 /** What else there is than 200 for reads, 507 for changes and 204 for deletions. */
 const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   getReadiness: [503],
   // As with room: what the call lacks is told, or nothing is to be done.
-  authorize: [422, "invalid_request"], submitAuthorization: [422, "invalid_request"], createOAuthToken: [401], introspectToken: [401], revokeToken: [401],
+  authenticate: [401, "invalid_credentials"], authorize: [422, "invalid_request"], submitAuthorization: [422, "invalid_request"], createOAuthToken: [401], introspectToken: [401], revokeToken: [401],
   resetPassword: [422, "reset_token_invalid"], createApplicationUser: [204], updateApplicationUser: [204], createApplicationOrganization: [204], createOrganizationUser: [204],
   unseal: [403, "seal_key_rejected"], seal: [403, "seal_key_rejected"], deriveKey: [400, "spec_cannot_derive"], encrypt: [400, "spec_cannot_encrypt"], decrypt: [422, "invalid_request"],
   agree: [400, "spec_cannot_agree"], listAddresses: [400, "spec_cannot_derive"], getXpub: [400, "spec_has_no_xpub"], rotateKey: [409, "key_not_rotatable"], rewrap: [422, "invalid_request"],
@@ -35,14 +35,15 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   listConnectorEntities: [409, "connector_not_ready"], getConnectorEntity: [409, "connector_not_ready"], createConnectorEntity: [409, "connector_not_ready"],
   updateConnectorEntity: [409, "connector_not_ready"], deleteConnectorEntity: [409, "connector_not_ready"],
   // Needs no room: signatures, checks, and tokens that are not stored.
-  signMessage: [201], signWithOrganizationVaultKey: [200], verifySignature: [200], verifyWithOrganizationVaultKey: [200], verifyDetached: [200], enableKey: [200],
+  postUserInfo: [200], signMessage: [201], signWithOrganizationVaultKey: [200], verifySignature: [200], verifyWithOrganizationVaultKey: [200], verifyDetached: [200], enableKey: [200],
   blsAggregate: [422, "signature_malformed"], blsVerify: [422, "public_key_invalid"], createUnsealerKey: [201], createContractSubscription: [201], createConnectorSubscription: [201],
   // The same whether the address has an account or not: that the letter cannot be kept is nobody's to know.
   requestPasswordReset: [204],
 };
 
-/** Calls that would write, where the route's example would not. */
+/** Calls that would write (but for a login, which a test of its own is about), where the route's example would not. */
 const BODIES: Readonly<Record<string, (tenant: Tenant) => object>> = {
+  authenticate: () => ({ email: "nobody@example.com", password: PASSWORD }),
   createUser: () => ({ email: "new@example.com", password: PASSWORD, first_name: "N", last_name: "W" }),
   createToken: ({ ids }) => ({ application_id: ids["applications:id"] }),
 };
@@ -52,8 +53,10 @@ let server: TestServer;
 let anvil: Anvil;
 let ada: Tenant;
 let root: string;
-/** Somebody who goes: ada will have no token left by then, and nobody logs in to a store without room. */
+/** Somebody who goes. */
 let bob: { readonly token: string; readonly userId: string };
+/** Somebody with a vault, whose token is lost. */
+let eve: { readonly email: string; readonly password: string };
 
 beforeAll(async () => {
   anvil = await startAnvil();
@@ -67,6 +70,9 @@ beforeAll(async () => {
   root = (await server.anonymous.authenticate({ body: credentials })).body.token.access_token;
   ada = await newTenant({ server, anvil }, "ada@example.com");
   bob = await server.newUser();
+  const { api, email, password } = await server.newUser();
+  await api.createVault({ body: { name: "in the way" } });
+  eve = { email, password };
   await server.end();
   server = await startServer({ dataDir: folder, env: FULL });
   // The first write that is refused tells that there is no room.
@@ -134,6 +140,18 @@ it("keeps the vault usable, and the audit log written", async () => {
   expect((await api.getSecret({ params: { id, secret_id: ada.ids["vaults:secret_id"]! } })).body.value).toBe("v");
   expect((await api.getSealStatus({})).body.sealed).toBe(false);
   expect((await api.listAudit({ query: {} })).total).toBeGreaterThan(number + 2);
+});
+
+it("lets people log in, so that whoever has no token left can make room", async () => {
+  const credentials = { email: eve.email, password: eve.password };
+  const { user, token } = (await server.anonymous.authenticate({ body: credentials })).body;
+  const api = server.as(token.access_token);
+  const { body: [vault] } = await api.listVaults({ query: {} });
+  await api.deleteVault({ params: { id: vault!.id } });
+  expect((await api.listVaults({ query: {} })).body).toEqual([]);
+  await expect(api.createVault({ body: { name: "v" } })).rejects.toMatchObject({ code: "storage_full" });
+  await api.deleteUser({ params: { id: user.id } });
+  await expect(server.anonymous.authenticate({ body: credentials })).rejects.toMatchObject({ code: "invalid_credentials" });
 });
 
 it("lets things be deleted and tokens be revoked, which makes room", async () => {

@@ -1,9 +1,10 @@
 /** Login: what it gives, what it refuses, and how guessing is slowed (T20 shape, T21). */
 import { beforeEach, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
-import { LoginThrottle, waitAfter } from "../../src/identity/login-throttle.js";
+import { LoginThrottle, waitAfter, type LoginReservation } from "../../src/identity/login-throttle.js";
 import { ThrottleCounters } from "../../src/identity/throttle-counters.js";
 import type { AppError } from "../../src/platform/errors.js";
+import type { Store } from "../../src/platform/store/store.js";
 import { bearer, ADDRESS, CHEAP_HASH, PASSWORD, codeOf, logIn, openHarness, retryAfterOf, signUp, subjectOf, type Harness } from "./support.js";
 
 const EMAIL = "ada@example.com";
@@ -239,6 +240,37 @@ describe("a reservation whose process died", () => {
     harness.clock.advanceSec(30);
     expect(new Set(await failures(4))).toEqual(new Set(["invalid_credentials"]));
     expect(await codeOf(() => logIn(harness, EMAIL))).toBe("too_many_requests");
+  });
+});
+
+describe("the room that is held back on a full disk", () => {
+  it("is open to thirty attempts a minute, of all addresses together, and to all that those write", async () => {
+    const urgent: (boolean | undefined)[] = [];
+    const { store: inner } = harness;
+    const store: Store = {
+      get: (key) => inner.get(key), range: (prefix, options) => inner.range(prefix, options), count: (prefix) => inner.count(prefix), close: () => inner.close(),
+      commit: async (commit) => {
+        urgent.push(commit.urgent);
+        await inner.commit(commit);
+      },
+    };
+    const throttle = new LoginThrottle({}, { store, clock: harness.clock, counters: new ThrottleCounters({ store, clock: harness.clock }) });
+    const attempt = async (i: number): Promise<LoginReservation> => await throttle.reserve({ email: `u${i}@example.com`, address: `10.0.0.${i}` });
+    const reservations: LoginReservation[] = [];
+    for (let i = 0; i < 31; i++) reservations.push(await attempt(i));
+    // Nobody was here before: nothing is swept up yet, so that each commit is a reservation.
+    expect(urgent).toEqual([...Array.from({ length: 30 }, () => true), false]);
+    expect(reservations.map(({ isUrgent }) => isUrgent)).toEqual(urgent);
+    urgent.length = 0;
+    await throttle.fail(reservations[0]!);
+    await throttle.release(reservations[1]!);
+    await throttle.fail(reservations[30]!);
+    expect(urgent).toEqual([true, true, false]);
+    // Who must wait takes nothing from the others.
+    harness.clock.advanceSec(60);
+    await attempt(40);
+    for (let i = 0; i < 30; i++) expect(await codeOf(() => attempt(40))).toBe("too_many_requests");
+    expect((await attempt(41)).isUrgent).toBe(true);
   });
 });
 
