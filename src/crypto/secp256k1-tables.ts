@@ -12,6 +12,8 @@ type Point = InstanceType<typeof Point>;
 const P = Point.Fp.ORDER;
 /** Bits of a scalar and of the carry out of its signed digits. */
 const SCALAR_BITS = 257;
+/** With one more at the top, so that the last window is whole. */
+const SCALAR_BYTES = 33;
 /** 1,376 entries, about 200 KB. Another bit doubles it for a seventh fewer additions. */
 const DIGIT_BITS = 6;
 const WINDOWS = Math.ceil(SCALAR_BITS / DIGIT_BITS);
@@ -52,10 +54,11 @@ export class MultiplesTable {
 
   /** Adds k P to a sum. */
   addMultiple(sum: PointSum, k: bigint): PointSum {
+    const bytes = Buffer.from(k.toString(16).padStart(2 * SCALAR_BYTES, "0"), "hex");
     let total = sum;
     let carry = 0;
-    for (const [window, bits] of windowsOf(k).entries()) {
-      const digit = bits + carry;
+    for (let window = 0; window < WINDOWS; window += 1) {
+      const digit = digitAt(bytes, window) + carry;
       carry = digit > ENTRIES ? 1 : 0;
       const d = digit - 2 * ENTRIES * carry;
       const entry = this.#entries[window * ENTRIES + Math.abs(d) - 1];
@@ -127,12 +130,9 @@ function nonAdjacentForm(k: bigint): number[] {
   return Array.from(plus ?? "", (bit, at) => Number(bit) - Number(minus?.[at])).reverse();
 }
 
-/** The bits of a scalar below 2^256 in groups, lowest first; the last one is free for a carry. */
-function windowsOf(k: bigint): number[] {
-  const bytes = Buffer.from(k.toString(16).padStart(66, "0"), "hex");
-  return Array.from({ length: WINDOWS }, (_, window) => {
-    const bit = window * DIGIT_BITS;
-    const at = bytes.length - 1 - (bit >> 3);
-    return ((((bytes[at - 1] ?? 0) << 8) | (bytes[at] ?? 0)) >> (bit & 7)) & (2 * ENTRIES - 1);
-  });
+/** The bits of a scalar in one of its windows, the lowest first; what is above its highest bit is for the carry. */
+function digitAt(scalar: Buffer, window: number): number {
+  const bit = window * DIGIT_BITS;
+  const at = SCALAR_BYTES - 1 - (bit >> 3);
+  return ((((scalar[at - 1] ?? 0) << 8) | (scalar[at] ?? 0)) >> (bit & 7)) & (2 * ENTRIES - 1);
 }
