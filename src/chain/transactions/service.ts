@@ -18,7 +18,8 @@ import { checkWishes } from "./fees.js";
 import type { GasEstimates } from "./gas.js";
 import { requireIntrinsicGas } from "./intrinsic-gas.js";
 import type { Lanes } from "./lanes.js";
-import type { TransactionNetworks } from "./ports.js";
+import { readQuantity } from "./node-values.js";
+import type { TransactionNetwork, TransactionNetworks } from "./ports.js";
 import { transactionOnWire, type Depth, type TransactionRecord, type TransactionWishes } from "./record.js";
 import type { TransactionRepository } from "./repository.js";
 import type { TransactionSigning } from "./signing.js";
@@ -35,6 +36,9 @@ export interface TransactionServiceDependencies {
 
 /** Transactions of one account that may wait for their nonce: some minutes of work. */
 const WAITING_MAX = 10_000;
+/** Nonces that a caller's own choice may leave free below it: each is filled with an empty transaction, which costs gas. */
+const NONCES_AHEAD_MAX = 64;
+const GAS_MAX = 2n ** 64n - 1n;
 const NO_DATA = "0x";
 
 export class TransactionService implements Submissions {
@@ -116,8 +120,10 @@ export class TransactionService implements Submissions {
     const signer = await this.#dependencies.signing.resolve(owner, request.signer);
     const lane = lanes.laneFor({ chain_id: network.chainId, from: signer.from });
     if (lane.waiting >= WAITING_MAX) throw new AppError("overloaded", { message: "too many transactions of the account are waiting", retryAfterSec: 5 });
+    if (request.nonce !== undefined) await requireNear(network, signer.from, request.nonce, lane.waiting + lane.entries().length);
     if (request.nonce !== undefined && lane.holds(request.nonce)) throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
     const value = request.value ?? 0n;
+    if (request.gas !== undefined && request.gas > GAS_MAX) throw bad("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
     if (request.gas !== undefined) requireIntrinsicGas(request.gas, to, data);
     const gas = request.gas ?? await this.#dependencies.gas.estimate(network, { from: signer.from, to, value, data });
     const id = newId();
@@ -152,6 +158,15 @@ export async function insertWithRef({ ledger, repository }: Pick<TransactionServ
     if (error instanceof StoreConflict && repository.isRefConflict(error.key)) throw new AppError("ref_taken", { message: "another transaction has this ref", cause: error });
     throw error;
   }
+}
+
+/** Throws `nonce_in_use` for a nonce that the chain has counted, `invalid_request` for one that is far above the account's next. */
+async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: number, openCount: number): Promise<void> {
+  const [mined, pending] = await Promise.all(["latest", "pending"].map(async (at) => Number(readQuantity(await rpc.request("eth_getTransactionCount", [from, at]), "nonce"))));
+  const next = mined ?? 0;
+  if (nonce < next) throw new AppError("nonce_in_use", { message: `the chain has used this nonce; the account's next is ${String(next)}` });
+  const highest = Math.max(next, pending ?? 0) + openCount + NONCES_AHEAD_MAX;
+  if (nonce > highest) throw bad("nonce", `\`nonce\` is too far above the account's next, ${String(next)}; ${String(highest)} is the highest now`);
 }
 
 /** The checksummed form. Throws `invalid_request` that names the member. */

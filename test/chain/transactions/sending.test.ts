@@ -147,6 +147,20 @@ describe("nonces that others use", () => {
     expect(ended.attempts).toHaveLength(1);
   });
 
+  it("refuses a wished nonce that was used, or that would have empty transactions fill a wide gap", async () => {
+    const account = await bench.account();
+    const { service } = bench.transactions;
+    await bench.until((await service.submit(bench.owner, transfer(account.id))).id, ({ state }) => state === "confirmed");
+    expect((await failsWith(service.submit(bench.owner, transfer(account.id, { nonce: 0 })))).code).toBe("nonce_in_use");
+    for (const nonce of [66, 9_999, Number.MAX_SAFE_INTEGER]) expect((await failsWith(service.submit(bench.owner, transfer(account.id, { nonce })))).code, String(nonce)).toBe("invalid_request");
+    expect(service.list(bench.owner, { account_id: account.id }, { page: 1, rpp: 10 }).total).toBe(1);
+  });
+
+  it("refuses gas beyond what a transaction can say", async () => {
+    const account = await bench.account();
+    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { gas: 2n ** 64n })))).code).toBe("invalid_request");
+  });
+
   it("refuses a wished nonce that an open transaction holds", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
