@@ -54,21 +54,29 @@ export class FeePolicy {
     return { max_fee_per_gas: fee, max_priority_fee_per_gas: priority < fee ? priority : fee };
   }
 
-  /** Fees above those of the last attempt, by what was wished, what the chain asks and an eighth at least. Throws `fee_cap_exceeded`. */
+  /**
+   * Fees above those of the last attempt by an eighth at least: what was wished, else what the chain asks. Nobody pays more than was
+   * wished: a wish that is too low throws `replacement_underpriced`. Throws `fee_cap_exceeded` above the network's caps.
+   */
   async raise(network: TransactionNetwork, last: Attempt, wishes: TransactionWishes): Promise<Fees> {
     checkWishes(network, wishes);
     if (last.gas_price !== undefined) {
-      const gasPrice = most(raised(last.gas_price), bigOf(wishes.gas_price));
-      return capped(network, { gas_price: gasPrice });
+      if (wishes.max_fee_per_gas !== undefined || wishes.max_priority_fee_per_gas !== undefined) throw bad("max_fee_per_gas", "the transaction is of type 0; its replacement is priced by `gas_price`");
+      return capped(network, { gas_price: atLeast("gas_price", wishes.gas_price, raised(last.gas_price)) });
     }
+    if (wishes.gas_price !== undefined) throw bad("gas_price", "the transaction is of type 2; its replacement is priced by `max_fee_per_gas` and `max_priority_fee_per_gas`");
     const fresh = await this.choose(network, {}).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "fee_cap_exceeded") return undefined;
       throw error;
     });
     const [feeNow, tipNow] = fresh !== undefined && "max_fee_per_gas" in fresh ? [fresh.max_fee_per_gas, fresh.max_priority_fee_per_gas] : [0n, 0n];
-    const tip = most(raised(last.max_priority_fee_per_gas ?? "0"), bigOf(wishes.max_priority_fee_per_gas), tipNow);
-    const fee = most(raised(last.max_fee_per_gas ?? "0"), bigOf(wishes.max_fee_per_gas), feeNow, tip);
-    return capped(network, { max_fee_per_gas: fee, max_priority_fee_per_gas: tip });
+    const { max_fee_per_gas: wishedFee, max_priority_fee_per_gas: wishedTip } = wishes;
+    const leastTip = raised(last.max_priority_fee_per_gas ?? "0");
+    const leastFee = most(raised(last.max_fee_per_gas ?? "0"), leastTip);
+    const tip = wishedTip === undefined ? most(leastTip, tipNow) : atLeast("max_priority_fee_per_gas", wishedTip, leastTip);
+    if (wishedFee === undefined) return capped(network, { max_fee_per_gas: most(leastFee, feeNow, tip), max_priority_fee_per_gas: tip });
+    const fee = atLeast("max_fee_per_gas", wishedFee, leastFee);
+    return capped(network, { max_fee_per_gas: fee, max_priority_fee_per_gas: tip < fee ? tip : fee });
   }
 
   async #suggestion(network: TransactionNetwork): Promise<Suggestion> {
@@ -130,8 +138,13 @@ function raised(decimal: string): bigint {
   return value + value / BUMP_DIVISOR + 1n;
 }
 
-function bigOf(decimal: string | undefined): bigint {
-  return decimal === undefined ? 0n : BigInt(decimal);
+/** The wish, or the least that a replacement must pay when there is none. Throws `replacement_underpriced`. */
+function atLeast(member: string, wish: string | undefined, least: bigint): bigint {
+  if (wish === undefined) return least;
+  const value = BigInt(wish);
+  if (value >= least) return value;
+  const message = `${member}: a replacement must pay ${String(least)} wei at least, an eighth more than what it replaces`;
+  throw new AppError("replacement_underpriced", { message, details: [{ message, code: "replacement_underpriced", path: member }] });
 }
 
 function most(...values: readonly bigint[]): bigint {

@@ -4,7 +4,7 @@ import { AppError } from "../../platform/errors.js";
 import type { BumpTransactionInput, TransactionJson } from "../transaction-schemas.js";
 import { addAttempt, ATTEMPTS_MAX } from "./attempts.js";
 import { readQuantityWish } from "./wishes.js";
-import type { FeePolicy } from "./fees.js";
+import { checkWishes, type FeePolicy } from "./fees.js";
 import type { Lanes } from "./lanes.js";
 import type { TransactionLedger } from "./ledger.js";
 import type { TransactionNetworks } from "./ports.js";
@@ -35,9 +35,10 @@ export class Replacements {
    * Throws `transaction_settled`, `transaction_not_replaceable`, `replacement_underpriced`, `fee_cap_exceeded`.
    */
   async bump(owner: Subject, idOrRef: string, input: BumpTransactionInput): Promise<TransactionJson> {
-    const { service, ledger } = this.#dependencies;
+    const { service, ledger, networks } = this.#dependencies;
     const wishes = feeWishes(input);
     const record = service.find(owner, idOrRef).value;
+    checkWishes(networks.find(owner, record.network_id), wishes);
     if (record.state === "created") {
       const changed = await ledger.change(owner, record.id, (current) => (current.state === "created" ? { ...current, wishes: { ...withoutFees(current.wishes), ...wishes } } : undefined));
       if (changed !== undefined) return service.onWire(changed);

@@ -206,6 +206,22 @@ describe("replacing", () => {
     await expectEachOnce(account.address, 1);
   });
 
+  it("never pays more than was wished: a wish that is too low is refused, one that is enough is kept to", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    const id = await submit(account.id);
+    const sent = await bench.until(id, ({ state }) => state === "sent");
+    const bump = async (wishes: Parameters<typeof bench.transactions.replacements.bump>[2]) => bench.transactions.replacements.bump(bench.owner, id, wishes);
+    expect((await failsWith(bump({ max_fee_per_gas: 1 }))).code).toBe("replacement_underpriced");
+    expect((await failsWith(bump({ max_priority_fee_per_gas: 0 }))).code).toBe("replacement_underpriced");
+    expect((await failsWith(bump({ gas_price: "999999999999" }))).code).toBe("invalid_request");
+    expect((await failsWith(bump({ max_fee_per_gas: 5, max_priority_fee_per_gas: 6 }))).code).toBe("invalid_request");
+    const enough = String((BigInt(sent.max_fee_per_gas!) * 5n) / 4n);
+    expect((await bump({ max_fee_per_gas: enough })).max_fee_per_gas).toBe(enough);
+    await mine(1);
+    expect((await bench.until(id, isMined)).attempts).toHaveLength(2);
+  });
+
   it("cancels with an empty transaction, and tells those who wait", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
