@@ -49,8 +49,10 @@ export const BumpTransactionBody = closed(FEE_WISHES);
 export const TRANSACTION_STATUSES = ["pending", "success", "failed"] as const;
 export const TRANSACTION_STATES = ["created", "signed", "sent", "mined", "confirmed", "failed", "replaced", "cancelled"] as const;
 
+const STATUS_WORDS = [...new Set([...TRANSACTION_STATUSES, ...TRANSACTION_STATES])].join("|");
+
 export const TransactionListQuery = closed({
-  status: Type.Optional(Type.String({ maxLength: 100, pattern: "^[a-z]+(,[a-z]+)*$", description: "comma separated: pending, success, failed, or states" })),
+  status: Type.Optional(Type.String({ maxLength: 100, pattern: `^(?:${STATUS_WORDS})(?:,(?:${STATUS_WORDS}))*$`, description: "comma separated: pending, success, failed, or states" })),
   to: Type.Optional(Address),
   from: Type.Optional(Address),
   network_id: Type.Optional(Uuid),

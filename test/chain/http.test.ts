@@ -75,6 +75,14 @@ async function failure(call: Promise<unknown>): Promise<{ readonly status: numbe
   throw error instanceof Error ? error : new Error("the call succeeded");
 }
 
+describe("the list of transactions", () => {
+  it("takes the words for a status, several of them, and no others", async () => {
+    const { api } = await newTenant();
+    for (const status of ["pending", "failed,success", "mined,replaced"]) expect((await api.listTransactions({ query: { status } })).status).toBe(200);
+    for (const status of ["bogus", "pending,bogus", "pendin", "pending,"]) expect(await failure(api.listTransactions({ query: { status } })), status).toEqual({ status: 422, code: "invalid_request" });
+  });
+});
+
 describe("Idempotency-Key of transactions", () => {
   it("answers the same transaction for the same body, and sends it once", async () => {
     const tenant = await newTenant();

@@ -115,6 +115,7 @@ export class NetworkService implements Networks, HintingNetworks {
   async update(owner: Subject, id: string, input: UpdateNetworkInput, signal: AbortSignal): Promise<void> {
     await retryOnConflict(async () => {
       const current = this.owned(owner, id);
+      requireUnchanged(this.#onWire(current.value), input);
       this.#requireParents(owner, input);
       const key = (input.config as KeyChange | undefined)?.rpc_api_key;
       const { rpc_secret: before, ...rest } = merged(current.value, input);
@@ -209,6 +210,15 @@ export class NetworkService implements Networks, HintingNetworks {
 /** The part of a change that is no part of the record: null removes the key. */
 interface KeyChange {
   readonly rpc_api_key?: string | null;
+}
+
+/** Clients send back what they read; another value than that is not passed over in silence. */
+function requireUnchanged(current: NetworkJson, input: UpdateNetworkInput): void {
+  for (const member of ["id", "created_at", "application_id", "organization_id", "user_id"] as const) {
+    if (input[member] === undefined || input[member] === current[member]) continue;
+    const message = `${member}: cannot be changed`;
+    throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: member }] });
+  }
 }
 
 /** Which nodes of which chain, and who asks them. */

@@ -285,6 +285,16 @@ describe("records", () => {
     expect(service.get(ada, id).config).not.toHaveProperty("native_currency");
   });
 
+  it("take back what they answered, and refuse another id, age or owner by name", async () => {
+    const { part: { service } } = networks();
+    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL);
+    const { stats: _stats, ...read } = service.get(ada, id);
+    await service.update(ada, id, { ...read, name: "y", config: {} }, SIGNAL);
+    const others = [{ id: newId() }, { created_at: "2020-01-01T00:00:00.000Z" }, { user_id: eve.id }, { user_id: null }, { application_id: newId() }];
+    for (const other of others) await expect(service.update(ada, id, other, SIGNAL), JSON.stringify(other)).rejects.toMatchObject({ code: "invalid_request" });
+    expect(service.get(ada, id)).toMatchObject({ ...read, name: "y" });
+  });
+
   it("of one owner are not there for another, and public ones are there for all and for nobody to change", async () => {
     const { part: { service } } = networks();
     const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL);
