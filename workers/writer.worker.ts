@@ -37,8 +37,8 @@ port.on("message", (first: WriterRequest) => {
 });
 
 function take(request: WriterRequest): void {
-  if ("close" in request) closing = true;
-  else waiting.push(...unpackCommits(request.commits));
+  if (request instanceof Uint8Array) waiting.push(...unpackCommits(request));
+  else closing = true;
 }
 
 function drain(): void {
@@ -52,8 +52,10 @@ function drain(): void {
 function settle(batch: readonly PackedCommit[]): void {
   const outcomes = writer.apply(batch);
   const failures: { index: number; failure: WriteFailure }[] = [];
-  for (const [index, failure] of outcomes.entries()) {
+  for (let index = 0; index < outcomes.length; index += 1) {
+    const failure = outcomes[index];
     if (failure !== undefined) failures.push({ index, failure });
   }
-  port.postMessage({ settled: outcomes.length, failures, state: writer.state } satisfies WriterReply);
+  const isPlain = failures.length === 0 && writer.state === "ready";
+  port.postMessage((isPlain ? outcomes.length : { settled: outcomes.length, failures, state: writer.state }) satisfies WriterReply);
 }

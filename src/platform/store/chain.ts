@@ -6,7 +6,8 @@
  *   head     [chain#head]               -> {"number", "mac", "key_id"} of the last record; of an unlinked log {"number"} alone
  *   mac      HMAC-SHA256(key, "pv/v1/chain\0" || u16be(length of chain) || chain || u64be(number) || predecessor's mac(32) || JSON)
  */
-import { createHmac, type KeyObject } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
+import { assert } from "../errors.js";
 import type { StoreKey, StoreValue } from "./store.js";
 
 /** A type, not an interface, so that it is a StoreValue. */
@@ -36,11 +37,55 @@ export function chainKeyId(key: Uint8Array): string {
 }
 
 /** @param json the record's content exactly as JSON.stringify writes it */
-export function chainMac(key: Uint8Array | KeyObject, link: { readonly chain: string; readonly number: number; readonly predecessor: string; readonly json: Uint8Array | string }): string {
+export function chainMac(key: Uint8Array, link: { readonly chain: string; readonly number: number; readonly predecessor: string; readonly json: Uint8Array | string }): string {
   const chain = Buffer.from(link.chain);
   const frame = Buffer.alloc(2 + chain.length + 8);
   frame.writeUInt16BE(chain.length, 0);
   frame.set(chain, 2);
   frame.writeBigUInt64BE(BigInt(link.number), 2 + chain.length);
   return createHmac("sha256", key).update(LABEL).update(frame).update(Buffer.from(link.predecessor, "hex")).update(link.json).digest("hex");
+}
+
+const HASH_BLOCK_BYTES = 64;
+const MAC_BYTES = 32;
+
+/**
+ * A key of chains, laid out once for many links. `mac` gives what `chainMac` gives: HMAC is two hashes over the padded key (RFC 2104), and
+ * two calls of `hash` cost half of one createHmac, which makes a stream.
+ */
+export class ChainKey {
+  readonly id: string;
+  /** key xor ipad || LABEL || what is linked */
+  #inner = Buffer.alloc(1024);
+  /** key xor opad || inner hash */
+  readonly #outer = Buffer.alloc(HASH_BLOCK_BYTES + MAC_BYTES);
+
+  /** @param key 32 bytes */
+  constructor(key: Uint8Array) {
+    assert(key.length === CHAIN_KEY_BYTES, "a chain is linked with a key of 32 bytes");
+    this.id = chainKeyId(key);
+    for (let at = 0; at < HASH_BLOCK_BYTES; at += 1) {
+      this.#inner[at] = (key[at] ?? 0) ^ 0x36;
+      this.#outer[at] = (key[at] ?? 0) ^ 0x5c;
+    }
+    this.#inner.set(LABEL, HASH_BLOCK_BYTES);
+  }
+
+  /** @param link chain: the name as UTF-8; see chainMac */
+  mac(link: { readonly chain: Uint8Array; readonly number: number; readonly predecessor: string; readonly json: Uint8Array }): string {
+    const { chain, number, predecessor, json } = link;
+    const start = HASH_BLOCK_BYTES + LABEL.length;
+    const length = start + 2 + chain.length + 8 + MAC_BYTES + json.length;
+    if (length > this.#inner.length) this.#inner = Buffer.concat([this.#inner.subarray(0, start)], 2 * length);
+    const inner = this.#inner;
+    inner.writeUInt16BE(chain.length, start);
+    inner.set(chain, start + 2);
+    let at = start + 2 + chain.length;
+    at = inner.writeUInt32BE(Math.floor(number / 2 ** 32), at);
+    at = inner.writeUInt32BE(number % 2 ** 32, at);
+    at += inner.write(predecessor, at, MAC_BYTES, "hex");
+    inner.set(json, at);
+    this.#outer.write(hash("sha256", inner.subarray(0, length), "binary"), HASH_BLOCK_BYTES, "latin1");
+    return hash("sha256", this.#outer, "hex");
+  }
 }

@@ -22,13 +22,39 @@ const TERMINATOR = 0x00;
 const ESCAPED_ZERO = 0xff;
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
-/** Room for the longest allowed key plus one more part of the longest text, three bytes per UTF-16 unit. */
-const scratch = Buffer.allocUnsafeSlow(KEY_BYTES_MAX * 4 + 64);
-const numbers = new DataView(new ArrayBuffer(8));
+/** Room that `writeKey` may touch: the longest allowed key plus one more part of the longest text, three bytes per UTF-16 unit. */
+export const KEY_ROOM_BYTES = KEY_BYTES_MAX * 4 + 64;
+
+/** Bytes of a number as a part of a key. */
+export const NUMBER_PART_BYTES = 9;
+
+const scratch = Buffer.allocUnsafeSlow(KEY_ROOM_BYTES);
+const numbers = Buffer.allocUnsafeSlow(8);
 
 /** Encodes a key. Throws `invalid_request` for a key over 1,900 bytes, a number that is not finite, or ill-formed text. */
 export function encodeKey(key: StoreKey): Buffer {
-  return Buffer.from(scratch.subarray(0, writeParts(key)));
+  return Buffer.from(scratch.subarray(0, writeKey(key, scratch, 0)));
+}
+
+/** Encodes a key at a position of `target`, which has KEY_ROOM_BYTES from there, and returns where it ends. Throws as `encodeKey` does. */
+export function writeKey(key: StoreKey, target: Buffer, position: number): number {
+  let end = position;
+  for (const part of key) {
+    end = typeof part === "number" ? writeNumber(part, target, end) : writeText(part, target, end);
+    if (end - position > KEY_BYTES_MAX) throw keyTooLong();
+  }
+  return end;
+}
+
+/** Encodes a number as a part of a key at a position of `target`, and returns where it ends. Throws `invalid_request` unless it is finite. */
+export function writeNumber(part: number, target: Buffer, position: number): number {
+  if (!Number.isFinite(part)) throw new AppError("invalid_request", { message: "a number in a key of the store is not finite" });
+  target[position] = NUMBER_PART;
+  // Minus zero would be a second spelling of zero.
+  const end = target.writeDoubleBE(part === 0 ? 0 : part, position + 1);
+  if (part < 0) for (let at = position + 1; at < end; at += 1) target[at] = ~(target[at] ?? 0);
+  else target[position + 1] = (target[position + 1] ?? 0) ^ 0x80;
+  return end;
 }
 
 /** The byte ranges [start, end) that hold exactly the keys beginning with `prefix`, the prefix itself included. */
@@ -49,9 +75,9 @@ export function decodeKey(bytes: Uint8Array): (string | number)[] {
   const parts: (string | number)[] = [];
   for (let position = 0; position < buffer.length; ) {
     const kind = buffer[position];
-    if (kind === NUMBER_PART && position + 9 <= buffer.length) {
+    if (kind === NUMBER_PART && position + NUMBER_PART_BYTES <= buffer.length) {
       parts.push(readNumber(buffer, position + 1));
-      position += 9;
+      position += NUMBER_PART_BYTES;
     } else if (kind === TEXT_PART) {
       const end = textEnd(buffer, position + 1);
       parts.push(readText(buffer, position + 1, end));
@@ -63,54 +89,32 @@ export function decodeKey(bytes: Uint8Array): (string | number)[] {
   return parts;
 }
 
-function writeParts(key: StoreKey): number {
-  let position = 0;
-  for (const part of key) {
-    position = typeof part === "number" ? writeNumber(part, position) : writeText(part, position);
-    if (position > KEY_BYTES_MAX) throw keyTooLong();
-  }
-  return position;
-}
-
 function keyTooLong(): AppError {
   return new AppError("invalid_request", { message: `a key of the store is longer than ${KEY_BYTES_MAX} bytes` });
 }
 
-function writeNumber(part: number, position: number): number {
-  if (!Number.isFinite(part)) throw new AppError("invalid_request", { message: "a number in a key of the store is not finite" });
-  // Minus zero would be a second spelling of zero.
-  numbers.setFloat64(0, part === 0 ? 0 : part);
-  const negative = part < 0;
-  scratch[position] = NUMBER_PART;
-  for (let index = 0; index < 8; index += 1) {
-    const byte = numbers.getUint8(index);
-    scratch[position + 1 + index] = negative ? byte ^ 0xff : index === 0 ? byte ^ 0x80 : byte;
-  }
-  return position + 9;
-}
-
-function writeText(part: string, position: number): number {
+function writeText(part: string, target: Buffer, position: number): number {
   if (part.length > KEY_BYTES_MAX) throw keyTooLong();
-  scratch[position] = TEXT_PART;
+  target[position] = TEXT_PART;
   let written = position + 1;
   if (part.includes("\0")) {
     for (const [index, piece] of part.split("\0").entries()) {
       if (index > 0) {
-        scratch[written] = TERMINATOR;
-        scratch[written + 1] = ESCAPED_ZERO;
+        target[written] = TERMINATOR;
+        target[written + 1] = ESCAPED_ZERO;
         written += 2;
       }
-      written += scratch.write(piece, written, "utf8");
-      if (written > KEY_BYTES_MAX) throw keyTooLong();
+      written += target.write(piece, written, "utf8");
+      if (written - position > KEY_BYTES_MAX) throw keyTooLong();
     }
   } else {
-    written += scratch.write(part, written, "utf8");
+    written += target.write(part, written, "utf8");
   }
   // UTF-8 has no lone surrogates: two such texts would become one key.
   if (written - position - 1 !== part.length && LONE_SURROGATE.test(part)) {
     throw new AppError("invalid_request", { message: "a text in a key of the store is not well-formed Unicode" });
   }
-  scratch[written] = TERMINATOR;
+  target[written] = TERMINATOR;
   return written + 1;
 }
 
@@ -118,9 +122,9 @@ function readNumber(buffer: Buffer, position: number): number {
   const negative = ((buffer[position] ?? 0) & 0x80) === 0;
   for (let index = 0; index < 8; index += 1) {
     const byte = buffer[position + index] ?? 0;
-    numbers.setUint8(index, negative ? byte ^ 0xff : index === 0 ? byte ^ 0x80 : byte);
+    numbers[index] = negative ? byte ^ 0xff : index === 0 ? byte ^ 0x80 : byte;
   }
-  return numbers.getFloat64(0);
+  return numbers.readDoubleBE(0);
 }
 
 /** Position of the terminator of the text that starts at `position`. */

@@ -1,11 +1,10 @@
 /**
- * The ends of the logs of one transaction (chain.ts): each head is read once and written once, however many records are appended in
- * between. Inside a transaction only; thrown away with it.
+ * The ends of the logs of a store (chain.ts): each head is read once, and written once a transaction, however many records are appended
+ * in between. Inside a transaction only; thrown away with one that fails.
  */
-import { createSecretKey, type KeyObject } from "node:crypto";
 import { assert } from "../errors.js";
-import { chainHeadKey, chainKeyId, chainMac, chainRecordKey, NO_PREDECESSOR, type ChainHead } from "./chain.js";
-import { decodeKey, encodeKey } from "./keys.js";
+import { chainHeadKey, chainRecordKey, NO_PREDECESSOR, type ChainHead, type ChainKey } from "./chain.js";
+import { decodeKey, encodeKey, NUMBER_PART_BYTES, writeNumber } from "./keys.js";
 import { readBinary, type Environment, type StoreMeta } from "./lmdb-environment.js";
 import { decodeRecord, encodeRecord } from "./record.js";
 
@@ -19,10 +18,12 @@ export interface AppendedRecord {
 }
 
 interface Tail {
-  readonly chain: string;
+  readonly chain: Buffer;
   readonly headKey: Buffer;
+  /** Of the last record; the next one's is written over it. */
+  readonly recordKey: Buffer;
   /** Of the stored head; undefined before the first record. */
-  readonly storedTag: bigint | undefined;
+  storedTag: bigint | undefined;
   number: number;
   /** Of the last record; undefined in an unlinked log. */
   mac: string | undefined;
@@ -31,28 +32,20 @@ interface Tail {
 
 /** A record that has its place. */
 export interface LinkedRecord {
+  /** Holds until the next record of the log is linked. */
   readonly key: Buffer;
-  readonly json: Buffer;
-  /** The number as the last part of a key. */
-  readonly encodedNumber: Buffer;
-}
-
-/** What links the chains of a store, prepared once. */
-export class ChainKey {
-  readonly key: KeyObject;
-  readonly id: string;
-
-  /** @param bytes 32 bytes */
-  constructor(bytes: Uint8Array) {
-    this.key = createSecretKey(bytes);
-    this.id = chainKeyId(bytes);
-  }
+  readonly number: number;
+  /** In pieces. */
+  readonly json: readonly (string | Uint8Array)[];
 }
 
 export class ChainTails {
   readonly #environment: Environment;
   readonly #chainKey: ChainKey | undefined;
+  /** By the encoded name of the log; the logs are few, and the program's own. */
   readonly #tails = new Map<string, Tail>();
+  /** By the key of the head. */
+  readonly #heads = new Map<string, string>();
 
   constructor(environment: Environment, chainKey: ChainKey | undefined) {
     this.#environment = environment;
@@ -65,34 +58,42 @@ export class ChainTails {
     this.#tailOf(key);
   }
 
+  /** Reads a head again when next needed, because somebody else writes the record. @param name the record's key as Latin-1 text */
+  forget(name: string): void {
+    const log = this.#heads.get(name);
+    if (log !== undefined) this.#tails.delete(log);
+  }
+
   /** Gives a record the next number and, in a linked log, its code. */
-  link(record: AppendedRecord): LinkedRecord {
-    const tail = this.#tailOf(record.key);
+  link({ key, json, unlinked }: AppendedRecord): LinkedRecord {
+    const tail = this.#tailOf(key);
     tail.number += 1;
     tail.isChanged = true;
-    const placed = { key: encodeKey(chainRecordKey(tail.chain, tail.number)), encodedNumber: encodeKey([tail.number]) };
-    if (record.unlinked) {
+    writeNumber(tail.number, tail.recordKey, tail.recordKey.length - NUMBER_PART_BYTES);
+    if (unlinked) {
       tail.mac = undefined;
-      return { ...placed, json: record.json };
+      return { key: tail.recordKey, number: tail.number, json: [json] };
     }
     assert(this.#chainKey !== undefined, "the record was required before");
-    tail.mac = chainMac(this.#chainKey.key, { chain: tail.chain, number: tail.number, predecessor: tail.mac ?? NO_PREDECESSOR, json: record.json });
-    return { ...placed, json: Buffer.concat([Buffer.from(`{"mac":"${tail.mac}","event":`), record.json, Buffer.from("}")]) };
+    tail.mac = this.#chainKey.mac({ chain: tail.chain, number: tail.number, predecessor: tail.mac ?? NO_PREDECESSOR, json });
+    return { key: tail.recordKey, number: tail.number, json: [`{"mac":"${tail.mac}","event":`, json, "}"] };
   }
 
   /** Writes the heads of the logs that grew. Before the store's own record, which it keeps in step. */
   write(meta: StoreMeta): void {
-    let sum = BigInt(`0x${meta.tag_sum}`);
-    for (const { headKey, storedTag, number, mac, isChanged } of this.#tails.values()) {
-      if (!isChanged) continue;
-      if (storedTag === undefined) meta.count += 1;
-      else sum -= storedTag;
-      const head = mac === undefined ? { number } : { number, mac, key_id: this.#chainKey?.id };
-      const record = encodeRecord(headKey, meta.sequence, Buffer.from(JSON.stringify(head)));
-      void this.#environment.put(headKey, record.bytes);
+    let sum = meta.tag_sum;
+    for (const tail of this.#tails.values()) {
+      if (!tail.isChanged) continue;
+      if (tail.storedTag === undefined) meta.count += 1;
+      else sum -= tail.storedTag;
+      const head = tail.mac === undefined ? { number: tail.number } : { number: tail.number, mac: tail.mac, key_id: this.#chainKey?.id };
+      const record = encodeRecord(tail.headKey, meta.sequence, JSON.stringify(head));
+      void this.#environment.put(tail.headKey, record.bytes);
       sum += record.tag;
+      tail.storedTag = record.tag;
+      tail.isChanged = false;
     }
-    meta.tag_sum = BigInt.asUintN(64, sum).toString(16);
+    meta.tag_sum = BigInt.asUintN(64, sum);
   }
 
   #tailOf(key: Buffer): Tail {
@@ -104,8 +105,10 @@ export class ChainTails {
     const bytes = readBinary(this.#environment, headKey);
     const stored = bytes === undefined ? undefined : decodeRecord(headKey, bytes);
     const head = stored === undefined ? undefined : (JSON.parse(stored.json.toString("utf8")) as Pick<ChainHead, "number"> & Partial<ChainHead>);
-    const tail: Tail = { chain, headKey, storedTag: stored?.tag, number: head?.number ?? 0, mac: head?.mac, isChanged: false };
+    const number = head?.number ?? 0;
+    const tail: Tail = { chain: Buffer.from(chain), headKey, recordKey: encodeKey(chainRecordKey(chain, number)), storedTag: stored?.tag, number, mac: head?.mac, isChanged: false };
     this.#tails.set(name, tail);
+    this.#heads.set(headKey.toString("latin1"), name);
     return tail;
   }
 }

@@ -5,6 +5,7 @@
 import type { AppendedRecord, ChainTails } from "./lmdb-chains.js";
 import { readBinary } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
+import { KEY_ROOM_BYTES, writeNumber } from "./keys.js";
 import { decodeRecord, encodeRecord } from "./record.js";
 
 interface Change {
@@ -14,7 +15,9 @@ interface Change {
   json: Uint8Array | undefined;
 }
 
-const INDEX_ENTRY = Buffer.from("true");
+const INDEX_ENTRY = "true";
+/** Where keys of index entries are put together; LMDB copies them out at once. */
+const indexKey = Buffer.allocUnsafeSlow(KEY_ROOM_BYTES);
 
 export class ChangeSet {
   readonly #environment: Environment;
@@ -53,15 +56,16 @@ export class ChangeSet {
 
   /** Writes everything under one new version and updates `meta`, which the caller puts at the end of the transaction. */
   write(meta: StoreMeta): void {
-    let sum = BigInt(`0x${meta.tag_sum}`);
+    let sum = meta.tag_sum;
     meta.sequence += 1;
-    for (const { key, oldTag, json } of this.#changes.values()) {
+    for (const [name, { key, oldTag, json }] of this.#changes) {
+      this.#tails.forget(name);
       if (oldTag !== undefined) {
         sum -= oldTag;
         meta.count -= 1;
       }
       if (json !== undefined) {
-        sum += this.#put(key, json, meta);
+        sum += this.#put(meta, key, json);
       } else if (oldTag !== undefined) {
         void this.#environment.remove(key);
       }
@@ -69,14 +73,17 @@ export class ChangeSet {
     for (const append of this.#appends) {
       const next = this.#tails.link(append);
       // Keys that end in a new number are new: there is no old record to look for.
-      sum += this.#put(next.key, next.json, meta);
-      for (const index of append.indexes) sum += this.#put(Buffer.concat([index, next.encodedNumber]), INDEX_ENTRY, meta);
+      sum += this.#put(meta, next.key, ...next.json);
+      for (const index of append.indexes) {
+        indexKey.set(index, 0);
+        sum += this.#put(meta, indexKey.subarray(0, writeNumber(next.number, indexKey, index.length)), INDEX_ENTRY);
+      }
     }
-    meta.tag_sum = BigInt.asUintN(64, sum).toString(16);
+    meta.tag_sum = BigInt.asUintN(64, sum);
   }
 
-  #put(key: Buffer, json: Uint8Array, meta: StoreMeta): bigint {
-    const record = encodeRecord(key, meta.sequence, json);
+  #put(meta: StoreMeta, key: Buffer, ...json: readonly (string | Uint8Array)[]): bigint {
+    const record = encodeRecord(key, meta.sequence, ...json);
     void this.#environment.put(key, record.bytes);
     meta.count += 1;
     return record.tag;

@@ -23,7 +23,7 @@ const READERS_MAX = 512;
 
 const META_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x01);
 
-/** The store's own record, rewritten with every batch. */
+/** The store's own record, rewritten with every batch. In memory; stored with the sum as hex. */
 export interface StoreMeta {
   /** Number of the last migration that has run. */
   schema_version: number;
@@ -32,10 +32,10 @@ export interface StoreMeta {
   /** How many records there are, without this one. */
   count: number;
   /**
-   * Sum of all records' tags modulo 2^64, as hex. A walk over the store must arrive at it: that shows records that a damaged
-   * page hides, which no tag of a single record can.
+   * Sum of all records' tags modulo 2^64. A walk over the store must arrive at it: that shows records that a damaged page hides,
+   * which no tag of a single record can.
    */
-  tag_sum: string;
+  tag_sum: bigint;
 }
 
 export interface Space {
@@ -70,12 +70,14 @@ export function openEnvironment(path: string, options: { readOnly?: boolean } = 
 export function readMeta(environment: Environment, transaction?: ReturnType<Environment["useReadTransaction"]>): StoreMeta | undefined {
   const bytes = readBinary(environment, META_KEY, transaction);
   if (bytes === undefined) return undefined;
-  return JSON.parse(decodeRecord(META_KEY, bytes).json.toString("utf8")) as StoreMeta;
+  const stored = JSON.parse(decodeRecord(META_KEY, bytes).json.toString("utf8")) as Omit<StoreMeta, "tag_sum"> & { readonly tag_sum: string };
+  return { ...stored, tag_sum: BigInt(`0x${stored.tag_sum}`) };
 }
 
 /** Puts the store's own record; inside a transaction only. */
 export function writeMeta(environment: Environment, meta: StoreMeta): void {
-  void environment.put(META_KEY, encodeRecord(META_KEY, meta.sequence, Buffer.from(JSON.stringify(meta))).bytes);
+  const json = JSON.stringify({ ...meta, tag_sum: meta.tag_sum.toString(16) });
+  void environment.put(META_KEY, encodeRecord(META_KEY, meta.sequence, json).bytes);
 }
 
 /** The stored bytes under a key; an error of LMDB itself is `data_corrupt`, because a sound file has none on reading. */

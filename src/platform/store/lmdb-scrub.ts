@@ -96,7 +96,7 @@ class Walk {
   report(): IntegrityReport {
     if (this.#meta !== undefined) {
       if (this.#meta.count !== this.#records) this.#damage(`${this.#meta.count} records were written, ${this.#records} are found`);
-      if (this.#meta.tag_sum !== BigInt.asUintN(64, this.#sum).toString(16)) this.#damage("the sum over all records does not hold");
+      if (this.#meta.tag_sum !== BigInt.asUintN(64, this.#sum)) this.#damage("the sum over all records does not hold");
     }
     return { sound: this.#damages.length === 0, records: this.#records, bytes: this.#bytes, damages: this.#damages };
   }

@@ -4,8 +4,9 @@
  */
 import { statfsSync } from "node:fs";
 import { AppError, assert } from "../errors.js";
+import { ChainKey } from "./chain.js";
 import { afterPrefix, decodeKey } from "./keys.js";
-import { ChainKey, ChainTails } from "./lmdb-chains.js";
+import { ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
 import { measureSpace, readMeta, reasonOf, transact, writeMeta } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
@@ -64,6 +65,8 @@ export class LmdbWriter {
   readonly #storage: WriterStorage;
   readonly #options: WriterOptions;
   readonly #chainKey: ChainKey | undefined;
+  /** What the last transaction wrote of these, so that the next need not read it; undefined after one that failed. */
+  #ends: { readonly meta: StoreMeta; readonly tails: ChainTails } | undefined;
   #state: WriterState = "ready";
 
   constructor(options: WriterOptions, dependencies: { environment: Environment; storage?: WriterStorage }) {
@@ -91,6 +94,7 @@ export class LmdbWriter {
       this.#state = isRefused || (this.#state === "full" && !this.#hasRoom()) ? "full" : "ready";
       return outcomes;
     } catch (error) {
+      this.#ends = undefined;
       const failure = this.#classify(error);
       // A conflict may have been with a commit of this batch that is now undone, so that it is no longer one.
       return commits.map((_, index) => (outcomes[index]?.code === "storage_full" ? outcomes[index] : failure));
@@ -100,6 +104,8 @@ export class LmdbWriter {
   /** Refuses what would not fit before LMDB runs into the wall, and keeps a reserve, since even a deletion copies pages. */
   #refuseForSpace(commits: readonly PackedCommit[]): WriteOutcome[] {
     let free = this.#storage.freeBytes() - TRANSACTION_OVERHEAD_BYTES;
+    const needed = commits.reduce((sum, { bytes }) => sum + bytes * SPACE_FACTOR, 0);
+    if (free - needed >= this.#options.reserveBytes) return commits.map(() => undefined);
     return commits.map((commit) => {
       const isUrgent = commit.urgent || isDeletion(commit);
       const need = commit.bytes * SPACE_FACTOR;
@@ -116,9 +122,8 @@ export class LmdbWriter {
   }
 
   #applyAll(commits: readonly PackedCommit[], outcomes: WriteOutcome[]): void {
-    const meta = readMeta(this.#environment);
-    assert(meta !== undefined, "an open store has its own record");
-    const tails = new ChainTails(this.#environment, this.#chainKey);
+    this.#ends ??= this.#readEnds();
+    const { meta, tails } = this.#ends;
     let changed = false;
     for (const [index, commit] of commits.entries()) {
       if (outcomes[index] !== undefined) continue;
@@ -133,6 +138,12 @@ export class LmdbWriter {
     if (!changed) return;
     tails.write(meta);
     writeMeta(this.#environment, meta);
+  }
+
+  #readEnds(): { meta: StoreMeta; tails: ChainTails } {
+    const meta = readMeta(this.#environment);
+    assert(meta !== undefined, "an open store has its own record");
+    return { meta, tails: new ChainTails(this.#environment, this.#chainKey) };
   }
 
   /** Reads and judges only, so that a refusal leaves nothing behind. */
@@ -190,10 +201,13 @@ export class LmdbWriter {
 }
 
 /** To the writer thread: packed commits (wire.ts), or the wish to end once all before it is written. */
-export type WriterRequest = { readonly commits: Uint8Array<ArrayBuffer> } | { readonly close: true };
+export type WriterRequest = Uint8Array<ArrayBuffer> | { readonly close: true };
 
-/** From the writer thread: how many commits are settled, oldest first, and which of them failed. */
-export interface WriterReply {
+/** From the writer thread, most often: so many commits, oldest first, are applied and on disk, and the writer is ready. */
+export type WriterReply = number | WriterReport;
+
+/** How many commits are settled, oldest first, and which of them failed. */
+export interface WriterReport {
   readonly settled: number;
   readonly failures: readonly { readonly index: number; readonly failure: WriteFailure }[];
   readonly state: WriterState;
@@ -201,7 +215,7 @@ export interface WriterReply {
 
 /** The first record of a new store: nothing counted, no migration run. */
 export function emptyMeta(schemaVersion: number): StoreMeta {
-  return { schema_version: schemaVersion, sequence: 0, count: 0, tag_sum: "0" };
+  return { schema_version: schemaVersion, sequence: 0, count: 0, tag_sum: 0n };
 }
 
 /** Writes nothing but deletions, and what is recorded of them: were the audit log's record refused, nobody could make room. */

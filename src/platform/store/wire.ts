@@ -7,7 +7,7 @@
  *                [append: unlinked(1) || index count(1) || per index: length(2) || key]; the key of an append is that of its chain
  */
 import { AppError, assert } from "../errors.js";
-import { encodeKey } from "./keys.js";
+import { KEY_ROOM_BYTES, writeKey } from "./keys.js";
 import { RECORD_BYTES_MAX } from "./record.js";
 import type { StoreCommit, StoreKey } from "./store.js";
 
@@ -17,6 +17,9 @@ export const DELETE = 2;
 export const PUT = 3;
 export const APPEND = 4;
 export const ABSENT = -1;
+
+/** Up to this length a text's room is reckoned instead of measured. */
+const SHORT_TEXT_LENGTH = 16 * 1024;
 
 /** Most operations of one commit: a bound on how long the writer may be held by one caller. */
 export const COMMIT_OPERATIONS_MAX = 10_000;
@@ -36,7 +39,7 @@ export interface PackedCommit {
 
 /** Collects commits; `take` hands over what has been collected. A commit that cannot be packed leaves no trace. */
 export class CommitPacker {
-  #buffer = Buffer.allocUnsafeSlow(16 * 1024);
+  #buffer = Buffer.allocUnsafeSlow(64 * 1024);
   #length = 0;
   #commits = 0;
 
@@ -95,34 +98,38 @@ export class CommitPacker {
     this.#reserve(1);
     this.#length = this.#buffer.writeUInt8(indexes.length, this.#length);
     for (const index of indexes) {
-      const bytes = encodeKey(index);
-      this.#reserve(2 + bytes.length);
-      this.#length = this.#buffer.writeUInt16BE(bytes.length, this.#length);
-      this.#buffer.set(bytes, this.#length);
-      this.#length += bytes.length;
+      this.#reserve(2 + KEY_ROOM_BYTES);
+      this.#key(index, 2);
     }
   }
 
+  /** Writes a key with its length before it, `skipped` bytes (the length included) after what there is. */
+  #key(key: StoreKey, skipped: number): void {
+    const start = this.#length + skipped;
+    const end = writeKey(key, this.#buffer, start);
+    this.#buffer.writeUInt16BE(end - start, start - 2);
+    this.#length = end;
+  }
+
   #operation(kind: Operation["kind"], key: StoreKey, more: number): void {
-    const bytes = encodeKey(key);
-    assert(bytes.length > 0, "a commit names no empty key");
-    this.#reserve(3 + bytes.length + more);
+    assert(key.length > 0, "a commit names no empty key");
+    this.#reserve(3 + KEY_ROOM_BYTES + more);
     this.#buffer[this.#length] = kind;
-    this.#buffer.writeUInt16BE(bytes.length, this.#length + 1);
-    this.#buffer.set(bytes, this.#length + 3);
-    this.#length += 3 + bytes.length;
+    this.#key(key, 3);
   }
 
   #put(kind: typeof PUT | typeof APPEND, key: StoreKey, value: unknown): void {
     const json = JSON.stringify(value) as string | undefined;
     assert(json !== undefined, "a stored value is JSON");
-    const length = Buffer.byteLength(json);
-    if (length > RECORD_BYTES_MAX) {
+    // Short texts are not measured first: UTF-8 takes three bytes a character at most.
+    const room = json.length <= SHORT_TEXT_LENGTH ? 3 * json.length : Buffer.byteLength(json);
+    if (room > RECORD_BYTES_MAX) {
       throw new AppError("invalid_request", { message: `a record is longer than ${RECORD_BYTES_MAX} bytes` });
     }
-    this.#operation(kind, key, 4 + length);
-    this.#length = this.#buffer.writeUInt32BE(length, this.#length);
-    this.#length += this.#buffer.write(json, this.#length, "utf8");
+    this.#operation(kind, key, 4 + room);
+    const length = this.#buffer.write(json, this.#length + 4, "utf8");
+    this.#buffer.writeUInt32BE(length, this.#length);
+    this.#length += 4 + length;
   }
 
   #reserve(more: number): void {

@@ -27,6 +27,11 @@ export interface WriteQueueDependencies {
 /** Bytes of commits that may wait: a bound on memory beside the bound on their number. */
 const QUEUE_BYTES_MAX = 64 * 2 ** 20;
 
+/** Up to here a copy costs less than to hand the memory itself over, which takes some 20 us. */
+const COPIED_BYTES_MAX = 64 * 1024;
+
+const RESOLVED = Promise.resolve();
+
 interface Pending {
   readonly bytes: number;
   /** Names of the logs that it appends to; undefined for none. */
@@ -84,16 +89,15 @@ export class WriteQueue {
   }
 
   /** See Store.commit. */
-  async commit(commit: StoreCommit): Promise<void> {
-    if (this.#closed) throw new AppError("shutting_down", { message: "the store is closed", retryAfterSec: 5 });
-    if (this.#state === "failed") throw storageFailed("the store does not take writes since its disk failed");
-    if (this.#pending.length >= this.#options.queueLengthMax || this.#pendingBytes >= QUEUE_BYTES_MAX) {
-      throw new AppError("overloaded", { message: "too many writes are waiting", retryAfterSec: 1 });
-    }
-    const bytes = this.#packer.add(commit);
-    this.#pendingBytes += bytes;
-    this.#scheduleFlush();
-    await new Promise<void>((resolve, reject) => { this.#pending.push({ bytes, chains: commit.appends?.map(({ chain }) => chain), replaces: replaces(commit), resolve, reject }); });
+  commit(commit: StoreCommit): Promise<void> {
+    // One promise a commit; what throws in here rejects it.
+    return new Promise((resolve, reject) => {
+      this.#refuse();
+      const bytes = this.#packer.add(commit);
+      this.#pendingBytes += bytes;
+      this.#pending.push({ bytes, chains: commit.appends?.map(({ chain }) => chain), replaces: replaces(commit), resolve, reject });
+      this.#scheduleFlush();
+    });
   }
 
   /** Refuses new commits, waits for the accepted ones and for the thread to end. */
@@ -105,48 +109,62 @@ export class WriteQueue {
     await this.#exited;
   }
 
+  /** Throws when nothing can be taken. */
+  #refuse(): void {
+    if (this.#closed) throw new AppError("shutting_down", { message: "the store is closed", retryAfterSec: 5 });
+    if (this.#state === "failed") throw storageFailed("the store does not take writes since its disk failed");
+    if (this.#pending.length >= this.#options.queueLengthMax || this.#pendingBytes >= QUEUE_BYTES_MAX) {
+      throw new AppError("overloaded", { message: "too many writes are waiting", retryAfterSec: 1 });
+    }
+  }
+
   /** Once all promises that are ready have run: what one answer sets free travels as one message. */
   #scheduleFlush(): void {
     if (this.#flushing) return;
     this.#flushing = true;
-    queueMicrotask(() => {
-      process.nextTick(() => {
-        this.#flushing = false;
-        if (this.#packer.commits > 0) {
-          const commits = this.#packer.take();
-          this.#post({ commits }, commits.buffer);
-        }
-      });
-    });
+    // A tick that is asked for by a promise comes after all promises.
+    void RESOLVED.then(this.#tick);
   }
 
-  #post(request: WriterRequest, transfer?: ArrayBuffer): void {
-    this.#worker.postMessage(request, transfer === undefined ? [] : [transfer]);
+  readonly #tick = (): void => { process.nextTick(this.#flush); };
+
+  readonly #flush = (): void => {
+    this.#flushing = false;
+    if (this.#packer.commits === 0) return;
+    const commits = this.#packer.take();
+    this.#post(commits, commits.length > COPIED_BYTES_MAX ? [commits.buffer] : []);
+  };
+
+  #post(request: WriterRequest, transfer: readonly ArrayBuffer[] = []): void {
+    this.#worker.postMessage(request, transfer);
   }
 
   #settle(reply: WriterReply): void {
     this.#whenReady?.resolve();
     this.#whenReady = undefined;
-    this.#state = reply.state;
-    this.#dependencies.onBatch(reply.state);
-    const settled = this.#pending.slice(0, reply.settled);
-    this.#pending = this.#pending.slice(reply.settled);
-    assert(settled.length === reply.settled, "the writer settles only what it was given");
+    const { settled: count, failures, state } = typeof reply === "number" ? { settled: reply, failures: [], state: "ready" as const } : reply;
+    this.#state = state;
+    this.#dependencies.onBatch(state);
+    const settled = this.#pending.splice(0, count);
+    assert(settled.length === count, "the writer settles only what it was given");
     if (settled.some((pending) => pending.replaces)) this.#revision += 1;
-    const failures = new Map(reply.failures.map(({ index, failure }) => [index, failure]));
     const appended = new Set<string>();
-    for (const [index, { bytes, chains, resolve, reject }] of settled.entries()) {
+    let failed = 0;
+    for (let index = 0; index < count; index += 1) {
+      const { bytes, chains, resolve, reject } = settled[index] as Pending;
       this.#pendingBytes -= bytes;
-      const failure = failures.get(index);
-      if (failure === undefined) {
-        resolve();
-        chains?.forEach((chain) => appended.add(chain));
+      // They are in the order of the commits.
+      const failure = failures[failed];
+      if (failure?.index === index) {
+        failed += 1;
+        reject(toError(failure.failure));
       } else {
-        reject(toError(failure));
+        resolve();
+        if (chains !== undefined) for (const chain of chains) appended.add(chain);
       }
     }
     if (appended.size > 0) this.#dependencies.onAppended(appended);
-    if (reply.state === "failed") this.#dependencies.onFatal(storageFailed("the disk of the store failed"));
+    if (state === "failed") this.#dependencies.onFatal(storageFailed("the disk of the store failed"));
     if (this.#pending.length === 0) this.#whenEmpty?.();
   }
 

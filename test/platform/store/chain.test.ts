@@ -2,9 +2,10 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createLog } from "../../../src/platform/log.js";
-import { chainKeyId, chainMac, NO_PREDECESSOR, type ChainHead, type ChainRecord } from "../../../src/platform/store/chain.js";
+import { ChainKey, chainKeyId, chainMac, NO_PREDECESSOR, type ChainHead, type ChainRecord } from "../../../src/platform/store/chain.js";
 import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
 import { StoreConflict } from "../../../src/platform/store/store.js";
+import { seededRandom } from "../../support/seeded.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const KEY = randomBytes(32);
@@ -37,6 +38,23 @@ function linked(): { number: number; events: unknown[] } {
 it("computes the code over chain, number, predecessor and content", () => {
   const expected = createHmac("sha256", KEY).update("pv/v1/chain\0").update(Buffer.from([0, 3])).update("log").update(Buffer.from([0, 0, 0, 0, 0, 0, 0, 7])).update(Buffer.alloc(32, 0xab)).update('{"a":1}').digest("hex");
   expect(chainMac(KEY, { chain: "log", number: 7, predecessor: "ab".repeat(32), json: '{"a":1}' })).toBe(expected);
+});
+
+it("a prepared key gives the same codes as node's HMAC, over any lengths and numbers", () => {
+  const random = seededRandom();
+  const prepared = new ChainKey(KEY);
+  expect(prepared.id).toBe(chainKeyId(KEY));
+  for (let round = 0; round < 500; round += 1) {
+    const chain = random.pick(["log", "", "\u00e4\ud83d\ude00", "c".repeat(300)]);
+    const number = random.pick([0, 1, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER, random.below(2 ** 31)]);
+    const predecessor = randomBytes(32).toString("hex");
+    const json = Buffer.from("j".repeat(random.pick([0, 1, 55, 64, 1024, 20_000, random.below(3_000)])));
+    expect(prepared.mac({ chain: Buffer.from(chain), number, predecessor, json }), `seed ${random.seed}, round ${round}`).toBe(chainMac(KEY, { chain, number, predecessor, json }));
+  }
+});
+
+it("takes no key of another length", () => {
+  for (const length of [0, 31, 33]) expect(() => new ChainKey(new Uint8Array(length)), `${length} bytes`).toThrow(/32 bytes/);
 });
 
 it("links the records of parallel commits in one chain without conflicts, across restarts", async () => {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ChainRecord } from "../../../src/platform/store/chain.js";
 import { openEnvironment, readMeta, transact, writeMeta } from "../../../src/platform/store/lmdb-environment.js";
 import type { Environment } from "../../../src/platform/store/lmdb-environment.js";
-import { readRecord } from "../../../src/platform/store/lmdb-reader.js";
+import { readRange, readRecord } from "../../../src/platform/store/lmdb-reader.js";
+import { scrubStoreNow } from "../../../src/platform/store/lmdb-scrub.js";
 import { emptyMeta, LmdbWriter } from "../../../src/platform/store/lmdb-writer.js";
 import type { WriteOutcome } from "../../../src/platform/store/lmdb-writer.js";
 import type { StoreCommit } from "../../../src/platform/store/store.js";
@@ -99,6 +101,36 @@ describe("the writer on a failing disk", () => {
     const appends = [{ chain: "log", value: { action: "x" } }];
     expect(apply({ deletes: [["old"]], appends }, { deletePrefixes: [["older"]], appends }, { appends }, { deletes: [["kept"]], puts: put("new").puts!, appends })).toEqual([undefined, undefined, "storage_full", "storage_full"]);
     expect([has("old"), has("older"), has("kept"), has("new")]).toEqual([false, false, true, false]);
+  });
+
+  it("what a failed batch would have linked leaves no gap and no trace", () => {
+    const append = { appends: [{ chain: "log", value: "x", indexes: [["log#by", "u"]] }] };
+    expect(apply(append, append)).toEqual([undefined, undefined]);
+    failure = diskError(28);
+    expect(apply(append, put("a"))).toEqual(["storage_full", "storage_full"]);
+    failure = new Error("a bug");
+    expect(apply(append)).toEqual(["internal_error"]);
+    failure = undefined;
+    expect(apply(append, put("b"))).toEqual([undefined, undefined]);
+    expect(readRange(environment, ["log"]).map(({ key }) => key[1])).toEqual([1, 2, 3]);
+    expect(readRange(environment, ["log#by", "u"]).map(({ key }) => key[2])).toEqual([1, 2, 3]);
+    expect(readRecord(environment, ["log#head"])?.value).toMatchObject({ number: 3, mac: readRecord<ChainRecord>(environment, ["log", 3])?.value.mac });
+    expect(scrubStoreNow(environment)).toMatchObject({ sound: true, records: 8 });
+  });
+
+  it("goes on from the head that a commit has put in place of its own, in the same batch and in the next", () => {
+    const append = { appends: [{ chain: "log", value: "x" }] };
+    const head = (number: number): StoreCommit => ({ puts: [{ key: ["log#head"], value: { number, mac: "ab".repeat(32), key_id: "x" } }] });
+    const numbers = (): unknown[] => readRange(environment, ["log"]).map(({ key }) => key[1]);
+    expect(apply(append, head(10), append)).toEqual([undefined, undefined, undefined]);
+    expect(numbers()).toEqual([1, 11]);
+    expect(apply(head(20))).toEqual([undefined]);
+    expect(apply({ ...head(30), ...append })).toEqual([undefined]);
+    expect(numbers()).toEqual([1, 11, 31]);
+    expect(apply({ deletes: [["log#head"]] }, { deletePrefixes: [["log"]] }, append)).toEqual([undefined, undefined, undefined]);
+    expect(numbers()).toEqual([1]);
+    expect(readRecord(environment, ["log#head"])?.value).toMatchObject({ number: 1 });
+    expect(scrubStoreNow(environment)).toMatchObject({ sound: true, records: 2 });
   });
 
   it("a commit over a damaged record is refused, and only that one", () => {

@@ -5,7 +5,7 @@ import { decodeRecord, encodeRecord } from "../../../src/platform/store/record.j
 
 const key = encodeKey(["vault", 1]);
 const json = Buffer.from('{"name":"master0"}');
-const { bytes } = encodeRecord(key, 258, json);
+const bytes = Buffer.from(encodeRecord(key, 258, json).bytes);
 
 describe("a stored record", () => {
   it("has the documented layout", () => {
@@ -16,6 +16,17 @@ describe("a stored record", () => {
 
   it("comes back whole", () => {
     expect(decodeRecord(key, bytes)).toMatchObject({ version: 258, json });
+  });
+
+  it("is the same in one piece and in several, as text and as bytes, at any length and version", () => {
+    for (const [length, version] of [[0, 0], [1, 2 ** 32 - 1], [64 * 1024 - 1, 2 ** 32], [64 * 1024, Number.MAX_SAFE_INTEGER], [300_000, 1]] as const) {
+      const text = `"${"x".repeat(length)}"`;
+      const whole = Buffer.from(encodeRecord(key, version, Buffer.from(text)).bytes);
+      const inPieces = encodeRecord(key, version, text.slice(0, 1), Buffer.from(text.slice(1, -1)), text.slice(-1));
+      expect(inPieces.bytes.equals(whole), `${length} bytes`).toBe(true);
+      const back = decodeRecord(key, whole);
+      expect([back.version, back.tag, back.json.toString()]).toEqual([version, inPieces.tag, text]);
+    }
   });
 
   it("is refused after any single bit flips", () => {
