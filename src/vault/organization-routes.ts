@@ -4,7 +4,9 @@
  */
 import { defineRoute } from "../platform/contract/route.js";
 import { IdParams, Uuid, closed } from "../platform/contract/schemas.js";
+import { operationRoutes } from "./operation-routes.js";
 import { SignBody, SignReply, VerifyBody, VerifyReply } from "./operation-schemas.js";
+import { vaultRoutes } from "./routes.js";
 import { CreateKeyBody, CreateSecretBody, CreateVaultBody, Key, KeyList, KeyListQuery, Secret, SecretList, SecretListQuery, SecretWithValue, Vault, VaultList } from "./schemas.js";
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -43,7 +45,7 @@ export const organizationVaultRoutes = {
   createOrganizationVaultKey: defineRoute({
     ...base, id: "createOrganizationVaultKey", method: "POST", path: KEYS, summary: "Generate a key in an organization's vault", description: MEMBERS,
     auth: { permissions: ["create"] }, params: VaultParams, body: CreateKeyBody, creates: true, deadlineMs: DEADLINE_MS,
-    responses: { 201: { description: "The key", schema: Key } }, errors: ["not_found", "key_spec_unknown", "key_type_mismatch"],
+    responses: { 201: { description: "The key", schema: Key } }, errors: vaultRoutes.createKey.errors,
     example: { body: { type: "asymmetric", usage: "sign/verify", spec: "secp256k1", name: "treasury" } },
   }),
   deleteOrganizationVaultKey: defineRoute({
@@ -55,13 +57,13 @@ export const organizationVaultRoutes = {
     ...base, id: "signWithOrganizationVaultKey", method: "POST", path: `${KEYS}/:key_id/sign`, summary: "Sign with a key of an organization's vault",
     description: `${MEMBERS} Answers 200, as existing clients know it.`,
     auth: { permissions: ["vault_use"] }, params: KeyOfVaultParams, body: SignBody, bodyBytesMax: BODY_BYTES_MAX, jsonTokensMax: JSON_TOKENS_MAX, deadlineMs: DEADLINE_MS,
-    responses: { 200: { description: "The signature", schema: SignReply, mayBeText: true } }, errors: ["not_found", "spec_cannot_sign"],
+    responses: { 200: { description: "The signature", schema: SignReply, mayBeText: true } }, errors: operationRoutes.signMessage.errors,
     example: { body: { message: "9c22ff5f21f0b81b113e63f7db6da94fedef11b2119b4088b89664fb9a3cb658" } },
   }),
   verifyWithOrganizationVaultKey: defineRoute({
     ...base, id: "verifyWithOrganizationVaultKey", method: "POST", path: `${KEYS}/:key_id/verify`, summary: "Verify with a key of an organization's vault", description: MEMBERS,
     auth: { permissions: ["vault_use"] }, params: KeyOfVaultParams, body: VerifyBody, bodyBytesMax: BODY_BYTES_MAX, jsonTokensMax: JSON_TOKENS_MAX, deadlineMs: DEADLINE_MS,
-    responses: { 200: { description: "Whether the signature is the key's", schema: VerifyReply, mayBeText: true } }, errors: ["not_found", "spec_cannot_verify"],
+    responses: { 200: { description: "Whether the signature is the key's", schema: VerifyReply, mayBeText: true } }, errors: operationRoutes.verifySignature.errors,
     example: { body: { message: "9c22ff5f21f0b81b113e63f7db6da94fedef11b2119b4088b89664fb9a3cb658", signature: "00" } },
   }),
   listOrganizationVaultSecrets: defineRoute({

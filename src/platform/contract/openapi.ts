@@ -26,11 +26,12 @@ const REQUEST_ID: JsonObject = { description: "Id of the request; the client's o
 
 /** Failures that every route of a kind may answer, beyond those that it names itself. */
 function errorCodes(route: RouteSpec): ErrorCode[] {
-  const codes = new Set<ErrorCode>(["malformed_path", "malformed_request", "invalid_request", "unknown_member", "too_many_requests", "internal_error", "overloaded", "deadline_exceeded", "shutting_down", ...(route.errors ?? [])]);
+  const codes = new Set<ErrorCode>(["malformed_path", "malformed_request", "invalid_request", "unknown_member", "too_many_requests", "internal_error", "data_corrupt", "overloaded", "deadline_exceeded", "shutting_down", ...(route.errors ?? [])]);
   if (route.auth !== "public") codes.add("unauthorized").add("forbidden");
   if (route.needsUnsealed === true) codes.add("vault_sealed");
-  if (route.method !== "GET") codes.add("body_too_large");
-  if (route.body !== undefined) codes.add("malformed_json").add("unsupported_media_type");
+  if (route.method !== "GET") codes.add("body_too_large").add("conflict").add("storage_full").add("storage_failed").add("audit_unavailable");
+  // A POST without a body of its own takes an empty object, and judges what comes as one.
+  if (route.body !== undefined || route.method === "POST" || route.method === "PUT") codes.add("malformed_json").add("unsupported_media_type");
   if (route.creates === true) codes.add("idempotency_key_reused").add("idempotency_in_progress");
   return [...codes];
 }

@@ -66,7 +66,9 @@ describe("the OpenAPI document", () => {
     const sealed = operation("/api/v1/things/{id}", "delete").responses["503"]!;
     expect(Object.keys(sealed.headers!)).toContain("Retry-After");
     expect(sealed.description).toContain("`vault_sealed`");
-    expect(Object.keys(operation("/api/v1/things", "post").responses)).toEqual(expect.arrayContaining(["400", "401", "403", "409", "413", "415", "422", "429", "500", "503"]));
+    expect(Object.keys(operation("/api/v1/things", "post").responses)).toEqual(expect.arrayContaining(["400", "401", "403", "409", "413", "415", "422", "429", "500", "503", "507"]));
+    expect(Object.keys(operation("/api/v1/empty", "post").responses)).toEqual(expect.arrayContaining(["400", "409", "413", "415", "507"]));
+    for (const status of ["409", "413", "415", "507"]) expect(operation("/api/v1/things", "get").responses).not.toHaveProperty(status);
   });
 
   it("has the members that a route adds to its failures", () => {
