@@ -158,6 +158,14 @@ describe("batches", () => {
     expect(opened.body.batch).toEqual([{ data: "b" }, { errors: [expect.objectContaining({ code: "decryption_failed" })] }, { data: "a" }]);
   });
 
+  it("decrypt in one call what one call encrypted, up to a thousand items of 1 KiB", async () => {
+    const { path: at } = await server.newKey("ChaCha20");
+    const batch = Array.from({ length: 1000 }, (_, i) => ({ data: String(i).padEnd(1024, ".") }));
+    const sealed = await server.call("POST", `${at}/encrypt`, { batch });
+    expect(sealed.status).toBe(200);
+    expect((await server.call("POST", `${at}/decrypt`, { batch: sealed.body.batch })).body.batch).toEqual(batch);
+  });
+
   it("take a thousand items and no more, not none, and not an item beside them", async () => {
     const { path: at } = await server.newKey("Ed25519");
     const items = (length: number): object => ({ batch: Array.from({ length }, () => ({ message: "00" })) });
