@@ -1,4 +1,6 @@
 // Published signatures of others against POST /verify: what the standards accept and refuse, this API does too.
+import { createPublicKey } from "node:crypto";
+import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startVaultServer, type VaultServer } from "./http-support.js";
 
@@ -73,6 +75,38 @@ describe("EIP-712", () => {
     for (const end of ["", "01", "1c"]) expect(await verify({ spec: "secp256k1", public_key, message, signature: signature + end, options: { format: "eip712" } })).toBe(true);
     for (const end of ["00", "1b"]) expect(await verify({ spec: "secp256k1", public_key, message, signature: signature + end, options: { format: "eip712" } })).toBe(false);
     expect(await verify({ spec: "secp256k1", public_key, message: { ...message, domain: { ...message.domain, chainId: 5 } }, signature, options: { format: "eip712" } })).toBe(false);
+  });
+});
+
+describe("JOSE", () => {
+  const claims = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
+  const n = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
+  // SOURCE: RFC 7515 appendix A.2 (RS256) and A.3 (ES256), RFC 8037 appendix A.4 (EdDSA).
+  it.each([
+    ["RSA-2048", "RS256", { kty: "RSA", e: "AQAB", n }, `eyJhbGciOiJSUzI1NiJ9.${claims}.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw`],
+    ["P-256", "ES256", { kty: "EC", crv: "P-256", x: "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0" }, `eyJhbGciOiJFUzI1NiJ9.${claims}.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q`],
+    ["Ed25519", "EdDSA", { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }, "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg"],
+  ])("verifies the published token of %s, and not with another payload, algorithm or part of it", async (spec, algorithm, jwk, token) => {
+    const spki = createPublicKey({ format: "jwk", key: jwk }).export({ format: "der", type: "spki" });
+    const public_key = spki.subarray(spec === "RSA-2048" ? 0 : spec === "P-256" ? -65 : -32).toString("hex");
+    const check = async (signature: string, more: object = {}, options: object = {}): Promise<unknown> => await verify({ spec, public_key, signature, options: { format: "jws", algorithm, ...options }, ...more });
+    const [header, payload, signature] = token.split(".") as [string, string, string];
+    const message = Buffer.from(payload, "base64url").toString("hex");
+    expect([await check(token), await check(token, { message }), await check(token, { message: `${message}00` })]).toEqual([true, true, false]);
+    expect(await check(`${header}.${Buffer.from("{}").toString("base64url")}.${signature}`)).toBe(false);
+    expect(await check(`${header}..${signature}`, { message })).toBe(false);
+    if (spec === "RSA-2048") for (const other of ["PS256", "RS384"]) expect(await check(token, {}, { algorithm: other })).toBe(false);
+  });
+});
+
+describe("EIP-191", () => {
+  // SOURCE: web3.js documentation, eth.accounts.sign("Some data"); the account is 0x2c7536E3605D9C16a7a3D7b1898e529396a65c23.
+  it("verifies the published signature of a text, with the parity as wallets write it", async () => {
+    const public_key = Buffer.from(secp256k1.getPublicKey(Buffer.from("4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318", "hex"), false)).toString("hex");
+    const signature = "b91467e570a6466aa9e9876cbcd013baba02900b8979d43fe208a4a4f339f5fd6007e74cd82e037b800186422fc2da167c747ef045e5d18a5f5d4300f8e1a029";
+    const check = async (end: string, message = "Some data"): Promise<unknown> => await verify({ spec: "secp256k1", public_key, message, signature: signature + end, options: { format: "personal_sign", encoding: "utf8" } });
+    expect(await Promise.all(["", "1c", "01", "1b", "00", "1d", "ff"].map(async (end) => await check(end)))).toEqual([true, true, true, false, false, false, false]);
+    expect(await check("1c", "some data")).toBe(false);
   });
 });
 
