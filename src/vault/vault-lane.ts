@@ -6,6 +6,7 @@ import { AppError } from "../platform/errors.js";
 import type { Log } from "../platform/log.js";
 import { workerPath } from "../platform/package-root.js";
 import { ThreadPool } from "../platform/pool/thread-pool.js";
+import { dealOut, joinRequests, type JointRequest } from "./joint-requests.js";
 import { findKeySpec } from "./key-specs/table.js";
 import type { VaultRequest, VaultTaskResult } from "./protocol.js";
 
@@ -76,31 +77,33 @@ export class VaultThreadLane {
       const outbox = this.#outbox;
       this.#outbox = [];
       this.#outboxUs = 0;
-      for (const group of groupsOf(outbox)) void this.#send(group);
+      for (const group of groupsOf(joinRequests(outbox))) void this.#send(group);
     });
   }
 
-  async #send(group: readonly Waiting[]): Promise<void> {
+  async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
+    const waiting = group.flatMap((joint) => joint.waiting);
     try {
       const results = await this.#pool.run<readonly VaultRequest[], readonly VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
-      for (const [index, { resolve, reject }] of group.entries()) {
-        const result = results[index];
+      const dealt = group.flatMap((joint, index) => dealOut(joint, results[index]));
+      for (const [index, { resolve, reject }] of waiting.entries()) {
+        const result = dealt[index];
         if (result === undefined) reject(new Error("invariant broken: each request of a message has a result"));
         else resolve(result);
       }
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      for (const { reject } of waiting) reject(error);
     } finally {
-      this.#pending -= group.length;
+      this.#pending -= waiting.length;
     }
   }
 }
 
 /** Consecutive requests that are quick together; one that is not goes alone. */
-function groupsOf(waiting: readonly Waiting[]): Waiting[][] {
-  const groups: Waiting[][] = [];
+function groupsOf(requests: readonly JointRequest<Waiting>[]): JointRequest<Waiting>[][] {
+  const groups: JointRequest<Waiting>[][] = [];
   let roomUs = 0;
-  for (const one of waiting) {
+  for (const one of requests) {
     const costUs = costOf(one.request);
     const last = groups.at(-1);
     if (last === undefined || costUs > roomUs) {

@@ -149,6 +149,30 @@ describe("batches", () => {
     expect(answer.body.batch![3]).toEqual({ errors: [{ code: "invalid_request", path: "message", message: expect.stringContaining("hex") as string }] });
   });
 
+  it("of secp256k1 answer each item as it is answered alone, in order, whatever stands beside it", async () => {
+    const { path: at } = await server.newKey("secp256k1");
+    const items = Array.from({ length: 24 }, (_, i): { message: string; options?: object } => {
+      const message = i.toString(16).padStart(64, "0");
+      switch (i % 6) {
+        case 1: return { message: "00" };
+        case 2: return { message, options: { format: "jws" } };
+        case 3: return { message, options: { format: "personal_sign" } };
+        case 4: return { message, options: { hdwallet: { index: 1 } } };
+        default: return { message };
+      }
+    });
+    const alone = await Promise.all(items.map(async (item) => (await server.call("POST", `${at}/sign`, item)).body));
+    const { batch } = (await server.call("POST", `${at}/sign`, { batch: items })).body;
+    const told = (answer: Record<string, unknown>): unknown => answer["signature"] ?? (answer["errors"] as { code: string }[])[0]!.code;
+    expect(batch!.map(told)).toEqual(alone.map(told));
+    expect(batch!.slice(0, 6).map((answer) => answer["jws"] ?? told(answer))).toEqual(alone.slice(0, 6).map((answer) => answer["jws"] ?? told(answer)));
+    expect([batch![1], batch![4]].map((answer) => told(answer!))).toEqual(["digest_length_invalid", "option_unsupported"]);
+    const claims = items.map((item, i) => ({ ...item, signature: (batch![i]!["jws"] ?? batch![i]!["signature"] ?? "11".repeat(64)) as string }));
+    const [wrong, none] = [{ ...claims[0]!, message: "ff".repeat(32) }, { message: claims[0]!.message }];
+    const verified = (await server.call("POST", `${at}/verify`, { batch: [...claims, wrong, none] })).body.batch!;
+    expect(verified.map((answer) => answer["verified"] ?? told(answer))).toEqual([...items.map((_, i) => ([true, "digest_length_invalid", true, true, "option_unsupported", true] as const)[i % 6]), false, "signature_malformed"]);
+  });
+
   it("encrypt and decrypt, with contexts of their own", async () => {
     const { path: at } = await server.newKey("AES-256-GCM");
     const sealed = await server.call("POST", `${at}/encrypt`, { batch: [{ data: "a", context: "1" }, { data: "x", message: "y" }, { message: "b", context: "2" }] });

@@ -1,0 +1,60 @@
+/**
+ * Requests of one turn that want the same of the same key, as one request: some specs sign many items for less than each by itself.
+ * What comes back is dealt out again, an answer to each.
+ */
+import { findKeySpec } from "./key-specs/table.js";
+import type { ItemOutcome, OperateMessage, VaultRequest, VaultTaskResult } from "./protocol.js";
+
+/** What goes to the thread as one, for one request or several. */
+export interface JointRequest<Waiting> {
+  readonly request: VaultRequest;
+  readonly waiting: readonly Waiting[];
+}
+
+/** The first answer waits for the last. Beyond four or five items each of them saves little more. */
+const JOINT_US = 4_000;
+
+/** Joins neighbours that may go as one; the others stay by themselves. */
+export function joinRequests<Waiting extends { readonly request: VaultRequest }>(all: readonly Waiting[]): JointRequest<Waiting>[] {
+  const groups: Waiting[][] = [];
+  for (const one of all) {
+    const last = groups.at(-1);
+    if (last?.[0] !== undefined && mayJoin(last[0].request, one.request, last.length)) last.push(one);
+    else groups.push([one]);
+  }
+  return groups.flatMap((waiting) => (waiting[0] === undefined ? [] : [{ request: jointOf(waiting[0].request, waiting), waiting }]));
+}
+
+/** What came of a joint request, for each that waits; what failed as a whole failed for all. */
+export function dealOut<Waiting extends { readonly request: VaultRequest }>({ waiting }: JointRequest<Waiting>, result: VaultTaskResult<unknown> | undefined): (VaultTaskResult<unknown> | undefined)[] {
+  if (result?.ok !== true || waiting.length === 1) return waiting.map(() => result);
+  const outcomes = result.value as readonly ItemOutcome[];
+  let at = 0;
+  return waiting.map(({ request }) => {
+    const from = at;
+    at += itemsOf(request).length;
+    return { ok: true, value: outcomes.slice(from, at) };
+  });
+}
+
+/** Only what was read from one and the same record joins: whoever may use the key may use it for each. */
+function mayJoin(first: VaultRequest, next: VaultRequest, count: number): boolean {
+  if (first.task !== "operate" || next.task !== "operate") return false;
+  const [one, other] = [first.message, next.message];
+  if (one.key !== other.key || one.vault !== other.vault || one.operation !== other.operation || !isCheaperTogether(one)) return false;
+  return one.items.length === 1 && other.items.length === 1 && (count + 1) * (findKeySpec(one.key.spec)?.operationUs ?? JOINT_US) <= JOINT_US;
+}
+
+function isCheaperTogether({ key, operation }: OperateMessage): boolean {
+  const spec = findKeySpec(key.spec);
+  return (operation === "sign" && spec?.signMany !== undefined) || (operation === "verify" && spec?.verifyMany !== undefined);
+}
+
+function jointOf(first: VaultRequest, waiting: readonly { readonly request: VaultRequest }[]): VaultRequest {
+  if (waiting.length === 1 || first.task !== "operate") return first;
+  return { ...first, message: { ...first.message, items: waiting.flatMap(({ request }) => itemsOf(request)) } };
+}
+
+function itemsOf({ task, message }: VaultRequest): readonly unknown[] {
+  return task === "operate" ? message.items : [];
+}
