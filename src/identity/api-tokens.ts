@@ -9,7 +9,7 @@ import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
 import { newId } from "../platform/ids.js";
 import type { Log } from "../platform/log.js";
-import type { Store, StoreRecord } from "../platform/store/store.js";
+import type { Store, StoreCommit, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Table } from "../platform/store/tables.js";
 import type { Access } from "./access.js";
 import type { IdentityRepository } from "./repository.js";
@@ -155,11 +155,12 @@ export class ApiTokens {
   }
 
   async revokeAll(owner: Subject): Promise<void> {
-    await retryOnConflict(async () => {
-      const records = this.#table.records("owner", ownerKey(owner));
-      if (records.length === 0) return;
-      await this.#dependencies.repository.commit(mergeCommits(...records.map((record) => mergeCommits(this.#table.deleteCommit(record), { deletes: [useKey(record.value.id)] }))));
-    });
+    await retryOnConflict(async () => { await this.#dependencies.repository.commit(this.revokeAllCommit(owner)); });
+  }
+
+  revokeAllCommit(owner: Subject): StoreCommit {
+    const records = this.#table.records("owner", ownerKey(owner));
+    return mergeCommits(...records.map((record) => mergeCommits(this.#table.deleteCommit(record), { deletes: [useKey(record.value.id)] })));
   }
 
   #look(text: string, cacheKey: string): Known | undefined {

@@ -5,14 +5,14 @@
 import { hashPassword, type PasswordHashCost } from "../crypto/password.js";
 import type { HashGate } from "../platform/auth/hash-gate.js";
 import { createOpaqueToken, opaqueTokenHash } from "../platform/auth/opaque-token.js";
-import type { Subject } from "../platform/auth/principal.js";
+import { formatSubject, type Subject } from "../platform/auth/principal.js";
 import type { Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
 import type { Log } from "../platform/log.js";
 import type { MailDriver } from "../platform/mail/mail.js";
 import type { Outbox } from "../platform/mail/outbox.js";
-import { StoreConflict, type Store, type StoreRecord } from "../platform/store/store.js";
-import { mergeCommits } from "../platform/store/tables.js";
+import type { Store, StoreRecord } from "../platform/store/store.js";
+import { mergeCommits, retryOnConflict } from "../platform/store/tables.js";
 import { normalizeEmail } from "./email.js";
 import { ExpiringRecords, type Expiring } from "./expiring-records.js";
 import type { HourlyLimit } from "./hourly-limit.js";
@@ -20,6 +20,7 @@ import { passwordResetLetter } from "./letters.js";
 import type { LoginThrottle } from "./login-throttle.js";
 import type { IdentityRepository, UserRecord } from "./repository.js";
 import { accountThrottleKey, addressThrottleKey } from "./throttle-keys.js";
+import type { Sessions } from "./sessions.js";
 import type { Tokens } from "./tokens.js";
 import { soundPassword } from "./users.js";
 
@@ -33,6 +34,7 @@ export interface PasswordResetDependencies {
   readonly store: Store;
   readonly repository: IdentityRepository;
   readonly tokens: Tokens;
+  readonly sessions: Sessions;
   readonly throttle: LoginThrottle;
   readonly hashGate: HashGate;
   readonly addressLimit: HourlyLimit;
@@ -67,26 +69,24 @@ export class PasswordReset {
 
   /** Sets the password. Throws `weak_password`, `reset_token_invalid` (the same for unknown, used, over and void). Every token of the account is void. */
   async reset(tokenText: string, newPassword: string): Promise<void> {
-    const { repository, tokens, throttle, hashGate, log } = this.#dependencies;
-    const { record, user } = this.#found(tokenText);
-    const password = soundPassword(newPassword, user.email);
+    const { repository, sessions, tokens, throttle, hashGate, log } = this.#dependencies;
+    const password = soundPassword(newPassword, this.#found(tokenText).user.value.email);
     const passwordHash = await hashGate.run(() => hashPassword(password, this.#hashCost));
-    const current = repository.findUser(user.id);
-    if (current === undefined) throw invalidToken();
-    try {
+    // Looked at again in each round: whoever used the token or voided the account's tokens meanwhile was first.
+    const subject = await retryOnConflict(async () => {
+      const { record, user } = this.#found(tokenText);
+      const owner: Subject = { kind: "user", id: user.value.id };
       await repository.commit(mergeCommits(
         this.#resets.deleteCommit(record),
-        repository.setPasswordCommit(user.id, passwordHash),
-        repository.updateUserCommit(current, { ...current.value, email_verified: true }),
-        user.application_id === undefined ? throttle.forgetCommit(user.email) : {},
+        repository.setPasswordCommit(owner.id, passwordHash),
+        repository.updateUserCommit(user, { ...user.value, email_verified: true }),
+        user.value.application_id === undefined ? throttle.forgetCommit(user.value.email) : {},
+        tokens.voidCommit(owner),
       ));
-    } catch (error) {
-      // Somebody used the token, or changed the account, at the same moment.
-      if (error instanceof StoreConflict) throw invalidToken();
-      throw error;
-    }
-    await tokens.revokeAllOf({ kind: "user", id: user.id });
-    log.info("password reset", { subject: `user:${user.id}` });
+      return owner;
+    });
+    await sessions.endDerived(subject);
+    log.info("password reset", { subject: formatSubject(subject) });
   }
 
   async #send(emailText: string, applicationId: string | undefined): Promise<void> {
@@ -108,13 +108,13 @@ export class PasswordReset {
     await mail.send(passwordResetLetter({ to: user.email, serviceUrl: this.#serviceUrl, token: token.text, minutes: LIFE_MINUTES }));
   }
 
-  #found(text: string): { record: StoreRecord<ResetRecord>; user: UserRecord } {
+  #found(text: string): { record: StoreRecord<ResetRecord>; user: StoreRecord<UserRecord> } {
     const { repository } = this.#dependencies;
     const hash = opaqueTokenHash("password_reset", text);
     const record = hash === undefined ? undefined : this.#resets.find(hash);
     if (record === undefined) throw invalidToken();
     const subject: Subject = { kind: "user", id: record.value.user_id };
-    const user = repository.findUser(subject.id)?.value;
+    const user = repository.findUser(subject.id);
     const state = repository.findState(subject)?.value;
     if (user === undefined || state?.enabled !== true || state.epoch !== record.value.epoch) throw invalidToken();
     return { record, user };

@@ -15,7 +15,7 @@ import type { Log } from "../platform/log.js";
 import type { MailDriver } from "../platform/mail/mail.js";
 import { Outbox, type OutboxOptions } from "../platform/mail/outbox.js";
 import type { Store } from "../platform/store/store.js";
-import { retryOnConflict } from "../platform/store/tables.js";
+import { mergeCommits, retryOnConflict } from "../platform/store/tables.js";
 import { Access } from "./access.js";
 import { ApiTokens } from "./api-tokens.js";
 import { Applications } from "./applications.js";
@@ -129,7 +129,7 @@ export class IdentityService {
     this.users = new Users({ hashCost }, { repository, access, directory, memberships, invitations, signupLimit, hashGate, clock, log });
     this.userChanges = new UserChanges({ hashCost }, { repository, access, directory, memberships, sessions, tokens, login, deletion, signupLimit, hashGate, clock, log });
     this.passwordReset = new PasswordReset({ hashCost, serviceUrl }, {
-      store, repository, tokens, throttle, hashGate, mail, outbox, clock, log,
+      store, repository, tokens, sessions, throttle, hashGate, mail, outbox, clock, log,
       addressLimit: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"), accountLimit: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
     });
     this.applications = new Applications({ repository, tenants, access, memberships, deletion, clock, log });
@@ -237,8 +237,9 @@ export class IdentityService {
   async makeAdministrator(emailText: string): Promise<void> {
     const user = this.#repository.findUserByEmail(normalizeEmail(emailText) ?? "");
     if (user === undefined) throw new AppError("not_found", { message: "there is no user with this address" });
-    await this.#repository.commit(this.#repository.updateUserCommit(user, { ...user.value, permissions: ADMINISTRATOR_PERMISSIONS }));
-    await this.tokens.revokeAllOf({ kind: "user", id: user.value.id });
+    const subject: Subject = { kind: "user", id: user.value.id };
+    await this.#repository.commit(mergeCommits(this.#repository.updateUserCommit(user, { ...user.value, permissions: ADMINISTRATOR_PERMISSIONS }), this.tokens.voidCommit(subject)));
+    await this.sessions.endDerived(subject);
   }
 
   legalDocument(name: "privacy_policy" | "terms_of_service"): { content: string | null; href: string | null } {

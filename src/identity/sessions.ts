@@ -183,17 +183,12 @@ export class Sessions {
     return this.#repository.listSessions(subject).map(({ value }) => value).filter((session) => !isOver(session, epoch, now)).sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1));
   }
 
-  /** Ends every session of a subject and voids every token it holds. */
-  async endAll(subject: Subject): Promise<void> {
-    await retryOnConflict(async () => {
-      const state = this.#repository.findState(subject);
-      if (state === undefined) return;
-      // The epoch voids sessions and tokens alike; their records go as they are tidied.
-      // On a full disk too: it takes one record's room, and a stolen token cannot wait.
-      await this.#repository.commit({ ...this.#repository.replaceStateCommit(state, { ...state.value, epoch: state.value.epoch + 1 }), urgent: true });
-    });
-    await this.endDerived(subject);
-    this.#log.info("all sessions of a subject ended", { subject: `${subject.kind}:${subject.id}` });
+  /** What ends every session of a subject and what was made by them, for others to merge into theirs; `endDerived` after it ends the rest of very many. */
+  endAllCommit(subject: Subject): StoreCommit {
+    const state = this.#repository.findState(subject);
+    if (state === undefined) return {};
+    // The epoch voids sessions and tokens alike; their records go as they are tidied.
+    return mergeCommits(this.#repository.replaceStateCommit(state, { ...state.value, epoch: state.value.epoch + 1 }), this.#derivedCommit(subject, undefined).commit);
   }
 
   async #rotate(token: RefreshToken, requestedScope: string | undefined, mayHold: (clientId: string) => boolean): Promise<{ prepared: PreparedSession; permissions: number }> {

@@ -4,7 +4,8 @@ import { formatSubject, type Principal, type Subject } from "../platform/auth/pr
 import { isoTimestamp } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";
 import type { Log } from "../platform/log.js";
-import type { Page } from "../platform/store/tables.js";
+import type { StoreCommit } from "../platform/store/store.js";
+import { mergeCommits, retryOnConflict, type Page } from "../platform/store/tables.js";
 import type { Access } from "./access.js";
 import type { ApiTokenRecord, ApiTokens } from "./api-tokens.js";
 import { onPage } from "./directory.js";
@@ -71,10 +72,17 @@ export class Tokens {
     await this.revokeAllOf(tenant);
   }
 
-  /** Voids every token that a subject has. */
+  /** Voids every token that a subject has, and what was made by them. */
   async revokeAllOf(subject: Subject): Promise<void> {
-    await this.#dependencies.sessions.endAll(subject);
-    await this.#dependencies.apiTokens.revokeAll(subject);
+    // On a full disk too: it takes one record's room, and a stolen token cannot wait.
+    await retryOnConflict(async () => { await this.#dependencies.repository.commit({ ...this.voidCommit(subject), urgent: true }); });
+    await this.#dependencies.sessions.endDerived(subject);
+    this.#dependencies.log.info("all tokens of a subject voided", { subject: formatSubject(subject) });
+  }
+
+  /** The same as a part of the commit that is the reason for it, so that no token outlives it by a crash; `endDerived` follows. */
+  voidCommit(subject: Subject): StoreCommit {
+    return mergeCommits(this.#dependencies.sessions.endAllCommit(subject), this.#dependencies.apiTokens.revokeAllCommit(subject));
   }
 
   #rows(owner: Subject, page: Page): { body: TokenRowJson[]; total: number } {

@@ -71,9 +71,12 @@ export class UserChanges {
     if (email !== user.email) await this.#dependencies.signupLimit.count(addressThrottleKey(address));
     const passwordHash = password === undefined ? undefined : await this.#dependencies.hashGate.run(() => hashPassword(password, this.#hashCost));
     const change = this.#recordChange(input, email);
-    await this.#commit(id, change, passwordHash === undefined ? undefined : () => repository.setPasswordCommit(id, passwordHash));
-    const losesRights = input.permissions !== undefined && input.permissions !== user.permissions;
-    if (passwordHash !== undefined || losesRights) await this.#dependencies.tokens.revokeAllOf({ kind: "user", id });
+    const subject = { kind: "user", id } as const;
+    const isVoiding = passwordHash !== undefined || (input.permissions !== undefined && input.permissions !== user.permissions);
+    await this.#commit(id, change, () => mergeCommits(
+      passwordHash === undefined ? {} : repository.setPasswordCommit(id, passwordHash), isVoiding ? this.#dependencies.tokens.voidCommit(subject) : {},
+    ));
+    if (isVoiding) await this.#dependencies.sessions.endDerived(subject);
     log.info("user changed", { subject: `user:${id}` });
   }
 
@@ -156,13 +159,13 @@ export class UserChanges {
     return isoTimestamp(ms);
   }
 
-  async #commit(id: string, change: (user: UserRecord) => UserRecord, password: (() => StoreCommit) | undefined): Promise<void> {
+  async #commit(id: string, change: (user: UserRecord) => UserRecord, alongside: () => StoreCommit): Promise<void> {
     const { repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const current = repository.findUser(id);
       if (current === undefined) throw userNotFound();
       try {
-        await repository.commit(mergeCommits(repository.updateUserCommit(current, change(current.value)), password?.() ?? {}));
+        await repository.commit(mergeCommits(repository.updateUserCommit(current, change(current.value)), alongside()));
       } catch (error) {
         if (error instanceof StoreConflict && repository.isEmailConflict(error.key)) throw emailTaken();
         throw error;

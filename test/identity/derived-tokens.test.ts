@@ -1,5 +1,5 @@
 /** Tokens that were made by other tokens: whoever has stolen one must not go on by what he made of it. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../src/client.js";
 import { openHttpHarness, type HttpHarness, type IdentityApi } from "./http-support.js";
 import { PASSWORD } from "./support.js";
@@ -101,6 +101,23 @@ describe("a token that was made by another", () => {
     const untils = new Set(records.flatMap(({ value }) => value.derived?.until_ms ?? []));
     expect(untils.size).toBe(1);
     expect([...untils][0]! - harness.clock.nowMs()).toBeLessThanOrEqual(30 * 24 * 3600 * 1000);
+  });
+
+  it("is voided by the very commit that sets a password or permissions, so that none outlives it by a crash", async () => {
+    const user = { id: ada.id, email: "ada@example.com" };
+    await everythingFrom(ada.token);
+    await ada.api.createPersonalToken({ body: { name: "script" } });
+    const commits = vi.spyOn(harness.store, "commit");
+    const voiding = (): string[] => commits.mock.calls.map(([{ puts = [], deletes = [] }]) => [...puts, ...deletes.map((key) => ({ key }))].map(({ key }) => String(key[0])))
+      .filter((tables) => tables.includes("user_credential")).map((tables) => ["subject_state", "api_token", "derived_session"].filter((table) => tables.includes(table)).join(" "));
+    await ada.api.updateUser({ params: { id: user.id }, body: { password: "another phrase of my own" } });
+    expect(voiding()).toEqual(["subject_state api_token derived_session"]);
+    await harness.anonymous.requestPasswordReset({ body: { email: user.email } });
+    await harness.identity.service.outbox.idle();
+    const token = /ppr_\S+/.exec(harness.mails.at(-1)!.text)![0];
+    commits.mockClear();
+    await harness.anonymous.resetPassword({ params: { token }, body: { password: "a third phrase of my own" } });
+    expect(voiding()).toEqual(["subject_state"]);
   });
 
   it("leaves nothing behind once it is over", async () => {

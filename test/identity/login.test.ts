@@ -285,7 +285,7 @@ describe("subjects", () => {
     const user = await signUp(harness, EMAIL);
     const { token } = await logIn(harness, EMAIL, PASSWORD, ADDRESS, "offline_access");
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("ok");
-    await harness.identity.service.sessions.endAll(subjectOf(user));
+    await harness.identity.service.tokens.revokeAllOf(subjectOf(user));
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("unauthorized");
     expect(await codeOf(() => harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)))).toBe("invalid_grant");
     expect(await codeOf(() => logIn(harness, EMAIL))).toBe("ok");
