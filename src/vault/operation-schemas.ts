@@ -1,7 +1,7 @@
 /** Shapes of what is done with keys: signing, verifying, encrypting, agreeing, wallets, key sets (SPEC leaves all of it open). */
 import Type, { type Static, type TObject, type TProperties } from "typebox";
 import { closed, Description, Name, Timestamp, Uuid } from "../platform/contract/schemas.js";
-import { CIPHER_MEMBERS, CONTEXT_BYTES_MAX, Key, SPEC_CHARACTERS_MAX } from "./schemas.js";
+import { CIPHER_MEMBERS, CONTEXT_BYTES_MAX, Key, SPEC_CHARACTERS_MAX, TEXT_CHARACTERS_MAX } from "./schemas.js";
 
 /** Longest message to sign; longer data is hashed by the caller and its digest signed. */
 export const MESSAGE_BYTES_MAX = 64 * 1024;
@@ -50,7 +50,7 @@ export const SignOptions = closed({
   hdwallet: Type.Optional(HdWalletOptions),
 });
 /** Formats have messages of their own form, which the key's code reads. */
-const Message = Type.Union([Type.String({ maxLength: 2 * MESSAGE_BYTES_MAX + 2 }), Type.Object({}, { additionalProperties: true })], {
+const Message = Type.Union([Type.String({ maxLength: TEXT_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })], {
   description: "hex with or without 0x, at most 64 KiB; an object for typed data and transactions",
 });
 const Signature = Type.String({ maxLength: SIGNATURE_CHARACTERS_MAX, description: "hex with or without 0x; the compact form for `jws`" });

@@ -9,8 +9,8 @@ export const SECRET_BYTES_MAX = 4096;
 /** Length-framed in the derivation and hashed into every ciphertext. */
 export const CONTEXT_BYTES_MAX = 1024;
 
-/** Hex of the largest ciphertext (46 bytes over the plaintext), with 0x and room to name the limit in an answer. */
-const DATA_CHARACTERS_MAX = 2 * (PLAINTEXT_BYTES_MAX + 64) + 2;
+/** All that a body may hold: what is too long is refused by its own name, and a transaction with all the data it may have can come as text. */
+export const TEXT_CHARACTERS_MAX = 1024 * 1024;
 /** Above the limit, so that the answer can be `secret_too_long`. */
 const SECRET_CHARACTERS_MAX = 32 * 1024;
 export const SPEC_CHARACTERS_MAX = 32;
@@ -64,7 +64,7 @@ export const CreateKeyBody = closed({
   options: Type.Optional(KeyOptions),
 });
 
-const Data = Type.String({ maxLength: DATA_CHARACTERS_MAX });
+const Data = Type.String({ maxLength: TEXT_CHARACTERS_MAX });
 const Encoding = Type.Union([Type.Literal("utf8"), Type.Literal("hex")], { description: "how the plaintext is written; utf8 unless given" });
 /** `data` or, as existing clients send it, `message`. */
 export const CIPHER_MEMBERS = {

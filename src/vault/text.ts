@@ -21,6 +21,11 @@ export function hexBytes(text: string, path: string): Uint8Array {
   return new Uint8Array(Buffer.from(digits, "hex"));
 }
 
+/** Whether a text has more than so many bytes for certain, before it is read: hex takes two characters a byte, UTF-8 at least one byte for each. */
+export function isOverlong(text: string, encoding: "hex" | "utf8", bytesMax: number): boolean {
+  return text.length > (encoding === "hex" ? 2 * bytesMax + 2 : bytesMax);
+}
+
 /** `0x` and lower-case hex. */
 export function toHex(bytes: Uint8Array): string {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex")}`;

@@ -4,14 +4,14 @@
  */
 import { aggregateBls, BLS_PUBLIC_KEY_BYTES, BLS_SIGNATURE_BYTES, isBlsPublicKey, verifyAggregateBls } from "../crypto/bls.js";
 import { AppError, type ErrorCode } from "../platform/errors.js";
-import { frameGeneration } from "./frame.js";
+import { FRAME_OVERHEAD_BYTES, frameGeneration } from "./frame.js";
 import { answersJson } from "./item-batches.js";
 import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "./key-specs/key-spec.js";
 import { plainHex, readHexMember } from "./key-specs/messages.js";
 import { keySpecNamed } from "./key-specs/table.js";
 import type { BlsAggregateClaim, ItemOutcome, KeyOperation, KeyReference, OperateMessage, VaultReference } from "./protocol.js";
 import { CONTEXT_BYTES_MAX, PLAINTEXT_BYTES_MAX, type CipherInput } from "./schemas.js";
-import { hexBytes, invalidMember, toHex, utf8Bytes } from "./text.js";
+import { hexBytes, invalidMember, isOverlong, toHex, utf8Bytes } from "./text.js";
 import { workTogether, type Answer } from "./together.js";
 import type { WorkerKeys } from "./worker-keys.js";
 
@@ -35,6 +35,7 @@ interface Operation {
 }
 
 const BLS_MESSAGE_BYTES = 32;
+const NO_FRAME = new Uint8Array();
 
 const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> = {
   sign: {
@@ -51,8 +52,10 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> 
     ability: "encrypt", code: "spec_cannot_encrypt", noun: "encryption",
     run: (spec, key, item) => {
       const { text, path } = dataOf(item as CipherInput, "requires data to be encrypted");
-      const plaintext = (item as CipherInput).encoding === "hex" ? hexBytes(text, path) : utf8Bytes(text, path);
-      if (plaintext.length > PLAINTEXT_BYTES_MAX) throw invalidMember(path, `\`${path}\` is longer than ${String(PLAINTEXT_BYTES_MAX)} bytes`, "message_too_long");
+      const encoding = (item as CipherInput).encoding ?? "utf8";
+      if (isOverlong(text, encoding, PLAINTEXT_BYTES_MAX)) throw plaintextTooLong(path);
+      const plaintext = encoding === "hex" ? hexBytes(text, path) : utf8Bytes(text, path);
+      if (plaintext.length > PLAINTEXT_BYTES_MAX) throw plaintextTooLong(path);
       return { data: toHex(spec.encrypt?.(key, plaintext, contextBytes(item.context)) ?? plaintext.fill(0)) };
     },
   },
@@ -134,7 +137,8 @@ function isAggregateOf({ messages, public_keys: publicKeys, signature }: BlsAggr
 /** Only the named generation is tried: one frame, one key. An unknown one fails like every other frame that does not open. */
 function decrypt(keys: WorkerKeys, vault: VaultReference, generations: readonly KeyReference[], item: CipherInput): object {
   const { text, path } = dataOf(item, "requires data to be decrypted");
-  const frame = hexBytes(text, path);
+  // Nothing that encrypting answers is that long: it fails like every other frame that does not open.
+  const frame = isOverlong(text, "hex", PLAINTEXT_BYTES_MAX + FRAME_OVERHEAD_BYTES) ? NO_FRAME : hexBytes(text, path);
   const named = frameGeneration(frame);
   const key = generations.find(({ generation }) => generation === named) ?? generations[0];
   if (key === undefined) throw new Error("invariant broken: a key has a present generation");
@@ -163,6 +167,10 @@ function withSignature(item: Item): VerifyItem {
   const { signature } = item;
   if (signature === undefined || signature === "") throw invalidMember("signature", "signature is required", "signature_malformed");
   return { ...item, signature };
+}
+
+function plaintextTooLong(path: string): AppError {
+  return invalidMember(path, `\`${path}\` is longer than ${String(PLAINTEXT_BYTES_MAX)} bytes`, "message_too_long");
 }
 
 /** A refusal of an item is its outcome. A damaged record or a bug is not the item's, and fails the task. */

@@ -150,6 +150,13 @@ describe("transactions", () => {
     expect(failure(await server.call("POST", `${at}/sign`, { message: "0xf86c", options: { format: "transaction" } }))).toEqual([422, "invalid_request", "message"]);
   });
 
+  it("may have as much data as nodes take, as an object and as text", async () => {
+    const transaction = { ...common, gas_price: 1, data: `0x${"ab".repeat(128 * 1024)}` };
+    const signed = await sign(transaction, { format: "transaction" });
+    expect(await sign(JSON.stringify(transaction), { format: "transaction" })).toEqual(signed);
+    expect(failure(await server.call("POST", `${at}/sign`, { message: { ...transaction, data: `${transaction.data}ab` }, options: { format: "transaction" } }))).toEqual([422, "transaction_invalid", "message.data"]);
+  });
+
   it("of type 4 take authorizations that the vault signed", async () => {
     const authorization = { chain_id: 1, address: to, nonce: 3 };
     const signed = await sign(authorization, { format: "authorization" });

@@ -182,6 +182,21 @@ describe("batches", () => {
     expect(opened.body.batch).toEqual([{ data: "b" }, { errors: [expect.objectContaining({ code: "decryption_failed" })] }, { data: "a" }]);
   });
 
+  it("refuse what is too long by its own name, up to the length of a body", async () => {
+    const [{ path: signer }, { path: cipher }] = await Promise.all([server.newKey("Ed25519"), server.newKey("AES-256-GCM")]);
+    const limit = 64 * 1024;
+    for (const length of [limit + 1, 4 * limit]) {
+      for (const message of ["00".repeat(length), `0x${"00".repeat(length)}`]) expect(code(await server.call("POST", `${signer}/sign`, { message }))).toBe("message_too_long");
+      expect(code(await server.call("POST", `${signer}/sign`, { message: "a".repeat(length), options: { encoding: "utf8" } }))).toBe("message_too_long");
+      expect(code(await server.call("POST", `${cipher}/encrypt`, { data: "a".repeat(length) }))).toBe("message_too_long");
+      expect(code(await server.call("POST", `${cipher}/encrypt`, { data: "00".repeat(length), encoding: "hex" }))).toBe("message_too_long");
+      expect(code(await server.call("POST", `${cipher}/decrypt`, { data: "00".repeat(length + 46) }))).toBe("decryption_failed");
+    }
+    expect((await server.call("POST", `${signer}/sign`, { message: `0x${"00".repeat(limit)}` })).status).toBe(201);
+    const sealed = await server.call("POST", `${cipher}/encrypt`, { data: `0x${"00".repeat(limit)}`, encoding: "hex" });
+    expect((await server.call("POST", `${cipher}/decrypt`, { data: sealed.body["data"], encoding: "hex" })).body).toEqual({ data: `0x${"00".repeat(limit)}` });
+  });
+
   it("decrypt in one call what one call encrypted, up to a thousand items of 1 KiB", async () => {
     const { path: at } = await server.newKey("ChaCha20");
     const batch = Array.from({ length: 1000 }, (_, i) => ({ data: String(i).padEnd(1024, ".") }));

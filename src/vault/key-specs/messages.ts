@@ -1,6 +1,7 @@
 /** Reads what is to be signed: bytes as hex or text, with their limits, and which options a key has. Nothing is guessed or detected. */
+import type { AppError } from "../../platform/errors.js";
 import { findJsonFault, parseJson } from "../../platform/json-scan.js";
-import { hexBytes, invalidMember, utf8Bytes } from "../text.js";
+import { hexBytes, invalidMember, isOverlong, utf8Bytes } from "../text.js";
 import { MESSAGE_BYTES_MAX, type SignOptions } from "../operation-schemas.js";
 import type { SignItem } from "./key-spec.js";
 
@@ -14,10 +15,16 @@ export function messageBytes(item: SignItem, limits: { readonly mayBeEmpty?: boo
   const { message, options } = item;
   if (message === undefined) throw invalidMember("message", "message required", "message_required");
   if (typeof message !== "string") throw invalidMember("message", "`message` is an object: only typed data, transactions and authorizations are");
-  const bytes = options?.encoding === "utf8" ? utf8Bytes(message, "message") : hexBytes(message, "message");
+  const encoding = options?.encoding ?? "hex";
+  if (isOverlong(message, encoding, MESSAGE_BYTES_MAX)) throw messageTooLong();
+  const bytes = encoding === "utf8" ? utf8Bytes(message, "message") : hexBytes(message, "message");
   if (bytes.length === 0 && limits.mayBeEmpty !== true) throw invalidMember("message", "message required: it is empty", "message_required");
-  if (bytes.length > MESSAGE_BYTES_MAX) throw invalidMember("message", `\`message\` is longer than ${String(MESSAGE_BYTES_MAX)} bytes`, "message_too_long");
+  if (bytes.length > MESSAGE_BYTES_MAX) throw messageTooLong();
   return bytes;
+}
+
+function messageTooLong(): AppError {
+  return invalidMember("message", `\`message\` is longer than ${String(MESSAGE_BYTES_MAX)} bytes`, "message_too_long");
 }
 
 /**
