@@ -12,6 +12,7 @@ import { RpcRefusal, type Rpc } from "../rpc/rpc.js";
 import type { HeadFeeds } from "./head-feeds.js";
 import type { NetworkCredentials } from "./credentials.js";
 import { networkNotFound, type NetworkRepository } from "./network-repository.js";
+import { checkConfigUrls } from "./config-urls.js";
 import type { CreateNetworkInput, NetworkConfigJson, NetworkFilters, NetworkJson, UpdateNetworkInput } from "./network-schemas.js";
 import type { NetworkStatusWatch } from "./network-status.js";
 import type { RpcPool } from "./rpc-pool.js";
@@ -94,6 +95,7 @@ export class NetworkService implements Networks, HintingNetworks {
   async create(owner: Subject, input: CreateNetworkInput, signal: AbortSignal): Promise<NetworkJson> {
     const { repository, clock } = this.#with;
     const { rpc_api_key: key, ...config } = input.config;
+    checkConfigUrls(this.#with.egress, config);
     if (repository.count(owner) >= NETWORKS_MAX) throw new AppError("network_limit_reached", { message: `${String(NETWORKS_MAX)} networks are the most` });
     this.#requireParents(owner, input);
     const record: NetworkRecord = {
@@ -119,6 +121,7 @@ export class NetworkService implements Networks, HintingNetworks {
       this.#requireParents(owner, input);
       const key = (input.config as KeyChange | undefined)?.rpc_api_key;
       const { rpc_secret: before, ...rest } = merged(current.value, input);
+      checkConfigUrls(this.#with.egress, rest.config, current.value.config);
       const next: NetworkRecord = key === undefined && before !== undefined ? { ...rest, rpc_secret: before } : rest;
       const isElsewhere = key !== undefined || placeOf(next) !== placeOf(current.value);
       const checked = isElsewhere ? await this.#checked(next, signal, key ?? undefined) : next;

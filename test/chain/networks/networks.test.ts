@@ -285,6 +285,21 @@ describe("records", () => {
     expect(service.get(ada, id).config).not.toHaveProperty("native_currency");
   });
 
+  it("take URLs beside the nodes' that are what they say, and keep to the guard with the one that is opened", async () => {
+    const { part: { service } } = networks();
+    const make = async (config: object) => service.create(ada, { name: "x", chain_id: "7", config }, SIGNAL);
+    for (const websocket_url of ["wss://10.0.0.1/", "wss://[::ffff:10.0.0.1]/", "wss://169.254.169.254/", "wss://user@example.com/", "ws://93.184.216.34/"]) {
+      await expect(make({ websocket_url }), websocket_url).rejects.toMatchObject({ code: "egress_refused" });
+    }
+    for (const config of [{ websocket_url: "https://example.com/" }, { websocket_url: "javascript:1" }, { block_explorer_url: "javascript:alert(1)" }, { chainspec_url: "file:///etc/passwd" }, { chainspec_abi_url: "nothing" }]) {
+      await expect(make(config), JSON.stringify(config)).rejects.toMatchObject({ code: "invalid_request" });
+    }
+    const { id } = await make({ websocket_url: "wss://example.com/ws", block_explorer_url: "https://explorer.example/", chainspec_url: "https://www.example.com/spec.json" });
+    await expect(service.update(ada, id, { config: { websocket_url: "wss://127.0.0.2:99999/" } }, SIGNAL)).rejects.toMatchObject({ code: "egress_refused" });
+    await service.update(ada, id, { description: "d", config: { websocket_url: null } }, SIGNAL);
+    expect(service.get(ada, id).config).not.toHaveProperty("websocket_url");
+  });
+
   it("take back what they answered, and refuse another id, age or owner by name", async () => {
     const { part: { service } } = networks();
     const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL);
@@ -429,7 +444,7 @@ describe("hints of new blocks", () => {
 
   it("are as many as an owner may have, and one more when one ends", async () => {
     const { part: { service } } = networks();
-    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url, websocket_url: "wss://93.184.216.34:1/" } }, SIGNAL);
+    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url, websocket_url: "wss://127.0.0.1:1/" } }, SIGNAL);
     const open = (owner: Subject): HeadHints | undefined => service.hints({ ...service.find(ada, id), owner }, () => undefined);
     const feeds = Array.from({ length: 17 }, () => open(ada));
     expect(feeds.indexOf(undefined)).toBe(16);
