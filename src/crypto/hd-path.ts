@@ -39,6 +39,11 @@ export function isHdPath({ purpose, coin, account, change, index }: HdPath): boo
   return [purpose, coin, account, change].every((level) => Number.isInteger(level) && level >= 0 && level < HARDENED) && Number.isInteger(index) && index >= 0 && index <= HD_INDEX_MAX;
 }
 
+/** The child number of each level, as BIP-32 counts them. */
+export function childNumbers({ purpose, coin, account, change, index }: HdPath): number[] {
+  return [HARDENED + purpose, HARDENED + coin, HARDENED + account, change, index];
+}
+
 /** The canonical text: hardened levels with an apostrophe. */
 export function formatHdPath(path: HdPath): string {
   const index = path.index >= HARDENED ? `${String(path.index - HARDENED)}'` : String(path.index);

@@ -4,7 +4,8 @@
  */
 import { pbkdf2Sync, randomBytes } from "node:crypto";
 import { HDKey } from "@scure/bip32";
-import { formatAccountPath, formatHdPath, type HdPath } from "./hd-path.js";
+import { withBip32Key } from "./bip32.js";
+import { childNumbers, formatAccountPath, type HdPath } from "./hd-path.js";
 import { entropyPhrase, SEAL_ENTROPY_BYTES } from "./seal-phrase.js";
 import { parseSecp256k1PublicKey } from "./secp256k1.js";
 
@@ -29,20 +30,9 @@ export function seedOfEntropy(entropy: Uint8Array): Uint8Array {
   }
 }
 
-/** Lends the private key at a path to a function and overwrites it afterwards. */
+/** Lends the private key at a path to a function and overwrites it afterwards; about 1.5 ms. */
 export function withHdKey<T>(seed: Uint8Array, path: HdPath, use: (privateKey: Uint8Array) => T): T {
-  const master = HDKey.fromMasterSeed(seed);
-  const child = master.derive(formatHdPath(path));
-  // A copy, which the library's own wiping does not reach.
-  const { privateKey } = child;
-  try {
-    if (privateKey === null) throw new Error("invariant broken: a private parent has private children");
-    return use(privateKey);
-  } finally {
-    privateKey?.fill(0);
-    child.wipePrivateData();
-    master.wipePrivateData();
-  }
+  return withBip32Key(seed, childNumbers(path), use);
 }
 
 /** The extended public key of an account (BIP-32 serialisation, `xpub...`). */

@@ -5,7 +5,8 @@ import { entropyToMnemonic, mnemonicToEntropy, mnemonicToSeedSync } from "@scure
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { describe, expect, it } from "vitest";
 import { addressOfPublicKey } from "../../src/crypto/ethereum/address.js";
-import { DEFAULT_PATH, formatHdPath, HD_INDEX_MAX, isHdPath, parseHdPath } from "../../src/crypto/hd-path.js";
+import { withBip32Key } from "../../src/crypto/bip32.js";
+import { DEFAULT_PATH, formatHdPath, HARDENED, HD_INDEX_MAX, isHdPath, parseHdPath } from "../../src/crypto/hd-path.js";
 import { accountXpub, seedOfEntropy, withHdKey } from "../../src/crypto/hd-wallet.js";
 import { secp256k1PublicKey } from "../../src/crypto/secp256k1.js";
 
@@ -38,6 +39,21 @@ describe("BIP-32", () => {
     ["4b381541583be4423346c643850da4b320e46a87ae3d2a4e6da11eba819cd4acba45d239319ac14f863b8d5ab5a0d0c64d2e8a1e7d1457df2e5a3c51c73235be", "m/0'", "xpub68NZiKmJWnxxS6aaHmn81bvJeTESw724CRDs6HbuccFQN9Ku14VQrADWgqbhhTHBaohPX4CjNLf9fq9MYo6oDaPPLPxSb7gwQN3ih19Zm4Y"],
   ])("derives the published keys of the seed %s", (seed, path, xpub) => {
     expect(HDKey.fromMasterSeed(Buffer.from(seed, "hex")).derive(path).publicExtendedKey).toBe(xpub);
+    const numbers = path.split("/").slice(1).map((level) => Number.parseInt(level, 10) + (level.endsWith("'") ? HARDENED : 0));
+    const publicKey = withBip32Key(Buffer.from(seed, "hex"), numbers, secp256k1PublicKeyCompressed);
+    expect(Buffer.from(publicKey)).toEqual(Buffer.from(HDKey.fromExtendedKey(xpub).publicKey!));
+  });
+
+  it("derives what the library derives, hardened or not, at both ends of the indexes", () => {
+    const seed = randomBytes(64);
+    const master = HDKey.fromMasterSeed(seed);
+    const indexes = [0, 1, HARDENED - 1, HARDENED, HD_INDEX_MAX];
+    for (const [at, index] of indexes.entries()) {
+      const path = { purpose: 44, coin: 60, account: HARDENED - 1 - at, change: at, index };
+      const own = withHdKey(seed, path, (key) => Buffer.from(key));
+      expect(own.equals(master.derive(formatHdPath(path)).privateKey!), `${seed.toString("hex")} ${formatHdPath(path)}`).toBe(true);
+    }
+    expect(withBip32Key(seed, [], (key) => Buffer.from(key)).equals(master.privateKey!)).toBe(true);
   });
 
   // SOURCE: the addresses that Hardhat and Foundry print for their test phrase.

@@ -20,7 +20,7 @@ export const bip39: KeySpec = {
   type: "asymmetric",
   usage: "sign/verify",
   materialKind: "bip39_entropy",
-  operationUs: 8_000,
+  operationUs: 5_000,
   generate: () => ({ material: SecretBytes.take(generateHdEntropy()) }),
   sign: (key, item) => {
     const path = pathOf(item.options?.hdwallet);
