@@ -19,6 +19,8 @@ const RAW_PUBLIC_PREFIXES: Readonly<Record<SeedCurve | PointCurve, Buffer>> = {
 };
 const RAW_PUBLIC_BYTES: Readonly<Record<SeedCurve | PointCurve, number>> = { ed25519: 32, x25519: 32, p256: 65 };
 const SEED_BYTES = 32;
+/** First byte of a point given by both coordinates (SEC 1, 2.3.3). */
+const UNCOMPRESSED = 0x04;
 
 /** A private key of a 32-byte seed, held by OpenSSL. The caller wipes the seed. */
 export function privateKeyOfSeed(curve: SeedCurve, seed: Uint8Array): KeyObject {
@@ -42,6 +44,8 @@ export function privateKeyOfPkcs8(der: Uint8Array): KeyObject {
  */
 export function publicKeyOfRaw(curve: SeedCurve | PointCurve, raw: Uint8Array): KeyObject | undefined {
   if (raw.length !== RAW_PUBLIC_BYTES[curve]) return undefined;
+  // OpenSSL takes the hybrid forms of X9.62 too: the same key in another spelling.
+  if (curve === "p256" && raw[0] !== UNCOMPRESSED) return undefined;
   return cachedPublicKey(curve, raw, () => {
     try {
       return createPublicKey({ key: Buffer.concat([RAW_PUBLIC_PREFIXES[curve], raw]), format: "der", type: "spki" });

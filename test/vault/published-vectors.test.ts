@@ -44,6 +44,8 @@ describe("RFC 6979", () => {
     expect(await verify({ spec: "P-256", public_key, message, signature: `3046022100${r}022100${s}` })).toBe(false);
     expect(await verify({ spec: "P-256", public_key: public_key.replace("0460", "0461"), message, signature: r + s })).toBe("public_key_invalid");
     expect(await verify({ spec: "P-256", public_key: public_key.slice(2), message, signature: r + s })).toBe("public_key_invalid");
+    // The hybrid forms of the same key, and its compressed one.
+    for (const other of [`06${public_key.slice(2)}`, `07${public_key.slice(2)}`, `03${public_key.slice(2, 66)}`]) expect(await verify({ spec: "P-256", public_key: other, message, signature: r + s })).toBe("public_key_invalid");
   });
 
   // SOURCE: the deterministic secp256k1 vectors of bitcoinjs and trezor-crypto, private key 1, "Satoshi Nakamoto", SHA-256.
