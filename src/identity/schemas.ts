@@ -49,10 +49,11 @@ export const UserDetail = closed({ ...USER_MEMBERS, metadata: UserMetadata }, { 
 
 const InvitationToken = Type.String({ minLength: 1, maxLength: 200, description: "of an invitation to this address" });
 
+/** An invitation knows its address, and the names as far as its sender said them. */
 export const CreateUserBody = closed({
-  email: Email,
-  first_name: PersonName,
-  last_name: PersonName,
+  email: Type.Optional(Type.String({ ...Email, description: "letter case and spaces around it do not matter; with an invitation its own unless given" })),
+  first_name: Type.Optional(Type.String({ ...PersonName, description: "with an invitation its own unless given" })),
+  last_name: Type.Optional(Type.String({ ...PersonName, description: "with an invitation its own unless given" })),
   password: Type.Optional(Password),
   permissions: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "for administrators only" })),
   invitation_token: Type.Optional(InvitationToken),

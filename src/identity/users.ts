@@ -59,14 +59,15 @@ export class Users {
    * Throws `invalid_email`, `weak_password`, `email_taken` (only after the hashing that a new one costs), `invitation_invalid`,
    * `permission_escalation`, `too_many_requests`.
    */
-  async create(input: CreateUserInput, address: string, origin: UserOrigin = {}): Promise<UserJson> {
+  async create(asked: CreateUserInput, address: string, origin: UserOrigin = {}): Promise<UserJson> {
     const { repository, invitations, signupLimit, hashGate, log } = this.#dependencies;
-    const permissions = origin.permissions ?? this.#grantedPermissions(input, origin.principal);
+    const permissions = origin.permissions ?? this.#grantedPermissions(asked, origin.principal);
+    const invitation = asked.invitation_token === undefined ? undefined : invitations.find(asked.invitation_token);
+    const input = completed(asked, invitation?.value);
     const applicationId = this.#applicationOf(origin.principal);
     const email = this.#emailOf(input);
     const password = this.#passwordOf(input, email, applicationId !== undefined);
     if (applicationId === undefined && origin.uncounted !== true) await signupLimit.count(addressThrottleKey(address));
-    const invitation = input.invitation_token === undefined ? undefined : invitations.find(input.invitation_token);
     const user = this.#newUser(input, { email, permissions, applicationId, invitation });
     if (invitation !== undefined && invitation.value.email !== email) throw invitationInvalid();
     const passwordHash = password === undefined ? undefined : await hashGate.run(() => hashPassword(password, this.#hashCost));
@@ -117,7 +118,7 @@ export class Users {
     return principal.subject.id;
   }
 
-  #emailOf(input: CreateUserInput): string {
+  #emailOf(input: CompleteInput): string {
     const email = normalizeEmail(input.email);
     if (email === undefined) throw new AppError("invalid_email", refusal("the e-mail address is not valid", "invalid_email", "email"));
     return email;
@@ -132,7 +133,7 @@ export class Users {
     return soundPassword(input.password, email);
   }
 
-  #newUser(input: CreateUserInput, details: { readonly email: string; readonly permissions: number; readonly applicationId: string | undefined; readonly invitation: StoreRecord<InvitationRecord> | undefined }): UserRecord {
+  #newUser(input: CompleteInput, details: { readonly email: string; readonly permissions: number; readonly applicationId: string | undefined; readonly invitation: StoreRecord<InvitationRecord> | undefined }): UserRecord {
     const { email, permissions, applicationId, invitation } = details;
     return {
       id: newId(),
@@ -154,6 +155,19 @@ export class Users {
     if (user.application_id === undefined) return {};
     return this.#dependencies.memberships.newUserCommit({ kind: "application", id: user.application_id }, { kind: "user", id: user.id }, PERMISSIONS.read);
   }
+}
+
+type CompleteInput = CreateUserInput & Required<Pick<CreateUserInput, "email" | "first_name" | "last_name">>;
+
+/** What is left out is the invitation's. Throws `invalid_request` that names each member that neither says. */
+function completed(input: CreateUserInput, invitation: InvitationRecord | undefined): CompleteInput {
+  const email = input.email ?? invitation?.email;
+  const firstName = input.first_name ?? invitation?.first_name ?? undefined;
+  const lastName = input.last_name ?? invitation?.last_name ?? undefined;
+  if (email !== undefined && firstName !== undefined && lastName !== undefined) return { ...input, email, first_name: firstName, last_name: lastName };
+  const missing = Object.entries({ email, first_name: firstName, last_name: lastName }).filter(([, value]) => value === undefined).map(([member]) => member);
+  const details = missing.map((member) => ({ message: `${member}: is missing`, code: "invalid_request" as const, path: member }));
+  throw new AppError("invalid_request", { message: details[0]?.message ?? "", details });
 }
 
 /** A password in the form in which it is hashed. Throws `weak_password`. */

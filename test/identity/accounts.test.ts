@@ -233,6 +233,18 @@ describe("an invitation", () => {
     expect(await outcome(ada.api.createInvitation({ body: { email: "grace@example.com", organization_id: organizationId } }))).toBe("409 conflict");
   });
 
+  it("lends a new user its address and the names that its sender said, and no more", async () => {
+    await ada.api.createInvitation({ body: { email: "mary@example.com", first_name: "Mary", last_name: "Jackson", organization_id: organizationId } });
+    const invitation_token = (await mailed("mary@example.com"))!;
+    const { body: mary } = await harness.anonymous.createUser({ body: { password: PASSWORD, invitation_token } });
+    expect(mary).toMatchObject({ email: "mary@example.com", name: "Mary Jackson" });
+    expect(await outcome(harness.anonymous.createUser({ body: { password: PASSWORD, invitation_token: token } }))).toBe("422 invalid_request");
+    const { body } = await harness.anonymous.createUser({ body: { password: PASSWORD, invitation_token: token, first_name: "Grace", last_name: "Hopper" } });
+    expect(body.email).toBe("grace@example.com");
+    const refused = await fetch(`${harness.url}/api/v1/users`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ password: PASSWORD }) });
+    expect(((await refused.json()) as { errors: { path: string }[] }).errors.map(({ path }) => path)).toEqual(["email", "first_name", "last_name"]);
+  });
+
   it("accepted many times at once is accepted once, and the others are told that it is used", async () => {
     const grace = await harness.newUser("grace@example.com");
     const join = async () => outcome(grace.api.createOrganizationUser({ params: { id: organizationId }, body: { invitation_token: token } }));
