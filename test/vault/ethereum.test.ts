@@ -87,6 +87,14 @@ describe("EIP-191 messages", () => {
   });
 });
 
+it("empty messages are verified, since others sign them, and not signed", async () => {
+  const personal = await sign(hashMessage(""));
+  expect(await verify("", personal.signature, { format: "personal_sign" })).toBe(true);
+  expect(await verify("00", personal.signature, { format: "personal_sign" })).toBe(false);
+  expect(await verify("", (await sign(keccak256("0x"))).signature, { digest: "keccak256" })).toBe(true);
+  for (const options of [{ format: "personal_sign" }, { digest: "keccak256" }]) expect(failure(await server.call("POST", `${at}/sign`, { message: "", options }))).toEqual([422, "message_required", "message"]);
+});
+
 describe("EIP-712 typed data", () => {
   const document = {
     types: { Person: [{ name: "name", type: "string" }, { name: "wallet", type: "address" }], Mail: [{ name: "from", type: "Person" }, { name: "to", type: "Person[]" }, { name: "contents", type: "string" }] },
@@ -114,6 +122,13 @@ describe("EIP-712 typed data", () => {
     expect(failure(await server.call("POST", `${at}/sign`, { message: JSON.stringify(document).replace("Bob", "\\ud800"), options: { format: "eip712" } }))).toEqual([422, "invalid_request", "message"]);
     expect(failure(await server.call("POST", `${at}/sign`, { options: { format: "eip712" } }))).toEqual([422, "message_required", "message"]);
     expect(failure(await server.call("POST", `${at}/sign`, { message: document, options: { format: "eip712", digest: "keccak256" } }))).toEqual([422, "option_unsupported", "options.digest"]);
+  });
+
+  it("and the other structures take no encoding, and are objects", async () => {
+    for (const [format, code] of [["eip712", "typed_data_invalid"], ["transaction", "transaction_invalid"], ["authorization", "transaction_invalid"]] as const) {
+      expect(failure(await server.call("POST", `${at}/sign`, { message: document, options: { format, encoding: "utf8" } }))).toEqual([422, "option_unsupported", "options.encoding"]);
+      for (const message of ["[]", "1", "null"]) expect(failure(await server.call("POST", `${at}/sign`, { message, options: { format } })), `${format} ${message}`).toEqual([422, code, "message"]);
+    }
   });
 });
 

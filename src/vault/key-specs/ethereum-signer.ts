@@ -37,6 +37,8 @@ interface Draft {
 }
 
 const ALGORITHM = "ES256K";
+/** Formats whose message is bytes, as hex or as text. */
+const OF_BYTES: ReadonlySet<string> = new Set(["raw", "personal_sign", "jws"]);
 const MESSAGE_V_OFFSET = 27;
 
 /** Signs an item; every signature has low S and was verified. */
@@ -90,7 +92,8 @@ function draftOf(key: EthereumKey, item: SignItem): Draft {
 /** What is to be verified, or the answer where there is nothing to calculate. */
 function claimOf(publicKey: Uint8Array, item: VerifyItem, spec: string): EcdsaClaim | boolean {
   if (readFormat(item, spec) === "jws") return verifyJws({ algorithm: ALGORITHM, verify: (input, bytes) => bytes.length === 64 && verifyDigest(publicKey, sha256(input), readSignature(bytes)) }, item);
-  const { digest } = readItem(item, spec);
+  // Others sign empty messages; signing one here is taken for a mistake.
+  const { digest } = readItem(item, spec, { mayBeEmpty: true });
   const bytes = signatureOfHex(item.signature, [64, 65]);
   if (bytes === undefined) return false;
   const recovery = bytes[64];
@@ -104,22 +107,23 @@ function readFormat({ options }: SignItem, spec: string): NonNullable<NonNullabl
   const format = options?.format ?? "raw";
   chosenAlgorithm(options, [ALGORITHM], spec);
   if (options?.digest !== undefined && format !== "raw") throw invalidMember("options.digest", `the format ${format} says itself what is hashed`, "option_unsupported");
+  if (options?.encoding !== undefined && !OF_BYTES.has(format)) throw invalidMember("options.encoding", `the format ${format} signs an object, not bytes`, "option_unsupported");
   if (options?.header !== undefined && format !== "jws") throw invalidMember("options.header", "only a JWS has a header", "option_unsupported");
   return format;
 }
 
-function readItem(item: SignItem, spec: string): ToSign {
+function readItem(item: SignItem, spec: string, limits: { readonly mayBeEmpty?: boolean } = {}): ToSign {
   switch (readFormat(item, spec)) {
     case "raw":
-      return { digest: rawDigest(item), vOffset: 0 };
+      return { digest: rawDigest(item, limits), vOffset: 0 };
     case "personal_sign":
-      return { digest: personalDigest(messageBytes(item)), vOffset: MESSAGE_V_OFFSET };
+      return { digest: personalDigest(messageBytes(item, limits)), vOffset: MESSAGE_V_OFFSET };
     case "eip712":
-      return { digest: structured("typed_data_invalid", () => typedDataDigest(messageObject(item))), vOffset: MESSAGE_V_OFFSET };
+      return { digest: structured("typed_data_invalid", item, typedDataDigest), vOffset: MESSAGE_V_OFFSET };
     case "authorization":
-      return { digest: structured("transaction_invalid", () => authorizationDigest(messageObject(item))), vOffset: 0 };
+      return { digest: structured("transaction_invalid", item, authorizationDigest), vOffset: 0 };
     case "transaction": {
-      const transaction = structured("transaction_invalid", () => readTransaction(messageObject(item)));
+      const transaction = structured("transaction_invalid", item, readTransaction);
       return { digest: transactionDigest(transaction), vOffset: 0, transaction };
     }
     case "jws":
@@ -128,8 +132,8 @@ function readItem(item: SignItem, spec: string): ToSign {
 }
 
 /** A message is a digest itself unless the caller names the hash; no length is guessed at. Throws `digest_length_invalid`. */
-function rawDigest(item: SignItem): Uint8Array {
-  const message = messageBytes(item);
+function rawDigest(item: SignItem, limits: { readonly mayBeEmpty?: boolean }): Uint8Array {
+  const message = messageBytes(item, limits);
   switch (item.options?.digest ?? "none") {
     case "keccak256":
       return keccak256(message);
@@ -141,9 +145,11 @@ function rawDigest(item: SignItem): Uint8Array {
   }
 }
 
-function structured<T>(code: ErrorCode, read: () => T): T {
+function structured<T>(code: ErrorCode, item: SignItem, read: (value: unknown) => T): T {
+  const value = messageObject(item);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalidMember("message", "`message` is not an object", code);
   try {
-    return read();
+    return read(value);
   } catch (error) {
     if (error instanceof InvalidPayload) throw invalidMember(`message.${error.path}`, error.message, code);
     throw error;
