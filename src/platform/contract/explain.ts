@@ -87,17 +87,30 @@ function visit(schema: Keywords, value: unknown, path: string, findings: Finding
   else if (typeof value === "object" && value !== null) visitObject(schema, value as Readonly<Record<string, unknown>>, path, findings);
 }
 
-/** One finding for a union, or those of its only member that fits by type. */
-function visitUnion(members: readonly Keywords[], value: unknown, path: string, findings: Findings): void {
+/** Nothing where a member of the union takes the value; else one finding, or those of its only member that fits by type. */
+function visitUnion(alternatives: readonly Keywords[], value: unknown, path: string, findings: Findings): void {
+  const members = flatUnion(alternatives);
+  if (members.some((member) => takes(member, value))) return;
   const constants: readonly unknown[] = members.flatMap((member) => (member.const === undefined ? [] : [member.const]));
   if (constants.length === members.length) {
-    if (!constants.includes(value)) findings.add(path, `expected ${describeAllowed(constants)}`);
+    findings.add(path, `expected ${describeAllowed(constants)}`);
     return;
   }
   const fitting = members.filter((member) => member.type !== undefined && hasType(member.type, value));
   const only = fitting.length === 1 ? fitting[0] : undefined;
   if (only !== undefined) visit(only, value, path, findings);
   else findings.add(path, `expected ${[...new Set(members.map(describe))].join(" or ")}`);
+}
+
+/** The members of a union, those of unions in it among them. */
+function flatUnion(members: readonly Keywords[]): Keywords[] {
+  return members.flatMap((member) => (member.anyOf === undefined ? [member] : flatUnion(member.anyOf)));
+}
+
+function takes(schema: Keywords, value: unknown): boolean {
+  const trial = new Findings("");
+  visit(schema, value, "", trial);
+  return trial.list.length === 0;
 }
 
 function visitText(schema: Keywords, value: string, path: string, findings: Findings): void {
