@@ -6,6 +6,7 @@ import { hasFusedMultiplyAdd } from "../../src/engine/kernels/features.js";
 import type { PrimeField } from "../../src/engine/kernels/field.js";
 import { FmaField } from "../../src/engine/kernels/fma-field.js";
 import { balancedLimbs, unsignedLimbs } from "../../src/engine/kernels/integers.js";
+import { PseudoMersenneArithmetic } from "../../src/engine/kernels/pseudo-mersenne.js";
 import { IntegerField } from "../../src/engine/kernels/integer-field.js";
 import { defineInversion } from "../../src/engine/kernels/inversion.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
@@ -51,8 +52,10 @@ export function bareField(kind: KernelKind, prime: bigint, bytes: number): BareF
   return kind === "fma" ? buildBareField(new FmaField(prime), kind, bytes) : buildBareField(new IntegerField(prime), kind, bytes);
 }
 
-/** The bare "sum" is so many times a b + a a. */
-export const SUM_TIMES: Readonly<Record<KernelKind, number>> = { fma: 6, integer: 1 };
+/** The bare "sum" is so many times a b + a a: as long as the pairing has them, or as the emitter takes for other primes. */
+export function sumTimes(kind: KernelKind, prime: bigint): number {
+  return kind === "integer" || PseudoMersenneArithmetic.fits(prime) ? 1 : 6;
+}
 const PLACE = { a: 0, b: 1024, result: 2048, scratch: 4096 } as const;
 
 function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number): BareField {
@@ -68,7 +71,7 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
   module.define({ name: "sum", params: ["i32", "i32", "i32"] }, (f, result, a, b) => {
     if (field instanceof FmaField) {
       const [left, right] = [field.factor(a, field.productMax), field.factor(b, field.productMax)];
-      const products = Array.from({ length: SUM_TIMES.fma }, () => [{ a: left, b: right }, { a: left, b: left }]).flat();
+      const products = Array.from({ length: sumTimes(kind, field.prime) }, () => [{ a: left, b: right }, { a: left, b: left }]).flat();
       field.storeBlock(f, result, 0, field.sumOfProducts(f, products, i32.const(PLACE.scratch)));
     } else {
       const [left, right] = [a, b].map((address) => field.loadBlock(f, address, 0, field.productMax)) as [E, E];

@@ -3,8 +3,9 @@
  * constants, tests and conversions). At rest a limb is a double: element = limb 0 || ... || limb n-1, block = the limbs of two
  * elements interleaved. A mark is a NaN in the highest limb.
  */
-import { FmaArithmetic, HALF_LIMB, LIMB_BITS } from "./fma-arithmetic.js";
+import { FmaArithmetic, LIMB_BITS } from "./fma-arithmetic.js";
 import { balancedLimbs } from "./integers.js";
+import { PseudoMersenneArithmetic } from "./pseudo-mersenne.js";
 import { f64, f64x2, i32, i64, i64x2, v128 } from "./wasm-ops.js";
 import type { BoundedLimb, FmaElement, FmaFactor } from "./fma-arithmetic.js";
 import type { Address, PrimeField, Product } from "./field.js";
@@ -31,15 +32,14 @@ export class FmaField implements PrimeField<FmaElement> {
   private readonly arithmetic: FmaArithmetic;
 
   constructor(prime: bigint) {
-    this.arithmetic = new FmaArithmetic(prime);
+    this.arithmetic = PseudoMersenneArithmetic.fits(prime) ? new PseudoMersenneArithmetic(prime) : new FmaArithmetic(prime);
     this.prime = prime;
     this.radix = this.arithmetic.radix;
     this.limbCount = this.arithmetic.limbCount;
     this.localCount = this.limbCount;
     this.elementBytes = this.limbCount * 8;
-    // The quotient of a reduction is read off the head: a few units of its last limb may stay, and its own rounding.
-    this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (this.limbCount - this.arithmetic.headLimbs)));
-    this.productMax = prime;
+    this.reducedMax = this.arithmetic.reducedMax;
+    this.productMax = this.arithmetic.productMax;
   }
 
   load(f: FunctionBuilder, addresses: readonly Address[], offset: number, max: bigint): FmaElement {
@@ -74,10 +74,18 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   rawConstant(f: FunctionBuilder, value: bigint): FmaElement {
-    const residue = ((value % this.prime) + this.prime) % this.prime;
-    const centred = residue > this.prime / 2n ? residue - this.prime : residue;
-    const limbs = balancedLimbs(centred, LIMB_BITS, this.limbCount).map((limb) => f.let(f64x2.constSplat(Number(limb))));
-    return this.arithmetic.stored(limbs, this.reducedMax);
+    return this.arithmetic.stored(this.reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))), this.reducedMax);
+  }
+
+  /** As `rawConstant`, an integer for each lane. */
+  laneConstants(f: FunctionBuilder, values: readonly [bigint, bigint]): FmaElement {
+    const [first, second] = [this.reducedLimbs(values[0]), this.reducedLimbs(values[1])];
+    return this.arithmetic.stored(first.map((limb, j) => f.let(f64x2.const(limb, second[j] ?? 0))), this.reducedMax);
+  }
+
+  /** The limbs at rest of an integer modulo the prime, brought into Montgomery form. */
+  limbsOf(value: bigint): number[] {
+    return this.reducedLimbs(value * this.radix);
   }
 
   loadLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, max: bigint): FmaElement {
@@ -223,6 +231,12 @@ export class FmaField implements PrimeField<FmaElement> {
     }
   }
 
+  private reducedLimbs(value: bigint): number[] {
+    const residue = ((value % this.prime) + this.prime) % this.prime;
+    const centred = residue > this.prime / 2n ? residue - this.prime : residue;
+    return balancedLimbs(centred, LIMB_BITS, this.limbCount).map(Number);
+  }
+
   private limbIndices(): number[] {
     return Array.from({ length: this.limbCount }, (_, j) => j);
   }
@@ -234,7 +248,7 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   private requireNormal(a: FmaElement): void {
-    if (a.limbs.slice(0, -1).some((limb) => limb.max > HALF_LIMB)) throw new Error("only normalised elements are stored");
+    if (a.limbs.slice(0, -1).some((limb) => limb.max > this.arithmetic.limbMax)) throw new Error("only normalised elements are stored");
   }
 }
 

@@ -169,10 +169,11 @@ export const v128 = {
 };
 
 export const f64x2 = {
-  constSplat: (value: number): V128 => {
-    const bits = new BigUint64Array(new Float64Array([value]).buffer)[0] ?? 0n;
-    return v128.const(bits, bits);
+  const: (first: number, second: number): V128 => {
+    const [low, high] = new BigUint64Array(new Float64Array([first, second]).buffer);
+    return v128.const(low ?? 0n, high ?? 0n);
   },
+  constSplat: (value: number): V128 => f64x2.const(value, value),
   splat: unary("f64", "v128", { simd: 0x14 }),
   replaceLane: (lane: number, into: V128, value: F64): V128 => simdLane("v128", 0x22, lane, [into, value]),
   abs: unary("v128", "v128", { simd: 0xec }),
@@ -196,6 +197,8 @@ export const i64x2 = {
   add: binary("v128", "v128", { simd: 0xce }),
   sub: binary("v128", "v128", { simd: 0xd1 }),
   allTrue: unary("v128", "i32", { simd: 0xc3 }),
+  /** All bits of a lane, where they are equal. */
+  eq: binary("v128", "v128", { simd: 0xd6 }),
   shl: shift({ simd: 0xcb }),
   shrS: shift({ simd: 0xcc }),
   shrU: shift({ simd: 0xcd }),
