@@ -29,13 +29,13 @@ interface Running {
 const running = new Map<State, Running>();
 
 beforeAll(async () => {
-  for (const state of Object.keys(STATES) as State[]) {
+  await Promise.all((Object.keys(STATES) as State[]).map(async (state) => {
     const folder = mkdtempSync(join(tmpdir(), "proofwright-matrix-"));
     const server = await startServer({ env: STATES[state], dataDir: folder });
     const { email, password } = await server.newUser();
     const logIn = async (): Promise<string> => (await server.anonymous.authenticate({ body: { email, password } })).body.token.access_token;
     running.set(state, { server, folder, logIn });
-  }
+  }));
 });
 afterAll(async () => {
   for (const { server, folder } of running.values()) {
@@ -72,10 +72,14 @@ describe.each(Object.keys(STATES) as State[])("while %s", (state) => {
 
   it("every route answers exactly what it declares", async () => {
     const { logIn } = running.get(state)!;
+    let token = await logIn();
     for (const route of ROUTE_LIST) {
-      // Some routes of identity end all of the caller's sessions.
-      const token = await logIn();
-      const { status, code } = await send(state, route, route.auth === "public" ? undefined : token);
+      let { status, code } = await send(state, route, route.auth === "public" ? undefined : token);
+      if (route.auth !== "public" && status === 401) {
+        // The route before was one of identity's that end all of the caller's sessions.
+        token = await logIn();
+        ({ status, code } = await send(state, route, token));
+      }
       if (!mayCall(route)) expect([route.id, status, code]).toEqual([route.id, 403, "forbidden"]);
       else if (route.needsUnsealed === true && state !== "unsealed") expect([route.id, status, code]).toEqual([route.id, 503, "vault_sealed"]);
       // Readiness is the one answer that is a 503 of its own while sealed.
