@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { findUnsatisfied } from "../../src/engine/circuit/check-witness.js";
-import { compileCircuit } from "../../src/engine/circuit/compile.js";
 import { checkInputs } from "../../src/engine/circuit/inputs.js";
 import { publicSignalsFrom, readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import type { CircuitInterface } from "../../src/engine/circuit/interface.js";
@@ -12,12 +11,13 @@ import type { R1cs } from "../../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../../src/engine/circuit/witness.js";
 import type { WitnessResult } from "../../src/engine/circuit/witness.js";
 import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { compileBuiltIn } from "../support/compiled-circuits.js";
 
 type Inputs = Record<string, string | string[]>;
 
 const FOLDER = join(PACKAGE_ROOT, "circuits");
 const IDENTIFIERS = ["cubic", "mimc", "preimage_hash", "poseidon_preimage", "merkle_membership", "eddsa_signature", "range_proof", "sha256_preimage"];
-/** SHA-256 compiles in 8 s on an idle core; the tests share theirs. */
+/** SHA-256 compiles in 8 s on an idle core. */
 const COMPILE_TIMEOUT_MS = 300_000;
 const README = readFileSync(join(FOLDER, "README.md"), "utf8");
 
@@ -33,9 +33,7 @@ class BuiltIn {
   }
 
   static async load(identifier: string): Promise<BuiltIn> {
-    const file = `${identifier}.circom`;
-    const result = await compileCircuit({ sources: { [file]: readFileSync(join(FOLDER, identifier, file), "utf8") }, main: file, curve: "BN254" });
-    if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
+    const result = await compileBuiltIn(identifier);
     const r1cs = readR1cs(result.r1cs);
     return new BuiltIn(r1cs, readCircuitInterface(r1cs, result.sym), new WebAssembly.Module(result.wasm));
   }

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { describe, expect, it } from "vitest";
-import { compileCircuit } from "../../src/engine/circuit/compile.js";
 import { checkInputs } from "../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, scalarFieldOf } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../../src/engine/circuit/witness.js";
 import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { compileBuiltIn } from "../support/compiled-circuits.js";
 
 // SOURCE: gnark-crypto v0.7.0, ecc/bn254/fr/mimc: 91 rounds, exponent 5, seed "seed". The two digests were computed by an independent
 // implementation that also reproduces the test vectors which the later release (110 rounds) publishes.
@@ -39,9 +39,7 @@ describe.each(FILES)("MiMC in circuit %s", (identifier) => {
   });
 
   it("agrees with the reference digests and with nothing next to them", async () => {
-    const file = `${identifier}.circom`;
-    const result = await compileCircuit({ sources: { [file]: sourceOf(identifier) }, main: file, curve: "BN254" });
-    if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
+    const result = await compileBuiltIn(identifier);
     const circuit = readCircuitInterface(readR1csHeader(result.r1cs), result.sym);
     const program = new WebAssembly.Module(result.wasm);
     const accepts = (Preimage: string, Hash: string) => {

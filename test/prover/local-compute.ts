@@ -1,9 +1,8 @@
 /**
  * The registry's compute with the real engine, all on the calling thread: what the lanes and processes run, without them. A source is
- * compiled once in a test file: the same source gives the same bytes, and that takes longer than all else of a small circuit.
+ * compiled once: the same source gives the same bytes, and that takes longer than all else of a small circuit.
  */
 import { readFileSync } from "node:fs";
-import { compileCircuit, type CompileResult } from "../../src/engine/circuit/compile.js";
 import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
@@ -13,16 +12,7 @@ import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, Ta
 import { runComputeTask } from "../../src/engine/tasks.js";
 import type { CompileOutcome, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "../../src/prover/compute.js";
 import type { CircuitSource } from "../../src/prover/sources.js";
-
-const compiled = new Map<string, Promise<CompileResult>>();
-
-async function compileOnce({ files, main }: CircuitSource): Promise<CompileResult> {
-  const source = JSON.stringify([main, files]);
-  const compiling = compiled.get(source) ?? compileCircuit({ sources: files, main, curve: "BN254" });
-  compiled.set(source, compiling);
-  // Nobody gets the bytes of another.
-  return structuredClone(await compiling);
-}
+import { compileOnce } from "../support/compiled-circuits.js";
 
 export class LocalCompute implements ProverCompute {
   readonly compilerName = "circom2 in this process";

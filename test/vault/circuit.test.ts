@@ -1,25 +1,20 @@
 // A babyJubJub signature of the vault inside the circuit that the prover registry ships.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findUnsatisfied } from "../../src/engine/circuit/check-witness.js";
-import { compileCircuit } from "../../src/engine/circuit/compile.js";
 import { checkInputs } from "../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, type CircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1cs, type R1cs } from "../../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../../src/engine/circuit/witness.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { compileBuiltIn } from "../support/compiled-circuits.js";
 import { startVaultServer, type VaultServer } from "./http-support.js";
 
-const FILE = "eddsa_signature.circom";
 let server: VaultServer;
 let r1cs: R1cs;
 let circuit: CircuitInterface;
 let program: WebAssembly.Module;
 beforeAll(async () => {
   server = await startVaultServer();
-  const compiled = await compileCircuit({ sources: { [FILE]: readFileSync(join(PACKAGE_ROOT, "circuits/eddsa_signature", FILE), "utf8") }, main: FILE, curve: "BN254" });
-  if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
+  const compiled = await compileBuiltIn("eddsa_signature");
   r1cs = readR1cs(compiled.r1cs);
   circuit = readCircuitInterface(r1cs, compiled.sym);
   program = new WebAssembly.Module(compiled.wasm);
