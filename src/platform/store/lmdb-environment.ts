@@ -6,14 +6,17 @@
  * pages on disk never hold stray memory. No compression, no value cache, no shared structures: what is read is what was written.
  */
 import { mkdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { open } from "lmdb";
-import type { RootDatabase } from "lmdb";
+import type * as lmdb from "lmdb";
 import { AppError } from "../errors.js";
 import { RESERVED_KEY_BYTE } from "./keys.js";
 import { corrupt, decodeRecord, encodeRecord } from "./record.js";
 
-export type Environment = RootDatabase<Buffer, Buffer>;
+export type Environment = lmdb.RootDatabase<Buffer, Buffer>;
+
+/** The package's CommonJS build: one file, where its ES modules are a dozen to find and open, for each thread anew. */
+const { open } = createRequire(import.meta.url)("lmdb") as typeof lmdb;
 
 /** Address space set aside for the map. lmdb-js grows it beyond when needed, so it is no limit; the writer keeps one. */
 const MAP_BYTES = 64 * 2 ** 30;
