@@ -20,6 +20,7 @@ const { groth16 } = snarkjs as unknown as {
 
 let server: TestServer;
 let api: Api;
+let token: string;
 
 async function failure(call: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await call.then(() => undefined, (reason: unknown) => reason);
@@ -29,18 +30,22 @@ async function failure(call: Promise<unknown>): Promise<ApiError> {
 
 beforeAll(async () => {
   server = await startServer();
-  ({ api } = await server.newUser());
+  ({ api, token } = await server.newUser());
 });
 afterAll(async () => { await server.dispose(); });
 
 describe("a circuit from source", () => {
   let id: string;
+  beforeAll(async () => { id = await provisioned(api, { ...GROTH16, name: "prove me", source: PRODUCT }); });
+
+  /** Ends what is still under way for a prover that has shown what it was made for. */
+  const away = async (prover: { readonly id: string }) => { await api.deleteProver({ params: { id: prover.id } }); };
 
   it("is accepted at once, then provisioned", async () => {
     const created = await api.createProver({ body: { ...GROTH16, name: "product", source: PRODUCT } });
     expect(created.status).toBe(202);
     expect(created.headers.get("location")).toBe(`/api/v1/provers/${created.body.id}`);
-    ({ id } = created.body);
+    await away(created.body);
     const waited = await api.createProver({ body: { ...GROTH16, name: "again", source: PRODUCT }, preferWaitSec: 60 });
     expect(waited.body.status).toBe("provisioned");
     expect(waited.body.proving_key_id).not.toBeNull();
@@ -50,10 +55,10 @@ describe("a circuit from source", () => {
   it("answers compiled for a circuit that has been compiled before", async () => {
     const again = await api.createProver({ body: { ...GROTH16, name: "third", source: PRODUCT } });
     expect(["compiled", "pending_setup", "running_setup"]).toContain(again.body.status);
+    await away(again.body);
   });
 
   it("is proved and verified, and a changed statement or proof comes out false", async () => {
-    id = await provisioned(api, { ...GROTH16, name: "prove me", source: PRODUCT });
     const made = await api.prove({ params: { id }, body: { witness: { a: "3", b: "11" } } });
     expect(made.status).toBe(201);
     expect(made.body.proof).toMatch(/^[0-9a-f]{256}$/);
@@ -107,11 +112,12 @@ describe("a circuit from source", () => {
     const call = async () => await api.createProver({ body: { ...GROTH16, name: "once", source: PRODUCT }, idempotencyKey: "create-once" });
     const [first, second] = [await call(), await call()];
     expect(second.body.id).toBe(first.body.id);
+    await away(first.body);
   });
 
   it("serves artifacts with their hash as ETag, and ranges of them", async () => {
-    const { token } = await server.newUser();
-    expect((await fetch(`${server.url}/api/v1/provers/${id}/artifacts/circuit.wasm`, { headers: { authorization: `bearer ${token}` } })).status).toBe(404);
+    const stranger = await server.newUser();
+    expect((await fetch(`${server.url}/api/v1/provers/${id}/artifacts/circuit.wasm`, { headers: { authorization: `bearer ${stranger.token}` } })).status).toBe(404);
     const whole = await api.getProverArtifact({ params: { id, name: "circuit.r1cs" } });
     const etag = whole.headers.get("etag") ?? "";
     expect(etag).toMatch(/^"[0-9a-f]{64}"$/);
@@ -153,10 +159,8 @@ describe("what breaks the rules", () => {
   });
 
   it("answers proof: null beside the errors when the witness is missing", async () => {
-    const { token } = await server.newUser();
-    const mine = await provisioned(server.as(token), { ...GROTH16, identifier: "cubic", name: "mine" });
     for (const body of ["{}", ""]) {
-      const answer = await fetch(`${server.url}/api/v1/provers/${mine}/prove`, { method: "POST", headers: { authorization: `bearer ${token}`, "content-type": "application/json" }, body });
+      const answer = await fetch(`${server.url}/api/v1/provers/${id}/prove`, { method: "POST", headers: { authorization: `bearer ${token}`, "content-type": "application/json" }, body });
       expect(answer.status).toBe(422);
       expect(await answer.json()).toMatchObject({ proof: null, errors: [{ code: "witness_missing" }] });
     }
