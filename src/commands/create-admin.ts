@@ -42,7 +42,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
     const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json") }, { clock, log });
     const noMail = { send: () => Promise.resolve() };
     const { service } = createIdentity({ issuer: UNREACHABLE_ISSUER }, { store: audit.identityStore, keys, clock, log, mail: noMail, firstVault: () => Promise.resolve(undefined), purges: [], events: { commitOf: (drafts) => eventCommit(drafts, clock) } });
-    const words = await audit.trail.run({ action: "service.create_admin" }, "durable", async () => {
+    const words = await audit.trail.run({ action: "service.create_admin" }, "durable", { work: async () => {
       if (input.promote) {
         await service.makeAdministrator(input.email);
         return "is an administrator now; the tokens that the user had are void";
@@ -53,7 +53,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
         { permissions: ADMINISTRATOR_PERMISSIONS, uncounted: true },
       );
       return `is an administrator, user ${id}`;
-    }).catch(saidPlainly);
+    } }).catch(saidPlainly);
     process.stdout.write(`${input.email} ${words}.\n`);
     return 0;
   } finally {

@@ -97,7 +97,7 @@ export class AuditLog implements AuditPort {
   async append(event: AuditEvent): Promise<void> {
     try {
       // The reserve of a full disk is for this, among others.
-      await this.#dependencies.store.commit({ ...this.record(event), urgent: true });
+      await this.#dependencies.store.commit({ urgent: true, ...this.record(event) });
       this.#failures = 0;
     } catch (error) {
       if (error instanceof AppError && PASSING.has(error.code)) throw error;

@@ -63,18 +63,13 @@ export function auditedRoutes(bound: readonly BoundRoute[], dependencies: { read
     if (mode === "none") return { route, handler };
     const { trail, audit } = dependencies;
     const recorded = USES.has(route.id) ? trail.runUse.bind(trail) : trail.run.bind(trail);
-    const run = async (request: RequestView): Promise<AnyReply> => {
-      let reply: AnyReply | undefined;
-      try {
-        return await recorded(contextOf(route, request, audit), mode, async () => (reply = await handler(request as never)));
-      } catch (error) {
-        // An answer that could not be recorded is not given; bytes that hold a secret are not left behind either.
-        reply?.bytes?.fill(0);
-        throw error;
-      }
-    };
-    return { route, handler: run };
+    return { route, handler: (request: RequestView) => recorded(contextOf(route, request, audit), mode, { work: () => handler(request as never), discard: wipe }) };
   });
+}
+
+/** An answer that could not be recorded is not given; bytes that hold a secret are not left behind either. */
+function wipe({ bytes }: AnyReply): void {
+  bytes?.fill(0);
 }
 
 function contextOf(route: RouteSpec, { principal, params, body, requestId, address }: RequestView, audit: AuditPort): AuditContext {

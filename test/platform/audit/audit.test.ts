@@ -94,10 +94,10 @@ describe("records", () => {
   });
 
   it("name nobody where nobody is known, and whoever logs in once the session is made", async () => {
-    await audit.trail.run({ action: "authenticate" }, "durable", async () => {
+    await audit.trail.run({ action: "authenticate" }, "durable", { work: async () => {
       await audit.identityStore.commit({ puts: [{ key: ["login_throttle", "account", "hash"], value: 1 }] });
       await audit.identityStore.commit({ puts: [{ key: ["session", "user", SUBJECT.id, ID], value: 1 }] });
-    });
+    } });
     expect(events()).toMatchObject([{ action: "authenticate", outcome: "ok", subject: `user:${SUBJECT.id}`, objects: [`put session/user/${SUBJECT.id}/${ID}`] }]);
   });
 
