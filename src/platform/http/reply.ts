@@ -7,6 +7,7 @@ import { JSON_TYPE, type Answer } from "./answer.js";
 import type { CompiledRoute, Exchange } from "./exchange.js";
 import { fileAnswer } from "./file-answer.js";
 import { listHeaders } from "./paging.js";
+import { writeJson } from "./write-json.js";
 
 export interface ReplyPlace {
   /** Canonical path of the request. */
@@ -19,7 +20,7 @@ export function replyAnswer(exchange: Exchange, compiled: CompiledRoute, reply: 
   const { route, noStore } = compiled;
   const spec = route.responses[reply.status];
   assert(spec !== undefined, "a handler answers a status that its route declares");
-  const headers = Object.entries(reply.headers ?? {});
+  const headers = reply.headers === undefined ? [] : Object.entries(reply.headers);
   if (reply.file !== undefined) {
     assert(spec.file !== undefined, "a file is answered where the route declares one");
     return fileAnswer(reply.file, spec.file, exchange.head).then((answer) => ({ ...answer, headers: [...(answer.headers ?? []), ...headers], noStore }));
@@ -35,7 +36,7 @@ export function replyAnswer(exchange: Exchange, compiled: CompiledRoute, reply: 
   }
   if (route.list === true) headers.push(...pageHeaders(reply, place));
   if (reply.body === undefined) return { status: reply.status, headers, noStore };
-  const body = reply.body instanceof JsonText ? reply.body.bytes : JSON.stringify(reply.body);
+  const body = reply.body instanceof JsonText ? reply.body.bytes : writeJson(reply.body);
   return { status: reply.status, contentType: JSON_TYPE, headers, body, noStore };
 }
 
