@@ -54,7 +54,9 @@ function compileQuery(schema: TObject): RouteValidator["query"] {
   const validator = Compile(schema);
   const reader = new QueryReader(schema);
   const lowerCase = lowerCaseUuids(schema);
+  const takesNone = validator.Check(reader.read([]));
   return (text) => {
+    if (text === "" && takesNone) return { members: reader.read([]), pairs: [] };
     const pairs = parseQuery(text);
     const members = reader.read(pairs);
     if (!validator.Check(members)) throw refusal("invalid_request", explainRefusal(schema, members, "the query"));

@@ -50,26 +50,34 @@ const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([status, reason])
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
 /**
- * Sends the answer, unless there was one already or the client is gone. Resolves when the body is out or given up.
- * Throws before anything is written when a header or the length is not fit to be sent.
+ * Sends the answer, unless there was one already or the client is gone. Gives a promise where the body goes out in pieces, which
+ * resolves when it is out or given up. Throws or rejects before anything is written when a header or the length is not fit to be sent.
  */
-export async function sendAnswer(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> {
+export function sendAnswer(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> | undefined {
   const { body } = answer;
+  if (isSource(body)) return sendAndClose(exchange, answer, body, clock);
+  if (!exchange.isOpen) return undefined;
+  checkHeaders(answer);
+  const bytes = typeof body === "string" && body.length > STREAM_ABOVE_BYTES ? Buffer.from(body, "utf8") : body;
+  if (typeof bytes === "object" && bytes.length > ANSWER_BYTES_MAX) throw new Error("the answer is longer than an answer may be");
+  if (typeof bytes === "object" && bytes.length > STREAM_ABOVE_BYTES) return sendSource(exchange, answer, sourceOf(bytes), clock);
+  sendWhole(exchange, answer, bytes);
+  return undefined;
+}
+
+function checkHeaders({ headers = [] }: Answer): void {
+  for (const [name, value] of headers) {
+    if (!HEADER_VALUE.test(value)) throw new Error(`the header ${name} has characters that a header cannot have`);
+  }
+}
+
+async function sendAndClose(exchange: Exchange, answer: Answer, source: BodySource, clock: Clock): Promise<void> {
   try {
     if (!exchange.isOpen) return;
-    for (const [name, value] of answer.headers ?? []) {
-      if (!HEADER_VALUE.test(value)) throw new Error(`the header ${name} has characters that a header cannot have`);
-    }
-    if (isSource(body)) {
-      await sendSource(exchange, answer, body, clock);
-      return;
-    }
-    const bytes = typeof body === "string" && body.length > STREAM_ABOVE_BYTES ? Buffer.from(body, "utf8") : body;
-    if (typeof bytes === "object" && bytes.length > ANSWER_BYTES_MAX) throw new Error("the answer is longer than an answer may be");
-    if (typeof bytes === "object" && bytes.length > STREAM_ABOVE_BYTES) await sendSource(exchange, answer, sourceOf(bytes), clock);
-    else sendWhole(exchange, answer, bytes);
+    checkHeaders(answer);
+    await sendSource(exchange, answer, source, clock);
   } finally {
-    if (isSource(body)) await body.close();
+    await source.close();
   }
 }
 

@@ -49,6 +49,7 @@ function parseForm(bytes: Buffer): Record<string, string> {
 
 /** `application/json`, in any case, with any parameters but a charset that is not UTF-8. */
 function requireJson(contentType: string | undefined): void {
+  if (contentType === "application/json") return;
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length).replaceAll('"', "");
   if (type !== "application/json") throw new AppError("unsupported_media_type", { message: "Content-Type: expected application/json" });

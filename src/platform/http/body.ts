@@ -39,26 +39,21 @@ export interface CollectorOptions {
 export class BodyCollector {
   readonly #bytesMax: number;
   readonly #budget: BodyBudget;
-  readonly #done: Promise<Buffer>;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Bytes of a body over its cap that were read and dropped. */
   #lingered = 0;
   #tooLarge: boolean;
   #settled = false;
-  #resolve: (body: Buffer) => void = ignore;
-  #reject: (error: AppError) => void = ignore;
+  /** What came of it, once that is known. */
+  #outcome: Buffer | AppError | undefined;
+  /** Whoever waits for that. */
+  #tell: ((outcome: Buffer | AppError) => void) | undefined;
 
   constructor(options: CollectorOptions, dependencies: { budget: BodyBudget }) {
     this.#bytesMax = options.bytesMax;
     this.#budget = dependencies.budget;
     this.#tooLarge = (options.declaredBytes ?? 0) > options.bytesMax;
-    this.#done = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    // A body may fail while nobody waits for it yet; the failure is kept for whoever asks.
-    this.#done.catch(ignore);
     if (this.#tooLarge && (options.declaredBytes ?? 0) - options.bytesMax > LINGER_BYTES_MAX) this.#fail(this.#tooLargeError());
   }
 
@@ -83,9 +78,16 @@ export class BodyCollector {
     if (isLast) this.#complete();
   }
 
-  /** The whole body. Rejects with `body_too_large` or `overloaded`. The caller calls `release` when the bytes are no longer needed. */
-  get whole(): Promise<Buffer> {
-    return this.#done;
+  /** The whole body; to be asked for once. Rejects with `body_too_large` or `overloaded`. The caller calls `release` when the bytes are no longer needed. */
+  whole(): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const tell = (outcome: Buffer | AppError): void => {
+        if (outcome instanceof AppError) reject(outcome);
+        else resolve(outcome);
+      };
+      if (this.#outcome === undefined) this.#tell = tell;
+      else tell(this.#outcome);
+    });
   }
 
   /** No more comes: the client left, or was answered before its body was complete. Whoever waits for the body is let go. */
@@ -102,16 +104,15 @@ export class BodyCollector {
   }
 
   #complete(): void {
-    this.#settled = true;
     const [only] = this.#chunks;
     if (only !== undefined && this.#chunks.length === 1) {
       this.#chunks = [];
-      this.#resolve(only);
+      this.#settle(only);
       return;
     }
     const body = Buffer.concat(this.#chunks);
     this.#wipe();
-    this.#resolve(body);
+    this.#settle(body);
   }
 
   /** Keeps reading a while, so that a sender that is still writing gets to see the answer instead of a reset. */
@@ -127,17 +128,19 @@ export class BodyCollector {
   }
 
   #fail(error: AppError): void {
-    this.#settled = true;
     this.#wipe();
-    this.#reject(error);
+    this.#settle(error);
+  }
+
+  /** The outcome is kept for whoever asks later: a body may be there, or fail, while nobody waits for it yet. */
+  #settle(outcome: Buffer | AppError): void {
+    this.#settled = true;
+    this.#outcome = outcome;
+    this.#tell?.(outcome);
   }
 
   #wipe(): void {
     for (const chunk of this.#chunks) chunk.fill(0);
     this.#chunks = [];
   }
-}
-
-function ignore(): void {
-  // The start state of a promise's ends, and the watcher of a failure that is asked for later.
 }

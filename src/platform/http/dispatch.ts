@@ -69,6 +69,14 @@ export interface DispatchOptions {
   readonly trustedProxies: TrustedProxies;
 }
 
+/** What a route gets of a request whose form was not looked at yet. */
+interface Input {
+  readonly params: Readonly<Record<string, string>>;
+  /** Canonical path. */
+  readonly path: string;
+  readonly body: BodyCollector | undefined;
+}
+
 /** Label of requests that reached no route. */
 const NO_ROUTE = "none";
 /** Statuses by which a gateway says that whoever it asked has failed (RFC 9110, sections 15.6.3 and 15.6.5). */
@@ -152,13 +160,15 @@ export class Dispatcher {
       const hasRoom = this.inFlight.add(exchange);
       this.#dependencies.metrics?.requestsInFlight(this.inFlight.size);
       const answer = exchange.head.method === "OPTIONS" ? { status: 204 } : await this.#answer(exchange, hasRoom);
-      await this.#send(exchange, answer);
+      const sending = this.#send(exchange, answer);
+      if (sending !== undefined) await sending;
     } catch (error) {
       await this.#fail(exchange, error);
     }
   }
 
-  async #answer(exchange: Exchange, hasRoom: boolean): Promise<Answer> {
+  /** Finds the route, and begins to collect the body: what needs no waiting, so that no byte is lost. */
+  #answer(exchange: Exchange, hasRoom: boolean): Answer | Promise<Answer> {
     const { head } = exchange;
     const path = canonicalPath(head.url);
     if (path === undefined) throw new AppError("malformed_path", { message: "the path has a form that is not taken here" });
@@ -167,16 +177,9 @@ export class Dispatcher {
     exchange.deadlineAtMs = exchange.startedMs + compiled.deadlineMs;
     if (this.#draining && compiled.route.area !== "service") throw shuttingDown();
     if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
-    // Before the first await: bytes that nobody listens for are lost.
     const body = head.hasBody ? new BodyCollector({ bytesMax: compiled.bodyBytesMax, declaredBytes: head.contentLength }, { budget: this.#budget }).attach(exchange.response) : undefined;
     if (body !== undefined) exchange.whenClosed(() => { body.abandon(); });
-    try {
-      if (exchange.upgrade !== undefined && tokenOf(exchange) === undefined && exchange.head.authorizationCount === 0) return this.#upgradeNameless(exchange, exchange.upgrade, compiled);
-      const principal = await this.#letIn(exchange, compiled);
-      return await this.#handled(exchange, compiled, { principal, params, path: path.path, body });
-    } finally {
-      body?.release();
-    }
+    return this.#handled(exchange, compiled, { params, path: path.path, body });
   }
 
   #find(exchange: Exchange, segments: readonly string[]): Found<CompiledRoute> {
@@ -188,20 +191,6 @@ export class Dispatcher {
     throw new MethodNotAllowed([...found, ...(found.includes("GET") ? ["HEAD"] : []), "OPTIONS"]);
   }
 
-  /** Who is asking, and whether they may now: 401, 403, 429, 503 sealed. */
-  async #letIn(exchange: Exchange, compiled: CompiledRoute): Promise<Principal | undefined> {
-    const { route } = compiled;
-    try {
-      const principal = compiled.check === undefined ? undefined : await this.#authenticate(exchange, route.area);
-      this.#admit(exchange, compiled, principal);
-      if (route.needsUnsealed === true && !this.#dependencies.isUnsealed()) throw new AppError("vault_sealed", { message: "the vault is sealed" });
-      return principal;
-    } catch (error) {
-      if (error instanceof AppError) this.#dependencies.onRefused?.({ route, code: error.code, subject: exchange.subject, requestId: exchange.requestId, address: exchange.address });
-      throw error;
-    }
-  }
-
   /** Throws or rejects with `unauthorized`. Answers at once where the token is known. */
   #authenticate(exchange: Exchange, area: Area): Principal | Promise<Principal> {
     const token = tokenOf(exchange);
@@ -209,7 +198,7 @@ export class Dispatcher {
     return this.#dependencies.authenticate(token, area);
   }
 
-  /** Whether they may: 403, 429. */
+  /** Whether they may now: 403, 429, 503 sealed. */
   #admit(exchange: Exchange, compiled: CompiledRoute, principal: Principal | undefined): void {
     if (principal !== undefined) {
       exchange.subject = formatSubject(principal.subject);
@@ -217,6 +206,7 @@ export class Dispatcher {
     }
     exchange.principal = principal;
     this.#takeRate(compiled, exchange.subject ?? exchange.address);
+    if (compiled.route.needsUnsealed === true && !this.#dependencies.isUnsealed()) throw new AppError("vault_sealed", { message: "the vault is sealed" });
   }
 
   #takeRate({ route }: CompiledRoute, caller: string): void {
@@ -225,46 +215,59 @@ export class Dispatcher {
     if (waitSec > 0) throw new AppError("too_many_requests", { message: "too many requests; slow down", retryAfterSec: waitSec });
   }
 
-  /** Input checked, handler run, reply turned into an answer. */
-  async #handled(exchange: Exchange, compiled: CompiledRoute, input: { principal: Principal | undefined; params: Readonly<Record<string, string>>; path: string; body: BodyCollector | undefined }): Promise<Answer> {
+  /**
+   * Who asks and whether they may, input checked, handler run, reply turned into an answer. Awaits nothing that is there already:
+   * each promise would cost every request its share.
+   */
+  async #handled(exchange: Exchange, compiled: CompiledRoute, input: Input): Promise<Answer> {
     const { head } = exchange;
     const { route, validator } = compiled;
-    const params = validator.params(input.params);
-    const bytes = input.body === undefined ? EMPTY : await input.body.whole;
+    let isLetIn = false;
+    let bytes: Buffer = EMPTY;
     try {
+      if (exchange.upgrade !== undefined && tokenOf(exchange) === undefined && head.authorizationCount === 0) return this.#upgradeNameless(exchange, exchange.upgrade, compiled);
+      const caller = compiled.check === undefined ? undefined : this.#authenticate(exchange, route.area);
+      const principal = caller instanceof Promise ? await caller : caller;
+      this.#admit(exchange, compiled, principal);
+      isLetIn = true;
+      const params = validator.params(input.params);
+      if (input.body !== undefined) bytes = await input.body.whole();
       const { members, pairs } = validator.query(head.query);
       const body = readBody(compiled, head, bytes);
-      const request = new FrontRequest(exchange, compiled, { params, query: members, body, principal: input.principal });
-      const run = (): AnyReply | Promise<AnyReply> => compiled.handler(request as never);
+      const request = new FrontRequest(exchange, compiled, { params, query: members, body, principal });
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw new AppError("deadline_exceeded", { message: "nobody waits for the answer" });
-      const reply = await this.#once(exchange, compiled, input, bytes, run);
-      return await replyAnswer(exchange, compiled, reply, { path: input.path, members, pairs });
+      const reply = await this.#once(exchange, compiled, input, bytes, request);
+      const answer = replyAnswer(exchange, compiled, reply, { path: input.path, members, pairs });
+      return answer instanceof Promise ? await answer : answer;
+    } catch (error) {
+      if (!isLetIn && error instanceof AppError) this.#dependencies.onRefused?.({ route, code: error.code, subject: exchange.subject, requestId: exchange.requestId, address: exchange.address });
+      throw error;
     } finally {
       if (route.rawBody === true) bytes.fill(0);
+      input.body?.release();
     }
   }
 
   /** Runs the handler, or gives the kept answer of the same request. */
-  #once(exchange: Exchange, compiled: CompiledRoute, input: { path: string }, bytes: Buffer, run: () => AnyReply | Promise<AnyReply>): AnyReply | Promise<AnyReply> {
+  #once(exchange: Exchange, compiled: CompiledRoute, input: Input, bytes: Buffer, request: FrontRequest): AnyReply | Promise<AnyReply> {
     const key = exchange.head.headers["idempotency-key"];
     const { idempotency } = this.#dependencies;
     const { subject } = exchange;
-    if (key === undefined || compiled.route.creates !== true || idempotency === undefined || subject === undefined) return run();
+    if (key === undefined || compiled.route.creates !== true || idempotency === undefined || subject === undefined) return compiled.handler(request as never);
     const requestHash = hashRequest(this.#options.requestHashKey, input.path, exchange.head.query, bytes);
-    return runOnce(idempotency, { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash }, run);
+    return runOnce(idempotency, { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash }, () => compiled.handler(request as never));
   }
 
-  async #send(exchange: Exchange, answer: Answer): Promise<void> {
+  /** A promise only where the answer goes out in pieces. */
+  #send(exchange: Exchange, answer: Answer): Promise<void> | undefined {
+    let sending: Promise<void> | undefined;
     try {
-      if (answer.stream !== undefined) {
-        this.#startStream(exchange, answer, answer.stream);
-        return;
-      }
-      await sendAnswer(exchange, this.#draining ? { ...answer, closes: true } : answer, this.#dependencies.clock);
+      if (answer.stream === undefined) sending = sendAnswer(exchange, this.#draining ? { ...answer, closes: true } : answer, this.#dependencies.clock);
+      else this.#startStream(exchange, answer, answer.stream);
+      return sending?.finally(() => { wipe(exchange, answer); });
     } finally {
-      // The vault's bytes are secrets (the unsealer key); other areas may answer bytes that they keep.
-      if (exchange.route?.route.area === "vault" && answer.body instanceof Uint8Array) answer.body.fill(0);
+      if (sending === undefined) wipe(exchange, answer);
     }
   }
 
@@ -320,7 +323,8 @@ export class Dispatcher {
     if (exchange.isOpen || error.code === "data_corrupt") this.#logFailure(exchange, error, bug);
     else this.#dependencies.log.debug("work ended after its request", () => ({ ...fieldsOf(exchange), code: error.code }));
     try {
-      await this.#send(exchange, errorAnswer(exchange, error));
+      const sending = this.#send(exchange, errorAnswer(exchange, error));
+      if (sending !== undefined) await sending;
     } catch (second) {
       this.#dependencies.log.error("answer not sent", { ...fieldsOf(exchange), ...stackOf(asAppError(second, "").bug) });
       if (exchange.isOpen || exchange.isSending) exchange.response.close();
@@ -358,6 +362,11 @@ export class Dispatcher {
 function tokenOf(exchange: Exchange): string | undefined {
   const token = bearerToken(exchange.head);
   return token ?? (exchange.upgrade === undefined || exchange.head.authorizationCount > 0 ? undefined : readProtocols(exchange.upgrade.protocols).token);
+}
+
+/** The vault's bytes are secrets (the unsealer key); other areas may answer bytes that they keep. */
+function wipe(exchange: Exchange, { body }: Answer): void {
+  if (exchange.route?.route.area === "vault" && body instanceof Uint8Array) body.fill(0);
 }
 
 function shuttingDown(): AppError {

@@ -88,6 +88,7 @@ export function saneRequestId(head: RequestHead): string | undefined {
 
 /** Seconds of `Prefer: wait=N` (RFC 7240 section 4.3), at most `maxSec`; 0 when absent or unreadable. */
 export function preferredWaitSec(head: RequestHead, maxSec: number): number {
-  const found = /(?:^|[,;]\s*)wait\s*=\s*"?([0-9]{1,6})"?\s*(?:$|[,;])/i.exec(head.headers.prefer ?? "");
+  if (head.headers.prefer === undefined) return 0;
+  const found = /(?:^|[,;]\s*)wait\s*=\s*"?([0-9]{1,6})"?\s*(?:$|[,;])/i.exec(head.headers.prefer);
   return found?.[1] === undefined ? 0 : Math.min(Number(found[1]), maxSec);
 }

@@ -22,15 +22,16 @@ export interface CanonicalPath {
  */
 export function canonicalPath(url: string): CanonicalPath | undefined {
   if (!PATH.test(url)) return undefined;
-  const path = `/${url.replace(/^\/{1,2}/, "").replace(/\/$/, "")}`;
-  if (path === "/") return { segments: [], path };
-  const raw = path.slice(1).split("/");
-  if (raw.length > SEGMENTS_MAX) return undefined;
-  const segments: string[] = [];
-  for (const part of raw) {
+  const withoutStart = url.slice(url.startsWith("//") ? 2 : 1);
+  const inner = withoutStart.endsWith("/") ? withoutStart.slice(0, -1) : withoutStart;
+  const path = `/${inner}`;
+  if (inner === "") return { segments: [], path };
+  const segments = inner.split("/");
+  if (segments.length > SEGMENTS_MAX) return undefined;
+  for (const [index, part] of segments.entries()) {
     const segment = decodeSegment(part);
     if (segment === undefined) return undefined;
-    segments.push(segment);
+    segments[index] = segment;
   }
   return { segments, path };
 }
