@@ -28,17 +28,18 @@ export function canonicalPath(url: string): CanonicalPath | undefined {
   if (inner === "") return { segments: [], path };
   const segments = inner.split("/");
   if (segments.length > SEGMENTS_MAX) return undefined;
-  for (const [index, part] of segments.entries()) {
-    const segment = decodeSegment(part);
-    if (segment === undefined) return undefined;
-    segments[index] = segment;
-  }
-  return { segments, path };
+  if (!inner.includes("%")) return segments.some(isSpecial) ? undefined : { segments, path };
+  const decoded = segments.map(decodeSegment);
+  return decoded.every((segment) => segment !== undefined) ? { segments: decoded, path } : undefined;
+}
+
+/** Empty segments and dot segments: ways to write another path. */
+function isSpecial(raw: string): boolean {
+  return raw === "" || raw === "." || raw === "..";
 }
 
 function decodeSegment(raw: string): string | undefined {
-  if (raw === "" || raw === "." || raw === "..") return undefined;
-  if (!raw.includes("%")) return raw;
+  if (isSpecial(raw)) return undefined;
   for (const match of raw.matchAll(/%(..)?/gs)) {
     const hex = match[1];
     if (hex === undefined || !/^[0-9A-F]{2}$/.test(hex)) return undefined;
