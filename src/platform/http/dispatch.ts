@@ -167,7 +167,7 @@ export class Dispatcher {
     }
   }
 
-  /** Finds the route, and begins to collect the body: what needs no waiting, so that no byte is lost. */
+  /** Finds the route, and begins to collect the body before anything is awaited: bytes that nobody listens for are lost. */
   #answer(exchange: Exchange, hasRoom: boolean): Answer | Promise<Answer> {
     const { head } = exchange;
     const path = canonicalPath(head.url);
