@@ -19,18 +19,25 @@ describe("joint requests", () => {
     expect(joinRequests([])).toEqual([]);
   });
 
+  it("take no more than a millisecond of work where the items share none of it", () => {
+    for (const [change, countMax] of [[{ key: keyOf("AES-256-GCM"), operation: "encrypt" }, 20], [{ key: keyOf("AES-256-GCM"), operation: "decrypt" }, 20], [{ key: keyOf("secp256k1"), operation: "agree" }, 1]] as const) {
+      const all = Array.from({ length: 2 * countMax + 1 }, (_, index) => operate(String(index), change));
+      expect(joinRequests(all).map(({ waiting }) => waiting.length)).toEqual([countMax, countMax, 1]);
+    }
+  });
+
   it.each<[string, Partial<OperateMessage>]>([
     ["another vault", { vault: { ...vault } }],
     ["another reading of the key's record", { key: { ...key } }],
     ["another operation", { operation: "verify" }],
     ["several items", { items: [1, 2] }],
+    ["earlier generations of its key", { earlier: [{ ...key, generation: 1 }] }],
   ])("leave out what has %s", (_name, change) => {
     expect(names([operate("a"), operate("b", change), operate("c"), operate("d")])).toEqual(["a", "b", "cd"]);
   });
 
-  it("leave requests of specs and operations alone that gain nothing", () => {
-    for (const change of [{ key: keyOf("P-256") }, { key: keyOf("BIP39") }, { operation: "encrypt" as const }]) expect(names([operate("a", change), operate("b", change)])).toEqual(["a", "b"]);
-    expect(names([operate("a", { operation: "verify" }), operate("b", { operation: "verify" })])).toEqual(["ab"]);
+  it("leave alone what is slow by itself, and what is no operation of a key", () => {
+    for (const change of [{ key: keyOf("BIP39") }, { key: keyOf("RSA-4096") }, { key: keyOf("no such spec") }]) expect(names([operate("a", change), operate("b", change)])).toEqual(["a", "b"]);
     const locks = ["a", "b"].map((name) => ({ name, request: { task: "lock", message: null } as const }));
     expect(names(locks)).toEqual(["a", "b"]);
   });
