@@ -12,7 +12,7 @@ export const aes256Gcm: KeySpec = {
   type: "symmetric",
   usage: "encrypt/decrypt",
   materialKind: "raw32",
-  operationUs: 50,
+  operationUs: 30,
   generate: () => ({ material: SecretBytes.take(randomBytes(KEY_BYTES)) }),
   encrypt: (key, plaintext, context) => sealApiFrame(ALGORITHM, key, plaintext, context),
   decrypt: (key, frame, context) => openApiFrame(ALGORITHM, key, frame, context),
