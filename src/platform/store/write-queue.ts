@@ -30,8 +30,6 @@ const QUEUE_BYTES_MAX = 64 * 2 ** 20;
 /** Up to here a copy costs less than to hand the memory itself over, which takes some 20 us. */
 const COPIED_BYTES_MAX = 64 * 1024;
 
-const RESOLVED = Promise.resolve();
-
 interface Pending {
   readonly bytes: number;
   /** Names of the logs that it appends to; undefined for none. */
@@ -118,15 +116,12 @@ export class WriteQueue {
     }
   }
 
-  /** Once all promises that are ready have run: what one answer sets free travels as one message. */
+  /** At the end of the event loop's turn: what all its events set free travels as one message, and becomes one transaction. */
   #scheduleFlush(): void {
     if (this.#flushing) return;
     this.#flushing = true;
-    // A tick that is asked for by a promise comes after all promises.
-    void RESOLVED.then(this.#tick);
+    setImmediate(this.#flush);
   }
-
-  readonly #tick = (): void => { process.nextTick(this.#flush); };
 
   readonly #flush = (): void => {
     this.#flushing = false;
