@@ -24,6 +24,9 @@ const MAP_BYTES = 64 * 2 ** 30;
 /** Threads and open snapshots at a time; a slot is 64 bytes of the lock file. */
 const READERS_MAX = 512;
 
+/** In the store's folder. */
+export const DATA_FILE = "data.mdb";
+
 const META_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x01);
 
 /** The store's own record, rewritten with every batch. In memory; stored with the sum as hex. */
@@ -43,7 +46,9 @@ export interface StoreMeta {
 
 export interface Space {
   readonly fileBytes: number;
-  /** Bytes of pages inside the file that hold nothing. LMDB files never shrink, they reuse. */
+  /** Where LMDB's pages end; what the file has beyond is room for more of them. */
+  readonly endBytes: number;
+  /** Bytes inside the file that hold nothing. LMDB files never shrink, they reuse. */
   readonly freeInsideBytes: number;
 }
 
@@ -100,16 +105,15 @@ export function transact(environment: Environment, body: () => void): void {
   environment.transactionSync(body);
 }
 
-/** How large the data file is, and how much of it is free. Microseconds. */
+/** How large the data file is, and how much of it holds nothing. Microseconds. */
 export function measureSpace(environment: Environment, path: string): Space {
   const stats = environment.getStats() as {
     pageSize: number; lastPageNumber: number; root: TreePages; free: TreePages;
   };
   const used = 2 + pagesOf(stats.root) + pagesOf(stats.free);
-  return {
-    fileBytes: statSync(join(path, "data.mdb")).size,
-    freeInsideBytes: Math.max(0, stats.lastPageNumber + 1 - used) * stats.pageSize,
-  };
+  const fileBytes = statSync(join(path, DATA_FILE)).size;
+  const endBytes = (stats.lastPageNumber + 1) * stats.pageSize;
+  return { fileBytes, endBytes, freeInsideBytes: Math.max(0, Math.max(fileBytes, endBytes) - used * stats.pageSize) };
 }
 
 interface TreePages {

@@ -3,13 +3,15 @@
  * check fails writes nothing and hurts nobody else. It must not run on two threads, and must not touch disk between batches.
  */
 import { statfsSync } from "node:fs";
+import { join } from "node:path";
 import { AppError, assert } from "../errors.js";
 import { ChainKey } from "./chain.js";
 import { afterPrefix, decodeKey } from "./keys.js";
 import { ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
-import { measureSpace, readMeta, reasonOf, transact, writeMeta } from "./lmdb-environment.js";
+import { DATA_FILE, measureSpace, readMeta, reasonOf, transact, writeMeta } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
+import { FileRoom } from "./lmdb-room.js";
 import type { StoreKey } from "./store.js";
 import { ABSENT, APPEND, CHECK, DELETE, DELETE_PREFIX, PUT } from "./wire.js";
 import type { PackedCommit } from "./wire.js";
@@ -225,16 +227,19 @@ function isDeletion({ operations }: PackedCommit): boolean {
 }
 
 function systemStorage(options: WriterOptions, environment: Environment): WriterStorage {
+  const room = new FileRoom(join(options.path, DATA_FILE));
+  const enough = MEASURE_ALWAYS_BYTES + options.reserveBytes;
   let measured = 0;
   let measuredAt = -Infinity;
   return {
     transact: (body) => { transact(environment, body); },
     freeBytes: () => {
       const now = performance.now();
-      if (now - measuredAt > MEASURE_AGE_MS || measured < MEASURE_ALWAYS_BYTES + options.reserveBytes) {
+      if (now - measuredAt > MEASURE_AGE_MS || measured < enough) {
         const space = measureSpace(environment, options.path);
         measured = space.freeInsideBytes + Math.max(0, Math.min(options.dataBytesMax - space.fileBytes, diskFreeBytes(options.path)));
         measuredAt = now;
+        if (measured >= enough) room.keep(space);
       }
       return measured;
     },
