@@ -11,7 +11,7 @@ import type { GeneratedKey, KeySpec } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
 
 const DEFAULT_PREFIX: NkeyPrefix = "U";
-const common = { type: "asymmetric", usage: "sign/verify", materialKind: "raw32", operationUs: 100 } as const;
+const common = { type: "asymmetric", usage: "sign/verify", materialKind: "raw32", operationUs: 50 } as const;
 
 /** The scheme over public keys as the record holds them, which `rawOf` turns into 32 bytes. */
 function scheme(spec: string, rawOf: (publicKey: Uint8Array) => Uint8Array): ByteScheme<"EdDSA"> {
