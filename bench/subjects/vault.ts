@@ -36,8 +36,8 @@ interface BenchKey {
 }
 
 const BATCH = 100;
-/** As many as keep a server busy whose answers wait for the disk; the same for both, and at half load too, so that no request waits for a connection. */
-const CONNECTIONS = 64;
+/** As many as keep both cores busy though answers wait for the disk; the same for both servers, and at half load, so that no request waits for a connection. */
+const CONNECTIONS = 128;
 /** As many as it takes for the thread to have the next one at hand while the last answer is being written, sent and read. */
 const BATCHES_IN_FLIGHT = 4;
 /** By which the thread of batches is known; see vault-thread.ts. */
