@@ -410,6 +410,6 @@ function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
-export function ceilDiv(a: bigint, b: bigint): bigint {
+function ceilDiv(a: bigint, b: bigint): bigint {
   return (a + b - 1n) / b;
 }

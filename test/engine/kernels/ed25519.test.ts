@@ -49,6 +49,11 @@ describe.runIf(hasFusedMultiplyAdd())("Ed25519 on fused multiply-add, seed " + S
     expect([...keys, message].map(hexOf)).toEqual(before);
   });
 
+  it("takes keys of one length only", () => {
+    const keys = keysOf(bytesOf(32));
+    expect(() => signer.sign([keys[0], keys[1].subarray(1)], [bytesOf(1)])).toThrow("a key is not 96 bytes");
+  });
+
   it.each([
     ["secret scalar", 5],
     ["prefix", 40],

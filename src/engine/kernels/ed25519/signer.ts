@@ -25,14 +25,15 @@ const TOGETHER_MAX = 64;
 /** Up to here a hash is taken of one buffer, which costs less than two calls. */
 const GATHERED_BYTES = 1024;
 
-/** The kernel of this thread, made on first use (some 30 ms); undefined where multiply-add is not fused. */
-export function ed25519Signer(): Ed25519Signer | undefined {
-  signer ??= hasFusedMultiplyAdd() ? { made: new Ed25519Signer() } : {};
-  return signer.made;
-}
-let signer: { readonly made?: Ed25519Signer } | undefined;
-
 const NO_BYTES = new Uint8Array();
+
+let ofThread: { readonly signer?: Ed25519Signer } | undefined;
+
+/** The kernel of this thread, made on first use, which takes a tenth of a second; undefined where multiply-add is not fused. */
+export function ed25519Signer(): Ed25519Signer | undefined {
+  ofThread ??= hasFusedMultiplyAdd() ? { signer: new Ed25519Signer() } : {};
+  return ofThread.signer;
+}
 
 /** Places of one call's numbers in the kernel's memory; all behind the table. */
 interface Places {
@@ -70,6 +71,7 @@ export class Ed25519Signer {
    * @param keys in LANE_KEY_BYTES each, made one apart from the other; the caller overwrites them
    */
   sign(keys: Copies, messages: readonly Uint8Array[]): (Uint8Array | undefined)[] {
+    if (keys.some(({ length }) => length !== LANE_KEY_BYTES)) throw new TypeError(`a key is not ${String(LANE_KEY_BYTES)} bytes`);
     const signatures: (Uint8Array | undefined)[] = [];
     for (let from = 0; from < messages.length; from += TOGETHER_MAX) signatures.push(...this.#signTogether(keys, messages.slice(from, from + TOGETHER_MAX)));
     return signatures;
@@ -77,7 +79,8 @@ export class Ed25519Signer {
 
   #signTogether(keys: Copies, messages: readonly Uint8Array[]): (Uint8Array | undefined)[] {
     const places = placesFor(messages.length, this.#scratchBytes);
-    const copies = messages.map((message) => [message, message.slice()] as const);
+    // A new array, not `slice`, which of a Buffer gives the same memory.
+    const copies = messages.map((message) => [message, new Uint8Array(message)] as const);
     try {
       for (const [index, message] of copies.entries()) this.#commit(keys, message, slot(places, index));
       this.#blind(places.blind);
