@@ -36,8 +36,8 @@ async function fullLoad(options: LoadOptions): Promise<LoadResult> {
   const args = [AUTOCANNON, "--json", "-c", String(options.connections), "-d", String(options.seconds)];
   if (options.body !== undefined) args.push("-m", "POST", "-H", "content-type: application/json", "-b", options.body);
   if (options.token !== undefined) args.push("-H", `authorization: bearer ${options.token}`);
-  const result = JSON.parse(await outputOf([...args, options.url])) as { latency: { p50: number; p99: number }; requests: { total: number; average: number }; non2xx: number; errors: number };
-  return { p50: result.latency.p50, p99: result.latency.p99, perSec: result.requests.average, total: result.requests.total, failed: result.non2xx + result.errors };
+  const result = JSON.parse(await outputOf([...args, options.url])) as { latency: { p50: number; p99: number }; requests: { total: number }; duration: number; non2xx: number; errors: number };
+  return { p50: result.latency.p50, p99: result.latency.p99, perSec: result.requests.total / result.duration, total: result.requests.total, failed: result.non2xx + result.errors };
 }
 
 async function outputOf(args: readonly string[]): Promise<string> {

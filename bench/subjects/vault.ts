@@ -1,8 +1,8 @@
 /**
  * The vault over HTTP against the bare library: batches of 100 on one vault thread against one thread that calls the library and does
  * nothing else, by the clock and by the processor time of either; single operations, their latency at half load, and the same handler
- * without a vault; and what a quick signature feels of RSA keys being made and slow batches running. What is compared is measured one
- * right after the other.
+ * without a vault; and what a quick signature feels of RSA keys being made and slow batches running. What is compared is measured by
+ * turns.
  */
 import type { ChildProcess } from "node:child_process";
 import { createCipheriv, createPrivateKey, generateKeyPairSync, randomBytes, sign, verify } from "node:crypto";
@@ -40,6 +40,8 @@ const BATCH = 100;
 const CONNECTIONS = 128;
 /** As many as it takes for the thread to have the next one at hand while the last answer is being written, sent and read. */
 const BATCHES_IN_FLIGHT = 4;
+/** Turns of each that are compared. */
+const TURNS = 5;
 /** By which the thread of batches is known; see vault-thread.ts. */
 const BULK_NICENESS = 5;
 /** Until all that serves a request has long been optimised code, as in a server that has been up for a minute. */
@@ -60,7 +62,7 @@ export const subject: BenchSubject = {
     const plain = await startServerProcess(["dist/bench/peers/plain-vault.js"]);
     try {
       const bench = { ...(await prepare(server.url)), report, seconds: quick ? 3 : 10, warmUpRoundsMax: quick ? 2 : 5, server: server.child, plainUrl: plain.url };
-      await benchBatches(bench, quick ? 10 : 20);
+      await benchBatches(bench, quick ? 4 : 8);
       await benchSingles(bench);
       await benchInterference(bench);
     } finally {
@@ -70,6 +72,14 @@ export const subject: BenchSubject = {
     }
   },
 };
+
+/** Operations per second, and per second of the processor time of the one thread that does them, where the system tells. */
+interface Rates {
+  readonly perSec: number;
+  readonly perCpuSec?: number | undefined;
+  readonly samples: number;
+  readonly note?: string;
+}
 
 /** What the library does for an operation, by a name for the row. */
 type LibraryCases = Readonly<Record<string, () => unknown>>;
@@ -100,15 +110,12 @@ function libraryCases(): Readonly<Record<string, LibraryCases>> {
   };
 }
 
-/** Batches of 100 by a thread that does nothing else. */
-async function benchLibrary(report: Report, id: string, cases: LibraryCases, samples: number): Promise<void> {
-  for (const [peer, run] of Object.entries(cases)) {
-    const batch = (): void => { for (let i = 0; i < BATCH; i += 1) run(); };
-    const { median } = await sampleMs(batch, { samples, warmups: 5 });
-    report({ subject: "vault", id: `batch-${id}`, peer, unit: "ops/s", median: (1000 * BATCH) / median, samples });
-    const cpu = summarize(Array.from({ length: samples }, () => cpuMs(batch)));
-    report({ subject: "vault", id: `batch-${id}-per-cpu-second`, peer, unit: "ops/s", median: (1000 * BATCH) / cpu.median, samples });
-  }
+/** Batches of 100 by a thread that does nothing else, per second by the clock and by processor time. */
+async function libraryRates(run: () => unknown, samples: number): Promise<Rates> {
+  const batch = (): void => { for (let i = 0; i < BATCH; i += 1) run(); };
+  const { median } = await sampleMs(batch, { samples, warmups: 1 });
+  const cpu = summarize(Array.from({ length: samples }, () => cpuMs(batch)));
+  return { perSec: (1000 * BATCH) / median, perCpuSec: (1000 * BATCH) / cpu.median, samples };
 }
 
 function cpuMs(run: () => void): number {
@@ -136,8 +143,14 @@ async function benchBatches(bench: Bench, samples: number): Promise<void> {
   const cases = libraryCases();
   const batch = (item: object): string => JSON.stringify({ batch: Array.from({ length: BATCH }, () => item) });
   const compare = async (id: string, url: string, item: object): Promise<void> => {
-    await batchLoad(bench, id, url, batch(item));
-    await benchLibrary(bench.report, id, cases[id] ?? {}, samples);
+    const load = { url, token: bench.token, body: batch(item), connections: BATCHES_IN_FLIGHT };
+    await warmUp(load, { requests: WARM_UP_BATCHES, roundsMax: bench.warmUpRoundsMax });
+    const library = Object.entries(cases[id] ?? {}).map(([peer, run]) => [peer, () => libraryRates(run, samples)] as const);
+    const rates = await byTurns(bench.seconds, [["proofwright", (seconds) => batchRates(bench.server, { ...load, seconds })], ...library]);
+    for (const [peer, { perSec, perCpuSec, ...row }] of rates) {
+      bench.report({ subject: "vault", id: `batch-${id}`, peer, unit: "ops/s", median: perSec, ...row });
+      if (perCpuSec !== undefined) bench.report({ subject: "vault", id: `batch-${id}-per-cpu-second`, peer, unit: "ops/s", median: perCpuSec, ...row });
+    }
   };
   for (const spec of ["secp256k1", "Ed25519"]) {
     const key = await newKey(bench, spec);
@@ -150,19 +163,37 @@ async function benchBatches(bench: Bench, samples: number): Promise<void> {
   await compare("AES-256-GCM-encrypt", `${aes.url}/encrypt`, { data: KIB });
 }
 
-async function batchLoad({ token, report, seconds, warmUpRoundsMax, server }: Bench, id: string, url: string, body: string): Promise<void> {
-  const load = { url, token, body, seconds, connections: BATCHES_IN_FLIGHT };
-  await warmUp(load, { requests: WARM_UP_BATCHES, roundsMax: warmUpRoundsMax });
+async function batchRates(server: ChildProcess, load: LoadOptions): Promise<Rates> {
   const before = threadMs(server, BULK_NICENESS);
   const result = await requestLoad(load);
   const after = threadMs(server, BULK_NICENESS);
-  const row = { subject: "vault", peer: "proofwright", unit: "ops/s", samples: result.total, ...failures(result) } as const;
-  report({ ...row, id: `batch-${id}`, median: BATCH * result.perSec });
-  if (before !== undefined && after !== undefined) report({ ...row, id: `batch-${id}-per-cpu-second`, median: (1000 * BATCH * result.total) / (after - before) });
+  const cpuMs = before === undefined || after === undefined ? undefined : after - before;
+  return { perSec: BATCH * result.perSec, perCpuSec: cpuMs && (1000 * BATCH * result.total) / cpuMs, samples: result.total, ...failures(result) };
+}
+
+/** The medians of each peer's turns, the peers one after the other again and again: what slows the machine for a while then slows all. */
+async function byTurns(seconds: number, peers: readonly (readonly [string, (seconds: number) => Promise<Rates>])[]): Promise<readonly (readonly [string, Rates])[]> {
+  const turnSec = Math.max(1, Math.round(seconds / TURNS));
+  const all = peers.map(([peer]) => [peer, [] as Rates[]] as const);
+  for (let turn = 0; turn * turnSec < seconds; turn += 1) {
+    for (const [index, [, run]] of peers.entries()) all[index]?.[1].push(await run(turnSec));
+  }
+  return all.map(([peer, turns]) => [peer, medianRates(turns)] as const);
+}
+
+function medianRates(turns: readonly Rates[]): Rates {
+  const note = turns.find((turn) => turn.note !== undefined)?.note;
+  const cpu = turns.flatMap(({ perCpuSec }) => (perCpuSec === undefined ? [] : [perCpuSec]));
+  return {
+    perSec: summarize(turns.map(({ perSec }) => perSec)).median,
+    ...(cpu.length === 0 ? {} : { perCpuSec: summarize(cpu).median }),
+    samples: turns.reduce((sum, { samples }) => sum + samples, 0),
+    ...(note === undefined ? {} : { note }),
+  };
 }
 
 /** As many requests as were asked for, in rounds, unless the server is too slow for that. */
-async function warmUp(load: LoadOptions, { requests, roundsMax }: { readonly requests: number; readonly roundsMax: number }): Promise<void> {
+async function warmUp(load: Omit<LoadOptions, "seconds">, { requests, roundsMax }: { readonly requests: number; readonly roundsMax: number }): Promise<void> {
   for (let round = 0, sent = 0; round < roundsMax && sent < requests; round += 1) sent += (await requestLoad({ ...load, seconds: 3 })).total;
 }
 
@@ -170,20 +201,29 @@ async function benchSingles(bench: Bench): Promise<void> {
   for (const spec of SINGLE_SPECS) {
     const key = await newKey(bench, spec);
     const [operation, item] = spec === "AES-256-GCM" ? ["encrypt", { data: KIB }] : ["sign", { message: DIGEST }];
-    const load = { body: JSON.stringify(item), seconds: bench.seconds, connections: CONNECTIONS };
-    await single(bench, "proofwright", spec, { ...load, url: `${key.url}/${operation}`, token: bench.token });
-    await single(bench, "bare uWS, inline", spec, { ...load, url: `${bench.plainUrl}/${spec}` });
+    const load = { body: JSON.stringify(item), connections: CONNECTIONS };
+    await benchSingle(bench, spec, [
+      ["proofwright", { ...load, url: `${key.url}/${operation}`, token: bench.token }],
+      ["bare uWS, inline", { ...load, url: `${bench.plainUrl}/${spec}` }],
+    ]);
   }
 }
 
 /** As many requests as go, then the latency at half of that. */
-async function single({ report, warmUpRoundsMax }: Bench, peer: string, spec: string, load: LoadOptions): Promise<void> {
-  await warmUp(load, { requests: WARM_UP_SINGLES, roundsMax: warmUpRoundsMax });
-  const full = await requestLoad(load);
-  report({ subject: "vault", id: `single-${spec}`, peer, unit: "ops/s", median: full.perSec, samples: full.total, ...failures(full) });
-  const half = await requestLoad({ ...load, perSec: Math.max(1, Math.floor(full.perSec / 2)) });
-  report({ subject: "vault", id: `single-${spec}-half-load-p50`, peer, unit: "ms", median: half.p50, samples: half.total, ...failures(half) });
-  report({ subject: "vault", id: `single-${spec}-half-load-p99`, peer, unit: "ms", median: half.p99, samples: half.total, ...failures(half) });
+async function benchSingle({ report, seconds, warmUpRoundsMax }: Bench, spec: string, peers: readonly (readonly [string, Omit<LoadOptions, "seconds">])[]): Promise<void> {
+  for (const [, load] of peers) await warmUp(load, { requests: WARM_UP_SINGLES, roundsMax: warmUpRoundsMax });
+  const full = await byTurns(seconds, peers.map(([peer, load]) => [peer, async (turnSec) => {
+    const result = await requestLoad({ ...load, seconds: turnSec });
+    return { perSec: result.perSec, samples: result.total, ...failures(result) };
+  }]));
+  for (const [index, [peer, { perSec, ...row }]] of full.entries()) {
+    report({ subject: "vault", id: `single-${spec}`, peer, unit: "ops/s", median: perSec, ...row });
+    const load = peers[index]?.[1];
+    if (load === undefined) continue;
+    const half = await requestLoad({ ...load, seconds, perSec: Math.max(1, Math.floor(perSec / 2)) });
+    report({ subject: "vault", id: `single-${spec}-half-load-p50`, peer, unit: "ms", median: half.p50, samples: half.total, ...failures(half) });
+    report({ subject: "vault", id: `single-${spec}-half-load-p99`, peer, unit: "ms", median: half.p99, samples: half.total, ...failures(half) });
+  }
 }
 
 async function benchInterference(bench: Bench): Promise<void> {
