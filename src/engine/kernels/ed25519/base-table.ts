@@ -19,7 +19,7 @@ export const SECOND_FACTOR = BigInt(`0x${createHash("sha512").update("proofwrigh
 /** y + x, y - x and 2 d x y of an affine point. */
 export type AdditionForm = readonly [bigint, bigint, bigint];
 
-/** For each window w the points 1 P, 2 P, ... 8 P of P = 16^w factor B. Takes some 20 ms. */
+/** For each window w the points 1 P, 2 P, ... 8 P of P = 16^w factor B. Takes 15 to 45 ms. */
 export function multiplesOfBase(factor: bigint): AdditionForm[] {
   const { Point } = ed25519;
   const points: InstanceType<typeof Point>[] = [];
