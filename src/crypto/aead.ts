@@ -21,11 +21,13 @@ export interface AeadInput {
 }
 
 export interface Aead {
+  /** Writes a nonce of 24 bytes for the next message of a key; no caller chooses one. */
+  writeNonce(key: KeyObject, into: Uint8Array): void;
   /**
    * Answers ciphertext(n) || tag(16).
    * @param prefix what the answer begins with before that, so that a frame is put together once; not authenticated
    */
-  seal(input: AeadInput, plaintext: Uint8Array, prefix?: readonly Uint8Array[]): Uint8Array;
+  seal(input: AeadInput, plaintext: Uint8Array, prefix?: Uint8Array): Uint8Array;
   /** Takes ciphertext(n) || tag(16); answers the plaintext or throws AuthenticationFailure. */
   open(input: AeadInput, sealed: Uint8Array): Uint8Array;
 }

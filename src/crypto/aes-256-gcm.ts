@@ -2,12 +2,12 @@
  * AES-256-GCM (NIST SP 800-38D) through OpenSSL: 32-byte key, 96-bit nonce, 128-bit tag and nothing shorter. Only XAES-256-GCM uses it:
  * with nonces this short a key would have to count its messages.
  */
-import { createCipheriv, createDecipheriv } from "node:crypto";
+import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
 import { AEAD_TAG_BYTES, AuthenticationFailure } from "./aead.js";
 
 export interface Aes256GcmInput {
-  /** 32 bytes, for one message. */
-  readonly key: Uint8Array;
+  /** 32 bytes, for a few messages. */
+  readonly key: Uint8Array | KeyObject;
   /** 12 bytes. */
   readonly nonce: Uint8Array;
   readonly aad: Uint8Array;
@@ -15,15 +15,19 @@ export interface Aes256GcmInput {
 
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
+const NO_PREFIX = new Uint8Array();
 /** Stated each time: OpenSSL takes shorter tags unless it is told not to. */
 const OPTIONS = { authTagLength: AEAD_TAG_BYTES };
 
 /** Answers prefix || ciphertext(n) || tag(16); the prefix is not authenticated. */
-export function sealAes256Gcm({ key, nonce, aad }: Aes256GcmInput, plaintext: Uint8Array, prefix: readonly Uint8Array[] = []): Uint8Array {
+export function sealAes256Gcm({ key, nonce, aad }: Aes256GcmInput, plaintext: Uint8Array, prefix: Uint8Array = NO_PREFIX): Uint8Array {
   assertNonce(nonce);
   const cipher = createCipheriv(CIPHER, key, nonce, OPTIONS);
   cipher.setAAD(aad);
-  return Buffer.concat([...prefix, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+  const ciphertext = cipher.update(plaintext);
+  // Ends the message; a mode without padding holds nothing back.
+  cipher.final();
+  return Buffer.concat([prefix, ciphertext, cipher.getAuthTag()]);
 }
 
 /** Takes ciphertext(n) || tag(16); answers the plaintext or throws AuthenticationFailure, with nothing left of what it decrypted. */

@@ -1,9 +1,13 @@
 /** XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03, section 2.3) by @noble/ciphers, behind the common AEAD shape. */
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { AEAD_TAG_BYTES, assertAeadInput, AuthenticationFailure, type Aead, type AeadInput } from "./aead.js";
+import { fillPublicRandom } from "./public-random.js";
+
+const NO_PREFIX = new Uint8Array();
 
 export const xchacha20Poly1305: Aead = {
-  seal: (input, plaintext, prefix = []) => withKeyBytes(input, (key) => Buffer.concat([...prefix, xchacha20poly1305(key, input.nonce, input.aad).encrypt(plaintext)])),
+  writeNonce: (_key, into) => { fillPublicRandom(into); },
+  seal: (input, plaintext, prefix = NO_PREFIX) => withKeyBytes(input, (key) => Buffer.concat([prefix, xchacha20poly1305(key, input.nonce, input.aad).encrypt(plaintext)])),
   open(input, sealed) {
     if (sealed.length < AEAD_TAG_BYTES) throw new AuthenticationFailure();
     return withKeyBytes(input, (key) => {

@@ -6,7 +6,7 @@ import { hash, type KeyObject } from "node:crypto";
 import { AuthenticationFailure } from "../crypto/aead.js";
 import { AppError } from "../platform/errors.js";
 import { uuidBytes } from "../platform/ids.js";
-import { openFrame, sealFrame, type AadOf, type FrameAlgorithm } from "./frame.js";
+import { FRAME_HEADER_BYTES, openFrame, sealFrame, type AadOf, type FrameAlgorithm } from "./frame.js";
 import { deriveApiKey } from "./key-hierarchy.js";
 import type { UnwrappedKey } from "./key-specs/key-spec.js";
 
@@ -35,13 +35,16 @@ function apiKeyOf(key: UnwrappedKey): KeyObject {
 }
 
 const NO_CONTEXT = hash("sha256", "", "buffer");
-/** What does not change between the items of a batch; gone with the lent key. */
+/** What the items of a batch share, with room for the rest; gone with the lent key. */
 const places = new WeakMap<UnwrappedKey, Buffer>();
 
-/** label || 0x00 || vault id(16) || key id(16) || header(6) || SHA-256(context). */
+/** label || 0x00 || vault id(16) || key id(16) || header(6) || SHA-256(context). The same memory again for the same lent key. */
 function aadFor(key: UnwrappedKey, context: Uint8Array): AadOf {
-  const place = places.get(key) ?? Buffer.concat([AAD_LABEL, uuidBytes(key.vaultId), uuidBytes(key.keyId)]);
-  places.set(key, place);
-  const tail = context.length === 0 ? NO_CONTEXT : hash("sha256", context, "buffer");
-  return (header) => Buffer.concat([place, header, tail]);
+  const aad = places.get(key) ?? Buffer.concat([AAD_LABEL, uuidBytes(key.vaultId), uuidBytes(key.keyId), new Uint8Array(FRAME_HEADER_BYTES), NO_CONTEXT]);
+  places.set(key, aad);
+  aad.set(context.length === 0 ? NO_CONTEXT : hash("sha256", context, "buffer"), aad.length - NO_CONTEXT.length);
+  return (header) => {
+    aad.set(header, aad.length - NO_CONTEXT.length - FRAME_HEADER_BYTES);
+    return aad;
+  };
 }

@@ -2,13 +2,15 @@
  * The frame around every ciphertext of the vault, at rest and on the wire:
  * version(1) = 0x01 || algorithm(1) || generation(4, big-endian) || nonce(24, random) || ciphertext(n) || tag(16).
  */
-import { randomFillSync, type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { AEAD_NONCE_BYTES, AEAD_TAG_BYTES, AuthenticationFailure, type Aead } from "../crypto/aead.js";
 import { xaes256Gcm } from "../crypto/xaes-256-gcm.js";
 import { xchacha20Poly1305 } from "../crypto/xchacha20-poly1305.js";
 
 export const FRAME_HEADER_BYTES = 6;
-export const FRAME_OVERHEAD_BYTES = FRAME_HEADER_BYTES + AEAD_NONCE_BYTES + AEAD_TAG_BYTES;
+/** Header and nonce. */
+const FRAME_START_BYTES = FRAME_HEADER_BYTES + AEAD_NONCE_BYTES;
+export const FRAME_OVERHEAD_BYTES = FRAME_START_BYTES + AEAD_TAG_BYTES;
 
 const VERSION = 0x01;
 
@@ -28,29 +30,17 @@ export interface FrameKey {
 /** Builds the associated data from the header, which is part of it. */
 export type AadOf = (header: Uint8Array) => Uint8Array;
 
-/** Seals a plaintext. The nonce is random; it is a parameter only so that known answers can be checked. */
-export function sealFrame(frameKey: FrameKey, aadOf: AadOf, plaintext: Uint8Array, nonce: Uint8Array = freshNonce()): Uint8Array {
+/** Seals a plaintext. The nonce is a parameter only so that known answers can be checked. */
+export function sealFrame(frameKey: FrameKey, aadOf: AadOf, plaintext: Uint8Array, fixedNonce?: Uint8Array): Uint8Array {
   const { code, aead } = ALGORITHMS[frameKey.algorithm];
-  const header = Buffer.alloc(FRAME_HEADER_BYTES);
-  header[0] = VERSION;
-  header[1] = code;
-  header.writeUInt32BE(frameKey.generation, 2);
-  return aead.seal({ key: frameKey.key, nonce, aad: aadOf(header) }, plaintext, [header, nonce]);
-}
-
-/** Nonces are public: fetching many at once from the system's generator takes nothing from them, and most of its cost. */
-const NONCES_AT_ONCE = 128;
-const nonces = new Uint8Array(NONCES_AT_ONCE * AEAD_NONCE_BYTES);
-let nonceAt = nonces.length;
-
-/** A copy: the next filling must not reach it. */
-function freshNonce(): Uint8Array {
-  if (nonceAt === nonces.length) {
-    randomFillSync(nonces);
-    nonceAt = 0;
-  }
-  nonceAt += AEAD_NONCE_BYTES;
-  return nonces.slice(nonceAt - AEAD_NONCE_BYTES, nonceAt);
+  const start = Buffer.allocUnsafe(FRAME_START_BYTES);
+  start[0] = VERSION;
+  start[1] = code;
+  start.writeUInt32BE(frameKey.generation, 2);
+  const nonce = start.subarray(FRAME_HEADER_BYTES);
+  if (fixedNonce === undefined) aead.writeNonce(frameKey.key, nonce);
+  else nonce.set(fixedNonce);
+  return aead.seal({ key: frameKey.key, nonce, aad: aadOf(start.subarray(0, FRAME_HEADER_BYTES)) }, plaintext, start);
 }
 
 /** The generation that a frame's header names, or undefined for what is too short to be a frame. Not authenticated: opening is. */
@@ -64,7 +54,7 @@ export function openFrame(frame: Uint8Array, algorithm: FrameAlgorithm, keyOf: (
   const { code, aead } = ALGORITHMS[algorithm];
   if (frame.length < FRAME_OVERHEAD_BYTES || frame[0] !== VERSION || frame[1] !== code) throw new AuthenticationFailure();
   const header = frame.subarray(0, FRAME_HEADER_BYTES);
-  const nonce = frame.subarray(FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + AEAD_NONCE_BYTES);
+  const nonce = frame.subarray(FRAME_HEADER_BYTES, FRAME_START_BYTES);
   const generation = new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(2);
-  return aead.open({ key: keyOf(generation), nonce, aad: aadOf(header) }, frame.subarray(FRAME_HEADER_BYTES + AEAD_NONCE_BYTES));
+  return aead.open({ key: keyOf(generation), nonce, aad: aadOf(header) }, frame.subarray(FRAME_START_BYTES));
 }

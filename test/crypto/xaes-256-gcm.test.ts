@@ -1,4 +1,4 @@
-import { createSecretKey } from "node:crypto";
+import { createSecretKey, type KeyObject } from "node:crypto";
 import { shake128 } from "@noble/hashes/sha3.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -68,5 +68,48 @@ describe("XAES-256-GCM (C2SP)", () => {
     const key = createSecretKey(Buffer.alloc(32, 9));
     expect(() => xaes256Gcm.seal({ key: createSecretKey(Buffer.alloc(16)), nonce: NONCE, aad: utf8("") }, utf8(""))).toThrow(TypeError);
     expect(() => xaes256Gcm.seal({ key, nonce: NONCE.subarray(12), aad: utf8("") }, utf8(""))).toThrow(TypeError);
+  });
+
+  it("never writes a nonce twice, and begins at most 128 of a key alike", () => {
+    const keys = [1, 2].map((byte) => createSecretKey(Buffer.alloc(32, byte)));
+    const nonces = new Set<string>();
+    const begins = new Map<string, number>();
+    const beginsOf = new Map(keys.map((key) => [key, new Set<string>()]));
+    const count = 20_000;
+    for (let i = 0; i < count; i += 1) {
+      const key = keys[i % 2]!;
+      const nonce = new Uint8Array(24);
+      xaes256Gcm.writeNonce(key, nonce);
+      nonces.add(hex(nonce));
+      const begin = hex(nonce.subarray(0, 12));
+      begins.set(begin, (begins.get(begin) ?? 0) + 1);
+      beginsOf.get(key)!.add(begin);
+    }
+    expect(nonces.size).toBe(count);
+    expect(Math.max(...begins.values())).toBe(128);
+    expect([...beginsOf.get(keys[0]!)!].filter((begin) => beginsOf.get(keys[1]!)!.has(begin))).toEqual([]);
+    // Halves of random bits: each bit is set in about half of them.
+    const ends = [...nonces].map((nonce) => Buffer.from(nonce.slice(24), "hex"));
+    for (let bit = 0; bit < 96; bit += 1) {
+      const set = ends.filter((end) => (end[bit >> 3]! >> (bit & 7)) & 1).length;
+      expect(Math.abs(set - count / 2), `bit ${String(bit)}`).toBeLessThan(count / 20);
+    }
+  });
+
+  it("takes the sub-key of the nonce at hand, whatever came before under the same key", () => {
+    const key = createSecretKey(Buffer.alloc(32, 7));
+    const fresh = (): KeyObject => createSecretKey(Buffer.alloc(32, 7));
+    const nonce = new Uint8Array(24);
+    const [one, other] = [Buffer.alloc(24, 1), Buffer.alloc(24, 2)];
+    for (let i = 0; i < 300; i += 1) {
+      xaes256Gcm.writeNonce(key, nonce);
+      const aad = utf8(String(i));
+      const sealed = xaes256Gcm.seal({ key, nonce, aad }, utf8("text"));
+      expect(hex(xaes256Gcm.seal({ key: fresh(), nonce, aad }, utf8("text")))).toBe(hex(sealed));
+      const between = i % 3 === 0 ? one : other;
+      const known = xaes256Gcm.seal({ key: fresh(), nonce: between, aad }, utf8("between"));
+      expect(Buffer.from(xaes256Gcm.open({ key, nonce: between, aad }, known)).toString()).toBe("between");
+      expect(Buffer.from(xaes256Gcm.open({ key, nonce, aad }, sealed)).toString()).toBe("text");
+    }
   });
 });
