@@ -13,6 +13,8 @@ export interface LoadOptions {
   /** A JSON body makes it a POST; without one it is a GET. */
   readonly body?: string;
   readonly seconds: number;
+  /** So many requests instead of so many seconds: none is under way when the load ends. */
+  readonly requests?: number;
   readonly connections: number;
   /** Fixed rate, where late answers count from when they were due; as many as go when absent. */
   readonly perSec?: number;
@@ -26,14 +28,15 @@ export interface LoadResult {
   readonly failed: number;
 }
 
-/** Sends the same request again and again for some seconds. */
+/** Sends the same request again and again for some seconds, or a number of times. */
 export async function requestLoad(options: LoadOptions): Promise<LoadResult> {
   return options.perSec === undefined ? await fullLoad(options) : (JSON.parse(await outputOf([STEADY_LOAD, JSON.stringify(options)])) as LoadResult);
 }
 
 /** As many as go, each connection sending again as soon as it is answered. */
 async function fullLoad(options: LoadOptions): Promise<LoadResult> {
-  const args = [AUTOCANNON, "--json", "-c", String(options.connections), "-d", String(options.seconds)];
+  const length = options.requests === undefined ? ["-d", String(options.seconds)] : ["-a", String(options.requests)];
+  const args = [AUTOCANNON, "--json", "-c", String(options.connections), ...length];
   if (options.body !== undefined) args.push("-m", "POST", "-H", "content-type: application/json", "-b", options.body);
   if (options.token !== undefined) args.push("-H", `authorization: bearer ${options.token}`);
   const result = JSON.parse(await outputOf([...args, options.url])) as { latency: { p50: number; p99: number }; requests: { total: number }; duration: number; non2xx: number; errors: number };

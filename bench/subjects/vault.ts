@@ -36,8 +36,8 @@ interface BenchKey {
 }
 
 const BATCH = 100;
-/** As many as keep both cores busy though answers wait for the disk; the same for both servers, and at half load, so that no request waits for a connection. */
-const CONNECTIONS = 128;
+/** As many as keep both cores busy though answers wait for the disk (128 leave a sixth of them idle; the bare handler gains nothing beyond); the same for both servers, and at half load, so that no request waits for a connection. */
+const CONNECTIONS = 256;
 /** As many as it takes for the thread to have the next one at hand while the last answer is being written, sent and read. */
 const BATCHES_IN_FLIGHT = 4;
 /** Turns of each that are compared. */
@@ -154,9 +154,11 @@ async function benchBatches(bench: Bench, samples: number): Promise<void> {
   const batch = (item: object): string => JSON.stringify({ batch: Array.from({ length: BATCH }, () => item) });
   const compare = async (id: string, url: string, item: object): Promise<void> => {
     const load = { url, token: bench.token, body: batch(item), connections: BATCHES_IN_FLIGHT };
-    await warmUp(load, { requests: WARM_UP_BATCHES, roundsMax: bench.warmUpRoundsMax });
+    const perSec = await warmUp(load, { requests: WARM_UP_BATCHES, roundsMax: bench.warmUpRoundsMax });
+    // By number, not by time: batches that the end cut short would have cost the thread time and not count.
+    const requests = (seconds: number): number => Math.max(BATCHES_IN_FLIGHT, Math.round(perSec * seconds));
     const library = Object.entries(cases[id] ?? {}).map(([peer, run]) => [peer, () => libraryRates(run, samples)] as const);
-    const rates = await byTurns(bench.seconds, [["proofwright", (seconds) => batchRates(bench.server, { ...load, seconds })], ...library]);
+    const rates = await byTurns(bench.seconds, [["proofwright", (seconds) => batchRates(bench.server, { ...load, seconds, requests: requests(seconds) })], ...library]);
     for (const [peer, { perSec, perCpuSec, ...row }] of rates) {
       bench.report({ subject: "vault", id: `batch-${id}`, peer, unit: "ops/s", median: perSec, ...row });
       if (perCpuSec !== undefined) bench.report({ subject: "vault", id: `batch-${id}-per-cpu-second`, peer, unit: "ops/s", median: perCpuSec, ...row });
@@ -202,9 +204,15 @@ function medianRates(turns: readonly Rates[]): Rates {
   };
 }
 
-/** As many requests as were asked for, in rounds, unless the server is too slow for that. */
-async function warmUp(load: Omit<LoadOptions, "seconds">, { requests, roundsMax }: { readonly requests: number; readonly roundsMax: number }): Promise<void> {
-  for (let round = 0, sent = 0; round < roundsMax && sent < requests; round += 1) sent += (await requestLoad({ ...load, seconds: 3 })).total;
+/** As many requests as were asked for, in rounds, unless the server is too slow for that. Answers how many a second the last round had. */
+async function warmUp(load: Omit<LoadOptions, "seconds">, { requests, roundsMax }: { readonly requests: number; readonly roundsMax: number }): Promise<number> {
+  let last = 0;
+  for (let round = 0, sent = 0; round < roundsMax && sent < requests; round += 1) {
+    const { total, perSec } = await requestLoad({ ...load, seconds: 3 });
+    sent += total;
+    last = perSec;
+  }
+  return last;
 }
 
 async function benchSingles(bench: Bench): Promise<void> {
