@@ -1,6 +1,7 @@
 /**
  * Reads JSON bytes once, strictly, before `JSON.parse` may: RFC 8259 grammar with limits on depth, tokens, names and numbers, valid
- * UTF-8, no duplicate names, no lone surrogates, no names that reach a prototype. Never keeps or repeats what it read.
+ * UTF-8, no duplicate names, no lone surrogates, no names that reach a prototype, no number that would become another whole one. Never
+ * keeps or repeats what it read.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -227,20 +228,25 @@ class Scan {
     if (this.#bytes[this.#at] === MINUS) this.#at += 1;
     if (this.#bytes[this.#at] === ZERO) this.#at += 1;
     else this.#digits();
+    let isPlain = true;
     if (this.#bytes[this.#at] === DOT) {
+      isPlain = false;
       this.#at += 1;
       this.#digits();
     }
-    let exponent = false;
     if (this.#bytes[this.#at] === LOWER_E || this.#bytes[this.#at] === UPPER_E) {
-      exponent = true;
+      isPlain = false;
       this.#at += 1;
       if (this.#bytes[this.#at] === PLUS || this.#bytes[this.#at] === MINUS) this.#at += 1;
       this.#digits();
     }
     if (this.#at - start > this.#limits.numberBytesMax) throw this.#fault(`a number is longer than ${String(this.#limits.numberBytesMax)} characters`);
-    // Without an exponent, 80 digits cannot leave the range of a double.
-    if (exponent && !Number.isFinite(Number(this.#bytes.toString("latin1", start, this.#at)))) throw this.#fault("a number out of range");
+    // Digits alone: 80 of them cannot leave the range of a double, and none is read as another safe integer.
+    if (isPlain) return;
+    const text = this.#bytes.toString("latin1", start, this.#at);
+    const read = Number(text);
+    if (!Number.isFinite(read)) throw this.#fault("a number out of range");
+    if (Number.isSafeInteger(read) && !isExactly(text, read)) throw this.#fault("a number that would be rounded to a whole number: give it as text");
   }
 
   #digits(): void {
@@ -268,6 +274,21 @@ class Scan {
   #fault(reason: string): Fault {
     return new Fault(reason, this.#at);
   }
+}
+
+/**
+ * Whether a number with a fraction or an exponent says exactly the safe integer that it is read as: readers of whole numbers refuse what
+ * is no safe integer, but could not tell 9007199254740991.4 or 1e-400 from one.
+ */
+function isExactly(text: string, read: number): boolean {
+  const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const digits = BigInt(`${whole}${fraction}`.replace("-", ""));
+  if (digits === 0n || read === 0) return digits === 0n && read === 0;
+  // The number is neither 0 nor beyond 2^53, so that its exponent is hardly longer than its digits are many.
+  const shift = Number(exponent) - fraction.length;
+  const value = BigInt(Math.abs(read));
+  return shift >= 0 ? digits * 10n ** BigInt(shift) === value : digits === value * 10n ** BigInt(-shift);
 }
 
 function isDigit(byte: number | undefined): boolean {

@@ -54,6 +54,27 @@ describe("strict JSON (RFC 8259)", () => {
     }
   });
 
+  it.each(["1.0", "1e3", "-0", "-0.0", "0e999", "120e-1", "9007199254740991", "9007199254740991.0", "9.007199254740991e15", "0.00000000001e20", "0.1", "1e-5", "4503599627370495.5", "9007199254740993", "1e21"])("takes %s: it is what it says, a fraction, or beyond what readers of whole numbers take", (text) => {
+    expect(fault(text, WIDE)).toBeUndefined();
+  });
+
+  it.each(["9007199254740991.4", "4503599627370496.5", "-9007199254740991.4", "9007199254740990.9", "1.00000000000000000001", "0.99999999999999999999", "1e-400", "-0.1e-400", "10000000000000000000001e-22", "0.00000000000000000000000000000000000000000010000000000000000000000001e43"])("refuses %s, which JSON.parse would make another whole number", (text) => {
+    expect(Number.isSafeInteger(JSON.parse(text))).toBe(true);
+    expect(fault(`{"a":${text}}`, WIDE)).toContain("rounded to a whole number");
+  });
+
+  it("lets no whole number through that is not the one that stands there (seed 23)", () => {
+    const digits = fc.stringMatching(/^[0-9]{1,20}$/);
+    fc.assert(fc.property(fc.boolean(), digits, fc.option(digits), fc.option(fc.integer({ min: -30, max: 30 })), (isNegative, whole, fraction, exponent) => {
+      const text = `${isNegative ? "-" : ""}${BigInt(whole)}${fraction === null ? "" : `.${fraction}`}${exponent === null ? "" : `e${exponent}`}`;
+      const read = JSON.parse(text) as number;
+      const shift = (exponent ?? 0) - (fraction?.length ?? 0);
+      const mantissa = BigInt(whole + (fraction ?? "")) * (isNegative ? -1n : 1n);
+      const isExact = Number.isSafeInteger(read) && (shift >= 0 ? mantissa * 10n ** BigInt(shift) === BigInt(read) : mantissa === BigInt(read) * 10n ** BigInt(-shift));
+      expect(fault(text, WIDE) !== undefined, text).toBe(Number.isSafeInteger(read) && !isExact);
+    }), { seed: 23, numRuns: 3000 });
+  });
+
   it("never repeats what it read", () => {
     for (const text of ['{"hunter2":1,"hunter2":2}', '"hunter2', "hunter2", '{"hunter2" 1}']) expect(fault(text, WIDE)).not.toContain("hunter2");
   });

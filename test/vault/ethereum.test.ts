@@ -132,6 +132,47 @@ describe("EIP-712 typed data", () => {
   });
 });
 
+describe("numbers that JSON.parse would round", () => {
+  const to = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+  const transfer = (value: string): string => `{"chain_id":1,"nonce":0,"gas":21000,"gas_price":1,"to":"${to}","value":${value}}`;
+  const typed = (amount: string): string => `{"types":{"Pay":[{"name":"amount","type":"uint256"}]},"primaryType":"Pay","domain":{},"message":{"amount":${amount}}}`;
+  const post = async (verb: string, format: string, message: string): Promise<Answer> => await server.callText("POST", `${at}/${verb}`, `{"message":${message},"options":{"format":"${format}"}${verb === "verify" ? `,"signature":"${"11".repeat(64)}"` : ""}}`);
+
+  it.each(["sign", "verify"])("beyond 2^53 are refused by name, with how to give them (%s)", async (verb) => {
+    for (const number of ["100000000000000000000", "9007199254740993", "9007199254740992.5", "1e21"]) {
+      for (const [format, message, code, path] of [["transaction", transfer(number), "transaction_invalid", "message.value"], ["eip712", typed(number), "typed_data_invalid", "message.message.amount"]] as const) {
+        for (const form of [message, JSON.stringify(message)]) {
+          const answer = await post(verb, format, form);
+          expect(failure(answer), `${format} ${number}`).toEqual([422, code, path]);
+          expect(answer.body.errors?.[0]?.message).toContain("give it as decimal or 0x-hex text");
+        }
+      }
+    }
+  });
+
+  it("to a whole one are refused before they are read, in an object and in its text", async () => {
+    for (const number of ["9007199254740991.4", "1.00000000000000000001", "1e-400"]) {
+      for (const [format, message] of [["transaction", transfer(number)], ["eip712", typed(number)]] as const) {
+        const answer = await post("sign", format, message);
+        expect(failure(answer), number).toEqual([400, "malformed_json", undefined]);
+        expect(answer.body.errors?.[0]?.message).toContain("rounded to a whole number");
+        expect(failure(await post("sign", format, JSON.stringify(message))), number).toEqual([422, "invalid_request", "message"]);
+      }
+    }
+  });
+
+  it("and whole numbers in another notation are what they say; fractions are none", async () => {
+    for (const [number, same] of [["1.0", "1"], ["1e3", "1000"], ["9007199254740991.0", '"9007199254740991"'], ["-0", '"0"']] as const) {
+      for (const [format, write] of [["transaction", transfer], ["eip712", typed]] as const) {
+        const answer = await post("sign", format, write(number));
+        expect([answer.status, answer.body["signature"]], number).toEqual([201, (await post("sign", format, write(same))).body["signature"]]);
+      }
+    }
+    expect(failure(await post("sign", "transaction", transfer("0.1")))).toEqual([422, "transaction_invalid", "message.value"]);
+    expect(failure(await post("sign", "eip712", typed("0.1")))).toEqual([422, "typed_data_invalid", "message.message.amount"]);
+  });
+});
+
 describe("transactions", () => {
   const to = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
   const common = { chain_id: 11155111, nonce: 7, gas: 21000, to, value: "1000000000000000000" };

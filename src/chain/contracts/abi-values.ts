@@ -80,7 +80,7 @@ export function valueToJson(type: AbiType, value: unknown): StoreValue {
 function readValue(type: AbiType, given: unknown, path: string, findings: ErrorDetail[]): Coded {
   if (findings.length >= FINDINGS_MAX) return 0;
   switch (type.kind) {
-    case "integer": return readInteger(type, given) ?? bad(findings, path, `an integer that fits ${type.text}: a safe integer, or its decimal or 0x-hex text`);
+    case "integer": return readInteger(type, given) ?? bad(findings, path, `an integer that fits ${type.text}: a safe integer (to 2^53 - 1), or its decimal or 0x-hex text`);
     case "bool": return typeof given === "boolean" ? given : bad(findings, path, "true or false");
     case "address": return readAddress(given) ?? bad(findings, path, "an address: 0x and 40 hex digits, in mixed case with the right checksum (EIP-55)");
     case "bytes": return readBytes(type.length, given) ?? bad(findings, path, type.length === null ? "0x-hex of whole bytes" : `0x-hex of ${String(type.length)} bytes`);

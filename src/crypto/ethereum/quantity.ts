@@ -41,5 +41,6 @@ export function readAddress(value: unknown, path: string): Uint8Array {
 function readDecimal(value: unknown, path: string, form: RegExp): bigint {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
   if (typeof value === "string" && form.test(value)) return BigInt(value);
+  if (Number.isInteger(value)) throw new InvalidPayload(path, "is a number beyond 2^53 - 1, which is not exact in JSON: give it as decimal or 0x-hex text");
   throw new InvalidPayload(path, "is not a whole number: a safe integer, decimal text, or hex text with 0x");
 }

@@ -98,7 +98,9 @@ function visitUnion(alternatives: readonly Keywords[], value: unknown, path: str
   }
   const fitting = members.filter((member) => member.type !== undefined && hasType(member.type, value));
   const only = fitting.length === 1 ? fitting[0] : undefined;
-  if (only !== undefined) visit(only, value, path, findings);
+  const isBeyondJson = typeof value === "number" && value > Number.MAX_SAFE_INTEGER && only?.maximum === Number.MAX_SAFE_INTEGER;
+  if (isBeyondJson && members.some(({ type }) => type === "string")) findings.add(path, "is a number beyond 2^53 - 1, which is not exact in JSON: give it as a string");
+  else if (only !== undefined) visit(only, value, path, findings);
   else findings.add(path, `expected ${[...new Set(members.map(describe))].join(" or ")}`);
 }
 

@@ -120,6 +120,11 @@ describe("transactions", () => {
     ["an unknown member of a list", { access_list: [{ address: ADDRESS, extra: 1 }] }, "access_list[0].extra"],
   ])("refuses %s", (_name, change, path) => { expect(pathOf(() => readTransaction({ ...base, ...change }))).toBe(path); });
 
+  it("says of a number that JSON readers round how to give it", () => {
+    for (const value of [2 ** 53, 1e20, 1e300]) expect(() => readTransaction({ ...base, value })).toThrow("`value` is a number beyond 2^53 - 1, which is not exact in JSON: give it as decimal or 0x-hex text");
+    expect(() => readTransaction({ ...base, value: 0.1 })).toThrow("`value` is not a whole number");
+  });
+
   it("refuses a priority fee above the fee, type 4 without recipient or authorizations, and a high S in one", () => {
     const market = { chain_id: 1, nonce: 0, gas: 21000, max_fee_per_gas: 1, to: ADDRESS };
     expect(pathOf(() => readTransaction({ ...market, max_priority_fee_per_gas: 2 }))).toBe("max_priority_fee_per_gas");

@@ -110,6 +110,16 @@ describe("bodies", () => {
     expect(explainRefusal(schema, { id: 1, place: "zz" }, "the body")[0]?.message).toBe('place: expected a string or "0x" or "" or null');
   });
 
+  it("says of a number beyond JSON's how to give it, where it may be a text", () => {
+    const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+    const schema = closed({ value: Type.Optional(Type.Union([integer, Type.String({ pattern: "^[0-9]+$" })])), nonce: Type.Optional(integer) });
+    const message = (value: unknown): string | undefined => explainRefusal(schema, value, "the body")[0]?.message;
+    for (const value of [2 ** 53, 1e20]) expect(message({ value })).toBe("value: is a number beyond 2^53 - 1, which is not exact in JSON: give it as a string");
+    expect(message({ value: -1 })).toBe("value: must be at least 0");
+    expect(message({ value: 0.5 })).toBe("value: expected an integer or a string");
+    expect(message({ nonce: 2 ** 53 })).toBe("nonce: must be at most 9007199254740991");
+  });
+
   it("says something even about a keyword that it does not know", () => {
     expect(explainRefusal(Type.String({ contentEncoding: "x" }), "y", "the body")).toEqual([{ message: "the body: does not have the form that this route takes", code: "invalid_request" }]);
   });
