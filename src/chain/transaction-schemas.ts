@@ -89,7 +89,7 @@ export const Transaction = closed({
   max_fee_per_gas: nullable(Decimal),
   max_priority_fee_per_gas: nullable(Decimal),
   params: closed({ gas: Type.Optional(Decimal), gas_price: Type.Optional(Decimal), max_fee_per_gas: Type.Optional(Decimal), max_priority_fee_per_gas: Type.Optional(Decimal), nonce: Type.Optional(Nonce) }, { description: "as asked for" }),
-  error: nullable(closed({ code: Type.String(), message: Type.String() })),
+  error: nullable(closed({ code: Type.String(), message: Type.String() }, { description: "why it failed; while `status` is pending, why it is too cheap at present (`fee_too_low`, `replacement_underpriced`, `fee_cap_exceeded`): it goes on by itself when fees fall, or with a bump" })),
   block: nullable(Type.Integer({ minimum: 0 })),
   block_hash: nullable(Type.String()),
   block_timestamp: nullable(Timestamp),

@@ -1,6 +1,6 @@
 /** An open transaction in memory: what the lane and the watch need at hand. The store has the truth; this is made from it at start. */
 import type { Subject } from "../../platform/auth/principal.js";
-import { ownerOf, type TransactionRecord } from "./record.js";
+import { ownerOf, type TransactionFault, type TransactionRecord } from "./record.js";
 
 export interface LaneEntry {
   readonly owner: Subject;
@@ -24,6 +24,8 @@ export interface LaneEntry {
   oldSinceMs: number | undefined;
   /** Monotonic; of one that could not be sent: when to try again. */
   retryAtMs: number | undefined;
+  /** Why it is too cheap to be signed or taken at present; gone as soon as it is not. The node says it again after a restart, so that no record has it. */
+  tooCheap: TransactionFault | undefined;
   /** Monotonic; since when its nonce counts as mined and no receipt is found. */
   missingSinceMs: number | undefined;
   block: { readonly number: number; readonly hash: string } | undefined;
@@ -43,6 +45,6 @@ export function entryOf(record: TransactionRecord, options: { readonly isRestore
     nonce: record.nonce ?? undefined,
     hashes: record.attempts.map(({ hash }) => hash),
     phase: block !== undefined ? "included" : record.state === "created" ? "waiting" : record.state === "signed" ? "signed" : "sent",
-    mayBeKnown: options.isRestored, isSending: false, sentAtMs: -Infinity, resendDelayMs: options.resendMs, broadcastAt: record.broadcast_at ?? undefined, oldSinceMs: undefined, retryAtMs: undefined, missingSinceMs: undefined, block,
+    mayBeKnown: options.isRestored, isSending: false, sentAtMs: -Infinity, resendDelayMs: options.resendMs, broadcastAt: record.broadcast_at ?? undefined, oldSinceMs: undefined, retryAtMs: undefined, tooCheap: undefined, missingSinceMs: undefined, block,
   };
 }

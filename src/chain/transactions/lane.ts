@@ -9,9 +9,10 @@ import { broadcast, isMined } from "./broadcast.js";
 import { RESEND_MAX_MS, type LaneEntry } from "./entry.js";
 import type { LaneContext } from "./lane-context.js";
 import { readInteger } from "./node-values.js";
+import type { RpcRefusal } from "../rpc/rpc.js";
 import type { TransactionNetwork } from "./ports.js";
 import { lastRaw } from "./record.js";
-import { refusalFault } from "./refusals.js";
+import { cheapnessFault, refusalFault } from "./refusals.js";
 import { NonceSlots } from "./nonce-slots.js";
 import { SendLine, type Sent } from "./send-line.js";
 
@@ -259,6 +260,7 @@ export class Lane {
       const stored = await ledger.change(entry.owner, entry.id, (current) => (current.state === "created" ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash } : undefined), found);
       if (stored === undefined) return this.#letGo(entry, nonce);
       entry.hashes = [attempt.hash];
+      entry.tooCheap = undefined;
       this.#context.watch(entry);
       return attempt.raw;
     } catch (error) {
@@ -268,6 +270,7 @@ export class Lane {
       if (error instanceof AppError && error.status < 500 && error.code !== "fee_cap_exceeded") {
         await this.#giveUp(entry, { code: error.code, message: error.message });
       } else {
+        if (error instanceof AppError && error.code === "fee_cap_exceeded") entry.tooCheap = { code: error.code, message: error.message };
         this.#waiting.unshift(entry);
         this.#rest("a transaction cannot be signed or stored now; it waits", error);
       }
@@ -292,16 +295,17 @@ export class Lane {
   }
 
   async #judge(entry: LaneEntry, { outcome, refusal }: Sent): Promise<void> {
+    if (outcome === "accepted") return this.#accepted(entry, refusal !== undefined);
+    if (outcome === "unknown" || outcome === "later") return this.#retryLater(entry);
+    if (refusal === undefined) throw new Error("invariant broken: a refusal has words");
     switch (outcome) {
-      case "accepted": return this.#accepted(entry, refusal !== undefined);
-      case "unknown":
-      case "later": return this.#retryLater(entry);
-      case "fee_too_low": return void (await this.#payMore(entry));
+      case "fee_too_low":
+        entry.tooCheap = (await this.#payMore(entry)) ? undefined : cheapnessFault(outcome, refusal);
+        return;
       case "nonce_too_low":
-      case "underpriced": return await this.#contested(entry, outcome);
+      case "underpriced": return await this.#contested(entry, outcome, refusal);
       case "insufficient_funds":
       case "refused":
-        if (refusal === undefined) throw new Error("invariant broken: a refusal has words");
         this.#slots.release(entry.nonce ?? -1, entry, { isUsed: false });
         // Those above it wait for whoever gets its nonce.
         if (this.#slots.size > 0) this.#gapSinceMs ??= this.#context.nowMs();
@@ -312,6 +316,7 @@ export class Lane {
   /** @param isOld the node has had the bytes for some time */
   #accepted(entry: LaneEntry, isOld = false): void {
     entry.mayBeKnown = true;
+    entry.tooCheap = undefined;
     if (isOld) entry.oldSinceMs ??= this.#context.nowMs();
     entry.sentAtMs = this.#context.nowMs();
     entry.broadcastAt ??= this.#context.ledger.now();
@@ -346,15 +351,15 @@ export class Lane {
   }
 
   /** The nonce is somebody's: ours, mined a moment ago, or another's. */
-  async #contested(entry: LaneEntry, outcome: "nonce_too_low" | "underpriced"): Promise<void> {
+  async #contested(entry: LaneEntry, outcome: "nonce_too_low" | "underpriced", refusal: RpcRefusal): Promise<void> {
     const { ledger, networks } = this.#context;
     this.#isBaseSure = false;
     if (entry.mayBeKnown || entry.wishedNonce !== undefined || await isMined(this.#context, entry)) {
       // Ours may be the one that has it: the watch finds the receipt, or finds that there is none.
       entry.mayBeKnown = true;
-      if (outcome === "nonce_too_low") this.#accepted(entry);
-      else this.#retryLater(entry);
-      return;
+      if (outcome === "nonce_too_low") return this.#accepted(entry);
+      entry.tooCheap = cheapnessFault(outcome, refusal);
+      return this.#retryLater(entry);
     }
     // Every answer to it was a refusal: no node ever had these bytes, so that another nonce cannot make it happen twice.
     const { rpc } = networks.find(entry.owner, entry.networkId);
@@ -365,7 +370,7 @@ export class Lane {
     this.#context.unwatch(entry);
     this.#slots.rewind(pending);
     this.#isBaseSure = true;
-    Object.assign(entry, { nonce: undefined, hashes: [], phase: "waiting", resendDelayMs: this.#context.resendMs } satisfies Partial<LaneEntry>);
+    Object.assign(entry, { nonce: undefined, hashes: [], phase: "waiting", tooCheap: undefined, resendDelayMs: this.#context.resendMs } satisfies Partial<LaneEntry>);
     this.#waiting.unshift(entry);
     this.wake();
   }

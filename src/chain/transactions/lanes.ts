@@ -124,9 +124,9 @@ export class Lanes {
     this.#entries.delete(id);
   }
 
-  /** When a node took an open transaction that the store calls `signed`; undefined when none has. */
-  broadcastAt(record: TransactionRecord): string | undefined {
-    return this.#entries.get(record.id)?.broadcastAt;
+  /** What is known of an open transaction before the store says so: when a node took it, and why none does. */
+  underWay({ id }: TransactionRecord): Pick<LaneEntry, "broadcastAt" | "tooCheap"> | undefined {
+    return this.#entries.get(id);
   }
 
   /** The newest block of a network that was seen; undefined when none was. */

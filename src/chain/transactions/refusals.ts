@@ -86,6 +86,12 @@ export function refusalFault(outcome: SendOutcome, refusal: RpcRefusal): Transac
   return { code: "transaction_refused", message: `the node refused the transaction: ${nodeText(refusal)}` };
 }
 
+/** Why a node does not take a transaction at present that it may take later, or with higher fees. */
+export function cheapnessFault(outcome: "fee_too_low" | "underpriced", refusal: RpcRefusal): TransactionFault {
+  if (outcome === "fee_too_low") return { code: "fee_too_low", message: `the node finds the fees too low; it is asked again until it takes them or they are raised: ${nodeText(refusal)}` };
+  return { code: "replacement_underpriced", message: `the node holds another transaction with this nonce and asks for higher fees to replace it: ${nodeText(refusal)}` };
+}
+
 /** A node's own words, fit for an answer: they may be anything. */
 export function nodeText({ message }: RpcRefusal): string {
   const text = printable(message, NODE_TEXT_CHARACTERS_MAX);

@@ -82,8 +82,9 @@ export class TransactionService implements Submissions {
   }
 
   onWire(record: TransactionRecord): TransactionJson {
-    const broadcastAt = record.state === "signed" ? this.#dependencies.lanes.broadcastAt(record) : undefined;
-    return transactionOnWire(broadcastAt === undefined ? record : { ...record, state: "sent", broadcast_at: broadcastAt }, this.#depth);
+    const { broadcastAt, tooCheap } = (record.block === null ? this.#dependencies.lanes.underWay(record) : undefined) ?? {};
+    const sent = record.state === "signed" && broadcastAt !== undefined ? { state: "sent", broadcast_at: broadcastAt } as const : {};
+    return transactionOnWire({ ...record, ...sent, error: record.error ?? tooCheap ?? null }, this.#depth);
   }
 
   /** Deletes everything of an owner that is here. What nodes have taken cannot be taken back. */

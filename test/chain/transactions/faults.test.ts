@@ -11,6 +11,7 @@ beforeAll(async () => { bench = await openBench({ confirmations: CONFIRMATIONS }
 afterAll(async () => { await bench.close(); });
 afterEach(async () => {
   bench.rpc.spoil = () => undefined;
+  bench.network = {};
   await bench.anvil.request("evm_setAutomine", true);
 });
 
@@ -103,6 +104,54 @@ describe("a node that is not well", () => {
     bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" && refusals-- > 0 ? { refusal: new RpcRefusal("txpool is full", -32000) } : undefined);
     const id = await submit(account.id);
     expect((await bench.until(id, isMined)).attempts).toHaveLength(1);
+  });
+
+  it("finds it too cheap: told why while it waits, also after a restart; sent once the fees are raised, and then nothing is left to tell", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("anvil_setNextBlockBaseFeePerGas", "0x174876e800");
+    const id = await submit(account.id, { maxFeePerGas: 7n, maxPriorityFeePerGas: 1n });
+    const expected = { state: "signed", status: "pending", error: { code: "fee_too_low", message: expect.stringMatching(/^the node finds the fees too low; .*: .*base fee/) as string } };
+    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject(expected);
+    expect(bench.transactions.service.list(bench.owner, { account_id: account.id }, { page: 1, rpp: 1 }).body[0]).toMatchObject(expected);
+    await bench.restart();
+    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject(expected);
+    expect(await bench.transactions.replacements.bump(bench.owner, id, { max_fee_per_gas: "1000000000000" })).toMatchObject({ state: "sent", error: null });
+    expect(await bench.until(id, isMined)).toMatchObject({ status: "success", error: null });
+    await expectEachOnce(account.address, 1);
+  });
+
+  it("finds it too cheap until its blocks get cheaper: the same bytes are sent then", async () => {
+    const account = await bench.account();
+    const refusal = new RpcRefusal("transaction underpriced", -32_000);
+    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" ? { refusal } : undefined);
+    const id = await submit(account.id, { gasPrice: 10n ** 12n });
+    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({ state: "signed", error: { code: "fee_too_low" } });
+    bench.rpc.spoil = () => undefined;
+    const mined = await bench.until(id, isMined);
+    expect([mined.error, mined.attempts.length]).toEqual([null, 1]);
+  });
+
+  it("holds another transaction with the nonce that was wished for and asks for more: told, and replaced by a bump", async () => {
+    const account = await bench.account();
+    const [refusal, first] = [new RpcRefusal("replacement transaction underpriced", -32_000), new Set<unknown>()];
+    bench.rpc.spoil = (method, [raw]) => {
+      if (method !== "eth_sendRawTransaction" || (first.size > 0 && !first.has(raw))) return undefined;
+      first.add(raw);
+      return { refusal };
+    };
+    const id = await submit(account.id, { nonce: 0 });
+    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({ state: "signed", error: { code: "replacement_underpriced" } });
+    await bench.transactions.replacements.bump(bench.owner, id, {});
+    expect((await bench.until(id, isMined)).error).toBeNull();
+  });
+
+  it("asks for more than the network's cap: told why nothing is signed, until the cap allows it", async () => {
+    const account = await bench.account();
+    bench.network = { maxFeePerGas: 1n };
+    const id = await submit(account.id);
+    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({ state: "created", error: { code: "fee_cap_exceeded", message: "the chain's base fee is above the network's cap on fees" } });
+    bench.network = {};
+    expect((await bench.until(id, isMined)).error).toBeNull();
   });
 
   it("refuses for good: told with its words, and the nonce goes to the next", async () => {
