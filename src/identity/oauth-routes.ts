@@ -1,5 +1,5 @@
 /** Route definitions of OAuth 2.0 and OpenID Connect, and of the legal documents. Plain values; no server code. */
-import { defineRoute } from "../platform/contract/route.js";
+import { defineRoute, type OAuthErrors } from "../platform/contract/route.js";
 import { IdParams } from "../platform/contract/schemas.js";
 import {
   AuthorizeForm, AuthorizeQuery, Introspection, LegalDocument, OAuthApplication, OAuthError, OAuthToken, OAuthTokenForm, OpenIdConfiguration, Revoked, TokenQuestionForm, UserInfo,
@@ -14,6 +14,18 @@ const oauthFailures = {
   400: { description: "The request or grant is refused", schema: OAuthError },
   401: { description: "The client could not be authenticated", schema: OAuthError },
 } as const;
+/** What OAuth has a word for; the others are the server's own trouble. */
+const OAUTH_ERRORS: OAuthErrors = {
+  malformed_json: { status: 400, error: "invalid_request" },
+  malformed_request: { status: 400, error: "invalid_request" },
+  invalid_request: { status: 400, error: "invalid_request" },
+  unknown_member: { status: 400, error: "invalid_request" },
+  invalid_client: { status: 401, error: "invalid_client" },
+  unauthorized: { status: 401, error: "invalid_client" },
+  invalid_grant: { status: 400, error: "invalid_grant" },
+  unsupported_grant: { status: 400, error: "unsupported_grant_type" },
+  permission_escalation: { status: 400, error: "invalid_scope" },
+};
 const form = { area: "identity", auth: "public", method: "POST", form: true, bodyBytesMax: FORM_BODY_BYTES_MAX, jsonTokensMax: FORM_JSON_TOKENS_MAX } as const;
 
 export const oauthRoutes = {
@@ -43,19 +55,19 @@ export const oauthRoutes = {
     example: { body: { response_type: "code", client_id: EXAMPLE_ID, redirect_uri: "https://app.example.com/callback", code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256", email: "ada@example.com", password: "a long phrase of my own" } },
   }),
   createOAuthToken: defineRoute({
-    ...form, id: "createOAuthToken", path: "/api/v1/oauth/token",
+    ...form, oauthErrors: OAUTH_ERRORS, id: "createOAuthToken", path: "/api/v1/oauth/token",
     summary: "The OAuth token endpoint (RFC 6749 section 3.2)", description: "Grants authorization_code, refresh_token and client_credentials; form or JSON.", body: OAuthTokenForm, bodyOptional: true,
     responses: { 200: { description: "The token", schema: OAuthToken }, ...oauthFailures },
     example: { body: { grant_type: "client_credentials", client_id: EXAMPLE_ID, client_secret: "pcs_..." } },
   }),
   introspectToken: defineRoute({
-    ...form, id: "introspectToken", path: "/api/v1/oauth/introspect",
+    ...form, oauthErrors: OAUTH_ERRORS, id: "introspectToken", path: "/api/v1/oauth/introspect",
     summary: "Ask what a token is (RFC 7662)", description: "By an authenticated client, or by anybody with an access token as bearer.", body: TokenQuestionForm, bodyOptional: true,
     responses: { 200: { description: "What it is, or `active: false`", schema: Introspection }, ...oauthFailures },
     example: { body: { token: "prt_..." } },
   }),
   revokeToken: defineRoute({
-    ...form, id: "revokeToken", path: "/api/v1/oauth/revoke",
+    ...form, oauthErrors: OAUTH_ERRORS, id: "revokeToken", path: "/api/v1/oauth/revoke",
     summary: "Revoke a token (RFC 7009)", description: "By the client that holds it, or by its own subject. Ends the whole session. Answers 200 for unknown tokens too.", body: TokenQuestionForm, bodyOptional: true,
     responses: { 200: { description: "It is void", schema: Revoked }, ...oauthFailures },
     example: { body: { token: "prt_..." } },

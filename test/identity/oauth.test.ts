@@ -146,6 +146,25 @@ describe("a standard client", () => {
     }
   });
 
+  it("is told so by OAuth's own word when its request has not the form of one", async () => {
+    const text = new URLSearchParams({ grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret, token: "x" }).toString();
+    const [asForm, asJson] = ["application/x-www-form-urlencoded", "application/json"];
+    const bodies: [string, string, RegExp][] = [
+      [asForm, `${text}&client_id=${clientId}`, /more than once/], [asForm, `${text}&scope=read&scope=read`, /more than once/], [asForm, `${text}&unknown=1&unknown=1`, /more than once/],
+      [asForm, `${text}&token_type_hint=${"x".repeat(201)}&scope=${"x".repeat(257)}`, /must have at most/], [asForm, `${text}&scope=%ff`, /./],
+      [asJson, "{", /malformed JSON/], [asJson, '{"client_id":1}', /expected a string/], [asJson, '{"client_id":"a","client_id":"a"}', /given twice/], [asJson, "[]", /expected/],
+    ];
+    for (const path of ["token", "introspect", "revoke"]) {
+      for (const [type, body, said] of bodies) {
+        const answer = await fetch(`${harness.url}/api/v1/oauth/${path}`, { method: "POST", headers: { "content-type": type }, body });
+        expect([answer.status, answer.headers.get("content-type"), await answer.json()], `${path} ${body}`).toEqual([400, "application/json; charset=UTF-8", { error: "invalid_request", error_description: expect.stringMatching(said) as string }]);
+      }
+    }
+    // Not of OAuth: its login form, where a malformed request is 422 and never a redirect.
+    const login = await fetch(`${harness.url}/api/v1/oauth/authorize`, { method: "POST", headers: { "content-type": asForm }, body: "email=a&email=a" });
+    expect([login.status, ((await login.json()) as { errors: { code: string }[] }).errors[0]?.code]).toEqual([422, "invalid_request"]);
+  });
+
   it("that narrows the scope at a refresh is told the narrow one, and keeps the wide one", async () => {
     const config = await discover();
     const request = await pending(config, "offline_access read create");

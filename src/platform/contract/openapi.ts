@@ -156,7 +156,7 @@ function fileAnswers(spec: ResponseSpec): JsonObject {
 /** One answer per status, its codes listed; the same form for all. */
 function failures(route: RouteSpec): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of errorCodes(route)) {
+  for (const code of errorCodes(route).filter((each) => route.oauthErrors?.[each] === undefined)) {
     const status = ERROR_STATUS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }

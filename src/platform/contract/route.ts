@@ -38,6 +38,9 @@ export interface ResponseSpec {
   readonly stream?: "text/event-stream";
 }
 
+/** OAuth's word and status for a failure. */
+export type OAuthErrors = Readonly<Partial<Record<ErrorCode, { readonly status: 400 | 401; readonly error: string }>>>;
+
 export interface RouteSpec {
   /** Unique; the operationId of OpenAPI and the method name of the typed client. */
   readonly id: string;
@@ -71,6 +74,8 @@ export interface RouteSpec {
   readonly list?: boolean;
   /** Members added to the error form of this route, such as `proof: null`. */
   readonly errorMembers?: Readonly<Record<string, null | boolean>>;
+  /** Failures that this route answers in the form of OAuth (RFC 6749 section 5.2), wherever they come from; the others keep the common form. */
+  readonly oauthErrors?: OAuthErrors;
   readonly responses: { readonly [status: number]: ResponseSpec };
   /** Failures beyond those that every route may answer. */
   readonly errors?: readonly ErrorCode[];

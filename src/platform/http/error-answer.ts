@@ -1,6 +1,7 @@
 /**
  * Failures as answers, in the one form of DECISIONS: `{message, errors: [{message, code, path?}]}`, with the members that a route
- * adds, and as RFC 9457 problem details when asked for. What is not an AppError is a bug and says nothing about itself.
+ * adds, and as RFC 9457 problem details when asked for; on OAuth's routes in OAuth's form. What is not an AppError is a bug and says
+ * nothing about itself.
  */
 import { STATUS_CODES } from "node:http";
 import { AppError } from "../errors.js";
@@ -33,23 +34,35 @@ export function asAppError(thrown: unknown, requestId: string): { readonly error
 }
 
 export function errorAnswer(exchange: Exchange, error: AppError): Answer {
+  return {
+    ...(oauthForm(exchange, error) ?? commonForm(exchange, error)),
+    noStore: exchange.route?.noStore ?? false,
+    closes: CLOSING_CODES.has(error.code) || (error.status === 503 && exchange.head.hasBody),
+  };
+}
+
+function commonForm(exchange: Exchange, error: AppError): Answer {
   const problem = wantsProblem(exchange.head.headers.accept);
-  const [first] = error.details;
-  const message = first?.message ?? error.message;
+  const message = messageOf(error);
   const body = {
     ...(problem ? { type: "about:blank", title: STATUS_CODES[error.status] ?? "Failure", status: error.status, detail: message } : {}),
     message,
     errors: error.details,
     ...exchange.route?.route.errorMembers,
   };
-  return {
-    status: error.status,
-    contentType: problem ? "application/problem+json; charset=UTF-8" : JSON_TYPE,
-    headers: errorHeaders(error),
-    body: JSON.stringify(body),
-    noStore: exchange.route?.noStore ?? false,
-    closes: CLOSING_CODES.has(error.code) || (error.status === 503 && exchange.head.hasBody),
-  };
+  return { status: error.status, contentType: problem ? "application/problem+json; charset=UTF-8" : JSON_TYPE, headers: errorHeaders(error), body: JSON.stringify(body) };
+}
+
+/** As RFC 6749 section 5.2 prescribes it, where the route has OAuth's word for the failure. */
+function oauthForm(exchange: Exchange, error: AppError): Answer | undefined {
+  const refusal = exchange.route?.route.oauthErrors?.[error.code];
+  if (refusal === undefined) return undefined;
+  const headers: [string, string][] = refusal.status === 401 ? [["WWW-Authenticate", 'Basic realm="proofwright"']] : [];
+  return { status: refusal.status, contentType: JSON_TYPE, headers, body: JSON.stringify({ error: refusal.error, error_description: messageOf(error) }) };
+}
+
+function messageOf(error: AppError): string {
+  return error.details[0]?.message ?? error.message;
 }
 
 function errorHeaders(error: AppError): [string, string][] {
