@@ -64,13 +64,13 @@ export const applicationRoutes = {
   updateApplicationUser: defineRoute({
     ...base, params: UserMemberParams, id: "updateApplicationUser", method: "PUT", path: "/api/v1/applications/:id/users/:user_id",
     summary: "Change a user's permissions on an application", auth: { permissions: ["update"] }, body: UpdateMemberBody,
-    responses: { 204: { description: "Changed" } }, errors: ["not_found", "permission_escalation"],
+    responses: { 204: { description: "Changed" } }, errors: ["not_found", "last_granter", "permission_escalation"],
     example: { body: { permissions: 2 } },
   }),
   deleteApplicationUser: defineRoute({
     ...base, params: UserMemberParams, id: "deleteApplicationUser", method: "DELETE", path: "/api/v1/applications/:id/users/:user_id",
     summary: "Remove a user from an application", description: "Tokens of the application that act for the user are void.", auth: { permissions: ["update"] },
-    responses: { 204: { description: "Removed" } }, errors: onTenant,
+    responses: { 204: { description: "Removed" } }, errors: ["not_found", "last_granter"],
   }),
   listApplicationOrganizations: defineRoute({
     ...base, id: "listApplicationOrganizations", method: "GET", path: "/api/v1/applications/:id/organizations",
@@ -87,13 +87,13 @@ export const applicationRoutes = {
   updateApplicationOrganization: defineRoute({
     ...base, params: OrganizationMemberParams, id: "updateApplicationOrganization", method: "PUT", path: "/api/v1/applications/:id/organizations/:organization_id",
     summary: "Change an organization's permissions on an application", auth: { permissions: ["update"] }, body: UpdateMemberBody,
-    responses: { 204: { description: "Changed" } }, errors: ["not_found", "permission_escalation"],
+    responses: { 204: { description: "Changed" } }, errors: ["not_found", "last_granter", "permission_escalation"],
     example: { body: { permissions: 2 } },
   }),
   deleteApplicationOrganization: defineRoute({
     ...base, params: OrganizationMemberParams, id: "deleteApplicationOrganization", method: "DELETE", path: "/api/v1/applications/:id/organizations/:organization_id",
     summary: "Remove an organization from an application", auth: { permissions: ["update"] },
-    responses: { 204: { description: "Removed" } }, errors: onTenant,
+    responses: { 204: { description: "Removed" } }, errors: ["not_found", "last_granter"],
   }),
   listApplicationTokens: defineRoute({
     ...base, id: "listApplicationTokens", method: "GET", path: "/api/v1/applications/:id/tokens",

@@ -12,6 +12,7 @@ import { mergeCommits, retryOnConflict, type Page } from "../platform/store/tabl
 import type { StoreCommit } from "../platform/store/store.js";
 import { tenantNotFound, type Access } from "./access.js";
 import type { Directory } from "./directory.js";
+import type { Granters } from "./granters.js";
 import type { IdentityRepository } from "./repository.js";
 import type { Sessions } from "./sessions.js";
 import type { MemberJson } from "./tenant-schemas.js";
@@ -22,6 +23,7 @@ export interface MembershipsDependencies {
   readonly tenants: TenantRepository;
   readonly access: Access;
   readonly directory: Directory;
+  readonly granters: Granters;
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly log: Log;
@@ -102,9 +104,12 @@ export class Memberships {
     }
   }
 
-  /** Changes what a member may do: adding needs `grant` and what is added, taking away needs `revoke`. Nothing given, nothing changed. */
+  /**
+   * Changes what a member may do: adding needs `grant` and what is added, taking away needs `revoke`. Nothing given, nothing changed.
+   * Throws `last_granter` when nobody else could grant.
+   */
   async update(principal: Principal, tenant: Tenant, member: Member, permissions?: number): Promise<void> {
-    const { access, tenants, repository } = this.#dependencies;
+    const { access, granters, tenants, repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const held = access.require(principal, tenant, PERMISSIONS.grant);
       const current = tenants.findMembership(tenant, member);
@@ -113,23 +118,23 @@ export class Memberships {
       if (permissions === undefined || permissions === before) return;
       access.requireSubset(permissions & ~before, held);
       if ((before & ~permissions) !== 0) access.require(principal, tenant, PERMISSIONS.revoke);
-      if (!holdsAll(permissions, PERMISSIONS.grant)) this.#keepAGranter(tenant, current.value);
-      await repository.commit(tenants.updateMembershipCommit(current, permissions));
+      const kept = holdsAll(permissions, PERMISSIONS.grant) ? {} : await granters.keepAnother(tenant, member);
+      await repository.commit(mergeCommits(tenants.updateMembershipCommit(current, permissions), kept));
     });
     await this.endActing(tenant, member);
     this.#logged("member changed", principal, tenant);
   }
 
-  /** Takes a member away; members may also leave by themselves. */
+  /** Takes a member away; members may also leave by themselves. Throws `last_granter` when nobody else could grant. */
   async remove(principal: Principal, tenant: Tenant, member: Member): Promise<void> {
-    const { access, tenants, repository } = this.#dependencies;
+    const { access, granters, tenants, repository } = this.#dependencies;
     const leaves = principal.subject.kind === member.kind && principal.subject.id === member.id;
     await retryOnConflict(async () => {
       access.require(principal, tenant, leaves ? 0 : PERMISSIONS.revoke);
       const current = tenants.findMembership(tenant, member);
       if (current === undefined) throw new AppError("not_found", { message: `${member.kind} not found` });
-      this.#keepAGranter(tenant, current.value);
-      await repository.commit(tenants.deleteMembershipCommit(current));
+      const kept = await granters.keepAnother(tenant, member);
+      await repository.commit(mergeCommits(tenants.deleteMembershipCommit(current), kept));
     });
     await this.endActing(tenant, member);
     this.#logged("member removed", principal, tenant);
@@ -181,14 +186,6 @@ export class Memberships {
       if (of === "tenant") continue;
       for (const { value } of some) await this.endActing({ kind: value.tenant_kind, id: value.tenant_id }, { kind: value.member_kind, id: value.member_id });
     }
-  }
-
-  /** An organization must not be left with nobody who can let others in. */
-  #keepAGranter(tenant: Tenant, leaving: MembershipRecord): void {
-    if (tenant.kind !== "organization" || !holdsAll(leaving.permissions, PERMISSIONS.grant)) return;
-    const others = this.#dependencies.tenants.listMembers(tenant, "user").rows.filter((row) => row.id !== leaving.id);
-    if (others.some((row) => holdsAll(row.permissions, PERMISSIONS.grant))) return;
-    throw new AppError("conflict", { message: "this is the last member that can grant; let another one grant first, or delete the organization" });
   }
 
   #logged(event: string, principal: Principal, tenant: Tenant): void {

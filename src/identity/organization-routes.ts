@@ -60,13 +60,13 @@ export const organizationRoutes = {
   updateOrganizationUser: defineRoute({
     ...base, params: UserMemberParams, id: "updateOrganizationUser", method: "PUT", path: "/api/v1/organizations/:id/users/:user_id",
     summary: "Change a member's permissions", auth: { permissions: ["update"] }, body: UpdateMemberBody,
-    responses: { 204: { description: "Changed" } }, errors: ["not_found", "conflict", "permission_escalation"],
+    responses: { 204: { description: "Changed" } }, errors: ["not_found", "last_granter", "permission_escalation"],
     example: { body: { permissions: 2 } },
   }),
   deleteOrganizationUser: defineRoute({
     ...base, params: UserMemberParams, id: "deleteOrganizationUser", method: "DELETE", path: "/api/v1/organizations/:id/users/:user_id",
     summary: "Remove a member, or leave", description: "Tokens of the organization that act for the member are void.", auth: { permissions: ["update"] },
-    responses: { 204: { description: "Removed" } }, errors: ["not_found", "conflict"],
+    responses: { 204: { description: "Removed" } }, errors: ["not_found", "last_granter"],
   }),
   listOrganizationTokens: defineRoute({
     ...base, id: "listOrganizationTokens", method: "GET", path: "/api/v1/organizations/:id/tokens",

@@ -24,6 +24,7 @@ import { Bootstrap } from "./bootstrap.js";
 import { ClientAuthentication } from "./client-authentication.js";
 import { Clients } from "./clients.js";
 import { Directory } from "./directory.js";
+import { Granters } from "./granters.js";
 import { normalizeEmail } from "./email.js";
 import { ExternalUsers } from "./external-users.js";
 import { HourlyLimit, INVITATIONS_PER_HOUR, RESETS_PER_ACCOUNT, RESETS_PER_ADDRESS, SIGNUPS_PER_HOUR } from "./hourly-limit.js";
@@ -116,7 +117,8 @@ export class IdentityService {
     const access = new Access({ repository, tenants });
     const directory = new Directory({ repository, tenants });
     const sessions = new Sessions({ issuer }, { repository, keys, clock, log, permissionsOf: (subject, session) => access.heldBy(subject, session) });
-    const memberships = new Memberships({ repository, tenants, access, directory, sessions, clock, log });
+    const granters = new Granters({ tenants });
+    const memberships = new Memberships({ repository, tenants, access, directory, granters, sessions, clock, log });
     const login = new Login({ hashCost }, { repository, sessions, throttle, hashGate, clock, log });
     const apiTokens = new ApiTokens({ store, repository, access, clock, log });
     const tokens = new Tokens({ repository, tenants, access, sessions, apiTokens, log });

@@ -88,6 +88,11 @@ export class TenantRepository {
     return this.#memberships.list("tenant", [...ownerKey(tenant), kind], page === undefined ? {} : { page });
   }
 
+  /** Members of any kind: organizations first, each kind by the time they joined. */
+  pageOfMembers(tenant: Tenant, page: Page): MembershipRecord[] {
+    return this.#memberships.records("tenant", ownerKey(tenant), page).map(({ value }) => value);
+  }
+
   countMembers(tenant: Tenant): number {
     return this.#memberships.count("tenant", ownerKey(tenant));
   }

@@ -43,6 +43,8 @@ export const ERROR_STATUS = {
   reset_token_invalid: 422,
   unsupported_grant: 422,
   permission_escalation: 403,
+  /** Nobody would be left who can let others into an application or organization. */
+  last_granter: 409,
   // Vault
   vault_sealed: 503,
   vault_not_configured: 409,

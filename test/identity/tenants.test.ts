@@ -4,6 +4,7 @@ import { decodeJwt } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ApiError } from "../../src/client.js";
 import { ASSOCIATE_PERMISSIONS, ORGANIZATION_MEMBER_PERMISSIONS, PERMISSIONS, TENANT_PERMISSIONS } from "../../src/platform/auth/permissions.js";
+import { TenantRepository } from "../../src/identity/tenant-repository.js";
 import { openHttpHarness, type HttpHarness, type IdentityApi } from "./http-support.js";
 
 interface Person { readonly id: string; readonly token: string; readonly api: IdentityApi }
@@ -74,6 +75,8 @@ describe("an application", () => {
     expect(headers.get("location")).toBe(`/api/v1/applications/${body.id}`);
     expect(body).toMatchObject({ name: `Application ${body.id.slice(0, 8)}`, user_id: ada.id, hidden: false, config: {} });
     const token = await tokenFor(ada.api, { application_id: body.id });
+    await join(eve, await organization(ada), "eve@example.com");
+    await ada.api.createApplicationUser({ params: { id: body.id }, body: { user_id: eve.id } });
     await token.api.deleteApplicationUser({ params: { id: body.id, user_id: ada.id } });
     expect(await outcome(ada.api.getApplication({ params: { id: body.id } }))).toBe("404 not_found");
     expect((await ada.api.listApplications({})).total).toBe(0);
@@ -177,11 +180,61 @@ describe("an access list", () => {
   });
 });
 
+describe("the last member who can grant", () => {
+  const CANNOT_GRANT = PERMISSIONS.read | PERMISSIONS.revoke;
+
+  it("stays in an application, whoever would take it away, until another one can grant", async () => {
+    const id = await application(ada);
+    const works = await organization(ada);
+    await join(eve, works, "eve@example.com");
+    await ada.api.createApplicationUser({ params: { id }, body: { user_id: eve.id, permissions: CANNOT_GRANT } });
+    const { api: itself } = await tokenFor(ada.api, { application_id: id });
+    for (const api of [ada.api, eve.api, itself]) expect(await outcome(api.deleteApplicationUser({ params: { id, user_id: ada.id } }))).toBe("409 last_granter");
+    expect(await outcome(ada.api.updateApplicationUser({ params: { id, user_id: ada.id }, body: { permissions: CANNOT_GRANT } }))).toBe("409 last_granter");
+    expect(await outcome(ada.api.deleteApplicationUser({ params: { id, user_id: eve.id } }))).toBe("ok");
+    // An organization that can grant is as good as a user.
+    await ada.api.createApplicationOrganization({ params: { id }, body: { organization_id: works } });
+    expect(await outcome(ada.api.deleteApplicationUser({ params: { id, user_id: ada.id } }))).toBe("ok");
+    const { api: asWorks } = await tokenFor(ada.api, { organization_id: works });
+    const params = { id, organization_id: works };
+    expect(await outcome(asWorks.updateApplicationOrganization({ params, body: { permissions: CANNOT_GRANT } }))).toBe("409 last_granter");
+    expect(await outcome(asWorks.deleteApplicationOrganization({ params }))).toBe("409 last_granter");
+  });
+
+  it("is found behind a thousand others who cannot grant", async () => {
+    const id = await application(ada);
+    const tenant = { kind: "application", id } as const;
+    const { memberships } = harness.identity.service;
+    const tenants = new TenantRepository({ store: harness.store });
+    const rows = Array.from({ length: 1001 }, (_, at) => memberships.newMembership(tenant, { kind: "user", id: randomUUID() }, at < 1000 ? PERMISSIONS.read : TENANT_PERMISSIONS));
+    const leave = async (): Promise<string> => await outcome(ada.api.deleteApplicationUser({ params: { id, user_id: ada.id } }));
+    for (const row of rows) await harness.store.commit(tenants.insertMembershipCommit(row));
+    // Without a record of its own whoever is named there is nobody.
+    expect(await leave()).toBe("409 last_granter");
+    await harness.store.commit(tenants.insertMembershipCommit(memberships.newMembership(tenant, { kind: "user", id: eve.id }, TENANT_PERMISSIONS)));
+    expect(await leave()).toBe("ok");
+  });
+
+  it.each(["application", "organization"] as const)("stays in an %s when the last two go at once, in whichever way", async (kind) => {
+    const works = await organization(ada);
+    await join(eve, works, "eve@example.com", TENANT_PERMISSIONS);
+    for (let round = 0; round < 6; round += 1) {
+      const id = kind === "organization" ? await organization(ada) : await application(ada);
+      if (kind === "organization") await join(eve, id, "eve@example.com", TENANT_PERMISSIONS);
+      else await ada.api.createApplicationUser({ params: { id }, body: { user_id: eve.id, permissions: TENANT_PERMISSIONS } });
+      const leaves = (person: Person): Promise<unknown> => (kind === "organization" ? person.api.deleteOrganizationUser : person.api.deleteApplicationUser)({ params: { id, user_id: person.id } });
+      const stepsDown = (person: Person): Promise<unknown> => (kind === "organization" ? person.api.updateOrganizationUser : person.api.updateApplicationUser)({ params: { id, user_id: person.id }, body: { permissions: CANNOT_GRANT } });
+      const second = round % 2 === 0 ? leaves : stepsDown;
+      expect((await Promise.all([leaves(ada), second(eve)].map(outcome))).sort(), `round ${String(round)}`).toEqual(["409 last_granter", "ok"]);
+    }
+  });
+});
+
 describe("an organization", () => {
   it("never loses its last member who can grant", async () => {
     const id = await organization(ada);
-    expect(await outcome(ada.api.deleteOrganizationUser({ params: { id, user_id: ada.id } }))).toBe("409 conflict");
-    expect(await outcome(ada.api.updateOrganizationUser({ params: { id, user_id: ada.id }, body: { permissions: PERMISSIONS.read | PERMISSIONS.revoke } }))).toBe("409 conflict");
+    expect(await outcome(ada.api.deleteOrganizationUser({ params: { id, user_id: ada.id } }))).toBe("409 last_granter");
+    expect(await outcome(ada.api.updateOrganizationUser({ params: { id, user_id: ada.id }, body: { permissions: PERMISSIONS.read | PERMISSIONS.revoke } }))).toBe("409 last_granter");
     await join(eve, id, "eve@example.com", TENANT_PERMISSIONS);
     expect((await ada.api.deleteOrganizationUser({ params: { id, user_id: ada.id } })).status).toBe(204);
     expect(await outcome(ada.api.getOrganization({ params: { id } }))).toBe("404 not_found");
