@@ -13,6 +13,8 @@ import { PAGE_QUERY, closed } from "./schemas.js";
 export interface RouteValidator {
   /** Path parameters, UUIDs in lower case. Throws `malformed_path`. */
   params(raw: Readonly<Record<string, string>>): Record<string, unknown>;
+  /** No path parameter is anything but a UUID. */
+  readonly takesIdsOnly: boolean;
   /** Query members and the pairs they came from. Throws `malformed_request` or `invalid_request`. */
   query(text: string): { readonly members: Record<string, unknown>; readonly pairs: readonly QueryPair[] };
   /** The body, UUIDs at its top level in lower case. Throws `invalid_request` or `unknown_member`. */
@@ -26,7 +28,8 @@ export function compileRoute(route: RouteSpec): RouteValidator {
   const params = compileParams(route.params ?? NOTHING);
   const query = compileQuery(queryObject(route));
   const body = compileBody(route.body ?? NOTHING);
-  return { params, query, body };
+  const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(({ format }) => format === "uuid");
+  return { params, takesIdsOnly, query, body };
 }
 
 /** The whole query schema of a route: its own members, and those of pages when it is a list. */

@@ -13,7 +13,7 @@ import type { Log } from "../log.js";
 import { sendAnswer, type Answer } from "./answer.js";
 import { BodyBudget, BodyCollector } from "./body.js";
 import { readBody } from "./body-form.js";
-import { MethodNotAllowed, asAppError, errorAnswer } from "./error-answer.js";
+import { asAppError, errorAnswer } from "./error-answer.js";
 import type { TrustedProxies } from "../client-address.js";
 import { Exchange, type CompiledRoute } from "./exchange.js";
 import { FrontRequest } from "./handler-request.js";
@@ -22,11 +22,10 @@ import { InFlight } from "./in-flight.js";
 import type { HttpLimits } from "./limits.js";
 import { RateLimiter } from "./rate-limit.js";
 import { PeerAddresses } from "./peer-address.js";
+import { Places, type Place } from "./places.js";
 import { replyAnswer } from "./reply.js";
 import { bearerToken, readHead, saneRequestId } from "./request-head.js";
-import { canonicalPath } from "./request-path.js";
-import type { Router} from "./router.js";
-import { isFound, type Found } from "./router.js";
+import type { Router } from "./router.js";
 import { Sockets, readProtocols, type Admitted, type LateRequest } from "./sockets.js";
 import { StreamAnswer } from "./stream-answer.js";
 import { Streams } from "./streams.js";
@@ -71,9 +70,7 @@ export interface DispatchOptions {
 
 /** What a route gets of a request whose form was not looked at yet. */
 interface Input {
-  readonly params: Readonly<Record<string, string>>;
-  /** Canonical path. */
-  readonly path: string;
+  readonly place: Place;
   readonly body: BodyCollector | undefined;
 }
 
@@ -91,7 +88,7 @@ export class Dispatcher {
   readonly #sockets: Sockets;
   readonly #options: DispatchOptions;
   readonly #dependencies: DispatchDependencies;
-  readonly #router: Router<CompiledRoute>;
+  readonly #places: Places;
   readonly #budget: BodyBudget;
   readonly #rates: RateLimiter | undefined;
   #draining = false;
@@ -100,7 +97,7 @@ export class Dispatcher {
     const { limits } = options;
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#router = router;
+    this.#places = new Places({}, { router });
     this.#budget = new BodyBudget(limits.bodiesInFlightBytesMax);
     this.#rates = limits.rateLimits ? new RateLimiter(limits, dependencies) : undefined;
     this.#streams = new Streams(dependencies);
@@ -170,25 +167,15 @@ export class Dispatcher {
   /** Finds the route, and begins to collect the body before anything is awaited: bytes that nobody listens for are lost. */
   #answer(exchange: Exchange, hasRoom: boolean): Answer | Promise<Answer> {
     const { head } = exchange;
-    const path = canonicalPath(head.url);
-    if (path === undefined) throw new AppError("malformed_path", { message: "the path has a form that is not taken here" });
-    const { value: compiled, params } = this.#find(exchange, path.segments);
+    const place = this.#places.find(head.method, head.url);
+    const { compiled } = place;
     exchange.route = compiled;
     exchange.deadlineAtMs = exchange.startedMs + compiled.deadlineMs;
     if (this.#draining && compiled.route.area !== "service") throw shuttingDown();
     if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
     const body = head.hasBody ? new BodyCollector({ bytesMax: compiled.bodyBytesMax, declaredBytes: head.contentLength }, { budget: this.#budget }).attach(exchange.response) : undefined;
     if (body !== undefined) exchange.whenClosed(() => { body.abandon(); });
-    return this.#handled(exchange, compiled, { params, path: path.path, body });
-  }
-
-  #find(exchange: Exchange, segments: readonly string[]): Found<CompiledRoute> {
-    const { method } = exchange.head;
-    const wanted = method === "HEAD" ? "GET" : METHODS.has(method) ? (method as HttpMethod) : undefined;
-    const found = this.#router.find(wanted, segments);
-    if (isFound(found)) return found;
-    if (found.length === 0) throw new AppError("not_found", { message: "there is nothing at this path" });
-    throw new MethodNotAllowed([...found, ...(found.includes("GET") ? ["HEAD"] : []), "OPTIONS"]);
+    return this.#handled(exchange, compiled, { place, body });
   }
 
   /** Throws or rejects with `unauthorized`. Answers at once where the token is known. */
@@ -230,7 +217,7 @@ export class Dispatcher {
       const principal = caller instanceof Promise ? await caller : caller;
       this.#admit(exchange, compiled, principal);
       isLetIn = true;
-      const params = validator.params(input.params);
+      const params = this.#places.paramsOf(input.place, head.method, head.url);
       if (input.body !== undefined) bytes = await input.body.whole();
       const { members, pairs } = validator.query(head.query);
       const body = readBody(compiled, head, bytes);
@@ -238,7 +225,7 @@ export class Dispatcher {
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw new AppError("deadline_exceeded", { message: "nobody waits for the answer" });
       const reply = await this.#once(exchange, compiled, input, bytes, request);
-      const answer = replyAnswer(exchange, compiled, reply, { path: input.path, members, pairs });
+      const answer = replyAnswer(exchange, compiled, reply, { path: input.place.path, members, pairs });
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
       if (!isLetIn && error instanceof AppError) this.#dependencies.onRefused?.({ route, code: error.code, subject: exchange.subject, requestId: exchange.requestId, address: exchange.address });
@@ -255,7 +242,7 @@ export class Dispatcher {
     const { idempotency } = this.#dependencies;
     const { subject } = exchange;
     if (key === undefined || compiled.route.creates !== true || idempotency === undefined || subject === undefined) return compiled.handler(request as never);
-    const requestHash = hashRequest(this.#options.requestHashKey, input.path, exchange.head.query, bytes);
+    const requestHash = hashRequest(this.#options.requestHashKey, input.place.path, exchange.head.query, bytes);
     return runOnce(idempotency, { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash }, () => compiled.handler(request as never));
   }
 
