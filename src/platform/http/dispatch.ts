@@ -10,6 +10,7 @@ import type { StreamSource } from "../contract/stream.js";
 import { AppError, assert, type ErrorCode } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
+import { TurnMemo } from "../turn-memo.js";
 import { sendAnswer, type Answer } from "./answer.js";
 import { BodyBudget, BodyCollector } from "./body.js";
 import { readBody } from "./body-form.js";
@@ -24,7 +25,7 @@ import { RateLimiter } from "./rate-limit.js";
 import { PeerAddresses } from "./peer-address.js";
 import { Places, type Place } from "./places.js";
 import { replyAnswer } from "./reply.js";
-import { bearerToken, readHead, saneRequestId } from "./request-head.js";
+import { bearerToken, readBearer, readHead, saneRequestId } from "./request-head.js";
 import type { Router } from "./router.js";
 import { Sockets, readProtocols, type Admitted, type LateRequest } from "./sockets.js";
 import { StreamAnswer } from "./stream-answer.js";
@@ -89,6 +90,7 @@ export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #dependencies: DispatchDependencies;
   readonly #places: Places;
+  readonly #bearers = new TurnMemo(readBearer);
   readonly #budget: BodyBudget;
   readonly #rates: RateLimiter | undefined;
   #draining = false;
@@ -178,9 +180,15 @@ export class Dispatcher {
     return this.#handled(exchange, compiled, { place, body });
   }
 
+  /** The bearer token of the Authorization header, or of a WebSocket's subprotocols. */
+  #tokenOf({ head, upgrade }: Exchange): string | undefined {
+    const token = bearerToken(head, (authorization) => this.#bearers.of(authorization));
+    return token ?? (upgrade === undefined || head.authorizationCount > 0 ? undefined : readProtocols(upgrade.protocols).token);
+  }
+
   /** Throws or rejects with `unauthorized`. Answers at once where the token is known. */
   #authenticate(exchange: Exchange, area: Area): Principal | Promise<Principal> {
-    const token = tokenOf(exchange);
+    const token = this.#tokenOf(exchange);
     if (token === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
     return this.#dependencies.authenticate(token, area);
   }
@@ -212,7 +220,7 @@ export class Dispatcher {
     let isLetIn = false;
     let bytes: Buffer = EMPTY;
     try {
-      if (exchange.upgrade !== undefined && tokenOf(exchange) === undefined && head.authorizationCount === 0) return this.#upgradeNameless(exchange, exchange.upgrade, compiled);
+      if (exchange.upgrade !== undefined && this.#tokenOf(exchange) === undefined && head.authorizationCount === 0) return this.#upgradeNameless(exchange, exchange.upgrade, compiled);
       const caller = compiled.check === undefined ? undefined : this.#authenticate(exchange, route.area);
       const principal = caller instanceof Promise ? await caller : caller;
       this.#admit(exchange, compiled, principal);
@@ -261,7 +269,7 @@ export class Dispatcher {
   /** Goes on as a stream, over the transport that the client asked for. It is no longer a request in flight then: it may last for days. */
   #startStream(exchange: Exchange, answer: Answer, source: StreamSource): void {
     const { route: compiled, principal } = exchange;
-    const token = tokenOf(exchange);
+    const token = this.#tokenOf(exchange);
     if (!exchange.isOpen || compiled === undefined || principal === undefined || token === undefined) return;
     if (exchange.upgrade !== undefined) {
       this.#acceptSocket(exchange, exchange.upgrade, compiled, { principal, token, source });
@@ -343,12 +351,6 @@ export class Dispatcher {
     metrics?.requestsInFlight(this.inFlight.size);
     log.debug("request", () => ({ ...fieldsOf(exchange), status: exchange.status, duration_ms: Math.round(durationMs * 1000) / 1000 }));
   }
-}
-
-/** The bearer token of the Authorization header, or of a WebSocket's subprotocols. */
-function tokenOf(exchange: Exchange): string | undefined {
-  const token = bearerToken(exchange.head);
-  return token ?? (exchange.upgrade === undefined || exchange.head.authorizationCount > 0 ? undefined : readProtocols(exchange.upgrade.protocols).token);
 }
 
 /** The vault's bytes are secrets (the unsealer key); other areas may answer bytes that they keep. */

@@ -74,10 +74,15 @@ export function readHead(request: RawRequest): RequestHead {
 /**
  * The token of `Authorization: bearer <token>`, the scheme in any case (RFC 9110 section 11.1).
  * Undefined when the header is absent, given more than once, or of another scheme.
+ * @param read what reads the header's value: `readBearer`, or a memo of it
  */
-export function bearerToken(head: RequestHead): string | undefined {
+export function bearerToken(head: RequestHead, read: (authorization: string) => string | undefined = readBearer): string | undefined {
   if (head.authorizationCount !== 1 || head.authorization === undefined) return undefined;
-  return /^bearer +([^\s,]+)$/i.exec(head.authorization)?.[1];
+  return read(head.authorization);
+}
+
+export function readBearer(authorization: string): string | undefined {
+  return /^bearer +([^\s,]+)$/i.exec(authorization)?.[1];
 }
 
 /** An id that is safe to echo and to log, or undefined. */
