@@ -30,7 +30,8 @@ export function parseJson(bytes: Buffer): unknown {
   return JSON.parse(bytes.toString("utf8"));
 }
 
-const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+/** Names that reach a prototype. */
+export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;

@@ -3,7 +3,8 @@ import { isUtf8 } from "node:buffer";
 import { parseQuery } from "../contract/query.js";
 import { AppError } from "../errors.js";
 import type { CompiledRoute } from "./exchange.js";
-import { findJsonFault, parseJson } from "../json-scan.js";
+import { findJsonFault, parseJson, type JsonLimits } from "../json-scan.js";
+import { parsePlainJson } from "../plain-json.js";
 import type { RequestHead } from "./request-head.js";
 
 /**
@@ -27,9 +28,13 @@ export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buff
   if (route.form === true && isForm(head.headers["content-type"])) return validator.body(parseForm(bytes));
   requireJson(head.headers["content-type"]);
   if (route.rawBody === true) return bytes;
-  const fault = findJsonFault(bytes, compiled.jsonLimits);
+  return validator.body(parsePlainJson(bytes, compiled.jsonLimits) ?? parseChecked(bytes, compiled.jsonLimits));
+}
+
+function parseChecked(bytes: Buffer, limits: JsonLimits): unknown {
+  const fault = findJsonFault(bytes, limits);
   if (fault !== undefined) throw new AppError("malformed_json", { message: `malformed JSON: ${fault}` });
-  return validator.body(parseJson(bytes));
+  return parseJson(bytes);
 }
 
 function isForm(contentType: string | undefined): boolean {
