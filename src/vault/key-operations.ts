@@ -85,8 +85,9 @@ export class KeyOperations {
     return this.#run<Verified>(call, "verify", input);
   }
 
-  encrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
-    return this.#run<Data>(call, "encrypt", input);
+  /** Ciphertexts are long, and come as JSON. */
+  encrypt(call: KeyCall, input: CipherBatchInput): Promise<JsonText<Data> | JsonText<BatchJson<Data>>> {
+    return this.#run<Data, JsonText<Data>>(call, "encrypt", input);
   }
 
   /** Every frame that does not open fails alike, with `decryption_failed`. */
@@ -98,7 +99,7 @@ export class KeyOperations {
     return this.#run<Agreed>(call, "agree", input);
   }
 
-  async #run<Result>(call: KeyCall, operation: KeyOperation, input: object): Promise<Result | JsonText<BatchJson<Result>>> {
+  async #run<Result, Single = Result>(call: KeyCall, operation: KeyOperation, input: object): Promise<Single | JsonText<BatchJson<Result>>> {
     const { owner, vaultId, keyId } = call;
     this.#seal.requireUnsealed();
     const { vault, key } = this.#repository.findUsableKey(owner, vaultId, keyId);
@@ -111,7 +112,7 @@ export class KeyOperations {
     const mayAdvance = operation === "sign" && spec.name === BIP39 && items.some((item) => asksForNext(item));
     const next = (item: object): Promise<ItemOutcome> => this.#wallets.signNext(vault, key, item, run);
     const [only] = items;
-    if (!isBatch && only !== undefined) return valueOf<Result>(mayAdvance ? await next(only) : (await run(items))[0]);
+    if (!isBatch && only !== undefined) return valueOf<Single>(mayAdvance ? await next(only) : (await run(items))[0]);
     const operationUs = mayAdvance ? Infinity : spec.operationUs;
     return batchText<Result>(await runSlices(items, { operationUs, signal: call.signal }, async (slice) => {
       const [first] = slice;

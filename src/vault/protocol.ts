@@ -52,9 +52,9 @@ export interface OperateMessage {
   readonly lane: VaultLane;
 }
 
-/** What one item came to; `value` is its answer. */
+/** What one item came to; `value` is its answer, as JSON where it is a text. */
 export type ItemOutcome =
-  | { readonly ok: true; readonly value: object }
+  | { readonly ok: true; readonly value: object | string }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string; readonly details: readonly ErrorDetail[] };
 
 /** The readable columns of a secret that its envelope is bound to. */

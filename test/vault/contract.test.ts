@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
 import type { Principal } from "../../src/platform/auth/principal.js";
+import { JsonText } from "../../src/platform/contract/json-text.js";
 import { compileRoute } from "../../src/platform/contract/validate.js";
 import { AppError } from "../../src/platform/errors.js";
 import { vaultHandlers } from "../../src/vault/handlers.js";
@@ -19,7 +20,8 @@ afterAll(async () => { await test.close(); });
 
 async function call(name: RouteName, request: { params?: object; query?: object; body?: unknown } = {}): Promise<{ status: number; body?: unknown; bytes?: Uint8Array; total?: number }> {
   const handler = vaultHandlers({ vault: test.vault })[name] as (request: unknown) => unknown;
-  const reply = (await handler({ principal, params: {}, query: { page: 1, rpp: 25 }, ...request })) as { status: number; body?: unknown };
+  const given = (await handler({ principal, params: {}, query: { page: 1, rpp: 25 }, ...request })) as { status: number; body?: unknown };
+  const reply = given.body instanceof JsonText ? { ...given, body: JSON.parse(Buffer.from(given.body.text).toString()) as unknown } : given;
   const declared = (vaultRoutes[name].responses as Readonly<Record<number, { schema?: TSchema }>>)[reply.status];
   expect(declared, `${name} answers ${reply.status}`).toBeDefined();
   if (declared?.schema !== undefined) expect([...Value.Errors(declared.schema, reply.body)], name).toEqual([]);

@@ -84,7 +84,8 @@ export async function openTestVault(options: TestVaultOptions = {}): Promise<Tes
 
 /** What `encrypt` answers for one item. */
 export async function encryptText({ vault }: Pick<TestVault, "vault">, owner: Subject, vaultId: string, keyId: string, input: CipherBatchInput): Promise<string> {
-  return (await vault.operations.encrypt({ owner, vaultId, keyId }, input) as { data: string }).data;
+  const { text } = await vault.operations.encrypt({ owner, vaultId, keyId }, input);
+  return (JSON.parse(text as string) as { data: string }).data;
 }
 
 /** What `decrypt` answers for one item. */

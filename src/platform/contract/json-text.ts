@@ -3,13 +3,14 @@
  * thread and writing them there would cost it more than everything else that it does for the request.
  */
 
-/** JSON of a T in UTF-8. */
+/** JSON of a T. */
 export class JsonText<T> {
   /** For the compiler only: what the text is of. */
   declare protected readonly value: T;
-  readonly bytes: Uint8Array;
+  /** As bytes: UTF-8. */
+  readonly text: string | Uint8Array;
 
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
+  constructor(text: string | Uint8Array) {
+    this.text = text;
   }
 }

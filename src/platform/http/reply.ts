@@ -36,7 +36,7 @@ export function replyAnswer(exchange: Exchange, compiled: CompiledRoute, reply: 
   }
   if (route.list === true) headers.push(...pageHeaders(reply, place));
   if (reply.body === undefined) return { status: reply.status, headers, noStore };
-  const body = reply.body instanceof JsonText ? reply.body.bytes : writeJson(reply.body);
+  const body = reply.body instanceof JsonText ? reply.body.text : writeJson(reply.body);
   return { status: reply.status, contentType: JSON_TYPE, headers, body, noStore };
 }
 
