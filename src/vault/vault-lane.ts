@@ -84,8 +84,10 @@ export class VaultThreadLane {
   async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
     const waiting = group.flatMap((joint) => joint.waiting);
     try {
-      const results = await this.#pool.run<readonly VaultRequest[], readonly VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
+      const results = await this.#pool.run<readonly VaultRequest[], VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
       const dealt = group.flatMap((joint, index) => dealOut(joint, results[index]));
+      // The pool's books may hold the array until the next full collection, but need not hold the answers.
+      results.length = 0;
       for (const [index, { resolve, reject }] of waiting.entries()) {
         const result = dealt[index];
         if (result === undefined) reject(new Error("invariant broken: each request of a message has a result"));
