@@ -51,6 +51,8 @@ export class Exchange {
   principal: Principal | undefined;
   /** `user:<uuid>` for the log. */
   subject: string | undefined;
+  /** Where it stands among those in flight, while it is. */
+  slot: number | undefined;
   /** Status of the answer; 0 when the client left before there was one. */
   status = 0;
   #state: ExchangeState = "open";

@@ -12,7 +12,11 @@ export class InFlight {
   readonly #options: InFlightOptions;
   readonly #clock: Clock;
   readonly #onDeadline: (exchange: Exchange) => void;
-  readonly #exchanges = new Set<Exchange>();
+  /**
+   * Each knows its slot. No Set: one that has become old takes new tables as often as it turns over, and each old table that it leaves
+   * behind holds the requests of its day until the next full collection, which makes all requests grow old.
+   */
+  readonly #exchanges: Exchange[] = [];
   readonly #perAddress = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #onEmpty: (() => void) | undefined;
@@ -24,12 +28,12 @@ export class InFlight {
   }
 
   get size(): number {
-    return this.#exchanges.size;
+    return this.#exchanges.length;
   }
 
   /** False when the address has too many requests at once; the exchange is taken in all the same, until it is answered. */
   add(exchange: Exchange): boolean {
-    this.#exchanges.add(exchange);
+    exchange.slot = this.#exchanges.push(exchange) - 1;
     const count = (this.#perAddress.get(exchange.address) ?? 0) + 1;
     this.#perAddress.set(exchange.address, count);
     this.#timer ??= setInterval(() => { this.#tick(); }, DEADLINE_TICK_MS).unref();
@@ -37,16 +41,16 @@ export class InFlight {
   }
 
   remove(exchange: Exchange): void {
-    if (!this.#exchanges.delete(exchange)) return;
+    if (!this.#takeOut(exchange)) return;
     const left = (this.#perAddress.get(exchange.address) ?? 1) - 1;
     if (left === 0) this.#perAddress.delete(exchange.address);
     else this.#perAddress.set(exchange.address, left);
-    if (this.#exchanges.size === 0) this.#onEmpty?.();
+    if (this.#exchanges.length === 0) this.#onEmpty?.();
   }
 
   /** Resolves to true when nothing is in flight, to false when that took longer than `waitMs`. */
   async empty(waitMs: number): Promise<boolean> {
-    if (this.#exchanges.size === 0) return true;
+    if (this.#exchanges.length === 0) return true;
     return await new Promise((resolve) => {
       const timer = setTimeout(() => { this.#onEmpty = undefined; resolve(false); }, waitMs);
       this.#onEmpty = () => {
@@ -66,9 +70,21 @@ export class InFlight {
     this.#timer = undefined;
   }
 
+  /** The last one moves to the free slot. False when it is not in. */
+  #takeOut(exchange: Exchange): boolean {
+    const { slot } = exchange;
+    const last = this.#exchanges.at(-1);
+    if (slot === undefined || last === undefined) return false;
+    last.slot = slot;
+    this.#exchanges[slot] = last;
+    this.#exchanges.pop();
+    exchange.slot = undefined;
+    return true;
+  }
+
   /** One timer for all: a timer per request would cost more than the request. */
   #tick(): void {
-    if (this.#exchanges.size === 0) {
+    if (this.#exchanges.length === 0) {
       this.stop();
       return;
     }
