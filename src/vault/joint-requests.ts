@@ -59,7 +59,10 @@ function limitUs({ key, operation }: OperateMessage): number {
 
 function jointOf(first: VaultRequest, waiting: readonly { readonly request: VaultRequest }[]): VaultRequest {
   if (waiting.length === 1 || first.task !== "operate") return first;
-  return { ...first, message: { ...first.message, items: waiting.flatMap(({ request }) => itemsOf(request)) } };
+  const items: unknown[] = [];
+  // Pushed: a flatMap over lists of one takes a microsecond for each.
+  for (const { request } of waiting) items.push(...itemsOf(request));
+  return { ...first, message: { ...first.message, items } };
 }
 
 function itemsOf({ task, message }: VaultRequest): readonly unknown[] {

@@ -82,22 +82,24 @@ export class VaultThreadLane {
   }
 
   async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
-    const waiting = group.flatMap((joint) => joint.waiting);
     try {
       const results = await this.#pool.run<readonly VaultRequest[], VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
-      const dealt = group.flatMap((joint, index) => dealOut(joint, results[index]));
+      for (const [index, joint] of group.entries()) settle(joint.waiting, dealOut(joint, results[index]));
       // The pool's books may hold the array until the next full collection, but need not hold the answers.
       results.length = 0;
-      for (const [index, { resolve, reject }] of waiting.entries()) {
-        const result = dealt[index];
-        if (result === undefined) reject(new Error("invariant broken: each request of a message has a result"));
-        else resolve(result);
-      }
     } catch (error) {
-      for (const { reject } of waiting) reject(error);
+      for (const { waiting } of group) for (const { reject } of waiting) reject(error);
     } finally {
-      this.#pending -= waiting.length;
+      for (const { waiting } of group) this.#pending -= waiting.length;
     }
+  }
+}
+
+function settle(waiting: readonly Waiting[], results: readonly (VaultTaskResult<unknown> | undefined)[]): void {
+  for (let index = 0; index < waiting.length; index += 1) {
+    const result = results[index];
+    if (result === undefined) waiting[index]?.reject(new Error("invariant broken: each request of a message has a result"));
+    else waiting[index]?.resolve(result);
   }
 }
 
