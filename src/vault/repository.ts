@@ -79,7 +79,8 @@ export class VaultRepository {
   readonly #keys: Table<KeyRecord, "vault" | "spec" | "type", never>;
   readonly #secrets: Table<SecretRecord, "vault" | "type", never>;
   readonly #hdAddresses: Table<HdAddressRecord, "key", "path">;
-  readonly #usable = new Map<string, UsableKey>();
+  /** By key, with who found it in which vault: nobody else gets it. */
+  readonly #usable = new Map<string, { readonly owner: Subject; readonly vaultId: string; readonly found: UsableKey }>();
   #usableRevision = -1;
 
   constructor(dependencies: { readonly store: Store }) {
@@ -162,11 +163,10 @@ export class VaultRepository {
     if (revision === undefined) return { vault: this.findVault(owner, vaultId), key: this.findKey(vaultId, keyId) };
     if (revision !== this.#usableRevision || this.#usable.size >= USABLE_KEYS_MAX) this.#usable.clear();
     this.#usableRevision = revision;
-    const name = `${owner.kind}:${owner.id}/${vaultId}/${keyId}`;
-    const known = this.#usable.get(name);
-    if (known !== undefined) return known;
+    const known = this.#usable.get(keyId);
+    if (known?.vaultId === vaultId && known.owner.id === owner.id && known.owner.kind === owner.kind) return known.found;
     const found = { vault: this.findVault(owner, vaultId), key: this.findKey(vaultId, keyId) };
-    this.#usable.set(name, found);
+    this.#usable.set(keyId, { owner, vaultId, found });
     return found;
   }
 

@@ -141,6 +141,17 @@ describe("encrypt and decrypt", () => {
     expect(frames.map((frame) => frame.length)).toEqual([146, 146, 146]);
   });
 
+  it("is done with a key for its owner in its vault only, also right after him", async () => {
+    const other = await test.vault.createVault(owner, { name: "other" });
+    const key = await test.vault.createKey(owner, vaultId, { spec: "AES-256-GCM", name: "mine" });
+    const strangers = [subject(), { kind: "application", id: owner.id } as const];
+    for (let round = 0; round < 2; round += 1) {
+      expect(await encryptText(test, owner, vaultId, key.id, { data: "x" })).toMatch(/^0x/);
+      for (const stranger of strangers) expect(await codeOf(() => encryptText(test, stranger, vaultId, key.id, { data: "x" }))).toBe("not_found");
+      expect(await codeOf(() => encryptText(test, owner, other.id, key.id, { data: "x" }))).toBe("not_found");
+    }
+  });
+
   it("gives another ciphertext each time", async () => {
     const [a, b] = [await encryptText(test, owner, vaultId, keys[0]!, { data: "x" }), await encryptText(test, owner, vaultId, keys[0]!, { data: "x" })];
     expect(a).not.toBe(b);
