@@ -2,8 +2,7 @@
  * RSA signatures through OpenSSL: RSASSA-PSS with the salt as long as the hash, and RSASSA-PKCS1-v1_5 (RFC 8017, the algorithms of
  * RFC 7518). No decryption. A PSS verification takes exactly that salt length: detecting it accepts signatures that nobody should.
  */
-import { constants, createPublicKey, generateKeyPair, sign, verify, type KeyObject } from "node:crypto";
-import { promisify } from "node:util";
+import { constants, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
 import { cachedPublicKey } from "./public-key-cache.js";
 
 export type RsaAlgorithm = "PS256" | "PS384" | "PS512" | "RS256" | "RS384" | "RS512";
@@ -15,19 +14,17 @@ const MODULUS_BITS: readonly number[] = [2048, 3072, 4096];
 /** A SubjectPublicKeyInfo of 4096 bits has 550 bytes. */
 const SPKI_BYTES_MAX = 600;
 
-const generate = promisify(generateKeyPair);
-
 export interface RsaKeyPair {
   /** PKCS #8 DER; the caller wipes it. */
-  readonly pkcs8: Uint8Array;
+  readonly pkcs8: Uint8Array<ArrayBuffer>;
   /** SubjectPublicKeyInfo DER. */
-  readonly spki: Uint8Array;
+  readonly spki: Uint8Array<ArrayBuffer>;
 }
 
-/** Makes a key pair on a thread of libuv: tenths of a second for 2048 bits, seconds for 4096. */
-export async function generateRsaKeyPair(modulusBits: number): Promise<RsaKeyPair> {
-  const { privateKey, publicKey } = await generate("rsa", { modulusLength: modulusBits, publicExponent: PUBLIC_EXPONENT });
-  // Memory of its own already: a copy would leave the private one behind, unwiped.
+/** Makes a key pair, each half in memory of its own. Holds its thread up: tenths of a second for 2048 bits, seconds for 4096. */
+export function generateRsaKeyPair(modulusBits: number): RsaKeyPair {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: modulusBits, publicExponent: PUBLIC_EXPONENT });
+  // A copy would leave the private one behind, unwiped.
   return { pkcs8: privateKey.export({ format: "der", type: "pkcs8" }), spki: publicKey.export({ format: "der", type: "spki" }) };
 }
 

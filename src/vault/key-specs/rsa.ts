@@ -1,8 +1,9 @@
 /** RSA keys of 2048, 3072 and 4096 bits: PSS and PKCS #1 v1.5 signatures through OpenSSL. They do not encrypt. */
 import { createPublicKey } from "node:crypto";
 import { privateKeyOfPkcs8 } from "../../crypto/der-keys.js";
-import { generateRsaKeyPair, RSA_ALGORITHMS, rsaPublicKey, signRsa, verifyRsa, type RsaAlgorithm } from "../../crypto/rsa.js";
+import { RSA_ALGORITHMS, rsaPublicKey, signRsa, verifyRsa, type RsaAlgorithm } from "../../crypto/rsa.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
+import { RsaThreads } from "../rsa-threads.js";
 import { byteSigner } from "./byte-signer.js";
 import type { KeySpec } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
@@ -10,6 +11,7 @@ import { publicKeyOfHex } from "./messages.js";
 const PEM = /^-----BEGIN PUBLIC KEY-----\s*([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/;
 /** PSS first: it is what an absent algorithm means. */
 const ALGORITHMS: readonly [RsaAlgorithm, ...RsaAlgorithm[]] = ["PS256", ...RSA_ALGORITHMS.filter((algorithm) => algorithm !== "PS256")];
+const threads = new RsaThreads();
 
 function rsa(modulusBits: number, operationUs: number): KeySpec {
   const name = `RSA-${String(modulusBits)}`;
@@ -20,7 +22,7 @@ function rsa(modulusBits: number, operationUs: number): KeySpec {
     materialKind: "pkcs8",
     operationUs,
     generate: async () => {
-      const { pkcs8, spki } = await generateRsaKeyPair(modulusBits);
+      const { pkcs8, spki } = await threads.generate(modulusBits);
       return { material: SecretBytes.take(pkcs8), publicKey: spki };
     },
     ...byteSigner<RsaAlgorithm>({

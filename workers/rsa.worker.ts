@@ -1,0 +1,9 @@
+/** Makes one RSA key pair, hands over the memory that holds it, and ends. */
+import { parentPort, workerData } from "node:worker_threads";
+import { generateRsaKeyPair } from "../src/crypto/rsa.js";
+import { applyThreadNiceness } from "../src/engine/thread-priority.js";
+import type { RsaThreadData } from "../src/vault/rsa-threads.js";
+
+applyThreadNiceness();
+const pair = generateRsaKeyPair((workerData as RsaThreadData).modulusBits);
+parentPort?.postMessage(pair, [pair.pkcs8.buffer, pair.spki.buffer]);
