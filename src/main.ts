@@ -2,6 +2,7 @@
 import { createApp, type App } from "./app.js";
 import { describeAddress } from "./platform/addresses.js";
 import { systemClock } from "./platform/clock.js";
+import { collectWithoutHelpers } from "./platform/collector.js";
 import type { Config } from "./platform/config.js";
 import { createLog, type Log } from "./platform/log.js";
 
@@ -10,6 +11,7 @@ const GRACE_MS = 20_000;
 
 /** Serves until SIGTERM or SIGINT and resolves to the exit status. A second signal ends the process at once: every answer given is durable. */
 export async function runServer(config: Config): Promise<number> {
+  collectWithoutHelpers();
   const log = createLog(config.log_level);
   const app = await createApp(config, { log, clock: systemClock });
   const stopped = untilStopped(app, log);
