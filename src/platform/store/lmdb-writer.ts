@@ -248,7 +248,8 @@ function systemStorage(options: WriterOptions, environment: Environment): Writer
 
 /** With this much free, a figure some milliseconds old is as good as a fresh one (a measurement costs about 20 us). */
 const MEASURE_ALWAYS_BYTES = 2 ** 30;
-const MEASURE_AGE_MS = 200;
+/** Short, so that a file that grows fast is made longer in small pieces: see FileRoom. */
+const MEASURE_AGE_MS = 50;
 
 function diskFreeBytes(path: string): number {
   const disk = statfsSync(path);

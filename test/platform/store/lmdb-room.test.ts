@@ -39,13 +39,13 @@ describe("room at the end of a data file", () => {
     expect(after({ endBytes: MIB - 100 * KIB }, { endBytes: MIB })).toBe("1024 filled, 200 zeros");
   });
 
-  it("is two MiB at most", () => {
-    expect(after({ endBytes: 0 }, { endBytes: MIB }, { fileBytes: 3 * MIB, endBytes: 3 * MIB })).toBe(`1024 filled, ${4 * KIB} zeros`);
+  it("is half a MiB at most", () => {
+    expect(after({ endBytes: 0 }, { endBytes: MIB }, { fileBytes: 1.5 * MIB, endBytes: 2 * MIB })).toBe("1024 filled, 1536 zeros");
   });
 
   it("is not made at the first look, for slow growth, or while there is enough of it", () => {
     expect(after({ endBytes: MIB })).toBe("1024 filled");
-    expect(after({ endBytes: MIB + 63 * KIB })).toBe("1024 filled");
+    expect(after({ endBytes: MIB + 15 * KIB })).toBe("1024 filled");
     expect(after({ fileBytes: 2 * MIB, endBytes: MIB + 200 * KIB })).toBe("1024 filled");
   });
 
