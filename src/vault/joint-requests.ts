@@ -1,6 +1,6 @@
 /**
  * Requests of one turn that want the same of the same key, as one request: the key is named, found and lent once, and some specs sign
- * many items for less than each by itself. What comes back is dealt out again, an answer to each.
+ * many items for less than each by itself. What comes back is dealt out again, an answer to each; what fails unexpectedly is parted again.
  */
 import { findKeySpec } from "./key-specs/table.js";
 import type { ItemOutcome, OperateMessage, VaultRequest, VaultTaskResult } from "./protocol.js";
@@ -37,6 +37,15 @@ export function dealOut<Waiting extends { readonly request: VaultRequest }>({ wa
     at += itemsOf(request).length;
     return { ok: true, value: outcomes.slice(from, at) };
   });
+}
+
+/**
+ * What failed for no reason that concerns its record or its key, each for itself: the fault may lie in one of them, and the others get their
+ * answers. Nothing of it has been answered, and an operation of a key leaves nothing behind. Undefined where there is nothing to part.
+ */
+export function partedAfter<Waiting extends { readonly request: VaultRequest }>({ waiting }: JointRequest<Waiting>, result: VaultTaskResult<unknown> | undefined): JointRequest<Waiting>[] | undefined {
+  if (waiting.length === 1 || result?.ok !== false || result.code !== "internal_error") return undefined;
+  return waiting.map((one) => ({ request: one.request, waiting: [one] }));
 }
 
 /** Only what was read from one and the same record joins: whoever may use the key may use it for each. */

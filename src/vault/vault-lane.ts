@@ -6,7 +6,7 @@ import { AppError } from "../platform/errors.js";
 import type { Log } from "../platform/log.js";
 import { workerPath } from "../platform/package-root.js";
 import { ThreadPool } from "../platform/pool/thread-pool.js";
-import { dealOut, joinRequests, type JointRequest } from "./joint-requests.js";
+import { dealOut, joinRequests, partedAfter, type JointRequest } from "./joint-requests.js";
 import { findKeySpec } from "./key-specs/table.js";
 import type { VaultRequest, VaultTaskResult } from "./protocol.js";
 
@@ -31,6 +31,7 @@ const MESSAGE_US = 1_000;
 export class VaultThreadLane {
   readonly #pool: ThreadPool;
   readonly #options: VaultLaneOptions;
+  readonly #log: Log;
   #outbox: Waiting[] = [];
   /** Work in the outbox, in microseconds. */
   #outboxUs = 0;
@@ -38,6 +39,7 @@ export class VaultThreadLane {
 
   constructor(options: VaultLaneOptions, dependencies: { log: Log }) {
     this.#options = options;
+    this.#log = dependencies.log;
     this.#pool = new ThreadPool(
       { name: options.name, entry: workerPath("vault.worker"), threads: 1, tasksPerThread: MESSAGES_IN_THREAD, queueLengthMax: options.queueLengthMax, niceness: options.niceness },
       dependencies,
@@ -81,10 +83,15 @@ export class VaultThreadLane {
     });
   }
 
+  /** Never rejects. */
   async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
     try {
       const results = await this.#pool.run<readonly VaultRequest[], VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
-      for (const [index, joint] of group.entries()) settle(joint.waiting, dealOut(joint, results[index]));
+      for (const [index, joint] of group.entries()) {
+        const parted = partedAfter(joint, results[index]);
+        if (parted === undefined) settle(joint.waiting, dealOut(joint, results[index]));
+        else this.#sendAgain(parted, results[index]);
+      }
       // The pool's books may hold the array until the next full collection, but need not hold the answers.
       results.length = 0;
     } catch (error) {
@@ -92,6 +99,14 @@ export class VaultThreadLane {
     } finally {
       for (const { waiting } of group) this.#pending -= waiting.length;
     }
+  }
+
+  /** Each alone; told here, because the fault may be one of their being together. */
+  #sendAgain(parted: readonly JointRequest<Waiting>[], result: VaultTaskResult<unknown> | undefined): void {
+    const stack = result?.ok === false ? result.frames : undefined;
+    this.#log.error("joined vault operations failed unexpectedly and are run one by one", { count: parted.length, ...(stack === undefined ? {} : { stack }) });
+    this.#pending += parted.length;
+    void this.#send(parted);
   }
 }
 

@@ -58,6 +58,25 @@ describe("operations of one key that come together", () => {
     expect(refusals(opened)[frames.length]).toBe("decryption_failed");
   });
 
+  it("get their answers when something nobody expected befalls one of them, which fails alone", async () => {
+    const [aes, ed, ec] = [await newKey("AES-256-GCM"), await newKey("Ed25519"), await newKey("secp256k1")];
+    // No request gets that far in this form: the thread stumbles over it, while it works or while it reads.
+    const notText = { data: 5 } as unknown as { data: string };
+    const notJson = { message: "00", options: { format: "jws", header: { typ: 1n } } } as unknown as { message: string };
+    const sign = async (keyId: string, index: number, input: { message: string }): Promise<unknown> => await test.vault.operations.sign({ owner, vaultId, keyId }, index === 2 ? notJson : input);
+    const works: ((index: number) => Promise<unknown>)[] = [
+      async (index) => await decryptText(test, owner, vaultId, aes, { data: await encryptText(test, owner, vaultId, aes, index === 2 ? notText : { data: `text ${String(index)}` }) }),
+      async (index) => await sign(ed, index, { message: "0123" }),
+      async (index) => await sign(ec, index, { message: "ab".repeat(32) }),
+    ];
+    for (const work of works) {
+      const outcomes = await times(work);
+      expect(refusals(outcomes)).toEqual(all("fulfilled").with(2, "internal_error"));
+      if (work === works[0]) expect(valuesOf(outcomes.toSpliced(2, 1) as PromiseSettledResult<string>[])).toEqual(Array.from({ length: TOGETHER }, (_, index) => `text ${String(index)}`).toSpliced(2, 1));
+    }
+    expect(refusals(await encryptAll(aes))).toEqual(all("fulfilled"));
+  });
+
   it("fail alike where the key lacks the operation or its record was changed", async () => {
     const [keyId, signer] = [await newKey("AES-256-GCM"), await newKey("Ed25519")];
     expect(refusals(await encryptAll(signer))).toEqual(all("spec_cannot_encrypt"));

@@ -1,6 +1,6 @@
 // Requests that go to a vault thread as one: which may, and that each gets its own answer.
 import { describe, expect, it } from "vitest";
-import { dealOut, joinRequests } from "../../src/vault/joint-requests.js";
+import { dealOut, joinRequests, partedAfter } from "../../src/vault/joint-requests.js";
 import { keySpecNamed } from "../../src/vault/key-specs/table.js";
 import type { KeyReference, OperateMessage, VaultReference, VaultRequest } from "../../src/vault/protocol.js";
 
@@ -43,6 +43,14 @@ describe("joint requests", () => {
     for (const change of [{ key: keyOf("BIP39") }, { key: keyOf("RSA-4096") }, { key: keyOf("no such spec") }]) expect(names([operate("a", change), operate("b", change)])).toEqual(["a", "b"]);
     const locks = ["a", "b"].map((name) => ({ name, request: { task: "lock", message: null } as const }));
     expect(names(locks)).toEqual(["a", "b"]);
+  });
+
+  it("come apart after a fault that nobody expected, and after no other", () => {
+    const [joint, alone] = [joinRequests([operate("a"), operate("b")])[0]!, joinRequests([operate("c")])[0]!];
+    const failure = (code: "internal_error" | "data_corrupt" | "vault_sealed" | "key_disabled") => ({ ok: false, code, message: "m" } as const);
+    expect(partedAfter(joint, failure("internal_error"))?.map(({ request, waiting }) => [request.task === "operate" && request.message.items, waiting.map(({ name }) => name)])).toEqual([[["a"], ["a"]], [["b"], ["b"]]]);
+    for (const result of [failure("data_corrupt"), failure("vault_sealed"), failure("key_disabled"), { ok: true, value: [] } as const, undefined]) expect(partedAfter(joint, result)).toBeUndefined();
+    expect(partedAfter(alone, failure("internal_error"))).toBeUndefined();
   });
 
   it("give each its own answer, and to all what failed as a whole", () => {
