@@ -175,7 +175,7 @@ function requireAddress(text: string): string {
   try {
     return checksumAddress(readAddress(text, "to"));
   } catch (error) {
-    if (error instanceof InvalidPayload) throw bad("to", `\`to\` ${error.message}`);
+    if (error instanceof InvalidPayload) throw bad("to", error.message);
     throw error;
   }
 }

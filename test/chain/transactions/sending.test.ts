@@ -147,6 +147,12 @@ describe("nonces that others use", () => {
     expect(ended.attempts).toHaveLength(1);
   });
 
+  it("names a recipient whose checksum is wrong", async () => {
+    const account = await bench.account();
+    const to = "0x70997970c51812dc3A010C7d01b50e0d17dc79C8";
+    expect(await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { to })))).toEqual({ code: "invalid_request", message: "`to` is an address in mixed case whose checksum (EIP-55) is wrong" });
+  });
+
   it("refuses a wished nonce that was used, or that would have empty transactions fill a wide gap", async () => {
     const account = await bench.account();
     const { service } = bench.transactions;
