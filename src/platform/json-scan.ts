@@ -247,7 +247,7 @@ class Scan {
     const text = this.#bytes.toString("latin1", start, this.#at);
     const read = Number(text);
     if (!Number.isFinite(read)) throw this.#fault("a number out of range");
-    if (Number.isSafeInteger(read) && !isExactly(text, read)) throw this.#fault("a number that would be rounded to a whole number: give it as text");
+    if (Number.isSafeInteger(read) && !isExactly(text, read)) throw this.#fault("a number that would be rounded to a whole number (a text keeps all digits)");
   }
 
   #digits(): void {

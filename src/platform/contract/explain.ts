@@ -16,6 +16,7 @@ const ALLOWED_LENGTH_MAX = 200;
 /** The keywords read here, as plain JSON Schema. */
 interface Keywords {
   readonly type?: string;
+  readonly description?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Keywords[];
@@ -68,7 +69,7 @@ class Findings {
 function visit(schema: Keywords, value: unknown, path: string, findings: Findings): void {
   if (findings.isFull) return;
   if (schema.anyOf !== undefined) {
-    visitUnion(schema.anyOf, value, path, findings);
+    visitUnion(schema, value, path, findings);
     return;
   }
   for (const part of schema.allOf ?? []) visit(part, value, path, findings);
@@ -88,8 +89,8 @@ function visit(schema: Keywords, value: unknown, path: string, findings: Finding
 }
 
 /** Nothing where a member of the union takes the value; else one finding, or those of its only member that fits by type. */
-function visitUnion(alternatives: readonly Keywords[], value: unknown, path: string, findings: Findings): void {
-  const members = flatUnion(alternatives);
+function visitUnion({ anyOf, description }: Keywords, value: unknown, path: string, findings: Findings): void {
+  const members = flatUnion(anyOf ?? []);
   if (members.some((member) => takes(member, value))) return;
   const constants: readonly unknown[] = members.flatMap((member) => (member.const === undefined ? [] : [member.const]));
   if (constants.length === members.length) {
@@ -100,7 +101,7 @@ function visitUnion(alternatives: readonly Keywords[], value: unknown, path: str
   const only = fitting.length === 1 ? fitting[0] : undefined;
   const isBeyondJson = typeof value === "number" && value > Number.MAX_SAFE_INTEGER && only?.maximum === Number.MAX_SAFE_INTEGER;
   if (isBeyondJson && members.some(({ type }) => type === "string")) findings.add(path, "is a number beyond 2^53 - 1, which is not exact in JSON: give it as a string");
-  else if (only !== undefined) visit(only, value, path, findings);
+  else if (only !== undefined) visit(description === undefined ? only : { description, ...only }, value, path, findings);
   else findings.add(path, `expected ${[...new Set(members.map(describe))].join(" or ")}`);
 }
 
@@ -121,7 +122,7 @@ function visitText(schema: Keywords, value: string, path: string, findings: Find
   if (format !== undefined && Format.Has(format) && !Format.Test(format, value)) findings.add(path, `expected ${describeFormat(format)}`);
   else if (characters < (schema.minLength ?? 0)) findings.add(path, schema.minLength === 1 ? "must not be empty" : `must have at least ${String(schema.minLength)} characters`);
   else if (schema.maxLength !== undefined && characters > schema.maxLength) findings.add(path, `must have at most ${String(schema.maxLength)} characters`);
-  else if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value)) findings.add(path, "has characters or a form that are not allowed here");
+  else if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value)) findings.add(path, `has characters or a form that are not allowed here${schema.description === undefined ? "" : ` (${schema.description})`}`);
 }
 
 function visitNumber(schema: Keywords, value: number, path: string, findings: Findings): void {

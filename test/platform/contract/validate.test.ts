@@ -120,6 +120,14 @@ describe("bodies", () => {
     expect(message({ nonce: 2 ** 53 })).toBe("nonce: must be at most 9007199254740991");
   });
 
+  it("says of a text without the right form what the member is, where its schema does", () => {
+    const text = Type.String({ pattern: "^[0-9]+$" });
+    const schema = closed({ value: Type.Union([Type.Integer(), text], { description: "an integer, or its decimal text" }), plain: Type.Optional(text) });
+    const messages = (value: unknown): string[] => explainRefusal(schema, value, "the body").map(({ message }) => message);
+    expect(messages({ value: "1 ether" })).toEqual(["value: has characters or a form that are not allowed here (an integer, or its decimal text)"]);
+    expect(messages({ value: 1, plain: "x" })).toEqual(["plain: has characters or a form that are not allowed here"]);
+  });
+
   it("says something even about a keyword that it does not know", () => {
     expect(explainRefusal(Type.String({ contentEncoding: "x" }), "y", "the body")).toEqual([{ message: "the body: does not have the form that this route takes", code: "invalid_request" }]);
   });
