@@ -1,11 +1,10 @@
-/** Load over HTTP from processes of its own (autocannon for all that goes, steady-load.ts for a rate), and servers as child processes, for subjects that measure requests. */
+/** Load over HTTP from a process of its own (load.ts), and servers as child processes, for subjects that measure requests. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PACKAGE_ROOT } from "../src/platform/package-root.js";
 
-const AUTOCANNON = join(PACKAGE_ROOT, "node_modules", "autocannon", "autocannon.js");
-const STEADY_LOAD = join(PACKAGE_ROOT, "dist", "bench", "steady-load.js");
+const LOAD = join(PACKAGE_ROOT, "dist", "bench", "load.js");
 
 export interface LoadOptions {
   readonly url: string;
@@ -30,17 +29,7 @@ export interface LoadResult {
 
 /** Sends the same request again and again for some seconds, or a number of times. */
 export async function requestLoad(options: LoadOptions): Promise<LoadResult> {
-  return options.perSec === undefined ? await fullLoad(options) : (JSON.parse(await outputOf([STEADY_LOAD, JSON.stringify(options)])) as LoadResult);
-}
-
-/** As many as go, each connection sending again as soon as it is answered. */
-async function fullLoad(options: LoadOptions): Promise<LoadResult> {
-  const length = options.requests === undefined ? ["-d", String(options.seconds)] : ["-a", String(options.requests)];
-  const args = [AUTOCANNON, "--json", "-c", String(options.connections), ...length];
-  if (options.body !== undefined) args.push("-m", "POST", "-H", "content-type: application/json", "-b", options.body);
-  if (options.token !== undefined) args.push("-H", `authorization: bearer ${options.token}`);
-  const result = JSON.parse(await outputOf([...args, options.url])) as { latency: { p50: number; p99: number }; requests: { total: number }; duration: number; non2xx: number; errors: number };
-  return { p50: result.latency.p50, p99: result.latency.p99, perSec: result.requests.total / result.duration, total: result.requests.total, failed: result.non2xx + result.errors };
+  return JSON.parse(await outputOf([LOAD, JSON.stringify(options)])) as LoadResult;
 }
 
 async function outputOf(args: readonly string[]): Promise<string> {
