@@ -7,6 +7,7 @@
  */
 import { connect, type Socket } from "node:net";
 import type { LoadOptions, LoadResult } from "./http-load.js";
+import { quantileOf } from "./sample.js";
 
 interface Line {
   readonly socket: Socket;
@@ -154,7 +155,5 @@ async function run(): Promise<number> {
 
 const tookSec = await run();
 for (const { socket } of lines) socket.destroy();
-latenciesMs.sort((a, b) => a - b);
-const quantile = (share: number): number => latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * share))] ?? Number.NaN;
-const result: LoadResult = { p50: quantile(0.5), p99: quantile(0.99), perSec: latenciesMs.length / tookSec, total: latenciesMs.length, failed: failed + waiting.length };
+const result: LoadResult = { p50: quantileOf(latenciesMs, 0.5), p99: quantileOf(latenciesMs, 0.99), perSec: latenciesMs.length / tookSec, total: latenciesMs.length, failed: failed + waiting.length };
 process.stdout.write(`${JSON.stringify(result)}\n`);

@@ -23,9 +23,13 @@ export async function sampleMs(action: () => unknown, options: SampleOptions): P
   return summarize(result.latency.samples);
 }
 
-/** Median and 95th percentile (nearest rank) of samples in milliseconds. */
+/** Median and 95th percentile of samples in milliseconds. */
 export function summarize(samples: readonly number[]): Sampled {
+  return { median: quantileOf(samples, 0.5), p95: quantileOf(samples, 0.95), samples: samples.length };
+}
+
+/** The nearest rank of a share, such as 0.99; NaN of nothing. */
+export function quantileOf(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
-  const rank = (share: number): number => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
-  return { median: rank(0.5), p95: rank(0.95), samples: sorted.length };
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }

@@ -12,8 +12,9 @@ import { join } from "node:path";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { apiRoutes } from "../../src/api.js";
 import { createClient, type Client } from "../../src/client.js";
+import { sampleCommitFloorMs } from "../disk-floor.js";
 import { endServerProcess, requestLoad, startServerProcess, type LoadOptions, type LoadResult } from "../http-load.js";
-import { sampleMs, summarize } from "../sample.js";
+import { quantileOf, sampleMs, summarize } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";
 import { mainThreadMs, threadMs } from "../thread-time.js";
 
@@ -29,6 +30,8 @@ interface Bench {
   readonly warmUpRoundsMax: number;
   readonly server: ChildProcess;
   readonly plainUrl: string;
+  /** On the server's disk. */
+  readonly folder: string;
 }
 interface BenchKey {
   readonly id: string;
@@ -62,7 +65,7 @@ export const subject: BenchSubject = {
     const server = await startServerProcess(["dist/src/cli.js", "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=error", "--rate-limits=false"]);
     const plain = await startServerProcess(["dist/bench/peers/plain-vault.js"]);
     try {
-      const bench = { ...(await prepare(server.url)), report, seconds: quick ? 3 : 10, warmUpRoundsMax: quick ? 2 : 5, server: server.child, plainUrl: plain.url };
+      const bench = { ...(await prepare(server.url)), report, seconds: quick ? 3 : 10, warmUpRoundsMax: quick ? 2 : 5, server: server.child, plainUrl: plain.url, folder };
       await benchBatches(bench, quick ? 4 : 8);
       await benchSingles(bench);
       await benchInterference(bench);
@@ -257,6 +260,8 @@ async function benchInterference(bench: Bench): Promise<void> {
   ];
   const { p99, total } = await requestLoad({ ...quick, url: `${bench.plainUrl}/Ed25519` });
   bench.report({ subject: "vault", id: "Ed25519-p99-during-idle", peer: "bare uWS, inline", unit: "ms", median: p99, samples: total });
+  const floor = await sampleCommitFloorMs(bench.folder, { perSec: QUICK_PER_SEC, seconds: bench.seconds });
+  bench.report({ subject: "vault", id: "Ed25519-p99-during-idle", peer: "the disk alone, two flushes", unit: "ms", median: quantileOf(floor, 0.99), samples: floor.length });
   for (const [id, work] of works) {
     const background = work === undefined ? undefined : keepDoing(work);
     const result = await requestLoad(quick);
