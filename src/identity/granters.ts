@@ -27,15 +27,6 @@ export class Granters {
     return this.#pinned(tenant, await this.#another(tenant, leaving));
   }
 
-  /** The same for everything that somebody who is to be deleted is a member of. Throws `last_granter` that names the first. */
-  async keepAnotherEverywhere(leaving: Member): Promise<StoreCommit> {
-    const tenants: Tenant[] = (["application", "organization"] as const).flatMap((kind) => this.#tenants.listMemberships(leaving, kind).map(({ tenant_id: id }) => ({ kind, id })));
-    const staying: [Tenant, Member | undefined][] = [];
-    for (const tenant of tenants) staying.push([tenant, await this.#another(tenant, leaving)]);
-    // In one turn, so that whoever stays in several tenants is pinned to one version.
-    return mergeCommits(...staying.map(([tenant, member]) => this.#pinned(tenant, member)));
-  }
-
   async #another(tenant: Tenant, leaving: Member): Promise<Member | undefined> {
     const membership = this.#tenants.findMembership(tenant, leaving)?.value;
     // A tenant that is going needs nobody any more.

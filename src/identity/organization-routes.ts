@@ -42,7 +42,7 @@ export const organizationRoutes = {
     ...base, id: "deleteOrganization", method: "DELETE", path: "/api/v1/organizations/:id",
     summary: "Delete an organization and what it alone owns", description: "Its vaults and provers, its tokens, its members' access. 503 while the vault is sealed.",
     auth: { permissions: ["delete"] },
-    responses: { 204: { description: "Deleted" } }, errors: ["not_found", "last_granter", "vault_sealed"],
+    responses: { 204: { description: "Deleted" } }, errors: ["not_found", "vault_sealed"],
   }),
   listOrganizationUsers: defineRoute({
     ...base, id: "listOrganizationUsers", method: "GET", path: "/api/v1/organizations/:id/users",

@@ -11,7 +11,6 @@ import { mergeCommits, retryOnConflict, type Page } from "../platform/store/tabl
 import { tenantNotFound, type Access } from "./access.js";
 import { onPage } from "./directory.js";
 import { organizationEvent } from "./identity-events.js";
-import type { Granters } from "./granters.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository } from "./repository.js";
 import type { TenantDeletion } from "./tenant-deletion.js";
@@ -28,7 +27,6 @@ export interface OrganizationsDependencies {
   readonly memberships: Memberships;
   readonly deletion: TenantDeletion;
   readonly firstVault: FirstVault;
-  readonly granters: Granters;
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
   readonly log: Log;
@@ -104,13 +102,12 @@ export class Organizations {
     });
   }
 
-  /** Deletes an organization and what it alone owns. Throws `last_granter` when an application would be left with nobody that can grant, but for `sudo`, which opens it all the same. */
+  /** Deletes an organization and what it alone owns. */
   async delete(principal: Principal, id: string): Promise<void> {
     const tenant: Tenant = { kind: "organization", id };
     this.#dependencies.access.require(principal, tenant, PERMISSIONS.delete);
     this.#found(id);
-    const { deletion, granters } = this.#dependencies;
-    await deletion.delete(tenant, holdsAll(principal.permissions, PERMISSIONS.sudo) ? undefined : async () => await granters.keepAnotherEverywhere({ kind: "organization", id }));
+    await this.#dependencies.deletion.delete(tenant);
     this.#dependencies.log.info("organization deleted", { subject: formatSubject(principal.subject), tenant: formatSubject(tenant) });
   }
 

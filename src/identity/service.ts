@@ -129,13 +129,13 @@ export class IdentityService {
     const codes = new AuthorizationCodes({ store, repository, sessions, clock, log });
     const deletion = new TenantDeletion({ repository, tenants, memberships, sessions, purges: [...dependencies.purges, (owner) => this.#purgeOwn(owner)] });
     this.users = new Users({ hashCost }, { repository, access, directory, memberships, invitations, signupLimit, hashGate, clock, log });
-    this.userChanges = new UserChanges({ hashCost }, { repository, access, directory, memberships, granters, sessions, tokens, login, deletion, signupLimit, hashGate, clock, log });
+    this.userChanges = new UserChanges({ hashCost }, { repository, access, directory, memberships, sessions, tokens, login, deletion, signupLimit, hashGate, clock, log });
     this.passwordReset = new PasswordReset({ hashCost, serviceUrl }, {
       store, repository, tokens, sessions, throttle, hashGate, mail, outbox, clock, log,
       addressLimit: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"), accountLimit: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
     });
     this.applications = new Applications({ repository, tenants, access, memberships, deletion, clock, log });
-    this.organizations = new Organizations({ repository, tenants, access, memberships, granters, deletion, firstVault, events, clock, log });
+    this.organizations = new Organizations({ repository, tenants, access, memberships, deletion, firstVault, events, clock, log });
     this.oauth = new OAuth({ issuer }, { repository, tenants, access, clients, clientAuthentication, codes, login, sessions, apiTokens, keys, clock, authenticate });
     this.bootstrap = new Bootstrap({ store, repository, clock });
     this.#grants = new TokenGrants({ repository, tenants, access, sessions, apiTokens, clients, clientAuthentication, codes, authenticate, idToken: (redeemed, clientId) => this.oauth.idToken(redeemed, clientId) });

@@ -3,8 +3,7 @@
  * nothing can be added meanwhile; each step may be repeated, so that a deletion that was cut off is finished by asking again.
  */
 import type { Subject } from "../platform/auth/principal.js";
-import { mergeCommits, retryOnConflict } from "../platform/store/tables.js";
-import type { StoreCommit } from "../platform/store/store.js";
+import { retryOnConflict } from "../platform/store/tables.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository } from "./repository.js";
 import type { Sessions } from "./sessions.js";
@@ -12,9 +11,6 @@ import type { Tenant, TenantRepository } from "./tenant-repository.js";
 
 /** Deletes what a subject owns in another area, such as its vaults. Must be safe to repeat. */
 export type OwnerPurge = (owner: Subject) => Promise<void>;
-
-/** What the commit that begins a deletion depends on; may refuse. Not asked again of one that has begun. */
-export type DeletionGuard = () => Promise<StoreCommit>;
 
 export interface TenantDeletionDependencies {
   readonly repository: IdentityRepository;
@@ -33,9 +29,9 @@ export class TenantDeletion {
   }
 
   /** Deletes a tenant whose caller was found to be allowed to. */
-  async delete(tenant: Tenant, guard?: DeletionGuard): Promise<void> {
+  async delete(tenant: Tenant): Promise<void> {
     const { repository, tenants, memberships, sessions } = this.#dependencies;
-    await this.disable(tenant, guard);
+    await this.disable(tenant);
     await sessions.endWhere(tenant, () => true);
     await this.purge(tenant);
     if (tenant.kind === "organization") await memberships.removeAll("member", { kind: "organization", id: tenant.id });
@@ -44,13 +40,11 @@ export class TenantDeletion {
   }
 
   /** Voids every token of a subject for good. */
-  async disable(subject: Subject, guard?: DeletionGuard): Promise<void> {
+  async disable(subject: Subject): Promise<void> {
     const { repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const state = repository.findState(subject);
-      if (state?.value.enabled !== true) return;
-      const guarded = (await guard?.()) ?? {};
-      await repository.commit(mergeCommits(repository.replaceStateCommit(state, { enabled: false, epoch: state.value.epoch + 1 }), guarded, { urgent: true }));
+      if (state?.value.enabled === true) await repository.commit({ ...repository.replaceStateCommit(state, { enabled: false, epoch: state.value.epoch + 1 }), urgent: true });
     });
   }
 

@@ -14,14 +14,13 @@ import { mergeCommits, retryOnConflict } from "../platform/store/tables.js";
 import type { Access } from "./access.js";
 import type { Directory } from "./directory.js";
 import { normalizeEmail } from "./email.js";
-import type { Granters } from "./granters.js";
 import type { HourlyLimit } from "./hourly-limit.js";
 import type { Login } from "./login.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository, UserRecord } from "./repository.js";
 import type { UpdateUserInput } from "./schemas.js";
 import type { Sessions } from "./sessions.js";
-import type { DeletionGuard, TenantDeletion } from "./tenant-deletion.js";
+import type { TenantDeletion } from "./tenant-deletion.js";
 import { addressThrottleKey } from "./throttle-keys.js";
 import type { Tokens } from "./tokens.js";
 import { emailTaken, refusal, soundPassword, userNotFound } from "./users.js";
@@ -31,7 +30,6 @@ export interface UserChangesDependencies {
   readonly access: Access;
   readonly directory: Directory;
   readonly memberships: Memberships;
-  readonly granters: Granters;
   readonly sessions: Sessions;
   readonly tokens: Tokens;
   readonly login: Login;
@@ -82,21 +80,17 @@ export class UserChanges {
     log.info("user changed", { subject: `user:${id}` });
   }
 
-  /**
-   * Deletes a user and what it alone owns: itself, an application's own user, anyone for `user_delete` and `sudo`. Throws `last_granter`
-   * when an application or organization would be left with nobody that can grant; administrators are let through, as `sudo` opens those.
-   */
+  /** Deletes a user and what it alone owns: itself, an application's own user, anyone for `user_delete` and `sudo`. */
   async delete(principal: Principal, id: string): Promise<void> {
     requireNotAbove(principal, this.#changeable(principal, id, PERMISSIONS.user_delete));
-    const isAdministrator = holdsAny(principal, PERMISSIONS.user_delete | PERMISSIONS.sudo);
-    await this.deleteUser(id, isAdministrator ? undefined : async () => await this.#dependencies.granters.keepAnotherEverywhere({ kind: "user", id }));
+    await this.deleteUser(id);
   }
 
   /** Deletes a user whose deletion was found to be allowed. Safe to repeat. */
-  async deleteUser(id: string, guard?: DeletionGuard): Promise<void> {
+  async deleteUser(id: string): Promise<void> {
     const { repository, memberships, sessions, tokens, deletion, log } = this.#dependencies;
     const subject = { kind: "user", id } as const;
-    await deletion.disable(subject, guard);
+    await deletion.disable(subject);
     await sessions.endWhere(subject, () => true);
     await tokens.revokeAllOf(subject);
     await deletion.purge(subject);

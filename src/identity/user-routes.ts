@@ -64,10 +64,10 @@ export const userRoutes = {
   }),
   deleteUser: defineRoute({
     area: "identity", id: "deleteUser", method: "DELETE", path: "/api/v1/users/:id",
-    summary: "Delete a user and what it alone owns", description: "Itself, an application's own user, or anyone for `user_delete` and `sudo`. Whoever alone can grant in an application or organization lets another grant first, or deletes that. 503 while the vault is sealed.",
+    summary: "Delete a user and what it alone owns", description: "Itself, an application's own user, or anyone for `user_delete` and `sudo`. 503 while the vault is sealed.",
     auth: { permissions: ["delete"] }, params: IdParams,
     responses: { 204: { description: "Deleted" } },
-    errors: ["not_found", "last_granter", "vault_sealed"],
+    errors: ["not_found", "vault_sealed"],
   }),
   requestPasswordReset: defineRoute({
     ...credentials, id: "requestPasswordReset", method: "POST", path: "/api/v1/reset_password",

@@ -6,7 +6,6 @@ import { ApiError } from "../../src/client.js";
 import { ASSOCIATE_PERMISSIONS, ORGANIZATION_MEMBER_PERMISSIONS, PERMISSIONS, TENANT_PERMISSIONS } from "../../src/platform/auth/permissions.js";
 import { TenantRepository } from "../../src/identity/tenant-repository.js";
 import { openHttpHarness, type HttpHarness, type IdentityApi } from "./http-support.js";
-import { PASSWORD } from "./support.js";
 
 interface Person { readonly id: string; readonly token: string; readonly api: IdentityApi }
 
@@ -51,13 +50,6 @@ async function organization(person: Person): Promise<string> {
 async function tokenFor(api: IdentityApi, body: Parameters<IdentityApi["createToken"]>[0]["body"]): Promise<{ token: string; api: IdentityApi; permissions: number; id: string; refresh: string | undefined }> {
   const { body: token } = await api.createToken({ body });
   return { token: token.access_token, api: harness.as(token.access_token), permissions: token.permissions, id: token.id, refresh: token.refresh_token };
-}
-
-/** The API as a user with every permission. */
-async function administrator(): Promise<IdentityApi> {
-  await harness.newUser("root@example.com");
-  await harness.identity.service.makeAdministrator("root@example.com");
-  return harness.as((await harness.anonymous.authenticate({ body: { email: "root@example.com", password: PASSWORD } })).body.token.access_token);
 }
 
 /** Brings a user into an organization by its mailed invitation. */
@@ -207,51 +199,6 @@ describe("the last member who can grant", () => {
     const params = { id, organization_id: works };
     expect(await outcome(asWorks.updateApplicationOrganization({ params, body: { permissions: CANNOT_GRANT } }))).toBe("409 last_granter");
     expect(await outcome(asWorks.deleteApplicationOrganization({ params }))).toBe("409 last_granter");
-  });
-
-  it("is not deleted either, by itself or by its application, but by an administrator", async () => {
-    const id = await application(ada);
-    const works = await organization(ada);
-    const { api: itself } = await tokenFor(ada.api, { application_id: id });
-    const virtual = (await itself.createUser({ body: { email: "v@example.com", first_name: "V", last_name: "U" } })).body.id;
-    await ada.api.createOrganizationUser({ params: { id: works }, body: { user_id: virtual, permissions: TENANT_PERMISSIONS } });
-    expect(await outcome(ada.api.deleteOrganizationUser({ params: { id: works, user_id: ada.id } }))).toBe("ok");
-    expect(await outcome(itself.deleteUser({ params: { id: virtual } }))).toBe("409 last_granter");
-    expect(await outcome(ada.api.deleteUser({ params: { id: ada.id } }))).toBe("409 last_granter");
-    // Nothing has begun: the token lives, and what it opens is there.
-    expect((await ada.api.getApplication({ params: { id } })).body.id).toBe(id);
-    expect(await outcome((await administrator()).deleteUser({ params: { id: ada.id } }))).toBe("ok");
-  });
-
-  it("may be deleted once another can grant, or what it alone could grant in is deleted", async () => {
-    const [id, works] = [await application(ada), await organization(ada)];
-    await join(eve, works, "eve@example.com", TENANT_PERMISSIONS);
-    expect(await outcome(ada.api.deleteUser({ params: { id: ada.id } }))).toBe("409 last_granter");
-    await ada.api.deleteApplication({ params: { id } });
-    expect(await outcome(ada.api.deleteUser({ params: { id: ada.id } }))).toBe("ok");
-    expect(await outcome(eve.api.deleteUser({ params: { id: eve.id } }))).toBe("409 last_granter");
-  });
-
-  it("is an organization that cannot be deleted before its application", async () => {
-    const works = await organization(ada);
-    const { api: asWorks } = await tokenFor(ada.api, { organization_id: works });
-    const { id } = (await asWorks.createApplication({ body: {} })).body;
-    expect(await outcome(ada.api.deleteOrganization({ params: { id: works } }))).toBe("409 last_granter");
-    expect((await asWorks.getApplication({ params: { id } })).body.id).toBe(id);
-    await asWorks.deleteApplication({ params: { id } });
-    expect(await outcome(ada.api.deleteOrganization({ params: { id: works } }))).toBe("ok");
-  });
-
-  it("stays when the last two are deleted at once, or one is while the other leaves", async () => {
-    for (let round = 0; round < 4; round += 1) {
-      const [one, other] = [await harness.newUser(`one${String(round)}@example.com`), await harness.newUser(`other${String(round)}@example.com`)];
-      const works = await organization(one);
-      await one.api.createInvitation({ body: { email: `other${String(round)}@example.com`, organization_id: works, permissions: TENANT_PERMISSIONS } });
-      await harness.identity.service.outbox.idle();
-      await other.api.createOrganizationUser({ params: { id: works }, body: { invitation_token: /pit_\S+/.exec(harness.mails.at(-1)!.text)![0] } });
-      const second = round % 2 === 0 ? other.api.deleteUser({ params: { id: other.id } }) : other.api.deleteOrganizationUser({ params: { id: works, user_id: other.id } });
-      expect((await Promise.all([one.api.deleteUser({ params: { id: one.id } }), second].map(outcome))).sort(), `round ${String(round)}`).toEqual(["409 last_granter", "ok"]);
-    }
   });
 
   it("is found behind a thousand others who cannot grant", async () => {
