@@ -99,7 +99,7 @@ async function byTurns(tokens: readonly string[], works: readonly ((token: strin
   return microseconds.map((times) => times.sort((a, b) => a - b));
 }
 
-/** Batches of a thousand, because one check is shorter than the clock's tick. */
+/** Batches of a thousand, because one check is shorter than the clock's tick; in one turn, in which the token's hash is kept: the first of a turn takes a microsecond more. */
 function warm(report: Report, id: string, check: () => unknown): void {
   const batches: number[] = [];
   for (let batch = 0; batch < 200; batch += 1) {
