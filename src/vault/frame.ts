@@ -30,8 +30,9 @@ export interface FrameKey {
 /** Builds the associated data from the header, which is part of it. */
 export type AadOf = (header: Uint8Array) => Uint8Array;
 
-/** Seals a plaintext. The nonce is a parameter only so that known answers can be checked. */
+/** Seals a plaintext. The nonce is a parameter only so that known answers can be checked. Throws a TypeError for one of another length. */
 export function sealFrame(frameKey: FrameKey, aadOf: AadOf, plaintext: Uint8Array, fixedNonce?: Uint8Array): Uint8Array {
+  if (fixedNonce !== undefined && fixedNonce.length !== AEAD_NONCE_BYTES) throw new TypeError("the nonce is not 24 bytes");
   const { code, aead } = ALGORITHMS[frameKey.algorithm];
   const start = Buffer.allocUnsafe(FRAME_START_BYTES);
   start[0] = VERSION;
