@@ -5,9 +5,9 @@ import type { RouteSpec } from "./platform/contract/route.js";
 import { eventRoutes } from "./platform/events/event-routes.js";
 import { serviceRoutes } from "./platform/service/routes.js";
 import { proverRoutes } from "./prover/routes.js";
-import { auditRoutes } from "./vault/audit-routes.js";
-import { lifecycleRoutes } from "./vault/lifecycle-routes.js";
-import { organizationVaultRoutes } from "./vault/organization-routes.js";
+import { auditRoutes } from "./platform/audit/audit-routes.js";
+import { lifecycleRoutes } from "./vault/keys/lifecycle-routes.js";
+import { organizationVaultRoutes } from "./vault/organization-vault-routes.js";
 import { vaultRoutes } from "./vault/routes.js";
 
 export const apiRoutes = { ...serviceRoutes, ...identityRoutes, ...organizationVaultRoutes, ...vaultRoutes, ...lifecycleRoutes, ...auditRoutes, ...proverRoutes, ...chainRoutes, ...eventRoutes };

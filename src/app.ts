@@ -42,11 +42,11 @@ import { openStore, type DurableStore } from "./platform/store/lmdb-store.js";
 import { createProverRegistry, type ProverRegistry } from "./prover/create-prover-registry.js";
 import { proverRoutes } from "./prover/routes.js";
 import { createVault, type Vault } from "./vault/create-vault.js";
-import { auditHandlers } from "./vault/audit-handlers.js";
-import { auditRoutes } from "./vault/audit-routes.js";
-import { lifecycleRoutes } from "./vault/lifecycle-routes.js";
-import { organizationVaultHandlers } from "./vault/organization-handlers.js";
-import { organizationVaultRoutes } from "./vault/organization-routes.js";
+import { auditHandlers } from "./platform/audit/audit-handlers.js";
+import { auditRoutes } from "./platform/audit/audit-routes.js";
+import { lifecycleRoutes } from "./vault/keys/lifecycle-routes.js";
+import { organizationVaultHandlers } from "./vault/organization-vault-handlers.js";
+import { organizationVaultRoutes } from "./vault/organization-vault-routes.js";
 import { vaultRoutes } from "./vault/routes.js";
 
 export interface Listening {

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { generateRsaKeyPair } from "../src/crypto/rsa.js";
 import { applyThreadNiceness } from "../src/engine/thread-priority.js";
-import type { RsaThreadData } from "../src/vault/rsa-threads.js";
+import type { RsaThreadData } from "../src/vault/threads/rsa-threads.js";
 
 applyThreadNiceness();
 const pair = generateRsaKeyPair((workerData as RsaThreadData).modulusBits);

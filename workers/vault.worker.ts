@@ -1,9 +1,9 @@
 /** Piscina entry of the threads that unwrap keys. It answers vault tasks and nothing else: no store, no socket, no environment. */
 import { applyThreadNiceness } from "../src/engine/thread-priority.js";
-import { KeyObjects } from "../src/vault/key-objects.js";
-import { Keyring } from "../src/vault/keyring.js";
+import { KeyObjects } from "../src/vault/worker/key-objects.js";
+import { Keyring } from "../src/vault/worker/keyring.js";
 import type { VaultRequest, VaultTaskResult } from "../src/vault/protocol.js";
-import { createVaultTasks } from "../src/vault/worker-tasks.js";
+import { createVaultTasks } from "../src/vault/worker/tasks.js";
 
 /** How often idle keys are looked for; the limits themselves are theirs. */
 const SWEEP_INTERVAL_MS = 60_000;

@@ -12,8 +12,8 @@ import type { Config } from "../platform/config.js";
 import { createLog } from "../platform/log.js";
 import { StartError } from "../platform/start-error.js";
 import { openStore, rewriteStore } from "../platform/store/lmdb-store.js";
-import { rekeyStore } from "../vault/rekey.js";
-import { selectSealProvider } from "../vault/seal-providers/select-provider.js";
+import { rekeyStore } from "../vault/seal/rekey.js";
+import { selectSealProvider } from "../vault/seal/providers/select-provider.js";
 import { readPhrases } from "./read-phrases.js";
 
 const OLD = "old seal key, 24 words";

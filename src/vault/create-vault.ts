@@ -5,17 +5,17 @@ import type { HandlersFor } from "../platform/contract/route.js";
 import type { Log } from "../platform/log.js";
 import type { Store } from "../platform/store/store.js";
 import { vaultHandlers } from "./handlers.js";
-import { KeyLifecycle } from "./key-lifecycle.js";
-import { lifecycleHandlers } from "./lifecycle-handlers.js";
-import type { lifecycleRoutes } from "./lifecycle-routes.js";
-import { PlannedDeletions } from "./planned-deletions.js";
+import { KeyLifecycle } from "./keys/key-lifecycle.js";
+import { lifecycleHandlers } from "./keys/lifecycle-handlers.js";
+import type { lifecycleRoutes } from "./keys/lifecycle-routes.js";
+import { PlannedDeletions } from "./keys/planned-deletions.js";
 import { VaultRepository } from "./repository.js";
 import type { vaultRoutes } from "./routes.js";
-import { SealAttempts } from "./seal-attempts.js";
-import { selectSealProvider, type SealSource } from "./seal-providers/select-provider.js";
-import { VaultSeal, type SealChange, type SealState } from "./seal.js";
+import { SealAttempts } from "./seal/seal-attempts.js";
+import { selectSealProvider, type SealSource } from "./seal/providers/select-provider.js";
+import { VaultSeal, type SealChange, type SealState } from "./seal/seal.js";
 import { VaultService } from "./service.js";
-import { VaultThread } from "./vault-thread.js";
+import { VaultThread } from "./threads/vault-workers.js";
 
 export type VaultOptions = {
   /** Tasks that may wait for the vault worker; one more is refused with 503. */

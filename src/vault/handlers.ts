@@ -1,6 +1,6 @@
 /** Binds the vault's routes to its service. No logic here: names and shapes only. */
 import type { HandlersFor } from "../platform/contract/route.js";
-import { operationHandlers } from "./operation-handlers.js";
+import { operationHandlers } from "./keys/operation-handlers.js";
 import type { vaultRoutes } from "./routes.js";
 import type { VaultService } from "./service.js";
 

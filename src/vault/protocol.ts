@@ -4,7 +4,7 @@
  */
 import type { HdPath } from "../crypto/hd-path.js";
 import type { ErrorCode, ErrorDetail } from "../platform/errors.js";
-import type { KeyOptions } from "./operation-schemas.js";
+import type { KeyOptions } from "./keys/operation-schemas.js";
 
 /** A vault as the worker needs it. */
 export interface VaultReference {

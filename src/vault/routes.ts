@@ -1,12 +1,12 @@
 /** Route definitions of the vault area (SPEC 4.2 and the operations that it leaves open). Plain values; no server code. */
 import { defineRoute } from "../platform/contract/route.js";
 import { IdParams } from "../platform/contract/schemas.js";
-import { operationRoutes } from "./operation-routes.js";
+import { operationRoutes } from "./keys/operation-routes.js";
 import {
   CreateKeyBody, CreateSecretBody, CreateVaultBody, Key, KeyList, KeyListQuery, KeyParams,
   SealKeyBody, SealStatus, Secret, SecretList, SecretListQuery, SecretParams, SecretWithValue, Vault, VaultList,
 } from "./schemas.js";
-import { SEAL_BODY_BYTES_MAX } from "./seal-request.js";
+import { SEAL_BODY_BYTES_MAX } from "./seal/seal-request.js";
 
 /** 4096 bytes with every character escaped, and the other members. */
 const SECRET_BODY_BYTES_MAX = 32 * 1024;

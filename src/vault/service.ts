@@ -11,28 +11,28 @@ import { newId } from "../platform/ids.js";
 import { StoreConflict, type StoreCommit } from "../platform/store/store.js";
 import { mergeCommits, type Listing, type Page } from "../platform/store/tables.js";
 import { Turns } from "../platform/turns.js";
-import { frameGeneration } from "./frame.js";
-import { HdWallets } from "./hd-wallets.js";
-import { laneOf } from "./item-batches.js";
-import { KeyDerivation } from "./key-derivation.js";
-import { KeyOperations } from "./key-operations.js";
-import { keyJson, newKeyRecord, type WrittenKey } from "./key-records.js";
+import { frameGeneration } from "./worker/ciphertext-frame.js";
+import { HdWallets } from "./keys/hd-wallets.js";
+import { laneOf } from "./threads/item-batches.js";
+import { KeyDerivation } from "./keys/key-derivation.js";
+import { KeyOperations } from "./keys/key-operations.js";
+import { keyJson, newKeyRecord, type WrittenKey } from "./keys/key-records.js";
 import { findKeySpec, keySpecNamed } from "./key-specs/table.js";
 import type { KeySpec } from "./key-specs/key-spec.js";
-import { MASTER_KEY_COLUMNS } from "./keyring.js";
+import { MASTER_KEY_COLUMNS } from "./worker/keyring.js";
 import type { VaultReference } from "./protocol.js";
-import { isOver } from "./planned-deletions.js";
-import { PublicOperations } from "./public-operations.js";
+import { isOver } from "./keys/planned-deletions.js";
+import { PublicOperations } from "./keys/public-operations.js";
 import { secretJson, vaultJson } from "./record-views.js";
 import { unchanged, vaultReference, type FoundVault, type KeyRecord, type SecretRecord, type UsableKey, type VaultRecord, type VaultRepository } from "./repository.js";
 import {
   SECRET_BYTES_MAX,
   type CreateKeyInput, type CreateSecretInput, type CreateVaultInput, type KeyJson, type SecretJson, type SecretWithValueJson, type VaultJson,
 } from "./schemas.js";
-import type { SealAttempts } from "./seal-attempts.js";
-import { readSealKey } from "./seal-request.js";
-import type { SealState, SealStatus, VaultSeal } from "./seal.js";
-import { exactBytes, invalidMember, toHex, utf8Bytes } from "./text.js";
+import type { SealAttempts } from "./seal/seal-attempts.js";
+import { readSealKey } from "./seal/seal-request.js";
+import type { SealState, SealStatus, VaultSeal } from "./seal/seal.js";
+import { exactBytes, invalidMember, toHex, utf8Bytes } from "./keys/validation.js";
 
 /** A page of a list, as the contract's list replies take it. */
 export interface Listed<T> {

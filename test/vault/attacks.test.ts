@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Subject } from "../../src/platform/auth/principal.js";
 import type { StoreKey } from "../../src/platform/store/store.js";
-import { unwrapRecord, wrapRecord, type EnvelopePlace, type EnvelopePurpose } from "../../src/vault/envelope.js";
+import { unwrapRecord, wrapRecord, type EnvelopePlace, type EnvelopePurpose } from "../../src/vault/worker/record-wrapping.js";
 import type { KeyRecord, SecretRecord, VaultRecord } from "../../src/vault/repository.js";
 import { codeOf, decryptText, deriveKey, encryptText, openTestVault, subject, type TestVault } from "./support.js";
 

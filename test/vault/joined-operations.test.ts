@@ -4,7 +4,7 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import { hexToBytes } from "@noble/hashes/utils.js";
 import type { Subject } from "../../src/platform/auth/principal.js";
 import { AppError } from "../../src/platform/errors.js";
-import { KeyLifecycle } from "../../src/vault/key-lifecycle.js";
+import { KeyLifecycle } from "../../src/vault/keys/key-lifecycle.js";
 import { VaultRepository } from "../../src/vault/repository.js";
 import { seededRandom } from "../support/seeded.js";
 import { decryptText, encryptText, openTestVault, PHRASE, subject, type TestVault } from "./support.js";

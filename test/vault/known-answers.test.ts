@@ -2,8 +2,8 @@
 // records of every installation depend on them.
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { unwrapRecord, wrapRecord, type EnvelopePlace } from "../../src/vault/envelope.js";
-import { deriveApiKey, deriveChildKey, deriveKek, deriveRecordKey, deriveSentinel } from "../../src/vault/key-hierarchy.js";
+import { unwrapRecord, wrapRecord, type EnvelopePlace } from "../../src/vault/worker/record-wrapping.js";
+import { deriveApiKey, deriveChildKey, deriveKek, deriveRecordKey, deriveSentinel } from "../../src/vault/worker/key-hierarchy.js";
 
 const uuid = (digit: number): string => `${String(digit).repeat(8)}-${String(digit).repeat(4)}-4${String(digit).repeat(3)}-8${String(digit).repeat(3)}-${String(digit).repeat(12)}`;
 const STORE = uuid(1);

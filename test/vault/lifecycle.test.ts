@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { phraseEntropy } from "../../src/crypto/seal-phrase.js";
 import { createLog } from "../../src/platform/log.js";
 import { openStore, rewriteStore } from "../../src/platform/store/lmdb-store.js";
-import { KeyLifecycle } from "../../src/vault/key-lifecycle.js";
-import { PlannedDeletions } from "../../src/vault/planned-deletions.js";
-import { rekeyStore } from "../../src/vault/rekey.js";
+import { KeyLifecycle } from "../../src/vault/keys/key-lifecycle.js";
+import { PlannedDeletions } from "../../src/vault/keys/planned-deletions.js";
+import { rekeyStore } from "../../src/vault/seal/rekey.js";
 import { VaultRepository } from "../../src/vault/repository.js";
-import { environmentSealProvider } from "../../src/vault/seal-providers/environment.js";
+import { environmentSealProvider } from "../../src/vault/seal/providers/environment.js";
 import { codeOf, deriveKey, openTestVault, OTHER_HASH, OTHER_PHRASE, PHRASE, subject, type TestVault } from "./support.js";
 
 const owner = subject();

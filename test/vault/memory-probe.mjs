@@ -10,9 +10,9 @@ import { createLog } from "../../dist/src/platform/log.js";
 import { systemClock } from "../../dist/src/platform/clock.js";
 import { openStore } from "../../dist/src/platform/store/lmdb-store.js";
 import { createVault } from "../../dist/src/vault/create-vault.js";
-import { operationHandlers } from "../../dist/src/vault/operation-handlers.js";
-import { unwrapRecord } from "../../dist/src/vault/envelope.js";
-import { deriveKek, deriveRecordKey } from "../../dist/src/vault/key-hierarchy.js";
+import { operationHandlers } from "../../dist/src/vault/keys/operation-handlers.js";
+import { unwrapRecord } from "../../dist/src/vault/worker/record-wrapping.js";
+import { deriveKek, deriveRecordKey } from "../../dist/src/vault/worker/key-hierarchy.js";
 
 const OPERATIONS = 1000;
 const SIGNING_SPECS = ["secp256k1", "Ed25519", "P-256", "RSA-2048", "babyJubJub", "BIP39"];

@@ -8,7 +8,7 @@ import {
 } from "../../crypto/baby-jubjub.js";
 import { FIELD_ORDER } from "../../crypto/poseidon.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { invalidMember } from "../text.js";
+import { invalidMember } from "../keys/validation.js";
 import { selfCheckFailed } from "./jws.js";
 import type { KeySpec, SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
 import { messageBytes, plainHex, publicKeyOfHex, refuseOptions, signatureOfHex } from "./messages.js";

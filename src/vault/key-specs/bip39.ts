@@ -10,7 +10,7 @@ import { PRIVATE_KEY_BYTES, secp256k1PublicKey } from "../../crypto/secp256k1.js
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { signEthereum, verifyEthereum } from "./ethereum-signer.js";
 import type { KeySpec, UnwrappedKey, VerifyItem } from "./key-spec.js";
-import { invalidMember } from "../text.js";
+import { invalidMember } from "../keys/validation.js";
 import { readHdWallet } from "./hd-options.js";
 
 export const BIP39 = "BIP39";

@@ -2,8 +2,8 @@
  * Signing for keys whose signature covers the bytes of a message as they are (Ed25519, P-256, RSA, BLS): reading the item, JWS, and
  * the check of every signature against faults before it leaves.
  */
-import { invalidMember } from "../text.js";
-import { workTogether, type Answer } from "../together.js";
+import { invalidMember } from "../keys/validation.js";
+import { workTogether, type Answer } from "../threads/batch.js";
 import { jwsAnswer, jwsInput, selfCheckFailed, verifyJws } from "./jws.js";
 import type { KeySpec, SignAnswer, SignItem, UnwrappedKey, VerifyItem } from "./key-spec.js";
 import { chosenAlgorithm, messageBytes, plainHex, refuseOptions, signatureOfHex } from "./messages.js";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { privateKeyOfSeed } from "../../crypto/der-keys.js";
 import { okpPublicKey, SEED_BYTES, x25519SharedSecret } from "../../crypto/ed25519.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { deriveAgreedKey } from "../key-hierarchy.js";
+import { deriveAgreedKey } from "../worker/key-hierarchy.js";
 import type { KeySpec } from "./key-spec.js";
 
 export const c25519: KeySpec = {

@@ -1,8 +1,8 @@
 /** ChaCha20 keys: encrypt and decrypt with XChaCha20-Poly1305, never the bare stream; derive child keys with HKDF. */
 import { randomBytes } from "node:crypto";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { openApiFrame, sealApiFrame } from "../api-frame.js";
-import { deriveChildKey } from "../key-hierarchy.js";
+import { openApiFrame, sealApiFrame } from "../worker/api-ciphertexts.js";
+import { deriveChildKey } from "../worker/key-hierarchy.js";
 import type { KeySpec } from "./key-spec.js";
 
 const KEY_BYTES = 32;

@@ -1,7 +1,7 @@
 /** Reads `options.hdwallet`: a path as text or by its levels, or the wish for the next unused index. Runs on either side of the worker. */
 import { COIN_ETHER, DEFAULT_PATH, isHdPath, parseHdPath, type HdPath } from "../../crypto/hd-path.js";
-import type { HdWalletOptions } from "../operation-schemas.js";
-import { invalidMember } from "../text.js";
+import type { HdWalletOptions } from "../keys/operation-schemas.js";
+import { invalidMember } from "../keys/validation.js";
 
 export interface HdChoice {
   /** With index 0 where the next one is asked for. */

@@ -3,7 +3,7 @@
  * verify is only compared with it, never followed.
  */
 import { AppError } from "../../platform/errors.js";
-import { invalidMember } from "../text.js";
+import { invalidMember } from "../keys/validation.js";
 import { messageBytes, plainHex } from "./messages.js";
 import type { SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
 

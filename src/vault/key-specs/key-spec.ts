@@ -4,9 +4,9 @@
  */
 import type { KeyObject } from "node:crypto";
 import type { SecretBytes } from "../../crypto/secret-bytes.js";
-import type { DeriveInput } from "../key-hierarchy.js";
-import type { KeyOptions, SignMessage, SignOptions, SignResultJson } from "../operation-schemas.js";
-import type { Answer } from "../together.js";
+import type { DeriveInput } from "../worker/key-hierarchy.js";
+import type { KeyOptions, SignMessage, SignOptions, SignResultJson } from "../keys/operation-schemas.js";
+import type { Answer } from "../threads/batch.js";
 
 export type KeyType = "symmetric" | "asymmetric";
 export type KeyUsage = "encrypt/decrypt" | "sign/verify";

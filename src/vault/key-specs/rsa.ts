@@ -3,7 +3,7 @@ import { createPublicKey } from "node:crypto";
 import { privateKeyOfPkcs8 } from "../../crypto/der-keys.js";
 import { RSA_ALGORITHMS, rsaPublicKey, signRsa, verifyRsa, type RsaAlgorithm } from "../../crypto/rsa.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { RsaThreads } from "../rsa-threads.js";
+import { RsaThreads } from "../threads/rsa-threads.js";
 import { byteSigner } from "./byte-signer.js";
 import type { KeySpec } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";

@@ -5,8 +5,8 @@ import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { signEthereum, signEthereumItems, verifyEthereum, verifyEthereumItems, type EthereumKey } from "./ethereum-signer.js";
 import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
-import { invalidMember } from "../text.js";
-import { workTogether } from "../together.js";
+import { invalidMember } from "../keys/validation.js";
+import { workTogether } from "../threads/batch.js";
 import { coordinates } from "./p256.js";
 
 const NAME = "secp256k1";

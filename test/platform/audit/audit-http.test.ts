@@ -1,8 +1,8 @@
 // The audit log over HTTP: whose events a caller sees, page by page and as lines; and what the front turns away, without a way to flood it.
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { auditHandlers } from "../../../src/vault/audit-handlers.js";
-import { auditRoutes } from "../../../src/vault/audit-routes.js";
+import { auditHandlers } from "../../../src/platform/audit/audit-handlers.js";
+import { auditRoutes } from "../../../src/platform/audit/audit-routes.js";
 import { vaultRoutes } from "../../../src/vault/routes.js";
 import { createAudit, type Audit } from "../../../src/platform/audit/create-audit.js";
 import { REFUSALS_COUNTED } from "../../../src/platform/audit/refusals.js";

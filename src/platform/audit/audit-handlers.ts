@@ -1,0 +1,21 @@
+/** Binds the audit log's routes. Decides only whose events a caller may see. */
+import type { AuditLog } from "./audit-log.js";
+import { holdsAll, PERMISSIONS } from "../auth/permissions.js";
+import { formatSubject } from "../auth/principal.js";
+import type { HandlersFor } from "../contract/route.js";
+import { AppError } from "../errors.js";
+import { EXPORT_RECORDS_MAX, type auditRoutes } from "./audit-routes.js";
+
+export function auditHandlers(dependencies: { readonly audit: AuditLog }): HandlersFor<typeof auditRoutes> {
+  const { audit } = dependencies;
+  return {
+    listAudit: ({ principal, query }) => {
+      const own = formatSubject(principal.subject);
+      const wanted = query.subject ?? own;
+      if (wanted !== own && !holdsAll(principal.permissions, PERMISSIONS.sudo)) throw new AppError("forbidden", { message: "the events of others need the permission sudo" });
+      const { entries, total } = audit.list(query, wanted === "all" ? undefined : wanted);
+      return { status: 200, body: entries, total };
+    },
+    exportAudit: ({ query }) => ({ status: 200, bytes: Buffer.from(audit.exportLines(query.after ?? 0, query.limit ?? EXPORT_RECORDS_MAX)) }),
+  };
+}

@@ -1,0 +1,36 @@
+/** Binds the routes of what is done with keys to the service. No logic here. */
+import type { Principal } from "../../platform/auth/principal.js";
+import type { HandlersFor } from "../../platform/contract/route.js";
+import { RequestedKeyCall, type KeyCall } from "./key-operations.js";
+import type { operationRoutes } from "./operation-routes.js";
+import type { VaultService } from "../service.js";
+
+interface KeyRequest {
+  readonly principal: Principal;
+  readonly params: { readonly id: string; readonly key_id: string };
+  readonly signal: AbortSignal;
+}
+
+export function operationHandlers(dependencies: { readonly vault: VaultService }): HandlersFor<typeof operationRoutes> {
+  const { operations, derivation, wallets, publicKeys } = dependencies.vault;
+  return {
+    deriveKey: async (request) => ({ status: 201, body: await derivation.derive(callOf(request), request.body) }),
+    signMessage: async (request) => ({ status: 201, body: await operations.sign(callOf(request), request.body) }),
+    verifySignature: async (request) => ({ status: 200, body: await operations.verify(callOf(request), request.body) }),
+    encrypt: async (request) => ({ status: 200, body: await operations.encrypt(callOf(request), request.body) }),
+    decrypt: async (request) => ({ status: 200, body: await operations.decrypt(callOf(request), request.body) }),
+    agree: async (request) => ({ status: 200, body: await operations.agree(callOf(request), request.body) }),
+    listAddresses: ({ principal, params, query }) => ({ status: 200, ...wallets.listAddresses(principal.subject, params.id, params.key_id, query) }),
+    getXpub: async ({ principal, params, query }) => ({ status: 200, body: await wallets.xpub(principal.subject, params.id, params.key_id, query.account ?? 0) }),
+    getVaultJwks: async ({ principal, params, query }) => ({ status: 200, ...(await publicKeys.jwks(principal.subject, params.id, query)) }),
+    verifyDetached: async ({ body, signal }) => ({ status: 200, body: await publicKeys.verify(body, signal) }),
+    blsAggregate: async ({ body, signal }) => ({ status: 201, body: await publicKeys.blsAggregate(body, signal) }),
+    blsVerify: async ({ body, signal }) => ({ status: 200, body: await publicKeys.blsVerify(body, signal) }),
+  };
+}
+
+/** Which key, whose, and until when the caller waits. */
+function callOf(request: KeyRequest): KeyCall {
+  const { principal, params } = request;
+  return new RequestedKeyCall(request, { owner: principal.subject, vaultId: params.id, keyId: params.key_id });
+}

@@ -1,0 +1,70 @@
+/**
+ * The `container_secret` provider (SPEC 4.3): the phrase stands in a file that the container runtime mounts. The file must be closed to
+ * group and others; links are followed, because runtimes mount secrets through them. Not for machines that others administer.
+ */
+import { open } from "node:fs/promises";
+import { canonicalPhrase } from "../../../crypto/seal-phrase.js";
+import { parseValidationHash } from "./environment.js";
+import type { SealProvider } from "./provider.js";
+import { SealProviderError } from "./provider-failure.js";
+
+export interface ContainerSecretOptions {
+  readonly path: string;
+  /** 64 hex digits, with or without 0x. */
+  readonly validationHash: string;
+}
+
+const NAME = "container_secret";
+/** Many times what 24 words take. */
+const FILE_BYTES_MAX = 4096;
+const OTHERS_MASK = 0o077;
+const ROOT_UID = 0;
+
+/** Throws `invalid_request` for a malformed hash. */
+export function containerSecretProvider(options: ContainerSecretOptions): SealProvider {
+  return {
+    name: NAME,
+    isConfigured: true,
+    validationHash: parseValidationHash(options.validationHash),
+    issuesKeys: false,
+    readKey: async () => await readPhrase(options.path),
+  };
+}
+
+/** The phrase in its canonical form, as bytes that the caller wipes. Throws SealProviderError. */
+async function readPhrase(path: string): Promise<Uint8Array> {
+  const text = await readSecret(path);
+  try {
+    const phrase = canonicalPhrase(text);
+    if (phrase === undefined) throw failure(`${path} does not hold 24 words`);
+    return phrase;
+  } finally {
+    text.fill(0);
+  }
+}
+
+async function readSecret(path: string): Promise<Buffer> {
+  let file;
+  try {
+    file = await open(path, "r");
+  } catch (error) {
+    throw failure(`the secret file ${path} cannot be read (${error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? "unknown error") : "unknown error"})`);
+  }
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw failure(`${path} is not a regular file`);
+    // Windows has no such bits, and getuid tells that this is not Windows.
+    if (process.getuid !== undefined) {
+      if ((stats.mode & OTHERS_MASK) !== 0) throw failure(`${path} can be read by group or others: mount the secret with mode 0400 (or chmod 600)`);
+      if (stats.uid !== process.getuid() && stats.uid !== ROOT_UID) throw failure(`${path} belongs to another user`);
+    }
+    if (stats.size > FILE_BYTES_MAX) throw failure(`${path} is too large to be a phrase`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+function failure(message: string): SealProviderError {
+  return new SealProviderError(message, { mayPass: true });
+}

@@ -1,0 +1,48 @@
+/** Slows down guessing at the seal key: at most ten rejected keys per subject and minute. Holds no key and no hash of one. */
+import type { Clock } from "../../platform/clock.js";
+import { AppError } from "../../platform/errors.js";
+
+/** Far above what a person mistypes; the key has 256 bits, so this bounds work and noise rather than luck. */
+const ATTEMPTS_MAX = 10;
+const WINDOW_MS = 60_000;
+/** Subjects remembered at once; beyond it the one that has been quiet longest is forgotten. */
+const SUBJECTS_MAX = 10_000;
+
+export class SealAttempts {
+  readonly #clock: Clock;
+  /** Monotonic times of attempts that failed or are under way, oldest first. */
+  readonly #bySubject = new Map<string, number[]>();
+
+  constructor(dependencies: { clock: Clock }) {
+    this.#clock = dependencies.clock;
+  }
+
+  /** Runs one attempt; a fulfilled one does not count. Throws `too_many_requests` when the subject has used its minute up. */
+  async attempt<T>(subject: string, run: () => Promise<T>): Promise<T> {
+    const startedMs = this.#clock.monotonicMs();
+    const recent = (this.#bySubject.get(subject) ?? []).filter((ms) => startedMs - ms < WINDOW_MS);
+    const oldest = recent[0];
+    if (recent.length >= ATTEMPTS_MAX && oldest !== undefined) {
+      const retryAfterSec = Math.ceil((oldest + WINDOW_MS - startedMs) / 1000);
+      throw new AppError("too_many_requests", { message: "too many attempts with a wrong seal key", retryAfterSec: Math.max(1, retryAfterSec) });
+    }
+    // Counted before the outcome is known, so that attempts sent side by side cannot pass the limit together.
+    this.#remember(subject, [...recent, startedMs]);
+    const value = await run();
+    this.#remember(subject, this.#without(subject, startedMs));
+    return value;
+  }
+
+  #without(subject: string, ms: number): number[] {
+    const times = this.#bySubject.get(subject) ?? [];
+    const index = times.indexOf(ms);
+    return index < 0 ? times : times.toSpliced(index, 1);
+  }
+
+  #remember(subject: string, times: number[]): void {
+    this.#bySubject.delete(subject);
+    if (times.length > 0) this.#bySubject.set(subject, times);
+    const quietest = this.#bySubject.keys().next();
+    if (this.#bySubject.size > SUBJECTS_MAX && quietest.done !== true) this.#bySubject.delete(quietest.value);
+  }
+}
