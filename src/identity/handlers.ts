@@ -1,12 +1,12 @@
 /** Handlers of the identity routes: from a validated request to the service and back. No logic. */
 import type { HandlersFor } from "../platform/contract/route.js";
-import { applicationHandlers } from "./application-handlers.js";
-import { oauthHandlers } from "./oauth-handlers.js";
-import { invitationHandlers, organizationHandlers } from "./organization-handlers.js";
+import { applicationHandlers } from "./tenants/application-handlers.js";
+import { oauthHandlers } from "./oauth/oauth-handlers.js";
+import { invitationHandlers, organizationHandlers } from "./tenants/organization-handlers.js";
 import type { identityRoutes } from "./routes.js";
 import type { IdentityService } from "./service.js";
-import type { tokenRoutes } from "./token-routes.js";
-import type { userRoutes } from "./user-routes.js";
+import type { tokenRoutes } from "./tokens/token-routes.js";
+import type { userRoutes } from "./users/user-routes.js";
 
 export function identityHandlers(service: IdentityService): HandlersFor<typeof identityRoutes> {
   return {

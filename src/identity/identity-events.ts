@@ -1,7 +1,7 @@
 /** What identity tells the bus. Ids and names only: never an address, a token or a hash. Every event is part of the commit that makes it true. */
 import { formatSubject, type Principal, type Subject } from "../platform/auth/principal.js";
 import type { EventDraft } from "../platform/events/events.js";
-import type { OrganizationRecord } from "./tenant-repository.js";
+import type { OrganizationRecord } from "./tenants/tenant-repository.js";
 
 /** Seen by the organization and by whoever did it. */
 export function organizationEvent(word: "created" | "updated", principal: Principal, { id, name }: OrganizationRecord): EventDraft {

@@ -7,7 +7,7 @@ import type { Subject } from "../../src/platform/auth/principal.js";
 import { eventCommit } from "../../src/platform/events/event-log.js";
 import { openSigningKeys } from "../../src/platform/auth/signing-keys.js";
 import type { SigningKeys } from "../../src/platform/auth/signing-keys.js";
-import type { GrantHeaders } from "../../src/identity/token-grants.js";
+import type { GrantHeaders } from "../../src/identity/tokens/token-grants.js";
 import type { IdentityDependencies } from "../../src/identity/service.js";
 import type { MailMessage } from "../../src/platform/mail/mail.js";
 import type { AppError } from "../../src/platform/errors.js";

@@ -4,7 +4,7 @@ import { decodeJwt } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ApiError } from "../../src/client.js";
 import { ASSOCIATE_PERMISSIONS, ORGANIZATION_MEMBER_PERMISSIONS, PERMISSIONS, TENANT_PERMISSIONS } from "../../src/platform/auth/permissions.js";
-import { TenantRepository } from "../../src/identity/tenant-repository.js";
+import { TenantRepository } from "../../src/identity/tenants/tenant-repository.js";
 import { openHttpHarness, type HttpHarness, type IdentityApi } from "./http-support.js";
 
 interface Person { readonly id: string; readonly token: string; readonly api: IdentityApi }

@@ -1,0 +1,60 @@
+/** Shapes of an application's OAuth client on the wire: registration data (RFC 7591 names where they fit) and its secret. */
+import Type, { type Static } from "typebox";
+import { Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+
+const REDIRECT_URIS_MAX = 10;
+const KEYS_MAX = 5;
+/** A 4096-bit modulus takes 683 characters. */
+const KEY_NUMBER_CHARACTERS_MAX = 700;
+const Base64Url = Type.String({ pattern: "^[A-Za-z0-9_-]+$", maxLength: KEY_NUMBER_CHARACTERS_MAX });
+
+/** Public members only: a private key that was sent by mistake is refused by name. */
+export const ClientKey = closed(
+  {
+    kty: Type.Union([Type.Literal("OKP"), Type.Literal("EC"), Type.Literal("RSA")]),
+    crv: Type.Optional(Type.Union([Type.Literal("Ed25519"), Type.Literal("P-256")])),
+    x: Type.Optional(Base64Url),
+    y: Type.Optional(Base64Url),
+    n: Type.Optional(Base64Url),
+    e: Type.Optional(Base64Url),
+    kid: Type.String({ minLength: 1, maxLength: 128 }),
+    alg: Type.Optional(Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256"), Type.Literal("PS256")])),
+    use: Type.Optional(Type.Literal("sig")),
+  },
+  { description: "Public JWK (RFC 7517): Ed25519, P-256, or RSA of 2048 bits and more" },
+);
+const ClientKeys = closed({ keys: Type.Array(ClientKey, { minItems: 1, maxItems: KEYS_MAX }) });
+const RedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), { maxItems: REDIRECT_URIS_MAX, description: "compared character by character; https, http on loopback, or a scheme of the client's own with a dot" });
+const ClientPermissions = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bits of the tokens that the client gets for itself (client_credentials)" });
+
+export const Client = closed(
+  {
+    client_id: Uuid,
+    created_at: Timestamp,
+    redirect_uris: RedirectUris,
+    public: Type.Boolean({ description: "true: a client that cannot keep a secret; PKCE alone protects its codes" }),
+    jwks: nullable(ClientKeys),
+    permissions: ClientPermissions,
+    secret_created_at: nullable(Timestamp),
+    previous_secret_expires_at: nullable(Timestamp),
+  },
+  { description: "OAuth client of an application" },
+);
+export const UpdateClientBody = closed({
+  redirect_uris: Type.Optional(RedirectUris),
+  public: Type.Optional(Type.Boolean()),
+  jwks: Type.Optional(nullable(ClientKeys)),
+  permissions: Type.Optional(ClientPermissions),
+});
+export const RotateSecretBody = closed({
+  overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 3600, description: "how long the replaced secret still works; 0 unless given" })),
+});
+export const ClientSecret = closed(
+  { client_id: Uuid, client_secret: Type.String({ description: "shown this once; only its hash is kept" }), secret_created_at: Timestamp, previous_secret_expires_at: nullable(Timestamp) },
+  { description: "A client's new secret" },
+);
+
+export type ClientJson = Static<typeof Client>;
+export type ClientKeyJson = Static<typeof ClientKey>;
+export type UpdateClientInput = Static<typeof UpdateClientBody>;
+export type ClientSecretJson = Static<typeof ClientSecret>;

@@ -1,0 +1,228 @@
+/**
+ * The OAuth client of an application: where codes may be sent, its secret (shown once, SHA-256 of 256 random bits at rest, replaced
+ * with an overlap) and its public keys. Who may change it is the application's access list.
+ */
+import { createPublicKey } from "node:crypto";
+import { PERMISSIONS, TENANT_PERMISSIONS } from "../../platform/auth/permissions.js";
+import { createOpaqueToken, opaqueTokenHash, sameHash } from "../../platform/auth/opaque-token.js";
+import { formatSubject, type Principal } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { AppError } from "../../platform/errors.js";
+import type { Log } from "../../platform/log.js";
+import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
+import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
+import { tenantNotFound, type Access } from "../tenants/tenant-access.js";
+import type { ClientJson, ClientKeyJson, ClientSecretJson, UpdateClientInput } from "./client-schemas.js";
+import type { IdentityRepository } from "../repository.js";
+import type { Sessions } from "../tokens/sessions.js";
+import type { Tenant, TenantRepository } from "../tenants/tenant-repository.js";
+
+/** As stored; a type, so that it is a StoreValue. */
+export type ClientRecord = {
+  readonly id: string;
+  readonly created_at: string;
+  readonly redirect_uris: readonly string[];
+  readonly public: boolean;
+  readonly keys: readonly { readonly [member: string]: string | undefined }[];
+  readonly permissions: number;
+  readonly secret_hash: string | null;
+  readonly secret_created_at: string | null;
+  readonly previous_secret_hash: string | null;
+  readonly previous_secret_until_ms: number;
+};
+
+export interface ClientsDependencies {
+  readonly store: Store;
+  readonly repository: IdentityRepository;
+  readonly tenants: TenantRepository;
+  readonly access: Access;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const MANAGE = PERMISSIONS.update | PERMISSIONS.grant;
+
+export class Clients {
+  readonly #dependencies: ClientsDependencies;
+
+  constructor(dependencies: ClientsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The client of an application that is there; every live application has one, however bare. */
+  find(applicationId: string): ClientRecord | undefined {
+    const { tenants } = this.#dependencies;
+    const application = tenants.applications.get([applicationId])?.value;
+    if (application === undefined || tenants.liveCheck({ kind: "application", id: applicationId }) === undefined) return undefined;
+    return this.#stored(applicationId)?.value ?? bare(applicationId, application.created_at);
+  }
+
+  get(principal: Principal, applicationId: string): ClientJson {
+    this.#dependencies.access.require(principal, tenantOf(applicationId), PERMISSIONS.read);
+    return this.#json(this.#found(applicationId));
+  }
+
+  /** Changes what is given. Throws `permission_escalation` for bits that the caller does not hold on the application. */
+  async update(principal: Principal, applicationId: string, input: UpdateClientInput): Promise<void> {
+    const held = this.#dependencies.access.require(principal, tenantOf(applicationId), MANAGE);
+    if (input.permissions !== undefined) this.#dependencies.access.requireSubset(input.permissions, held & TENANT_PERMISSIONS);
+    for (const uri of input.redirect_uris ?? []) requireRedirectUri(uri);
+    for (const key of input.jwks?.keys ?? []) requireClientKey(key);
+    const kids = input.jwks?.keys.map(({ kid }) => kid) ?? [];
+    if (new Set(kids).size < kids.length) throw badKeys("two keys have the same kid");
+    await this.#change(applicationId, (client) => ({
+      ...client,
+      ...(input.redirect_uris === undefined ? {} : { redirect_uris: input.redirect_uris }),
+      ...(input.public === undefined ? {} : { public: input.public }),
+      ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
+      ...(input.jwks === undefined ? {} : { keys: input.jwks?.keys ?? [] }),
+    }));
+    await this.#endOwn(applicationId);
+    this.#logged("oauth client changed", principal, applicationId);
+  }
+
+  /** Makes a new secret; the old one works on for the overlap, then no more. */
+  async rotateSecret(principal: Principal, applicationId: string, overlapSec: number): Promise<ClientSecretJson> {
+    const { access, clock } = this.#dependencies;
+    const held = access.require(principal, tenantOf(applicationId), MANAGE);
+    access.requireSubset(this.#found(applicationId).permissions, held);
+    const secret = createOpaqueToken("client_secret");
+    const nowMs = clock.nowMs();
+    const changed = await this.#change(applicationId, (client) => ({
+      ...client,
+      secret_hash: secret.hash,
+      secret_created_at: isoTimestamp(nowMs),
+      previous_secret_hash: overlapSec === 0 ? null : client.secret_hash,
+      previous_secret_until_ms: overlapSec === 0 || client.secret_hash === null ? 0 : nowMs + overlapSec * 1000,
+    }));
+    this.#logged("oauth client secret replaced", principal, applicationId);
+    const { client_id, secret_created_at, previous_secret_expires_at } = this.#json(changed);
+    return { client_id, client_secret: secret.text, secret_created_at: secret_created_at ?? isoTimestamp(nowMs), previous_secret_expires_at };
+  }
+
+  /** Takes secret, keys and redirect addresses away; tokens that the client got are void. */
+  async delete(principal: Principal, applicationId: string): Promise<void> {
+    const { access, repository } = this.#dependencies;
+    access.require(principal, tenantOf(applicationId), MANAGE);
+    this.#found(applicationId);
+    await retryOnConflict(async () => {
+      const stored = this.#stored(applicationId);
+      if (stored !== undefined) await repository.commit({ checks: [{ key: stored.key, version: stored.version }], deletes: [stored.key] });
+    });
+    await this.#endOwn(applicationId);
+    this.#logged("oauth client removed", principal, applicationId);
+  }
+
+  /** What goes with a deleted application. */
+  deleteCommit(applicationId: string): StoreCommit {
+    return { deletes: [clientKey(applicationId)] };
+  }
+
+  /** True when the text is the client's secret, or the one before it within the overlap. */
+  isSecret(client: ClientRecord, text: string): boolean {
+    const hash = opaqueTokenHash("client_secret", text);
+    if (hash === undefined) return false;
+    const isCurrent = client.secret_hash !== null && sameHash(hash, client.secret_hash);
+    const isPrevious = client.previous_secret_hash !== null && sameHash(hash, client.previous_secret_hash) && this.#dependencies.clock.nowMs() < client.previous_secret_until_ms;
+    return isCurrent || isPrevious;
+  }
+
+  /** Sessions that the client opened for the application itself end; people's sessions are theirs. */
+  async #endOwn(applicationId: string): Promise<void> {
+    await this.#dependencies.sessions.endWhere(tenantOf(applicationId), (session) => session.client_id === applicationId);
+  }
+
+  async #change(applicationId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord> {
+    const { repository, tenants } = this.#dependencies;
+    return retryOnConflict(async () => {
+      const stored = this.#stored(applicationId);
+      const next = change(this.#found(applicationId));
+      const key = clientKey(applicationId);
+      const live = tenants.liveCheck(tenantOf(applicationId)) ?? {};
+      await repository.commit(mergeCommits(live, { checks: [{ key, version: stored?.version ?? "absent" }], puts: [{ key, value: next }] }));
+      return next;
+    });
+  }
+
+  #stored(applicationId: string): StoreRecord<ClientRecord> | undefined {
+    return this.#dependencies.store.get<ClientRecord>(clientKey(applicationId));
+  }
+
+  #found(applicationId: string): ClientRecord {
+    const client = this.find(applicationId);
+    if (client === undefined) throw tenantNotFound("application");
+    return client;
+  }
+
+  #json(client: ClientRecord): ClientJson {
+    const overlaps = client.previous_secret_hash !== null && this.#dependencies.clock.nowMs() < client.previous_secret_until_ms;
+    return {
+      client_id: client.id, created_at: client.created_at, redirect_uris: [...client.redirect_uris], public: client.public,
+      jwks: client.keys.length === 0 ? null : { keys: client.keys.map((key) => key as ClientKeyJson) },
+      permissions: client.permissions, secret_created_at: client.secret_created_at,
+      previous_secret_expires_at: overlaps ? isoTimestamp(client.previous_secret_until_ms) : null,
+    };
+  }
+
+  #logged(event: string, principal: Principal, applicationId: string): void {
+    this.#dependencies.log.info(event, { subject: formatSubject(principal.subject), tenant: `application:${applicationId}` });
+  }
+}
+
+function clientKey(applicationId: string): readonly string[] {
+  return ["oauth_client", applicationId];
+}
+
+function tenantOf(applicationId: string): Tenant {
+  return { kind: "application", id: applicationId };
+}
+
+function bare(id: string, createdAt: string): ClientRecord {
+  return {
+    id, created_at: createdAt, redirect_uris: [], public: false, keys: [], permissions: TENANT_PERMISSIONS,
+    secret_hash: null, secret_created_at: null, previous_secret_hash: null, previous_secret_until_ms: 0,
+  };
+}
+
+/** RFC 6749 section 3.1.2 and RFC 8252 section 7: absolute, no fragment; https, http on loopback, or a private scheme with a dot. */
+function requireRedirectUri(uri: string): void {
+  let parsed: URL;
+  try {
+    parsed = new URL(uri);
+  } catch {
+    throw badRedirect("a redirect URI is not a URI");
+  }
+  const isLoopback = parsed.protocol === "http:" && ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
+  const isPrivateScheme = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(parsed.protocol);
+  if (parsed.protocol !== "https:" && !isLoopback && !isPrivateScheme) throw badRedirect("a redirect URI must use https, http on loopback, or a private scheme with a dot");
+  if (uri.includes("#")) throw badRedirect("a redirect URI must have no fragment");
+  if (parsed.username !== "" || parsed.password !== "" || !/^[\x21-\x7e]+$/.test(uri)) throw badRedirect("a redirect URI must be plain ASCII without credentials");
+}
+
+function badRedirect(message: string): AppError {
+  return new AppError("invalid_request", { message: `redirect_uris: ${message}`, details: [{ message: `redirect_uris: ${message}`, code: "invalid_request", path: "redirect_uris" }] });
+}
+
+/** 2048 bits in base64url. */
+const MODULUS_CHARACTERS_MIN = 342;
+const KEY_MEMBERS: Readonly<Record<ClientKeyJson["kty"], readonly (keyof ClientKeyJson)[]>> = { OKP: ["crv", "x"], EC: ["crv", "x", "y"], RSA: ["n", "e"] };
+
+function requireClientKey(key: ClientKeyJson): void {
+  const missing = KEY_MEMBERS[key.kty].filter((name) => key[name] === undefined);
+  const wrongCurve = (key.kty === "OKP" && key.crv !== "Ed25519") || (key.kty === "EC" && key.crv !== "P-256");
+  const tooShort = key.kty === "RSA" && (key.n?.length ?? 0) < MODULUS_CHARACTERS_MIN;
+  const reason = missing.length > 0 ? `a key lacks ${missing.join(", ")}` : wrongCurve ? "a key is on a curve that is not taken" : tooShort ? "an RSA key is shorter than 2048 bits" : undefined;
+  if (reason !== undefined) throw badKeys(reason);
+  try {
+    createPublicKey({ key: { ...key }, format: "jwk" });
+  } catch {
+    // OpenSSL's words say nothing to a client's author: its members are not numbers of such a key, or its point is not on the curve.
+    throw badKeys("a key is not a sound public key of its kind");
+  }
+}
+
+function badKeys(reason: string): AppError {
+  const message = `jwks: ${reason}`;
+  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "jwks" }] });
+}

@@ -1,0 +1,98 @@
+/** Route definitions of OAuth 2.0 and OpenID Connect, and of the legal documents. Plain values; no server code. */
+import { defineRoute, type OAuthErrors } from "../../platform/contract/route.js";
+import { IdParams } from "../../platform/contract/schemas.js";
+import {
+  AuthorizeForm, AuthorizeQuery, Introspection, LegalDocument, OAuthApplication, OAuthError, OAuthToken, OAuthTokenForm, OpenIdConfiguration, Revoked, TokenQuestionForm, UserInfo,
+} from "./oauth-schemas.js";
+
+const FORM_BODY_BYTES_MAX = 16 * 1024;
+const FORM_JSON_TOKENS_MAX = 128;
+const HTML = "text/html; charset=UTF-8";
+const EXAMPLE_ID = "5f3a1c1e-2b7d-4e8f-9a6b-0c1d2e3f4a5b";
+
+const oauthFailures = {
+  400: { description: "The request or grant is refused", schema: OAuthError },
+  401: { description: "The client could not be authenticated", schema: OAuthError },
+} as const;
+/** What OAuth has a word for; the others are the server's own trouble. */
+const OAUTH_ERRORS: OAuthErrors = {
+  malformed_json: { status: 400, error: "invalid_request" },
+  malformed_request: { status: 400, error: "invalid_request" },
+  invalid_request: { status: 400, error: "invalid_request" },
+  unknown_member: { status: 400, error: "invalid_request" },
+  invalid_client: { status: 401, error: "invalid_client" },
+  unauthorized: { status: 401, error: "invalid_client" },
+  invalid_grant: { status: 400, error: "invalid_grant" },
+  unsupported_grant: { status: 400, error: "unsupported_grant_type" },
+  permission_escalation: { status: 400, error: "invalid_scope" },
+};
+const form = { area: "identity", auth: "public", method: "POST", form: true, bodyBytesMax: FORM_BODY_BYTES_MAX, jsonTokensMax: FORM_JSON_TOKENS_MAX } as const;
+
+export const oauthRoutes = {
+  getOpenIdConfiguration: defineRoute({
+    area: "identity", id: "getOpenIdConfiguration", method: "GET", path: "/.well-known/openid-configuration",
+    summary: "Where the OAuth and OpenID Connect routes are, and what they take", auth: "public",
+    responses: { 200: { description: "Metadata (OpenID Connect Discovery, RFC 8414)", schema: OpenIdConfiguration } },
+  }),
+  getOAuthServerMetadata: defineRoute({
+    area: "identity", id: "getOAuthServerMetadata", method: "GET", path: "/.well-known/oauth-authorization-server",
+    summary: "The same, where OAuth clients without OpenID Connect look for it (RFC 8414 section 3)", auth: "public",
+    responses: { 200: { description: "Metadata", schema: OpenIdConfiguration } },
+  }),
+  authorize: defineRoute({
+    area: "identity", id: "authorize", method: "GET", path: "/api/v1/oauth/authorize",
+    summary: "Begin an OAuth authorization (code with PKCE S256)",
+    description: "Shows a login form; with the token of a login as bearer it answers the redirect at once. A client or redirect address that is not registered is 422, never a redirect.",
+    auth: "public", query: AuthorizeQuery,
+    responses: { 200: { description: "A login form", bytes: HTML }, 302: { description: "To the client, with a code or an error" } },
+    errors: ["invalid_request", "unauthorized", "forbidden"],
+  }),
+  submitAuthorization: defineRoute({
+    ...form, id: "submitAuthorization", path: "/api/v1/oauth/authorize",
+    summary: "The login form's own target", description: "The same gate and delays as POST /authenticate.", body: AuthorizeForm,
+    responses: { 303: { description: "To the client, with a code or an error" }, 401: { description: "The form again: wrong e-mail or password", bytes: HTML } },
+    errors: ["invalid_request", "too_many_requests"],
+    example: { body: { response_type: "code", client_id: EXAMPLE_ID, redirect_uri: "https://app.example.com/callback", code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256", email: "ada@example.com", password: "a long phrase of my own" } },
+  }),
+  createOAuthToken: defineRoute({
+    ...form, oauthErrors: OAUTH_ERRORS, id: "createOAuthToken", path: "/api/v1/oauth/token",
+    summary: "The OAuth token endpoint (RFC 6749 section 3.2)", description: "Grants authorization_code, refresh_token and client_credentials; form or JSON.", body: OAuthTokenForm, bodyOptional: true,
+    responses: { 200: { description: "The token", schema: OAuthToken }, ...oauthFailures },
+    example: { body: { grant_type: "client_credentials", client_id: EXAMPLE_ID, client_secret: "pcs_..." } },
+  }),
+  introspectToken: defineRoute({
+    ...form, oauthErrors: OAUTH_ERRORS, id: "introspectToken", path: "/api/v1/oauth/introspect",
+    summary: "Ask what a token is (RFC 7662)", description: "By an authenticated client, or by anybody with an access token as bearer.", body: TokenQuestionForm, bodyOptional: true,
+    responses: { 200: { description: "What it is, or `active: false`", schema: Introspection }, ...oauthFailures },
+    example: { body: { token: "prt_..." } },
+  }),
+  revokeToken: defineRoute({
+    ...form, oauthErrors: OAUTH_ERRORS, id: "revokeToken", path: "/api/v1/oauth/revoke",
+    summary: "Revoke a token (RFC 7009)", description: "By the client that holds it, or by its own subject. Ends the whole session. Answers 200 for unknown tokens too.", body: TokenQuestionForm, bodyOptional: true,
+    responses: { 200: { description: "It is void", schema: Revoked }, ...oauthFailures },
+    example: { body: { token: "prt_..." } },
+  }),
+  getUserInfo: defineRoute({
+    area: "identity", id: "getUserInfo", method: "GET", path: "/api/v1/oauth/userinfo",
+    summary: "Claims about the user (OpenID Connect Core section 5.3)", auth: { permissions: [], subjects: ["user"] },
+    responses: { 200: { description: "The claims that the token's scope allows", schema: UserInfo } },
+  }),
+  postUserInfo: defineRoute({
+    area: "identity", id: "postUserInfo", method: "POST", path: "/api/v1/oauth/userinfo",
+    summary: "The same by POST, as OpenID Connect Core section 5.3.1 lets clients ask", auth: { permissions: [], subjects: ["user"] },
+    responses: { 200: { description: "The claims that the token's scope allows", schema: UserInfo } },
+  }),
+  getOAuthApplication: defineRoute({
+    area: "identity", id: "getOAuthApplication", method: "GET", path: "/api/v1/oauth/applications/:id",
+    summary: "What a login page may show of a client", auth: "public", params: IdParams,
+    responses: { 200: { description: "The client", schema: OAuthApplication } }, errors: ["not_found"],
+  }),
+  getPrivacyPolicy: defineRoute({
+    area: "identity", id: "getPrivacyPolicy", method: "GET", path: "/legal/privacy_policy", summary: "The operator's privacy policy", auth: "public",
+    responses: { 200: { description: "The document, or where it is", schema: LegalDocument } },
+  }),
+  getTermsOfService: defineRoute({
+    area: "identity", id: "getTermsOfService", method: "GET", path: "/legal/terms_of_service", summary: "The operator's terms of service", auth: "public",
+    responses: { 200: { description: "The document, or where it is", schema: LegalDocument } },
+  }),
+} as const;

@@ -1,0 +1,73 @@
+/** Handlers of the application routes: from a validated request to the service and back. No logic. */
+import type { HandlersFor } from "../../platform/contract/route.js";
+import type { applicationRoutes } from "./application-routes.js";
+import type { Tenant } from "./tenant-repository.js";
+import type { IdentityService } from "../service.js";
+
+export function applicationHandlers(service: IdentityService): HandlersFor<typeof applicationRoutes> {
+  const { applications, memberships, clients, tokens } = service;
+  return {
+    listApplications: ({ principal, query }) => ({ status: 200, ...applications.list(principal, query, query) }),
+    createApplication: async ({ principal, body }) => {
+      const application = await applications.create(principal, body);
+      return { status: 201, body: application, headers: { location: `/api/v1/applications/${application.id}` } };
+    },
+    getApplication: ({ principal, params }) => ({ status: 200, body: applications.get(principal, params.id) }),
+    updateApplication: async ({ principal, params, body }) => {
+      await applications.update(principal, params.id, body);
+      return { status: 204 };
+    },
+    deleteApplication: async ({ principal, params }) => {
+      await applications.delete(principal, params.id);
+      return { status: 204 };
+    },
+    listApplicationUsers: ({ principal, params, query }) => ({ status: 200, ...memberships.listUsers(principal, application(params.id), query) }),
+    createApplicationUser: async ({ principal, params, body }) => {
+      await memberships.add(principal, application(params.id), { kind: "user", id: body.user_id }, body.permissions);
+      return { status: 204 };
+    },
+    updateApplicationUser: async ({ principal, params, body }) => {
+      await memberships.update(principal, application(params.id), { kind: "user", id: params.user_id }, body.permissions);
+      return { status: 204 };
+    },
+    deleteApplicationUser: async ({ principal, params }) => {
+      await memberships.remove(principal, application(params.id), { kind: "user", id: params.user_id });
+      return { status: 204 };
+    },
+    listApplicationOrganizations: ({ principal, params, query }) => {
+      const { rows, total } = memberships.listOrganizations(principal, application(params.id), query);
+      return { status: 200, body: rows, total };
+    },
+    createApplicationOrganization: async ({ principal, params, body }) => {
+      await memberships.add(principal, application(params.id), { kind: "organization", id: body.organization_id }, body.permissions);
+      return { status: 204 };
+    },
+    updateApplicationOrganization: async ({ principal, params, body }) => {
+      await memberships.update(principal, application(params.id), { kind: "organization", id: params.organization_id }, body.permissions);
+      return { status: 204 };
+    },
+    deleteApplicationOrganization: async ({ principal, params }) => {
+      await memberships.remove(principal, application(params.id), { kind: "organization", id: params.organization_id });
+      return { status: 204 };
+    },
+    listApplicationTokens: ({ principal, params, query }) => ({ status: 200, ...tokens.listOf(principal, application(params.id), query) }),
+    deleteApplicationTokens: async ({ principal, params }) => {
+      await tokens.revokeTenant(principal, application(params.id));
+      return { status: 204 };
+    },
+    getApplicationClient: ({ principal, params }) => ({ status: 200, body: clients.get(principal, params.id) }),
+    updateApplicationClient: async ({ principal, params, body }) => {
+      await clients.update(principal, params.id, body);
+      return { status: 204 };
+    },
+    deleteApplicationClient: async ({ principal, params }) => {
+      await clients.delete(principal, params.id);
+      return { status: 204 };
+    },
+    createApplicationClientSecret: async ({ principal, params, body }) => ({ status: 201, body: await clients.rotateSecret(principal, params.id, body?.overlap_seconds ?? 0) }),
+  };
+}
+
+function application(id: string): Tenant {
+  return { kind: "application", id };
+}

@@ -1,0 +1,142 @@
+/**
+ * Applications: created with an access-list entry for whoever asked, changed and deleted by whoever the list lets. The organizing
+ * user is recorded and gets nothing from that.
+ */
+import { PERMISSIONS, TENANT_PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
+import { formatSubject, type Principal } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { AppError } from "../../platform/errors.js";
+import { isUuid, newId } from "../../platform/ids.js";
+import type { Log } from "../../platform/log.js";
+import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
+import { tenantNotFound, type Access } from "./tenant-access.js";
+import { onPage } from "./directory.js";
+import type { Memberships } from "./memberships.js";
+import type { IdentityRepository } from "../repository.js";
+import type { TenantDeletion } from "./tenant-deletion.js";
+import type { ApplicationRecord, Member, Tenant, TenantRepository } from "./tenant-repository.js";
+import type { ApplicationJson, CreateApplicationInput } from "./tenant-schemas.js";
+
+export interface ApplicationsDependencies {
+  readonly repository: IdentityRepository;
+  readonly tenants: TenantRepository;
+  readonly access: Access;
+  readonly memberships: Memberships;
+  readonly deletion: TenantDeletion;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ApplicationFilters {
+  readonly network_id?: string;
+  readonly type?: string;
+  readonly hidden?: boolean;
+}
+
+export class Applications {
+  readonly #dependencies: ApplicationsDependencies;
+
+  constructor(dependencies: ApplicationsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Creates an application; the calling user or organization becomes its first member, with every permission on it. */
+  async create(principal: Principal, input: CreateApplicationInput): Promise<ApplicationJson> {
+    const { repository, tenants, memberships, clock, log } = this.#dependencies;
+    const { subject } = principal;
+    if (subject.kind === "application") throw new AppError("forbidden", { message: "an application cannot create applications" });
+    const id = newId();
+    const application: ApplicationRecord = {
+      id,
+      created_at: isoTimestamp(clock.nowMs()),
+      name: input.name ?? `Application ${id.slice(0, 8)}`,
+      description: input.description ?? null,
+      type: input.type ?? null,
+      network_id: input.network_id ?? networkOf(input.config),
+      user_id: subject.kind === "user" ? subject.id : (principal.actingUserId ?? null),
+      organization_id: subject.kind === "organization" ? subject.id : null,
+      config: configOf(input),
+      hidden: input.hidden ?? false,
+    };
+    const tenant: Tenant = { kind: "application", id };
+    const creator: Member = { kind: subject.kind, id: subject.id };
+    memberships.requireRoom(creator, "application");
+    await repository.commit(mergeCommits(
+      tenants.applications.insertCommit(application), tenants.createStateCommit(tenant),
+      tenants.insertMembershipCommit(memberships.newMembership(tenant, creator, TENANT_PERMISSIONS)),
+    ));
+    log.info("application created", { subject: formatSubject(subject), tenant: formatSubject(tenant) });
+    return application;
+  }
+
+  /** Applications where the caller may read, oldest first: its own for a token of an application, all for `app_list` and `sudo`. */
+  list(principal: Principal, filters: ApplicationFilters, page: Page): { body: ApplicationJson[]; total: number } {
+    const matches = (row: ApplicationRecord): boolean =>
+      row.hidden === (filters.hidden ?? false) && (filters.type === undefined || row.type === filters.type) && (filters.network_id === undefined || row.network_id === filters.network_id);
+    const { applications } = this.#dependencies.tenants;
+    if (holdsAll(principal.permissions, PERMISSIONS.app_list) || holdsAll(principal.permissions, PERMISSIONS.sudo)) {
+      const { rows, total } = applications.list("all", [], { page, filter: matches });
+      return { body: rows, total };
+    }
+    const visible = this.#memberOf(principal).flatMap((id) => applications.get([id])?.value ?? []).filter(matches);
+    const { rows, total } = onPage(visible.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)), page);
+    return { body: rows, total };
+  }
+
+  get(principal: Principal, id: string): ApplicationJson {
+    this.#dependencies.access.require(principal, { kind: "application", id }, PERMISSIONS.read);
+    return this.#found(id).value;
+  }
+
+  /** Changes what is given. Throws `conflict` for another primary network: it is set once. */
+  async update(principal: Principal, id: string, input: CreateApplicationInput): Promise<void> {
+    const { access, repository, tenants } = this.#dependencies;
+    await retryOnConflict(async () => {
+      access.require(principal, { kind: "application", id }, PERMISSIONS.update);
+      const current = this.#found(id);
+      if (input.network_id !== undefined && input.network_id !== current.value.network_id) {
+        throw new AppError("conflict", { message: "network_id: the primary network is set at creation and cannot be changed" });
+      }
+      const { name, description, type, hidden } = input;
+      const next: ApplicationRecord = {
+        ...current.value,
+        ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }),
+        ...(type === undefined ? {} : { type }), ...(hidden === undefined ? {} : { hidden }),
+        ...(input.config === undefined ? {} : { config: configOf(input) }),
+      };
+      await repository.commit(tenants.applications.updateCommit(current, next));
+    });
+  }
+
+  /** Deletes an application and what it alone owns. */
+  async delete(principal: Principal, id: string): Promise<void> {
+    const tenant: Tenant = { kind: "application", id };
+    this.#dependencies.access.require(principal, tenant, PERMISSIONS.delete);
+    this.#found(id);
+    await this.#dependencies.deletion.delete(tenant);
+    this.#dependencies.log.info("application deleted", { subject: formatSubject(principal.subject), tenant: formatSubject(tenant) });
+  }
+
+  #memberOf({ subject }: Principal): string[] {
+    if (subject.kind === "application") return [subject.id];
+    return this.#dependencies.tenants.listMemberships({ kind: subject.kind, id: subject.id }, "application")
+      .filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read)).map(({ tenant_id: id }) => id);
+  }
+
+  #found(id: string): NonNullable<ReturnType<TenantRepository["applications"]["get"]>> {
+    const found = this.#dependencies.tenants.applications.get([id]);
+    if (found === undefined) throw tenantNotFound("application");
+    return found;
+  }
+}
+
+/** JSON as it came: the front has parsed it, so that it holds nothing but JSON values. */
+function configOf(input: CreateApplicationInput): ApplicationRecord["config"] {
+  return (input.config ?? {}) as ApplicationRecord["config"];
+}
+
+/** Existing clients put the network into the configuration. */
+function networkOf(config: CreateApplicationInput["config"]): string | null {
+  const inside = config?.["network_id"];
+  return typeof inside === "string" && isUuid(inside) ? inside : null;
+}

@@ -1,0 +1,65 @@
+/** Handlers of the organization and invitation routes: from a validated request to the service and back. No logic. */
+import type { HandlersFor } from "../../platform/contract/route.js";
+import type { invitationRoutes } from "./invitation-routes.js";
+import type { organizationRoutes } from "./organization-routes.js";
+import type { IdentityService } from "../service.js";
+import type { Tenant } from "./tenant-repository.js";
+
+export function organizationHandlers(service: IdentityService): HandlersFor<typeof organizationRoutes> {
+  const { organizations, memberships, tokens } = service;
+  return {
+    listOrganizations: ({ principal, query }) => ({ status: 200, ...organizations.list(principal, query) }),
+    createOrganization: async ({ principal, body }) => {
+      const organization = await service.createOrganization(principal, body);
+      return { status: 201, body: organization, headers: { location: `/api/v1/organizations/${organization.id}` } };
+    },
+    getOrganization: ({ principal, params }) => ({ status: 200, body: organizations.get(principal, params.id) }),
+    updateOrganization: async ({ principal, params, body }) => {
+      await organizations.update(principal, params.id, body);
+      return { status: 204 };
+    },
+    deleteOrganization: async ({ principal, params }) => {
+      await organizations.delete(principal, params.id);
+      return { status: 204 };
+    },
+    listOrganizationUsers: ({ principal, params, query }) => ({ status: 200, ...memberships.listUsers(principal, organization(params.id), query) }),
+    createOrganizationUser: async ({ principal, params, body }) => {
+      await service.addToOrganization(principal, params.id, body);
+      return { status: 204 };
+    },
+    updateOrganizationUser: async ({ principal, params, body }) => {
+      await memberships.update(principal, organization(params.id), { kind: "user", id: params.user_id }, body.permissions);
+      return { status: 204 };
+    },
+    deleteOrganizationUser: async ({ principal, params }) => {
+      await memberships.remove(principal, organization(params.id), { kind: "user", id: params.user_id });
+      return { status: 204 };
+    },
+    listOrganizationTokens: ({ principal, params, query }) => ({ status: 200, ...tokens.listOf(principal, organization(params.id), query) }),
+    deleteOrganizationTokens: async ({ principal, params }) => {
+      await tokens.revokeTenant(principal, organization(params.id));
+      return { status: 204 };
+    },
+  };
+}
+
+export function invitationHandlers(service: IdentityService): HandlersFor<typeof invitationRoutes> {
+  const { invitations } = service;
+  return {
+    createInvitation: async ({ principal, body }) => {
+      const { id } = await invitations.create(principal, body);
+      return { status: 204, headers: { location: `/api/v1/invitations/${id}` } };
+    },
+    listInvitations: ({ principal, query }) => ({ status: 200, ...invitations.list(principal, undefined, query) }),
+    deleteInvitation: async ({ principal, params }) => {
+      await invitations.revoke(principal, params.id);
+      return { status: 204 };
+    },
+    listApplicationInvitations: ({ principal, params, query }) => ({ status: 200, ...invitations.list(principal, { kind: "application", id: params.id }, query) }),
+    listOrganizationInvitations: ({ principal, params, query }) => ({ status: 200, ...invitations.list(principal, organization(params.id), query) }),
+  };
+}
+
+function organization(id: string): Tenant {
+  return { kind: "organization", id };
+}

@@ -1,0 +1,104 @@
+/**
+ * What a caller may do on an application or organization: the one place where access lists are read. Rights come from a
+ * membership, from being the tenant, or from an administrator's bit; that somebody once created the tenant grants nothing.
+ */
+import { PERMISSIONS, PERMISSIONS_MAX, TENANT_PERMISSIONS, holdsAll, permissionNames } from "../../platform/auth/permissions.js";
+import type { Principal, Subject } from "../../platform/auth/principal.js";
+import { AppError } from "../../platform/errors.js";
+import type { IdentityRepository, SessionRecord } from "../repository.js";
+import type { Member, Tenant, TenantRepository } from "./tenant-repository.js";
+
+/** On whose behalf a token of an application or organization acts. */
+export type Acting = Pick<SessionRecord, "acting_user_id" | "acting_organization_id">;
+
+export interface AccessDependencies {
+  readonly repository: IdentityRepository;
+  readonly tenants: TenantRepository;
+}
+
+export class Access {
+  readonly #repository: IdentityRepository;
+  readonly #tenants: TenantRepository;
+
+  constructor(dependencies: AccessDependencies) {
+    this.#repository = dependencies.repository;
+    this.#tenants = dependencies.tenants;
+  }
+
+  /**
+   * The bits that a subject holds now: a user's own; of an application or organization what the acting user or organization holds
+   * there, or all of a tenant's when it acts for itself. Undefined when there is no such subject, or it may no longer act so.
+   */
+  heldBy(subject: Subject, acting: Acting = {}): number | undefined {
+    if (!this.#isLive(subject)) return undefined;
+    if (subject.kind === "user") return this.#repository.findUser(subject.id)?.value.permissions;
+    const tenant: Tenant = { kind: subject.kind, id: subject.id };
+    const { acting_user_id: userId, acting_organization_id: organizationId } = acting;
+    if (userId === undefined && organizationId === undefined) return TENANT_PERMISSIONS;
+    if (organizationId === undefined) return this.#ofUser(tenant, userId);
+    const organization: Tenant & Member = { kind: "organization", id: organizationId };
+    const ofOrganization = this.#isLive(organization) ? this.#tenants.findMembership(tenant, organization)?.value.permissions : undefined;
+    if (ofOrganization === undefined || userId === undefined) return ofOrganization;
+    const ofUser = this.#ofUser(organization, userId);
+    return ofUser === undefined ? undefined : ofOrganization & ofUser;
+  }
+
+  /** True for a token that was made to carry less than its subject holds; it must not widen what it can make. */
+  isRestricted(principal: Principal): boolean {
+    const session = this.#repository.findSession(principal.subject, principal.sessionId)?.value;
+    return session === undefined || session.permissions_max !== undefined;
+  }
+
+  /** The bits that the caller holds on a tenant; undefined when it has nothing to do with it, and the tenant is not there for it. */
+  bitsOn(principal: Principal, tenant: Tenant): number | undefined {
+    if (principal.subject.kind === tenant.kind && principal.subject.id === tenant.id) return principal.permissions;
+    const own = principal.subject.kind === "application" ? undefined : this.#tenants.findMembership(tenant, { kind: principal.subject.kind, id: principal.subject.id })?.value.permissions;
+    const administrator = this.#bitsOfAdministrator(principal, tenant);
+    if (own === undefined) return administrator;
+    // A user's generic bits lack granting and revoking, which its memberships carry; a token that was cut down stays cut down.
+    const cut = principal.subject.kind === "user" && !this.isRestricted(principal) ? own : own & principal.permissions;
+    return cut | (administrator ?? 0);
+  }
+
+  /** Throws `not_found` when the tenant is not there for the caller, `forbidden` when the caller lacks a bit on it. Returns the bits. */
+  require(principal: Principal, tenant: Tenant, needed: number): number {
+    const bits = this.bitsOn(principal, tenant);
+    if (bits === undefined || (bits & PERMISSIONS.read) === 0) throw tenantNotFound(tenant.kind);
+    if (!holdsAll(bits, needed)) {
+      throw new AppError("forbidden", { message: `this needs ${permissionNames(needed & ~bits).join(", ")} on the ${tenant.kind}` });
+    }
+    return bits;
+  }
+
+  /** Throws `permission_escalation` when somebody would grant what it does not hold. */
+  requireSubset(granted: number, held: number): void {
+    if (holdsAll(held, granted)) return;
+    throw new AppError("permission_escalation", { message: `nobody can grant what it does not hold: ${permissionNames(granted & ~held).join(", ")}` });
+  }
+
+  #ofUser(tenant: Tenant, userId: string | undefined): number | undefined {
+    if (userId === undefined || !this.#isLive({ kind: "user", id: userId })) return undefined;
+    const membership = this.#tenants.findMembership(tenant, { kind: "user", id: userId })?.value.permissions;
+    if (membership !== undefined) return membership;
+    const user = this.#repository.findUser(userId)?.value;
+    return user !== undefined && holdsAll(user.permissions, PERMISSIONS.sudo) ? TENANT_PERMISSIONS : undefined;
+  }
+
+  /** `sudo` opens every tenant; `app_list`, `app_update` and `app_delete` open applications for just that. */
+  #bitsOfAdministrator(principal: Principal, tenant: Tenant): number | undefined {
+    const { permissions } = principal;
+    if (holdsAll(permissions, PERMISSIONS.sudo)) return PERMISSIONS_MAX;
+    if (tenant.kind !== "application") return undefined;
+    const { app_list: list, app_update: update, app_delete: remove } = PERMISSIONS;
+    if ((permissions & (list | update | remove)) === 0) return undefined;
+    return PERMISSIONS.read | (holdsAll(permissions, update) ? PERMISSIONS.update : 0) | (holdsAll(permissions, remove) ? PERMISSIONS.delete : 0);
+  }
+
+  #isLive(subject: Subject): boolean {
+    return this.#repository.findState(subject)?.value.enabled === true;
+  }
+}
+
+export function tenantNotFound(kind: Tenant["kind"]): AppError {
+  return new AppError("not_found", { message: `${kind} not found` });
+}

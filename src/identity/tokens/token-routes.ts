@@ -1,0 +1,65 @@
+/** Route definitions of tokens: made, listed, read, revoked; and the published keys. Plain values; no server code. */
+import { defineRoute } from "../../platform/contract/route.js";
+import { IdParams } from "../../platform/contract/schemas.js";
+import { CreateTokenBody, JwkSet, KeyList, Token } from "../schemas.js";
+import { CreatePersonalTokenBody, PersonalToken, TokenQuery, TokenRow, TokenRowList } from "./token-schemas.js";
+
+const CREDENTIAL_BODY_BYTES_MAX = 8 * 1024;
+const CREDENTIAL_JSON_TOKENS_MAX = 64;
+
+export const tokenRoutes = {
+  createToken: defineRoute({
+    id: "createToken", area: "identity", method: "POST", path: "/api/v1/tokens",
+    summary: "Make a token from a grant",
+    description: [
+      "Without `grant_type`, by somebody with a token: for `application_id` or `organization_id` on whose access list the caller is, with what it holds there; without either, a fresh token of the caller's own. `permissions` cuts a token down.",
+      "`refresh_token`: the token stands in the body or, as existing clients send it, as the bearer. Each use replaces it; using a replaced one again ends the session.",
+      "`client_credentials`: an application by its client id and secret, or an assertion signed with its own key. `authorization_code`: with PKCE S256. OAuth libraries use /api/v1/oauth/token.",
+    ].join("\n\n"),
+    auth: "public", body: CreateTokenBody, bodyBytesMax: CREDENTIAL_BODY_BYTES_MAX, jsonTokensMax: CREDENTIAL_JSON_TOKENS_MAX,
+    responses: { 201: { description: "The token", schema: Token } },
+    errors: ["unauthorized", "forbidden", "not_found", "invalid_grant", "invalid_client", "unsupported_grant", "permission_escalation"],
+    example: { body: { grant_type: "refresh_token", refresh_token: "prt_..." } },
+  }),
+  listTokens: defineRoute({
+    id: "listTokens", area: "identity", method: "GET", path: "/api/v1/tokens",
+    summary: "List the caller's tokens", description: "Sessions and personal access tokens, never their text. `user_id` of another user needs `token_list` or `sudo`.",
+    auth: { permissions: ["read"] }, query: TokenQuery, list: true,
+    responses: { 200: { description: "Tokens, oldest first", schema: TokenRowList } }, errors: ["not_found"],
+  }),
+  deleteTokens: defineRoute({
+    id: "deleteTokens", area: "identity", method: "DELETE", path: "/api/v1/tokens",
+    summary: "Revoke every token of the caller", description: "The one in use too. `user_id` of another user needs `token_delete` or `sudo`.",
+    auth: { permissions: ["delete"] }, query: TokenQuery,
+    responses: { 204: { description: "Revoked" } }, errors: ["not_found"],
+  }),
+  getToken: defineRoute({
+    id: "getToken", area: "identity", method: "GET", path: "/api/v1/tokens/:id",
+    summary: "Get a token", auth: { permissions: ["read"] }, params: IdParams,
+    responses: { 200: { description: "The token, without its text", schema: TokenRow } }, errors: ["not_found"],
+  }),
+  deleteToken: defineRoute({
+    id: "deleteToken", area: "identity", method: "DELETE", path: "/api/v1/tokens/:id",
+    summary: "Revoke a token", description: "A session ends with its access and refresh tokens. Of the caller, or of an application or organization where the caller may revoke.",
+    auth: { permissions: ["delete"] }, params: IdParams,
+    responses: { 204: { description: "Revoked" } }, errors: ["not_found"],
+  }),
+  /* Takes no Idempotency-Key: the kept answer would be the token. */
+  createPersonalToken: defineRoute({
+    id: "createPersonalToken", area: "identity", method: "POST", path: "/api/v1/personal_tokens",
+    summary: "Make a personal access token", description: "A long-lived token with some of the caller's permissions, for scripts. Listed and revoked with the other tokens.",
+    auth: { permissions: ["create"] }, body: CreatePersonalTokenBody,
+    responses: { 201: { description: "The token", schema: PersonalToken } }, errors: ["conflict", "permission_escalation"],
+    example: { body: { name: "nightly build", permissions: 2, expires_in_days: 30 } },
+  }),
+  getJwks: defineRoute({
+    id: "getJwks", area: "identity", method: "GET", path: "/.well-known/jwks.json",
+    summary: "Public keys that verify access tokens (RFC 7517)", auth: "public",
+    responses: { 200: { description: "Key set", schema: JwkSet } },
+  }),
+  listPublishedKeys: defineRoute({
+    id: "listPublishedKeys", area: "identity", method: "GET", path: "/.well-known/keys",
+    summary: "The same keys as a bare array, with PEM", auth: "public",
+    responses: { 200: { description: "Keys", schema: KeyList } },
+  }),
+} as const;

@@ -1,0 +1,45 @@
+/** Shapes of tokens on the wire: as they are made, as they are listed, as OAuth clients ask about them. */
+import Type, { type Static } from "typebox";
+import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
+
+const Permissions = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bit-set of generic permissions" });
+/** Of one personal access token; a year and a day. */
+const LIFE_DAYS_MAX = 366;
+
+export const TokenRow = closed(
+  {
+    id: Type.String({ description: "id of the session or personal access token" }),
+    created_at: Timestamp,
+    kind: Type.Union([Type.Literal("session"), Type.Literal("personal")]),
+    subject: Type.String({ description: "`user:<uuid>`, `application:<uuid>` or `organization:<uuid>`" }),
+    name: nullable(Type.String()),
+    scope: Type.String(),
+    permissions: Permissions,
+    expires_at: Timestamp,
+    last_used_at: nullable(Timestamp),
+    client_id: nullable(Type.String({ description: "OAuth client that holds the tokens" })),
+    acting_user_id: nullable(Type.String({ description: "user on whose behalf the tokens act" })),
+  },
+  { description: "A session or personal access token, without its text" },
+);
+export const TokenRowList = Type.Array(TokenRow, { maxItems: 100 });
+export const TokenQuery = closed({ user_id: Type.Optional(Uuid) });
+
+export const CreatePersonalTokenBody = closed({
+  name: Name,
+  permissions: Type.Optional(Permissions),
+  expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: LIFE_DAYS_MAX, description: "90 unless given" })),
+});
+export const PersonalToken = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    name: Type.String(),
+    permissions: Permissions,
+    expires_at: Timestamp,
+    access_token: Type.String({ description: "for `Authorization: bearer`; shown this once, only its hash is kept" }),
+  },
+  { description: "Personal access token" },
+);
+
+export type TokenRowJson = Static<typeof TokenRow>;

@@ -1,0 +1,150 @@
+/** Tokens as their owners see them: the sessions and personal access tokens of a subject, listed, read and revoked. Never shows a token's text. */
+import { PERMISSIONS, PERMISSIONS_MAX, holdsAll } from "../../platform/auth/permissions.js";
+import { formatSubject, type Principal, type Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp } from "../../platform/clock.js";
+import { AppError } from "../../platform/errors.js";
+import type { Log } from "../../platform/log.js";
+import type { StoreCommit } from "../../platform/store/store.js";
+import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
+import type { Access } from "../tenants/tenant-access.js";
+import type { ApiTokenRecord, ApiTokens } from "./api-tokens.js";
+import { onPage } from "../tenants/directory.js";
+import type { IdentityRepository, SessionRecord } from "../repository.js";
+import type { Sessions } from "./sessions.js";
+import type { Tenant, TenantRepository } from "../tenants/tenant-repository.js";
+import type { TokenRowJson } from "./token-schemas.js";
+
+export interface TokensDependencies {
+  readonly repository: IdentityRepository;
+  readonly tenants: TenantRepository;
+  readonly access: Access;
+  readonly sessions: Sessions;
+  readonly apiTokens: ApiTokens;
+  readonly log: Log;
+}
+
+interface Found {
+  readonly owner: Subject;
+  readonly row: TokenRowJson;
+}
+
+export class Tokens {
+  readonly #dependencies: TokensDependencies;
+
+  constructor(dependencies: TokensDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The caller's tokens, oldest first; another user's for `token_list` or `sudo`. */
+  list(principal: Principal, page: Page, userId?: string): { body: TokenRowJson[]; total: number } {
+    return this.#rows(this.#subjectOf(principal, userId, PERMISSIONS.token_list), page);
+  }
+
+  /** The tokens of an application or organization. */
+  listOf(principal: Principal, tenant: Tenant, page: Page): { body: TokenRowJson[]; total: number } {
+    this.#dependencies.access.require(principal, tenant, PERMISSIONS.read);
+    return this.#rows(tenant, page);
+  }
+
+  get(principal: Principal, id: string): TokenRowJson {
+    return this.#found(principal, id).row;
+  }
+
+  /** Ends a session or revokes a personal access token: of the caller, or of an application or organization where the caller may revoke. */
+  async revoke(principal: Principal, id: string): Promise<void> {
+    const { access, sessions, apiTokens, log } = this.#dependencies;
+    const { owner, row } = this.#found(principal, id);
+    const isOwn = isSame(owner, principal.subject) || (principal.subject.kind === "user" && row.acting_user_id === principal.subject.id);
+    if (!isOwn && owner.kind !== "user") access.require(principal, { kind: owner.kind, id: owner.id }, PERMISSIONS.revoke);
+    const ended = (await sessions.end(owner, id)) || (await apiTokens.revoke(owner, id));
+    if (!ended) throw tokenNotFound();
+    await sessions.endDerived(owner, id);
+    log.info("token revoked", { subject: formatSubject(owner) });
+  }
+
+  /** Revokes every token of the caller; of another user for `token_delete` or `sudo`. */
+  async revokeAll(principal: Principal, userId?: string): Promise<void> {
+    await this.revokeAllOf(this.#subjectOf(principal, userId, PERMISSIONS.token_delete));
+  }
+
+  async revokeTenant(principal: Principal, tenant: Tenant): Promise<void> {
+    this.#dependencies.access.require(principal, tenant, PERMISSIONS.revoke);
+    await this.revokeAllOf(tenant);
+  }
+
+  /** Voids every token that a subject has, and what was made by them. */
+  async revokeAllOf(subject: Subject): Promise<void> {
+    // On a full disk too: it takes one record's room, and a stolen token cannot wait.
+    await retryOnConflict(async () => { await this.#dependencies.repository.commit({ ...this.voidCommit(subject), urgent: true }); });
+    await this.#dependencies.sessions.endDerived(subject);
+    this.#dependencies.log.info("all tokens of a subject voided", { subject: formatSubject(subject) });
+  }
+
+  /** The same as a part of the commit that is the reason for it, so that no token outlives it by a crash; `endDerived` follows. */
+  voidCommit(subject: Subject): StoreCommit {
+    return mergeCommits(this.#dependencies.sessions.endAllCommit(subject), this.#dependencies.apiTokens.revokeAllCommit(subject));
+  }
+
+  #rows(owner: Subject, page: Page): { body: TokenRowJson[]; total: number } {
+    const rows = [
+      ...this.#dependencies.sessions.live(owner).map((session) => this.#sessionRow(owner, session)),
+      ...this.#dependencies.apiTokens.list(owner).map((record) => this.#apiTokenRow(record)),
+    ].sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1));
+    const { rows: body, total } = onPage(rows, page);
+    return { body, total };
+  }
+
+  /** Looks where the caller may look: at itself, then at the applications and organizations that it belongs to. */
+  #found(principal: Principal, id: string): Found {
+    for (const owner of this.#ownersFor(principal)) {
+      const session = this.#dependencies.sessions.live(owner).find((candidate) => candidate.id === id);
+      if (session !== undefined) return { owner, row: this.#sessionRow(owner, session) };
+      const record = this.#dependencies.apiTokens.find(owner, id);
+      if (record !== undefined) return { owner, row: this.#apiTokenRow(record) };
+    }
+    throw tokenNotFound();
+  }
+
+  #ownersFor({ subject }: Principal): Subject[] {
+    if (subject.kind === "application") return [subject];
+    const { tenants } = this.#dependencies;
+    const member = { kind: subject.kind, id: subject.id };
+    const memberships = (["application", "organization"] as const).flatMap((kind) => tenants.listMemberships(member, kind));
+    return [subject, ...memberships.filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read)).map((row) => ({ kind: row.tenant_kind, id: row.tenant_id }))];
+  }
+
+  #subjectOf(principal: Principal, userId: string | undefined, needed: number): Subject {
+    if (userId === undefined || (principal.subject.kind === "user" && principal.subject.id === userId)) return principal.subject;
+    const mayAll = holdsAll(principal.permissions, needed) || holdsAll(principal.permissions, PERMISSIONS.sudo);
+    const subject: Subject = { kind: "user", id: userId };
+    if (!mayAll || this.#dependencies.repository.findState(subject) === undefined) throw new AppError("not_found", { message: "user not found" });
+    return subject;
+  }
+
+  #sessionRow(owner: Subject, session: SessionRecord): TokenRowJson {
+    const held = this.#dependencies.access.heldBy(owner, session) ?? 0;
+    return {
+      id: session.id, created_at: session.created_at, kind: "session", subject: formatSubject(owner), name: null, scope: session.scope,
+      permissions: held & (session.permissions_max ?? PERMISSIONS_MAX), expires_at: isoTimestamp(session.ends_at_ms), last_used_at: null,
+      client_id: session.client_id ?? null, acting_user_id: session.acting_user_id ?? null,
+    };
+  }
+
+  #apiTokenRow(record: ApiTokenRecord): TokenRowJson {
+    const owner: Subject = { kind: record.owner_kind, id: record.owner_id };
+    const held = this.#dependencies.access.heldBy(owner, record) ?? 0;
+    return {
+      id: record.id, created_at: record.created_at, kind: "personal", subject: formatSubject(owner), name: record.name, scope: "",
+      permissions: held & record.permissions, expires_at: isoTimestamp(record.expires_at_ms), last_used_at: this.#dependencies.apiTokens.lastUsedAt(record.id),
+      client_id: null, acting_user_id: record.acting_user_id ?? null,
+    };
+  }
+}
+
+function isSame(a: Subject, b: Subject): boolean {
+  return a.kind === b.kind && a.id === b.id;
+}
+
+function tokenNotFound(): AppError {
+  return new AppError("not_found", { message: "token not found" });
+}
