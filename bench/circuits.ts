@@ -12,7 +12,7 @@ import type { R1cs } from "../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../src/engine/circuit/witness.js";
 import { BN254 } from "../src/engine/curve/curve-parameters.js";
 import { writeBigIntLE } from "../src/engine/field/bytes.js";
-import { PACKAGE_ROOT } from "../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../src/platform/files/package-root.js";
 
 export interface BenchCircuit {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { PACKAGE_ROOT } from "../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../src/platform/files/package-root.js";
 
 const LOAD = join(PACKAGE_ROOT, "dist", "bench", "load.js");
 

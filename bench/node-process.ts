@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { PACKAGE_ROOT } from "../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../src/platform/files/package-root.js";
 
 export const ANVIL = join(dirname(createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/package.json")), "bin", "anvil");
 

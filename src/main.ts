@@ -1,8 +1,8 @@
 /** The server's process: starts the application, says where it serves, and drains it when the process is told to stop. */
 import { createApp, type App } from "./app.js";
-import { describeAddress } from "./platform/addresses.js";
+import { describeAddress } from "./platform/net/describe-address.js";
 import { systemClock } from "./platform/clock.js";
-import { collectWithoutHelpers } from "./platform/collector.js";
+import { collectWithoutHelpers } from "./platform/concurrency/gc-flags.js";
 import type { Config } from "./platform/config.js";
 import { createLog, type Log } from "./platform/log.js";
 

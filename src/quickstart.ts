@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { apiRoutes } from "./api.js";
 import { createClient, type Client } from "./client.js";
-import { PACKAGE_ROOT } from "./platform/package-root.js";
+import { PACKAGE_ROOT } from "./platform/files/package-root.js";
 import { ProgressLine } from "./progress-line.js";
 
 type Api = Client<typeof apiRoutes>;

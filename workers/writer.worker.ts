@@ -3,9 +3,9 @@
  * answers after the fsync. It must never open a second transaction or hold anything back for later.
  */
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { openEnvironment } from "../src/platform/store/lmdb-environment.js";
-import { LmdbWriter } from "../src/platform/store/lmdb-writer.js";
-import type { WriteFailure, WriterOptions, WriterReply, WriterRequest } from "../src/platform/store/lmdb-writer.js";
+import { openEnvironment } from "../src/platform/store/lmdb/lmdb-environment.js";
+import { LmdbWriter } from "../src/platform/store/lmdb/lmdb-writer.js";
+import type { WriteFailure, WriterOptions, WriterReply, WriterRequest } from "../src/platform/store/lmdb/lmdb-writer.js";
 import { unpackCommits } from "../src/platform/store/wire.js";
 import type { PackedCommit } from "../src/platform/store/wire.js";
 

@@ -16,8 +16,8 @@ import { eventCommit } from "../../src/platform/events/event-log.js";
 import { openSigningKeys } from "../../src/platform/auth/signing-keys.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { createLog } from "../../src/platform/log.js";
-import { openStore } from "../../src/platform/store/lmdb-store.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { endServerProcess, startServerProcess } from "../http-load.js";
 import type { BenchSubject, Report } from "../subject.js";
 

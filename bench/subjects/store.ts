@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { open } from "lmdb";
 import type { RootDatabase } from "lmdb";
 import { createLog } from "../../src/platform/log.js";
-import { openStore } from "../../src/platform/store/lmdb-store.js";
-import type { DurableStore } from "../../src/platform/store/lmdb-store.js";
+import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
+import type { DurableStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import type { StoreAppend } from "../../src/platform/store/store.js";
 import type { BenchSubject, Report } from "../subject.js";
 

@@ -2,8 +2,8 @@
 import type { Subject } from "../platform/auth/principal.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
-import { AllowList } from "../platform/egress/address-rules.js";
-import { createEgressGuard } from "../platform/egress/guard.js";
+import { AllowList } from "../platform/net/address-rules.js";
+import { createEgressGuard } from "../platform/net/egress-guard.js";
 import type { Events } from "../platform/events/events.js";
 import type { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import type { Jobs } from "../platform/jobs/jobs.js";

@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { auditLines } from "../platform/audit/audit-log.js";
 import { verifyAudit, type AuditAnchor } from "../platform/audit/verify-audit.js";
-import { readPrivateFile } from "../platform/private-file.js";
+import { readPrivateFile } from "../platform/files/private-file.js";
 import { StartError } from "../platform/start-error.js";
-import { openStoreReader, type StoreReader } from "../platform/store/lmdb-store.js";
+import { openStoreReader, type StoreReader } from "../platform/store/lmdb/lmdb-store.js";
 
 const ANCHOR = /^(\d{1,15}):([0-9a-f]{64})$/;
 /** Records that are held in memory at a time. */

@@ -8,7 +8,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { copyFile, mkdir, open, readdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { ConfigError } from "../platform/config.js";
-import { openStoreReader } from "../platform/store/lmdb-store.js";
+import { openStoreReader } from "../platform/store/lmdb/lmdb-store.js";
 
 interface ManifestEntry {
   readonly path: string;

@@ -15,7 +15,7 @@ import { AppError } from "../platform/errors.js";
 import { eventCommit } from "../platform/events/event-log.js";
 import { createLog } from "../platform/log.js";
 import { StartError } from "../platform/start-error.js";
-import { openStore } from "../platform/store/lmdb-store.js";
+import { openStore } from "../platform/store/lmdb/lmdb-store.js";
 import { readPhrases } from "./read-phrases.js";
 
 export interface CreateAdminInput {

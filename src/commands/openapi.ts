@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROUTE_LIST } from "../api.js";
 import { openApiDocument } from "../platform/contract/openapi.js";
-import { PACKAGE_ROOT } from "../platform/package-root.js";
+import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 
 export function printOpenApi(): number {
   const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { version: string };

@@ -11,7 +11,7 @@ import { isoTimestamp, systemClock } from "../platform/clock.js";
 import type { Config } from "../platform/config.js";
 import { createLog } from "../platform/log.js";
 import { StartError } from "../platform/start-error.js";
-import { openStore, rewriteStore } from "../platform/store/lmdb-store.js";
+import { openStore, rewriteStore } from "../platform/store/lmdb/lmdb-store.js";
 import { rekeyStore } from "../vault/seal/rekey.js";
 import { selectSealProvider } from "../vault/seal/providers/select-provider.js";
 import { readPhrases } from "./read-phrases.js";

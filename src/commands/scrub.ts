@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ConfigError } from "../platform/config.js";
 import { openArtifacts } from "../platform/store/artifacts.js";
-import { openStoreReader } from "../platform/store/lmdb-store.js";
+import { openStoreReader } from "../platform/store/lmdb/lmdb-store.js";
 
 export async function runScrub(dataDir: string): Promise<number> {
   if (!existsSync(join(dataDir, "store"))) throw new ConfigError(`there is no store in ${resolve(dataDir)}.`);

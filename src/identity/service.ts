@@ -2,7 +2,7 @@
 import { PASSWORD_HASH_COST, type PasswordHashCost } from "../crypto/password.js";
 import { AccessTokenVerifier, type TokenStateLookup } from "../platform/auth/access-token.js";
 import { ExternalIssuers, type TrustedIssuer } from "../platform/auth/external-issuers.js";
-import { HashGate, type HashGateOptions } from "../platform/auth/hash-gate.js";
+import { HashGate, type HashGateOptions } from "../platform/auth/password-hash-limiter.js";
 import { OPAQUE_PREFIXES } from "../platform/auth/opaque-token.js";
 import { ADMINISTRATOR_PERMISSIONS, PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";

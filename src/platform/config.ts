@@ -5,9 +5,9 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describeAddress } from "./addresses.js";
-import { AllowList } from "./egress/address-rules.js";
-import { TrustedProxies } from "./client-address.js";
+import { describeAddress } from "./net/describe-address.js";
+import { AllowList } from "./net/address-rules.js";
+import { TrustedProxies } from "./net/client-address.js";
 import { SETTINGS, type SettingName, type Settings } from "./settings.js";
 import { StartError } from "./start-error.js";
 

@@ -7,7 +7,7 @@ import type { Events } from "../platform/events/events.js";
 import type { Jobs } from "../platform/jobs/jobs.js";
 import type { Job } from "../platform/jobs/job.js";
 import type { Log } from "../platform/log.js";
-import { PACKAGE_ROOT } from "../platform/package-root.js";
+import { PACKAGE_ROOT } from "../platform/files/package-root.js";
 import type { ResidentBytes } from "../platform/pool/resident-bytes.js";
 import type { Artifacts } from "../platform/store/artifacts.js";
 import type { Store } from "../platform/store/store.js";

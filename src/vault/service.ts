@@ -10,7 +10,7 @@ import { AppError } from "../platform/errors.js";
 import { newId } from "../platform/ids.js";
 import { StoreConflict, type StoreCommit } from "../platform/store/store.js";
 import { mergeCommits, type Listing, type Page } from "../platform/store/tables.js";
-import { Turns } from "../platform/turns.js";
+import { Turns } from "../platform/concurrency/keyed-mutex.js";
 import { frameGeneration } from "./worker/ciphertext-frame.js";
 import { HdWallets } from "./keys/hd-wallets.js";
 import { laneOf } from "./threads/item-batches.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApiError } from "../../src/client.js";
 import { createLog } from "../../src/platform/log.js";
-import { openStore } from "../../src/platform/store/lmdb-store.js";
+import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../support/anvil.js";
 import { openSocket, openSse } from "../support/event-streams.js";
 import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";

@@ -10,7 +10,7 @@ import { readR1cs } from "../../src/engine/circuit/r1cs.js";
 import type { R1cs } from "../../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../../src/engine/circuit/witness.js";
 import type { WitnessResult } from "../../src/engine/circuit/witness.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { compileBuiltIn } from "../support/compiled-circuits.js";
 
 type Inputs = Record<string, string | string[]>;

@@ -6,7 +6,7 @@ import { checkInputs } from "../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, scalarFieldOf } from "../../src/engine/circuit/interface.js";
 import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../../src/engine/circuit/witness.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { compileBuiltIn } from "../support/compiled-circuits.js";
 
 // SOURCE: gnark-crypto v0.7.0, ecc/bn254/fr/mimc: 91 rounds, exponent 5, seed "seed". The two digests were computed by an independent

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
 import { holdsAll, permissionBits } from "../../src/platform/auth/permissions.js";
 import type { RouteSpec } from "../../src/platform/contract/route.js";
-import { openStoreReader } from "../../src/platform/store/lmdb-store.js";
+import { openStoreReader } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { startAnvil, type Anvil } from "../support/anvil.js";
 import { textOf } from "../support/response.js";
 import { startServer, type TestServer } from "../support/server.js";

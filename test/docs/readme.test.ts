@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { SETTINGS } from "../../src/platform/settings.js";
 import { startAnvil } from "../support/anvil.js";
 import { startServer } from "../support/server.js";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
 import { auditLines } from "../../src/platform/audit/audit-log.js";
 import { USES } from "../../src/platform/audit/audited-routes.js";
-import { openStoreReader } from "../../src/platform/store/lmdb-store.js";
+import { openStoreReader } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { startServer, type TestServer } from "../support/server.js";
 
 const DIGEST = "5a".repeat(32);

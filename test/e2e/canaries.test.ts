@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";
 import { auditLines } from "../../src/platform/audit/audit-log.js";
 import type { RouteSpec } from "../../src/platform/contract/route.js";
-import { openStoreReader } from "../../src/platform/store/lmdb-store.js";
+import { openStoreReader } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { startKubo, type KuboDouble } from "../support/kubo-double.js";
 import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
 import { textOf } from "../support/response.js";

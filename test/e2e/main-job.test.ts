@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as snarkjs from "snarkjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApiError } from "../../src/client.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { provisioned, startServer, type Api, type TestServer } from "../support/server.js";
 
 const PRODUCT = "pragma circom 2.1.0; template Product() { signal input a; signal input b; signal output c; c <== a * b; } component main = Product();";

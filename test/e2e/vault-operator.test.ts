@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { OTHER_HASH, OTHER_PHRASE, PHRASE, PHRASE_HASH } from "../vault/support.js";
 

@@ -10,7 +10,7 @@ import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
 import type { ResidentKey } from "../../src/engine/kernels/resident-key.js";
 import type { OpenKey, ProveMessage, ProveValue, SharedBytes, TaskResult, VerifyValue } from "../../src/engine/protocol.js";
 import { runComputeTask } from "../../src/engine/tasks.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 
 let message: ProveMessage;
 

@@ -11,7 +11,7 @@ import type { GrantHeaders } from "../../src/identity/tokens/token-grants.js";
 import type { IdentityDependencies } from "../../src/identity/service.js";
 import type { MailMessage } from "../../src/platform/mail/mail.js";
 import type { AppError } from "../../src/platform/errors.js";
-import { openStore } from "../../src/platform/store/lmdb-store.js";
+import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import type { Store } from "../../src/platform/store/store.js";
 import { HeldClock, quietLog, temporaryFolder } from "../platform/auth/support.js";
 

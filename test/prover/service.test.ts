@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PERMISSIONS } from "../../src/platform/auth/permissions.js";
 import type { Subject } from "../../src/platform/auth/principal.js";
 import { newId } from "../../src/platform/ids.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { proverRoutes } from "../../src/prover/routes.js";
 import type { Prover } from "../../src/prover/schemas.js";
 import { hashProof } from "../../src/prover/statements.js";

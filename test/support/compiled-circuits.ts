@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { compileCircuit, type CompiledCircuit, type CompileResult } from "../../src/engine/circuit/compile.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 
 export interface CircuitText {
   /** Path to text. */

@@ -3,13 +3,13 @@
 import { writeSync } from "node:fs";
 import { createConnectors } from "../../dist/src/chain/connectors/create-connectors.js";
 import { systemClock } from "../../dist/src/platform/clock.js";
-import { AllowList } from "../../dist/src/platform/egress/address-rules.js";
-import { createEgressGuard } from "../../dist/src/platform/egress/guard.js";
+import { AllowList } from "../../dist/src/platform/net/address-rules.js";
+import { createEgressGuard } from "../../dist/src/platform/net/egress-guard.js";
 import { EventLog } from "../../dist/src/platform/events/event-log.js";
 import { SubscriptionTokens } from "../../dist/src/platform/events/subscription-token.js";
 import { Jobs } from "../../dist/src/platform/jobs/jobs.js";
 import { createLog } from "../../dist/src/platform/log.js";
-import { openStore } from "../../dist/src/platform/store/lmdb-store.js";
+import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";
 import { createVault } from "../../dist/src/vault/create-vault.js";
 
 const [folder, dockerHost, id] = process.argv.slice(2);

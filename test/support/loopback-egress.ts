@@ -2,7 +2,7 @@
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { AppError, type ErrorCode } from "../../src/platform/errors.js";
-import type { Egress, EgressAnswer } from "../../src/platform/egress/egress.js";
+import type { Egress, EgressAnswer } from "../../src/platform/net/egress.js";
 
 /** The codes are the guard's; they are texts here so that this file stands on the port alone. */
 const failed = (code: string, cause?: unknown): AppError => new AppError(code as ErrorCode, { message: code, cause });

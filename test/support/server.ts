@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { apiRoutes } from "../../src/api.js";
 import { createClient, type Client } from "../../src/client.js";
-import { PACKAGE_ROOT } from "../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 
 export type Api = Client<typeof apiRoutes>;
 

@@ -1,7 +1,7 @@
 /** The kill -9 loop on the store itself: what the default suite runs briefly, and the slow one at length. */
 import { fileURLToPath } from "node:url";
-import { openStore } from "../../src/platform/store/lmdb-store.js";
-import type { DurableStore } from "../../src/platform/store/lmdb-store.js";
+import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
+import type { DurableStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { crashLoop } from "./crash.js";
 import type { CrashFigures } from "./crash.js";
 import { seededRandom } from "./seeded.js";

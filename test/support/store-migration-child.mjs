@@ -1,6 +1,6 @@
 // Dies in the middle of a migration: writes half of it, says so, and spins until it is killed. Argument: data folder.
 import { writeSync } from "node:fs";
-import { openStore } from "../../dist/src/platform/store/lmdb-store.js";
+import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";
 import { createLog } from "../../dist/src/platform/log.js";
 
 const migration = {

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openStore } from "../../src/platform/store/lmdb-store.js";
+import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { seededRandom } from "./seeded.js";
 import { recordedLog } from "./silent-log.js";
 import { newFolder, removeFolder } from "./temporary-folder.js";

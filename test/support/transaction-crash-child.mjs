@@ -9,7 +9,7 @@ import { createTransactions } from "../../dist/src/chain/create-transactions.js"
 import { RpcRefusal } from "../../dist/src/chain/rpc/rpc.js";
 import { systemClock } from "../../dist/src/platform/clock.js";
 import { createLog } from "../../dist/src/platform/log.js";
-import { openStore } from "../../dist/src/platform/store/lmdb-store.js";
+import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";
 import { createVault } from "../../dist/src/vault/create-vault.js";
 
 const [folder, url, ownerId, networkId, accountId, mode, sendNumber] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
 import type { Principal } from "../../src/platform/auth/principal.js";
-import { JsonText } from "../../src/platform/contract/json-text.js";
+import { JsonText } from "../../src/platform/json/json-text.js";
 import { compileRoute } from "../../src/platform/contract/validate.js";
 import { AppError } from "../../src/platform/errors.js";
 import { vaultHandlers } from "../../src/vault/handlers.js";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { phraseEntropy } from "../../src/crypto/seal-phrase.js";
 import { createLog } from "../../src/platform/log.js";
-import { openStore, rewriteStore } from "../../src/platform/store/lmdb-store.js";
+import { openStore, rewriteStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { KeyLifecycle } from "../../src/vault/keys/key-lifecycle.js";
 import { PlannedDeletions } from "../../src/vault/keys/planned-deletions.js";
 import { rekeyStore } from "../../src/vault/seal/rekey.js";

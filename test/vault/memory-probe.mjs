@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { entropyPhrase, validationHash } from "../../dist/src/crypto/seal-phrase.js";
 import { createLog } from "../../dist/src/platform/log.js";
 import { systemClock } from "../../dist/src/platform/clock.js";
-import { openStore } from "../../dist/src/platform/store/lmdb-store.js";
+import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";
 import { createVault } from "../../dist/src/vault/create-vault.js";
 import { operationHandlers } from "../../dist/src/vault/keys/operation-handlers.js";
 import { unwrapRecord } from "../../dist/src/vault/worker/record-wrapping.js";

@@ -7,7 +7,7 @@ import { AppError, type ErrorCode } from "../../src/platform/errors.js";
 import type { Subject, SubjectKind } from "../../src/platform/auth/principal.js";
 import type { Clock } from "../../src/platform/clock.js";
 import { createLog } from "../../src/platform/log.js";
-import { openStore } from "../../src/platform/store/lmdb-store.js";
+import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import type { Store } from "../../src/platform/store/store.js";
 import type { CipherBatchInput, DeriveKeyInput } from "../../src/vault/keys/operation-schemas.js";
 import type { VaultWorker } from "../../src/vault/protocol.js";

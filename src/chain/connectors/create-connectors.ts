@@ -1,9 +1,9 @@
 /** Puts connectors together and hands their durable jobs to the runner. The composition of the chain area calls this. */
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
-import { AllowList } from "../../platform/egress/address-rules.js";
-import type { Egress } from "../../platform/egress/egress.js";
-import { createEgressGuard } from "../../platform/egress/guard.js";
+import { AllowList } from "../../platform/net/address-rules.js";
+import type { Egress } from "../../platform/net/egress.js";
+import { createEgressGuard } from "../../platform/net/egress-guard.js";
 import type { Events } from "../../platform/events/events.js";
 import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";

@@ -1,5 +1,5 @@
 /** Makes the peer of a connector: its addresses, its credentials out of the vault, and the way that is allowed to it. */
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 import { addressesOf, addressesOfRuntime } from "./addresses.js";
 import type { ConnectorCredentials } from "./credentials.js";

@@ -4,7 +4,7 @@
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";

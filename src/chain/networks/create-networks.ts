@@ -1,7 +1,7 @@
 /** Puts networks together: records, the clients of their nodes, status. */
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";

@@ -1,7 +1,7 @@
 /** The WebSockets by which nodes of networks say that there is a new block: how many there may be, and whose egress rules they obey. */
 import { formatSubject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import type { HeadHints, NetworkRecord } from "../networks.js";
 import { HeadFeed } from "../rpc/head-feed.js";
 

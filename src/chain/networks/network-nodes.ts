@@ -1,7 +1,7 @@
 /** The nodes of a network: those that its configuration names and those that were added; each with what was seen of it. */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { retryOnConflict, type Page } from "../../platform/store/tables.js";

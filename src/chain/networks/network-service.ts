@@ -1,7 +1,7 @@
 /** Networks as their owners see them: records that are checked against the nodes that they name, and the public ones for everybody. */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { chainIdOf, type NetworkRecord } from "../networks.js";

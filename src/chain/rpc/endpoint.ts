@@ -3,9 +3,9 @@
  * be tried again. Checks the chain's number on first use and on every new connection, before anything that it said is believed.
  */
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import type { Egress, EgressAnswer } from "../../platform/egress/egress.js";
+import type { Egress, EgressAnswer } from "../../platform/net/egress.js";
 import { AppError, type ErrorCode } from "../../platform/errors.js";
-import { findJsonFault, parseJson } from "../../platform/json-scan.js";
+import { findJsonFault, parseJson } from "../../platform/json/json-scan.js";
 import { RpcRefusal, type RpcCall, type RpcOutcome } from "./rpc.js";
 
 export type EndpointState = "untried" | "up" | "down" | "mismatch";

@@ -1,6 +1,6 @@
 /** The nodes of a network as one: asks the first that is well, turns to the next when it fails, and comes back when it has recovered. */
 import type { Clock } from "../../platform/clock.js";
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import { AppError, assert } from "../../platform/errors.js";
 import { BatchRefused, RpcEndpoint, type Authorization, type EndpointChange, type EndpointHealth } from "./endpoint.js";
 import { requestOneByOne } from "./many.js";

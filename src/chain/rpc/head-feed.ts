@@ -3,8 +3,8 @@
  * believed: each message is a hint that it is time to ask. Whoever listens must do without it, for a feed may be silent, or lie.
  */
 import type { Clock } from "../../platform/clock.js";
-import type { Egress } from "../../platform/egress/egress.js";
-import { findJsonFault, parseJson } from "../../platform/json-scan.js";
+import type { Egress } from "../../platform/net/egress.js";
+import { findJsonFault, parseJson } from "../../platform/json/json-scan.js";
 import { openWebSocket, type WebSocketConnection } from "./web-socket.js";
 
 export interface HeadFeedOptions {

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import WebSocket from "ws";
 import type { Clock } from "../../platform/clock.js";
-import type { Egress } from "../../platform/egress/egress.js";
+import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 
 export interface WebSocketEars {

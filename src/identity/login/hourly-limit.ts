@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import type { Store } from "../../platform/store/store.js";
 import { retryOnConflict } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/turns.js";
+import { Turns } from "../../platform/concurrency/keyed-mutex.js";
 import { replaceCounter, type CounterKind, type ThrottleCounters } from "./throttle-counters.js";
 
 /** Enough for a household or a class behind one address; security 3.6. */

@@ -9,7 +9,7 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/turns.js";
+import { Turns } from "../../platform/concurrency/keyed-mutex.js";
 import { replaceCounter, type Counter, type ThrottleCounters } from "./throttle-counters.js";
 import { accountThrottleKey, addressThrottleKey } from "./throttle-keys.js";
 

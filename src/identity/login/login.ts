@@ -3,7 +3,7 @@
  * work, same answer. The one path by which a password yields a token.
  */
 import { decoyPasswordHash, hashPassword, isPasswordHashStale, verifyPassword, type PasswordHashCost } from "../../crypto/password.js";
-import type { HashGate } from "../../platform/auth/hash-gate.js";
+import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";

@@ -3,7 +3,7 @@
  * account; the token is random, kept as a hash, good once, for an hour, and only until the account's tokens are next voided.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/password.js";
-import type { HashGate } from "../../platform/auth/hash-gate.js";
+import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
 import { createOpaqueToken, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
 import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";

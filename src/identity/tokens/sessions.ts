@@ -15,7 +15,7 @@ import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/turns.js";
+import { Turns } from "../../platform/concurrency/keyed-mutex.js";
 import type { IdentityRepository, RefreshState, SessionRecord } from "../repository.js";
 import type { TokenJson } from "../schemas.js";
 import { OFFLINE_ACCESS, grantedClientScope, grantedScope, isWithinScope, scopePermissions } from "./scope.js";

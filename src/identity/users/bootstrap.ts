@@ -5,7 +5,7 @@
 import { createOpaqueToken, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
-import { replacePrivateFile } from "../../platform/private-file.js";
+import { replacePrivateFile } from "../../platform/files/private-file.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { ExpiringRecords, type Expiring } from "../oauth/expiring-records.js";
 import type { IdentityRepository } from "../repository.js";

@@ -3,7 +3,7 @@
  * login of the last minutes; new permissions, a new password and deletion void the tokens that were there.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/password.js";
-import type { HashGate } from "../../platform/auth/hash-gate.js";
+import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
 import { NEW_USER_PERMISSIONS, PERMISSIONS, TENANT_PERMISSIONS, holdsAll, permissionNames } from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";

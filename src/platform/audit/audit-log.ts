@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { isoTimestamp, type Clock } from "../clock.js";
 import { AppError } from "../errors.js";
 import type { Log } from "../log.js";
-import { createPrivateFile, readPrivateFile } from "../private-file.js";
+import { createPrivateFile, readPrivateFile } from "../files/private-file.js";
 import { StartError } from "../start-error.js";
 import { CHAIN_KEY_BYTES, chainHeadKey, chainKeyId, type ChainHead, type ChainRecord } from "../store/chain.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../store/store.js";

@@ -8,7 +8,7 @@ import type { Clock } from "../clock.js";
 import type { Area } from "../contract/route.js";
 import { AppError } from "../errors.js";
 import { isUuid } from "../ids.js";
-import { TurnMemo } from "../turn-memo.js";
+import { TurnMemo } from "../concurrency/per-tick-cache.js";
 import { PERMISSIONS_MAX } from "./permissions.js";
 import { SUBJECT_KINDS, formatSubject, type Principal, type Subject, type SubjectKind } from "./principal.js";
 import { claimsOf, readOwnJws } from "./own-jws.js";

@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
-import { createPrivateFile, PrivateFileError, readPrivateFile, replacePrivateFile } from "../private-file.js";
+import { createPrivateFile, PrivateFileError, readPrivateFile, replacePrivateFile } from "../files/private-file.js";
 
 const Base64Url32 = Type.String({ pattern: "^[A-Za-z0-9_-]{43}$" });
 const Base64Url = Type.String({ pattern: "^[A-Za-z0-9_-]+$", maxLength: 700 });

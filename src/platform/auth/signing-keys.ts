@@ -10,7 +10,7 @@ import { AppError } from "../errors.js";
 import { isoTimestamp, type Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX } from "./token-limits.js";
-import { PrivateFileError } from "../private-file.js";
+import { PrivateFileError } from "../files/private-file.js";
 import { createSigningKeyFile, readSigningKeyFile, replaceSigningKeyFile, type SigningKeyFile, type StoredSigningKey } from "./signing-key-file.js";
 import { verificationKey, withLowS, type KeyPair, type SigningAlgorithm, type VerificationKey } from "./verification-key.js";
 

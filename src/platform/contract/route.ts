@@ -7,7 +7,7 @@ import type { ErrorCode } from "../errors.js";
 import type { PermissionName } from "../auth/permissions.js";
 import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { StreamSource } from "./stream.js";
-import type { JsonText } from "./json-text.js";
+import type { JsonText } from "../json/json-text.js";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 export type Area = "prover" | "vault" | "chain" | "identity" | "service";

@@ -6,8 +6,8 @@ import { formatSubject, type Principal } from "../auth/principal.js";
 import type { Clock } from "../clock.js";
 import type { OpenStream, StreamChannel, StreamEnd, StreamMessage, StreamSink, StreamSource } from "../contract/stream.js";
 import { AppError } from "../errors.js";
-import type { CompiledRoute } from "./exchange.js";
-import type { Streams } from "./streams.js";
+import type { CompiledRoute } from "./request/exchange.js";
+import type { Streams } from "./response/streams.js";
 import type { RawSocket, SocketOptions, SocketSession } from "./uws.js";
 
 /** Named to clients; a browser refuses a connection whose offered subprotocols are all ignored. */

@@ -4,7 +4,7 @@
  */
 import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile.js";
 import type { CompileFailure, CompileLimits, CompileRequest, CompileResult } from "../../engine/circuit/compile.js";
-import { workerPath } from "../package-root.js";
+import { workerPath } from "../files/package-root.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "./process-task.js";
 
 export interface CompileTaskOptions {

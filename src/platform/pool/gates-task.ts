@@ -3,7 +3,7 @@
  * that tens of megabytes need not pass through the server's memory.
  */
 import type { HonestExample, StoredKeyResult } from "../../engine/groth16/stored-key.js";
-import { workerPath } from "../package-root.js";
+import { workerPath } from "../files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "./process-task.js";
 
 /** A file that must have this content, or the check fails. */

@@ -9,7 +9,7 @@ import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kern
 import type { ComputeRequest, ComputeTaskName, ComputeTasks, OpenKey, PairingBackend, ProveMessage, ProveValue, TaskResult } from "../../engine/protocol.js";
 import { AppError } from "../errors.js";
 import type { Log } from "../log.js";
-import { workerPath } from "../package-root.js";
+import { workerPath } from "../files/package-root.js";
 import { ThreadPool, type RunOptions } from "./thread-pool.js";
 
 export type LaneName = "interactive" | "prove";

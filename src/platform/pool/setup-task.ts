@@ -3,7 +3,7 @@
  * troubles are failures; what the circuit is worth is part of the result.
  */
 import type { MakeKeyResult } from "../../engine/groth16/make-key.js";
-import { workerPath } from "../package-root.js";
+import { workerPath } from "../files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "./process-task.js";
 
 /**

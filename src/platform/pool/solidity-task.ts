@@ -4,7 +4,7 @@
  */
 import { ownError } from "../../engine/circuit/diagnostics.js";
 import type { SolidityRequest, SolidityResult } from "../../engine/solidity/compile.js";
-import { workerPath } from "../package-root.js";
+import { workerPath } from "../files/package-root.js";
 import type { CompileTaskFailure } from "./compile-task.js";
 import type { ProcessTaskLimits, ProcessTasks } from "./process-task.js";
 

@@ -13,7 +13,7 @@ import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError, assert } from "../errors.js";
 import { newId } from "../ids.js";
-import { syncFolder, syncPath } from "./durable-files.js";
+import { syncFolder, syncPath } from "../files/durable-files.js";
 
 export interface ArtifactReference {
   /** 64 lower-case hex digits. */

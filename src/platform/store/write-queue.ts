@@ -4,7 +4,7 @@
  */
 import { Worker } from "node:worker_threads";
 import { AppError, assert } from "../errors.js";
-import type { WriteFailure, WriterOptions, WriterReply, WriterRequest, WriterState } from "./lmdb-writer.js";
+import type { WriteFailure, WriterOptions, WriterReply, WriterRequest, WriterState } from "./lmdb/lmdb-writer.js";
 import { StoreConflict } from "./store.js";
 import type { StoreCommit } from "./store.js";
 import { CommitPacker } from "./wire.js";

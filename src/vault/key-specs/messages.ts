@@ -1,6 +1,6 @@
 /** Reads what is to be signed: bytes as hex or text, with their limits, and which options a key has. Nothing is guessed or detected. */
 import type { AppError } from "../../platform/errors.js";
-import { findJsonFault, parseJson } from "../../platform/json-scan.js";
+import { findJsonFault, parseJson } from "../../platform/json/json-scan.js";
 import { hexBytes, invalidMember, isOverlong, utf8Bytes } from "../keys/validation.js";
 import { MESSAGE_BYTES_MAX, type SignOptions } from "../keys/operation-schemas.js";
 import type { SignItem } from "./key-spec.js";

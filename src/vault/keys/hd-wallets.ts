@@ -9,7 +9,7 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { StoreConflict } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/turns.js";
+import { Turns } from "../../platform/concurrency/keyed-mutex.js";
 import { keyJson } from "./key-records.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { readHdWallet, type HdChoice } from "../key-specs/hd-options.js";

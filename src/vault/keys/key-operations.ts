@@ -3,7 +3,7 @@
  * leaves the rest to the worker; takes and gives the texts of the API.
  */
 import type { Subject } from "../../platform/auth/principal.js";
-import type { JsonText } from "../../platform/contract/json-text.js";
+import type { JsonText } from "../../platform/json/json-text.js";
 import { frameGeneration, FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES } from "../worker/ciphertext-frame.js";
 import type { HdWallets } from "./hd-wallets.js";
 import { answersJson, batchText, itemsOf, laneOf, runSlices, valueOf, type BatchJson } from "../threads/item-batches.js";

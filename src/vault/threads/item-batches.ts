@@ -2,7 +2,7 @@
  * One item or many: reads which a body means, hands many to the worker in slices that leave the thread free for others in between, and
  * puts the answers back in order. A failing item becomes its own list of errors.
  */
-import { JsonText } from "../../platform/contract/json-text.js";
+import { JsonText } from "../../platform/json/json-text.js";
 import { AppError } from "../../platform/errors.js";
 import type { KeySpec } from "../key-specs/key-spec.js";
 import type { ItemErrorsJson } from "../keys/operation-schemas.js";

@@ -4,7 +4,7 @@
  */
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { workerPath } from "../../platform/package-root.js";
+import { workerPath } from "../../platform/files/package-root.js";
 import { ThreadPool } from "../../platform/pool/thread-pool.js";
 import { dealOut, joinRequests, partedAfter, type JointRequest } from "./joint-requests.js";
 import { findKeySpec } from "../key-specs/table.js";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { PACKAGE_ROOT } from "../../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { startDocker, type DockerDouble } from "../../support/docker-double.js";
 import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";

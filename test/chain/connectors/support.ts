@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
-import type { Egress } from "../../../src/platform/egress/egress.js";
+import type { Egress } from "../../../src/platform/net/egress.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { EventLog, type StoredEvent } from "../../../src/platform/events/event-log.js";
 import { SubscriptionTokens } from "../../../src/platform/events/subscription-token.js";

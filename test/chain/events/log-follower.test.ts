@@ -11,7 +11,7 @@ import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import { EventLog, type LoggedEvent } from "../../../src/platform/events/event-log.js";
 import { createLog } from "../../../src/platform/log.js";
-import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
+import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../support/anvil.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { PING_ABI, PING_CREATION, pingCall } from "./ping.js";

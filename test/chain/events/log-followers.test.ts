@@ -12,7 +12,7 @@ import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { EventLog } from "../../../src/platform/events/event-log.js";
-import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
+import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../support/anvil.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";

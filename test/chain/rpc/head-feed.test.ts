@@ -7,8 +7,8 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { HeadFeed } from "../../../src/chain/rpc/head-feed.js";
 import { openWebSocket } from "../../../src/chain/rpc/web-socket.js";
 import { systemClock } from "../../../src/platform/clock.js";
-import { AllowList } from "../../../src/platform/egress/address-rules.js";
-import { createEgressGuard } from "../../../src/platform/egress/guard.js";
+import { AllowList } from "../../../src/platform/net/address-rules.js";
+import { createEgressGuard } from "../../../src/platform/net/egress-guard.js";
 import { startAnvil } from "../../support/anvil.js";
 
 const guard = createEgressGuard({ allow: new AllowList(["127.0.0.1"]), ports: [443] });

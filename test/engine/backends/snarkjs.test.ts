@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import { Piscina } from "piscina";
 import { describe, expect, it } from "vitest";
 import { primeCurve, primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
-import { PACKAGE_ROOT } from "../../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 
 const backendUrl = pathToFileURL(join(PACKAGE_ROOT, "dist", "src", "engine", "backends", "snarkjs.js")).href;
 /** What a thread sees after priming: its message listeners, a global `self`, and whether snarkjs reuses the kept curve. */

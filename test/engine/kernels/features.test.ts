@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { hasFusedMultiplyAdd } from "../../../src/engine/kernels/features.js";
 import { loadKernels } from "../../../src/engine/kernels/kernels.js";
-import { PACKAGE_ROOT } from "../../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 
 describe("choice of the field arithmetic", () => {
   it("takes fused multiply-add exactly where it is there", () => {

@@ -13,7 +13,7 @@ import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { createServer, type Server } from "../../../src/platform/http/server.js";
 import { createLog } from "../../../src/platform/log.js";
-import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
+import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 
 const log = createLog("silent");

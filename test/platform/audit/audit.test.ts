@@ -12,7 +12,7 @@ import type { BoundRoute, RouteSpec } from "../../../src/platform/contract/route
 import { AppError } from "../../../src/platform/errors.js";
 import { createLog } from "../../../src/platform/log.js";
 import type { ChainRecord } from "../../../src/platform/store/chain.js";
-import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
+import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import type { Store, StoreCommit } from "../../../src/platform/store/store.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 

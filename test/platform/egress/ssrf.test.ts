@@ -2,8 +2,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { AllowList, isPublicAddress } from "../../../src/platform/egress/address-rules.js";
-import { createEgressGuard, type EgressGuard, type ResolvedAddress } from "../../../src/platform/egress/guard.js";
+import { AllowList, isPublicAddress } from "../../../src/platform/net/address-rules.js";
+import { createEgressGuard, type EgressGuard, type ResolvedAddress } from "../../../src/platform/net/egress-guard.js";
 import { AppError } from "../../../src/platform/errors.js";
 
 let trap: Server;

@@ -12,7 +12,7 @@ import { EventBus, type EventBusOptions } from "../../../src/platform/events/eve
 import { eventHandlers } from "../../../src/platform/events/event-handlers.js";
 import { eventRoutes } from "../../../src/platform/events/event-routes.js";
 import { createServer, type Server } from "../../../src/platform/http/server.js";
-import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
+import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { openSocket, openSse, type StreamReader } from "../../support/event-streams.js";
 import { createLog } from "../../../src/platform/log.js";
 import { until } from "../http/support.js";

@@ -9,8 +9,8 @@ import { IdParams, Uuid, closed, nullable } from "../../../src/platform/contract
 import { AppError } from "../../../src/platform/errors.js";
 import type { LogFields } from "../../../src/platform/log.js";
 import type { HttpMetrics } from "../../../src/platform/http/dispatch.js";
-import type { IdempotencyStore } from "../../../src/platform/http/idempotency.js";
-import type { HttpLimits } from "../../../src/platform/http/limits.js";
+import type { IdempotencyStore } from "../../../src/platform/http/limits/idempotency.js";
+import type { HttpLimits } from "../../../src/platform/http/limits/limits.js";
 import { createServer, type Server, type ServerOptions } from "../../../src/platform/http/server.js";
 
 const READ = { permissions: ["read"] } as const;

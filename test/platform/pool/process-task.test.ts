@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PART_BYTES_MIN, PARTS_MAX } from "../../../src/engine/process-message.js";
-import { PACKAGE_ROOT } from "../../../src/platform/package-root.js";
+import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { probeSandboxTools } from "../../../src/platform/pool/process-sandbox.js";
 import { ProcessTasks, runProcessTask } from "../../../src/platform/pool/process-task.js";
 import type { ProcessTaskLimits } from "../../../src/platform/pool/process-task.js";

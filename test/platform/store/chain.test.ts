@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createLog } from "../../../src/platform/log.js";
 import { ChainKey, chainKeyId, chainMac, NO_PREDECESSOR, type ChainHead, type ChainRecord } from "../../../src/platform/store/chain.js";
-import { openStore, type DurableStore } from "../../../src/platform/store/lmdb-store.js";
+import { openStore, type DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { StoreConflict } from "../../../src/platform/store/store.js";
 import { seededRandom } from "../../support/seeded.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";

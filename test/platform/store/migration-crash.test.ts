@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/platform/store/lmdb-store.js";
+import { openStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
 import { runUntilKilled } from "../../support/crash.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";

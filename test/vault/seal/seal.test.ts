@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getHeapSnapshot } from "node:v8";
 import { afterEach, describe, expect, it } from "vitest";
-import { PrivateFileError } from "../../../src/platform/private-file.js";
+import { PrivateFileError } from "../../../src/platform/files/private-file.js";
 import { DEVELOPMENT_PHRASE_FILE, initialiseDevelopmentSeal } from "../../../src/vault/seal/providers/development.js";
 import { environmentSealProvider } from "../../../src/vault/seal/providers/environment.js";
 import type { SealProvider } from "../../../src/vault/seal/providers/provider.js";

@@ -1,5 +1,5 @@
 /** What a driver does for a type of connector, and what it is given to do it with. Drivers keep nothing between calls. */
-import type { Egress } from "../../../platform/egress/egress.js";
+import type { Egress } from "../../../platform/net/egress.js";
 import type { Page } from "../../../platform/store/tables.js";
 import type { PeerAddresses } from "../addresses.js";
 import type { ConnectorConfig, Credentials, EntityInput } from "../connector-schemas.js";

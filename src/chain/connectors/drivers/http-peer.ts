@@ -1,6 +1,6 @@
 /** Requests to a peer over HTTP: its base URL, the header that proves us, limits, and failures in our words. */
 import { AppError } from "../../../platform/errors.js";
-import type { EgressAnswer, EgressRequest } from "../../../platform/egress/egress.js";
+import type { EgressAnswer, EgressRequest } from "../../../platform/net/egress.js";
 import type { Credentials } from "../connector-schemas.js";
 import type { Peer } from "./driver.js";
 import { answerInvalid, credentialsRejected, fromEgress, PEER_TIMEOUT_MS } from "./peer-failures.js";

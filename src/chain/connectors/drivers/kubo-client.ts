@@ -3,7 +3,7 @@
  * members of the query, failures are a 500 with `{Message, Code, Type}`, of which only known messages are understood.
  */
 import { AppError } from "../../../platform/errors.js";
-import type { EgressAnswer } from "../../../platform/egress/egress.js";
+import type { EgressAnswer } from "../../../platform/net/egress.js";
 import { ENTITY_BYTES_MAX } from "../connector-schemas.js";
 import type { Peer } from "./driver.js";
 import { askPeer, authorization, isRecord, jsonOf, peerUrl, type PeerRequest } from "./http-peer.js";

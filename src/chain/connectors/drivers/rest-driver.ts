@@ -3,7 +3,7 @@
  * collection (`/` unless given); objects are `<collection>/<id>` and JSON.
  */
 import { AppError } from "../../../platform/errors.js";
-import type { EgressAnswer } from "../../../platform/egress/egress.js";
+import type { EgressAnswer } from "../../../platform/net/egress.js";
 import type { ConnectorDriver, EntityContent, EntityDriver, Peer, PeerEntity } from "./driver.js";
 import { httpDriver } from "./http-driver.js";
 import { askPeer, isRecord, jsonOf, peerUrl, type PeerRequest } from "./http-peer.js";

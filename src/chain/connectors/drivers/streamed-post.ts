@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../../../platform/errors.js";
-import type { Egress, EgressAnswer } from "../../../platform/egress/egress.js";
+import type { Egress, EgressAnswer } from "../../../platform/net/egress.js";
 import { answerInvalid, fromSocket, timedOut, unreachable } from "./peer-failures.js";
 
 export interface StreamedPost {

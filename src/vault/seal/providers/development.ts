@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { canonicalPhrase, entropyPhrase, phraseEntropy, SEAL_ENTROPY_BYTES, validationHash } from "../../../crypto/seal-phrase.js";
 import { AppError } from "../../../platform/errors.js";
-import { createPrivateFile, readPrivateFile } from "../../../platform/private-file.js";
+import { createPrivateFile, readPrivateFile } from "../../../platform/files/private-file.js";
 import type { SealProvider } from "./provider.js";
 
 export const DEVELOPMENT_PHRASE_FILE = "development-seal-phrase";

@@ -1,0 +1,139 @@
+/**
+ * Idempotency keys over the store port. Keys:
+ *   idempotency / subject / route id / key      -> the claim or the answer
+ *   idempotency_expiry / expires at (ms) / subject / route id / key -> nothing; an index for sweeping
+ */
+import type { Clock } from "../../clock.js";
+import { AppError } from "../../errors.js";
+import { StoreConflict, type Store, type StoreKey, type StoreValue } from "../../store/store.js";
+import type { IdempotencyClaim, IdempotencyStore, StoredAnswer } from "./idempotency.js";
+
+/** DECISIONS: 24 h. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+/** Records per sweep commit. */
+const SWEEP_BATCH = 256;
+/** Expired records that each new claim takes with it: more than one, so that the table shrinks under load without a timer. */
+const SWEPT_PER_CLAIM = 4;
+
+interface KeptRecord {
+  readonly request_hash: string;
+  readonly expires_at_ms: number;
+  /** Absent while the first request runs, or after a crash in the middle of it. */
+  readonly answer?: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string | null };
+}
+
+export class StoredIdempotency implements IdempotencyStore {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  /** Claims of this process that are running. */
+  readonly #running = new Set<string>();
+
+  constructor(dependencies: { store: Store; clock: Clock }) {
+    this.#store = dependencies.store;
+    this.#clock = dependencies.clock;
+  }
+
+  async claim(claim: IdempotencyClaim): Promise<StoredAnswer | undefined> {
+    const key = recordKey(claim);
+    const nowMs = this.#clock.nowMs();
+    const found = this.#store.get<KeptRecord>(key);
+    if (found !== undefined && found.value.expires_at_ms > nowMs) return this.#existing(claim, found.value);
+    const expiresAtMs = nowMs + KEPT_MS;
+    const record: KeptRecord = { request_hash: claim.requestHash, expires_at_ms: expiresAtMs };
+    this.#running.add(key.join("\0"));
+    try {
+      await this.#store.commit({
+        checks: [{ key, version: found?.version ?? "absent" }],
+        puts: [{ key, value: asValue(record) }, { key: expiryKey(claim, expiresAtMs), value: null }],
+        deletes: [
+          ...(found === undefined ? [] : [expiryKey(claim, found.value.expires_at_ms)]),
+          ...this.#expired(nowMs, SWEPT_PER_CLAIM).filter((expiry) => !isSameKey(recordOf(expiry), key)).flatMap((expiry) => [expiry, recordOf(expiry)]),
+        ],
+      });
+      return undefined;
+    } catch (error) {
+      if (error instanceof StoreConflict) throw inProgress();
+      this.#running.delete(key.join("\0"));
+      throw error;
+    }
+  }
+
+  async settle(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
+    const key = recordKey(claim);
+    try {
+      const found = this.#store.get<KeptRecord>(key);
+      // Swept meanwhile: the request ran for longer than keys are kept.
+      if (found === undefined) return;
+      const value: KeptRecord = { ...found.value, answer };
+      await this.#store.commit({ checks: [{ key, version: found.version }], puts: [{ key, value: asValue(value) }] });
+    } finally {
+      this.#running.delete(key.join("\0"));
+    }
+  }
+
+  async release(claim: IdempotencyClaim): Promise<void> {
+    const key = recordKey(claim);
+    try {
+      const found = this.#store.get<KeptRecord>(key);
+      if (found === undefined) return;
+      await this.#store.commit({ deletes: [key, expiryKey(claim, found.value.expires_at_ms)] });
+    } finally {
+      this.#running.delete(key.join("\0"));
+    }
+  }
+
+  /** Deletes what has expired; returns how many. Worth a call at start; in between, claims do it. */
+  async sweep(): Promise<number> {
+    const nowMs = this.#clock.nowMs();
+    let swept = 0;
+    for (;;) {
+      const expired = this.#expired(nowMs, SWEEP_BATCH);
+      if (expired.length === 0) return swept;
+      await this.#store.commit({ deletes: expired.flatMap((expiry) => [expiry, recordOf(expiry)]) });
+      swept += expired.length;
+    }
+  }
+
+  /** Keys of the expiry index that are due, oldest first. */
+  #expired(nowMs: number, limit: number): StoreKey[] {
+    return this.#store.range(["idempotency_expiry"], { limit }).map(({ key }) => key).filter((key) => Number(key[1]) <= nowMs);
+  }
+
+  #existing(claim: IdempotencyClaim, record: KeptRecord): StoredAnswer {
+    if (record.request_hash !== claim.requestHash) {
+      throw new AppError("idempotency_key_reused", { message: "Idempotency-Key: was used for another request; take a new key" });
+    }
+    if (record.answer !== undefined) return record.answer;
+    throw this.#running.has(recordKey(claim).join("\0")) ? inProgress() : unknownOutcome();
+  }
+}
+
+function inProgress(): AppError {
+  return new AppError("idempotency_in_progress", { message: "the first request with this Idempotency-Key is still running" });
+}
+
+/** The process ended between the claim and the answer: running it again might create a second record. */
+function unknownOutcome(): AppError {
+  return new AppError("idempotency_in_progress", { message: "the first request with this Idempotency-Key was cut off and its outcome is not known: look whether it took effect, then use a new key" });
+}
+
+function recordKey(claim: IdempotencyClaim): StoreKey {
+  return ["idempotency", claim.subject, claim.routeId, claim.key];
+}
+
+function expiryKey(claim: IdempotencyClaim, expiresAtMs: number): StoreKey {
+  return ["idempotency_expiry", expiresAtMs, claim.subject, claim.routeId, claim.key];
+}
+
+/** The record that an entry of the expiry index stands for. */
+function recordOf(expiry: StoreKey): StoreKey {
+  return ["idempotency", ...expiry.slice(2)];
+}
+
+function isSameKey(a: StoreKey, b: StoreKey): boolean {
+  return a.length === b.length && a.every((part, index) => part === b[index]);
+}
+
+function asValue(record: KeptRecord): StoreValue {
+  return { ...record };
+}

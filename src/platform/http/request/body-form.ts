@@ -1,0 +1,62 @@
+/** From the bytes of a body to what a handler gets: media type, JSON form, schema. Answers 400, 415 and 422, in this order of need. */
+import { isUtf8 } from "node:buffer";
+import { parseQuery } from "../../contract/query.js";
+import { AppError } from "../../errors.js";
+import type { CompiledRoute } from "./exchange.js";
+import { findJsonFault, parseJson, type JsonLimits } from "../../json/json-scan.js";
+import { parsePlainJson } from "../../json/plain-json.js";
+import type { RequestHead } from "./request-head.js";
+
+/**
+ * The handler's `body`: validated JSON, the bytes themselves on raw routes, undefined when there is none and the route allows it.
+ * Throws `unsupported_media_type`, `malformed_json`, `invalid_request` or `unknown_member`.
+ */
+export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buffer): unknown {
+  const { route, validator } = compiled;
+  const encoding = head.headers["content-encoding"];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
+    throw new AppError("unsupported_media_type", { message: "Content-Encoding: compressed bodies are not taken" });
+  }
+  if (route.method === "GET" || (route.method === "DELETE" && route.body === undefined)) {
+    // A body has no meaning here (RFC 9110 section 9.3); its bytes were read, bounded and dropped.
+    return undefined;
+  }
+  if (bytes.length === 0) {
+    if (route.body !== undefined && route.bodyOptional !== true) throw new AppError("invalid_request", { message: "the body: a JSON body is required" });
+    return route.rawBody === true ? bytes : undefined;
+  }
+  if (route.form === true && isForm(head.headers["content-type"])) return validator.body(parseForm(bytes));
+  requireJson(head.headers["content-type"]);
+  if (route.rawBody === true) return bytes;
+  return validator.body(parsePlainJson(bytes, compiled.jsonLimits) ?? parseChecked(bytes, compiled.jsonLimits));
+}
+
+function parseChecked(bytes: Buffer, limits: JsonLimits): unknown {
+  const fault = findJsonFault(bytes, limits);
+  if (fault !== undefined) throw new AppError("malformed_json", { message: `malformed JSON: ${fault}` });
+  return parseJson(bytes);
+}
+
+function isForm(contentType: string | undefined): boolean {
+  return contentType?.split(";")[0]?.trim().toLowerCase() === "application/x-www-form-urlencoded";
+}
+
+/** Members of a form as texts; each may come once (RFC 6749 section 3.2). */
+function parseForm(bytes: Buffer): Record<string, string> {
+  if (!isUtf8(bytes)) throw new AppError("malformed_request", { message: "the form is not UTF-8" });
+  const members = new Map<string, string>();
+  for (const [name, value] of parseQuery(bytes.toString("utf8"))) {
+    if (members.has(name)) throw new AppError("invalid_request", { message: "a member of the form is given more than once" });
+    members.set(name, value);
+  }
+  return Object.fromEntries(members);
+}
+
+/** `application/json`, in any case, with any parameters but a charset that is not UTF-8. */
+function requireJson(contentType: string | undefined): void {
+  if (contentType === "application/json") return;
+  const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length).replaceAll('"', "");
+  if (type !== "application/json") throw new AppError("unsupported_media_type", { message: "Content-Type: expected application/json" });
+  if (charset !== undefined && !["utf-8", "utf8", "us-ascii"].includes(charset)) throw new AppError("unsupported_media_type", { message: "Content-Type: expected UTF-8" });
+}

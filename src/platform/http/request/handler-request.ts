@@ -1,0 +1,50 @@
+/** What a handler gets of a request, beside what its validators made of it. See HandlerRequest in contract/route.ts. */
+import type { Principal } from "../../auth/principal.js";
+import type { CompiledRoute, Exchange } from "./exchange.js";
+import { WAIT_SEC_MAX } from "../limits/limits.js";
+import { bearerToken, preferredWaitSec } from "./request-head.js";
+
+export interface CheckedInput {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  readonly principal: Principal | undefined;
+}
+
+/** Time that a `Prefer: wait` leaves for the answer itself. */
+const WAIT_MARGIN_SEC = 1;
+
+/** A class for the sake of `signal`, which few handlers ask for: a getter in an object literal costs more than all the rest. */
+export class FrontRequest implements CheckedInput {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  readonly principal: Principal | undefined;
+  readonly bearer: string | undefined;
+  readonly authorization: string | undefined;
+  readonly requestId: string;
+  readonly address: string;
+  readonly lastEventId: string | undefined;
+  readonly preferWaitSec: number;
+  readonly #exchange: Exchange;
+
+  constructor(exchange: Exchange, { route, deadlineMs }: CompiledRoute, { params, query, body, principal }: CheckedInput) {
+    const { head } = exchange;
+    const isPublic = route.auth === "public";
+    this.params = params;
+    this.query = query;
+    this.body = body;
+    this.principal = principal;
+    this.bearer = isPublic ? bearerToken(head) : undefined;
+    this.authorization = isPublic && head.authorizationCount === 1 ? head.authorization : undefined;
+    this.requestId = exchange.requestId;
+    this.address = exchange.address;
+    this.lastEventId = head.headers["last-event-id"];
+    this.preferWaitSec = preferredWaitSec(head, Math.min(WAIT_SEC_MAX, Math.floor(deadlineMs / 1000) - WAIT_MARGIN_SEC));
+    this.#exchange = exchange;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The ends of the logs of a store (chain.ts): each head is read once, and written once a transaction, however many records are appended
+ * in between. Inside a transaction only; thrown away with one that fails.
+ */
+import { assert } from "../../errors.js";
+import { chainHeadKey, chainRecordKey, NO_PREDECESSOR, type ChainHead, type ChainKey } from "../chain.js";
+import { decodeKey, encodeKey, NUMBER_PART_BYTES, writeNumber } from "../keys.js";
+import { readBinary, type Environment, type StoreMeta } from "./lmdb-environment.js";
+import { decodeRecord, encodeRecord } from "../record.js";
+
+/** A record for a log as it came from the wire. */
+export interface AppendedRecord {
+  /** Encoded name of the log. */
+  readonly key: Buffer;
+  readonly json: Buffer;
+  readonly indexes: readonly Buffer[];
+  readonly unlinked: boolean;
+}
+
+interface Tail {
+  readonly chain: Buffer;
+  readonly headKey: Buffer;
+  /** Of the last record; the next one's is written over it. */
+  readonly recordKey: Buffer;
+  /** Of the stored head; undefined before the first record. */
+  storedTag: bigint | undefined;
+  number: number;
+  /** Of the last record; undefined in an unlinked log. */
+  mac: string | undefined;
+  isChanged: boolean;
+}
+
+/** A record that has its place. */
+export interface LinkedRecord {
+  /** Holds until the next record of the log is linked. */
+  readonly key: Buffer;
+  readonly number: number;
+  /** In pieces. */
+  readonly json: readonly (string | Uint8Array)[];
+}
+
+export class ChainTails {
+  readonly #environment: Environment;
+  readonly #chainKey: ChainKey | undefined;
+  /** By the encoded name of the log; the logs are few, and the program's own. */
+  readonly #tails = new Map<string, Tail>();
+  /** By the key of the head. */
+  readonly #heads = new Map<string, string>();
+
+  constructor(environment: Environment, chainKey: ChainKey | undefined) {
+    this.#environment = environment;
+    this.#chainKey = chainKey;
+  }
+
+  /** Reads what linking the record needs, so that `link` cannot fail. Throws `data_corrupt` over a damaged head. */
+  require({ key, unlinked }: AppendedRecord): void {
+    assert(unlinked || this.#chainKey !== undefined, "a store with hash chains is opened with their key");
+    this.#tailOf(key);
+  }
+
+  /** Reads a head again when next needed, because somebody else writes the record. @param name the record's key as Latin-1 text */
+  forget(name: string): void {
+    const log = this.#heads.get(name);
+    if (log !== undefined) this.#tails.delete(log);
+  }
+
+  /** Gives a record the next number and, in a linked log, its code. */
+  link({ key, json, unlinked }: AppendedRecord): LinkedRecord {
+    const tail = this.#tailOf(key);
+    tail.number += 1;
+    tail.isChanged = true;
+    writeNumber(tail.number, tail.recordKey, tail.recordKey.length - NUMBER_PART_BYTES);
+    if (unlinked) {
+      tail.mac = undefined;
+      return { key: tail.recordKey, number: tail.number, json: [json] };
+    }
+    assert(this.#chainKey !== undefined, "the record was required before");
+    tail.mac = this.#chainKey.mac({ chain: tail.chain, number: tail.number, predecessor: tail.mac ?? NO_PREDECESSOR, json });
+    return { key: tail.recordKey, number: tail.number, json: [`{"mac":"${tail.mac}","event":`, json, "}"] };
+  }
+
+  /** Writes the heads of the logs that grew. Before the store's own record, which it keeps in step. */
+  write(meta: StoreMeta): void {
+    let sum = meta.tag_sum;
+    for (const tail of this.#tails.values()) {
+      if (!tail.isChanged) continue;
+      if (tail.storedTag === undefined) meta.count += 1;
+      else sum -= tail.storedTag;
+      const head = tail.mac === undefined ? { number: tail.number } : { number: tail.number, mac: tail.mac, key_id: this.#chainKey?.id };
+      const record = encodeRecord(tail.headKey, meta.sequence, JSON.stringify(head));
+      void this.#environment.put(tail.headKey, record.bytes);
+      sum += record.tag;
+      tail.storedTag = record.tag;
+      tail.isChanged = false;
+    }
+    meta.tag_sum = BigInt.asUintN(64, sum);
+  }
+
+  #tailOf(key: Buffer): Tail {
+    const name = key.toString("latin1");
+    const known = this.#tails.get(name);
+    if (known !== undefined) return known;
+    const chain = String(decodeKey(key)[0]);
+    const headKey = encodeKey(chainHeadKey(chain));
+    const bytes = readBinary(this.#environment, headKey);
+    const stored = bytes === undefined ? undefined : decodeRecord(headKey, bytes);
+    const head = stored === undefined ? undefined : (JSON.parse(stored.json.toString("utf8")) as Pick<ChainHead, "number"> & Partial<ChainHead>);
+    const number = head?.number ?? 0;
+    const tail: Tail = { chain: Buffer.from(chain), headKey, recordKey: encodeKey(chainRecordKey(chain, number)), storedTag: stored?.tag, number, mac: head?.mac, isChanged: false };
+    this.#tails.set(name, tail);
+    this.#heads.set(headKey.toString("latin1"), name);
+    return tail;
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The changes that one commit makes, key by key: read and judged first, written afterwards, with the store's own record kept in
+ * step. Inside a transaction only.
+ */
+import type { AppendedRecord, ChainTails } from "./lmdb-chains.js";
+import { readBinary } from "./lmdb-environment.js";
+import type { Environment, StoreMeta } from "./lmdb-environment.js";
+import { KEY_ROOM_BYTES, writeNumber } from "../keys.js";
+import { decodeRecord, encodeRecord } from "../record.js";
+
+interface Change {
+  readonly key: Buffer;
+  readonly oldTag: bigint | undefined;
+  /** Undefined: the record goes. */
+  json: Uint8Array | undefined;
+}
+
+const INDEX_ENTRY = "true";
+/** Where keys of index entries are put together; LMDB copies them out at once. */
+const indexKey = Buffer.allocUnsafeSlow(KEY_ROOM_BYTES);
+
+export class ChangeSet {
+  readonly #environment: Environment;
+  readonly #tails: ChainTails;
+  readonly #changes = new Map<string, Change>();
+  readonly #appends: AppendedRecord[] = [];
+
+  /** @param tails those of the transaction; its owner writes their heads */
+  constructor(environment: Environment, tails: ChainTails) {
+    this.#environment = environment;
+    this.#tails = tails;
+  }
+
+  get size(): number {
+    return this.#changes.size + this.#appends.length;
+  }
+
+  /** The version of a record as the transaction sees it. Throws `data_corrupt`. */
+  versionOf(key: Buffer): number | undefined {
+    return this.#current(key)?.version;
+  }
+
+  /** Plans to write or, without JSON, to delete; the last plan for a key holds. Throws `data_corrupt` over a damaged record. */
+  plan(key: Buffer, json: Uint8Array | undefined): void {
+    const name = key.toString("latin1");
+    const earlier = this.#changes.get(name);
+    if (earlier === undefined) this.#changes.set(name, { key, oldTag: this.#current(key)?.tag, json });
+    else earlier.json = json;
+  }
+
+  /** Plans the next record of a log and its index entries. Throws `data_corrupt` over a damaged head. */
+  append(record: AppendedRecord): void {
+    this.#tails.require(record);
+    this.#appends.push(record);
+  }
+
+  /** Writes everything under one new version and updates `meta`, which the caller puts at the end of the transaction. */
+  write(meta: StoreMeta): void {
+    let sum = meta.tag_sum;
+    meta.sequence += 1;
+    for (const [name, { key, oldTag, json }] of this.#changes) {
+      this.#tails.forget(name);
+      if (oldTag !== undefined) {
+        sum -= oldTag;
+        meta.count -= 1;
+      }
+      if (json !== undefined) {
+        sum += this.#put(meta, key, json);
+      } else if (oldTag !== undefined) {
+        void this.#environment.remove(key);
+      }
+    }
+    for (const append of this.#appends) {
+      const next = this.#tails.link(append);
+      // Keys that end in a new number are new: there is no old record to look for.
+      sum += this.#put(meta, next.key, ...next.json);
+      for (const index of append.indexes) {
+        indexKey.set(index, 0);
+        sum += this.#put(meta, indexKey.subarray(0, writeNumber(next.number, indexKey, index.length)), INDEX_ENTRY);
+      }
+    }
+    meta.tag_sum = BigInt.asUintN(64, sum);
+  }
+
+  #put(meta: StoreMeta, key: Buffer, ...json: readonly (string | Uint8Array)[]): bigint {
+    const record = encodeRecord(key, meta.sequence, ...json);
+    void this.#environment.put(key, record.bytes);
+    meta.count += 1;
+    return record.tag;
+  }
+
+  #current(key: Buffer): { version: number; tag: bigint } | undefined {
+    const bytes = readBinary(this.#environment, key);
+    return bytes === undefined ? undefined : decodeRecord(key, bytes);
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * The LMDB adapter of the store port: reads on the calling thread, every mutation through one writer thread with group commit.
+ * A resolved commit is fsynced. One process at a time owns a data folder.
+ */
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { AppError } from "../../errors.js";
+import type { Log } from "../../log.js";
+import { workerPath } from "../../files/package-root.js";
+import { syncFolder, syncPath } from "../../files/durable-files.js";
+import { lockFolder } from "../../files/folder-lock.js";
+import { ChainKey } from "../chain.js";
+import { encodeKey, prefixRange } from "../keys.js";
+import { ChainTails } from "./lmdb-chains.js";
+import { ChangeSet } from "./lmdb-changes.js";
+import { openEnvironment, readMeta, transact, writeMeta } from "./lmdb-environment.js";
+import type { Environment } from "./lmdb-environment.js";
+import { migrate, migrationStore, storedMeta } from "./lmdb-migrate.js";
+import { countKeys, readRange, readRecord } from "./lmdb-reader.js";
+import { scrubStore, scrubStoreNow } from "./lmdb-scrub.js";
+import type { IntegrityReport } from "./lmdb-scrub.js";
+import { emptyMeta } from "./lmdb-writer.js";
+import type { WriterState } from "./lmdb-writer.js";
+import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../migrations.js";
+import type { Migration, MigrationStore } from "../migrations.js";
+import type { AppendFeed, RangeOptions, Store, StoreAppend, StoreCommit, StoreKey, StoreRecord, StoreValue } from "../store.js";
+import { WriteQueue } from "../write-queue.js";
+
+export interface OpenStoreOptions {
+  /** Folder of the data file. Local disk, not a network file system. */
+  readonly path: string;
+  /** Largest size of the data file in bytes; beyond it, `storage_full`. 64 GiB unless given. */
+  readonly mapBytes?: number;
+  /** Free bytes that only deletions and urgent commits may use. 64 MiB unless given. */
+  readonly reserveBytes?: number;
+  /** Commits that may wait for the writer. 1,024 unless given. */
+  readonly queueLengthMax?: number;
+  /** 32 bytes that link the hash chains (chain.ts); needed for commits with appends. */
+  readonly chainKey?: Uint8Array;
+  /** For tests of migrations; the program's own otherwise. */
+  readonly migrations?: readonly Migration[];
+}
+
+export interface OpenStoreDependencies {
+  readonly log: Log;
+  /** Called once when the store can no longer be written or trusted: seal, stop and start anew. */
+  readonly onFatal?: (error: AppError) => void;
+}
+
+/** What can be read of a store, with or without a server that owns it. */
+export interface StoreReader extends Pick<Store, "get" | "range" | "count"> {
+  readonly schemaVersion: number;
+  /** Copies a consistent snapshot into a new folder and fsyncs it; commits go on meanwhile. Throws `conflict` when one is there. */
+  backup(folder: string): Promise<void>;
+  /** Reads everything and reports damage. Pauses often; about 10 us per record. */
+  integrityReport(): Promise<IntegrityReport>;
+  close(): Promise<void>;
+}
+
+/** A store with what the server's operation needs beside the port. */
+export interface DurableStore extends Store, StoreReader, AppendFeed {
+  /** See Store.revision. */
+  readonly revision: () => number;
+  /** ready, full (only deletions and urgent commits), or failed (nothing, until a restart). */
+  readonly state: WriterState;
+}
+
+const DATA_BYTES_MAX = 64 * 2 ** 30;
+const RESERVE_BYTES = 64 * 2 ** 20;
+const QUEUE_LENGTH_MAX = 1024;
+
+/** Up to this many records the start reads them all first (about half a second); a larger store is read while it serves. */
+const VERIFY_BEFORE_SERVING_MAX = 100_000;
+
+/**
+ * Opens or creates the store of a data folder.
+ * Throws `conflict` when another server has it or a newer program wrote it, `data_corrupt` when it is damaged in a way that
+ * could hide records, `storage_failed` when the folder cannot be used.
+ */
+export async function openStore(options: OpenStoreOptions, dependencies: OpenStoreDependencies): Promise<DurableStore> {
+  const lock = lockFolder(options.path);
+  let environment: Environment | undefined;
+  try {
+    environment = openEnvironment(options.path);
+    await prepare(environment, options, dependencies.log);
+    const store = new LmdbStore(options, { ...dependencies, environment, release: () => { lock.release(); } });
+    await store.start();
+    return store;
+  } catch (error) {
+    await environment?.close();
+    lock.release();
+    throw error;
+  }
+}
+
+/** What may be done to a store that nobody else has open. */
+export interface RewriteStore extends MigrationStore {
+  append(record: StoreAppend): void;
+}
+
+/**
+ * Changes a store that no server has open, all in one transaction of any size: nothing is changed when `change` throws.
+ * Throws `conflict` when a server has the store or it was written by another version.
+ */
+export async function rewriteStore(options: { readonly path: string; readonly chainKey: Uint8Array }, change: (store: RewriteStore) => void): Promise<void> {
+  const lock = lockFolder(options.path);
+  let environment: Environment | undefined;
+  try {
+    const opened = openEnvironment(options.path);
+    environment = opened;
+    const chainKey = new ChainKey(options.chainKey);
+    const newest = MIGRATIONS.at(-1)?.to ?? FIRST_SCHEMA_VERSION;
+    if (storedMeta(opened).schema_version !== newest) throw new AppError("conflict", { message: "the store was written by another version; start that server, or this one, first" });
+    refuseDamaged(scrubStoreNow(opened));
+    transact(opened, () => {
+      const meta = storedMeta(opened);
+      change({
+        ...migrationStore(opened, meta),
+        append: ({ chain, value, indexes = [], unlinked = false }) => {
+          const tails = new ChainTails(opened, chainKey);
+          const changes = new ChangeSet(opened, tails);
+          changes.append({ key: encodeKey([chain]), json: Buffer.from(JSON.stringify(value)), indexes: indexes.map(encodeKey), unlinked });
+          changes.write(meta);
+          tails.write(meta);
+        },
+      });
+      writeMeta(opened, meta);
+    });
+  } finally {
+    await environment?.close();
+    lock.release();
+  }
+}
+
+/** Opens a store for reading only, beside a server that may be running on it: backups and scrubs of the command line. */
+export function openStoreReader(options: { readonly path: string }): StoreReader {
+  if (!existsSync(join(options.path, "data.mdb"))) {
+    throw new AppError("storage_failed", { message: `there is no store in ${options.path}` });
+  }
+  return new LmdbReader(openEnvironment(options.path, { readOnly: true }));
+}
+
+/** Makes a new store, or checks and migrates an old one, before anybody else sees it. */
+async function prepare(environment: Environment, options: OpenStoreOptions, log: Log): Promise<void> {
+  const migrations = options.migrations ?? MIGRATIONS;
+  const meta = readMeta(environment);
+  if (meta === undefined) {
+    if (environment.getKeysCount({ ...prefixRange([]), limit: 1 }) > 0) throw damaged("its own record is missing");
+    transact(environment, () => { writeMeta(environment, emptyMeta(migrations.at(-1)?.to ?? FIRST_SCHEMA_VERSION)); });
+    // LMDB syncs the file, not the names that lead to it.
+    syncFolder(options.path);
+    syncFolder(dirname(options.path));
+    return;
+  }
+  if (meta.count <= VERIFY_BEFORE_SERVING_MAX) refuseDamaged(scrubStoreNow(environment));
+  await migrate(environment, { migrations, log, backup: (name) => backupTo(environment, join(options.path, name)) });
+}
+
+function refuseDamaged(report: IntegrityReport): void {
+  if (report.sound) return;
+  throw damaged(report.damages[0]?.reason ?? "unknown damage");
+}
+
+function damaged(reason: string): AppError {
+  return new AppError("data_corrupt", { message: `the store is damaged (${reason}): restore a backup` });
+}
+
+async function backupTo(environment: Environment, folder: string): Promise<void> {
+  const file = join(folder, "data.mdb");
+  if (existsSync(file)) throw new AppError("conflict", { message: `${folder} holds a store already` });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // Not compacted: a compacting copy takes longer and would hold its snapshot, and so all freed pages, that much longer.
+  await environment.backup(folder, false);
+  await syncPath(file);
+  await syncPath(folder);
+  await syncPath(dirname(folder));
+}
+
+class LmdbReader implements StoreReader {
+  protected readonly environment: Environment;
+  readonly schemaVersion: number;
+
+  constructor(environment: Environment) {
+    this.environment = environment;
+    const meta = readMeta(environment);
+    if (meta === undefined) throw damaged("its own record is missing");
+    this.schemaVersion = meta.schema_version;
+  }
+
+  get<T = StoreValue>(key: StoreKey): StoreRecord<T> | undefined {
+    return readRecord<T>(this.environment, key);
+  }
+
+  range<T = StoreValue>(prefix: StoreKey, options?: RangeOptions): StoreRecord<T>[] {
+    return readRange<T>(this.environment, prefix, options);
+  }
+
+  count(prefix: StoreKey): number {
+    return countKeys(this.environment, prefix);
+  }
+
+  backup(folder: string): Promise<void> {
+    return backupTo(this.environment, folder);
+  }
+
+  integrityReport(): Promise<IntegrityReport> {
+    return scrubStore(this.environment);
+  }
+
+  async close(): Promise<void> {
+    await this.environment.close();
+  }
+}
+
+class LmdbStore extends LmdbReader implements DurableStore {
+  readonly #queue: WriteQueue;
+  readonly #dependencies: OpenStoreDependencies & { readonly release: () => void };
+  readonly #listeners = new Map<string, Set<() => void>>();
+  #isFatal = false;
+  #closing: Promise<void> | undefined;
+  /** See Store.revision. Bound, so that wrappers may pass it on as it is. */
+  readonly revision = (): number => this.#queue.revision;
+
+  constructor(options: OpenStoreOptions, dependencies: OpenStoreDependencies & { environment: Environment; release: () => void }) {
+    super(dependencies.environment);
+    this.#dependencies = dependencies;
+    let last: WriterState = "ready";
+    this.#queue = new WriteQueue(
+      {
+        path: options.path,
+        workerPath: workerPath("writer.worker"),
+        dataBytesMax: options.mapBytes ?? DATA_BYTES_MAX,
+        reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
+        queueLengthMax: options.queueLengthMax ?? QUEUE_LENGTH_MAX,
+        chainKey: options.chainKey,
+      },
+      {
+        onBatch: (state) => {
+          // lmdb-js keeps one read snapshot per turn; without this a read right after the acknowledgement would miss the write.
+          this.environment.resetReadTxn();
+          if (state !== last) dependencies.log.warn("store changed state", { state });
+          last = state;
+        },
+        onAppended: (chains) => { for (const chain of chains) this.#listeners.get(chain)?.forEach((listener) => { listener(); }); },
+        onFatal: (error) => { this.#fatal(error); },
+      },
+    );
+  }
+
+  get state(): WriterState {
+    return this.#queue.state;
+  }
+
+  async start(): Promise<void> {
+    await this.#queue.ready();
+    if ((readMeta(this.environment)?.count ?? 0) > VERIFY_BEFORE_SERVING_MAX) void this.#verifyWhileServing();
+  }
+
+  commit(commit: StoreCommit): Promise<void> {
+    return this.#queue.commit(commit);
+  }
+
+  onAppend(chain: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(chain) ?? new Set();
+    this.#listeners.set(chain, listeners.add(listener));
+    return () => { listeners.delete(listener); };
+  }
+
+  override close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.close();
+    await super.close();
+    this.#dependencies.release();
+  }
+
+  async #verifyWhileServing(): Promise<void> {
+    try {
+      const report = await this.integrityReport();
+      if (!report.sound) this.#fatal(damaged(report.damages[0]?.reason ?? "unknown damage"));
+    } catch (error) {
+      // A close in the middle ends the walk; anything else is damage.
+      if (this.#closing === undefined) this.#fatal(damaged(error instanceof Error ? error.message : "the walk failed"));
+    }
+  }
+
+  #fatal(error: AppError): void {
+    if (this.#isFatal) return;
+    this.#isFatal = true;
+    this.#dependencies.log.error("store failed", { code: error.code });
+    this.#dependencies.onFatal?.(error);
+  }
+}

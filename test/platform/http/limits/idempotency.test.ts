@@ -1,0 +1,113 @@
+/** Idempotency-Key: repeats, other requests under the same key, cut-off requests, expiry. */
+import { describe, expect, it } from "vitest";
+import type { Clock } from "../../../../src/platform/clock.js";
+import { StoredIdempotency } from "../../../../src/platform/http/limits/idempotency-store.js";
+import { runOnce, type IdempotencyClaim } from "../../../../src/platform/http/limits/idempotency.js";
+import { MemoryStore } from "../../../support/memory-store.js";
+import { JSON_HEADERS, errorOf, startFront } from "../support.js";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+function heldClock(): Clock & { advance(ms: number): void } {
+  let ms = 1_700_000_000_000;
+  return { nowMs: () => ms, monotonicMs: () => ms, advance: (by) => { ms += by; } };
+}
+
+const claim: IdempotencyClaim = { subject: "user:1", routeId: "create", key: "k", requestHash: "h" };
+const reply = { status: 201, body: { id: 1 }, headers: { Location: "/1" } };
+
+describe("idempotency keys over the store", () => {
+  it("runs once and gives the same answer again, marked, also to a new process", async () => {
+    const store = new MemoryStore();
+    const clock = heldClock();
+    let runs = 0;
+    const run = async (): Promise<unknown> => await runOnce(new StoredIdempotency({ store, clock }), claim, () => { runs += 1; return reply; });
+    expect(await run()).toEqual(reply);
+    expect(await run()).toEqual({ ...reply, headers: { Location: "/1", "Idempotency-Replayed": "true" } });
+    clock.advance(DAY_MS - 1);
+    await run();
+    expect(runs).toBe(1);
+    clock.advance(1);
+    await run();
+    expect(runs).toBe(2);
+    expect([store.count(["idempotency"]), store.count(["idempotency_expiry"])]).toEqual([1, 1]);
+  });
+
+  it("keeps subjects, routes and keys apart", async () => {
+    const idempotency = new StoredIdempotency({ store: new MemoryStore(), clock: heldClock() });
+    let runs = 0;
+    for (const change of [{}, { subject: "user:2" }, { routeId: "other" }, { key: "l" }]) await runOnce(idempotency, { ...claim, ...change }, () => { runs += 1; return reply; });
+    expect(runs).toBe(4);
+  });
+
+  it("refuses another request under the same key", async () => {
+    const idempotency = new StoredIdempotency({ store: new MemoryStore(), clock: heldClock() });
+    await runOnce(idempotency, claim, () => reply);
+    await expect(runOnce(idempotency, { ...claim, requestHash: "i" }, () => reply)).rejects.toMatchObject({ code: "idempotency_key_reused" });
+  });
+
+  it("refuses a repeat while the first runs, and one whose first was cut off", async () => {
+    const store = new MemoryStore();
+    const clock = heldClock();
+    const idempotency = new StoredIdempotency({ store, clock });
+    expect(await idempotency.claim(claim)).toBeUndefined();
+    await expect(idempotency.claim(claim)).rejects.toMatchObject({ code: "idempotency_in_progress", message: expect.stringContaining("still running") as string });
+    const afterCrash = new StoredIdempotency({ store, clock });
+    await expect(afterCrash.claim(claim)).rejects.toMatchObject({ code: "idempotency_in_progress", message: expect.stringContaining("not known") as string });
+  });
+
+  it("lets one of two claims at the same moment through", async () => {
+    const idempotency = new StoredIdempotency({ store: new MemoryStore(), clock: heldClock() });
+    const both = await Promise.allSettled([idempotency.claim(claim), idempotency.claim(claim)]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("frees the key of a request that failed, or whose answer is bytes or too long", async () => {
+    const store = new MemoryStore();
+    const idempotency = new StoredIdempotency({ store, clock: heldClock() });
+    await expect(runOnce(idempotency, claim, () => { throw new Error("no"); })).rejects.toThrow("no");
+    await runOnce(idempotency, claim, () => ({ status: 201, bytes: Buffer.from("secret") }));
+    await runOnce(idempotency, claim, () => ({ status: 201, body: "x".repeat(300_000) }));
+    expect(store.count([])).toBe(0);
+  });
+
+  it("sweeps what has expired and nothing else", async () => {
+    const store = new MemoryStore();
+    const clock = heldClock();
+    const idempotency = new StoredIdempotency({ store, clock });
+    for (let n = 0; n < 300; n += 1) await runOnce(idempotency, { ...claim, key: `old-${String(n)}` }, () => reply);
+    clock.advance(DAY_MS / 2);
+    await runOnce(idempotency, { ...claim, key: "new" }, () => reply);
+    clock.advance(DAY_MS / 2);
+    await runOnce(idempotency, { ...claim, key: "newest" }, () => reply);
+    expect(store.count(["idempotency"])).toBe(298);
+    expect(await idempotency.sweep()).toBe(296);
+    await idempotency.release({ ...claim, key: "newest" });
+    expect(store.count(["idempotency"])).toBe(1);
+    expect(store.count(["idempotency_expiry"])).toBe(1);
+  });
+});
+
+describe("Idempotency-Key over HTTP", () => {
+  it("replays creates, refuses reuse and odd keys, and keeps no body in the store", async () => {
+    const store = new MemoryStore();
+    const front = await startFront({ idempotency: new StoredIdempotency({ store, clock: heldClock() }) });
+    const create = async (name: string, key: string): Promise<Response> =>
+      await fetch(`${front.url}/api/v1/things`, { method: "POST", headers: { ...JSON_HEADERS, "Idempotency-Key": key }, body: JSON.stringify({ name }) });
+    const first = await create("spoon", "key-1");
+    const again = await create("spoon", "key-1");
+    expect([first.status, again.status, front.created]).toEqual([201, 201, 1]);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(again.headers.get("location")).toBe(first.headers.get("location"));
+    expect(await again.text()).toBe(await first.text());
+    const reused = await create("fork", "key-1");
+    expect(reused.status).toBe(422);
+    expect((await errorOf(reused)).errors[0]?.code).toBe("idempotency_key_reused");
+    expect((await create("spoon", "ä".repeat(3))).status).toBe(400);
+    expect((await create("spoon", "k".repeat(256))).status).toBe(400);
+    expect((await create("taken", "key-2")).status).toBe(409);
+    expect((await create("knife", "key-2")).status).toBe(201);
+    expect(JSON.stringify(store.range([]).map(({ value }) => value))).not.toContain('"name":"spoon"');
+    await front.server.stop({ graceMs: 0 });
+  });
+});
