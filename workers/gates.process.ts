@@ -1,9 +1,9 @@
-/** Process that checks one stored key and ends; started by src/platform/pool/gates-task.ts. Reads the files it is named and no others. */
+/** Process that checks one stored key and ends; started by src/prover/compute/gates-task.ts. Reads the files it is named and no others. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { checkStoredKey } from "../src/engine/groth16/stored-key.js";
 import { runProcessEntry } from "../src/engine/process-entry.js";
-import type { GatesRequest, GatesAnswer, NamedFile } from "../src/platform/pool/gates-task.js";
+import type { GatesRequest, GatesAnswer, NamedFile } from "../src/prover/compute/gates-task.js";
 
 function read({ path, sha256 }: NamedFile): Buffer {
   const bytes = readFileSync(path);

@@ -1,6 +1,6 @@
 /**
  * Process that makes one Groth16 key and ends: the trapdoor dies with it and is never on disk. Started by
- * src/platform/pool/setup-task.ts; its own threads share the group arithmetic.
+ * src/prover/compute/setup-task.ts; its own threads share the group arithmetic.
  */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";

@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ProcessTasks } from "../../src/platform/pool/process-task.js";
-import { SETUP_PROCESS_LIMITS, setupInProcess } from "../../src/platform/pool/setup-task.js";
+import { SETUP_PROCESS_LIMITS, setupInProcess } from "../../src/prover/compute/setup-task.js";
 import { zkeyCountsOf } from "../../src/engine/groth16/zkey-writer.js";
 import { benchFolder, loadCircuit } from "../circuits.js";
 import { runPeer } from "../peers/run-peer.js";

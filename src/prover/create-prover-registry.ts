@@ -1,7 +1,7 @@
 /** Makes the prover registry on the server's lanes and processes, for the composition root. */
-import type { Lanes } from "../platform/pool/lanes.js";
+import type { Lanes } from "./compute/compute-pools.js";
 import { assembleProverRegistry, type ProverRegistry, type ProverRegistryDependencies, type ProverRegistryOptions } from "./assemble-registry.js";
-import { LanesCompute, type LanesComputeOptions } from "./lanes-compute.js";
+import { LanesCompute, type LanesComputeOptions } from "./compute/pooled-compute.js";
 
 export type { ProverRegistry } from "./assemble-registry.js";
 

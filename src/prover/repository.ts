@@ -5,7 +5,7 @@
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
-import { isFinished } from "./lifecycle.js";
+import { isFinished } from "./provisioning/lifecycle.js";
 import type { Finding, ProofRecord, Prover, ProverFilters } from "./schemas.js";
 
 /** Files of a prover, by the name under which they are downloaded; `source.json` is kept for compiling and never handed out. */

@@ -1,7 +1,7 @@
 /** Shapes of the prover registry on the wire. Member names and meanings: SPEC section 2, DECISIONS 'Prover registry'. */
 import Type, { type Static } from "typebox";
 import { Description, Name, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
-import { PROVER_STATUSES } from "./lifecycle.js";
+import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
 /** Source of one prover, all files together. Security: 4.2; circomlib is included from the server's own copy and does not count. */
 export const SOURCE_BYTES_MAX = 256 * 1024;

@@ -12,14 +12,14 @@ import type { Artifacts } from "../platform/store/artifacts.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
 import { mergeCommits, type Page } from "../platform/store/tables.js";
 import { DEFAULT_PROVIDER, type Catalog } from "./catalog.js";
-import { isFinished, progressOf, stepOf } from "./lifecycle.js";
-import type { NoteStores } from "./note-stores.js";
-import type { Proofs } from "./proofs.js";
-import { withCompiled } from "./provisioning.js";
+import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
+import type { NoteStores } from "./proofs/note-stores.js";
+import type { Proofs } from "./proofs/proofs.js";
+import { withCompiled } from "./provisioning/provisioning.js";
 import { proverOnWire, scopeOf, type ArtifactName, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
 import type { CreateProver, Note, ProofRecord, ProveResult, Prover, ProverFilters, ProverProgress, VerifyBody, VerifyResult } from "./schemas.js";
-import { circuitHash, sourceOf, type BuiltInCircuits } from "./sources.js";
-import type { StatusWatch } from "./status-watch.js";
+import { circuitHash, sourceOf, type BuiltInCircuits } from "./provisioning/sources.js";
+import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
 
 export interface ProverServiceOptions {

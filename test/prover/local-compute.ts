@@ -10,8 +10,8 @@ import { checkStoredKey } from "../../src/engine/groth16/stored-key.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
 import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../../src/engine/protocol.js";
 import { runComputeTask } from "../../src/engine/tasks.js";
-import type { CompileOutcome, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "../../src/prover/compute.js";
-import type { CircuitSource } from "../../src/prover/sources.js";
+import type { CompileOutcome, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "../../src/prover/compute/compute.js";
+import type { CircuitSource } from "../../src/prover/provisioning/sources.js";
 import { compileOnce } from "../support/compiled-circuits.js";
 
 export class LocalCompute implements ProverCompute {

@@ -10,7 +10,7 @@ import { newId } from "../../src/platform/ids.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { proverRoutes } from "../../src/prover/routes.js";
 import type { Prover } from "../../src/prover/schemas.js";
-import { hashProof } from "../../src/prover/statements.js";
+import { hashProof } from "../../src/prover/proofs/public-inputs.js";
 import { removeFolder } from "../support/temporary-folder.js";
 import { subject } from "../vault/support.js";
 import { CUBIC, PAGE, eventually, failureOf, never, openTestRegistry, principalOf, provision, register, type TestRegistry } from "./support.js";

@@ -5,7 +5,7 @@
 import { ownError } from "../../engine/circuit/diagnostics.js";
 import type { SolidityRequest, SolidityResult } from "../../engine/solidity/compile.js";
 import { workerPath } from "../files/package-root.js";
-import type { CompileTaskFailure } from "./compile-task.js";
+import type { CompileTaskFailure } from "../../prover/compute/compile-task.js";
 import type { ProcessTaskLimits, ProcessTasks } from "./process-task.js";
 
 /** Either settles what the source is worth, or nothing is known about it and another try may succeed. */

@@ -13,7 +13,7 @@ import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import { ResidentProver } from "../../../src/engine/kernels/groth16-backend.js";
 import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16-resident.js";
 import { compileSolidity } from "../../../src/engine/solidity/compile.js";
-import { solidityProof } from "../../../src/prover/solidity.js";
+import { solidityProof } from "../../../src/prover/proofs/solidity-proof.js";
 import { ANVIL_KEYS, startAnvil } from "../../support/anvil.js";
 import type { Anvil } from "../../support/anvil.js";
 import { chainFixture, cubicFixture } from "../../support/groth16-fixtures.js";

@@ -1,6 +1,6 @@
 /** Parsed circuit interfaces by content hash, least recently used first to go. They are asked for by every proof and verification. */
-import { AppError } from "../platform/errors.js";
-import type { CircuitInterface } from "../engine/circuit/interface.js";
+import { AppError } from "../../platform/errors.js";
+import type { CircuitInterface } from "../../engine/circuit/interface.js";
 
 /** Interfaces kept: some kilobytes each for common circuits. */
 const KEPT_MAX = 256;

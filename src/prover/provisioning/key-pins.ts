@@ -2,12 +2,12 @@
  * Vault secrets that pin a prover's keys: kind, SHA-256, size and format of the artifact, as JSON. The key itself is megabytes and
  * lies in the artifact store; the pin is authenticated by the vault, so that nobody with the disk alone can swap it.
  */
-import { AppError } from "../platform/errors.js";
-import type { Subject } from "../platform/auth/principal.js";
-import type { ArtifactReference } from "../platform/store/artifacts.js";
-import type { StoreCommit } from "../platform/store/store.js";
-import type { StoredProver } from "./repository.js";
-import type { ProverVault } from "./vault-port.js";
+import { AppError } from "../../platform/errors.js";
+import type { Subject } from "../../platform/auth/principal.js";
+import type { ArtifactReference } from "../../platform/store/artifacts.js";
+import type { StoreCommit } from "../../platform/store/store.js";
+import type { StoredProver } from "../repository.js";
+import type { ProverVault } from "../vault-port.js";
 
 interface Pin {
   readonly kind: string;

@@ -1,6 +1,6 @@
 /** The form of a Groth16 proof that the verifier contract takes: the arguments of its `verifyProof`. */
-import { assert } from "../platform/errors.js";
-import type { Groth16ProofJson } from "../engine/protocol.js";
+import { assert } from "../../platform/errors.js";
+import type { Groth16ProofJson } from "../../engine/protocol.js";
 
 /** Arguments of `verifyProof(uint[2] a, uint[2][2] b, uint[2] c, uint[n] input)`; 32-byte words, 0x-hex. */
 export interface SolidityProof {

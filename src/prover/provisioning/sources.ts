@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { AppError, assert } from "../platform/errors.js";
-import { MAIN_FILE_DEFAULT, SOURCE_BYTES_MAX, type CreateProver } from "./schemas.js";
+import { AppError, assert } from "../../platform/errors.js";
+import { MAIN_FILE_DEFAULT, SOURCE_BYTES_MAX, type CreateProver } from "../schemas.js";
 
 export type CircuitSource = {
   /** Path -> text. */

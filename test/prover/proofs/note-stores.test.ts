@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { appendNotes, emptyNoteTree } from "../../src/engine/merkle/note-tree.js";
-import { AppError } from "../../src/platform/errors.js";
-import { newId } from "../../src/platform/ids.js";
-import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
-import type { DurableStore } from "../../src/platform/store/lmdb/lmdb-store.js";
-import { StoreConflict } from "../../src/platform/store/store.js";
-import { EMPTY_TREE, NoteStores, type PendingNote } from "../../src/prover/note-stores.js";
-import type { Subject } from "../../src/platform/auth/principal.js";
-import { recordedLog } from "../support/silent-log.js";
-import { newFolder, removeFolder } from "../support/temporary-folder.js";
-import { TestClock, codeOf, subject } from "../vault/support.js";
+import { appendNotes, emptyNoteTree } from "../../../src/engine/merkle/note-tree.js";
+import { AppError } from "../../../src/platform/errors.js";
+import { newId } from "../../../src/platform/ids.js";
+import { openStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
+import type { DurableStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
+import { StoreConflict } from "../../../src/platform/store/store.js";
+import { EMPTY_TREE, NoteStores, type PendingNote } from "../../../src/prover/proofs/note-stores.js";
+import type { Subject } from "../../../src/platform/auth/principal.js";
+import { recordedLog } from "../../support/silent-log.js";
+import { newFolder, removeFolder } from "../../support/temporary-folder.js";
+import { TestClock, codeOf, subject } from "../../vault/support.js";
 
 const folder = newFolder("notes");
 let store: DurableStore;

@@ -3,24 +3,24 @@
  * and then moves the record with a compare-and-set, so that it may be killed anywhere and run twice: what is on record is not
  * done again, what is not is thrown away. Which step comes next is read from the record alone.
  */
-import { AppError, assert } from "../platform/errors.js";
-import type { Subject } from "../platform/auth/principal.js";
-import { isoTimestamp, type Clock } from "../platform/clock.js";
-import type { Events } from "../platform/events/events.js";
-import type { Log } from "../platform/log.js";
-import type { ArtifactReference, Artifacts } from "../platform/store/artifacts.js";
-import { StoreConflict, type StoreCommit, type StoreRecord } from "../platform/store/store.js";
-import { mergeCommits } from "../platform/store/tables.js";
-import type { GatesInput, ProverCompute, StoredFile } from "./compute.js";
-import { finding, limitFindings } from "./findings.js";
+import { AppError, assert } from "../../platform/errors.js";
+import type { Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import type { Events } from "../../platform/events/events.js";
+import type { Log } from "../../platform/log.js";
+import type { ArtifactReference, Artifacts } from "../../platform/store/artifacts.js";
+import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
+import { mergeCommits } from "../../platform/store/tables.js";
+import type { GatesInput, ProverCompute, StoredFile } from "../compute/compute.js";
+import { finding, limitFindings } from "./compile-warnings.js";
 import type { KeyPins } from "./key-pins.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
-import type { CircuitInterface } from "../engine/circuit/interface.js";
-import { scopeOf, type ArtifactName, type ArtifactSet, type CompiledCircuit, type ProverRepository, type StoredProver } from "./repository.js";
-import { statusEvents } from "./prover-events.js";
-import type { Finding } from "./schemas.js";
+import type { CircuitInterface } from "../../engine/circuit/interface.js";
+import { scopeOf, type ArtifactName, type ArtifactSet, type CompiledCircuit, type ProverRepository, type StoredProver } from "../repository.js";
+import { statusEvents } from "../prover-events.js";
+import type { Finding } from "../schemas.js";
 import { circuitHash, type BuiltInCircuits, type CircuitSource } from "./sources.js";
-import type { ProverVault } from "./vault-port.js";
+import type { ProverVault } from "../vault-port.js";
 
 export interface ProvisioningDependencies {
   readonly repository: ProverRepository;

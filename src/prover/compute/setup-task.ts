@@ -3,8 +3,8 @@
  * troubles are failures; what the circuit is worth is part of the result.
  */
 import type { MakeKeyResult } from "../../engine/groth16/make-key.js";
-import { workerPath } from "../files/package-root.js";
-import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "./process-task.js";
+import { workerPath } from "../../platform/files/package-root.js";
+import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
 /**
  * 65,536 constraints (the compile limit) take 6 s of two cores and 0.7 GB; the rest is room for a busy machine and for keys brought in

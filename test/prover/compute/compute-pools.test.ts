@@ -8,7 +8,7 @@ import { readR1cs } from "../../../src/engine/circuit/r1cs.js";
 import { makeGroth16Key } from "../../../src/engine/groth16/make-key.js";
 import type { ResidentKey } from "../../../src/engine/kernels/resident-key.js";
 import type { ProveMessage, SharedBytes } from "../../../src/engine/protocol.js";
-import { Lanes, type ProveOptions } from "../../../src/platform/pool/lanes.js";
+import { Lanes, type ProveOptions } from "../../../src/prover/compute/compute-pools.js";
 import { recordedLog } from "../../support/silent-log.js";
 
 /** Enough rows for helpers to be called. */

@@ -2,25 +2,25 @@
  * Proving, verifying and the notes that come of it. Computes nothing itself: the lanes do; opens no key material: the vault does.
  * A proof is answered only after its note and record are on disk.
  */
-import { AppError } from "../platform/errors.js";
-import type { Subject } from "../platform/auth/principal.js";
-import { isoTimestamp, type Clock } from "../platform/clock.js";
-import type { Events } from "../platform/events/events.js";
-import { newId } from "../platform/ids.js";
-import { mergeCommits } from "../platform/store/commits.js";
-import type { StoreRecord } from "../platform/store/store.js";
-import type { ResidentBytes } from "../platform/pool/resident-bytes.js";
-import type { Groth16ProofJson, TaskFailure, TaskResult, VerifyValue } from "../engine/protocol.js";
-import type { ProverCompute } from "./compute.js";
-import type { KeyPins } from "./key-pins.js";
+import { AppError } from "../../platform/errors.js";
+import type { Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import type { Events } from "../../platform/events/events.js";
+import { newId } from "../../platform/ids.js";
+import { mergeCommits } from "../../platform/store/commits.js";
+import type { StoreRecord } from "../../platform/store/store.js";
+import type { ResidentBytes } from "../compute/resident-bytes.js";
+import type { Groth16ProofJson, TaskFailure, TaskResult, VerifyValue } from "../../engine/protocol.js";
+import type { ProverCompute } from "../compute/compute.js";
+import type { KeyPins } from "../provisioning/key-pins.js";
 import type { CircuitInterfaces } from "./circuit-interfaces.js";
 import type { NoteStores, StoredNote } from "./note-stores.js";
-import { noteDeposited } from "./prover-events.js";
-import type { ProverRepository, StoredProver } from "./repository.js";
-import type { Note, ProofRecord, ProveResult } from "./schemas.js";
-import { solidityProof } from "./solidity.js";
-import { hashProof, hashStatement, noteDigest, nullifierKey } from "./statements.js";
-import type { ProverVault } from "./vault-port.js";
+import { noteDeposited } from "../prover-events.js";
+import type { ProverRepository, StoredProver } from "../repository.js";
+import type { Note, ProofRecord, ProveResult } from "../schemas.js";
+import { solidityProof } from "./solidity-proof.js";
+import { hashProof, hashStatement, noteDigest, nullifierKey } from "./public-inputs.js";
+import type { ProverVault } from "../vault-port.js";
 
 export interface ProofsOptions {
   /** Time that one proof may take on its lane, waiting included. */

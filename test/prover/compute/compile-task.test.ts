@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile.js";
 import type { CompileLimits, CompileResult } from "../../../src/engine/circuit/compile.js";
-import { COMPILE_PROCESS_LIMITS, compileInProcess } from "../../../src/platform/pool/compile-task.js";
+import { COMPILE_PROCESS_LIMITS, compileInProcess } from "../../../src/prover/compute/compile-task.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import type { ProcessTaskLimits } from "../../../src/platform/pool/process-task.js";
 

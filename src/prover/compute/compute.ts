@@ -3,10 +3,10 @@
  * verification on the lanes. Expected failures are unions; what rejects is capacity (`overloaded`), time (`deadline_exceeded`),
  * the caller's abort, or a fault.
  */
-import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../engine/protocol.js";
-import type { CircuitInterface } from "../engine/circuit/interface.js";
-import type { Finding } from "./schemas.js";
-import type { CircuitSource } from "./sources.js";
+import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../../engine/protocol.js";
+import type { CircuitInterface } from "../../engine/circuit/interface.js";
+import type { Finding } from "../schemas.js";
+import type { CircuitSource } from "../provisioning/sources.js";
 
 export interface ComputeOptions {
   readonly signal?: AbortSignal;

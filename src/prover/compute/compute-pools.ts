@@ -7,10 +7,10 @@
  */
 import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/team.js";
 import type { ComputeRequest, ComputeTaskName, ComputeTasks, OpenKey, PairingBackend, ProveMessage, ProveValue, TaskResult } from "../../engine/protocol.js";
-import { AppError } from "../errors.js";
-import type { Log } from "../log.js";
-import { workerPath } from "../files/package-root.js";
-import { ThreadPool, type RunOptions } from "./thread-pool.js";
+import { AppError } from "../../platform/errors.js";
+import type { Log } from "../../platform/log.js";
+import { workerPath } from "../../platform/files/package-root.js";
+import { ThreadPool, type RunOptions } from "../../platform/pool/thread-pool.js";
 
 export type LaneName = "interactive" | "prove";
 

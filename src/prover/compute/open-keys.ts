@@ -2,10 +2,10 @@
  * Proving keys in the kernels' form: opened once by a thread of the lane `prove`, then shared by all of them, least recently used
  * first to go. A key that cannot be opened is proved with by the reference backend, so nothing here fails a request.
  */
-import { newId } from "../ids.js";
-import type { Log } from "../log.js";
+import { newId } from "../../platform/ids.js";
+import type { Log } from "../../platform/log.js";
 import type { OpenKey, SharedBytes } from "../../engine/protocol.js";
-import type { Lanes } from "./lanes.js";
+import type { Lanes } from "./compute-pools.js";
 
 export interface OpenKeysOptions {
   /** Memory of all open keys together, workspaces included. */

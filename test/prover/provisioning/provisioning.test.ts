@@ -1,13 +1,13 @@
 /** Provisioning as a durable job: every step fails, is cut off or races once, and the prover still ends where it must. */
 import { afterEach, describe, expect, it } from "vitest";
-import type { Subject } from "../../src/platform/auth/principal.js";
-import type { Store, StoreCommit } from "../../src/platform/store/store.js";
-import type { ProverCompute, StepFailure } from "../../src/prover/compute.js";
-import { PROVER_STATUSES, type ProverStatus } from "../../src/prover/lifecycle.js";
-import { removeFolder } from "../support/temporary-folder.js";
-import { PHRASE, sealBody, subject } from "../vault/support.js";
-import { LocalCompute } from "./local-compute.js";
-import { eventually, never, openTestRegistry, principalOf, provision, register, type TestRegistry, type TestRegistryOptions } from "./support.js";
+import type { Subject } from "../../../src/platform/auth/principal.js";
+import type { Store, StoreCommit } from "../../../src/platform/store/store.js";
+import type { ProverCompute, StepFailure } from "../../../src/prover/compute/compute.js";
+import { PROVER_STATUSES, type ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
+import { removeFolder } from "../../support/temporary-folder.js";
+import { PHRASE, sealBody, subject } from "../../vault/support.js";
+import { LocalCompute } from "../local-compute.js";
+import { eventually, never, openTestRegistry, principalOf, provision, register, type TestRegistry, type TestRegistryOptions } from "../support.js";
 
 const opened: TestRegistry[] = [];
 afterEach(async () => {

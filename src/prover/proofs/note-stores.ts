@@ -2,14 +2,14 @@
  * The stores of a prover: the tree of encrypted notes and the (for now empty) home of its nullifiers. Appends to one store go
  * through one queue in batches, so that concurrent proofs lose no leaf and share one commit. Knows no plaintext and no key.
  */
-import { AppError, assert } from "../platform/errors.js";
-import { ownerKey, type Subject } from "../platform/auth/principal.js";
-import { isoTimestamp, type Clock } from "../platform/clock.js";
-import { newId } from "../platform/ids.js";
-import { StoreConflict, type Store, type StoreCheck, type StoreCommit, type StoreKey, type StorePut, type StoreRecord } from "../platform/store/store.js";
-import { mergeCommits } from "../platform/store/tables.js";
-import type { AppendNotesMessage, AppendNotesValue } from "../engine/protocol.js";
-import type { NoteTreeState } from "../engine/merkle/note-tree.js";
+import { AppError, assert } from "../../platform/errors.js";
+import { ownerKey, type Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { newId } from "../../platform/ids.js";
+import { StoreConflict, type Store, type StoreCheck, type StoreCommit, type StoreKey, type StorePut, type StoreRecord } from "../../platform/store/store.js";
+import { mergeCommits } from "../../platform/store/tables.js";
+import type { AppendNotesMessage, AppendNotesValue } from "../../engine/protocol.js";
+import type { NoteTreeState } from "../../engine/merkle/note-tree.js";
 
 export type StoreKind = "notes" | "nullifiers";
 

@@ -3,7 +3,7 @@
  * hash of a proof is evidence that these bytes were seen and nothing more; what is decided by identity is decided on the statement.
  */
 import { createHash } from "node:crypto";
-import { uuidBytes } from "../platform/ids.js";
+import { uuidBytes } from "../../platform/ids.js";
 
 const ELEMENT_BYTES = 32;
 

@@ -1,11 +1,11 @@
 /** The registry on the server's own threads and processes, with small circuits and with hostile ones. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Lanes } from "../../src/platform/pool/lanes.js";
-import { LanesCompute } from "../../src/prover/lanes-compute.js";
-import { removeFolder } from "../support/temporary-folder.js";
-import { recordedLog } from "../support/silent-log.js";
-import { subject } from "../vault/support.js";
-import { failureOf, never, openTestRegistry, principalOf, provision, register, type TestRegistry } from "./support.js";
+import { Lanes } from "../../../src/prover/compute/compute-pools.js";
+import { LanesCompute } from "../../../src/prover/compute/pooled-compute.js";
+import { removeFolder } from "../../support/temporary-folder.js";
+import { recordedLog } from "../../support/silent-log.js";
+import { subject } from "../../vault/support.js";
+import { failureOf, never, openTestRegistry, principalOf, provision, register, type TestRegistry } from "../support.js";
 
 const log = recordedLog();
 const lanes = new Lanes({ proveThreads: 1, interactiveThreads: 1, proveQueueLengthMax: 8, interactiveQueueLengthMax: 64 }, { log });

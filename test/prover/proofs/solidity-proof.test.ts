@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { solidityProof } from "../../src/prover/solidity.js";
+import { solidityProof } from "../../../src/prover/proofs/solidity-proof.js";
 
 const point = (seed: number): string[] => [String(seed), String(seed + 1), "1"];
 const twist = (seed: number): string[][] => [[String(seed), String(seed + 1)], [String(seed + 2), String(seed + 3)], ["1", "0"]];

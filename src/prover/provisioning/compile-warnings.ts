@@ -1,5 +1,5 @@
 /** Keeps what compilers and checks have to say small and printable before it is stored: they quote untrusted source. */
-import { FINDINGS_MAX, FINDING_TEXT_LENGTH_MAX, type Finding } from "./schemas.js";
+import { FINDINGS_MAX, FINDING_TEXT_LENGTH_MAX, type Finding } from "../schemas.js";
 
 const CODE_LENGTH_MAX = 64;
 const FILE_LENGTH_MAX = 256;

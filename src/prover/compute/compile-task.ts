@@ -4,8 +4,8 @@
  */
 import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile.js";
 import type { CompileFailure, CompileLimits, CompileRequest, CompileResult } from "../../engine/circuit/compile.js";
-import { workerPath } from "../files/package-root.js";
-import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "./process-task.js";
+import { workerPath } from "../../platform/files/package-root.js";
+import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 
 export interface CompileTaskOptions {
   readonly limits?: CompileLimits;

@@ -2,23 +2,23 @@
  * The registry's compute on the server's threads and processes: compile, setup and gates each in a process of its own, proofs on the
  * lane `prove`, verification and note hashing on `interactive`.
  */
-import { AppError } from "../platform/errors.js";
-import type { Log } from "../platform/log.js";
-import { COMPILE_PROCESS_LIMITS, compileInProcess } from "../platform/pool/compile-task.js";
-import { checkKeyInProcess } from "../platform/pool/gates-task.js";
-import type { Lanes } from "../platform/pool/lanes.js";
-import { OpenKeys, type OpenKeysOptions } from "../platform/pool/open-keys.js";
-import { ProcessTasks, type ProcessTaskFailure, type ProcessTaskLimits } from "../platform/pool/process-task.js";
-import { setupInProcess } from "../platform/pool/setup-task.js";
-import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../engine/circuit/compile.js";
-import type { Diagnostic } from "../engine/circuit/diagnostics.js";
-import { readCircuitInterface } from "../engine/circuit/interface.js";
-import { readR1csHeader } from "../engine/circuit/r1cs.js";
-import { readCompilerName } from "../engine/circuit/toolchain.js";
-import type { AppendNotesMessage, AppendNotesValue, PairingBackend, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../engine/protocol.js";
+import { AppError } from "../../platform/errors.js";
+import type { Log } from "../../platform/log.js";
+import { COMPILE_PROCESS_LIMITS, compileInProcess } from "./compile-task.js";
+import { checkKeyInProcess } from "./gates-task.js";
+import type { Lanes } from "./compute-pools.js";
+import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
+import { ProcessTasks, type ProcessTaskFailure, type ProcessTaskLimits } from "../../platform/pool/process-task.js";
+import { setupInProcess } from "./setup-task.js";
+import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile.js";
+import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
+import { readCircuitInterface } from "../../engine/circuit/interface.js";
+import { readR1csHeader } from "../../engine/circuit/r1cs.js";
+import { readCompilerName } from "../../engine/circuit/toolchain.js";
+import type { AppendNotesMessage, AppendNotesValue, PairingBackend, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../../engine/protocol.js";
 import type { CompileOutcome, ComputeOptions, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "./compute.js";
-import { finding } from "./findings.js";
-import type { CircuitSource } from "./sources.js";
+import { finding } from "../provisioning/compile-warnings.js";
+import type { CircuitSource } from "../provisioning/sources.js";
 
 export interface LanesComputeOptions {
   /** Largest circuit that may be compiled, in constraints. */

@@ -3,8 +3,8 @@
  * that tens of megabytes need not pass through the server's memory.
  */
 import type { HonestExample, StoredKeyResult } from "../../engine/groth16/stored-key.js";
-import { workerPath } from "../files/package-root.js";
-import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "./process-task.js";
+import { workerPath } from "../../platform/files/package-root.js";
+import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
 /** A file that must have this content, or the check fails. */
 export interface NamedFile {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { PROVER_STATUSES, isFinished, mayFollow, progressOf, stepOf } from "../../src/prover/lifecycle.js";
-import type { ProverStatus } from "../../src/prover/lifecycle.js";
+import { PROVER_STATUSES, isFinished, mayFollow, progressOf, stepOf } from "../../../src/prover/provisioning/lifecycle.js";
+import type { ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
 
 const ALLOWED: readonly (readonly [ProverStatus, ProverStatus])[] = [
   ["init", "compiling"], ["init", "compiled"], ["init", "failed"],

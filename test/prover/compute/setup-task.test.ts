@@ -8,7 +8,7 @@ import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
-import { SETUP_PROCESS_LIMITS, setupInProcess } from "../../../src/platform/pool/setup-task.js";
+import { SETUP_PROCESS_LIMITS, setupInProcess } from "../../../src/prover/compute/setup-task.js";
 import { chainFixture, cubicFixture, r1csFile } from "../../support/groth16-fixtures.js";
 
 describe("setup in a process of its own", () => {
