@@ -1,4 +1,4 @@
-/** Process that compiles untrusted Solidity; started by src/platform/pool/solidity-task.ts with limits on everything. */
+/** Process that compiles untrusted Solidity; started by src/chain/contracts/builds/solidity-task.ts with limits on everything. */
 import { runProcessEntry } from "../src/engine/process-entry.js";
 import { compileSolidity, type SolidityRequest, type SolidityResult } from "../src/engine/solidity/compile.js";
 

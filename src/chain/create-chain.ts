@@ -12,23 +12,23 @@ import type { Store } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
 import { createConnectors } from "./connectors/create-connectors.js";
 import { createContracts } from "./contracts/create-contracts.js";
-import type { RequireApplication } from "./contracts/ports.js";
-import type { TokenContracts } from "./contracts/tokens.js";
-import { createTransactions } from "./create-transactions.js";
+import type { RequireApplication } from "./contracts/contract-ports.js";
+import type { TokenContracts } from "./contracts/token-contracts.js";
+import { createTransactions } from "./transactions/create-transactions.js";
 import { createContractEvents, type ContractEvents } from "./events/create-contract-events.js";
-import { networkViewHandlers } from "./network-view-handlers.js";
-import { chainIdOf, type NetworkRecord } from "./networks.js";
+import { networkViewHandlers } from "./networks/network-view-handlers.js";
+import { chainIdOf, type NetworkRecord } from "./networks/network-port.js";
 import { createNetworks } from "./networks/create-networks.js";
 import type { NetworkService, NetworkUse } from "./networks/network-service.js";
 import { MAINNET_ID } from "./networks/public-networks.js";
-import { Prices } from "./registrations/prices.js";
-import { registrationHandlers } from "./registrations/registration-handlers.js";
-import type { BridgeJson, OracleJson } from "./registrations/registration-schemas.js";
-import { Registrations } from "./registrations/registrations.js";
+import { Prices } from "./networks/registrations/prices.js";
+import { registrationHandlers } from "./networks/registrations/registration-handlers.js";
+import type { BridgeJson, OracleJson } from "./networks/registrations/registration-schemas.js";
+import { Registrations } from "./networks/registrations/registrations.js";
 import type { chainRoutes } from "./routes.js";
-import { requestMany } from "./rpc/many.js";
+import { requestMany } from "./rpc/rpc-batch.js";
 import type { Rpc } from "./rpc/rpc.js";
-import type { TransactionNetworks } from "./transactions/ports.js";
+import type { TransactionNetworks } from "./transactions/transaction-ports.js";
 
 export interface ChainOptions {
   /** Entries of address-rules.ts. */

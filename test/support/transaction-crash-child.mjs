@@ -5,7 +5,7 @@
  * Arguments: folder, node's URL, owner's id, network's id, account's id or "-", mode, number of the send.
  */
 import { writeSync } from "node:fs";
-import { createTransactions } from "../../dist/src/chain/create-transactions.js";
+import { createTransactions } from "../../dist/src/chain/transactions/create-transactions.js";
 import { RpcRefusal } from "../../dist/src/chain/rpc/rpc.js";
 import { systemClock } from "../../dist/src/platform/clock.js";
 import { createLog } from "../../dist/src/platform/log.js";

@@ -3,7 +3,7 @@ import type { HandlersFor } from "../../platform/contract/route.js";
 import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
 import { subscriptionToken } from "../events/subscription-handlers.js";
 import type { connectorRoutes } from "./connector-routes.js";
-import type { ConnectorService } from "./service.js";
+import type { ConnectorService } from "./connector-service.js";
 
 export interface ConnectorHandlersDependencies {
   readonly connectors: ConnectorService;

@@ -1,7 +1,7 @@
 /** Shapes of connectors on the wire (SPEC 2 'Connector'; interoperability facts, 7.6; DECISIONS 'Chain'). */
 import Type, { type Static, type TNull, type TProperties, type TUnion } from "typebox";
 import { Description, Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
-import { CONNECTOR_STATUSES } from "./lifecycle.js";
+import { CONNECTOR_STATUSES } from "./connector-lifecycle.js";
 
 /** Content of one entity. With base64 and JSON around it, it fits the body limit below. */
 export const ENTITY_BYTES_MAX = 8 * 1024 * 1024;

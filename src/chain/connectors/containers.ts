@@ -3,7 +3,7 @@ import { AppError } from "../../platform/errors.js";
 import type { ConnectorConfig, Credentials } from "./connector-schemas.js";
 import { CONNECTOR_KINDS, type ConnectorType } from "./connector-types.js";
 import type { ContainerSpec } from "./providers/provider.js";
-import type { StoredConnector } from "./repository.js";
+import type { StoredConnector } from "./connector-repository.js";
 
 interface Preset {
   readonly image: string;

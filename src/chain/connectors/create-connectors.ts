@@ -12,7 +12,7 @@ import type { Store } from "../../platform/store/store.js";
 import type { VaultService } from "../../vault/service.js";
 import { connectorHandlers } from "./connector-handlers.js";
 import type { connectorRoutes } from "./connector-routes.js";
-import { ConnectorCredentials } from "./credentials.js";
+import { ConnectorCredentials } from "./connector-credentials.js";
 import { Entities } from "./entities.js";
 import { Peers } from "./peers.js";
 import { DockerEngine } from "./providers/docker-engine.js";
@@ -20,8 +20,8 @@ import { DockerProvider } from "./providers/docker-provider.js";
 import type { ContainerProvider } from "./providers/provider.js";
 import { ownerOfJob, Provisioning } from "./provisioning.js";
 import { Reachability } from "./reachability.js";
-import { ConnectorRepository } from "./repository.js";
-import { ConnectorService, type ConnectorJobKind, type ConnectorJobs, type NetworkLookup } from "./service.js";
+import { ConnectorRepository } from "./connector-repository.js";
+import { ConnectorService, type ConnectorJobKind, type ConnectorJobs, type NetworkLookup } from "./connector-service.js";
 import { StatusWriter } from "./status-writer.js";
 
 export interface ConnectorsOptions {

@@ -7,7 +7,7 @@ import { retryOnConflict, type Page } from "../../platform/store/tables.js";
 import { ENTITY_BYTES_MAX, ENTITY_CONTENT_BYTES_MAX, ENTITY_TEXT_BYTES_MAX, METADATA_BYTES_MAX, type Entity, type EntityInput } from "./connector-schemas.js";
 import type { EntityContent, EntityDriver, Peer, PeerEntity } from "./drivers/driver.js";
 import type { Peers } from "./peers.js";
-import type { ConnectorRepository, EntityNote, StoredConnector } from "./repository.js";
+import type { ConnectorRepository, EntityNote, StoredConnector } from "./connector-repository.js";
 
 export interface EntitiesDependencies {
   readonly store: Store;

@@ -1,11 +1,11 @@
 /** Makes the peer of a connector: its addresses, its credentials out of the vault, and the way that is allowed to it. */
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
-import { addressesOf, addressesOfRuntime } from "./addresses.js";
-import type { ConnectorCredentials } from "./credentials.js";
+import { addressesOf, addressesOfRuntime } from "./peer-addresses.js";
+import type { ConnectorCredentials } from "./connector-credentials.js";
 import { driverOf } from "./drivers/drivers.js";
 import type { ConnectorDriver, EntityDriver, Peer } from "./drivers/driver.js";
-import type { StoredConnector } from "./repository.js";
+import type { StoredConnector } from "./connector-repository.js";
 
 export interface PeersDependencies {
   readonly credentials: ConnectorCredentials;

@@ -12,10 +12,10 @@ import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platfor
 import { mergeCommits } from "../../platform/store/tables.js";
 import { containerSpec, needsContainer } from "./containers.js";
 import type { Probe } from "./connector-schemas.js";
-import type { ConnectorCredentials } from "./credentials.js";
+import type { ConnectorCredentials } from "./connector-credentials.js";
 import type { ContainerProvider, ContainerRuntime, ContainerSpec } from "./providers/provider.js";
 import { reachableStatus, type Reachability } from "./reachability.js";
-import type { ConnectorRepository, StoredConnector } from "./repository.js";
+import type { ConnectorRepository, StoredConnector } from "./connector-repository.js";
 import type { StatusWriter } from "./status-writer.js";
 
 export interface ProvisioningOptions {

@@ -11,10 +11,10 @@ import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";
 import { retryOnConflict } from "../../platform/store/tables.js";
 import type { Probe } from "./connector-schemas.js";
-import { isProbed, type ConnectorStatus } from "./lifecycle.js";
+import { isProbed, type ConnectorStatus } from "./connector-lifecycle.js";
 import type { Peers } from "./peers.js";
 import type { ContainerRuntime } from "./providers/provider.js";
-import type { ConnectorRepository, StoredConnector } from "./repository.js";
+import type { ConnectorRepository, StoredConnector } from "./connector-repository.js";
 import type { StatusWriter } from "./status-writer.js";
 
 export interface ReachabilityOptions {

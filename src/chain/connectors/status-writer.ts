@@ -4,8 +4,8 @@ import { assert } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import { mayFollow } from "./lifecycle.js";
-import { connectorOnWire, type ConnectorRepository, type StoredConnector } from "./repository.js";
+import { mayFollow } from "./connector-lifecycle.js";
+import { connectorOnWire, type ConnectorRepository, type StoredConnector } from "./connector-repository.js";
 
 /** Interoperability facts, 8.2. */
 export function eventSubject({ network_id, id }: Pick<StoredConnector, "network_id" | "id">): string {

@@ -2,8 +2,8 @@
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { contractRoutes } from "./contract-routes.js";
 import type { ContractExecutions } from "./executions.js";
-import type { ContractService } from "./service.js";
-import type { TokenContracts } from "./tokens.js";
+import type { ContractService } from "./contract-service.js";
+import type { TokenContracts } from "./token-contracts.js";
 
 export function contractHandlers(dependencies: { readonly contracts: ContractService; readonly executions: ContractExecutions; readonly tokens: TokenContracts }): HandlersFor<typeof contractRoutes> {
   const { contracts, executions, tokens } = dependencies;

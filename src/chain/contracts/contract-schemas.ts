@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { EVM_VERSIONS } from "../../engine/solidity/evm-versions.js";
-import { Address, HdPathText, Quantity, Ref } from "../transaction-schemas.js";
+import { Address, HdPathText, Quantity, Ref } from "../transactions/transaction-schemas.js";
 
 /** All files of one source. OpenZeppelin's governor with everything that it imports has 250 KiB. */
 export const SOURCE_BYTES_MAX = 1024 * 1024;

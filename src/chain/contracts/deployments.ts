@@ -9,16 +9,16 @@ import { AppError } from "../../platform/errors.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { retryOnConflict } from "../../platform/store/tables.js";
 import { checksumAddress } from "../../crypto/ethereum/address.js";
-import type { Networks } from "../networks.js";
+import type { Networks } from "../networks/network-port.js";
 import type { Rpc } from "../rpc/rpc.js";
-import type { Settlement, Submissions, Submitted } from "../submission.js";
-import { constructorOf, type ContractAbi } from "./abi.js";
-import { encodeArguments } from "./abi-values.js";
-import type { ContractAbis } from "./contract-abis.js";
-import { tokenMetadata, typeByCalls } from "./detection.js";
+import type { Settlement, Submissions, Submitted } from "../transactions/submission-port.js";
+import { constructorOf, type ContractAbi } from "./abi/abi.js";
+import { encodeArguments } from "./abi/abi-values.js";
+import type { ContractAbis } from "./abi/contract-abis.js";
+import { tokenMetadata, typeByCalls } from "./builds/detection.js";
 import { callFailure } from "./reverts.js";
-import { isToken, NO_ADDRESS, type ContractRepository, type StoredContract, type TokenFacts } from "./repository.js";
-import { costsOf, requireSigner, type SigningInput } from "./signing.js";
+import { isToken, NO_ADDRESS, type ContractRepository, type StoredContract, type TokenFacts } from "./contract-repository.js";
+import { costsOf, requireSigner, type SigningInput } from "./signing-input.js";
 
 export interface DeploymentDependencies {
   readonly repository: ContractRepository;

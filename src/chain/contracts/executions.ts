@@ -4,18 +4,18 @@ import type { Principal } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreValue } from "../../platform/store/store.js";
-import type { Networks } from "../networks.js";
-import { signerOf } from "../signers.js";
-import type { Submissions } from "../submission.js";
-import { findMethod, type ContractAbi, type Method } from "./abi.js";
-import { decodeOutputs, encodeArguments } from "./abi-values.js";
-import type { ContractAccesses } from "./accesses.js";
-import type { ContractAbis } from "./contract-abis.js";
+import type { Networks } from "../networks/network-port.js";
+import { signerOf } from "../accounts/signers.js";
+import type { Submissions } from "../transactions/submission-port.js";
+import { findMethod, type ContractAbi, type Method } from "./abi/abi.js";
+import { decodeOutputs, encodeArguments } from "./abi/abi-values.js";
+import type { ContractAccesses } from "./access-times.js";
+import type { ContractAbis } from "./abi/contract-abis.js";
 import type { ExecuteContract } from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
-import { NO_ADDRESS, type ContractRepository, type StoredContract } from "./repository.js";
+import { NO_ADDRESS, type ContractRepository, type StoredContract } from "./contract-repository.js";
 import { callFailure, hexOf } from "./reverts.js";
-import { costsOf, requireSigner } from "./signing.js";
+import { costsOf, requireSigner } from "./signing-input.js";
 
 export interface ExecutionDependencies {
   readonly repository: ContractRepository;

@@ -5,9 +5,9 @@
 import type { Hex } from "viem";
 import { AppError } from "../../platform/errors.js";
 import { RpcRefusal } from "../rpc/rpc.js";
-import { executionFault } from "../transactions/refusals.js";
-import { membersOf, selectorOf, signatureOf, type ContractAbi } from "./abi.js";
-import { decodeMembers } from "./abi-values.js";
+import { executionFault } from "../transactions/sending/refusals.js";
+import { membersOf, selectorOf, signatureOf, type ContractAbi } from "./abi/abi.js";
+import { decodeMembers } from "./abi/abi-values.js";
 
 const OUT_OF_GAS = /out of gas|gas required exceeds|intrinsic gas (too low|low|too high)|gas (limit )?(is )?too low|exceeds block gas limit|OutOfGas/i;
 /** A custom error's arguments may be long; the first are what tells. */

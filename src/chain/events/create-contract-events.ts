@@ -1,7 +1,7 @@
 /** Contract events in one piece: the followers of networks, and the tokens that listen to one contract. */
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
-import type { ContractRepository } from "../contracts/repository.js";
+import type { ContractRepository } from "../contracts/contract-repository.js";
 import { LogFollowers, type LogFollowersDependencies, type LogFollowersOptions } from "./log-followers.js";
 import { subscriptionHandlers } from "./subscription-handlers.js";
 import type { subscriptionRoutes } from "./subscription-routes.js";

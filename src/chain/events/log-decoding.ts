@@ -2,9 +2,9 @@
 import type { Hex } from "viem";
 import { keccak256 } from "../../crypto/keccak.js";
 import type { StoreValue } from "../../platform/store/store.js";
-import { signatureOf, type AbiEntry, type ContractAbi } from "../contracts/abi.js";
-import { readType, type AbiMember, type AbiParameter, type AbiType } from "../contracts/abi-types.js";
-import { decodeMembers, named } from "../contracts/abi-values.js";
+import { signatureOf, type AbiEntry, type ContractAbi } from "../contracts/abi/abi.js";
+import { readType, type AbiMember, type AbiParameter, type AbiType } from "../contracts/abi/abi-types.js";
+import { decodeMembers, named } from "../contracts/abi/abi-values.js";
 
 /** A log as the node told it, checked. */
 export interface ChainLog {

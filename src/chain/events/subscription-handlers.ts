@@ -4,7 +4,7 @@ import { formatSubject, type Principal } from "../../platform/auth/principal.js"
 import { isoTimestamp } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
-import { pubsubPrefix, type ContractRepository } from "../contracts/repository.js";
+import { pubsubPrefix, type ContractRepository } from "../contracts/contract-repository.js";
 import type { subscriptionRoutes, SubscriptionToken } from "./subscription-routes.js";
 
 /** What existing clients find as the audience of such a token. */

@@ -6,16 +6,16 @@ import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";
 import type { VaultService } from "../../vault/service.js";
-import { NetworkCredentials } from "./credentials.js";
-import { HeadFeeds } from "./head-feeds.js";
+import { NetworkCredentials } from "./network-credentials.js";
+import { HeadFeeds } from "./nodes/head-feeds.js";
 import { networkHandlers } from "./network-handlers.js";
-import { NetworkNodes } from "./network-nodes.js";
+import { NetworkNodes } from "./nodes/network-nodes.js";
 import { NetworkRepository } from "./network-repository.js";
 import type { networkRoutes } from "./network-routes.js";
 import { NetworkService } from "./network-service.js";
-import { NetworkStatusWatch, type StatusWatchOptions } from "./network-status.js";
+import { NetworkStatusWatch, type StatusWatchOptions } from "./nodes/network-status.js";
 import { publicNetworks } from "./public-networks.js";
-import { RpcPool } from "./rpc-pool.js";
+import { RpcPool } from "./nodes/rpc-pool.js";
 
 export interface NetworksOptions extends StatusWatchOptions {
   /** Nodes of the public networks by key (public-networks.ts). */

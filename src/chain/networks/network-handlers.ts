@@ -1,10 +1,10 @@
 /** Binds the routes of networks to their services. */
 import type { HandlersFor } from "../../platform/contract/route.js";
-import { listBlocks } from "./blocks.js";
-import type { NetworkNodes } from "./network-nodes.js";
+import { listBlocks } from "./nodes/blocks.js";
+import type { NetworkNodes } from "./nodes/network-nodes.js";
 import type { networkRoutes } from "./network-routes.js";
 import type { NetworkService } from "./network-service.js";
-import type { NetworkStatusWatch } from "./network-status.js";
+import type { NetworkStatusWatch } from "./nodes/network-status.js";
 
 export function networkHandlers({ networks, nodes, status }: { readonly networks: NetworkService; readonly nodes: NetworkNodes; readonly status: NetworkStatusWatch }): HandlersFor<typeof networkRoutes> {
   return {

@@ -3,7 +3,7 @@ import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { AppError, assert } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
-import type { NetworkRecord } from "../networks.js";
+import type { NetworkRecord } from "./network-port.js";
 import type { NODE_ROLES } from "./network-schemas.js";
 
 export type NodeRecord = {

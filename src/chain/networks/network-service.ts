@@ -6,16 +6,16 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
-import { ownerMembers } from "../accounts.js";
-import type { HeadHints, HintingNetworks, NetworkRecord, Networks } from "../networks.js";
+import { ownerMembers } from "../accounts/accounts.js";
+import type { HeadHints, HintingNetworks, NetworkRecord, Networks } from "./network-port.js";
 import { RpcRefusal, type Rpc } from "../rpc/rpc.js";
-import type { HeadFeeds } from "./head-feeds.js";
-import type { NetworkCredentials } from "./credentials.js";
+import type { HeadFeeds } from "./nodes/head-feeds.js";
+import type { NetworkCredentials } from "./network-credentials.js";
 import { networkNotFound, type NetworkRepository } from "./network-repository.js";
 import { checkConfigUrls } from "./config-urls.js";
 import type { CreateNetworkInput, NetworkConfigJson, NetworkFilters, NetworkJson, UpdateNetworkInput } from "./network-schemas.js";
-import type { NetworkStatusWatch } from "./network-status.js";
-import type { RpcPool } from "./rpc-pool.js";
+import type { NetworkStatusWatch } from "./nodes/network-status.js";
+import type { RpcPool } from "./nodes/rpc-pool.js";
 
 /** Says what of an owner still hangs on a network, in the plural, or undefined. */
 export type NetworkUse = (owner: Subject, networkId: string) => string | undefined;

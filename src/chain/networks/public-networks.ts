@@ -1,5 +1,5 @@
 /** The public networks whose ids clients hard-code (interoperability 7.2). Their nodes are the operator's to name. */
-import type { NetworkRecord } from "../networks.js";
+import type { NetworkRecord } from "./network-port.js";
 
 interface PublicNetwork {
   readonly id: string;

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError, assert } from "../../platform/errors.js";
 import { BatchRefused, RpcEndpoint, type Authorization, type EndpointChange, type EndpointHealth } from "./endpoint.js";
-import { requestOneByOne } from "./many.js";
+import { requestOneByOne } from "./rpc-batch.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions, type RpcOutcome } from "./rpc.js";
 
 export interface FailoverOptions {

@@ -3,14 +3,14 @@ import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, typ
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
-import type { BroadcastTransactionInput, TransactionJson } from "../transaction-schemas.js";
-import type { Lanes } from "./lanes.js";
-import type { TransactionLedger } from "./ledger.js";
-import type { TransactionNetworks } from "./ports.js";
-import type { TransactionRecord } from "./record.js";
-import { refusalFault } from "./refusals.js";
-import type { TransactionRepository } from "./repository.js";
-import { insertWithRef, UNSENT, type TransactionService } from "./service.js";
+import type { BroadcastTransactionInput, TransactionJson } from "./transaction-schemas.js";
+import type { Lanes } from "./sending/nonce-queues.js";
+import type { TransactionLedger } from "./following/ledger.js";
+import type { TransactionNetworks } from "./transaction-ports.js";
+import type { TransactionRecord } from "./transaction-record.js";
+import { refusalFault } from "./sending/refusals.js";
+import type { TransactionRepository } from "./transaction-repository.js";
+import { insertWithRef, UNSENT, type TransactionService } from "./transaction-service.js";
 
 export interface SelfSignedDependencies {
   readonly service: TransactionService;

@@ -10,7 +10,7 @@ import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import type { AppendFeed, Store } from "../../../src/platform/store/store.js";
 import { createConnectors, type Connectors, type ConnectorsOptions } from "../../../src/chain/connectors/create-connectors.js";
 import type { Connector, ConnectorDetail, CreateConnector } from "../../../src/chain/connectors/connector-schemas.js";
-import type { ConnectorService } from "../../../src/chain/connectors/service.js";
+import type { ConnectorService } from "../../../src/chain/connectors/connector-service.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { readAbi } from "../../../src/chain/contracts/abi.js";
-import type { WatchedContract } from "../../../src/chain/contracts/contract-abis.js";
+import { readAbi } from "../../../src/chain/contracts/abi/abi.js";
+import type { WatchedContract } from "../../../src/chain/contracts/abi/contract-abis.js";
 import { LogFollowers } from "../../../src/chain/events/log-followers.js";
-import { HeadFeeds } from "../../../src/chain/networks/head-feeds.js";
-import type { NetworkRecord } from "../../../src/chain/networks.js";
+import { HeadFeeds } from "../../../src/chain/networks/nodes/head-feeds.js";
+import type { NetworkRecord } from "../../../src/chain/networks/network-port.js";
 import type { Rpc } from "../../../src/chain/rpc/rpc.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";

@@ -2,7 +2,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { HeadHints } from "../../../src/chain/networks.js";
+import type { HeadHints } from "../../../src/chain/networks/network-port.js";
 import { createNetworks, type NetworksPart } from "../../../src/chain/networks/create-networks.js";
 import { readNetworkUrls } from "../../../src/chain/networks/public-networks.js";
 import { FailoverRpc } from "../../../src/chain/rpc/failover-rpc.js";

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { FailoverRpc } from "../../../src/chain/rpc/failover-rpc.js";
-import { resultOf } from "../../../src/chain/rpc/many.js";
+import { resultOf } from "../../../src/chain/rpc/rpc-batch.js";
 import { RpcRefusal, type RpcCall, type RpcOutcome } from "../../../src/chain/rpc/rpc.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import { AppError } from "../../../src/platform/errors.js";

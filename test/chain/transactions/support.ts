@@ -1,9 +1,9 @@
 /** Transactions over a real store, a real vault and a real node, with a network whose answers a test can spoil. */
 import { randomUUID } from "node:crypto";
-import { createTransactions, type Transactions, type TransactionsDependencies } from "../../../src/chain/create-transactions.js";
+import { createTransactions, type Transactions, type TransactionsDependencies } from "../../../src/chain/transactions/create-transactions.js";
 import { RpcRefusal, type Rpc } from "../../../src/chain/rpc/rpc.js";
-import type { TransactionNetwork } from "../../../src/chain/transactions/ports.js";
-import type { TransactionJson } from "../../../src/chain/transaction-schemas.js";
+import type { TransactionNetwork } from "../../../src/chain/transactions/transaction-ports.js";
+import type { TransactionJson } from "../../../src/chain/transactions/transaction-schemas.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
 import { AppError, type ErrorCode } from "../../../src/platform/errors.js";

@@ -2,8 +2,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../../src/api.js";
-import { ConnectorCredentials } from "../../../src/chain/connectors/credentials.js";
-import { ChainKeyVault } from "../../../src/chain/key-vault.js";
+import { ConnectorCredentials } from "../../../src/chain/connectors/connector-credentials.js";
+import { ChainKeyVault } from "../../../src/chain/accounts/key-vault.js";
 import { createAudit } from "../../../src/platform/audit/create-audit.js";
 import { createLog } from "../../../src/platform/log.js";
 import { mergeCommits } from "../../../src/platform/store/tables.js";

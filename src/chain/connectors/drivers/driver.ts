@@ -1,7 +1,7 @@
 /** What a driver does for a type of connector, and what it is given to do it with. Drivers keep nothing between calls. */
 import type { Egress } from "../../../platform/net/egress.js";
 import type { Page } from "../../../platform/store/tables.js";
-import type { PeerAddresses } from "../addresses.js";
+import type { PeerAddresses } from "../peer-addresses.js";
 import type { ConnectorConfig, Credentials, EntityInput } from "../connector-schemas.js";
 
 /** A peer and the way to it. */

@@ -1,0 +1,136 @@
+/**
+ * Values between JSON and the contract ABI. From JSON: checked member by member, with one finding for each bad one, never rounded, cut or
+ * guessed. To JSON: integers of up to 48 bits are numbers and wider ones decimal texts, by their type and not by their value; bytes are
+ * 0x-hex; addresses have their checksum; tuples are objects where all members have names of their own, lists otherwise.
+ */
+import { decodeAbiParameters, encodeAbiParameters, type AbiParameter as ViemParameter, type Hex } from "viem";
+import { checksumAddress, isChecksummed } from "../../../crypto/ethereum/address.js";
+import { AppError, type ErrorDetail } from "../../../platform/errors.js";
+import type { StoreValue } from "../../../platform/store/store.js";
+import { viemParameter, type AbiMember, type AbiType } from "./abi-types.js";
+
+/** A double holds them exactly, and every JSON reader reads them as integers. */
+const NUMBER_BITS_MAX = 48;
+const FINDINGS_MAX = 20;
+const DECIMAL = /^-?(0|[1-9][0-9]{0,77})$/;
+const HEX_INTEGER = /^-?0x[0-9a-fA-F]{1,64}$/;
+const HEX_BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+type Coded = bigint | number | string | boolean | readonly Coded[];
+
+/**
+ * Codes arguments, 0x-hex. Throws `argument_invalid` with a finding for each bad one; `path` names the list in the request.
+ */
+export function encodeArguments(parameters: readonly AbiMember[], given: readonly unknown[], path: string): Hex {
+  const findings: ErrorDetail[] = [];
+  if (given.length !== parameters.length) {
+    const wanted = parameters.map(({ name }, index) => name || `#${String(index)}`).join(", ");
+    const message = `${String(parameters.length)} argument${parameters.length === 1 ? "" : "s"} needed${wanted === "" ? "" : ` (${wanted})`}, ${String(given.length)} given`;
+    throw new AppError("argument_invalid", { message, details: [{ message, code: "argument_invalid", path }] });
+  }
+  const values = parameters.map(({ type }, index) => readValue(type, given[index], `${path}[${String(index)}]`, findings));
+  if (findings.length > 0) throw new AppError("argument_invalid", { message: findings[0]?.message ?? "", details: findings });
+  return encodeAbiParameters(parameters.map(({ type }) => viemParameter(type)), values);
+}
+
+/** Decodes return data: nothing is null, one value is itself, several are an object or a list. Undefined when the data does not fit. */
+export function decodeOutputs(outputs: readonly AbiMember[], data: Hex): StoreValue | undefined {
+  const values = decodeMembers(outputs, data);
+  if (values === undefined) return undefined;
+  if (outputs.length <= 1) return values[0] ?? null;
+  return named(outputs, values);
+}
+
+/** Decodes the members one by one. Undefined when the data does not fit. */
+export function decodeMembers(members: readonly AbiMember[], data: Hex): StoreValue[] | undefined {
+  if (members.length === 0) return [];
+  let decoded: readonly unknown[];
+  try {
+    decoded = decodeAbiParameters<readonly ViemParameter[]>(members.map(({ type }) => viemParameter(type)), data);
+  } catch {
+    // The coder names no kinds of failure; all of them mean that the data is not what the ABI says.
+    return undefined;
+  }
+  return members.map(({ type }, index) => valueToJson(type, decoded[index]));
+}
+
+/** Members as an object where every one has a name of its own, as a list otherwise. */
+export function named(members: readonly AbiMember[], values: readonly StoreValue[]): StoreValue {
+  const names = new Set(members.map(({ name }) => name));
+  if (names.size !== members.length || names.has("") || names.has("__proto__")) return values;
+  return Object.fromEntries(members.map(({ name }, index) => [name, values[index]]));
+}
+
+/** One value, as the coder gives it, as JSON. */
+export function valueToJson(type: AbiType, value: unknown): StoreValue {
+  switch (type.kind) {
+    case "integer": return type.bits <= NUMBER_BITS_MAX ? Number(value) : String(value);
+    case "bool": return value === true;
+    case "address": return checksumAddress(Buffer.from(String(value).slice(2), "hex"));
+    case "bytes":
+    case "string": return String(value);
+    case "array": return (value as readonly unknown[]).map((element) => valueToJson(type.of, element));
+    case "tuple": return named(type.members, type.members.map((member, index) => valueToJson(member.type, (value as readonly unknown[])[index])));
+    default: return type satisfies never;
+  }
+}
+
+function readValue(type: AbiType, given: unknown, path: string, findings: ErrorDetail[]): Coded {
+  if (findings.length >= FINDINGS_MAX) return 0;
+  switch (type.kind) {
+    case "integer": return readInteger(type, given) ?? bad(findings, path, `an integer that fits ${type.text}: a safe integer (to 2^53 - 1), or its decimal or 0x-hex text`);
+    case "bool": return typeof given === "boolean" ? given : bad(findings, path, "true or false");
+    case "address": return readAddress(given) ?? bad(findings, path, "an address: 0x and 40 hex digits, in mixed case with the right checksum (EIP-55)");
+    case "bytes": return readBytes(type.length, given) ?? bad(findings, path, type.length === null ? "0x-hex of whole bytes" : `0x-hex of ${String(type.length)} bytes`);
+    case "string": return typeof given === "string" && !LONE_SURROGATE.test(given) ? given : bad(findings, path, "a text of well-formed Unicode");
+    case "array":
+      if (!Array.isArray(given) || (type.length !== null && given.length !== type.length)) return bad(findings, path, type.length === null ? "a list" : `a list of ${String(type.length)}`);
+      return given.map((element: unknown, index) => readValue(type.of, element, `${path}[${String(index)}]`, findings));
+    case "tuple": return readTuple(type.members, given, path, findings);
+    default: return type satisfies never;
+  }
+}
+
+/** A list in order, or an object by names. */
+function readTuple(members: readonly AbiMember[], given: unknown, path: string, findings: ErrorDetail[]): Coded {
+  if (Array.isArray(given)) {
+    if (given.length !== members.length) return bad(findings, path, `a list of ${String(members.length)}`);
+    return members.map(({ type }, index) => readValue(type, (given as unknown[])[index], `${path}[${String(index)}]`, findings));
+  }
+  const names = members.map(({ name }) => name);
+  if (typeof given !== "object" || given === null || names.includes("") || new Set(names).size !== names.length) return bad(findings, path, `a list of ${String(members.length)}`);
+  const object = given as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(object)) if (!names.includes(name)) bad(findings, `${path}.${name.slice(0, 64)}`, `no such member; there are ${names.join(", ")}`);
+  return members.map(({ name, type }) => readValue(type, Object.hasOwn(object, name) ? object[name] : undefined, `${path}.${name}`, findings));
+}
+
+function readAddress(given: unknown): string | undefined {
+  return typeof given === "string" && ADDRESS.test(given) && isChecksummed(given) ? given.toLowerCase() : undefined;
+}
+
+function readInteger({ bits, isSigned }: { readonly bits: number; readonly isSigned: boolean }, given: unknown): bigint | undefined {
+  const value = integerOf(given);
+  if (value === undefined) return undefined;
+  const [from, to] = isSigned ? [-(1n << BigInt(bits - 1)), (1n << BigInt(bits - 1)) - 1n] : [0n, (1n << BigInt(bits)) - 1n];
+  return value < from || value > to ? undefined : value;
+}
+
+function integerOf(given: unknown): bigint | undefined {
+  if (typeof given === "number") return Number.isSafeInteger(given) ? BigInt(given) : undefined;
+  if (typeof given !== "string") return undefined;
+  if (DECIMAL.test(given)) return BigInt(given);
+  if (!HEX_INTEGER.test(given)) return undefined;
+  return given.startsWith("-") ? -BigInt(given.slice(1)) : BigInt(given);
+}
+
+function readBytes(length: number | null, given: unknown): string | undefined {
+  if (typeof given !== "string" || !HEX_BYTES.test(given)) return undefined;
+  return length !== null && given.length !== 2 + 2 * length ? undefined : given.toLowerCase();
+}
+
+function bad(findings: ErrorDetail[], path: string, expected: string): Coded {
+  if (findings.length < FINDINGS_MAX) findings.push({ message: `${path}: expected ${expected}`, code: "argument_invalid", path });
+  return 0;
+}

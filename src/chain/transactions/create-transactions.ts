@@ -1,0 +1,98 @@
+/** Puts accounts, wallets and transactions together. */
+import type { Clock } from "../../platform/clock.js";
+import type { Subject } from "../../platform/auth/principal.js";
+import type { HandlersFor } from "../../platform/contract/route.js";
+import type { Events } from "../../platform/events/events.js";
+import type { Log } from "../../platform/log.js";
+import type { Store } from "../../platform/store/store.js";
+import type { VaultService } from "../../vault/service.js";
+import { accountHandlers } from "../accounts/account-handlers.js";
+import type { accountRoutes } from "../accounts/account-routes.js";
+import { Accounts, type TokenAddresses } from "../accounts/accounts.js";
+import { ChainKeyVault } from "../accounts/key-vault.js";
+import { transactionHandlers } from "./transaction-handlers.js";
+import type { transactionRoutes } from "./transaction-routes.js";
+import { FeePolicy } from "./fees/fees.js";
+import { GasEstimates } from "./fees/gas.js";
+import { Lanes } from "./sending/nonce-queues.js";
+import { TransactionLedger } from "./following/ledger.js";
+import type { TransactionNetworks } from "./transaction-ports.js";
+import { Replacements } from "./sending/replacements.js";
+import { TransactionRepository } from "./transaction-repository.js";
+import { SelfSigned } from "./self-signed.js";
+import { TransactionService } from "./transaction-service.js";
+import { TransactionSigning } from "./transaction-signing.js";
+import { Wallets } from "../accounts/wallets.js";
+
+export interface TransactionsOptions {
+  /** Pause between two looks at a network that has open transactions. 500 ms unless given. */
+  readonly pollMs?: number;
+  /** How long a node that says something unlikely is not believed: that it forgot, that a nonce is missing. 3 s unless given. */
+  readonly patienceMs?: number;
+  /** How long a pool is trusted to keep a transaction before it is asked, the first time; twice as long each further time. 1 s unless given. */
+  readonly resendMs?: number;
+}
+
+export interface TransactionsDependencies {
+  readonly store: Store;
+  readonly vault: VaultService;
+  readonly networks: TransactionNetworks;
+  readonly tokens?: TokenAddresses;
+  readonly events?: Events;
+  /** Told when the chain of a network with open transactions was seen to have moved. */
+  readonly onHead?: (networkId: string) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Transactions {
+  /** Submissions for the other parts of the area. */
+  readonly service: TransactionService;
+  readonly replacements: Replacements;
+  readonly selfSigned: SelfSigned;
+  readonly accounts: Accounts;
+  readonly wallets: Wallets;
+  readonly handlers: HandlersFor<typeof accountRoutes> & HandlersFor<typeof transactionRoutes>;
+  /** Takes up what was open when the server ended. After all listeners of settlements are there. */
+  start(): void;
+  /** What waited for the vault goes on; call it when the vault is unsealed. */
+  wake(): void;
+  stop(): Promise<void>;
+  /** Deletes everything of an owner but the keys, which are the vault's. */
+  purge(owner: Subject): Promise<void>;
+}
+
+/** Half a second is below every chain's block time, and a node is asked one question a round when nothing happens. */
+const POLL_MS = 500;
+/** Nodes behind one name agree with each other within a block or two. */
+const PATIENCE_MS = 3_000;
+/** Most blocks come later, and then a question is all that it costs; an account whose first transaction is lost waits no longer than this. */
+const RESEND_MS = 1_000;
+
+export function createTransactions(options: TransactionsOptions, dependencies: TransactionsDependencies): Transactions {
+  const { store, clock, log, networks, tokens, events } = dependencies;
+  const keys = new ChainKeyVault({ vault: dependencies.vault, store });
+  const accounts = new Accounts({ store, keys, networks, clock, ...(tokens === undefined ? {} : { tokens }) });
+  const wallets = new Wallets({ store, keys, clock });
+  const repository = new TransactionRepository({ store });
+  const ledger = new TransactionLedger({ repository, clock, ...(events === undefined ? {} : { events }) });
+  const signing = new TransactionSigning({ keys, accounts, wallets });
+  const fees = new FeePolicy({ clock });
+  const lanes = new Lanes({ pollMs: options.pollMs ?? POLL_MS, patienceMs: options.patienceMs ?? PATIENCE_MS, resendMs: options.resendMs ?? RESEND_MS }, { repository, ledger, fees, signing, networks, onHead: dependencies.onHead ?? (() => undefined), clock, log });
+  const service = new TransactionService({ repository, ledger, lanes, gas: new GasEstimates({ clock }), signing, accounts, networks });
+  const replacements = new Replacements({ service, ledger, lanes, fees, signing, networks });
+  const selfSigned = new SelfSigned({ service, repository, ledger, lanes, networks });
+  return {
+    service, replacements, selfSigned, accounts, wallets,
+    handlers: { ...accountHandlers({ accounts, wallets }), ...transactionHandlers({ transactions: service, replacements, selfSigned }) },
+    start: () => { lanes.start(); },
+    wake: () => { lanes.wake(); },
+    stop: async () => { await lanes.stop(); },
+    purge: async (owner) => {
+      await service.purge(owner);
+      await accounts.purge(owner);
+      await wallets.purge(owner);
+      await store.commit(keys.deletion(owner));
+    },
+  };
+}

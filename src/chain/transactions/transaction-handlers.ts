@@ -1,0 +1,64 @@
+/** Binds the routes of transactions to their services; bodies become submissions here. */
+import type { HandlersFor } from "../../platform/contract/route.js";
+import { AppError } from "../../platform/errors.js";
+import { signerOf } from "../accounts/signers.js";
+import type { SignerChoice, SubmissionRequest } from "./submission-port.js";
+import type { transactionRoutes } from "./transaction-routes.js";
+import type { CreateTransactionInput } from "./transaction-schemas.js";
+import type { Replacements } from "./sending/replacements.js";
+import type { SelfSigned } from "./self-signed.js";
+import type { TransactionService } from "./transaction-service.js";
+import { readQuantityWish } from "./sending/send-requests.js";
+
+export interface TransactionHandlerDependencies {
+  readonly transactions: TransactionService;
+  readonly replacements: Replacements;
+  readonly selfSigned: SelfSigned;
+}
+
+export function transactionHandlers({ transactions, replacements, selfSigned }: TransactionHandlerDependencies): HandlersFor<typeof transactionRoutes> {
+  return {
+    listTransactions: ({ principal, query }) => ({ status: 200, ...transactions.list(principal.subject, query, query) }),
+    createTransaction: async ({ principal, body }) => {
+      const made = await transactions.create(principal.subject, submissionOf(body));
+      return { status: 201, body: made, headers: locationOf(made) };
+    },
+    broadcastTransaction: async ({ principal, body }) => {
+      const made = await selfSigned.broadcast(principal.subject, body);
+      return { status: 201, body: made, headers: locationOf(made) };
+    },
+    getTransaction: ({ principal, params }) => ({ status: 200, body: transactions.get(principal.subject, params.id) }),
+    bumpTransaction: async ({ principal, params, body }) => ({ status: 202, body: await replacements.bump(principal.subject, params.id, body ?? {}) }),
+    cancelTransaction: async ({ principal, params }) => ({ status: 202, body: await replacements.cancel(principal.subject, params.id) }),
+  };
+}
+
+/** Throws `invalid_request` when a body names no signer, or more than one. */
+function requiredSigner(body: CreateTransactionInput): SignerChoice {
+  const signer = signerOf(body);
+  if (signer !== undefined) return signer;
+  const message = "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`";
+  throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "account_id" }] });
+}
+
+function submissionOf(body: CreateTransactionInput): SubmissionRequest {
+  const { gas, gas_price: gasPrice, max_fee_per_gas: fee, max_priority_fee_per_gas: tip, nonce } = body.params ?? {};
+  return {
+    networkId: body.network_id,
+    signer: requiredSigner(body),
+    ...(typeof body.to === "string" ? { to: body.to } : {}),
+    ...(typeof body.data === "string" ? { data: body.data.startsWith("0x") ? body.data : `0x${body.data}` } : {}),
+    ...(body.value === undefined ? {} : { value: readQuantityWish(body.value) }),
+    ...(gas === undefined ? {} : { gas: readQuantityWish(gas) }),
+    ...(gasPrice === undefined ? {} : { gasPrice: readQuantityWish(gasPrice) }),
+    ...(fee === undefined ? {} : { maxFeePerGas: readQuantityWish(fee) }),
+    ...(tip === undefined ? {} : { maxPriorityFeePerGas: readQuantityWish(tip) }),
+    ...(nonce === undefined ? {} : { nonce }),
+    ...(body.ref === undefined ? {} : { ref: body.ref }),
+    ...(typeof body.description === "string" ? { description: body.description } : {}),
+  };
+}
+
+function locationOf({ id }: { readonly id: string }): Readonly<Record<string, string>> {
+  return { Location: `/api/v1/transactions/${id}` };
+}

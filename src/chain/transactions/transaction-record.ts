@@ -1,0 +1,150 @@
+/**
+ * A transaction as it is stored, its states, and what clients see of it.
+ *
+ *   created -> signed -> sent -> mined -> confirmed
+ *      |          |        |       '-> (reorganisation) -> sent
+ *      '----------'--------'-> failed | replaced | cancelled
+ *
+ * `signed` is durable before anything leaves the server, so that the same bytes are sent again after any crash.
+ */
+import type { Subject, SubjectKind } from "../../platform/auth/principal.js";
+import type { TransactionJson } from "./transaction-schemas.js";
+
+export type TransactionState = TransactionJson["state"];
+
+/** A type and not an interface, as all that goes into the store as a value of its own. */
+export type Attempt = {
+  /** 0x-hex Keccak-256 of the signed bytes. */
+  readonly hash: string;
+  readonly kind: "first" | "bump" | "cancel";
+  readonly signed_at: string;
+  /** Wei, decimal. `gas_price` for type 0, the other two for type 2. */
+  readonly gas_price?: string;
+  readonly max_fee_per_gas?: string;
+  readonly max_priority_fee_per_gas?: string;
+  /** The signed bytes as nodes take them, 0x-hex; until the transaction is final. */
+  readonly raw?: string;
+};
+
+/** What the caller asked for; wei and gas in decimal. */
+export type TransactionWishes = {
+  readonly gas?: string;
+  readonly gas_price?: string;
+  readonly max_fee_per_gas?: string;
+  readonly max_priority_fee_per_gas?: string;
+  readonly nonce?: number;
+};
+
+export type TransactionFault = { readonly code: string; readonly message: string };
+
+/** Where the keys of a signer lie; null for transactions that callers signed themselves. */
+export type SignerRecord = {
+  readonly vault_id: string;
+  readonly key_id: string;
+  /** Of BIP39 keys. */
+  readonly path: string | null;
+};
+
+export type TransactionRecord = {
+  readonly id: string;
+  readonly created_at: string;
+  readonly owner_kind: SubjectKind;
+  readonly owner_id: string;
+  readonly network_id: string;
+  readonly chain_id: number;
+  readonly account_id: string | null;
+  readonly wallet_id: string | null;
+  readonly signer: SignerRecord | null;
+  /** Checksummed. */
+  readonly from: string;
+  /** Checksummed; null creates a contract. */
+  readonly to: string | null;
+  /** Wei, decimal. */
+  readonly value: string;
+  /** 0x-hex. */
+  readonly data: string;
+  readonly gas: string;
+  readonly wishes: TransactionWishes;
+  readonly ref: string;
+  readonly description: string | null;
+  readonly contract_id: string | null;
+  readonly state: TransactionState;
+  readonly nonce: number | null;
+  /** In the order in which they were signed; all have the transaction's nonce. */
+  readonly attempts: readonly Attempt[];
+  /** The one that counts: the mined one, else the last that is not a cancellation. */
+  readonly hash: string | null;
+  readonly error: TransactionFault | null;
+  readonly block: number | null;
+  readonly block_hash: string | null;
+  readonly block_timestamp: string | null;
+  readonly gas_used: string | null;
+  readonly effective_gas_price: string | null;
+  readonly contract_address: string | null;
+  readonly broadcast_at: string | null;
+  readonly finalized_at: string | null;
+  readonly confirmed_at: string | null;
+  readonly cancel_requested_at: string | null;
+  /** True until nothing can change any more; a transaction that reverted stays watched until it has its confirmations. */
+  readonly watched: boolean;
+};
+
+export function ownerOf(record: Pick<TransactionRecord, "owner_kind" | "owner_id">): Subject {
+  return { kind: record.owner_kind, id: record.owner_id };
+}
+
+/** The signed bytes of an attempt that is not final. */
+export function lastRaw({ attempts }: TransactionRecord): string | undefined {
+  return attempts.at(-1)?.raw;
+}
+
+/** The attempts without their bytes, for a transaction that is final. */
+export function withoutRaw(attempts: readonly Attempt[]): Attempt[] {
+  return attempts.map(({ raw: _raw, ...attempt }) => attempt);
+}
+
+const STATUS: Readonly<Record<TransactionState, TransactionJson["status"]>> = {
+  created: "pending", signed: "pending", sent: "pending", mined: "success", confirmed: "success", failed: "failed", replaced: "failed", cancelled: "failed",
+};
+
+/** The three-valued status that existing clients read. */
+export function statusOf(state: TransactionState): TransactionJson["status"] {
+  return STATUS[state];
+}
+
+/** Blocks on top of and including the transaction's own, as far as the head is known. */
+export type Depth = (record: TransactionRecord) => number | null;
+
+export function transactionOnWire(record: TransactionRecord, depth: Depth): TransactionJson {
+  const { owner_kind: kind, owner_id: ownerId, wishes, attempts, signer, watched: _watched, chain_id: _chain, value, ...rest } = record;
+  const last = attempts.at(-1);
+  return {
+    ...rest,
+    application_id: kind === "application" ? ownerId : null,
+    organization_id: kind === "organization" ? ownerId : null,
+    user_id: kind === "user" ? ownerId : null,
+    hd_derivation_path: signer?.path ?? null,
+    signer: record.from,
+    value: integerOrText(value),
+    status: statusOf(record.state),
+    params: wishes,
+    gas_price: last?.gas_price ?? null,
+    max_fee_per_gas: last?.max_fee_per_gas ?? null,
+    max_priority_fee_per_gas: last?.max_priority_fee_per_gas ?? null,
+    attempts: attempts.map(({ hash, kind: what, signed_at: at }) => ({ hash, kind: what, signed_at: at })),
+    confirmations: depth(record),
+    queue_latency: spanMs(record.created_at, record.broadcast_at),
+    network_latency: spanMs(record.broadcast_at, record.finalized_at),
+    e2e_latency: spanMs(record.created_at, record.finalized_at),
+  };
+}
+
+/** JSON's numbers are exact to 2^53: above, the decimal text is what a client can read without loss. */
+export function integerOrText(decimal: string): number | string {
+  const number = Number(decimal);
+  return Number.isSafeInteger(number) ? number : decimal;
+}
+
+function spanMs(from: string | null, to: string | null): number | null {
+  return from === null || to === null ? null : Math.max(0, Date.parse(to) - Date.parse(from));
+}

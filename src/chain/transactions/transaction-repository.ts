@@ -1,0 +1,91 @@
+/** Where transactions lie in the store: keys start with the owner; the open ones are found by the lane of their account at start. */
+import { ownerKey, type Subject } from "../../platform/auth/principal.js";
+import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
+import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
+import type { TransactionFilters } from "./transaction-schemas.js";
+import { ownerOf, statusOf, type TransactionRecord } from "./transaction-record.js";
+
+const TABLE = "chain_transaction";
+type Index = "owner" | "network" | "account" | "open";
+
+export class TransactionRepository {
+  readonly #store: Store;
+  readonly #table: Table<TransactionRecord, Index, "ref">;
+
+  constructor(dependencies: { readonly store: Store }) {
+    this.#store = dependencies.store;
+    this.#table = defineTable<TransactionRecord, Index, "ref">({
+      name: TABLE,
+      key: (record) => [...ownerKey(ownerOf(record)), record.id],
+      indexes: {
+        owner: (record) => ownerKey(ownerOf(record)),
+        network: (record) => [...ownerKey(ownerOf(record)), record.network_id],
+        account: (record) => (record.account_id === null ? undefined : [...ownerKey(ownerOf(record)), record.account_id]),
+        open: (record) => (record.watched ? [record.chain_id, record.from] : undefined),
+      },
+      uniques: { ref: (record) => [...ownerKey(ownerOf(record)), record.ref] },
+    }, dependencies);
+  }
+
+  find(owner: Subject, id: string): StoreRecord<TransactionRecord> | undefined {
+    return this.#table.get([...ownerKey(owner), id]);
+  }
+
+  findByRef(owner: Subject, ref: string): StoreRecord<TransactionRecord> | undefined {
+    return this.#table.findBy("ref", [...ownerKey(owner), ref]);
+  }
+
+  /** Newest first. */
+  list(owner: Subject, filters: TransactionFilters, page: Page): Listing<TransactionRecord> {
+    const wanted = filterOf(filters);
+    const options = { page, reverse: true, ...(wanted === undefined ? {} : { filter: wanted }) };
+    if (filters.account_id !== undefined) return this.#table.list("account", [...ownerKey(owner), filters.account_id], options);
+    if (filters.network_id !== undefined) return this.#table.list("network", [...ownerKey(owner), filters.network_id], options);
+    return this.#table.list("owner", ownerKey(owner), options);
+  }
+
+  /** Everything that is still to be sent or watched, lane by lane. */
+  open(): TransactionRecord[] {
+    return this.#table.list("open", []).rows;
+  }
+
+  /** Records of an owner, for their deletion. */
+  page(owner: Subject, page: Page): StoreRecord<TransactionRecord>[] {
+    return this.#table.records("owner", ownerKey(owner), page);
+  }
+
+  insertion(record: TransactionRecord): StoreCommit {
+    return this.#table.insertCommit(record);
+  }
+
+  update(current: StoreRecord<TransactionRecord>, next: TransactionRecord): StoreCommit {
+    return this.#table.updateCommit(current, next);
+  }
+
+  deletion(current: StoreRecord<TransactionRecord>): StoreCommit {
+    return this.#table.deleteCommit(current);
+  }
+
+  isRefConflict(key: StoreKey): boolean {
+    return this.#table.uniqueOf(key) === "ref";
+  }
+
+  async commit(...parts: readonly StoreCommit[]): Promise<void> {
+    await this.#store.commit(parts.length === 1 ? (parts[0] ?? {}) : mergeCommits(...parts));
+  }
+}
+
+/** What the indexes do not answer by themselves; undefined when there is nothing left to ask. */
+function filterOf(filters: TransactionFilters): ((record: TransactionRecord) => boolean) | undefined {
+  const statuses = filters.status === undefined ? undefined : new Set(filters.status.split(","));
+  const [to, from] = [filters.to?.toLowerCase(), filters.from?.toLowerCase()];
+  const creations = filters.filter_contract_creations === true;
+  // The network is part of an index of its own, which an account takes precedence over.
+  const network = filters.account_id === undefined ? undefined : filters.network_id;
+  if (statuses === undefined && to === undefined && from === undefined && !creations && network === undefined) return undefined;
+  return (record) => (statuses === undefined || statuses.has(record.state) || statuses.has(statusOf(record.state)))
+    && (to === undefined || record.to?.toLowerCase() === to)
+    && (from === undefined || record.from.toLowerCase() === from)
+    && (network === undefined || record.network_id === network)
+    && (!creations || record.to === null);
+}
