@@ -3,14 +3,14 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DEFAULT_COMPILE_LIMITS, compileCircuit } from "../src/engine/circuit/compile.js";
-import type { CompileLimits } from "../src/engine/circuit/compile.js";
+import { DEFAULT_COMPILE_LIMITS, compileCircuit } from "../src/engine/circuit/compile-circuit.js";
+import type { CompileLimits } from "../src/engine/circuit/compile-circuit.js";
 import { checkInputs } from "../src/engine/circuit/inputs.js";
 import { readCircuitInterface } from "../src/engine/circuit/interface.js";
 import { readR1cs } from "../src/engine/circuit/r1cs.js";
 import type { R1cs } from "../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../src/engine/circuit/witness.js";
-import { BN254 } from "../src/engine/curve/curve-parameters.js";
+import { BN254 } from "../src/engine/curves/curve-parameters.js";
 import { writeBigIntLE } from "../src/engine/field/bytes.js";
 import { PACKAGE_ROOT } from "../src/platform/files/package-root.js";
 

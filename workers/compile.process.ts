@@ -1,6 +1,6 @@
 /** Process that compiles one untrusted circuit; started by src/prover/compute/compile-task.ts with limits on everything. */
-import { compileCircuit } from "../src/engine/circuit/compile.js";
-import type { CompileLimits, CompileRequest, CompileResult } from "../src/engine/circuit/compile.js";
-import { runProcessEntry } from "../src/engine/process-entry.js";
+import { compileCircuit } from "../src/engine/circuit/compile-circuit.js";
+import type { CompileLimits, CompileRequest, CompileResult } from "../src/engine/circuit/compile-circuit.js";
+import { runProcessEntry } from "../src/engine/process/process-entry.js";
 
 await runProcessEntry<{ request: CompileRequest; limits: CompileLimits }, CompileResult>(({ request, limits }) => compileCircuit(request, limits));

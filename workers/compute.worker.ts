@@ -1,5 +1,5 @@
 /** Piscina entry for the compute lanes: proving and verification. Holds no vault key, opens no store and no socket. */
-import { applyThreadNiceness } from "../src/engine/thread-priority.js";
+import { applyThreadNiceness } from "../src/engine/process/thread-priority.js";
 import type { ComputeRequest, TaskResult } from "../src/engine/protocol.js";
 import { runComputeTask } from "../src/engine/tasks.js";
 

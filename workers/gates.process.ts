@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { checkStoredKey } from "../src/engine/groth16/stored-key.js";
-import { runProcessEntry } from "../src/engine/process-entry.js";
+import { runProcessEntry } from "../src/engine/process/process-entry.js";
 import type { GatesRequest, GatesAnswer, NamedFile } from "../src/prover/compute/gates-task.js";
 
 function read({ path, sha256 }: NamedFile): Buffer {

@@ -8,7 +8,7 @@ import { runInline } from "../src/engine/groth16/fixed-base-work.js";
 import type { FixedBaseExecutor } from "../src/engine/groth16/fixed-base-work.js";
 import { makeGroth16Key } from "../src/engine/groth16/make-key.js";
 import type { MakeKeyResult } from "../src/engine/groth16/make-key.js";
-import { runProcessEntry } from "../src/engine/process-entry.js";
+import { runProcessEntry } from "../src/engine/process/process-entry.js";
 
 /** Every thread builds the tables anew (0.2 s, 40 MB): beyond this they cost more than they save. */
 const THREADS_MAX = 8;

@@ -1,5 +1,5 @@
 /** Process that compiles untrusted Solidity; started by src/chain/contracts/builds/solidity-task.ts with limits on everything. */
-import { runProcessEntry } from "../src/engine/process-entry.js";
-import { compileSolidity, type SolidityRequest, type SolidityResult } from "../src/engine/solidity/compile.js";
+import { runProcessEntry } from "../src/engine/process/process-entry.js";
+import { compileSolidity, type SolidityRequest, type SolidityResult } from "../src/engine/solidity/compile-solidity.js";
 
 await runProcessEntry<SolidityRequest, SolidityResult>((request) => Promise.resolve(compileSolidity(request)));

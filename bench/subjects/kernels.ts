@@ -1,20 +1,20 @@
 /** The WebAssembly kernels on one thread, beside ffjavascript and snarkjs with their curve kept, in the same process and the same run. */
 import { randomBytes } from "node:crypto";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 as CURVE } from "../../src/engine/curve/curve-parameters.js";
+import { BN254 as CURVE } from "../../src/engine/curves/curve-parameters.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey, verifyingKeyOf } from "../../src/engine/groth16/proving-key.js";
 import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
-import { Arena } from "../../src/engine/kernels/arena.js";
-import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/domain.js";
-import { FixedBase } from "../../src/engine/kernels/fixed-base.js";
-import { ResidentProver } from "../../src/engine/kernels/groth16-backend.js";
-import { makeKeyResident, proveResident } from "../../src/engine/kernels/groth16-resident.js";
+import { Arena } from "../../src/engine/kernels/wasm/arena.js";
+import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
+import { FixedBase } from "../../src/engine/kernels/point/fixed-base.js";
+import { ResidentProver } from "../../src/engine/kernels/groth16/groth16-backend.js";
+import { makeKeyResident, proveResident } from "../../src/engine/kernels/groth16/groth16-resident.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
 import type { Kernels } from "../../src/engine/kernels/kernels.js";
-import { Msm } from "../../src/engine/kernels/msm.js";
-import { msmWorkspaceBytes } from "../../src/engine/kernels/msm-lists.js";
+import { Msm } from "../../src/engine/kernels/msm/msm.js";
+import { msmWorkspaceBytes } from "../../src/engine/kernels/msm/msm-lists.js";
 import { loadCircuit, wtnsFile } from "../circuits.js";
 import { loadKey } from "../keys.js";
 import { sampleMs, summarize } from "../sample.js";

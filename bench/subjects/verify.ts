@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../src/engine/curve/curve-parameters.js";
-import { loadKernels } from "../../src/engine/curve/wasm-kernels.js";
+import { BN254 } from "../../src/engine/curves/curve-parameters.js";
+import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
 import { decodeProofHex, decodeProofs, encodeProofHex, proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
 import type { Groth16Proof } from "../../src/engine/groth16/proof.js";

@@ -3,7 +3,7 @@
  * the class and the code of a thrown error are lost on the way between threads. Types only; both sides import this file.
  */
 import type { CircuitInterface } from "./circuit/interface.js";
-import type { ResidentKey } from "./kernels/resident-key.js";
+import type { ResidentKey } from "./kernels/groth16/resident-key.js";
 import type { NoteTreeNode, NoteTreeState } from "./merkle/note-tree.js";
 
 /** Bytes that several threads read: one copy in memory, named by content so that a worker can keep what it parsed from them. */

@@ -1,8 +1,8 @@
 /** The tasks that verify, where the kernels are sound, where they fail on the way, and where they are switched off. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { BN254 } from "../../src/engine/curve/curve-parameters.js";
-import { loadKernels } from "../../src/engine/curve/wasm-kernels.js";
+import { BN254 } from "../../src/engine/curves/curve-parameters.js";
+import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
 import { encodeProofHex } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16 } from "../../src/engine/groth16/prove.js";

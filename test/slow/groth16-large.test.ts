@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../src/engine/curve/curve-parameters.js";
-import { loadKernels } from "../../src/engine/curve/wasm-kernels.js";
+import { BN254 } from "../../src/engine/curves/curve-parameters.js";
+import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
 import { proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16 } from "../../src/engine/groth16/prove.js";

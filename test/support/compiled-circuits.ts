@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
-import { compileCircuit, type CompiledCircuit, type CompileResult } from "../../src/engine/circuit/compile.js";
+import { compileCircuit, type CompiledCircuit, type CompileResult } from "../../src/engine/circuit/compile-circuit.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 
 export interface CircuitText {

@@ -1,20 +1,20 @@
 /** What the kernel tests share: big seeded numbers, a module of bare field operations on chosen limbs, and points with known logarithms. */
 import { bn254 } from "@noble/curves/bn254.js";
-import { Arena } from "../../src/engine/kernels/arena.js";
-import { BN254 } from "../../src/engine/kernels/curves.js";
-import { hasFusedMultiplyAdd } from "../../src/engine/kernels/features.js";
-import type { PrimeField } from "../../src/engine/kernels/field.js";
-import { FmaField } from "../../src/engine/kernels/fma-field.js";
-import { balancedLimbs, unsignedLimbs } from "../../src/engine/kernels/integers.js";
-import { PseudoMersenneArithmetic } from "../../src/engine/kernels/pseudo-mersenne.js";
-import { IntegerField } from "../../src/engine/kernels/integer-field.js";
-import { defineInversion } from "../../src/engine/kernels/inversion.js";
+import { Arena } from "../../src/engine/kernels/wasm/arena.js";
+import { BN254 } from "../../src/engine/curves/kernel-curves.js";
+import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
+import type { PrimeField } from "../../src/engine/kernels/field/field.js";
+import { FmaField } from "../../src/engine/kernels/field/fma-field.js";
+import { balancedLimbs, unsignedLimbs } from "../../src/engine/kernels/field/integers.js";
+import { PseudoMersenneArithmetic } from "../../src/engine/kernels/field/pseudo-mersenne.js";
+import { IntegerField } from "../../src/engine/kernels/field/integer-field.js";
+import { defineInversion } from "../../src/engine/kernels/field/inversion.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
 import type { Kernels } from "../../src/engine/kernels/kernels.js";
-import type { KernelKind } from "../../src/engine/kernels/kernel-module.js";
-import { ModuleBuilder } from "../../src/engine/kernels/wasm-builder.js";
-import { wasmHost } from "../../src/engine/kernels/wasm-host.js";
-import { i32 } from "../../src/engine/kernels/wasm-ops.js";
+import type { KernelKind } from "../../src/engine/kernels/wasm/kernel-module.js";
+import { ModuleBuilder } from "../../src/engine/kernels/wasm/wasm-builder.js";
+import { wasmHost } from "../../src/engine/kernels/wasm/wasm-host.js";
+import { i32 } from "../../src/engine/kernels/wasm/wasm-ops.js";
 import type { SeededRandom } from "./seeded.js";
 
 /** The kinds that this machine can run; both everywhere that has fused multiply-add. */

@@ -4,8 +4,8 @@
  *
  *   Ar(32) || Bs(64) || Krs(32), compressed as in compressed-points.ts: 128 bytes for BN254
  */
-import type { CurveParameters } from "../curve/curve-parameters.js";
-import type { PairingKernels } from "../curve/kernels.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
+import type { PairingKernels } from "../curves/curve-kernels.js";
 import { normFq2, realPartSquared, squareRoot } from "../field/prime-field.js";
 import type { Fq2 } from "../field/prime-field.js";
 import type { Groth16Proof } from "../groth16/proof.js";

@@ -1,5 +1,5 @@
 /** Public signals as canonical decimal strings, outputs before public inputs. */
-import type { CurveParameters } from "../curve/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 import { readDecimal, readTuple } from "./decimal.js";
 import { decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";

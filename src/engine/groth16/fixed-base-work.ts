@@ -2,10 +2,10 @@
  * The bulk of a setup, cut into jobs that any number of threads of one process take from a shared counter: multiples of the
  * generators, from a buffer of secret scalars into the key's own bytes.
  */
-import { BN254 } from "../curve/curve-parameters.js";
-import { SCALAR_BYTES } from "../curve/signed-digits.js";
-import { Arena } from "../kernels/arena.js";
-import { FixedBase, fixedBaseBytes } from "../kernels/fixed-base.js";
+import { BN254 } from "../curves/curve-parameters.js";
+import { SCALAR_BYTES } from "../reference/signed-digits.js";
+import { Arena } from "../kernels/wasm/arena.js";
+import { FixedBase, fixedBaseBytes } from "../kernels/point/fixed-base.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels/kernels.js";
 import type { Kernels } from "../kernels/kernels.js";
 

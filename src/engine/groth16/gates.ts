@@ -6,9 +6,9 @@
 import { randomBytes } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
-import type { CurveKernels } from "../curve/kernels.js";
-import { equalG1, equalG2 } from "../curve/points.js";
-import type { G1Point, G2Point } from "../curve/points.js";
+import type { CurveKernels } from "../curves/curve-kernels.js";
+import { equalG1, equalG2 } from "../reference/points.js";
+import type { G1Point, G2Point } from "../reference/points.js";
 import { forgeCanary } from "./canary.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";
 import { ProvingKeyFormatError, verifyingKeyOf } from "./proving-key.js";

@@ -4,7 +4,7 @@
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import { R1csFormatError, readR1cs } from "../circuit/r1cs.js";
-import { loadKernels } from "../curve/wasm-kernels.js";
+import { loadKernels } from "../reference/reference-kernels.js";
 import { verifyingKeyToJson } from "../encoding/groth16-verifying-key.js";
 import type { Groth16VerifyingKeyJson } from "../encoding/groth16-verifying-key.js";
 import { checkKey } from "./gates.js";

@@ -2,10 +2,10 @@
  * Chooses what computes pairings on this thread: our kernels, once they have shown on known values that they compute right here, or the
  * reference backend.
  */
-import { BN254 } from "../curve/curve-parameters.js";
-import type { PairingKernels } from "../curve/kernels.js";
-import { negateG1 } from "../curve/points.js";
-import { loadKernels } from "../curve/wasm-kernels.js";
+import { BN254 } from "../curves/curve-parameters.js";
+import type { PairingKernels } from "../curves/curve-kernels.js";
+import { negateG1 } from "../reference/points.js";
+import { loadKernels } from "../reference/reference-kernels.js";
 import { loadKernelPairing } from "../kernels/pairing/pairing.js";
 import type { PairingBackend } from "../protocol.js";
 

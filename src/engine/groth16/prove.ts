@@ -2,9 +2,9 @@
  * Groth16 proving (Groth 2016, eprint 2016/260, section 3.2) from a witness. Does not check that the witness satisfies the circuit:
  * the caller verifies every proof before it leaves the server.
  */
-import type { CurveParameters } from "../curve/curve-parameters.js";
-import type { CurveKernels } from "../curve/kernels.js";
-import { loadKernels } from "../curve/wasm-kernels.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
+import type { CurveKernels } from "../curves/curve-kernels.js";
+import { loadKernels } from "../reference/reference-kernels.js";
 import { randomNonZero, readBigIntLE } from "../field/bytes.js";
 import { reduce } from "../field/prime-field.js";
 import type { Groth16Proof } from "./proof.js";

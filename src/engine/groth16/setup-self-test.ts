@@ -4,13 +4,13 @@
  * corrected proof verifies, then A, B, C, H and IC belong to this circuit and to this verifying key: a wrong point anywhere would
  * have to cancel against random wire values. The corrected proof is a forgery by construction and never leaves this function.
  */
-import type { CurveKernels } from "../curve/kernels.js";
+import type { CurveKernels } from "../curves/curve-kernels.js";
 import { randomBytes } from "node:crypto";
 import { randomNonZero } from "../field/bytes.js";
 import { inverse } from "../field/prime-field.js";
 import { forgeCanary } from "./canary.js";
-import { ResidentProver } from "../kernels/groth16-backend.js";
-import { makeKeyResident, proveResident } from "../kernels/groth16-resident.js";
+import { ResidentProver } from "../kernels/groth16/groth16-backend.js";
+import { makeKeyResident, proveResident } from "../kernels/groth16/groth16-resident.js";
 import type { Groth16Proof } from "./proof.js";
 import { publicSignalsOf } from "./prove.js";
 import { verifyingKeyOf } from "./proving-key.js";

@@ -4,10 +4,10 @@
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
-import { BN254 } from "../curve/curve-parameters.js";
-import type { CurveKernels } from "../curve/kernels.js";
-import type { G1Point, G2Point } from "../curve/points.js";
-import { loadKernels } from "../curve/wasm-kernels.js";
+import { BN254 } from "../curves/curve-parameters.js";
+import type { CurveKernels } from "../curves/curve-kernels.js";
+import type { G1Point, G2Point } from "../reference/points.js";
+import { loadKernels } from "../reference/reference-kernels.js";
 import { cutIntoJobs, runInline } from "./fixed-base-work.js";
 import type { FixedBaseExecutor, FixedBaseJob } from "./fixed-base-work.js";
 import { PUBLIC_SIGNALS_MAX } from "./proof.js";

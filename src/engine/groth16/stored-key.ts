@@ -7,7 +7,7 @@ import { checkInputs } from "../circuit/inputs.js";
 import type { CircuitInterface } from "../circuit/interface.js";
 import { readR1cs } from "../circuit/r1cs.js";
 import { computeWitness } from "../circuit/witness.js";
-import { loadKernels } from "../curve/wasm-kernels.js";
+import { loadKernels } from "../reference/reference-kernels.js";
 import { solidityVerifier, verifyingKeyFromJson } from "../encoding/groth16-verifying-key.js";
 import { checkHonestProof, checkKey } from "./gates.js";
 import type { GateResult } from "./gates.js";

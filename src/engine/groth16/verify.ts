@@ -2,10 +2,10 @@
  * Groth16 verification (Groth 2016, eprint 2016/260, section 3.2): e(A, B) = e(alpha, beta) e(IC, gamma) e(C, delta). Whatever is
  * computed from the key alone is computed once, so that a check costs three Miller loops and one final exponentiation.
  */
-import { BN254 } from "../curve/curve-parameters.js";
-import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../curve/kernels.js";
-import { isOnCurveG1, isOnTwist, negateG1 } from "../curve/points.js";
-import type { G1Point } from "../curve/points.js";
+import { BN254 } from "../curves/curve-parameters.js";
+import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
+import { isOnCurveG1, isOnTwist, negateG1 } from "../reference/points.js";
+import type { G1Point } from "../reference/points.js";
 import type { PairingBackend } from "../protocol.js";
 import { loadPairing } from "./pairing-backend.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";

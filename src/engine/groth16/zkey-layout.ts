@@ -5,7 +5,7 @@
  *
  * Points are affine in Montgomery form, little-endian, x then y, c0 before c1, infinity as zeros.
  */
-import type { CurveParameters } from "../curve/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
 
 export const ZKEY_MAGIC = 0x79656b7a; // "zkey" read as a little-endian word
 export const ZKEY_VERSION = 1;

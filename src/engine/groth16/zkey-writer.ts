@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs, R1csMatrix } from "../circuit/r1cs.js";
-import { Arena } from "../curve/arena.js";
-import type { CurveParameters } from "../curve/curve-parameters.js";
-import { encodeG1, encodeG2 } from "../curve/points.js";
-import type { G1Point, G2Point } from "../curve/points.js";
-import { SCALAR_BYTES } from "../curve/signed-digits.js";
+import { Arena } from "../reference/reference-arena.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
+import { encodeG1, encodeG2 } from "../reference/points.js";
+import type { G1Point, G2Point } from "../reference/points.js";
+import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { writeBigIntLE } from "../field/bytes.js";
 import { power } from "../field/prime-field.js";
 import type { Groth16VerifyingKey } from "./proof.js";

@@ -5,13 +5,13 @@
  *
  * Memory: bytes 0 to KERNEL_RESERVED_BYTES - 1 belong to this file, the rest to the caller.
  */
-import { BN254 } from "./curves.js";
-import { hasFusedMultiplyAdd } from "./features.js";
-import { buildKernelModule } from "./kernel-module.js";
-import { LIST_ENTRY_BYTES } from "./point-batch.js";
-import { wasmHost } from "./wasm-host.js";
-import type { CurveConstants } from "./curves.js";
-import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./kernel-module.js";
+import { BN254 } from "../curves/kernel-curves.js";
+import { hasFusedMultiplyAdd } from "./wasm/features.js";
+import { buildKernelModule } from "./wasm/kernel-module.js";
+import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
+import { wasmHost } from "./wasm/wasm-host.js";
+import type { CurveConstants } from "../curves/kernel-curves.js";
+import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./wasm/kernel-module.js";
 
 export interface KernelOptions {
   /** Shared memory to work in; a new one of `pages` 64 KiB pages when left out. */

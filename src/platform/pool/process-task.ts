@@ -10,8 +10,8 @@ import { constants } from "node:fs";
 import { lstat, mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ANSWER_FILE, EXIT_ANSWER_TOO_LARGE, REQUEST_FILE } from "../../engine/process-entry.js";
-import { decodeMessage, encodeMessage, partFile, PARTS_MAX } from "../../engine/process-message.js";
+import { ANSWER_FILE, EXIT_ANSWER_TOO_LARGE, REQUEST_FILE } from "../../engine/process/process-entry.js";
+import { decodeMessage, encodeMessage, partFile, PARTS_MAX } from "../../engine/process/process-message.js";
 import { probeSandboxTools, sandboxed } from "./process-sandbox.js";
 import type { SandboxTools } from "./process-sandbox.js";
 

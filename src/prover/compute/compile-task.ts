@@ -2,8 +2,8 @@
  * Compiles untrusted circom source in a process of its own. Everything that the source can do wrong, loops without end and memory bombs
  * among them, comes back as a compile failure that names it; only the server's own troubles are failures of another kind.
  */
-import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile.js";
-import type { CompileFailure, CompileLimits, CompileRequest, CompileResult } from "../../engine/circuit/compile.js";
+import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile-circuit.js";
+import type { CompileFailure, CompileLimits, CompileRequest, CompileResult } from "../../engine/circuit/compile-circuit.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 

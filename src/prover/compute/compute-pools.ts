@@ -5,7 +5,7 @@
  * Many proofs run one a thread. A proof that finds other threads of its lane idle takes them as helpers; they are sent away as soon as
  * another task wants a thread, and none of them is ever waited for by anything but the proof that they are in.
  */
-import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/team.js";
+import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/point/team.js";
 import type { ComputeRequest, ComputeTaskName, ComputeTasks, OpenKey, PairingBackend, ProveMessage, ProveValue, TaskResult } from "../../engine/protocol.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";

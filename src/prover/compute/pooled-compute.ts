@@ -10,7 +10,7 @@ import type { Lanes } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import { ProcessTasks, type ProcessTaskFailure, type ProcessTaskLimits } from "../../platform/pool/process-task.js";
 import { setupInProcess } from "./setup-task.js";
-import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile.js";
+import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { readR1csHeader } from "../../engine/circuit/r1cs.js";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createPublicClient, http, parseAbi, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compileSolidity, type CompiledContract } from "../../../src/engine/solidity/compile.js";
+import { compileSolidity, type CompiledContract } from "../../../src/engine/solidity/compile-solidity.js";
 import { ANVIL_ACCOUNTS } from "../../support/anvil.js";
 import { COLLECTIBLE, PROBE, TOKEN } from "./sources.js";
 import { startContractsServer, withImports, type ContractsServer, type Json } from "./support.js";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { findUnsatisfied } from "../../../src/engine/circuit/check-witness.js";
-import { compileCircuit, DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile.js";
+import { compileCircuit, DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile-circuit.js";
 import { checkInputs } from "../../../src/engine/circuit/inputs.js";
 import { readCircuitInterface, scalarFieldOf } from "../../../src/engine/circuit/interface.js";
 import type { CircuitInterface, SignalValues } from "../../../src/engine/circuit/interface.js";

@@ -1,9 +1,9 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curve/curve-parameters.js";
-import type { CurveKernels } from "../../../src/engine/curve/kernels.js";
-import { loadKernels } from "../../../src/engine/curve/wasm-kernels.js";
+import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
+import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { compressG1, compressG2, compressInfinity, decompressG1, decompressG2 } from "../../../src/engine/encoding/compressed-points.js";
 import { Malformed } from "../../../src/engine/encoding/decoded.js";
 import { decodeProof, decodeProofHex, decodeProofs, encodeProofHex, proofFromJson, proofToJson, proofToSolidityCalldata } from "../../../src/engine/encoding/groth16-proof.js";

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs, readSolidityTemplate } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curve/curve-parameters.js";
-import type { CurveKernels } from "../../../src/engine/curve/kernels.js";
-import { loadKernels } from "../../../src/engine/curve/wasm-kernels.js";
+import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
+import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { decodeVerifyingKeyBytes, encodeVerifyingKeyBytes, solidityVerifier, verifyingKeyFromJson, verifyingKeyToJson } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import type { SetupResult } from "../../../src/engine/groth16/setup.js";

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
 import type { Snarkjs } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curve/curve-parameters.js";
-import { negateG1 } from "../../../src/engine/curve/points.js";
-import { loadKernels } from "../../../src/engine/curve/wasm-kernels.js";
+import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { negateG1 } from "../../../src/engine/reference/points.js";
+import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { proofFromJson, proofToJson } from "../../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import { WitnessFormatError, proveGroth16, publicSignalsOf } from "../../../src/engine/groth16/prove.js";

@@ -1,10 +1,10 @@
 import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { describe, expect, it } from "vitest";
-import { Arena } from "../../../src/engine/kernels/arena.js";
-import { BLS12_381 } from "../../../src/engine/kernels/curves.js";
-import { Domain, rootOfUnity, vectorBytes, writeDomainTables } from "../../../src/engine/kernels/domain.js";
+import { Arena } from "../../../src/engine/kernels/wasm/arena.js";
+import { BLS12_381 } from "../../../src/engine/curves/kernel-curves.js";
+import { Domain, rootOfUnity, vectorBytes, writeDomainTables } from "../../../src/engine/kernels/ntt/domain.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../../src/engine/kernels/kernels.js";
-import { Msm } from "../../../src/engine/kernels/msm.js";
+import { Msm } from "../../../src/engine/kernels/msm/msm.js";
 import { KERNEL_KINDS, bigBelow, modulo, readPoint, writeScalars } from "../../support/kernels.js";
 import type { Group } from "../../support/kernels.js";
 import { evaluateAll, reversedBits } from "../../support/ntt.js";

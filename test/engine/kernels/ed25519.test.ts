@@ -6,9 +6,9 @@ import { privateKeyOfSeed, rawPublicKey } from "../../../src/crypto/der-keys.js"
 import { FIELD_PRIME, GROUP_ORDER, SECOND_FACTOR } from "../../../src/engine/kernels/ed25519/base-table.js";
 import { ed25519Signer, type Copies } from "../../../src/engine/kernels/ed25519/signer.js";
 import { buildSigningModule, HASH_BYTES, PAIR_BYTES, POINT_BYTES, TABLE_BYTES, tableLimbs, WORD_BYTES } from "../../../src/engine/kernels/ed25519/signing-module.js";
-import { hasFusedMultiplyAdd } from "../../../src/engine/kernels/features.js";
-import { inverseModulo } from "../../../src/engine/kernels/integers.js";
-import { wasmHost } from "../../../src/engine/kernels/wasm-host.js";
+import { hasFusedMultiplyAdd } from "../../../src/engine/kernels/wasm/features.js";
+import { inverseModulo } from "../../../src/engine/kernels/field/integers.js";
+import { wasmHost } from "../../../src/engine/kernels/wasm/wasm-host.js";
 import { bigBelow, modulo } from "../../support/kernels.js";
 import { seededRandom } from "../../support/seeded.js";
 

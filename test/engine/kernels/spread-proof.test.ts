@@ -1,17 +1,17 @@
 /** One proof on several threads: the same bytes as on one, whoever comes late, leaves or dies. */
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
-import { BN254 } from "../../../src/engine/curve/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
-import { ResidentProver } from "../../../src/engine/kernels/groth16-backend.js";
-import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16-resident.js";
-import type { ResidentKey } from "../../../src/engine/kernels/resident-key.js";
-import { Team, TeamFailedError, createTeam, dismissHelpers, endTeam, failTeam } from "../../../src/engine/kernels/team.js";
+import { ResidentProver } from "../../../src/engine/kernels/groth16/groth16-backend.js";
+import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16/groth16-resident.js";
+import type { ResidentKey } from "../../../src/engine/kernels/groth16/resident-key.js";
+import { Team, TeamFailedError, createTeam, dismissHelpers, endTeam, failTeam } from "../../../src/engine/kernels/point/team.js";
 import { chainFixture } from "../../support/groth16-fixtures.js";
 import type { Fixture } from "../../support/groth16-fixtures.js";
 import { KERNEL_KINDS, bigBelow } from "../../support/kernels.js";
-import type { KernelKind } from "../../../src/engine/kernels/kernel-module.js";
+import type { KernelKind } from "../../../src/engine/kernels/wasm/kernel-module.js";
 import { seededRandom } from "../../support/seeded.js";
 
 const random = seededRandom();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PART_BYTES_MIN, PARTS_MAX } from "../../../src/engine/process-message.js";
+import { PART_BYTES_MIN, PARTS_MAX } from "../../../src/engine/process/process-message.js";
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 import { probeSandboxTools } from "../../../src/platform/pool/process-sandbox.js";
 import { ProcessTasks, runProcessTask } from "../../../src/platform/pool/process-task.js";
@@ -20,7 +20,7 @@ const LIMITS: ProcessTaskLimits = {
   niceness: 0,
 };
 
-const ENTRY = pathToFileURL(join(PACKAGE_ROOT, "dist/src/engine/process-entry.js")).href;
+const ENTRY = pathToFileURL(join(PACKAGE_ROOT, "dist/src/engine/process/process-entry.js")).href;
 
 /** Bodies of handlers; each becomes the entry script of a process. `tools` lets a script reach the modules it misbehaves with. */
 const SCRIPTS = {

@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compileCircuit } from "../../../src/engine/circuit/compile.js";
+import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../../src/engine/circuit/interface.js";
 import { readR1cs } from "../../../src/engine/circuit/r1cs.js";
 import { makeGroth16Key } from "../../../src/engine/groth16/make-key.js";
-import type { ResidentKey } from "../../../src/engine/kernels/resident-key.js";
+import type { ResidentKey } from "../../../src/engine/kernels/groth16/resident-key.js";
 import type { ProveMessage, SharedBytes } from "../../../src/engine/protocol.js";
 import { Lanes, type ProveOptions } from "../../../src/prover/compute/compute-pools.js";
 import { recordedLog } from "../../support/silent-log.js";

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadKernels } from "../../../src/engine/curve/wasm-kernels.js";
+import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { verifyingKeyFromJson } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";

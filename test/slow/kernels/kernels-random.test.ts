@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { BLS12_381, BN254 } from "../../../src/engine/kernels/curves.js";
-import { Domain, rootOfUnity, vectorBytes, writeDomainTables } from "../../../src/engine/kernels/domain.js";
-import { powerModulo } from "../../../src/engine/kernels/integers.js";
-import { Msm } from "../../../src/engine/kernels/msm.js";
+import { BLS12_381, BN254 } from "../../../src/engine/curves/kernel-curves.js";
+import { Domain, rootOfUnity, vectorBytes, writeDomainTables } from "../../../src/engine/kernels/ntt/domain.js";
+import { powerModulo } from "../../../src/engine/kernels/field/integers.js";
+import { Msm } from "../../../src/engine/kernels/msm/msm.js";
 import { KERNEL_KINDS, bareField, bigBelow, kernelSetup, modulo, nobleMultiple, readPoint, writeMultiples, writeScalars } from "../../support/kernels.js";
 import type { BareOperation, Group } from "../../support/kernels.js";
 import { evaluateAll, reversedBits } from "../../support/ntt.js";

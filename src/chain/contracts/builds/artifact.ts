@@ -1,6 +1,6 @@
 /** What a creation's `params` say a contract is made from: an artifact, an ABI, or source to be compiled. */
 import type { Hex } from "viem";
-import type { CompiledContract, SolidityRequest, SoliditySettings } from "../../../engine/solidity/compile.js";
+import type { CompiledContract, SolidityRequest, SoliditySettings } from "../../../engine/solidity/compile-solidity.js";
 import { AppError } from "../../../platform/errors.js";
 import type { StoreValue } from "../../../platform/store/store.js";
 import { readAbi, type ContractAbi } from "../abi/abi.js";

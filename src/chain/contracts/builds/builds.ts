@@ -2,7 +2,7 @@
  * Contracts from source: a durable job compiles, in a process of its own, and then deploys where a signer was named. Each contract's plan
  * lies beside its record until the job has settled it, so that a kill at any point costs one compile and nothing else.
  */
-import type { SolidityRequest } from "../../../engine/solidity/compile.js";
+import type { SolidityRequest } from "../../../engine/solidity/compile-solidity.js";
 import type { Subject } from "../../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";

@@ -3,7 +3,7 @@
  * failure that names it; only the server's own troubles are failures of another kind.
  */
 import { ownError } from "../../../engine/circuit/diagnostics.js";
-import type { SolidityRequest, SolidityResult } from "../../../engine/solidity/compile.js";
+import type { SolidityRequest, SolidityResult } from "../../../engine/solidity/compile-solidity.js";
 import { workerPath } from "../../../platform/files/package-root.js";
 import type { CompileTaskFailure } from "../../../prover/compute/compile-task.js";
 import type { ProcessTaskLimits, ProcessTasks } from "../../../platform/pool/process-task.js";

@@ -6,8 +6,8 @@
  */
 import { createHash, hash, randomFillSync } from "node:crypto";
 import { buildSigningModule, HASH_BYTES, LANES, PAIR_BYTES, POINT_BYTES, TABLE_BYTES, tableLimbs, WORD_BYTES } from "./signing-module.js";
-import { hasFusedMultiplyAdd } from "../features.js";
-import { wasmHost } from "../wasm-host.js";
+import { hasFusedMultiplyAdd } from "../wasm/features.js";
+import { wasmHost } from "../wasm/wasm-host.js";
 
 /** SHA-512(seed) || public key. The hash is the secret scalar, before pruning, and the prefix of what nonces are made of. */
 export const LANE_KEY_BYTES = 96;

@@ -7,15 +7,15 @@
  * whole window, signs are masks, and what is inverted is blinded by the caller. Twisted Edwards coordinates with T (H. Hisil, K. Wong,
  * G. Carter, E. Dawson, "Twisted Edwards Curves Revisited", 2008, 3.1): complete on this curve, so no point is special.
  */
-import { FmaField } from "../fma-field.js";
-import { defineInversion, type Inversion } from "../inversion.js";
-import { outlineProducts } from "../outlined-field.js";
+import { FmaField } from "../field/fma-field.js";
+import { defineInversion, type Inversion } from "../field/inversion.js";
+import { outlineProducts } from "../field/outlined-field.js";
 import { FIELD_PRIME, GROUP_ORDER, multiplesOfBase, SECOND_FACTOR, WINDOW_ENTRIES, WINDOWS } from "./base-table.js";
-import { inverseModulo } from "../integers.js";
-import { i32, i64, i64x2, v128, type Expression, type Local } from "../wasm-ops.js";
-import { ModuleBuilder, type FunctionBuilder } from "../wasm-builder.js";
-import type { FmaElement } from "../fma-arithmetic.js";
-import type { Address, PrimeField } from "../field.js";
+import { inverseModulo } from "../field/integers.js";
+import { i32, i64, i64x2, v128, type Expression, type Local } from "../wasm/wasm-ops.js";
+import { ModuleBuilder, type FunctionBuilder } from "../wasm/wasm-builder.js";
+import type { FmaElement } from "../field/fma-arithmetic.js";
+import type { Address, PrimeField } from "../field/field.js";
 
 /** Bytes of a scalar, of half a hash, and of an encoded point. */
 export const WORD_BYTES = 32;

@@ -9,9 +9,9 @@
  *
  * Record of a point: x || y || flag (16 bytes, 1 for a point that met such a denominator).
  */
-import type { Address } from "../field.js";
-import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm-builder.js";
-import { i32 } from "../wasm-ops.js";
+import type { Address } from "../field/field.js";
+import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
+import { i32 } from "../wasm/wasm-ops.js";
 import { blockInversionScratchBytes, defineBlockInversion } from "./block-inversion.js";
 import type { BlockOperations } from "./block-inversion.js";
 import type { TowerField } from "./tower-field.js";

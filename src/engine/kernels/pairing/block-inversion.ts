@@ -2,9 +2,9 @@
  * Defines the inversion of many blocks at the price of one and three products each: P. Montgomery, "Speeding the Pollard and elliptic
  * curve methods of factorization" (Math. Comp. 48, 1987), section 10.3.1. No block may be zero: a zero would make all of them zero.
  */
-import type { Address } from "../field.js";
-import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm-builder.js";
-import { i32, memoryCopy } from "../wasm-ops.js";
+import type { Address } from "../field/field.js";
+import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
+import { i32, memoryCopy } from "../wasm/wasm-ops.js";
 
 export interface BlockOperations {
   readonly name: string;

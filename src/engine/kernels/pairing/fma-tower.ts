@@ -3,14 +3,14 @@
  * lanes busy: (a0 + a1 u)(b0 + b1 u) = a0 (b0, b1) + a1 (-b1, b0), two products of vectors and one reduction.
  * At rest limb by limb, c0 beside c1: the block of fma-field.ts.
  */
-import { f64x2, i32, v128 } from "../wasm-ops.js";
-import { HALF_LIMB } from "../fma-arithmetic.js";
-import type { FmaElement } from "../fma-arithmetic.js";
-import type { FmaField } from "../fma-field.js";
-import type { Address, Product } from "../field.js";
-import type { Inversion } from "../inversion.js";
-import type { FunctionBuilder } from "../wasm-builder.js";
-import type { Expression } from "../wasm-ops.js";
+import { f64x2, i32, v128 } from "../wasm/wasm-ops.js";
+import { HALF_LIMB } from "../field/fma-arithmetic.js";
+import type { FmaElement } from "../field/fma-arithmetic.js";
+import type { FmaField } from "../field/fma-field.js";
+import type { Address, Product } from "../field/field.js";
+import type { Inversion } from "../field/inversion.js";
+import type { FunctionBuilder } from "../wasm/wasm-builder.js";
+import type { Expression } from "../wasm/wasm-ops.js";
 import type { StoredProduct, TowerField } from "./tower-field.js";
 
 const LOW_TWICE = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7];

@@ -1,10 +1,10 @@
 /** Fq2 for the pairing on 64-bit integers: the quadratic extension of quadratic-field.ts, at rest c0 || c1. */
-import { QuadraticField } from "../quadratic-field.js";
-import type { IntegerElement, IntegerField } from "../integer-field.js";
-import type { Address, Product } from "../field.js";
-import type { Inversion } from "../inversion.js";
-import type { QuadraticElement } from "../quadratic-field.js";
-import type { FunctionBuilder } from "../wasm-builder.js";
+import { QuadraticField } from "../field/quadratic-field.js";
+import type { IntegerElement, IntegerField } from "../field/integer-field.js";
+import type { Address, Product } from "../field/field.js";
+import type { Inversion } from "../field/inversion.js";
+import type { QuadraticElement } from "../field/quadratic-field.js";
+import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 import type { StoredProduct, TowerField } from "./tower-field.js";
 
 type E = QuadraticElement<IntegerElement>;

@@ -5,11 +5,11 @@
  *
  * A table is MULTIPLES + 1 projective points, from infinity to MULTIPLES times the point. An accumulator is X || Y || Z as blocks.
  */
-import type { Address, Field, PrimeField } from "../field.js";
-import { completeDouble, completeSum } from "../point-single.js";
-import type { Projective } from "../point-single.js";
-import type { FunctionBuilder, ModuleBuilder } from "../wasm-builder.js";
-import { i32 } from "../wasm-ops.js";
+import type { Address, Field, PrimeField } from "../field/field.js";
+import { completeDouble, completeSum } from "../point/point-single.js";
+import type { Projective } from "../point/point-single.js";
+import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
+import { i32 } from "../wasm/wasm-ops.js";
 
 /** Signed digits of 4 bits: -8 to 8. */
 export const MULTIPLES = 8;

@@ -8,9 +8,9 @@
  */
 import type { Fq2 } from "../../field/prime-field.js";
 import { multiplyFq2, powerFq2 } from "../../field/prime-field.js";
-import type { Address } from "../field.js";
-import type { FunctionBuilder, ModuleBuilder } from "../wasm-builder.js";
-import { i32 } from "../wasm-ops.js";
+import type { Address } from "../field/field.js";
+import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
+import { i32 } from "../wasm/wasm-ops.js";
 import { defineSumOfProducts } from "./sums-of-products.js";
 import { coefficient, timesNonResidue } from "./target-field.js";
 import type { TowerField } from "./tower-field.js";

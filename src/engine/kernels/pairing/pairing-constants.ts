@@ -2,7 +2,7 @@
  * What the pairing of a curve needs beside the curve's own constants. BN254: the optimal ate pairing of F. Vercauteren, "Optimal pairings"
  * (eprint 2008/096), over 6x + 2 for the seed x.
  */
-import { BN254 } from "../../curve/curve-parameters.js";
+import { BN254 } from "../../curves/curve-parameters.js";
 
 export interface PairingConstants {
   /** The curve's seed, positive. */

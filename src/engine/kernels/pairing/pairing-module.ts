@@ -2,18 +2,18 @@
  * Puts the pairing of one curve together into a WebAssembly module of its own, on either field arithmetic: the tower, the Miller steps,
  * small multiples in G1 and roots. How they are called in turn is pairing.ts.
  */
-import { defineConversions } from "../conversion.js";
-import type { CurveConstants } from "../curves.js";
-import { FmaField } from "../fma-field.js";
-import type { PrimeField } from "../field.js";
-import { IntegerField } from "../integer-field.js";
-import { defineInversion, defineQuadraticInversion } from "../inversion.js";
-import type { Inversion } from "../inversion.js";
-import type { KernelKind } from "../kernel-module.js";
-import { outlinePrime } from "../outlined-field.js";
-import { defineSinglePoint } from "../point-single.js";
-import { QuadraticField } from "../quadratic-field.js";
-import { ModuleBuilder } from "../wasm-builder.js";
+import { defineConversions } from "../field/conversion.js";
+import type { CurveConstants } from "../../curves/kernel-curves.js";
+import { FmaField } from "../field/fma-field.js";
+import type { PrimeField } from "../field/field.js";
+import { IntegerField } from "../field/integer-field.js";
+import { defineInversion, defineQuadraticInversion } from "../field/inversion.js";
+import type { Inversion } from "../field/inversion.js";
+import type { KernelKind } from "../wasm/kernel-module.js";
+import { outlinePrime } from "../field/outlined-field.js";
+import { defineSinglePoint } from "../point/point-single.js";
+import { QuadraticField } from "../field/quadratic-field.js";
+import { ModuleBuilder } from "../wasm/wasm-builder.js";
 import { defineAffineLines } from "./affine-lines.js";
 import { FmaTower, fmaTowerScratchBytes } from "./fma-tower.js";
 import { IntegerTower } from "./integer-tower.js";

@@ -3,13 +3,13 @@
  * final exponentiation. Points are checked by the caller to lie on their curves. Each instance has its memory; nothing is kept in it
  * between calls.
  */
-import { BN254 as BN254_PARAMETERS } from "../../curve/curve-parameters.js";
-import type { CurveParameters } from "../../curve/curve-parameters.js";
-import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../../curve/kernels.js";
-import type { G1Point, G2Point } from "../../curve/points.js";
-import { BN254 } from "../curves.js";
-import { hasFusedMultiplyAdd } from "../features.js";
-import type { KernelKind } from "../kernel-module.js";
+import { BN254 as BN254_PARAMETERS } from "../../curves/curve-parameters.js";
+import type { CurveParameters } from "../../curves/curve-parameters.js";
+import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../../curves/curve-kernels.js";
+import type { G1Point, G2Point } from "../../reference/points.js";
+import { BN254 } from "../../curves/kernel-curves.js";
+import { hasFusedMultiplyAdd } from "../wasm/features.js";
+import type { KernelKind } from "../wasm/kernel-module.js";
 import { LINES, linesOf } from "./lines.js";
 import type { Lines } from "./lines.js";
 import { LINE_ENTRY_BYTES } from "./miller-steps.js";

@@ -2,9 +2,9 @@
  * Defines x^((q - 3) / 4), from which a square root and its inverse follow: for a square x = s^2 with q = 3 mod 4 it is 1 / s up to sign,
  * and x times it is s. A fixed exponent in windows of 4 bits.
  */
-import type { PrimeField } from "../field.js";
-import type { FunctionHandle, ModuleBuilder } from "../wasm-builder.js";
-import { i32, memoryCopy } from "../wasm-ops.js";
+import type { PrimeField } from "../field/field.js";
+import type { FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
+import { i32, memoryCopy } from "../wasm/wasm-ops.js";
 
 const WINDOW_BITS = 4;
 const ENTRIES = 2 ** WINDOW_BITS;

@@ -3,8 +3,8 @@
  * single reduction for the whole sum (D. Aranha, K. Karabina, P. Longa, C. Gebotys, J. Lopez, "Faster explicit formulas for computing
  * pairings over ordinary curves", eprint 2010/526, section 4: lazy reduction).
  */
-import type { Address } from "../field.js";
-import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm-builder.js";
+import type { Address } from "../field/field.js";
+import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { TowerField } from "./tower-field.js";
 
 export interface SumOptions {

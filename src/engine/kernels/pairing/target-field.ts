@@ -4,9 +4,9 @@
  */
 import { powerFq2 } from "../../field/prime-field.js";
 import type { Fq2 } from "../../field/prime-field.js";
-import type { Address } from "../field.js";
-import type { FunctionBuilder, ModuleBuilder } from "../wasm-builder.js";
-import { i32, memoryCopy } from "../wasm-ops.js";
+import type { Address } from "../field/field.js";
+import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
+import { i32, memoryCopy } from "../wasm/wasm-ops.js";
 import { defineSumOfProducts } from "./sums-of-products.js";
 import type { SumOfProducts } from "./sums-of-products.js";
 import type { TowerField } from "./tower-field.js";

@@ -2,10 +2,10 @@
  * Defines what moves values between neighbouring elements of Fq, as imports and exports know them, and blocks of the tower: pairs of
  * elements become the two coefficients of a block, and a point of G1 becomes the factors that its lines are multiplied with.
  */
-import type { Address, PrimeField } from "../field.js";
-import type { Inversion } from "../inversion.js";
-import type { FunctionBuilder, ModuleBuilder } from "../wasm-builder.js";
-import { i32, memoryCopy } from "../wasm-ops.js";
+import type { Address, PrimeField } from "../field/field.js";
+import type { Inversion } from "../field/inversion.js";
+import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
+import { i32, memoryCopy } from "../wasm/wasm-ops.js";
 import { blockInversionScratchBytes, defineBlockInversion } from "./block-inversion.js";
 import type { BlockOperations } from "./block-inversion.js";
 

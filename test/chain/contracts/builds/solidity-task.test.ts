@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SolidityRequest, SolidityResult } from "../../../../src/engine/solidity/compile.js";
+import type { SolidityRequest, SolidityResult } from "../../../../src/engine/solidity/compile-solidity.js";
 import { ProcessTasks, type ProcessTaskLimits } from "../../../../src/platform/pool/process-task.js";
 import { compileSolidityInProcess, SOLIDITY_PROCESS_LIMITS } from "../../../../src/chain/contracts/builds/solidity-task.js";
 

@@ -1,10 +1,10 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curve/curve-parameters.js";
-import type { CurveKernels } from "../../../../src/engine/curve/kernels.js";
-import { isOnTwist, negateG1 } from "../../../../src/engine/curve/points.js";
-import type { G1Point, G2Point } from "../../../../src/engine/curve/points.js";
-import { loadKernels } from "../../../../src/engine/curve/wasm-kernels.js";
+import { BN254 } from "../../../../src/engine/curves/curve-parameters.js";
+import type { CurveKernels } from "../../../../src/engine/curves/curve-kernels.js";
+import { isOnTwist, negateG1 } from "../../../../src/engine/reference/points.js";
+import type { G1Point, G2Point } from "../../../../src/engine/reference/points.js";
+import { loadKernels } from "../../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, negateFq2, power, squareRootFq2 } from "../../../../src/engine/field/prime-field.js";
 import { BN254_PAIRING, nonAdjacentForm } from "../../../../src/engine/kernels/pairing/pairing-constants.js";
 import { loadKernelPairing } from "../../../../src/engine/kernels/pairing/pairing.js";

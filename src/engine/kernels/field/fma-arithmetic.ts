@@ -1,0 +1,415 @@
+/**
+ * Emits prime-field arithmetic on double-precision fused multiply-add: limbs of 51 bits, signed, as integers in f64x2, two field
+ * elements side by side. Products are split exactly into a high and a low part with two roundings (Dekker 1971; N. Emmart,
+ * J. Luitjens, C. Weems, "Faster modular exponentiation using double precision floating point arithmetic on the GPU", 2018).
+ *
+ * Every emitted value carries a proven bound: the emitter computes, while it writes code, how large each limb and the whole element
+ * can become, and refuses to write an operation whose result might not be exact. So a formula that compiles cannot overflow.
+ * It must not be used unless multiply-add is really fused on this machine: see wasm-features.ts.
+ */
+import { balancedLimbs, inverseModulo } from "./integers.js";
+import { f64x2, v128 } from "../wasm/wasm-ops.js";
+import type { Product } from "./field.js";
+import type { FunctionBuilder } from "../wasm/wasm-builder.js";
+import type { Expression, Local } from "../wasm/wasm-ops.js";
+
+type V128 = Expression<"v128">;
+type Vector = Local<"v128">;
+
+/** A limb pair in a local with |integer| <= max in both lanes. */
+export interface BoundedLimb {
+  readonly local: Vector;
+  readonly max: bigint;
+}
+
+/** Two field elements, limb by limb, with |element| <= max as an integer (not reduced modulo p). */
+export interface FmaElement {
+  readonly limbs: readonly BoundedLimb[];
+  readonly max: bigint;
+}
+
+/** A factor whose limbs may be loads, each emitted anew where it is used. */
+export interface FmaFactor {
+  readonly limbs: readonly FactorLimb[];
+  readonly max: bigint;
+}
+
+export interface FactorLimb {
+  readonly local: V128;
+  readonly max: bigint;
+}
+
+export const LIMB_BITS = 51;
+const LIMB = 1n << 51n;
+export const HALF_LIMB = 1n << 50n;
+/** Integers up to here are exact in a double. */
+const EXACT_MAX = 1n << 53n;
+/** A high-part accumulator starts at 1.5 * 2^103, whose unit in the last place is 2^51, and may move by 2^102 before that changes. */
+const HIGH_ROOM = 1n << 102n;
+const VECTOR_BYTES = 16;
+const SPLIT = 1.5 * 2 ** 103;
+const ROUND_TO_INTEGER = 1.5 * 2 ** 52;
+export const INVERSE_LIMB = 2 ** -51;
+/** A highest limb with fewer bits of the prime than this is too coarse to read a quotient off. */
+const HEAD_BITS_MIN = 20n;
+
+/** How a prime's elements are written. */
+export interface Representation {
+  readonly limbCount: number;
+  readonly radix: bigint;
+  readonly limbMax: bigint;
+}
+
+export interface Column {
+  low: BoundedLimb | undefined;
+  chains: { local: V128; max: bigint }[];
+  /** Sums of closed high parts that the next column receives, in units of this column. */
+  carries: { local: Vector; max: bigint }[];
+}
+
+/** The constants of one prime and the arithmetic over it. */
+export class FmaArithmetic {
+  readonly limbCount: number;
+  readonly prime: bigint;
+  /** What elements stand multiplied by: Montgomery's 2^(51 * limbCount). */
+  readonly radix: bigint;
+  /** |limb| of a normalised element, but for the highest. */
+  readonly limbMax: bigint;
+  /** |element| of a reduced one. */
+  readonly reducedMax: bigint;
+  /** |element| of a product. */
+  readonly productMax: bigint;
+  readonly primeLimbs: readonly bigint[];
+  private readonly negativeInverse: bigint;
+  /** Limbs that `reduce` reads the quotient off: two where the prime leaves few bits in the highest. */
+  readonly headLimbs: 1 | 2;
+
+  constructor(prime: bigint, { limbCount, radix, limbMax }: Representation = montgomeryForm(prime)) {
+    this.prime = prime;
+    this.limbCount = limbCount;
+    this.radix = radix;
+    this.limbMax = limbMax;
+    this.primeLimbs = balancedLimbs(prime, LIMB_BITS, this.limbCount);
+    this.headLimbs = (this.primeLimbs[this.limbCount - 1] ?? 0n) >> HEAD_BITS_MIN > 0n ? 1 : 2;
+    this.negativeInverse = balanced(LIMB - inverseModulo(prime % LIMB, LIMB));
+    // The quotient of a reduction is read off the head: a few units of its last limb may stay, and its own rounding.
+    this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (limbCount - this.headLimbs)));
+    this.productMax = radix === 1n ? this.reducedMax : prime;
+  }
+
+  /** The bound that stored elements keep: normalised limbs, |element| <= max. */
+  stored(locals: readonly Vector[], max: bigint): FmaElement {
+    return { limbs: locals.map((local, j) => ({ local, max: this.storedMax(j, max) })), max };
+  }
+
+  /** As `stored`, for a factor. */
+  factor(limbs: readonly V128[], max: bigint): FmaFactor {
+    return { limbs: limbs.map((local, j) => ({ local, max: this.storedMax(j, max) })), max };
+  }
+
+  add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
+    return this.limbwise(a, b, (x, y) => f.let(f64x2.add(x, y)));
+  }
+
+  sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
+    return this.limbwise(a, b, (x, y) => f.let(f64x2.sub(x, y)));
+  }
+
+  /** Carries limb to limb until all but the highest are within half a limb. */
+  normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
+    const limbs: BoundedLimb[] = [];
+    let carry: BoundedLimb | undefined;
+    for (const [j, limb] of a.limbs.entries()) {
+      const sum = carry === undefined ? limb : this.exact({ local: f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), limb.local)), max: limb.max + ceilDiv(carry.max, LIMB) });
+      if (j === this.limbCount - 1) {
+        limbs.push({ local: sum.local, max: min(sum.max, this.topMax(a.max)) });
+      } else {
+        const [low, high] = this.split(f, sum);
+        limbs.push(low);
+        carry = high;
+      }
+    }
+    return { limbs, max: a.max };
+  }
+
+  /** Subtracts the nearest multiple of p: the result is normalised and within p/2 plus a 2^-40th. */
+  reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
+    const top = last(a.limbs);
+    const topUnit = 1n << BigInt(LIMB_BITS * (this.limbCount - 1));
+    const scale = Number(topUnit) / Number(this.prime);
+    const head = this.headLimbs === 1 ? top.local : f.let(f64x2.relaxedMadd(at(a.limbs, this.limbCount - 2).local, c(f, INVERSE_LIMB), top.local));
+    const q = f.let(f64x2.sub(f64x2.relaxedMadd(head, c(f, scale), c(f, ROUND_TO_INTEGER)), c(f, ROUND_TO_INTEGER)));
+    const qMax = BigInt(Math.ceil((Number(top.max) + (this.headLimbs - 1)) * scale + 0.5));
+    // The quotient was read off the head alone: what the other limbs hold is the error that stays.
+    const max = this.prime / 2n + lowerSum(a.limbs, this.headLimbs) + (this.prime >> 40n);
+    const limbs: BoundedLimb[] = [];
+    for (const [j, limb] of a.limbs.entries()) {
+      const p = this.primeLimbs[j] ?? 0n;
+      const local = f.let(f64x2.relaxedNmadd(q, c(f, Number(p)), limb.local));
+      // The highest limb is bounded by the result, not by what went in: it is rounded once, after most of it has cancelled.
+      const isTop = j === this.limbCount - 1;
+      limbs.push(this.exact({ local, max: isTop ? (max + lowerSum([...limbs, limb])) / topUnit + 1n : limb.max + qMax * abs(p) }));
+    }
+    return this.normalize(f, { limbs, max });
+  }
+
+  /**
+   * Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; result normalised. With `columns`, an address of
+   * `columnBytes` bytes, each column's end is stored there and loaded where it is needed. Engines place pure operations without stores
+   * between them as late as they can, so that all columns of a long sum end up interleaved in more registers than there are: of a sum of
+   * six products in Fq2 half the instructions were spills. Stores keep the columns apart: a product in Fq2 takes 8 % less time, and
+   * a sum of six about a fifth less. A lone product in Fq gains nothing.
+   */
+  sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
+    const n = this.limbCount;
+    const max = products.reduce((total, { a, b }) => total + a.max * b.max, 0n);
+    return this.reduceColumns(f, max, (column, k) => {
+      for (const { a, b, negate } of products) {
+        for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1) {
+          this.multiplyInto(f, column, at(a.limbs, i), at(b.limbs, k - i), negate === true);
+        }
+      }
+    }, columns);
+  }
+
+  get columnBytes(): number {
+    return (2 * this.limbCount - 1) * VECTOR_BYTES;
+  }
+
+  /** As `sumOfProducts` of a with itself, with each mixed product of limbs computed once. */
+  square(f: FunctionBuilder, a: FmaElement): FmaElement {
+    const n = this.limbCount;
+    const doubled = a.limbs.map((limb) => this.exact({ local: f.let(f64x2.add(limb.local, limb.local)), max: 2n * limb.max }));
+    return this.reduceColumns(f, a.max * a.max, (column, k) => {
+      for (let i = Math.max(0, k - n + 1); 2 * i <= k; i += 1) {
+        this.multiplyInto(f, column, at(a.limbs, i), at(2 * i === k ? a.limbs : doubled, k - i), false);
+      }
+    });
+  }
+
+  /** Sums the products that `fill` adds column by column, takes the Montgomery quotient digits out, and carries. */
+  private reduceColumns(f: FunctionBuilder, sumMax: bigint, fill: (column: Column, k: number) => void, columns?: Expression<"i32">): FmaElement {
+    const n = this.limbCount;
+    const quotient: FactorLimb[] = [];
+    const result: FactorLimb[] = [];
+    let incoming: Column["carries"] = [];
+    for (let k = 0; k < 2 * n - 1; k += 1) {
+      const column: Column = { low: undefined, chains: [], carries: [] };
+      fill(column, k);
+      for (const carry of incoming.slice(0, -1)) this.addCarry(f, column, carry);
+      for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1) {
+        // The newest carry and the newest quotient digit arrive last: everything else is summed while they are computed.
+        if (i === Math.min(k, n) - 1) for (const carry of incoming.slice(-1)) this.addCarry(f, column, carry);
+        this.multiplyInto(f, column, at(quotient, i), this.primeLimb(f, k - i), false);
+      }
+      if (k === 0) for (const carry of incoming) this.addCarry(f, column, carry);
+      this.closeChains(f, column);
+      const end = k < n ? this.reduceColumn(f, column) : this.closeColumn(f, column);
+      (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k * VECTOR_BYTES));
+      incoming = column.carries;
+    }
+    result.push(this.sumOfCarries(f, incoming));
+    const quotientMax = quotient.reduce((total, digit, i) => total + (digit.max << BigInt(LIMB_BITS * i)), 0n);
+    const max = ceilDiv(sumMax + quotientMax * this.prime, this.radix);
+    const limbs = result.map((limb, j) => ({ local: asLocal(f, limb.local), max: j < n - 1 ? limb.max : min(limb.max, this.topMax(max)) }));
+    return { limbs, max };
+  }
+
+  /** column += x * y (or -= when `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the low part is what it left. */
+  protected multiplyInto(f: FunctionBuilder, column: Column, x: FactorLimb, y: FactorLimb, negate: boolean): void {
+    const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
+    const max = ceilDiv(x.max * y.max, LIMB) * LIMB;
+    let chain = column.chains.find((each) => each.max + max <= HIGH_ROOM);
+    if (chain === undefined) {
+      if (max > HIGH_ROOM) throw new Error("a product of limbs is too large to split");
+      chain = { local: c(f, SPLIT), max: 0n };
+      column.chains.push(chain);
+    }
+    const before = chain.local;
+    const [left, right] = [asLocal(f, x.local), asLocal(f, y.local)];
+    const after = f.let(fused(left, right, before));
+    const low = f.let(fused(left, right, f64x2.sub(before, after)));
+    chain.local = after;
+    chain.max += max;
+    this.addLow(f, column, { local: low, max: HALF_LIMB });
+  }
+
+  private addLow(f: FunctionBuilder, column: Column, low: BoundedLimb): void {
+    if (column.low === undefined) {
+      column.low = low;
+      return;
+    }
+    if (column.low.max + low.max > EXACT_MAX) {
+      const [kept, carry] = this.split(f, column.low);
+      column.carries.push(carry);
+      column.low = kept;
+    }
+    column.low = this.exact({ local: f.let(f64x2.add(column.low.local, low.local)), max: column.low.max + low.max });
+  }
+
+  /** A carry from the column below, a multiple of a limb there, joins as an integer. */
+  protected addCarry(f: FunctionBuilder, column: Column, carry: { readonly local: Vector; readonly max: bigint }): void {
+    const max = ceilDiv(carry.max, LIMB);
+    if (column.low !== undefined && column.low.max + max > EXACT_MAX) {
+      const [kept, high] = this.split(f, column.low);
+      column.carries.push(high);
+      column.low = kept;
+    }
+    if (column.low === undefined || column.low.max + max > EXACT_MAX) {
+      const whole = this.exact({ local: f.let(f64x2.mul(carry.local, c(f, INVERSE_LIMB))), max });
+      if (column.low === undefined) {
+        column.low = whole;
+        return;
+      }
+      const [kept, high] = this.split(f, whole);
+      column.carries.push(high);
+      this.addLow(f, column, kept);
+      return;
+    }
+    const local = f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), column.low.local));
+    column.low = this.exact({ local, max: column.low.max + max });
+  }
+
+  protected closeChains(f: FunctionBuilder, column: Column): void {
+    for (const chain of column.chains) column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, SPLIT))), max: chain.max });
+    column.chains = [];
+    this.mergeCarries(f, column);
+  }
+
+  /** Adds carries up as far as sums stay exact: they are multiples of a limb, so 53 bits above it are. */
+  private mergeCarries(f: FunctionBuilder, column: Column): void {
+    const merged: Column["carries"] = [];
+    for (const carry of column.carries) {
+      const before = merged.at(-1);
+      if (before !== undefined && before.max + carry.max <= EXACT_MAX * LIMB) {
+        merged[merged.length - 1] = { local: f.let(f64x2.add(before.local, carry.local)), max: before.max + carry.max };
+      } else {
+        merged.push(carry);
+      }
+    }
+    column.carries = merged;
+  }
+
+  /** Finds and returns the quotient digit m with column + m p = 0 modulo a limb; the sum is exact in one fused operation, and is a carry. */
+  private reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
+    let low = must(column.low);
+    if (low.max * abs(this.negativeInverse) > HIGH_ROOM) {
+      const [kept, carry] = this.split(f, low);
+      column.carries.push(carry);
+      this.mergeCarries(f, column);
+      low = kept;
+    }
+    const inverse = c(f, Number(this.negativeInverse));
+    const high = f.let(f64x2.relaxedMadd(low.local, inverse, c(f, SPLIT)));
+    const digit = f.let(f64x2.relaxedMadd(low.local, inverse, f64x2.sub(c(f, SPLIT), high)));
+    const p = this.primeLimb(f, 0);
+    const cleared = f.let(f64x2.relaxedMadd(digit, p.local, low.local));
+    column.carries.push({ local: cleared, max: HALF_LIMB * p.max + low.max });
+    return { local: digit, max: HALF_LIMB };
+  }
+
+  private closeColumn(f: FunctionBuilder, column: Column): BoundedLimb {
+    const [low, carry] = this.split(f, must(column.low));
+    column.carries.push(carry);
+    return low;
+  }
+
+  protected sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
+    const column: Column = { low: undefined, chains: [], carries: [] };
+    for (const carry of carries) this.addCarry(f, column, carry);
+    if (column.carries.length > 0) throw new Error("the highest limb may leave the exact range");
+    return must(column.low);
+  }
+
+  /** value = low + high, high a multiple of a limb, |low| at most half a limb. */
+  protected split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
+    const high = f.let(f64x2.sub(f64x2.add(value.local, c(f, SPLIT)), c(f, SPLIT)));
+    const low = f.let(f64x2.sub(value.local, high));
+    return [{ local: low, max: min(HALF_LIMB, value.max) }, { local: high, max: (value.max + HALF_LIMB) / LIMB * LIMB }];
+  }
+
+  private limbwise(a: FmaElement, b: FmaElement, combine: (x: Vector, y: Vector) => Vector): FmaElement {
+    const limbs = a.limbs.map((x, j) => {
+      const y = at(b.limbs, j);
+      return this.exact({ local: combine(x.local, y.local), max: x.max + y.max });
+    });
+    return { limbs, max: a.max + b.max };
+  }
+
+  private primeLimb(f: FunctionBuilder, j: number): { readonly local: V128; readonly max: bigint } {
+    const limb = this.primeLimbs[j] ?? 0n;
+    return { local: c(f, Number(limb)), max: abs(limb) };
+  }
+
+  private storedMax(j: number, max: bigint): bigint {
+    return j < this.limbCount - 1 ? this.limbMax : this.topMax(max);
+  }
+
+  private topMax(max: bigint): bigint {
+    return (max >> BigInt(LIMB_BITS * (this.limbCount - 1))) + 1n;
+  }
+
+  protected exact(limb: BoundedLimb): BoundedLimb {
+    if (limb.max > EXACT_MAX) throw new Error("a limb may leave the exact range");
+    return limb;
+  }
+}
+
+function montgomeryForm(prime: bigint): Representation {
+  // One bit of room: with a prime below half the radix, a product of two values up to p is again at most p.
+  const limbCount = Math.ceil((prime.toString(2).length + 1) / LIMB_BITS);
+  return { limbCount, radix: 1n << BigInt(LIMB_BITS * limbCount), limbMax: HALF_LIMB };
+}
+
+function keptApart(f: FunctionBuilder, limb: BoundedLimb, address: Expression<"i32">, offset: number): FactorLimb {
+  f.run(v128.store(address, limb.local, offset));
+  return { local: v128.load(address, offset), max: limb.max };
+}
+
+function asLocal(f: FunctionBuilder, value: V128): Vector {
+  return isLocal(value) ? value : f.let(value);
+}
+
+function isLocal(value: V128): value is Vector {
+  return "index" in value;
+}
+
+/** The most that all limbs but the highest can add up to. */
+function lowerSum(limbs: readonly BoundedLimb[], headLimbs = 1): bigint {
+  return limbs.slice(0, -headLimbs).reduce((sum, limb, j) => sum + (limb.max << BigInt(LIMB_BITS * j)), 0n);
+}
+
+export function c(f: FunctionBuilder, value: number): V128 {
+  return f.once(`f64x2 ${value}`, f64x2.constSplat(value));
+}
+
+function balanced(value: bigint): bigint {
+  return value > HALF_LIMB ? value - LIMB : value;
+}
+
+export function at<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new Error("limb index out of range");
+  return item;
+}
+
+function last<T>(items: readonly T[]): T {
+  return at(items, items.length - 1);
+}
+
+export function must<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("a column has no terms");
+  return value;
+}
+
+function abs(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+function ceilDiv(a: bigint, b: bigint): bigint {
+  return (a + b - 1n) / b;
+}

@@ -1,0 +1,68 @@
+/**
+ * Where the lists of one multi-scalar multiplication lie: sorted scalars, digits, and the sum of each part. Any number of threads may work
+ * on one sum; they agree on all of it by computing it from the same count in the same order. Sizes only; the work is in msm.ts.
+ */
+import { WINDOW_BITS_MAX } from "../point/buckets.js";
+import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { GROUP_ITEMS } from "../point/point-tree.js";
+import { BATCH_ITEMS, cheapestPlan, windowPlans } from "./window-plan.js";
+import type { Arena } from "../wasm/arena.js";
+import type { Kernels } from "../kernels.js";
+
+/** Addresses; what is there after `Msm.prepare` is read by every part. */
+export interface MsmLists {
+  /** Number of kept scalars u32 || number of scalars that are one or minus one u32. */
+  readonly header: number;
+  /** Index of each kept scalar, and the word of its point. */
+  readonly kept: number;
+  readonly sources: number;
+  /** Words of the points whose scalar is one or minus one. */
+  readonly ones: number;
+  /** Signed digits of the kept scalars, window by window (buckets.ts). */
+  readonly digits: number;
+  /** Projective points: the sum of every window, then of every run of ones. */
+  readonly values: number;
+}
+
+/** Points with scalar one or minus one that make a part of their own: some ten milliseconds. */
+export const ONES_PER_PART = 4 * GROUP_ITEMS;
+/** Buckets of all trees that live at the same time, at most. */
+const BUCKETS_MAX = 3 << (WINDOW_BITS_MAX - 1);
+/** The narrowest window has two bits, and a scalar at most 256. */
+const WINDOWS_MAX = 130;
+/** Alignment, offsets, and the projective points of folded windows. */
+const FIXED_SCRATCH_BYTES = 1 << 20;
+
+/** Takes the lists of a sum of up to `count` points. */
+export function takeMsmLists(kernels: Kernels, group: "g1" | "g2", arena: Arena, count: number): MsmLists {
+  const [header, kept, sources, ones, digits, values] = listSizes(kernels, group, count).map((bytes) => arena.take(bytes)) as [number, number, number, number, number, number];
+  return { header, kept, sources, ones, digits, values };
+}
+
+/** Bytes of the lists, alignment included. */
+export function msmListBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
+  const sizes = listSizes(kernels, group, count);
+  return sizes.reduce((sum, bytes) => sum + bytes, 64 * sizes.length);
+}
+
+/** What a thread needs for itself while it works on a part. Little of it is touched unless all points fall into few buckets. */
+export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
+  const layout = kernels[group];
+  const itemsMax = Math.max(GROUP_ITEMS, count);
+  const tree = itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) + layout.batchScratchBytes(itemsMax / 2 + layout.entriesPerStep);
+  return tree + 4 * Math.max(BATCH_ITEMS, count) + BUCKETS_MAX * (layout.pointBytes + layout.projectiveBytes + 16) + FIXED_SCRATCH_BYTES;
+}
+
+/** Workspace of a whole sum of up to `count` points on one thread, whatever the scalars. */
+export function msmWorkspaceBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
+  return msmListBytes(kernels, group, count) + msmScratchBytes(kernels, group, count);
+}
+
+function listSizes(kernels: Kernels, group: "g1" | "g2", count: number): number[] {
+  const words = 4 * Math.max(1, count);
+  const { windows } = cheapestPlan(windowPlans(kernels.curve.fr), Math.max(1, count));
+  // Fewer scalars may mean narrower windows, and so more digits than the full count has: half as many again covers every step.
+  const digits = 3 * count * windows;
+  const values = (WINDOWS_MAX + Math.ceil(count / ONES_PER_PART)) * kernels[group].projectiveBytes;
+  return [8, words, words, words, digits, values];
+}

@@ -1,0 +1,228 @@
+/**
+ * Emits the bookkeeping of Pippenger's method: scalars to signed digits, points into buckets, buckets into lists of independent
+ * additions. Nothing here computes on a curve; point words and lists are those of point-batch.ts.
+ * N. Pippenger (1976); signed digits as in D. Bernstein, J. Doumen, T. Lange, J. Oosterwijk, "Faster batch forgery identification" (2012).
+ */
+import { i32, i64 } from "../wasm/wasm-ops.js";
+import { LIST_ENTRY_BYTES } from "./point-batch.js";
+import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
+import type { Expression, Local } from "../wasm/wasm-ops.js";
+
+type I32 = Expression<"i32">;
+type I64 = Local<"i64">;
+
+/** Widest window: a digit and its sign take 16 bits at rest. */
+export const WINDOW_BITS_MAX = 15;
+
+export function defineBuckets(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
+  defineClassify(module, scalarPrime, scalarBytes);
+  defineRecode(module, scalarPrime, scalarBytes);
+  defineCount(module);
+  defineScatter(module);
+  definePairRound(module);
+}
+
+/** Bytes of the offset that `recode` adds, and of its scratch: the scalar and one word for the carry and for unaligned reads. */
+export function recodeScratchBytes(scalarBytes: number): number {
+  return scalarBytes + 16;
+}
+
+/**
+ * classify(scalars, indices, points, pointBytes, count, kept, sources, ones) -> (kept, ones).
+ *
+ * Scalar i belongs to the point at points + i * pointBytes and lies at scalars + indices[i] * scalarBytes (i itself when indices is 0).
+ * Scalars must be below the order. One above half of it counts as its negative, with the point negated. Zero scalars are dropped, point
+ * words with scalar +-1 are listed in `ones`; of the others, `kept` gets the index of the scalar and `sources` the point word.
+ */
+function defineClassify(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
+  const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
+  module.define({ name: "classify", params, results: ["i32", "i32"] }, (f, scalars, indices, points, pointBytes, count, kept, sources, ones) => {
+    const keptCount = f.local("i32");
+    const onesCount = f.local("i32");
+    f.for(i32.const(0), count, 1, (i) => {
+      const index = f.let(i);
+      f.if(indices, () => f.set(index, i32.load(i32.add(indices, i32.mul(i, i32.const(4))))));
+      const words = loadScalar(f, scalars, index, scalarBytes);
+      f.if(isNotZero(words), () => {
+        const sign = emitCentre(f, words, scalarPrime);
+        const source = f.let(i32.or(i32.add(points, i32.mul(i, pointBytes)), sign));
+        f.if(
+          isOne(words),
+          () => {
+            f.run(i32.store(i32.add(ones, i32.mul(onesCount, i32.const(4))), source));
+            f.set(onesCount, i32.add(onesCount, i32.const(1)));
+          },
+          () => {
+            f.run(i32.store(i32.add(sources, i32.mul(keptCount, i32.const(4))), source));
+            f.run(i32.store(i32.add(kept, i32.mul(keptCount, i32.const(4))), index));
+            f.set(keptCount, i32.add(keptCount, i32.const(1)));
+          },
+        );
+      });
+    });
+    f.return(keptCount, onesCount);
+  });
+}
+
+/**
+ * recode(scalars, kept, count, digits, windowBits, windows, offset, scratch): signed digits of the kept scalars, centred as in
+ * `classify`, at digits[window * count + i] as |digit| * 2 + sign, 16 bits each.
+ *
+ * `offset` holds the sum of 2^(windowBits - 1) at every window: added first, it makes every digit a plain field of bits, minus half
+ * the window, with no carry from one to the next.
+ */
+function defineRecode(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
+  const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
+  module.define({ name: "recode", params }, (f, scalars, kept, count, digits, windowBits, windows, offset, scratch) => {
+    const half = f.let(i32.shl(i32.const(1), i32.sub(windowBits, i32.const(1))));
+    const mask = f.let(i32.sub(i32.shl(i32.const(1), windowBits), i32.const(1)));
+    f.for(i32.const(0), count, 1, (i) => {
+      const words = loadScalar(f, scalars, f.let(i32.load(i32.add(kept, i32.mul(i, i32.const(4))))), scalarBytes);
+      emitCentre(f, words, scalarPrime);
+      emitAddOffset(f, words, offset, scratch);
+      const target = f.let(i32.add(digits, i32.mul(i, i32.const(2))));
+      const bit = f.local("i32");
+      f.set(bit, i32.const(0));
+      f.for(i32.const(0), windows, 1, () => {
+        const bits = i32.shrU(i32.load(i32.add(scratch, i32.shrU(bit, i32.const(3)))), i32.and(bit, i32.const(7)));
+        const digit = f.let(i32.sub(i32.and(bits, mask), half));
+        const negative = f.let(i32.shrU(digit, i32.const(31)));
+        const magnitude = i32.add(i32.xor(digit, i32.sub(i32.const(0), negative)), negative);
+        f.run(i32.store16(target, i32.or(i32.shl(magnitude, i32.const(1)), negative)));
+        f.set(target, i32.add(target, i32.mul(count, i32.const(2))));
+        f.set(bit, i32.add(bit, windowBits));
+      });
+    });
+  });
+}
+
+function loadScalar(f: FunctionBuilder, scalars: I32, index: I32, scalarBytes: number): I64[] {
+  const at = f.let(i32.add(scalars, i32.mul(index, i32.const(scalarBytes))));
+  return Array.from({ length: scalarBytes / 8 }, (_, w) => f.let(i64.load(at, 8 * w)));
+}
+
+/** Replaces k by order - k when k is above half the order; returns 1 then. */
+function emitCentre(f: FunctionBuilder, words: readonly I64[], order: bigint): Local<"i32"> {
+  const { borrow: above } = subtractFrom(f, order >> 1n, words);
+  const sign = f.let(i32.wrap(above));
+  f.if(sign, () => {
+    const { words: negated } = subtractFrom(f, order, words);
+    for (const [w, word] of words.entries()) f.set(word, negated[w] ?? word);
+  });
+  return sign;
+}
+
+function subtractFrom(f: FunctionBuilder, constant: bigint, words: readonly I64[]): { words: I64[]; borrow: I64 } {
+  let borrow = f.let(i64.const(0n));
+  const result: I64[] = [];
+  for (const [w, word] of words.entries()) {
+    const minuend = i64.const((constant >> BigInt(64 * w)) & 0xffff_ffff_ffff_ffffn);
+    const difference = f.let(i64.sub(minuend, word));
+    const lent = i32.or(i64.ltU(minuend, word), i64.ltU(difference, borrow));
+    const next = f.let(i64.extendU(lent));
+    result.push(f.let(i64.sub(difference, borrow)));
+    borrow = next;
+  }
+  return { words: result, borrow };
+}
+
+/** scratch := words + the offset's words, one word longer. */
+function emitAddOffset(f: FunctionBuilder, words: readonly I64[], offset: I32, scratch: I32): void {
+  let carry = f.let(i64.const(0n));
+  for (const [w, word] of words.entries()) {
+    const added = f.let(i64.load(offset, 8 * w));
+    const partial = f.let(i64.add(word, added));
+    const sum = f.let(i64.add(partial, carry));
+    carry = f.let(i64.extendU(i32.or(i64.ltU(partial, added), i64.ltU(sum, partial))));
+    f.run(i64.store(scratch, sum, 8 * w));
+  }
+  f.run(i64.store(scratch, i64.add(i64.load(offset, 8 * words.length), carry), 8 * words.length));
+  f.run(i64.store(scratch, i64.const(0n), 8 * words.length + 8));
+}
+
+/** count_digits(counts, digits, count): counts[|digit| - 1] += 1 for each digit that is not 0. */
+function defineCount(module: ModuleBuilder): void {
+  module.define({ name: "count_digits", params: ["i32", "i32", "i32"] }, (f, counts, digits, count) => {
+    const end = f.let(i32.add(digits, i32.mul(count, i32.const(2))));
+    const at = f.let(digits);
+    f.while(i32.ltU(at, end), () => {
+      const digit = f.let(i32.shrU(i32.load16U(at), i32.const(1)));
+      f.if(digit, () => {
+        const slot = f.let(i32.add(counts, i32.shl(i32.sub(digit, i32.const(1)), i32.const(2))));
+        f.run(i32.store(slot, i32.add(i32.load(slot), i32.const(1))));
+      });
+      f.set(at, i32.add(at, i32.const(2)));
+    });
+  });
+}
+
+/** scatter(items, cursors, digits, sources, count): items[cursors[|digit| - 1]++] = the source with its sign flipped by the digit's. */
+function defineScatter(module: ModuleBuilder): void {
+  module.define({ name: "scatter", params: ["i32", "i32", "i32", "i32", "i32"] }, (f, items, cursors, digits, sources, count) => {
+    const end = f.let(i32.add(digits, i32.mul(count, i32.const(2))));
+    const at = f.let(digits);
+    const source = f.let(sources);
+    f.while(i32.ltU(at, end), () => {
+      const word = f.let(i32.load16U(at));
+      const digit = f.let(i32.shrU(word, i32.const(1)));
+      f.if(digit, () => {
+        const slot = f.let(i32.add(cursors, i32.shl(i32.sub(digit, i32.const(1)), i32.const(2))));
+        const cursor = f.let(i32.load(slot));
+        f.run(i32.store(slot, i32.add(cursor, i32.const(1))));
+        f.run(i32.store(i32.add(items, i32.shl(cursor, i32.const(2))), i32.xor(i32.load(source), i32.and(word, i32.const(1)))));
+      });
+      f.set(at, i32.add(at, i32.const(2)));
+      f.set(source, i32.add(source, i32.const(4)));
+    });
+  });
+}
+
+/**
+ * pair_round(items, starts, counts, from, to, list, temporary, results, pointBytes) -> end of the list.
+ *
+ * One round of the tree over buckets from..to-1: neighbours in a bucket become list entries, and the bucket's items their sums. The sum
+ * of a last pair goes to the bucket's place in `results`, the others to `temporary`, one after the other.
+ */
+function definePairRound(module: ModuleBuilder): void {
+  const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
+  module.define({ name: "pair_round", params, results: ["i32"] }, (f, items, starts, counts, from, to, list, temporary, results, pointBytes) => {
+    f.for(from, to, 1, (bucket) => {
+      const countAt = f.let(i32.add(counts, i32.shl(bucket, i32.const(2))));
+      const count = f.let(i32.load(countAt));
+      f.if(i32.gtU(count, i32.const(1)), () => {
+        const start = f.let(i32.add(items, i32.shl(i32.load(i32.add(starts, i32.shl(bucket, i32.const(2)))), i32.const(2))));
+        const read = f.let(start);
+        const write = f.let(start);
+        const end = f.let(i32.add(start, i32.shl(i32.and(count, i32.const(-2)), i32.const(2))));
+        const isLast = f.let(i32.eq(count, i32.const(2)));
+        f.while(i32.ltU(read, end), () => {
+          const target = f.let(temporary);
+          f.if(
+            isLast,
+            () => f.set(target, i32.add(results, i32.mul(bucket, pointBytes))),
+            () => f.set(temporary, i32.add(temporary, pointBytes)),
+          );
+          f.run(i64.store(list, i64.load(read)));
+          f.run(i32.store(list, target, 8));
+          f.run(i32.store(write, target));
+          f.set(list, i32.add(list, i32.const(LIST_ENTRY_BYTES)));
+          f.set(read, i32.add(read, i32.const(8)));
+          f.set(write, i32.add(write, i32.const(4)));
+        });
+        f.if(i32.and(count, i32.const(1)), () => f.run(i32.store(write, i32.load(read))));
+        f.run(i32.store(countAt, i32.shrU(i32.add(count, i32.const(1)), i32.const(1))));
+      });
+    });
+    f.return(list);
+  });
+}
+
+function isNotZero(words: readonly I64[]): I32 {
+  const any = words.reduce<Expression<"i64">>((x, y) => i64.or(x, y), i64.const(0n));
+  return i32.eqz(i64.eqz(any));
+}
+
+function isOne(words: readonly I64[]): I32 {
+  const any = words.slice(1).reduce<Expression<"i64">>((x, y) => i64.or(x, y), i64.xor(words[0] ?? i64.const(0n), i64.const(1n)));
+  return i64.eqz(any);
+}

@@ -1,0 +1,98 @@
+/**
+ * Puts the kernels of one curve together into a WebAssembly module, on either field arithmetic. Which routines exist is decided here;
+ * what they do is in the files that emit them.
+ */
+import { defineBuckets } from "../point/buckets.js";
+import { defineConversions } from "../field/conversion.js";
+import { FmaField } from "../field/fma-field.js";
+import { IntegerField } from "../field/integer-field.js";
+import { defineInversion, defineQuadraticInversion } from "../field/inversion.js";
+import { defineTransforms } from "../ntt/ntt.js";
+import { outlinePrime, outlineProducts } from "../field/outlined-field.js";
+import { definePointBatch } from "../point/point-batch.js";
+import { defineSinglePoint } from "../point/point-single.js";
+import { QuadraticField } from "../field/quadratic-field.js";
+import { defineQuotient } from "../ntt/quotient.js";
+import { ModuleBuilder } from "./wasm-builder.js";
+import { MEMORY_PAGES_MAX } from "./features.js";
+import type { CurveConstants } from "../../curves/kernel-curves.js";
+import type { PrimeField } from "../field/field.js";
+import type { PointBatch } from "../point/point-batch.js";
+import type { QuadraticElement } from "../field/quadratic-field.js";
+
+export type KernelKind = "fma" | "integer";
+
+/** What callers must know about the layout of values of one field in memory. */
+export interface FieldLayout {
+  readonly prime: bigint;
+  readonly elementBytes: number;
+  readonly lanes: 1 | 2;
+  readonly radix: bigint;
+  /** Bytes of an element outside: little-endian. */
+  readonly bytes: number;
+}
+
+export interface GroupLayout {
+  readonly pointBytes: number;
+  readonly projectiveBytes: number;
+  readonly entriesPerStep: number;
+  /** Scratch that `_to_affine` needs. */
+  readonly affineScratchBytes: number;
+  batchScratchBytes(entries: number): number;
+}
+
+export interface KernelModule {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly fr: FieldLayout;
+  readonly fq: FieldLayout;
+  readonly g1: GroupLayout;
+  readonly g2: GroupLayout;
+}
+
+/** Generates the module: a few milliseconds; compile and cache the result. */
+export function buildKernelModule(curve: CurveConstants, kind: KernelKind): KernelModule {
+  return kind === "fma"
+    ? assemble(curve, new FmaField(curve.fq), new FmaField(curve.fr))
+    : assemble(curve, new IntegerField(curve.fq), new IntegerField(curve.fr));
+}
+
+function assemble<E>(curve: CurveConstants, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
+  const module = new ModuleBuilder();
+  // Conversions multiply integers beyond the prime, which the outlined products would refuse.
+  defineConversions(module, inlineFq, curve.fqBytes, "fq");
+  defineConversions(module, inlineFr, curve.frBytes, "fr");
+  const fq = outlinePrime(inlineFq, module, "fq");
+  const inlineFq2 = new QuadraticField(inlineFq);
+  const bounds = { operandMax: inlineFq2.operandMax, resultMax: inlineFq2.reducedMax };
+  const fq2 = outlineProducts<QuadraticElement<E>, QuadraticField<E>>(inlineFq2, module, "fq2", bounds);
+  const fqInversion = defineInversion(module, fq, curve.fqBytes, "fq");
+  const fq2Inversion = defineQuadraticInversion(module, fq2, fqInversion, "fq2");
+  const g1 = definePointBatch(module, fq, fqInversion, "g1");
+  const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
+  defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.g1B] });
+  defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: curve.g2B.map((each) => 3n * each) });
+  defineTransforms(module, inlineFr, "fr");
+  defineQuotient(module, inlineFr, curve.frBytes, "fr");
+  defineBuckets(module, curve.fr, curve.frBytes);
+  return {
+    bytes: module.toBytes(MEMORY_PAGES_MAX),
+    fr: fieldLayout(inlineFr, curve.frBytes),
+    fq: fieldLayout(fq, curve.fqBytes),
+    g1: groupLayout(g1, fq, fqInversion.scratchBytes),
+    g2: groupLayout(g2, fq2, fq2Inversion.scratchBytes),
+  };
+}
+
+function fieldLayout<E>(field: PrimeField<E>, bytes: number): FieldLayout {
+  return { prime: field.prime, elementBytes: field.elementBytes, lanes: field.lanes, radix: field.radix, bytes };
+}
+
+function groupLayout(batch: PointBatch, field: { elementBytes: number; lanes: number }, inversionScratchBytes: number): GroupLayout {
+  return {
+    pointBytes: batch.pointBytes,
+    projectiveBytes: 3 * field.elementBytes,
+    entriesPerStep: batch.entriesPerStep,
+    affineScratchBytes: field.elementBytes * field.lanes + inversionScratchBytes,
+    batchScratchBytes: (entries) => batch.scratchBytes(entries),
+  };
+}

@@ -1,0 +1,222 @@
+/** The curve kernels on ffjavascript's WebAssembly program, single-threaded, with the engine's own NTT, MSM and fixed-base code. */
+import { primeCurve } from "../backends/snarkjs.js";
+import type { CurveProgram } from "../backends/snarkjs.js";
+import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
+import { inverse, power } from "../field/prime-field.js";
+import { Arena } from "./reference-arena.js";
+import type { GroupOperations } from "./reference-arena.js";
+import { BN254 } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
+import { FixedBaseTable } from "./reference-fixed-base.js";
+import type { CoefficientTable, CurveKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
+import { multiScalarMultiply } from "./reference-msm.js";
+import { decodeG1, decodeG2, encodeG1, encodeG2 } from "./points.js";
+import type { G1Point, G2Point } from "./points.js";
+import { quotientOnCoset } from "./reference-quotient.js";
+import { SCALAR_BYTES } from "./signed-digits.js";
+import { SubgroupTest, sumMultiples } from "./small-sums.js";
+
+/** A thread keeps an instance whose memory has grown to this and drops a larger one, so that one huge circuit does not pin gigabytes. */
+const KEPT_BYTES_MAX = 48 << 20;
+/** From here on the bucket method beats interleaving. */
+const SMALL_SUM_TERMS_MAX = 40;
+
+let kernelsPromise: Promise<CurveKernels> | undefined;
+
+/** The kernels of BN254 on the calling thread; prepared once, about 0.3 s. */
+export function loadKernels(): Promise<CurveKernels> {
+  kernelsPromise ??= primeCurve().then((program) => new WasmKernels(program, BN254));
+  return kernelsPromise;
+}
+
+/** See `CurveKernels`. Every call is synchronous and leaves nothing behind in the arena. */
+export class WasmKernels implements CurveKernels {
+  readonly curve: CurveParameters;
+  readonly #program: CurveProgram;
+  readonly #subgroup: SubgroupTest;
+  #arena: Arena | undefined;
+
+  constructor(program: CurveProgram, curve: CurveParameters) {
+    this.#program = program;
+    this.curve = curve;
+    this.#subgroup = new SubgroupTest(curve);
+  }
+
+  msmG1(points: Uint8Array, scalars: Uint8Array): G1Point | undefined {
+    return this.#run((arena) => this.#readG1(arena, this.#multiply(arena, arena.g1, points, scalars)));
+  }
+
+  msmG2(points: Uint8Array, scalars: Uint8Array): G2Point | undefined {
+    return this.#run((arena) => this.#readG2(arena, this.#multiply(arena, arena.g2, points, scalars)));
+  }
+
+  combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined {
+    const present = withPoints(terms);
+    return this.#run((arena) => {
+      const points = present.map(({ point }) => arena.put(encodeG1(point, this.curve)));
+      return this.#readG1(arena, this.#combine(arena, arena.g1, points, present.map(({ scalar }) => scalar)));
+    });
+  }
+
+  combineG2(terms: readonly { readonly point: G2Point | undefined; readonly scalar: bigint }[]): G2Point | undefined {
+    const present = withPoints(terms);
+    return this.#run((arena) => {
+      const points = present.map(({ point }) => arena.put(encodeG2(point, this.curve)));
+      return this.#readG2(arena, this.#combine(arena, arena.g2, points, present.map(({ scalar }) => scalar)));
+    });
+  }
+
+  fixedBaseG1(scalars: Uint8Array, output: Uint8Array): void {
+    const base = encodeG1(this.curve.generatorG1, this.curve);
+    this.#run((arena) => { new FixedBaseTable(arena, arena.g1, base, scalars.length / this.curve.frBytes).multiply(scalars, output); });
+  }
+
+  fixedBaseG2(scalars: Uint8Array, output: Uint8Array): void {
+    const base = encodeG2(this.curve.generatorG2, this.curve);
+    this.#run((arena) => { new FixedBaseTable(arena, arena.g2, base, scalars.length / this.curve.frBytes).multiply(scalars, output); });
+  }
+
+  quotientOnCoset(table: CoefficientTable, witness: Uint8Array): Uint8Array {
+    return this.#run((arena) => quotientOnCoset(arena, this.curve, table, witness));
+  }
+
+  isInSubgroupG2(point: G2Point): boolean {
+    return this.#run((arena) => this.#subgroup.isMember(arena, arena.put(encodeG2(point, this.curve))));
+  }
+
+  areInSubgroupG2(points: readonly G2Point[]): boolean[] {
+    return points.map((point) => this.isInSubgroupG2(point));
+  }
+
+  multiplyG1(terms: readonly { readonly point: G1Point; readonly scalar: bigint }[]): (G1Point | undefined)[] {
+    return terms.map((term) => this.combineG1([term]));
+  }
+
+  prepareG2(point: G2Point): PreparedG2 {
+    return this.#run((arena) => ({ lines: arena.take(this.#linesOf(arena, point), arena.pairing.preparedG2Bytes) }));
+  }
+
+  pairingProduct(terms: readonly PairingTerm[]): PairingValue {
+    if (terms.length === 0) throw new RangeError("a product of no pairings");
+    return this.#run((arena) => {
+      const { targetBytes, preparedG1Bytes, prepareG1, millerLoop, finalExponentiation, target } = arena.pairing;
+      const product = arena.alloc(targetBytes), factor = arena.alloc(targetBytes), prepared = arena.alloc(preparedG1Bytes), point = arena.alloc(arena.g1.jacobianBytes);
+      terms.forEach((term, i) => {
+        arena.scoped(() => {
+          arena.g1.toJacobian(arena.put(encodeG1(term.g1, this.curve)), point);
+          prepareG1(point, prepared);
+          const lines = "lines" in term.g2 ? arena.put(term.g2.lines) : this.#linesOf(arena, term.g2);
+          millerLoop(prepared, lines, i === 0 ? product : factor);
+        });
+        if (i > 0) target.mul(product, factor, product);
+      });
+      finalExponentiation(product, product);
+      return { bytes: arena.take(product, targetBytes) };
+    });
+  }
+
+  equalPairingValues(a: PairingValue, b: PairingValue): boolean {
+    return this.#run((arena) => arena.pairing.target.eq(arena.put(a.bytes), arena.put(b.bytes)) === 1);
+  }
+
+  squareRootPower(value: bigint): bigint {
+    return power(value, (this.curve.q - 3n) / 4n, this.curve.q);
+  }
+
+  squareRootPowers(values: readonly bigint[]): bigint[] {
+    return values.map((value) => this.squareRootPower(value));
+  }
+
+  pairingCoordinates(value: PairingValue): bigint[] {
+    const { fqBytes, q } = this.curve;
+    const radixInverse = inverse(1n << BigInt(8 * fqBytes), q);
+    return Array.from({ length: value.bytes.length / fqBytes }, (_, i) => (readBigIntLE(value.bytes, i * fqBytes, fqBytes) * radixInverse) % q);
+  }
+
+  surveyG1(points: Uint8Array): { infinities: number; isOnCurve: boolean } {
+    return this.#run((arena) => survey(arena, arena.g1, points));
+  }
+
+  surveyG2(points: Uint8Array): { infinities: number; isOnCurve: boolean } {
+    return this.#run((arena) => survey(arena, arena.g2, points));
+  }
+
+  #run<Value>(work: (arena: Arena) => Value): Value {
+    const arena = this.#arena ?? new Arena(this.#program);
+    this.#arena = undefined;
+    const value = arena.scoped(() => work(arena));
+    // Not kept after a throw: a trap can leave the program's own scratch in any state.
+    if (arena.byteLength <= KEPT_BYTES_MAX) this.#arena = arena;
+    return value;
+  }
+
+  #multiply(arena: Arena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array): number {
+    const result = arena.alloc(group.jacobianBytes);
+    multiScalarMultiply(arena, group, points, scalars, result);
+    return result;
+  }
+
+  #combine(arena: Arena, group: GroupOperations, points: readonly number[], scalars: readonly bigint[]): number {
+    const result = arena.alloc(group.jacobianBytes), partial = arena.alloc(group.jacobianBytes);
+    group.zero(result);
+    for (let start = 0; start < points.length; start += SMALL_SUM_TERMS_MAX) {
+      const end = start + SMALL_SUM_TERMS_MAX;
+      sumMultiples(arena, group, points.slice(start, end), scalars.slice(start, end).map(scalarBytes), partial);
+      group.add(result, partial, result);
+    }
+    return result;
+  }
+
+  #linesOf(arena: Arena, point: G2Point): number {
+    const jacobian = arena.alloc(arena.g2.jacobianBytes);
+    arena.g2.toJacobian(arena.put(encodeG2(point, this.curve)), jacobian);
+    const lines = arena.alloc(arena.pairing.preparedG2Bytes);
+    arena.pairing.prepareG2(jacobian, lines);
+    return lines;
+  }
+
+  #readG1(arena: Arena, jacobian: number): G1Point | undefined {
+    if (arena.g1.isZero(jacobian) === 1) return undefined;
+    const affine = arena.alloc(arena.g1.affineBytes);
+    arena.g1.toAffine(jacobian, affine);
+    const point = decodeG1(arena.bytes, affine, this.curve);
+    if (point === undefined) throw new Error("a sum of G1 points is off the curve: an operand was no curve point");
+    return point;
+  }
+
+  #readG2(arena: Arena, jacobian: number): G2Point | undefined {
+    if (arena.g2.isZero(jacobian) === 1) return undefined;
+    const affine = arena.alloc(arena.g2.affineBytes);
+    arena.g2.toAffine(jacobian, affine);
+    const point = decodeG2(arena.bytes, affine, this.curve);
+    if (point === undefined) throw new Error("a sum of G2 points is off the curve: an operand was no curve point");
+    return point;
+  }
+}
+
+function scalarBytes(scalar: bigint): Uint8Array {
+  const bytes = new Uint8Array(SCALAR_BYTES);
+  writeBigIntLE(scalar, bytes);
+  return bytes;
+}
+
+function withPoints<Point>(terms: readonly { readonly point: Point | undefined; readonly scalar: bigint }[]): { point: Point; scalar: bigint }[] {
+  return terms.flatMap(({ point, scalar }) => (point === undefined || scalar === 0n ? [] : [{ point, scalar }]));
+}
+
+/** Points copied in at once by a survey. */
+const SURVEY_POINTS = 1 << 14;
+
+function survey(arena: Arena, group: GroupOperations, points: Uint8Array): { infinities: number; isOnCurve: boolean } {
+  const chunk = arena.alloc(SURVEY_POINTS * group.affineBytes);
+  let infinities = 0;
+  for (let start = 0; start < points.length; start += SURVEY_POINTS * group.affineBytes) {
+    const part = points.subarray(start, Math.min(points.length, start + SURVEY_POINTS * group.affineBytes));
+    arena.bytes.set(part, chunk);
+    for (let point = chunk; point < chunk + part.length; point += group.affineBytes) {
+      if (group.field.isZero(point) === 1 && group.field.isZero(point + group.field.bytes) === 1) infinities += 1;
+      else if (group.isOnCurveAffine(point) !== 1) return { infinities, isOnCurve: false };
+    }
+  }
+  return { infinities, isOnCurve: true };
+}

@@ -1,0 +1,119 @@
+/**
+ * Number-theoretic transforms over the scalar field on a power-of-two domain. Interpolation leaves its result in bit-reversed order
+ * and evaluation starts from that order, so that no permutation is ever done; twiddle factors are stored, not recomputed.
+ */
+import { writeBigIntLE } from "../field/bytes.js";
+import { inverse, power } from "../field/prime-field.js";
+import type { Arena } from "./reference-arena.js";
+import type { CurveParameters } from "../curves/curve-parameters.js";
+
+/** The 2^power-th root of unity that snarkjs uses: a power of the least non-residue. */
+export function rootOfUnity(curve: CurveParameters, domainPower: number): bigint {
+  if (domainPower > curve.twoAdicity) throw new RangeError("the domain is larger than the field allows");
+  return power(curve.multiplicativeGenerator, (curve.r - 1n) >> BigInt(domainPower), curve.r);
+}
+
+/** Writes a scalar in Montgomery form into newly allocated arena memory. */
+export function putScalar(arena: Arena, value: bigint): number {
+  const bytes = new Uint8Array(arena.fr.bytes);
+  writeBigIntLE(value, bytes);
+  const pointer = arena.put(bytes);
+  arena.fr.toMontgomery(pointer, pointer);
+  return pointer;
+}
+
+/** Tables for one domain, in the arena's memory; dropped with the scope that made them. */
+export class NttDomain {
+  readonly size: number;
+  readonly #arena: Arena;
+  readonly #twiddles: number;
+  readonly #shifts: number;
+
+  /** Domain of 2^domainPower elements, and the coset shifted by the square root of the domain's generator. */
+  constructor(arena: Arena, curve: CurveParameters, domainPower: number) {
+    this.#arena = arena;
+    this.size = 2 ** domainPower;
+    const half = Math.max(1, this.size / 2);
+    this.#twiddles = arena.alloc(half * arena.fr.bytes);
+    this.#shifts = arena.alloc(this.size * arena.fr.bytes);
+    arena.scoped(() => {
+      const generator = putScalar(arena, rootOfUnity(curve, domainPower));
+      const shift = putScalar(arena, rootOfUnity(curve, domainPower + 1));
+      const sizeInverse = putScalar(arena, inverse(BigInt(this.size), curve.r));
+      const { bytes, mul, copy, one } = arena.fr;
+      one(this.#twiddles);
+      for (let i = 1; i < half; i += 1) mul(this.#twiddles + (i - 1) * bytes, generator, this.#twiddles + i * bytes);
+      // shift^i / size, laid out in the order in which interpolation leaves the coefficients.
+      const current = arena.alloc(bytes);
+      copy(sizeInverse, current);
+      for (let i = 0; i < this.size; i += 1) {
+        copy(current, this.#shifts + reverseBits(i, domainPower) * bytes);
+        mul(current, shift, current);
+      }
+    });
+  }
+
+  /**
+   * Takes a polynomial from its values on the domain to its values on the shifted coset, in place: the odd points of the domain of
+   * twice the size. Montgomery form.
+   */
+  moveToCoset(values: number): void {
+    this.#interpolate(values);
+    const { bytes, mul } = this.#arena.fr;
+    for (let i = 0, end = this.size * bytes; i < end; i += bytes) mul(values + i, this.#shifts + i, values + i);
+    this.#evaluate(values);
+  }
+
+  /** Values to `size` times the coefficients, in bit-reversed order (decimation in frequency, inverse root). */
+  #interpolate(values: number): void {
+    const { bytes, add, sub, mul } = this.#arena.fr;
+    const difference = this.#arena.scoped(() => this.#arena.alloc(bytes));
+    const twiddles = this.#twiddles;
+    const middle = (this.size / 2) * bytes;
+    for (let half = this.size / 2; half >= 1; half /= 2) {
+      const stride = (this.size / (2 * half)) * bytes, halfBytes = half * bytes;
+      for (let block = 0; block < this.size * bytes; block += 2 * halfBytes) {
+        // The first butterfly's root is one. For the others w^-k = -w^(n/2 - k), so the difference is taken the other way round.
+        let low = values + block, high = low + halfBytes;
+        sub(low, high, difference);
+        add(low, high, low);
+        this.#arena.fr.copy(difference, high);
+        for (let j = 1, twiddle = twiddles + middle - stride; j < half; j += 1, twiddle -= stride) {
+          low += bytes;
+          high += bytes;
+          sub(high, low, difference);
+          add(low, high, low);
+          mul(difference, twiddle, high);
+        }
+      }
+    }
+  }
+
+  /** Coefficients in bit-reversed order to values in natural order (decimation in time). */
+  #evaluate(values: number): void {
+    const { bytes, add, sub, mul } = this.#arena.fr;
+    const product = this.#arena.scoped(() => this.#arena.alloc(bytes));
+    for (let half = 1; half < this.size; half *= 2) {
+      const stride = (this.size / (2 * half)) * bytes, halfBytes = half * bytes;
+      for (let block = 0; block < this.size * bytes; block += 2 * halfBytes) {
+        let low = values + block, high = low + halfBytes;
+        this.#arena.fr.copy(high, product);
+        sub(low, product, high);
+        add(low, product, low);
+        for (let j = 1, twiddle = this.#twiddles + stride; j < half; j += 1, twiddle += stride) {
+          low += bytes;
+          high += bytes;
+          mul(high, twiddle, product);
+          sub(low, product, high);
+          add(low, product, low);
+        }
+      }
+    }
+  }
+}
+
+function reverseBits(value: number, bits: number): number {
+  let reversed = 0;
+  for (let i = 0; i < bits; i += 1) reversed = (reversed << 1) | ((value >>> i) & 1);
+  return reversed;
+}
