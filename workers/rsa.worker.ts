@@ -1,6 +1,6 @@
 /** Makes one RSA key pair, hands over the memory that holds it, and ends. */
 import { parentPort, workerData } from "node:worker_threads";
-import { generateRsaKeyPair } from "../src/crypto/rsa.js";
+import { generateRsaKeyPair } from "../src/crypto/signatures/rsa.js";
 import { applyThreadNiceness } from "../src/engine/process/thread-priority.js";
 import type { RsaThreadData } from "../src/vault/threads/rsa-threads.js";
 

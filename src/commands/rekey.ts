@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { canonicalPhrase, phraseEntropy, validationHash } from "../crypto/seal-phrase.js";
+import { canonicalPhrase, phraseEntropy, validationHash } from "../crypto/wallets/seal-phrase.js";
 import { openAuditKey } from "../platform/audit/audit-log.js";
 import { AUDIT_CHAIN } from "../platform/audit/audit-event.js";
 import { isoTimestamp, systemClock } from "../platform/clock.js";

@@ -1,5 +1,5 @@
 /** Identity as a whole: wires its parts over the store. Reads no settings and knows no HTTP. */
-import { PASSWORD_HASH_COST, type PasswordHashCost } from "../crypto/password.js";
+import { PASSWORD_HASH_COST, type PasswordHashCost } from "../crypto/hashes/password.js";
 import { AccessTokenVerifier, type TokenStateLookup } from "../platform/auth/access-token.js";
 import { ExternalIssuers, type TrustedIssuer } from "../platform/auth/external-issuers.js";
 import { HashGate, type HashGateOptions } from "../platform/auth/password-hash-limiter.js";

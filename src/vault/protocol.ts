@@ -2,7 +2,7 @@
  * The messages between the main thread and the vault worker. Wrapped records and requests go in, results come out; a root key or
  * a private key never crosses.
  */
-import type { HdPath } from "../crypto/hd-path.js";
+import type { HdPath } from "../crypto/wallets/hd-path.js";
 import type { ErrorCode, ErrorDetail } from "../platform/errors.js";
 import type { KeyOptions } from "./keys/operation-schemas.js";
 

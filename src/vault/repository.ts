@@ -6,7 +6,7 @@ import { formatSubject, ownerKey, type Subject } from "../platform/auth/principa
 import { AppError } from "../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../platform/store/tables.js";
-import { formatHdPath, type HdPath } from "../crypto/hd-path.js";
+import { formatHdPath, type HdPath } from "../crypto/wallets/hd-path.js";
 import type { HdAddressJson } from "./keys/operation-schemas.js";
 import type { KeyReference, SecretReference, VaultReference } from "./protocol.js";
 import type { KeyJson, SecretJson, VaultJson } from "./schemas.js";

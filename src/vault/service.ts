@@ -3,7 +3,7 @@
  * key material stays in the worker behind the seal. Knows no HTTP.
  */
 import { randomBytes } from "node:crypto";
-import { entropyPhrase, SEAL_ENTROPY_BYTES, validationHash } from "../crypto/seal-phrase.js";
+import { entropyPhrase, SEAL_ENTROPY_BYTES, validationHash } from "../crypto/wallets/seal-phrase.js";
 import { formatSubject, type Subject } from "../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
 import { AppError } from "../platform/errors.js";

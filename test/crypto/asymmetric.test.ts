@@ -2,14 +2,14 @@
 import { createHash, createPrivateKey } from "node:crypto";
 import { base32nopad } from "@scure/base";
 import { describe, expect, it } from "vitest";
-import { aggregateBls, blsPublicKey, generateBls, isBlsPublicKey, signBls, verifyAggregateBls, verifyBls } from "../../src/crypto/bls.js";
-import { privateKeyOfSeed, publicKeyOfRaw, rawPublicKey } from "../../src/crypto/der-keys.js";
-import { okpPublicKey, signEd25519, verifyEd25519, x25519SharedSecret } from "../../src/crypto/ed25519.js";
-import { crc16, decodeNkey, encodeNkey } from "../../src/crypto/nkeys.js";
-import { generateP256KeyPair, signP256, verifyP256 } from "../../src/crypto/p256.js";
-import { generateRsaKeyPair, RSA_ALGORITHMS, rsaPublicKey, signRsa, verifyRsa } from "../../src/crypto/rsa.js";
-import { parseSecp256k1PublicKey, readSignature, secp256k1PublicKey, signatureBytes, verifyDigest } from "../../src/crypto/secp256k1.js";
-import { signDigests } from "../../src/crypto/secp256k1-signing.js";
+import { aggregateBls, blsPublicKey, generateBls, isBlsPublicKey, signBls, verifyAggregateBls, verifyBls } from "../../src/crypto/signatures/bls.js";
+import { privateKeyOfSeed, publicKeyOfRaw, rawPublicKey } from "../../src/crypto/signatures/der-keys.js";
+import { okpPublicKey, signEd25519, verifyEd25519, x25519SharedSecret } from "../../src/crypto/signatures/ed25519.js";
+import { crc16, decodeNkey, encodeNkey } from "../../src/crypto/signatures/nkeys.js";
+import { generateP256KeyPair, signP256, verifyP256 } from "../../src/crypto/signatures/p256.js";
+import { generateRsaKeyPair, RSA_ALGORITHMS, rsaPublicKey, signRsa, verifyRsa } from "../../src/crypto/signatures/rsa.js";
+import { parseSecp256k1PublicKey, readSignature, secp256k1PublicKey, signatureBytes, verifyDigest } from "../../src/crypto/secp256k1/secp256k1.js";
+import { signDigests } from "../../src/crypto/secp256k1/signing.js";
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

@@ -1,6 +1,6 @@
 /** T20: the time that a failed login takes does not tell whether the e-mail has an account; nor does the answer. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PASSWORD_HASH_COST } from "../../src/crypto/password.js";
+import { PASSWORD_HASH_COST } from "../../src/crypto/hashes/password.js";
 import { logIn, openHarness, signUp, type Harness } from "../identity/support.js";
 
 const ROUNDS = 1000;

@@ -1,8 +1,8 @@
 /** Both ways of signing with an Ed25519 key: by the kernel, and by OpenSSL where the kernel cannot run. */
 import { createPublicKey, randomBytes, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { privateKeyOfSeed } from "../../src/crypto/der-keys.js";
-import { okpPublicKey } from "../../src/crypto/ed25519.js";
+import { privateKeyOfSeed } from "../../src/crypto/signatures/der-keys.js";
+import { okpPublicKey } from "../../src/crypto/signatures/ed25519.js";
 import { SecretBytes } from "../../src/crypto/secret-bytes.js";
 import { ed25519Signer } from "../../src/engine/kernels/ed25519/signer.js";
 import { signSideBySide, signTwice } from "../../src/vault/key-specs/ed25519-signing.js";

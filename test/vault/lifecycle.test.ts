@@ -1,7 +1,7 @@
 // The life of a key: rotation with old ciphertexts still open, disabling, deletion with time to think it over, and rekeying the store.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { phraseEntropy } from "../../src/crypto/seal-phrase.js";
+import { phraseEntropy } from "../../src/crypto/wallets/seal-phrase.js";
 import { createLog } from "../../src/platform/log.js";
 import { openStore, rewriteStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import { KeyLifecycle } from "../../src/vault/keys/key-lifecycle.js";

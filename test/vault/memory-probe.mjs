@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { entropyPhrase, validationHash } from "../../dist/src/crypto/seal-phrase.js";
+import { entropyPhrase, validationHash } from "../../dist/src/crypto/wallets/seal-phrase.js";
 import { createLog } from "../../dist/src/platform/log.js";
 import { systemClock } from "../../dist/src/platform/clock.js";
 import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";

@@ -2,11 +2,11 @@
 import { createSecretKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openAes256Gcm, sealAes256Gcm } from "../../src/crypto/aes-256-gcm.js";
-import { privateKeyOfSeed } from "../../src/crypto/der-keys.js";
-import { x25519SharedSecret } from "../../src/crypto/ed25519.js";
-import { hkdfSha256 } from "../../src/crypto/hkdf.js";
-import { xchacha20Poly1305 } from "../../src/crypto/xchacha20-poly1305.js";
+import { openAes256Gcm, sealAes256Gcm } from "../../src/crypto/ciphers/aes-256-gcm.js";
+import { privateKeyOfSeed } from "../../src/crypto/signatures/der-keys.js";
+import { x25519SharedSecret } from "../../src/crypto/signatures/ed25519.js";
+import { hkdfSha256 } from "../../src/crypto/hashes/hkdf.js";
+import { xchacha20Poly1305 } from "../../src/crypto/ciphers/xchacha20-poly1305.js";
 import { startVaultServer, type VaultServer } from "./http-support.js";
 
 interface Case {

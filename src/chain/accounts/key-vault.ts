@@ -3,8 +3,8 @@
  * never leaves the vault; what comes out are addresses and signed transactions.
  */
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
-import type { HdPath } from "../../crypto/hd-path.js";
-import { addressPublicKeys } from "../../crypto/hd-wallet.js";
+import type { HdPath } from "../../crypto/wallets/hd-path.js";
+import { addressPublicKeys } from "../../crypto/wallets/hd-wallet.js";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";

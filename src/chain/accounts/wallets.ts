@@ -1,5 +1,5 @@
 /** Wallets: a BIP39 key in the vault and the addresses below it (BIP-44). The words never leave the vault. */
-import { COIN_ETHER, formatAccountPath, formatHdPath, HARDENED, parseHdPath, type HdPath } from "../../crypto/hd-path.js";
+import { COIN_ETHER, formatAccountPath, formatHdPath, HARDENED, parseHdPath, type HdPath } from "../../crypto/wallets/hd-path.js";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";

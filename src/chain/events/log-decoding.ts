@@ -1,6 +1,6 @@
 /** Logs of contracts, read as their ABI says (Solidity documentation, "Contract ABI Specification", Events). Pure. */
 import type { Hex } from "viem";
-import { keccak256 } from "../../crypto/keccak.js";
+import { keccak256 } from "../../crypto/hashes/keccak.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import { signatureOf, type AbiEntry, type ContractAbi } from "../contracts/abi/abi.js";
 import { readType, type AbiMember, type AbiParameter, type AbiType } from "../contracts/abi/abi-types.js";

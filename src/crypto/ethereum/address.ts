@@ -1,5 +1,5 @@
 /** Account addresses: the last 20 bytes of Keccak-256 of the public key, written with the checksum of EIP-55. */
-import { keccak256 } from "../keccak.js";
+import { keccak256 } from "../hashes/keccak.js";
 
 const ADDRESS_BYTES = 20;
 

@@ -3,7 +3,7 @@
  * form of `eth_signTypedData_v4` strictly: every declared member must be there, and no other. Only a struct that may hold itself may be
  * absent or null where it does, for otherwise its chain had no end; its word is then zero, as wallets sign it.
  */
-import { keccak256 } from "../keccak.js";
+import { keccak256 } from "../hashes/keccak.js";
 import { arrayOf, InvalidPayload, recordOf } from "./invalid.js";
 import { readAddress, readBytes, readInt, readUint } from "./quantity.js";
 

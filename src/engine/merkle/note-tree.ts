@@ -2,7 +2,7 @@
  * The dense Merkle tree of notes: leaves are filled from the left, nodes are Poseidon of their two children, an empty leaf is 0.
  * Only the frontier (the left siblings that later appends need) is carried from append to append. Pure; stores nothing.
  */
-import { poseidonPair } from "../../crypto/poseidon.js";
+import { poseidonPair } from "../../crypto/hashes/poseidon.js";
 
 /** What is needed to append: O(depth), however many leaves there are. */
 export type NoteTreeState = {

@@ -2,7 +2,7 @@
  * Login with e-mail and password. An unknown address, a wrong password and a user who may not log in are the same to the caller: same
  * work, same answer. The one path by which a password yields a token.
  */
-import { decoyPasswordHash, hashPassword, isPasswordHashStale, verifyPassword, type PasswordHashCost } from "../../crypto/password.js";
+import { decoyPasswordHash, hashPassword, isPasswordHashStale, verifyPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Subject } from "../../platform/auth/principal.js";

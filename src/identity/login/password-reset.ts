@@ -2,7 +2,7 @@
  * Password reset by mail. The request answers before anything is looked up, so that neither the answer nor its time tells who has an
  * account; the token is random, kept as a hash, good once, for an hour, and only until the account's tokens are next voided.
  */
-import { hashPassword, type PasswordHashCost } from "../../crypto/password.js";
+import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
 import { createOpaqueToken, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
 import { formatSubject, type Subject } from "../../platform/auth/principal.js";

@@ -2,7 +2,7 @@
  * Changing and deleting users. What would let a thief of a token keep an account (password, address) needs the present password or a
  * login of the last minutes; new permissions, a new password and deletion void the tokens that were there.
  */
-import { hashPassword, type PasswordHashCost } from "../../crypto/password.js";
+import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
 import { NEW_USER_PERMISSIONS, PERMISSIONS, TENANT_PERMISSIONS, holdsAll, permissionNames } from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";

@@ -1,5 +1,5 @@
 /** Users: signing up, virtual users of an application, and who may see whom. Knows nothing of tokens or HTTP. */
-import { hashPassword, type PasswordHashCost } from "../../crypto/password.js";
+import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
 import { NEW_USER_PERMISSIONS, PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";

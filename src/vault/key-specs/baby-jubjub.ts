@@ -5,8 +5,8 @@
 import {
   BABY_JUBJUB_SIGNATURE_BYTES, babyJubJubPublicKey, generateBabyJubJub, packPoint, packSignature, signPoseidon, unpackPoint, unpackSignature, verifyPoseidon,
   type BabyJubJubPoint, type EddsaPoseidonSignature,
-} from "../../crypto/baby-jubjub.js";
-import { FIELD_ORDER } from "../../crypto/poseidon.js";
+} from "../../crypto/signatures/baby-jubjub.js";
+import { FIELD_ORDER } from "../../crypto/hashes/poseidon.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { invalidMember } from "../keys/validation.js";
 import { selfCheckFailed } from "./jws.js";

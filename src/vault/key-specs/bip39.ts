@@ -4,9 +4,9 @@
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
-import { formatHdPath, parseHdPath, type HdPath } from "../../crypto/hd-path.js";
-import { accountXpub, generateHdEntropy, seedOfEntropy, withHdKey } from "../../crypto/hd-wallet.js";
-import { PRIVATE_KEY_BYTES, secp256k1PublicKey } from "../../crypto/secp256k1.js";
+import { formatHdPath, parseHdPath, type HdPath } from "../../crypto/wallets/hd-path.js";
+import { accountXpub, generateHdEntropy, seedOfEntropy, withHdKey } from "../../crypto/wallets/hd-wallet.js";
+import { PRIVATE_KEY_BYTES, secp256k1PublicKey } from "../../crypto/secp256k1/secp256k1.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { signEthereum, verifyEthereum } from "./ethereum-signer.js";
 import type { KeySpec, UnwrappedKey, VerifyItem } from "./key-spec.js";

@@ -3,8 +3,8 @@
  * it, bound to both public keys and the caller's context, so that it can serve as a key.
  */
 import { randomBytes } from "node:crypto";
-import { privateKeyOfSeed } from "../../crypto/der-keys.js";
-import { okpPublicKey, SEED_BYTES, x25519SharedSecret } from "../../crypto/ed25519.js";
+import { privateKeyOfSeed } from "../../crypto/signatures/der-keys.js";
+import { okpPublicKey, SEED_BYTES, x25519SharedSecret } from "../../crypto/signatures/ed25519.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { deriveAgreedKey } from "../worker/key-hierarchy.js";
 import type { KeySpec } from "./key-spec.js";

@@ -4,7 +4,7 @@
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { equalBytes } from "../../crypto/constant-time.js";
-import { ed25519PrivateKey, expandedSeed, okpPublicKey, signEd25519 } from "../../crypto/ed25519.js";
+import { ed25519PrivateKey, expandedSeed, okpPublicKey, signEd25519 } from "../../crypto/signatures/ed25519.js";
 import type { Ed25519Signer } from "../../engine/kernels/ed25519/signer.js";
 import { selfCheckFailed } from "./jws.js";
 import type { UnwrappedKey } from "./key-spec.js";

@@ -1,6 +1,6 @@
 /** secp256k1 keys: ECDSA over digests as Ethereum signs, with the account's address. */
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
-import { generateSecp256k1, parseSecp256k1PublicKey, secp256k1PublicKey } from "../../crypto/secp256k1.js";
+import { generateSecp256k1, parseSecp256k1PublicKey, secp256k1PublicKey } from "../../crypto/secp256k1/secp256k1.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { signEthereum, signEthereumItems, verifyEthereum, verifyEthereumItems, type EthereumKey } from "./ethereum-signer.js";
 import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "./key-spec.js";

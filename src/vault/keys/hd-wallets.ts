@@ -2,7 +2,7 @@
  * Wallets of BIP39 keys: addresses at paths, the list of those that were derived, the next unused index and extended public keys. An
  * index is taken by the commit that comes before its answer, so that no two callers ever get the same one.
  */
-import { formatAccountPath, formatHdPath, HD_INDEX_MAX, type HdPath } from "../../crypto/hd-path.js";
+import { formatAccountPath, formatHdPath, HD_INDEX_MAX, type HdPath } from "../../crypto/wallets/hd-path.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";

@@ -5,7 +5,7 @@
  */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import type { RsaKeyPair } from "../../crypto/rsa.js";
+import type { RsaKeyPair } from "../../crypto/signatures/rsa.js";
 import { workerPath } from "../../platform/files/package-root.js";
 
 /** What the thread is started with. */

@@ -3,7 +3,7 @@
  * that exists for this use only. Nothing stored can be opened through here, master0 included.
  */
 import { hash, type KeyObject } from "node:crypto";
-import { AuthenticationFailure } from "../../crypto/aead.js";
+import { AuthenticationFailure } from "../../crypto/ciphers/aead.js";
 import { AppError } from "../../platform/errors.js";
 import { uuidBytes } from "../../platform/ids.js";
 import { FRAME_HEADER_BYTES, openFrame, sealFrame, type AadOf, type FrameAlgorithm } from "./ciphertext-frame.js";

@@ -3,9 +3,9 @@
  * version(1) = 0x01 || algorithm(1) || generation(4, big-endian) || nonce(24, random) || ciphertext(n) || tag(16).
  */
 import type { KeyObject } from "node:crypto";
-import { AEAD_NONCE_BYTES, AEAD_TAG_BYTES, AuthenticationFailure, type Aead } from "../../crypto/aead.js";
-import { xaes256Gcm } from "../../crypto/xaes-256-gcm.js";
-import { xchacha20Poly1305 } from "../../crypto/xchacha20-poly1305.js";
+import { AEAD_NONCE_BYTES, AEAD_TAG_BYTES, AuthenticationFailure, type Aead } from "../../crypto/ciphers/aead.js";
+import { xaes256Gcm } from "../../crypto/ciphers/xaes-256-gcm.js";
+import { xchacha20Poly1305 } from "../../crypto/ciphers/xchacha20-poly1305.js";
 
 export const FRAME_HEADER_BYTES = 6;
 /** Header and nonce. */

@@ -3,7 +3,7 @@
  * is only ever the input of HKDF and never meets a cipher, so that no request can make one role decrypt for another.
  */
 import { createHmac, type KeyObject } from "node:crypto";
-import { hkdfKey, hkdfSha256 } from "../../crypto/hkdf.js";
+import { hkdfKey, hkdfSha256 } from "../../crypto/hashes/hkdf.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { uuidBytes } from "../../platform/ids.js";
 

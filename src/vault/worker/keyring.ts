@@ -3,8 +3,8 @@
  * used vaults. Lives in the worker thread only; ends with it. Locking it destroys one small key and makes every copy noise.
  */
 import { generateKeySync, randomBytes, type KeyObject } from "node:crypto";
-import { AEAD_NONCE_BYTES } from "../../crypto/aead.js";
-import { xaes256Gcm } from "../../crypto/xaes-256-gcm.js";
+import { AEAD_NONCE_BYTES } from "../../crypto/ciphers/aead.js";
+import { xaes256Gcm } from "../../crypto/ciphers/xaes-256-gcm.js";
 import { AppError } from "../../platform/errors.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
 import { deriveKek, deriveRecordKey } from "./key-hierarchy.js";

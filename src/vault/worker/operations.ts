@@ -2,7 +2,7 @@
  * What the vault worker does with a key for callers, item by item: signing, verifying, encrypting, decrypting, agreeing. Takes and gives
  * the texts of the API. A failing item is an outcome; only a fault of the record or of ours fails the task.
  */
-import { aggregateBls, BLS_PUBLIC_KEY_BYTES, BLS_SIGNATURE_BYTES, isBlsPublicKey, verifyAggregateBls } from "../../crypto/bls.js";
+import { aggregateBls, BLS_PUBLIC_KEY_BYTES, BLS_SIGNATURE_BYTES, isBlsPublicKey, verifyAggregateBls } from "../../crypto/signatures/bls.js";
 import { AppError, type ErrorCode } from "../../platform/errors.js";
 import { FRAME_OVERHEAD_BYTES, frameGeneration } from "./ciphertext-frame.js";
 import { answersJson } from "../threads/item-batches.js";

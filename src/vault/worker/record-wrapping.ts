@@ -3,7 +3,7 @@
  * so that no record can be moved, relabelled or given to another owner by somebody who can write the data file.
  */
 import { createHash, type KeyObject } from "node:crypto";
-import { AuthenticationFailure } from "../../crypto/aead.js";
+import { AuthenticationFailure } from "../../crypto/ciphers/aead.js";
 import { uuidBytes } from "../../platform/ids.js";
 import { AppError } from "../../platform/errors.js";
 import { openFrame, sealFrame } from "./ciphertext-frame.js";

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { equalBytes } from "../../crypto/constant-time.js";
-import { canonicalPhrase, phraseEntropy, validationHash } from "../../crypto/seal-phrase.js";
+import { canonicalPhrase, phraseEntropy, validationHash } from "../../crypto/wallets/seal-phrase.js";
 import { AppError, type ErrorCode } from "../../platform/errors.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
 import { deriveSentinel } from "./key-hierarchy.js";

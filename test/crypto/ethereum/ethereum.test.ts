@@ -10,8 +10,8 @@ import { personalDigest } from "../../../src/crypto/ethereum/personal-message.js
 import { encodeRlp, type RlpItem } from "../../../src/crypto/ethereum/rlp.js";
 import { authorizationDigest, readTransaction, serializeSigned, transactionDigest, transactionV } from "../../../src/crypto/ethereum/transaction.js";
 import { typedDataDigest } from "../../../src/crypto/ethereum/typed-data.js";
-import { secp256k1PublicKey, signatureBytes, type EcdsaSignature } from "../../../src/crypto/secp256k1.js";
-import { signDigests } from "../../../src/crypto/secp256k1-signing.js";
+import { secp256k1PublicKey, signatureBytes, type EcdsaSignature } from "../../../src/crypto/secp256k1/secp256k1.js";
+import { signDigests } from "../../../src/crypto/secp256k1/signing.js";
 
 const hex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString("hex")}`;
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replace(/^0x/, ""), "hex"));

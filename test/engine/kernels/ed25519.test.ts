@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { describe, expect, it } from "vitest";
-import { privateKeyOfSeed, rawPublicKey } from "../../../src/crypto/der-keys.js";
+import { privateKeyOfSeed, rawPublicKey } from "../../../src/crypto/signatures/der-keys.js";
 import { FIELD_PRIME, GROUP_ORDER, SECOND_FACTOR } from "../../../src/engine/kernels/ed25519/base-table.js";
 import { ed25519Signer, type Copies } from "../../../src/engine/kernels/ed25519/signer.js";
 import { buildSigningModule, HASH_BYTES, PAIR_BYTES, POINT_BYTES, TABLE_BYTES, tableLimbs, WORD_BYTES } from "../../../src/engine/kernels/ed25519/signing-module.js";

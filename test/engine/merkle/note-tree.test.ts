@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { poseidonPair } from "../../../src/crypto/poseidon.js";
+import { poseidonPair } from "../../../src/crypto/hashes/poseidon.js";
 import { appendLeaves, emptyNoteTree, noteLeaf } from "../../../src/engine/merkle/note-tree.js";
 
 const hex = (value: bigint): string => value.toString(16).padStart(64, "0");

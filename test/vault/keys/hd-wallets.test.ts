@@ -3,7 +3,7 @@ import { HDKey } from "@scure/bip32";
 import { keccak256, recoverAddress, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addressOfPublicKey } from "../../../src/crypto/ethereum/address.js";
-import { parseSecp256k1PublicKey } from "../../../src/crypto/secp256k1.js";
+import { parseSecp256k1PublicKey } from "../../../src/crypto/secp256k1/secp256k1.js";
 import { StoreConflict } from "../../../src/platform/store/store.js";
 import { startVaultServer, type Answer, type VaultServer } from "../http-support.js";
 

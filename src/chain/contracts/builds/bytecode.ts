@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Hex } from "viem";
-import { keccak256 } from "../../../crypto/keccak.js";
+import { keccak256 } from "../../../crypto/hashes/keccak.js";
 import { AppError, type ErrorDetail } from "../../../platform/errors.js";
 import { BYTECODE_BYTES_MAX } from "../contract-schemas.js";
 

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { entropyPhrase, SEAL_ENTROPY_BYTES } from "../../../crypto/seal-phrase.js";
+import { entropyPhrase, SEAL_ENTROPY_BYTES } from "../../../crypto/wallets/seal-phrase.js";
 import type { Log } from "../../../platform/log.js";
 import { parseValidationHash } from "./environment.js";
 import type { SealProvider } from "./provider.js";

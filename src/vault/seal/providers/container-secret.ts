@@ -3,7 +3,7 @@
  * group and others; links are followed, because runtimes mount secrets through them. Not for machines that others administer.
  */
 import { open } from "node:fs/promises";
-import { canonicalPhrase } from "../../../crypto/seal-phrase.js";
+import { canonicalPhrase } from "../../../crypto/wallets/seal-phrase.js";
 import { parseValidationHash } from "./environment.js";
 import type { SealProvider } from "./provider.js";
 import { SealProviderError } from "./provider-failure.js";

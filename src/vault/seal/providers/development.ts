@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { canonicalPhrase, entropyPhrase, phraseEntropy, SEAL_ENTROPY_BYTES, validationHash } from "../../../crypto/seal-phrase.js";
+import { canonicalPhrase, entropyPhrase, phraseEntropy, SEAL_ENTROPY_BYTES, validationHash } from "../../../crypto/wallets/seal-phrase.js";
 import { AppError } from "../../../platform/errors.js";
 import { createPrivateFile, readPrivateFile } from "../../../platform/files/private-file.js";
 import type { SealProvider } from "./provider.js";

@@ -3,7 +3,7 @@
  * each start (Decrypt). Credentials are Application Default Credentials. Check sums (CRC-32C) of both directions are compared.
  */
 import { randomBytes } from "node:crypto";
-import { SEAL_ENTROPY_BYTES } from "../../../crypto/seal-phrase.js";
+import { SEAL_ENTROPY_BYTES } from "../../../crypto/wallets/seal-phrase.js";
 import type { SealProvider } from "./provider.js";
 import { loadSdk, SealProviderError } from "./provider-failure.js";
 import { wrappedKeyProvider, type KeyService, type SealProviderDependencies } from "./wrapped-key.js";

@@ -2,7 +2,7 @@
  * What the key-management services share: a seal key that is made once, kept in the store as the service's ciphertext, and opened by
  * the service at each start. Made by create-if-absent: of several first starts one wins, and the others use its key.
  */
-import { canonicalPhrase, entropyPhrase, phraseEntropy, SEAL_ENTROPY_BYTES, validationHash } from "../../../crypto/seal-phrase.js";
+import { canonicalPhrase, entropyPhrase, phraseEntropy, SEAL_ENTROPY_BYTES, validationHash } from "../../../crypto/wallets/seal-phrase.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import type { Log } from "../../../platform/log.js";
 import { StoreConflict, type Store, type StoreKey } from "../../../platform/store/store.js";

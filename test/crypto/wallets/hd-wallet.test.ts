@@ -4,11 +4,11 @@ import { HDKey } from "@scure/bip32";
 import { entropyToMnemonic, mnemonicToEntropy, mnemonicToSeedSync } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { describe, expect, it } from "vitest";
-import { addressOfPublicKey } from "../../src/crypto/ethereum/address.js";
-import { withBip32Key } from "../../src/crypto/bip32.js";
-import { DEFAULT_PATH, formatHdPath, HARDENED, HD_INDEX_MAX, isHdPath, parseHdPath } from "../../src/crypto/hd-path.js";
-import { accountXpub, seedOfEntropy, withHdKey } from "../../src/crypto/hd-wallet.js";
-import { secp256k1PublicKey } from "../../src/crypto/secp256k1.js";
+import { addressOfPublicKey } from "../../../src/crypto/ethereum/address.js";
+import { withBip32Key } from "../../../src/crypto/wallets/bip32.js";
+import { DEFAULT_PATH, formatHdPath, HARDENED, HD_INDEX_MAX, isHdPath, parseHdPath } from "../../../src/crypto/wallets/hd-path.js";
+import { accountXpub, seedOfEntropy, withHdKey } from "../../../src/crypto/wallets/hd-wallet.js";
+import { secp256k1PublicKey } from "../../../src/crypto/secp256k1/secp256k1.js";
 
 const addressAt = (seed: Uint8Array, path: string): string => withHdKey(seed, parseHdPath(path)!, (key) => addressOfPublicKey(secp256k1PublicKey(key)));
 

@@ -1,6 +1,6 @@
 import { argon2id } from "@noble/hashes/argon2.js";
 import { describe, expect, it } from "vitest";
-import { PASSWORD_HASH_COST, decoyPasswordHash, hashPassword, isPasswordHashStale, verifyPassword } from "../../src/crypto/password.js";
+import { PASSWORD_HASH_COST, decoyPasswordHash, hashPassword, isPasswordHashStale, verifyPassword } from "../../../src/crypto/hashes/password.js";
 
 const CHEAP = { memoryKiB: 8, passes: 1, lanes: 1 };
 

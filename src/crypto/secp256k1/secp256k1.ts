@@ -4,8 +4,8 @@
  */
 import { createECDH, type ECDH } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { addMultiples } from "./secp256k1-known-keys.js";
-import { affineSums } from "./secp256k1-tables.js";
+import { addMultiples } from "./known-keys.js";
+import { affineSums } from "./tables.js";
 
 export const DIGEST_BYTES = 32;
 export const PRIVATE_KEY_BYTES = 32;

@@ -4,7 +4,7 @@
  * tens of milliseconds: keep it off threads that answer quickly.
  */
 import { bls12_381 } from "@noble/curves/bls12-381.js";
-import { equalBytes } from "./constant-time.js";
+import { equalBytes } from "../constant-time.js";
 
 export const BLS_PUBLIC_KEY_BYTES = 48;
 export const BLS_SIGNATURE_BYTES = 96;

@@ -2,7 +2,7 @@ import { mnemonicToEntropy } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalPhrase, entropyPhrase, phraseEntropy, validationHash } from "../../src/crypto/seal-phrase.js";
+import { canonicalPhrase, entropyPhrase, phraseEntropy, validationHash } from "../../../src/crypto/wallets/seal-phrase.js";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const hex = (bytes: Uint8Array | undefined): string | undefined => (bytes === undefined ? undefined : Buffer.from(bytes).toString("hex"));

@@ -2,8 +2,8 @@ import { createSecretKey, type KeyObject } from "node:crypto";
 import { shake128 } from "@noble/hashes/sha3.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AuthenticationFailure } from "../../src/crypto/aead.js";
-import { xaes256Gcm } from "../../src/crypto/xaes-256-gcm.js";
+import { AuthenticationFailure } from "../../../src/crypto/ciphers/aead.js";
+import { xaes256Gcm } from "../../../src/crypto/ciphers/xaes-256-gcm.js";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

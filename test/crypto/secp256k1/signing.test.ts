@@ -1,9 +1,9 @@
 // Our own signing on secp256k1 against noble's, bit by bit, and the check that each signature passes before it is let out.
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { describe, expect, it } from "vitest";
-import { generateSecp256k1, secp256k1PublicKey, signatureBytes, type EcdsaSignature } from "../../src/crypto/secp256k1.js";
-import { checkedSignatures, freshSignatures, signDigests, type FreshSignature, type SigningKey } from "../../src/crypto/secp256k1-signing.js";
-import { seededRandom, type SeededRandom } from "../support/seeded.js";
+import { generateSecp256k1, secp256k1PublicKey, signatureBytes, type EcdsaSignature } from "../../../src/crypto/secp256k1/secp256k1.js";
+import { checkedSignatures, freshSignatures, signDigests, type FreshSignature, type SigningKey } from "../../../src/crypto/secp256k1/signing.js";
+import { seededRandom, type SeededRandom } from "../../support/seeded.js";
 
 const ORDER = secp256k1.Point.Fn.ORDER;
 const PAIRS = 300;

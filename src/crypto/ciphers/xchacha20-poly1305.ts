@@ -1,7 +1,7 @@
 /** XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03, section 2.3) by @noble/ciphers, behind the common AEAD shape. */
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { AEAD_TAG_BYTES, assertAeadInput, AuthenticationFailure, type Aead, type AeadInput } from "./aead.js";
-import { fillPublicRandom } from "./public-random.js";
+import { fillPublicRandom } from "../public-random.js";
 
 const NO_PREFIX = new Uint8Array();
 

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { buildEddsa } from "circomlibjs";
 import { describe, expect, it } from "vitest";
-import { babyJubJubPublicKey, generateBabyJubJub, packPoint, packSignature, signPoseidon, unpackPoint, unpackSignature, verifyPoseidon } from "../../src/crypto/baby-jubjub.js";
-import { FIELD_ORDER } from "../../src/crypto/poseidon.js";
+import { babyJubJubPublicKey, generateBabyJubJub, packPoint, packSignature, signPoseidon, unpackPoint, unpackSignature, verifyPoseidon } from "../../../src/crypto/signatures/baby-jubjub.js";
+import { FIELD_ORDER } from "../../../src/crypto/hashes/poseidon.js";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const SUBGROUP_ORDER = 2736030358979909402780800718157159386076813972158567259200215660948447373041n;

@@ -6,7 +6,7 @@
 import { createHmac } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { HARDENED } from "./hd-path.js";
-import { PRIVATE_KEY_BYTES, readScalar, secp256k1PublicKey, writeScalar } from "./secp256k1.js";
+import { PRIVATE_KEY_BYTES, readScalar, secp256k1PublicKey, writeScalar } from "../secp256k1/secp256k1.js";
 
 const { ORDER } = secp256k1.Point.Fn;
 const MASTER_KEY = Buffer.from("Bitcoin seed");

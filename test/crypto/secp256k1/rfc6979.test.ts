@@ -2,7 +2,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { createHmacDrbg } from "@noble/curves/utils.js";
 import { describe, expect, it } from "vitest";
-import { DeterministicNonces } from "../../src/crypto/rfc6979.js";
+import { DeterministicNonces } from "../../../src/crypto/secp256k1/rfc6979.js";
 
 const hex = (text: string): Buffer => Buffer.from(text, "hex");
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

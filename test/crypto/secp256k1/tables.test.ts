@@ -2,7 +2,7 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { addAffine, affineSums, MultiplesTable, weightedSum, type AffinePoint, type PointSum } from "../../src/crypto/secp256k1-tables.js";
+import { addAffine, affineSums, MultiplesTable, weightedSum, type AffinePoint, type PointSum } from "../../../src/crypto/secp256k1/tables.js";
 
 const { Point } = secp256k1;
 const ORDER = Point.Fn.ORDER;

@@ -10,8 +10,8 @@
 import { randomBytes } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { DeterministicNonces } from "./rfc6979.js";
-import { addMultiples } from "./secp256k1-known-keys.js";
-import { weightedSum, type AffinePoint } from "./secp256k1-tables.js";
+import { addMultiples } from "./known-keys.js";
+import { weightedSum, type AffinePoint } from "./tables.js";
 import { digestScalar, PRIVATE_KEY_BYTES, readScalar, scalarBytes, secp256k1PublicKey, type EcdsaSignature } from "./secp256k1.js";
 
 const { Fn } = secp256k1.Point;

@@ -8,7 +8,7 @@
 import { createCipheriv, createSecretKey, type Cipher, type KeyObject } from "node:crypto";
 import { AEAD_NONCE_BYTES, AEAD_TAG_BYTES, assertAeadInput, AuthenticationFailure, type Aead, type AeadInput } from "./aead.js";
 import { openAes256Gcm, sealAes256Gcm } from "./aes-256-gcm.js";
-import { fillPublicRandom } from "./public-random.js";
+import { fillPublicRandom } from "../public-random.js";
 
 const BLOCK_BYTES = 16;
 const ZERO_BLOCK = new Uint8Array(BLOCK_BYTES);

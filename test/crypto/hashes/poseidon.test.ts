@@ -1,6 +1,6 @@
 import { buildPoseidonReference } from "circomlibjs";
 import { describe, expect, it } from "vitest";
-import { FIELD_ORDER, poseidonPair } from "../../src/crypto/poseidon.js";
+import { FIELD_ORDER, poseidonPair } from "../../../src/crypto/hashes/poseidon.js";
 
 describe("Poseidon of two field elements", () => {
   // SOURCE: iden3/circomlibjs test/poseidon.js, "Should check constrain reference implementation poseidonperm_x5_254_3".

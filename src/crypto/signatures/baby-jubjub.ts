@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { bn254 } from "@noble/curves/bn254.js";
 import { babyjubjub } from "@noble/curves/misc.js";
 import { blake512 } from "@noble/hashes/blake1.js";
-import { FIELD_ORDER, poseidonFive } from "./poseidon.js";
+import { FIELD_ORDER, poseidonFive } from "../hashes/poseidon.js";
 
 export const BABY_JUBJUB_POINT_BYTES = 32;
 export const BABY_JUBJUB_SIGNATURE_BYTES = 64;

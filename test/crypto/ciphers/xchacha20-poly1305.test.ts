@@ -1,7 +1,7 @@
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { AuthenticationFailure } from "../../src/crypto/aead.js";
-import { xchacha20Poly1305 } from "../../src/crypto/xchacha20-poly1305.js";
+import { AuthenticationFailure } from "../../../src/crypto/ciphers/aead.js";
+import { xchacha20Poly1305 } from "../../../src/crypto/ciphers/xchacha20-poly1305.js";
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
 

@@ -3,7 +3,7 @@
  * they are used often. Public values only.
  */
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { addAffine, MultiplesTable, type PointSum } from "./secp256k1-tables.js";
+import { addAffine, MultiplesTable, type PointSum } from "./tables.js";
 
 const { Point } = secp256k1;
 type Point = InstanceType<typeof Point>;

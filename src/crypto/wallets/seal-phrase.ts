@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
-import { equalBytes } from "./constant-time.js";
+import { equalBytes } from "../constant-time.js";
 
 export const SEAL_PHRASE_WORDS = 24;
 export const SEAL_ENTROPY_BYTES = 32;

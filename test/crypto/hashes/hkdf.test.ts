@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { hkdfKey, hkdfSha256 } from "../../src/crypto/hkdf.js";
+import { hkdfKey, hkdfSha256 } from "../../../src/crypto/hashes/hkdf.js";
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
 const range = (from: number, to: number): string => Buffer.from(Array.from({ length: to - from + 1 }, (_, i) => from + i)).toString("hex");

@@ -7,7 +7,7 @@ import { HDKey } from "@scure/bip32";
 import { withBip32Key } from "./bip32.js";
 import { childNumbers, formatAccountPath, type HdPath } from "./hd-path.js";
 import { entropyPhrase, SEAL_ENTROPY_BYTES } from "./seal-phrase.js";
-import { parseSecp256k1PublicKey } from "./secp256k1.js";
+import { parseSecp256k1PublicKey } from "../secp256k1/secp256k1.js";
 
 export const HD_ENTROPY_BYTES = SEAL_ENTROPY_BYTES;
 const SEED_ROUNDS = 2048;
