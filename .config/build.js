@@ -16,16 +16,27 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const JOINED_PACKAGES = /^(@noble|@scure|jose|typebox|viem|abitype|ox)(\/|$)/;
 const CHUNKS = "dist/chunks";
 
-const files = (folder, ending) => (existsSync(join(ROOT, folder)) ? readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }) : [])
-  .filter((entry) => entry.isFile() && entry.name.endsWith(ending) && !entry.name.endsWith(".d.ts"))
-  .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+const files = (folder, ending) =>
+  (existsSync(join(ROOT, folder)) ? readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }) : [])
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending) && !entry.name.endsWith(".d.ts"))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 const outputOf = (source) => join("dist", source.replace(/\.ts$/, ".js"));
 const changedMs = (path) => (existsSync(join(ROOT, path)) ? statSync(join(ROOT, path)).mtimeMs : 0);
 const isStale = (output, sources) => sources.some((source) => changedMs(source) > changedMs(output));
 
 const programs = ["src/cli.ts", ...files("workers", ".ts")];
 const modules = [...files("src", ".ts"), ...files("bench", ".ts")].filter((source) => !programs.includes(source));
-const common = { absWorkingDir: ROOT, outdir: "dist", outbase: ".", format: "esm", platform: "node", target: "node20", sourcemap: true, sourcesContent: false, logLevel: "warning" };
+const common = {
+  absWorkingDir: ROOT,
+  outdir: "dist",
+  outbase: ".",
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: "warning",
+};
 
 // What a deleted or renamed source left behind would still be found by an import.
 const wanted = new Set([...programs, ...modules].map(outputOf));
@@ -36,15 +47,33 @@ for (const output of ["src", "workers", "bench"].flatMap((folder) => files(join(
 const staleModules = modules.filter((source) => isStale(outputOf(source), [source, ".config/build.js"]));
 if (staleModules.length > 0) await build({ ...common, entryPoints: staleModules });
 
-const programSources = [...programs, ...modules.filter((source) => source.startsWith("src/")), "package-lock.json", ".config/build.js"];
+const programSources = [
+  ...programs,
+  ...modules.filter((source) => source.startsWith("src/")),
+  "package-lock.json",
+  ".config/build.js",
+];
 if (programs.some((program) => isStale(outputOf(program), programSources))) {
   const { metafile } = await build({
-    ...common, entryPoints: programs, bundle: true, splitting: true, chunkNames: "chunks/[hash]", metafile: true, plugins: [{
-      name: "other-packages",
-      setup: ({ onResolve }) => { onResolve({ filter: /^[^./]/ }, ({ path, kind }) => (kind === "entry-point" || JOINED_PACKAGES.test(path) ? undefined : { path, external: true })); },
-    }],
+    ...common,
+    entryPoints: programs,
+    bundle: true,
+    splitting: true,
+    chunkNames: "chunks/[hash]",
+    metafile: true,
+    plugins: [
+      {
+        name: "other-packages",
+        setup: ({ onResolve }) => {
+          onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+            kind === "entry-point" || JOINED_PACKAGES.test(path) ? undefined : { path, external: true },
+          );
+        },
+      },
+    ],
   });
   for (const chunk of files(CHUNKS, ".js")) {
-    if (!(chunk in metafile.outputs)) for (const path of [chunk, `${chunk}.map`]) rmSync(join(ROOT, path), { force: true });
+    if (!(chunk in metafile.outputs))
+      for (const path of [chunk, `${chunk}.map`]) rmSync(join(ROOT, path), { force: true });
   }
 }

@@ -15,10 +15,17 @@ export default tseslint.config(
       "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
       "@typescript-eslint/only-throw-error": "error",
       "no-console": "error",
-      "eqeqeq": "error",
+      eqeqeq: "error",
       "max-lines": ["error", { max: 600 }],
-      "complexity": ["error", 20],
+      complexity: ["error", 20],
     },
   },
-  { files: ["test/**/*.ts", "bench/**/*.ts"], rules: { "@typescript-eslint/no-non-null-assertion": "off", "no-console": "off", "@typescript-eslint/require-await": "off" } },
+  {
+    files: ["test/**/*.ts", "bench/**/*.ts"],
+    rules: {
+      "@typescript-eslint/no-non-null-assertion": "off",
+      "no-console": "off",
+      "@typescript-eslint/require-await": "off",
+    },
+  },
 );

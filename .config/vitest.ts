@@ -2,7 +2,16 @@ import { defineConfig } from "vitest/config";
 import SummaryReporter from "./summary-reporter.js";
 
 /** Packages of hundreds of modules: Node takes longer to find and open those than to run them, and each test file is a process of its own. */
-const JOINED_PACKAGES = ["jose", "typebox", "typebox/compile", "typebox/format", "typebox/value", "viem", "viem/accounts", "viem/utils"];
+const JOINED_PACKAGES = [
+  "jose",
+  "typebox",
+  "typebox/compile",
+  "typebox/format",
+  "typebox/value",
+  "viem",
+  "viem/accounts",
+  "viem/utils",
+];
 
 /** The default suite: everything but the long runs of test/slow. Forks, because native modules and process-wide state are used. */
 export default defineConfig({

@@ -52,17 +52,30 @@ const BENCH_CIRCUITS: Readonly<Record<string, () => CircuitSource>> = {
 };
 
 /** Above the server's own limits: 254,000 constraints take half a minute and a gigabyte. */
-const BENCH_LIMITS: CompileLimits = { ...DEFAULT_COMPILE_LIMITS, compilerPagesMax: 49_152, outputBytesMax: 2 ** 30, constraintsMax: 2 ** 18 };
+const BENCH_LIMITS: CompileLimits = {
+  ...DEFAULT_COMPILE_LIMITS,
+  compilerPagesMax: 49_152,
+  outputBytesMax: 2 ** 30,
+  constraintsMax: 2 ** 18,
+};
 
 /** Loads a circuit of circuits/ or of the bench; the first time it is compiled, which takes up to half a minute. */
 export async function loadCircuit(name: string): Promise<BenchCircuit> {
   const { source, inputs: given, optimization } = BENCH_CIRCUITS[name]?.() ?? builtIn(name);
   const main = `${name}.circom`;
-  const compilerVersion = (JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { dependencies: Record<string, string> }).dependencies.circom2 ?? "";
-  const key = createHash("sha256").update(JSON.stringify([source, compilerVersion, optimization])).digest("hex").slice(0, 24);
+  const compilerVersion =
+    (JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { dependencies: Record<string, string> })
+      .dependencies.circom2 ?? "";
+  const key = createHash("sha256")
+    .update(JSON.stringify([source, compilerVersion, optimization]))
+    .digest("hex")
+    .slice(0, 24);
   const path = (extension: string): string => join(benchFolder(), `${name}-${key}.${extension}`);
   if (!["r1cs", "wasm", "sym"].every((extension) => existsSync(path(extension)))) {
-    const compiled = await compileCircuit({ sources: { [main]: source }, main, curve: "BN254", optimization }, BENCH_LIMITS);
+    const compiled = await compileCircuit(
+      { sources: { [main]: source }, main, curve: "BN254", optimization },
+      BENCH_LIMITS,
+    );
     if (!compiled.ok) throw new Error(`${name}: ${compiled.diagnostics[0]?.message ?? "did not compile"}`);
     for (const extension of ["r1cs", "wasm", "sym"] as const) keepFile(path(extension), compiled[extension]);
   }
@@ -77,12 +90,23 @@ export async function loadCircuit(name: string): Promise<BenchCircuit> {
     if (!computed.ok) throw new Error(`${name}: the satisfying inputs do not satisfy the circuit`);
     return computed.witness;
   };
-  return { name, r1csBytes, r1csPath: path("r1cs"), witnessProgramPath: path("wasm"), r1cs, inputs: given, witness: makeWitness(), makeWitness };
+  return {
+    name,
+    r1csBytes,
+    r1csPath: path("r1cs"),
+    witnessProgramPath: path("wasm"),
+    r1cs,
+    inputs: given,
+    witness: makeWitness(),
+    makeWitness,
+  };
 }
 
 function builtIn(name: string): CircuitSource {
   const folder = join(PACKAGE_ROOT, "circuits", name);
-  const { satisfying } = JSON.parse(readFileSync(join(folder, "inputs.json"), "utf8")) as { readonly satisfying: unknown };
+  const { satisfying } = JSON.parse(readFileSync(join(folder, "inputs.json"), "utf8")) as {
+    readonly satisfying: unknown;
+  };
   return { source: readFileSync(join(folder, `${name}.circom`), "utf8"), inputs: satisfying, optimization: 2 };
 }
 
@@ -106,7 +130,11 @@ template Preimage(bits) {
 }
 component main = Preimage(${String(bits)});
 `;
-  return { source, inputs: { in: Array.from({ length: bits }, (_, i) => String((i * i + (i >> 3)) & 1)) }, optimization: 1 };
+  return {
+    source,
+    inputs: { in: Array.from({ length: bits }, (_, i) => String((i * i + (i >> 3)) & 1)) },
+    optimization: 1,
+  };
 }
 
 /** snarkjs' `.wtns` file around a witness. */

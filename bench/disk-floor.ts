@@ -13,7 +13,10 @@ const PAGES_PER_COMMIT = 7;
 const STRIDE = 131;
 
 /** Milliseconds of each commit, at a rate for some seconds. */
-export async function sampleCommitFloorMs(folder: string, { perSec, seconds }: { readonly perSec: number; readonly seconds: number }): Promise<number[]> {
+export async function sampleCommitFloorMs(
+  folder: string,
+  { perSec, seconds }: { readonly perSec: number; readonly seconds: number },
+): Promise<number[]> {
   const path = join(folder, "disk-floor");
   const data = openSync(path, "w+");
   const meta = openSync(path, constants.O_WRONLY | constants.O_DSYNC);
@@ -24,11 +27,20 @@ export async function sampleCommitFloorMs(folder: string, { perSec, seconds }: {
     const samples: number[] = [];
     for (let commit = 0; commit < perSec * seconds; commit += 1) {
       const beginMs = performance.now();
-      for (let i = 0; i < PAGES_PER_COMMIT; i += 1) writeSync(data, page, 0, PAGE_BYTES, PAGE_BYTES * (2 + ((commit * PAGES_PER_COMMIT + i * STRIDE) % (FILE_PAGES - 2))));
+      for (let i = 0; i < PAGES_PER_COMMIT; i += 1)
+        writeSync(
+          data,
+          page,
+          0,
+          PAGE_BYTES,
+          PAGE_BYTES * (2 + ((commit * PAGES_PER_COMMIT + i * STRIDE) % (FILE_PAGES - 2))),
+        );
       fdatasyncSync(data);
       writeSync(meta, page, 0, PAGE_BYTES, PAGE_BYTES * (commit & 1));
       samples.push(performance.now() - beginMs);
-      await new Promise((resolve) => { setTimeout(resolve, 1000 / perSec); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 1000 / perSec);
+      });
     }
     return samples;
   } finally {

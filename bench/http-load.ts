@@ -44,7 +44,9 @@ async function outputOf(args: readonly string[]): Promise<string> {
 export async function startServerProcess(args: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, [...args], { cwd: PACKAGE_ROOT, stdio: ["ignore", "pipe", "inherit"] });
   const url = await new Promise<string>((resolve, reject) => {
-    child.once("exit", (status) => { reject(new Error(`${args.join(" ")} ended with status ${String(status)}`)); });
+    child.once("exit", (status) => {
+      reject(new Error(`${args.join(" ")} ended with status ${String(status)}`));
+    });
     createInterface({ input: child.stdout }).on("line", (line) => {
       const found = / on (https?:\S+)$/.exec(line)?.[1];
       if (found !== undefined) resolve(found);
@@ -55,5 +57,8 @@ export async function startServerProcess(args: readonly string[]): Promise<{ chi
 
 export async function endServerProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
-  await new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGTERM"); });
+  await new Promise((resolve) => {
+    child.once("exit", resolve);
+    child.kill("SIGTERM");
+  });
 }

@@ -41,24 +41,40 @@ const lines: Line[] = await Promise.all(Array.from({ length: connections }, open
 function requestBytes(): Buffer {
   const head = [`${body === undefined ? "GET" : "POST"} ${pathname}${search} HTTP/1.1`, `Host: ${host}`];
   if (token !== undefined) head.push(`Authorization: bearer ${token}`);
-  if (body !== undefined) head.push("Content-Type: application/json", `Content-Length: ${String(Buffer.byteLength(body))}`);
+  if (body !== undefined)
+    head.push("Content-Type: application/json", `Content-Length: ${String(Buffer.byteLength(body))}`);
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body ?? ""}`);
 }
 
 async function openLine(): Promise<Line> {
   return await new Promise((resolve, reject) => {
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true, onread: { buffer: readBuffer, callback: (bytes) => take(line, bytes) } });
+    const socket = connect({
+      host: hostname,
+      port: Number(port),
+      noDelay: true,
+      onread: { buffer: readBuffer, callback: (bytes) => take(line, bytes) },
+    });
     const line: Line = { socket, dueMs: undefined, head: NOTHING, missing: undefined, isGood: false };
-    socket.on("close", () => { if (line.dueMs !== undefined) failed += 1; });
+    socket.on("close", () => {
+      if (line.dueMs !== undefined) failed += 1;
+    });
     socket.once("error", reject);
-    socket.once("connect", () => { resolve(line); });
+    socket.once("connect", () => {
+      resolve(line);
+    });
   });
 }
 
 /** Answers carry Content-Length. Returns true, so that reading goes on. */
 function take(line: Line, bytes: number): boolean {
   if (line.missing !== undefined) line.missing -= bytes;
-  else readHead(line, line.head.length === 0 ? readBuffer.subarray(0, bytes) : Buffer.concat([line.head, readBuffer.subarray(0, bytes)]));
+  else
+    readHead(
+      line,
+      line.head.length === 0
+        ? readBuffer.subarray(0, bytes)
+        : Buffer.concat([line.head, readBuffer.subarray(0, bytes)]),
+    );
   if (line.missing === 0) answered(line);
   return true;
 }
@@ -96,7 +112,7 @@ async function goSteadily(rate: number, forSec: number): Promise<void> {
   };
   const begunMs = performance.now();
   const total = Math.round(forSec * rate);
-  for (let sent = 0; sent < total; ) {
+  for (let sent = 0; sent < total;) {
     const nowMs = performance.now();
     const dueCount = Math.min(total, Math.floor(((nowMs - begunMs) * rate) / 1000) + 1);
     for (; sent < dueCount; sent += 1) {
@@ -110,17 +126,22 @@ async function goSteadily(rate: number, forSec: number): Promise<void> {
 
 /** As many requests as go: each connection has the next one under way as soon as `isOver` says no. */
 function goFlatOut(isOver: () => boolean): void {
-  onIdle = (line) => { if (!isOver()) send(line, performance.now()); };
+  onIdle = (line) => {
+    if (!isOver()) send(line, performance.now());
+  };
   for (const line of lines) onIdle(line);
 }
 
 async function untilAnswered(limitMs: number): Promise<void> {
   const endMs = performance.now() + limitMs;
-  while (lines.some(({ dueMs, socket }) => dueMs !== undefined && !socket.destroyed) && performance.now() < endMs) await sleep(1);
+  while (lines.some(({ dueMs, socket }) => dueMs !== undefined && !socket.destroyed) && performance.now() < endMs)
+    await sleep(1);
 }
 
 async function sleep(ms: number): Promise<void> {
-  await new Promise((resolve) => { setTimeout(resolve, ms); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 }
 
 /** Answers the seconds that what was counted took. */
@@ -155,5 +176,11 @@ async function run(): Promise<number> {
 
 const tookSec = await run();
 for (const { socket } of lines) socket.destroy();
-const result: LoadResult = { p50: quantileOf(latenciesMs, 0.5), p99: quantileOf(latenciesMs, 0.99), perSec: latenciesMs.length / tookSec, total: latenciesMs.length, failed: failed + waiting.length };
+const result: LoadResult = {
+  p50: quantileOf(latenciesMs, 0.5),
+  p99: quantileOf(latenciesMs, 0.99),
+  perSec: latenciesMs.length / tookSec,
+  total: latenciesMs.length,
+  failed: failed + waiting.length,
+};
 process.stdout.write(`${JSON.stringify(result)}\n`);

@@ -19,10 +19,21 @@ const begun = new Set<number>();
 async function logIn(agent: Agent, localAddress: string, onSent: () => void): Promise<number> {
   const body = JSON.stringify({ email: `${randomUUID()}@example.com`, password: "only for measuring 1" });
   return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(`${url}/api/v1/authenticate`, { method: "POST", agent, localAddress, headers: { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) } }, (incoming) => {
-      incoming.resume();
-      incoming.once("end", () => { resolve(incoming.statusCode ?? 0); });
-    });
+    const outgoing = httpRequest(
+      `${url}/api/v1/authenticate`,
+      {
+        method: "POST",
+        agent,
+        localAddress,
+        headers: { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) },
+      },
+      (incoming) => {
+        incoming.resume();
+        incoming.once("end", () => {
+          resolve(incoming.statusCode ?? 0);
+        });
+      },
+    );
     outgoing.once("error", reject);
     outgoing.once("finish", onSent);
     outgoing.end(body);
@@ -38,13 +49,26 @@ function noteBegun(index: number): void {
 async function client(index: number): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   while (performance.now() < endsAtMs) {
-    const status = await logIn(agent, `127.0.${String(1 + Math.floor(index / CLIENTS))}.${String(2 + (index % ADDRESSES))}`, () => { noteBegun(index); });
+    const status = await logIn(
+      agent,
+      `127.0.${String(1 + Math.floor(index / CLIENTS))}.${String(2 + (index % ADDRESSES))}`,
+      () => {
+        noteBegun(index);
+      },
+    );
     statuses[String(status)] = (statuses[String(status)] ?? 0) + 1;
     // Whoever is turned away comes again when Retry-After says.
-    if (status === 429) await new Promise((resolve) => { setTimeout(resolve, RETRY_AFTER_MS); });
+    if (status === 429)
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_AFTER_MS);
+      });
   }
   agent.destroy();
 }
 
-await Promise.all(Array.from({ length: CLIENTS }, async (_, index) => { await client(index); }));
+await Promise.all(
+  Array.from({ length: CLIENTS }, async (_, index) => {
+    await client(index);
+  }),
+);
 process.stdout.write(`${JSON.stringify(statuses)}\n`);

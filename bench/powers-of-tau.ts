@@ -13,9 +13,20 @@ import { inverse } from "../src/engine/field/prime-field.js";
 import { benchFolder, keepFile } from "./circuits.js";
 
 const { r, q } = BN254;
-const G1_BYTES = 64, G2_BYTES = 128;
+const G1_BYTES = 64,
+  G2_BYTES = 128;
 /** ptau sections: powers, then the same in the Lagrange basis of every domain size, smallest first. */
-const SECTION = { header: 1, tauG1: 2, alphaTauG1: 4, betaTauG1: 5, betaG2: 6, lagrangeTauG1: 12, lagrangeTauG2: 13, lagrangeAlphaG1: 14, lagrangeBetaG1: 15 } as const;
+const SECTION = {
+  header: 1,
+  tauG1: 2,
+  alphaTauG1: 4,
+  betaTauG1: 5,
+  betaG2: 6,
+  lagrangeTauG1: 12,
+  lagrangeTauG2: 13,
+  lagrangeAlphaG1: 14,
+  lagrangeBetaG1: 15,
+} as const;
 
 /** Path of a prepared file for circuits with a domain of exactly 2^power; made on first use, about 10 s for 2^17. */
 export function preparedPowersOfTau(power: number): string {
@@ -25,8 +36,9 @@ export function preparedPowersOfTau(power: number): string {
   const size = 2 ** power;
   const g1 = (scalars: readonly bigint[]): Uint8Array => multiples("G1", G1_BYTES, scalars);
   const g2 = (scalars: readonly bigint[]): Uint8Array => multiples("G2", G2_BYTES, scalars);
-  const lagrange = lagrangeAt(tau, power), finer = lagrangeAt(tau, power + 1);
-  const times = (factor: bigint): bigint[] => lagrange.map((value) => value * factor % r);
+  const lagrange = lagrangeAt(tau, power),
+    finer = lagrangeAt(tau, power + 1);
+  const times = (factor: bigint): bigint[] => lagrange.map((value) => (value * factor) % r);
   const sections = new Map<number, Uint8Array>([
     [SECTION.header, header(power)],
     [SECTION.tauG1, g1(powersOf(tau, 2 * size - 1))],
@@ -44,43 +56,58 @@ export function preparedPowersOfTau(power: number): string {
 }
 
 function multiples(group: "G1" | "G2", pointBytes: number, scalars: readonly bigint[]): Uint8Array {
-  const [input, output] = [new SharedArrayBuffer(32 * scalars.length), new SharedArrayBuffer(pointBytes * scalars.length)];
+  const [input, output] = [
+    new SharedArrayBuffer(32 * scalars.length),
+    new SharedArrayBuffer(pointBytes * scalars.length),
+  ];
   new Uint8Array(input).set(scalarBytes(scalars));
-  runFixedBaseJobs({ jobs: cutIntoJobs({ group, scalarsAt: 0, outputAt: 0, count: scalars.length }), scalars: input, output, next: new SharedArrayBuffer(4) }, 1, () => undefined);
+  runFixedBaseJobs(
+    {
+      jobs: cutIntoJobs({ group, scalarsAt: 0, outputAt: 0, count: scalars.length }),
+      scalars: input,
+      output,
+      next: new SharedArrayBuffer(4),
+    },
+    1,
+    () => undefined,
+  );
   return new Uint8Array(output);
 }
 
 function lagrangeAt(tau: bigint, power: number): bigint[] {
-  const size = 2 ** power, root = rootOfUnity(BN254, power);
+  const size = 2 ** power,
+    root = rootOfUnity(BN254, power);
   const nodes = powersOf(root, size);
   let vanishing = tau;
-  for (let i = 0; i < power; i += 1) vanishing = vanishing * vanishing % r;
-  const scale = (vanishing - 1n + r) * inverse(BigInt(size), r) % r;
+  for (let i = 0; i < power; i += 1) vanishing = (vanishing * vanishing) % r;
+  const scale = ((vanishing - 1n + r) * inverse(BigInt(size), r)) % r;
   const inverses = invertAll(nodes.map((node) => (tau - node + r) % r));
-  return nodes.map((node, i) => scale * node % r * (inverses[i] ?? 0n) % r);
+  return nodes.map((node, i) => (((scale * node) % r) * (inverses[i] ?? 0n)) % r);
 }
 
 function powersOf(base: bigint, count: number): bigint[] {
   const powers = [1n];
-  for (let i = 1; i < count; i += 1) powers.push((powers[i - 1] ?? 0n) * base % r);
+  for (let i = 1; i < count; i += 1) powers.push(((powers[i - 1] ?? 0n) * base) % r);
   return powers;
 }
 
 function invertAll(values: readonly bigint[]): bigint[] {
   const products = [1n];
-  for (const value of values) products.push((products.at(-1) ?? 1n) * value % r);
+  for (const value of values) products.push(((products.at(-1) ?? 1n) * value) % r);
   let rest = inverse(products.at(-1) ?? 1n, r);
   const inverses = new Array<bigint>(values.length);
   for (let i = values.length - 1; i >= 0; i -= 1) {
-    inverses[i] = rest * (products[i] ?? 1n) % r;
-    rest = rest * (values[i] ?? 1n) % r;
+    inverses[i] = (rest * (products[i] ?? 1n)) % r;
+    rest = (rest * (values[i] ?? 1n)) % r;
   }
   return inverses;
 }
 
 function scalarBytes(scalars: readonly bigint[]): Uint8Array {
   const bytes = new Uint8Array(scalars.length * 32);
-  scalars.forEach((scalar, i) => { writeBigIntLE(scalar, bytes, i * 32); });
+  scalars.forEach((scalar, i) => {
+    writeBigIntLE(scalar, bytes, i * 32);
+  });
   return bytes;
 }
 
@@ -101,7 +128,8 @@ function binaryFile(magic: string, sections: ReadonlyMap<number, Uint8Array>): U
   new DataView(head.buffer).setUint32(4, 1, true);
   new DataView(head.buffer).setUint32(8, sections.size, true);
   const parts = [...sections].flatMap(([type, content]) => {
-    const start = new Uint8Array(12), view = new DataView(start.buffer);
+    const start = new Uint8Array(12),
+      view = new DataView(start.buffer);
     view.setUint32(0, type, true);
     view.setBigUint64(4, BigInt(content.length), true);
     return [start, content];

@@ -25,7 +25,10 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
 function machine(): Readonly<Record<string, string | number>> {
   const commit = ((): string => {
     try {
-      return execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+      return execFileSync("git", ["rev-parse", "--short", "HEAD"], {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      }).trim();
     } catch {
       return "unknown";
     }
@@ -34,16 +37,37 @@ function machine(): Readonly<Record<string, string | number>> {
 }
 
 function table(rows: readonly BenchRow[]): string {
-  const figure = (value: number | undefined): string => (value === undefined ? "" : value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(3));
-  const cells = rows.map((row) => [row.subject, row.id, row.circuit ?? "", row.peer, figure(row.median), figure(row.p95), row.unit, String(row.samples), row.note ?? ""]);
+  const figure = (value: number | undefined): string =>
+    value === undefined ? "" : value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(3);
+  const cells = rows.map((row) => [
+    row.subject,
+    row.id,
+    row.circuit ?? "",
+    row.peer,
+    figure(row.median),
+    figure(row.p95),
+    row.unit,
+    String(row.samples),
+    row.note ?? "",
+  ]);
   const header = ["subject", "id", "circuit", "peer", "median", "p95", "unit", "n", "note"];
-  const widths = header.map((title, column) => Math.max(title.length, ...cells.map((line) => (line[column] ?? "").length)));
-  const format = (line: readonly string[]): string => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...cells.map((line) => (line[column] ?? "").length)),
+  );
+  const format = (line: readonly string[]): string =>
+    `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
   return [format(header), format(widths.map((width) => "-".repeat(width))), ...cells.map(format)].join("\n");
 }
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: "boolean", default: false }, list: { type: "boolean", default: false }, help: { type: "boolean", default: false } } });
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
   const names = Object.keys(SUBJECTS);
   if (values.help || values.list) {
     process.stdout.write(`npm run bench -- [--quick] [NAME ...]\nSubjects: ${names.join(", ")}\n`);
@@ -62,13 +86,26 @@ async function main(): Promise<number> {
     if (load === undefined) continue;
     const { subject } = await load();
     process.stderr.write(`${subject.title} …\n`);
-    await subject.run((row) => { rows.push(row); process.stdout.write(`${JSON.stringify(row)}\n`); }, { quick: values.quick });
+    await subject.run(
+      (row) => {
+        rows.push(row);
+        process.stdout.write(`${JSON.stringify(row)}\n`);
+      },
+      { quick: values.quick },
+    );
   }
-  process.stderr.write(`\n${String(here.cpu)}, ${String(here.cores)} cores, Node ${String(here.node)}, commit ${String(here.commit)}\n${table(rows)}\n`);
+  process.stderr.write(
+    `\n${String(here.cpu)}, ${String(here.cores)} cores, Node ${String(here.node)}, commit ${String(here.commit)}\n${table(rows)}\n`,
+  );
   return 0;
 }
 
-main().then((status) => { process.exit(status); }, (error: unknown) => {
-  process.stderr.write(`bench: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+main().then(
+  (status) => {
+    process.exit(status);
+  },
+  (error: unknown) => {
+    process.stderr.write(`bench: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(1);
+  },
+);

@@ -15,11 +15,22 @@ export interface SampleOptions {
 
 /** Times an action, which may be asynchronous. Rethrows what it throws. */
 export async function sampleMs(action: () => unknown, options: SampleOptions): Promise<Sampled> {
-  const bench = new Bench({ time: 0, iterations: options.samples, warmup: options.warmups > 0, warmupTime: 0, warmupIterations: Math.max(1, options.warmups), retainSamples: true, throws: true });
-  bench.add("action", async () => { await action(); });
+  const bench = new Bench({
+    time: 0,
+    iterations: options.samples,
+    warmup: options.warmups > 0,
+    warmupTime: 0,
+    warmupIterations: Math.max(1, options.warmups),
+    retainSamples: true,
+    throws: true,
+  });
+  bench.add("action", async () => {
+    await action();
+  });
   const [task] = await bench.run();
   const result = task?.result;
-  if (result === undefined || !("latency" in result) || result.latency.samples === undefined) throw new Error("the bench gave no samples");
+  if (result === undefined || !("latency" in result) || result.latency.samples === undefined)
+    throw new Error("the bench gave no samples");
   return summarize(result.latency.samples);
 }
 

@@ -10,7 +10,17 @@ import { lifecycleRoutes } from "./vault/keys/lifecycle-routes.js";
 import { organizationVaultRoutes } from "./vault/organization-vault-routes.js";
 import { vaultRoutes } from "./vault/routes.js";
 
-export const apiRoutes = { ...serviceRoutes, ...identityRoutes, ...organizationVaultRoutes, ...vaultRoutes, ...lifecycleRoutes, ...auditRoutes, ...proverRoutes, ...chainRoutes, ...eventRoutes };
+export const apiRoutes = {
+  ...serviceRoutes,
+  ...identityRoutes,
+  ...organizationVaultRoutes,
+  ...vaultRoutes,
+  ...lifecycleRoutes,
+  ...auditRoutes,
+  ...proverRoutes,
+  ...chainRoutes,
+  ...eventRoutes,
+};
 
 /** All routes as a plain list. */
 export const ROUTE_LIST: readonly RouteSpec[] = Object.values(apiRoutes);

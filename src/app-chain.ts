@@ -7,18 +7,26 @@ import { ConfigError, listOf, type Config } from "./platform/config.js";
 const LOOPBACK = ["127.0.0.0/8", "[::1]", "localhost"];
 
 export function openChain(config: Config, dependencies: ChainDependencies): Chain {
-  return createChain({
-    egressAllow: [...(config.mode === "development" ? LOOPBACK : []), ...listOf(config.egress_allow)],
-    egressPorts: listOf(config.egress_ports).map(Number),
-    publicUrls: publicUrls(config),
-    dockerHost: config.docker_host, dockerImages: config.docker_images, logConfirmations: config.event_confirmations,
-  }, dependencies);
+  return createChain(
+    {
+      egressAllow: [...(config.mode === "development" ? LOOPBACK : []), ...listOf(config.egress_allow)],
+      egressPorts: listOf(config.egress_ports).map(Number),
+      publicUrls: publicUrls(config),
+      dockerHost: config.docker_host,
+      dockerImages: config.docker_images,
+      logConfirmations: config.event_confirmations,
+    },
+    dependencies,
+  );
 }
 
 function publicUrls(config: Config): Map<string, string[]> {
   try {
     return readNetworkUrls(listOf(config.network_urls));
   } catch (error) {
-    throw new ConfigError(`PROOFWRIGHT_NETWORK_URLS: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is no public network whose node can be named.`, { cause: error });
+    throw new ConfigError(
+      `PROOFWRIGHT_NETWORK_URLS: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is no public network whose node can be named.`,
+      { cause: error },
+    );
   }
 }

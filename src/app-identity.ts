@@ -32,19 +32,45 @@ export interface IdentityParts {
 /** What a deletion looks at per round. */
 const PURGE_PAGE = { page: 1, rpp: 100 };
 
-export async function openIdentity(config: Config, dataDir: string, dependencies: { readonly store: Store; readonly clock: Clock; readonly log: Log; readonly events: Events; readonly areas: OtherAreas }): Promise<IdentityParts> {
+export async function openIdentity(
+  config: Config,
+  dataDir: string,
+  dependencies: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly events: Events;
+    readonly areas: OtherAreas;
+  },
+): Promise<IdentityParts> {
   const { store, clock, log, events, areas } = dependencies;
-  const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json"), algorithm: config.signing_algorithm }, { clock, log });
+  const keys = await openSigningKeys(
+    { path: join(dataDir, "signing-keys.json"), algorithm: config.signing_algorithm },
+    { clock, log },
+  );
   const trustedIssuers = config.trusted_issuers === undefined ? [] : await readTrustedIssuers(config.trusted_issuers);
   const identity = createIdentity(
     {
-      issuer: config.issuer, trustedIssuers, legal: { privacy_policy: config.privacy_policy_url, terms_of_service: config.terms_of_service_url },
+      issuer: config.issuer,
+      trustedIssuers,
+      legal: { privacy_policy: config.privacy_policy_url, terms_of_service: config.terms_of_service_url },
       ...(config.rate_limits ? {} : { signupsPerHourMax: Infinity }),
     },
     {
-      store, keys, clock, log, events, mail: await mailDriver(config, dataDir, { clock, log }),
+      store,
+      keys,
+      clock,
+      log,
+      events,
+      mail: await mailDriver(config, dataDir, { clock, log }),
       firstVault: (owner, name) => firstVault(areas, owner, name),
-      purges: [async (owner) => { await areas.chain?.purge(owner); }, (owner) => purgeProvers(areas, owner), (owner) => purgeVaults(areas, owner)],
+      purges: [
+        async (owner) => {
+          await areas.chain?.purge(owner);
+        },
+        (owner) => purgeProvers(areas, owner),
+        (owner) => purgeVaults(areas, owner),
+      ],
     },
   );
   const path = join(dataDir, "bootstrap-token");
@@ -52,7 +78,11 @@ export async function openIdentity(config: Config, dataDir: string, dependencies
 }
 
 /** SMTP when an address is given; else a folder in development, and in production nobody, which the log says for each mail. */
-async function mailDriver(config: Config, dataDir: string, dependencies: { readonly clock: Clock; readonly log: Log }): Promise<MailDriver> {
+async function mailDriver(
+  config: Config,
+  dataDir: string,
+  dependencies: { readonly clock: Clock; readonly log: Log },
+): Promise<MailDriver> {
   const from = config.mail_from;
   if (config.mail_url !== undefined) {
     const { createSmtpMail } = await import("./platform/mail/smtp-mail.js");

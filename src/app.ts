@@ -105,25 +105,48 @@ interface Parts {
 /** Opens the data folder and builds the application. Rejects with a sentence when the folder cannot be used. */
 export async function createApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const fatalListeners: ((reason: string) => void)[] = [];
-  const parts = await openParts(config, dependencies, (reason) => { fatalListeners.forEach((listener) => { listener(reason); }); });
+  const parts = await openParts(config, dependencies, (reason) => {
+    fatalListeners.forEach((listener) => {
+      listener(reason);
+    });
+  });
   const { servers, described } = createServers(parts);
-  const metricsServer = config.metrics_port === undefined ? undefined : createMetricsServer({ host: "127.0.0.1", port: config.metrics_port }, { metrics: parts.metrics, log: dependencies.log });
+  const metricsServer =
+    config.metrics_port === undefined
+      ? undefined
+      : createMetricsServer(
+          { host: "127.0.0.1", port: config.metrics_port },
+          { metrics: parts.metrics, log: dependencies.log },
+        );
   return {
     notes: startNotes(config, parts),
-    onFatal: (listener) => { fatalListeners.push(listener); },
+    onFatal: (listener) => {
+      fatalListeners.push(listener);
+    },
     start: async () => {
       parts.events.start();
-      const listening = await Promise.all(servers.map(async (server, index) => ({ ...(described[index] ?? { areas: "", host: "" }), port: (await server.listen()).port })));
+      const listening = await Promise.all(
+        servers.map(async (server, index) => ({
+          ...(described[index] ?? { areas: "", host: "" }),
+          port: (await server.listen()).port,
+        })),
+      );
       await metricsServer?.listen();
       await parts.provers.removeOrphans();
       parts.identityParts.keys.startWatching();
       await parts.jobs.start();
       parts.chain.start();
-      parts.lanes.warm(config.kernels).catch(() => { dependencies.log.warn("the compute lanes did not warm up"); });
+      parts.lanes.warm(config.kernels).catch(() => {
+        dependencies.log.warn("the compute lanes did not warm up");
+      });
       return listening;
     },
     stop: async ({ graceMs }) => {
-      await Promise.all(servers.map(async (server) => { await server.stop({ graceMs }); }));
+      await Promise.all(
+        servers.map(async (server) => {
+          await server.stop({ graceMs });
+        }),
+      );
       metricsServer?.stop();
       parts.identityParts.keys.stopWatching();
       await parts.identity.service.outbox.stop();
@@ -138,15 +161,44 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
   };
 }
 
-async function openParts(config: Config, { log, clock }: AppDependencies, onFatal: (reason: string) => void): Promise<Parts> {
+async function openParts(
+  config: Config,
+  { log, clock }: AppDependencies,
+  onFatal: (reason: string) => void,
+): Promise<Parts> {
   const dataDir = resolve(config.data_dir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const auditKey = await openAuditKey(dataDir);
-  const store = await openStore({ path: join(dataDir, "store"), mapBytes: config.store_max_mb * MIB, chainKey: auditKey }, { log, onFatal: (error) => { onFatal(error.message); } });
+  const store = await openStore(
+    { path: join(dataDir, "store"), mapBytes: config.store_max_mb * MIB, chainKey: auditKey },
+    {
+      log,
+      onFatal: (error) => {
+        onFatal(error.message);
+      },
+    },
+  );
   const onUnwritable: (() => Promise<void>)[] = [];
-  const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => { onUnwritable.forEach((seal) => { void seal(); }); } });
+  const audit = await createAudit(
+    { key: auditKey },
+    {
+      store,
+      clock,
+      log,
+      onUnwritable: () => {
+        onUnwritable.forEach((seal) => {
+          void seal();
+        });
+      },
+    },
+  );
   const events = new EventBus(
-    { eventsMax: config.events_max, daysMax: config.events_days, streamsMax: config.event_streams, streamsPerSubjectMax: config.event_streams_per_subject },
+    {
+      eventsMax: config.events_max,
+      daysMax: config.events_days,
+      streamsMax: config.event_streams,
+      streamsPerSubjectMax: config.event_streams_per_subject,
+    },
     { store, clock, log },
   );
   const artifacts = await openArtifacts(join(dataDir, "artifacts"));
@@ -160,44 +212,102 @@ async function openParts(config: Config, { log, clock }: AppDependencies, onFata
   );
   const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
   const vault = await createVault(vaultOptions(config, dataDir), {
-    store: audit.vaultStore, clock, log,
+    store: audit.vaultStore,
+    clock,
+    log,
     onUnsealed: () => {
       jobs.wake();
       areas.chain?.wake();
     },
-    onSealChange: async ({ action, code }) => { await audit.trail.append({ action: `seal.${action}`, outcome: code === undefined ? "ok" : "refused", ...(code === undefined ? {} : { code }) }); },
+    onSealChange: async ({ action, code }) => {
+      await audit.trail.append({
+        action: `seal.${action}`,
+        outcome: code === undefined ? "ok" : "refused",
+        ...(code === undefined ? {} : { code }),
+      });
+    },
   });
-  onUnwritable.push(async () => { await vault.sealByFault("the audit log cannot be written"); });
+  onUnwritable.push(async () => {
+    await vault.sealByFault("the audit log cannot be written");
+  });
   const lanes = new Lanes(
-    { proveThreads: config.prove_threads, proveHelpersMax: config.prove_helpers, interactiveThreads: INTERACTIVE_THREADS, proveQueueLengthMax: config.prove_queue, interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX },
+    {
+      proveThreads: config.prove_threads,
+      proveHelpersMax: config.prove_helpers,
+      interactiveThreads: INTERACTIVE_THREADS,
+      proveQueueLengthMax: config.prove_queue,
+      interactiveQueueLengthMax: INTERACTIVE_QUEUE_MAX,
+    },
     { log },
   );
-  const resident = new ResidentBytes({ budgetBytes: config.key_memory_mb * MIB }, { load: async (sha256) => await artifacts.readShared(sha256) });
+  const resident = new ResidentBytes(
+    { budgetBytes: config.key_memory_mb * MIB },
+    { load: async (sha256) => await artifacts.readShared(sha256) },
+  );
   const provers = createProverRegistry(
     {
-      constraintsMax: config.constraints_max, providerAliases: config.provider_aliases,
+      constraintsMax: config.constraints_max,
+      providerAliases: config.provider_aliases,
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
-      ...(config.kernels === "wasm" ? { openKeys: { budgetBytes: config.key_memory_mb * MIB, workspaces: config.prove_threads + SPARE_WORKSPACES } } : {}),
+      ...(config.kernels === "wasm"
+        ? { openKeys: { budgetBytes: config.key_memory_mb * MIB, workspaces: config.prove_threads + SPARE_WORKSPACES } }
+        : {}),
     },
     { store: audit.vaultStore, artifacts, jobs, lanes, resident, vault: vault.service, events, clock, log },
   );
   const chain = openChain(config, {
-    store: audit.vaultStore, vault: vault.service, jobs, events, subscriptionTokens, clock, log,
-    requireApplication: (principal, id, permissions) => { identity.service.access.require(principal, { kind: "application", id }, permissionBits(permissions)); },
+    store: audit.vaultStore,
+    vault: vault.service,
+    jobs,
+    events,
+    subscriptionTokens,
+    clock,
+    log,
+    requireApplication: (principal, id, permissions) => {
+      identity.service.access.require(principal, { kind: "application", id }, permissionBits(permissions));
+    },
   });
   Object.assign(areas, { vault, provers, chain });
   await vault.start();
   const metrics = new Metrics({ lanesWaiting: () => lanes.waiting() });
-  return { config, clock, log, store, artifacts, jobs, lanes, metrics, identity, identityParts, vault, provers, chain, audit, events, subscriptionTokens, requestHashKey: await secretKey(join(dataDir, "request-hash-key")) };
+  return {
+    config,
+    clock,
+    log,
+    store,
+    artifacts,
+    jobs,
+    lanes,
+    metrics,
+    identity,
+    identityParts,
+    vault,
+    provers,
+    chain,
+    audit,
+    events,
+    subscriptionTokens,
+    requestHashKey: await secretKey(join(dataDir, "request-hash-key")),
+  };
 }
 
 function vaultOptions(config: Config, dataDir: string): Parameters<typeof createVault>[0] {
-  const makesOwnKey = config.mode === "development" && config.seal_unseal_validation_hash === undefined && config.seal_unseal_provider === undefined;
-  return { queueLengthMax: VAULT_QUEUE_MAX, seal: makesOwnKey ? { developmentDataDir: dataDir } : { settings: config } };
+  const makesOwnKey =
+    config.mode === "development" &&
+    config.seal_unseal_validation_hash === undefined &&
+    config.seal_unseal_provider === undefined;
+  return {
+    queueLengthMax: VAULT_QUEUE_MAX,
+    seal: makesOwnKey ? { developmentDataDir: dataDir } : { settings: config },
+  };
 }
 
 /** Tokens that only listen are known to the front alone: nothing else takes one for somebody's own. */
-function authenticate({ identity, subscriptionTokens }: Parts, token: string, area: Area): Principal | Promise<Principal> {
+function authenticate(
+  { identity, subscriptionTokens }: Parts,
+  token: string,
+  area: Area,
+): Principal | Promise<Principal> {
   if (!SubscriptionTokens.isOne(token) || area !== "chain") return identity.authenticate(token, area);
   return subscriptionTokens.authenticate(token);
 }
@@ -206,7 +316,8 @@ function authenticate({ identity, subscriptionTokens }: Parts, token: string, ar
 async function secretKey(path: string): Promise<Buffer> {
   await createPrivateFile(path, randomBytes(REQUEST_KEY_BYTES));
   const key = await readPrivateFile(path);
-  if (key?.length !== REQUEST_KEY_BYTES) throw new StartError(`${path} does not hold ${String(REQUEST_KEY_BYTES)} bytes; delete it to have a new one made`);
+  if (key?.length !== REQUEST_KEY_BYTES)
+    throw new StartError(`${path} does not hold ${String(REQUEST_KEY_BYTES)} bytes; delete it to have a new one made`);
   return key;
 }
 
@@ -222,18 +333,42 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
   const servers: Server[] = [];
   const described: Described[] = [];
   const add = (areas: readonly Area[] | undefined, host: string, port: number, words: string): void => {
-    servers.push(createServer(
-      {
-        host, port, requestHashKey: parts.requestHashKey, limits: { rateLimits: config.rate_limits, connectionsMax: config.connections }, trustedProxies: listOf(config.trusted_proxies),
-        ...(areas === undefined ? {} : { areas }),
-        ...(config.tls_cert === undefined || config.tls_key === undefined ? {} : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } }),
-      },
-      { routes: areas?.includes("chain") === true ? [...routes, ...tokenContractAliases(routes)] : routes, authenticate: (token, area) => authenticate(parts, token, area), isUnsealed: () => parts.vault.service.isUnsealed(), idempotency, log, clock, metrics: metrics.forServer(), onRefused: (refusal) => { parts.audit.refusals.note(refusal); } },
-    ));
+    servers.push(
+      createServer(
+        {
+          host,
+          port,
+          requestHashKey: parts.requestHashKey,
+          limits: { rateLimits: config.rate_limits, connectionsMax: config.connections },
+          trustedProxies: listOf(config.trusted_proxies),
+          ...(areas === undefined ? {} : { areas }),
+          ...(config.tls_cert === undefined || config.tls_key === undefined
+            ? {}
+            : { tls: { certFile: config.tls_cert, keyFile: config.tls_key } }),
+        },
+        {
+          routes: areas?.includes("chain") === true ? [...routes, ...tokenContractAliases(routes)] : routes,
+          authenticate: (token, area) => authenticate(parts, token, area),
+          isUnsealed: () => parts.vault.service.isUnsealed(),
+          idempotency,
+          log,
+          clock,
+          metrics: metrics.forServer(),
+          onRefused: (refusal) => {
+            parts.audit.refusals.note(refusal);
+          },
+        },
+      ),
+    );
     described.push({ areas: words, host });
   };
   add(undefined, config.host, config.port, "every area");
-  const own: readonly [Area, string | undefined, string][] = [["prover", config.prover_listen, "the prover registry"], ["vault", config.vault_listen, "the vault"], ["identity", config.identity_listen, "identity"], ["chain", config.chain_listen, "the chain area"]];
+  const own: readonly [Area, string | undefined, string][] = [
+    ["prover", config.prover_listen, "the prover registry"],
+    ["vault", config.vault_listen, "the vault"],
+    ["identity", config.identity_listen, "identity"],
+    ["chain", config.chain_listen, "the chain area"],
+  ];
   for (const [area, address, words] of own) {
     if (address === undefined) continue;
     const { host, port } = parseAddress(address);
@@ -244,34 +379,63 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
 
 /** Existing clients ask the chain area for token contracts under /tokens, which on an address with every area is identity's. */
 function tokenContractAliases(routes: readonly BoundRoute[]): BoundRoute[] {
-  return routes.filter(({ route }) => route.path.startsWith("/api/v1/token_contracts")).map(({ route, handler }) => ({ route: { ...route, path: route.path.replace("token_contracts", "tokens") }, handler }));
+  return routes
+    .filter(({ route }) => route.path.startsWith("/api/v1/token_contracts"))
+    .map(({ route, handler }) => ({
+      route: { ...route, path: route.path.replace("token_contracts", "tokens") },
+      handler,
+    }));
 }
 
 function boundRoutes(parts: Parts): BoundRoute[] {
   const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { version: string };
   const service = createServiceHandlers(
     { name: "Proofwright", version },
-    { routes: ROUTE_LIST, readiness: () => [{ name: "store", ok: parts.store.state === "ready" }, { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() }] },
+    {
+      routes: ROUTE_LIST,
+      readiness: () => [
+        { name: "store", ok: parts.store.state === "ready" },
+        { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
+      ],
+    },
   );
-  return auditedRoutes([
-    ...bindRoutes(serviceRoutes, service),
-    ...bindRoutes(identityRoutes, parts.identity.handlers),
-    ...bindRoutes(organizationVaultRoutes, organizationVaultHandlers({
-      vault: parts.vault.service,
-      requireMember: (principal, id, bits) => { parts.identity.service.access.require(principal, { kind: "organization", id }, bits); },
-    })),
-    ...bindRoutes(vaultRoutes, parts.vault.handlers),
-    ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
-    ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
-    ...bindRoutes(proverRoutes, parts.provers.handlers),
-    ...bindRoutes(chainRoutes, parts.chain.handlers),
-    ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
-  ], { trail: parts.audit.trail, audit: parts.audit.log });
+  return auditedRoutes(
+    [
+      ...bindRoutes(serviceRoutes, service),
+      ...bindRoutes(identityRoutes, parts.identity.handlers),
+      ...bindRoutes(
+        organizationVaultRoutes,
+        organizationVaultHandlers({
+          vault: parts.vault.service,
+          requireMember: (principal, id, bits) => {
+            parts.identity.service.access.require(principal, { kind: "organization", id }, bits);
+          },
+        }),
+      ),
+      ...bindRoutes(vaultRoutes, parts.vault.handlers),
+      ...bindRoutes(auditRoutes, auditHandlers({ audit: parts.audit.log })),
+      ...bindRoutes(lifecycleRoutes, parts.vault.lifecycleHandlers),
+      ...bindRoutes(proverRoutes, parts.provers.handlers),
+      ...bindRoutes(chainRoutes, parts.chain.handlers),
+      ...bindRoutes(eventRoutes, eventHandlers({ events: parts.events })),
+    ],
+    { trail: parts.audit.trail, audit: parts.audit.log },
+  );
 }
 
 function startNotes(config: Config, { vault, identityParts: { bootstrapTokenPath } }: Parts): string[] {
-  const first = bootstrapTokenPath === undefined ? [] : [`There are no users yet. The first administrator is made with the one-use token in ${bootstrapTokenPath}, within an hour; see the README.`];
-  const issuer = config.issuer === UNREACHABLE_ISSUER && config.mode === "production" ? ["PROOFWRIGHT_ISSUER is not set: OAuth clients and the links in mails cannot reach this server by the name in its tokens."] : [];
+  const first =
+    bootstrapTokenPath === undefined
+      ? []
+      : [
+          `There are no users yet. The first administrator is made with the one-use token in ${bootstrapTokenPath}, within an hour; see the README.`,
+        ];
+  const issuer =
+    config.issuer === UNREACHABLE_ISSUER && config.mode === "production"
+      ? [
+          "PROOFWRIGHT_ISSUER is not set: OAuth clients and the links in mails cannot reach this server by the name in its tokens.",
+        ]
+      : [];
   return [...sealNotes(config, vault), ...issuer, ...first];
 }
 
@@ -284,7 +448,10 @@ function sealNotes(config: Config, vault: Vault): string[] {
       "It listens on this machine only. For real use set SEAL_UNSEAL_VALIDATION_HASH; see the README.",
     ];
   }
-  if (state === "unconfigured") return ["No seal key is configured: the vault cannot be unsealed. POST /api/v1/unsealerkey makes a key; set its hash as SEAL_UNSEAL_VALIDATION_HASH."];
+  if (state === "unconfigured")
+    return [
+      "No seal key is configured: the vault cannot be unsealed. POST /api/v1/unsealerkey makes a key; set its hash as SEAL_UNSEAL_VALIDATION_HASH.",
+    ];
   const failure = vault.sealFailure();
   if (failure !== undefined) return [`The vault is sealed: ${failure}.`];
   return [state === "unsealed" ? "The vault is unsealed." : "The vault is sealed; unseal it with POST /api/v1/unseal."];

@@ -43,9 +43,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "copy the store and its artifacts to a folder, while the server runs or not",
     help: "Usage: proofwright backup --to=FOLDER [--data-dir=DIR]\n\nThe copy is consistent and synced to disk; it holds wrapped keys, so guard it like the original.\n",
     run: async (args) => {
-      const { values } = parseArgs({ args: [...args], options: { to: { type: "string" }, "data-dir": { type: "string" } }, strict: true });
+      const { values } = parseArgs({
+        args: [...args],
+        options: { to: { type: "string" }, "data-dir": { type: "string" } },
+        strict: true,
+      });
       if (values.to === undefined) throw new ConfigError("backup needs --to=FOLDER.");
-      const config = loadConfig({ flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] }, env: process.env });
+      const config = loadConfig({
+        flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] },
+        env: process.env,
+      });
       const { runBackup } = await import("./commands/backup.js");
       return await runBackup(config.data_dir, values.to);
     },
@@ -63,23 +70,57 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "verify or export the audit log",
     help: "Usage: proofwright audit verify [--data-dir=DIR] [--key=FILE ...] [--anchor=NUMBER:MAC]\n       proofwright audit export [--data-dir=DIR]\n\n`verify` walks the log and names the first broken link (exit status 1); --key adds key files of earlier stretches, --anchor a record that must\nbe there. `export` prints one line of JSON per record.\n",
     run: async (args) => {
-      const { values, positionals } = parseArgs({ args: [...args], options: { "data-dir": { type: "string" }, key: { type: "string", multiple: true }, anchor: { type: "string" } }, allowPositionals: true, strict: true });
-      const { data_dir: dataDir } = loadConfig({ flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] }, env: process.env });
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        options: {
+          "data-dir": { type: "string" },
+          key: { type: "string", multiple: true },
+          anchor: { type: "string" },
+        },
+        allowPositionals: true,
+        strict: true,
+      });
+      const { data_dir: dataDir } = loadConfig({
+        flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] },
+        env: process.env,
+      });
       const { runAuditExport, runAuditVerify } = await import("./commands/audit.js");
       const [action, ...more] = positionals;
-      if (more.length > 0 || (action !== "verify" && action !== "export")) throw new ConfigError("audit needs `verify` or `export`; see `proofwright audit --help`.");
-      return action === "export" ? await runAuditExport(dataDir) : await runAuditVerify({ dataDir, keyFiles: values.key ?? [], anchor: values.anchor });
+      if (more.length > 0 || (action !== "verify" && action !== "export"))
+        throw new ConfigError("audit needs `verify` or `export`; see `proofwright audit --help`.");
+      return action === "export"
+        ? await runAuditExport(dataDir)
+        : await runAuditVerify({ dataDir, keyFiles: values.key ?? [], anchor: values.anchor });
     },
   },
   "create-admin": {
     summary: "make an administrator in a stopped server's store",
     help: "Usage: proofwright create-admin --email=ADDRESS [--first-name=NAME] [--last-name=NAME] [--promote] [--data-dir=DIR]\n\nReads the password from the terminal without showing it, or as a line from a pipe. With --promote the user of that address, who is there already,\nbecomes an administrator. A new installation can also be given its first administrator while it runs, with the token in DATA_DIR/bootstrap-token.\n",
     run: async (args) => {
-      const { values } = parseArgs({ args: [...args], options: { email: { type: "string" }, "first-name": { type: "string" }, "last-name": { type: "string" }, promote: { type: "boolean" }, "data-dir": { type: "string" } }, strict: true });
+      const { values } = parseArgs({
+        args: [...args],
+        options: {
+          email: { type: "string" },
+          "first-name": { type: "string" },
+          "last-name": { type: "string" },
+          promote: { type: "boolean" },
+          "data-dir": { type: "string" },
+        },
+        strict: true,
+      });
       if (values.email === undefined) throw new ConfigError("create-admin needs --email=ADDRESS.");
-      const { data_dir: dataDir } = loadConfig({ flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] }, env: process.env });
+      const { data_dir: dataDir } = loadConfig({
+        flags: values["data-dir"] === undefined ? {} : { "data-dir": values["data-dir"] },
+        env: process.env,
+      });
       const { runCreateAdmin } = await import("./commands/create-admin.js");
-      return await runCreateAdmin({ dataDir, email: values.email, firstName: values["first-name"] ?? "Site", lastName: values["last-name"] ?? "Administrator", promote: values.promote === true });
+      return await runCreateAdmin({
+        dataDir,
+        email: values.email,
+        firstName: values["first-name"] ?? "Site",
+        lastName: values["last-name"] ?? "Administrator",
+        promote: values.promote === true,
+      });
     },
   },
   "rotate-keys": {
@@ -106,7 +147,9 @@ const USAGE = `Proofwright: zero-knowledge prover registry, key vault, chain and
 
 Usage: proofwright COMMAND [flags]
 
-${Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(14)}${summary}`).join("\n")}
+${Object.entries(COMMANDS)
+  .map(([name, { summary }]) => `  ${name.padEnd(14)}${summary}`)
+  .join("\n")}
 
 \`proofwright COMMAND --help\` says more.
 `;
@@ -128,7 +171,9 @@ function configFrom(args: readonly string[]): Config {
       else flags[pending] = token.value;
       pending = undefined;
     } else {
-      throw new ConfigError(`"${token.kind === "positional" ? token.value : "--"}" is not a setting; settings look like --port=8080.`);
+      throw new ConfigError(
+        `"${token.kind === "positional" ? token.value : "--"}" is not a setting; settings look like --port=8080.`,
+      );
     }
   }
   if (pending !== undefined) throw new ConfigError(`--${pending} needs a value.`);
@@ -156,10 +201,19 @@ async function main(): Promise<number> {
 
 main().then(
   // A pipe takes large output in parts: wait for the last one.
-  (status) => { process.stdout.write("", () => { process.exit(status); }); },
+  (status) => {
+    process.stdout.write("", () => {
+      process.exit(status);
+    });
+  },
   (error: unknown) => {
-    const expected = error instanceof StartError || error instanceof AppError || (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"));
-    process.stderr.write(`proofwright: ${expected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    const expected =
+      error instanceof StartError ||
+      error instanceof AppError ||
+      (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"));
+    process.stderr.write(
+      `proofwright: ${expected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exit(expected ? 2 : 1);
   },
 );

@@ -24,15 +24,20 @@ interface CallExtras {
 
 type StaticOf<S> = S extends TSchema ? Static<S> : never;
 /** Members that the server fills in may be left out. */
-type QueryInput<R extends RouteSpec> = (R["query"] extends TSchema ? Partial<StaticOf<R["query"]>> : unknown) & (R["list"] extends true ? Partial<PageQuery> : unknown);
-type ParamsInput<R extends RouteSpec> = R["params"] extends TSchema ? { readonly params: ParamsOf<R> } : { readonly params?: undefined };
+type QueryInput<R extends RouteSpec> = (R["query"] extends TSchema ? Partial<StaticOf<R["query"]>> : unknown) &
+  (R["list"] extends true ? Partial<PageQuery> : unknown);
+type ParamsInput<R extends RouteSpec> = R["params"] extends TSchema
+  ? { readonly params: ParamsOf<R> }
+  : { readonly params?: undefined };
 type BodyInput<R extends RouteSpec> = R["body"] extends TSchema
   ? R["bodyOptional"] extends true
     ? { readonly body?: StaticOf<R["body"]> }
     : { readonly body: StaticOf<R["body"]> }
   : { readonly body?: undefined };
 
-export type CallInput<R extends RouteSpec> = ParamsInput<R> & BodyInput<R> & CallExtras & { readonly query?: QueryInput<R> };
+export type CallInput<R extends RouteSpec> = ParamsInput<R> &
+  BodyInput<R> &
+  CallExtras & { readonly query?: QueryInput<R> };
 
 interface AnswerBase {
   readonly headers: Headers;
@@ -49,14 +54,17 @@ type AnswerTotal<R extends RouteSpec> = R["list"] extends true ? { readonly tota
 
 /** What a call resolves to: a union over the statuses that the route declares. */
 export type CallAnswer<R extends RouteSpec> = {
-  [S in keyof R["responses"] & number]: { readonly status: S } & AnswerBase & AnswerPayload<R["responses"][S]> & AnswerTotal<R>;
+  [S in keyof R["responses"] & number]: { readonly status: S } & AnswerBase &
+    AnswerPayload<R["responses"][S]> &
+    AnswerTotal<R>;
 }[keyof R["responses"] & number];
 
 type Routes = Readonly<Record<string, RouteSpec>>;
 /** The input may be left out when nothing in it is required. */
-type Method<R extends RouteSpec> = Readonly<Record<never, never>> extends CallInput<R>
-  ? (input?: CallInput<R>) => Promise<CallAnswer<R>>
-  : (input: CallInput<R>) => Promise<CallAnswer<R>>;
+type Method<R extends RouteSpec> =
+  Readonly<Record<never, never>> extends CallInput<R>
+    ? (input?: CallInput<R>) => Promise<CallAnswer<R>>
+    : (input: CallInput<R>) => Promise<CallAnswer<R>>;
 
 export type Client<R extends Routes> = { readonly [Name in keyof R]: Method<R[Name]> };
 
@@ -77,7 +85,13 @@ export class ApiError extends Error {
   readonly requestId: string | undefined;
   readonly retryAfterSec: number | undefined;
 
-  constructor(init: { status: number; message: string; errors: readonly ApiErrorEntry[]; requestId: string | undefined; retryAfterSec: number | undefined }) {
+  constructor(init: {
+    status: number;
+    message: string;
+    errors: readonly ApiErrorEntry[];
+    requestId: string | undefined;
+    retryAfterSec: number | undefined;
+  }) {
     super(init.message);
     this.status = init.status;
     this.code = init.errors[0]?.code ?? "unknown";
@@ -100,23 +114,32 @@ interface LooseInput extends CallExtras {
  * statuses that the route declares, and rejects with ApiError for every other; network failures reject as `fetch` does.
  */
 export function createClient<const R extends Routes>(options: ClientOptions, routes: R): Client<R> {
-  const methods = Object.entries(routes).map(([name, route]) => [name, async (input?: LooseInput) => await call(options, route, input ?? {})] as const);
+  const methods = Object.entries(routes).map(
+    ([name, route]) => [name, async (input?: LooseInput) => await call(options, route, input ?? {})] as const,
+  );
   return Object.fromEntries(methods) as unknown as Client<R>;
 }
 
 async function call(options: ClientOptions, route: RouteSpec, input: LooseInput): Promise<unknown> {
   const send = options.fetch ?? globalThis.fetch;
-  const response = await send(`${options.baseUrl.replace(/\/+$/, "")}${fillPath(route.path, input.params ?? {})}${queryText(input.query ?? {})}`, {
-    method: route.method,
-    headers: requestHeaders(options, input),
-    ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
-    ...(input.signal === undefined ? {} : { signal: input.signal }),
-  });
+  const response = await send(
+    `${options.baseUrl.replace(/\/+$/, "")}${fillPath(route.path, input.params ?? {})}${queryText(input.query ?? {})}`,
+    {
+      method: route.method,
+      headers: requestHeaders(options, input),
+      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      ...(input.signal === undefined ? {} : { signal: input.signal }),
+    },
+  );
   const spec = route.responses[response.status];
   if (spec === undefined || response.status >= 400) throw await apiError(response);
-  const base = { status: response.status, headers: response.headers, ...(route.list === true ? { total: Number(response.headers.get("X-Total-Results-Count")) } : {}) };
+  const base = {
+    status: response.status,
+    headers: response.headers,
+    ...(route.list === true ? { total: Number(response.headers.get("X-Total-Results-Count")) } : {}),
+  };
   if (spec.stream !== undefined) return { ...base, stream: response.body };
-  if (spec.schema !== undefined) return { ...base, body: (await response.json()) };
+  if (spec.schema !== undefined) return { ...base, body: await response.json() };
   const bytes = new Uint8Array(await response.arrayBuffer());
   return spec.file === undefined && spec.bytes === undefined ? { ...base, body: undefined } : { ...base, bytes };
 }

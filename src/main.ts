@@ -27,20 +27,31 @@ function untilStopped(app: App, log: Log): Promise<number> {
       if (stopping) process.exit(0);
       stopping = true;
       log.info("stopping", { signal });
-      app.stop({ graceMs: GRACE_MS }).then(() => { resolve(0); }, reject);
+      app.stop({ graceMs: GRACE_MS }).then(() => {
+        resolve(0);
+      }, reject);
     };
-    process.on("SIGTERM", () => { stop("SIGTERM"); });
-    process.on("SIGINT", () => { stop("SIGINT"); });
+    process.on("SIGTERM", () => {
+      stop("SIGTERM");
+    });
+    process.on("SIGINT", () => {
+      stop("SIGINT");
+    });
     app.onFatal((reason) => {
       log.error("cannot go on", { state: reason });
       if (stopping) return;
       stopping = true;
-      app.stop({ graceMs: 0 }).then(() => { resolve(1); }, reject);
+      app.stop({ graceMs: 0 }).then(() => {
+        resolve(1);
+      }, reject);
     });
   });
 }
 
 function greeting(config: Config, listening: Awaited<ReturnType<App["start"]>>, notes: readonly string[]): string {
-  const lines = listening.map(({ areas, host, port }) => `Proofwright serves ${areas} on ${describeAddress(config.tls_cert !== undefined, host, port)}`);
+  const lines = listening.map(
+    ({ areas, host, port }) =>
+      `Proofwright serves ${areas} on ${describeAddress(config.tls_cert !== undefined, host, port)}`,
+  );
   return `${[...lines, ...notes].join("\n")}\n`;
 }

@@ -22,14 +22,17 @@ export class ProgressLine {
     let lastText = "";
     const report = (share: number, text: string): void => {
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
-      if (this.#output.isTTY === true) this.#output.write(`\r\u001b[K  ${title.padEnd(TITLE_WIDTH)} ${bar(share)} ${seconds} s  ${text}`);
+      if (this.#output.isTTY === true)
+        this.#output.write(`\r\u001b[K  ${title.padEnd(TITLE_WIDTH)} ${bar(share)} ${seconds} s  ${text}`);
       else if (text !== lastText) this.#output.write(`    ${title}: ${text} (${(share * 100).toFixed(0)} %)\n`);
       lastText = text;
     };
     if (this.#output.isTTY === true) this.#output.write(`  ${title.padEnd(TITLE_WIDTH)} …`);
     try {
       const value = await work(report);
-      this.#finish(`${title.padEnd(TITLE_WIDTH)} ${duration(performance.now() - startedMs)}${typeof value === "boolean" ? `   ${String(value)}` : ""}`);
+      this.#finish(
+        `${title.padEnd(TITLE_WIDTH)} ${duration(performance.now() - startedMs)}${typeof value === "boolean" ? `   ${String(value)}` : ""}`,
+      );
       return value;
     } catch (error) {
       this.#finish(`${title.padEnd(TITLE_WIDTH)} failed`);

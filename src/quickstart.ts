@@ -34,14 +34,21 @@ export async function runQuickstart(): Promise<number> {
     server?.kill("SIGKILL");
     rmSync(folder, { recursive: true, force: true });
   };
-  process.once("SIGINT", () => { removeAll(); process.exit(130); });
+  process.once("SIGINT", () => {
+    removeAll();
+    process.exit(130);
+  });
   try {
     const started = await line.step("start a server on a free port", async () => await startServer(folder));
     server = started.child;
     line.note(`${started.url} (data in ${folder}, removed at the end)`);
     await mainJob(started.url, line);
-    await line.step("stop the server", async () => { await stopServer(started.child); });
-    line.note("Every step came out as it must. `npm start` serves for good; the README goes through the same job with curl.");
+    await line.step("stop the server", async () => {
+      await stopServer(started.child);
+    });
+    line.note(
+      "Every step came out as it must. `npm start` serves for good; the README goes through the same job with curl.",
+    );
     return 0;
   } catch (error) {
     if (!(error instanceof QuickstartFailure)) throw error;
@@ -55,7 +62,10 @@ export async function runQuickstart(): Promise<number> {
 async function mainJob(url: string, line: ProgressLine): Promise<void> {
   const anonymous = createClient({ baseUrl: url }, apiRoutes);
   const credentials = { email: `ada.${randomUUID().slice(0, 8)}@example.com`, password: `quick ${randomUUID()}` };
-  await line.step("create a user", async () => await anonymous.createUser({ body: { ...credentials, first_name: "Ada", last_name: "Lovelace" } }));
+  await line.step(
+    "create a user",
+    async () => await anonymous.createUser({ body: { ...credentials, first_name: "Ada", last_name: "Lovelace" } }),
+  );
   const login = await line.step("log in", async () => await anonymous.authenticate({ body: credentials }));
   const api = createClient({ baseUrl: url, token: login.body.token.access_token }, apiRoutes);
   await proveCircuit(api, line, "cubic");
@@ -64,7 +74,9 @@ async function mainJob(url: string, line: ProgressLine): Promise<void> {
 
 async function proveCircuit(api: Api, line: ProgressLine, identifier: string): Promise<void> {
   line.heading(identifier);
-  const { satisfying } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "circuits", identifier, "inputs.json"), "utf8")) as { satisfying: Inputs };
+  const { satisfying } = JSON.parse(
+    readFileSync(join(PACKAGE_ROOT, "circuits", identifier, "inputs.json"), "utf8"),
+  ) as { satisfying: Inputs };
   const id = await line.step(`provision ${identifier}`, async (report) => await provision(api, identifier, report));
   const made = await line.step("prove", async () => await api.prove({ params: { id }, body: { witness: satisfying } }));
   const { proof } = made.body;
@@ -72,23 +84,51 @@ async function proveCircuit(api: Api, line: ProgressLine, identifier: string): P
   const verify = async (witness: Inputs, candidate: string): Promise<boolean> =>
     (await api.verify({ params: { id }, body: { witness, proof: candidate } })).body.result;
   expectResult("a true proof", await line.step("verify it", async () => await verify(satisfying, proof)), true);
-  const other = await line.step("prove again (the key is warm now)", async () => await api.prove({ params: { id }, body: { witness: satisfying } }));
-  expectResult("a proof with a part of another", await line.step("verify a tampered proof", async () => await verify(satisfying, spliced(proof, other.body.proof))), false);
+  const other = await line.step(
+    "prove again (the key is warm now)",
+    async () => await api.prove({ params: { id }, body: { witness: satisfying } }),
+  );
+  expectResult(
+    "a proof with a part of another",
+    await line.step("verify a tampered proof", async () => await verify(satisfying, spliced(proof, other.body.proof))),
+    false,
+  );
   const circuit = await publicInputNames(api, id);
-  expectResult("a proof for another public input", await line.step("verify with a wrong public input", async () => await verify(withWrongPublicInput(satisfying, circuit), proof)), false);
+  expectResult(
+    "a proof for another public input",
+    await line.step(
+      "verify with a wrong public input",
+      async () => await verify(withWrongPublicInput(satisfying, circuit), proof),
+    ),
+    false,
+  );
 }
 
 async function provision(api: Api, identifier: string, report: (share: number, text: string) => void): Promise<string> {
-  const created = await api.createProver({ body: { identifier, proving_scheme: "groth16", curve: "BN254", provider: "circom", name: `quickstart ${identifier}` } });
+  const created = await api.createProver({
+    body: {
+      identifier,
+      proving_scheme: "groth16",
+      curve: "BN254",
+      provider: "circom",
+      name: `quickstart ${identifier}`,
+    },
+  });
   const { id } = created.body;
   const deadlineMs = Date.now() + PROVISION_TIMEOUT_MS;
   for (;;) {
     const { body } = await api.getProverStatus({ params: { id } });
     report(body.progress, body.step);
-    if (body.status === "failed") throw new QuickstartFailure(`${identifier} failed: ${body.errors[0]?.message ?? "no reason given"}`);
+    if (body.status === "failed")
+      throw new QuickstartFailure(`${identifier} failed: ${body.errors[0]?.message ?? "no reason given"}`);
     if (body.finished) return id;
-    if (Date.now() > deadlineMs) throw new QuickstartFailure(`${identifier} was not provisioned within ${String(PROVISION_TIMEOUT_MS / 60_000)} minutes`);
-    await new Promise((resolve) => { setTimeout(resolve, POLL_MS); });
+    if (Date.now() > deadlineMs)
+      throw new QuickstartFailure(
+        `${identifier} was not provisioned within ${String(PROVISION_TIMEOUT_MS / 60_000)} minutes`,
+      );
+    await new Promise((resolve) => {
+      setTimeout(resolve, POLL_MS);
+    });
   }
 }
 
@@ -100,14 +140,17 @@ function spliced(proof: string, other: string): string {
 
 async function publicInputNames(api: Api, id: string): Promise<readonly string[]> {
   const { bytes } = await api.getProverArtifact({ params: { id, name: "interface.json" } });
-  const { signals } = JSON.parse(Buffer.from(bytes).toString("utf8")) as { signals: readonly { name: string; visibility: string }[] };
+  const { signals } = JSON.parse(Buffer.from(bytes).toString("utf8")) as {
+    signals: readonly { name: string; visibility: string }[];
+  };
   return signals.filter(({ visibility }) => visibility !== "private").map(({ name }) => name);
 }
 
 function withWrongPublicInput(inputs: Inputs, publicNames: readonly string[]): Inputs {
   const name = publicNames.find((candidate) => candidate in inputs);
   if (name === undefined) throw new QuickstartFailure("the circuit has no public input");
-  const change = (value: unknown): unknown => (Array.isArray(value) ? [change(value[0]), ...value.slice(1) as unknown[]] : String(value) === "0" ? "1" : "0");
+  const change = (value: unknown): unknown =>
+    Array.isArray(value) ? [change(value[0]), ...(value.slice(1) as unknown[])] : String(value) === "0" ? "1" : "0";
   return { ...inputs, [name]: change(inputs[name]) };
 }
 
@@ -116,12 +159,27 @@ function expectResult(what: string, result: boolean, expected: boolean): void {
 }
 
 async function startServer(folder: string): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [join(PACKAGE_ROOT, "dist", "src", "cli.js"), "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=warn"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(
+    process.execPath,
+    [
+      join(PACKAGE_ROOT, "dist", "src", "cli.js"),
+      "server",
+      "--port=0",
+      `--data-dir=${join(folder, "data")}`,
+      "--mode=development",
+      "--log-level=warn",
+    ],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
   const { stdout } = child;
   if (stdout === null) throw new QuickstartFailure("the server has no output");
   return await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => { reject(new QuickstartFailure("the server did not start within 30 s")); }, START_TIMEOUT_MS);
-    child.once("exit", (status) => { reject(new QuickstartFailure(`the server ended at once with status ${String(status)}`)); });
+    const timer = setTimeout(() => {
+      reject(new QuickstartFailure("the server did not start within 30 s"));
+    }, START_TIMEOUT_MS);
+    child.once("exit", (status) => {
+      reject(new QuickstartFailure(`the server ended at once with status ${String(status)}`));
+    });
     createInterface({ input: stdout }).on("line", (text) => {
       const url = /^Proofwright serves .* on (https?:\S+)$/.exec(text)?.[1];
       if (url === undefined) return;

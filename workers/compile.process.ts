@@ -3,4 +3,6 @@ import { compileCircuit } from "../src/engine/circuit/compile-circuit.js";
 import type { CompileLimits, CompileRequest, CompileResult } from "../src/engine/circuit/compile-circuit.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 
-await runProcessEntry<{ request: CompileRequest; limits: CompileLimits }, CompileResult>(({ request, limits }) => compileCircuit(request, limits));
+await runProcessEntry<{ request: CompileRequest; limits: CompileLimits }, CompileResult>(({ request, limits }) =>
+  compileCircuit(request, limits),
+);

@@ -4,4 +4,6 @@ import { runFixedBaseJobs } from "../src/engine/groth16/fixed-base-work.js";
 import type { FixedBaseWork } from "../src/engine/groth16/fixed-base-work.js";
 
 const { work, threads } = workerData as { readonly work: FixedBaseWork; readonly threads: number };
-runFixedBaseJobs(work, threads, () => { parentPort?.postMessage("done"); });
+runFixedBaseJobs(work, threads, () => {
+  parentPort?.postMessage("done");
+});

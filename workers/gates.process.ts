@@ -7,13 +7,21 @@ import type { GatesRequest, GatesAnswer, NamedFile } from "../src/prover/compute
 
 function read({ path, sha256 }: NamedFile): Buffer {
   const bytes = readFileSync(path);
-  if (createHash("sha256").update(bytes).digest("hex") !== sha256) throw new Error("a file is not the one that was named");
+  if (createHash("sha256").update(bytes).digest("hex") !== sha256)
+    throw new Error("a file is not the one that was named");
   return bytes;
 }
 
-await runProcessEntry<GatesRequest, GatesAnswer>(async ({ r1cs, provingKey, verifyingKey, example }) => await checkStoredKey({
-  r1cs: read(r1cs),
-  provingKey: read(provingKey),
-  verifyingKey: read(verifyingKey).toString("utf8"),
-  ...(example === undefined ? {} : { example: { circuit: example.circuit, witnessProgram: read(example.witnessProgram), inputs: example.inputs } }),
-}));
+await runProcessEntry<GatesRequest, GatesAnswer>(
+  async ({ r1cs, provingKey, verifyingKey, example }) =>
+    await checkStoredKey({
+      r1cs: read(r1cs),
+      provingKey: read(provingKey),
+      verifyingKey: read(verifyingKey).toString("utf8"),
+      ...(example === undefined
+        ? {}
+        : {
+            example: { circuit: example.circuit, witnessProgram: read(example.witnessProgram), inputs: example.inputs },
+          }),
+    }),
+);

@@ -21,12 +21,23 @@ const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
     await runInline(work, onJob);
     return;
   }
-  await Promise.all(Array.from({ length: threads }, () => new Promise<void>((resolve, reject) => {
-    const worker = new Worker(new URL("./fixed-base.worker.js", import.meta.url), { workerData: { work, threads } });
-    worker.on("message", onJob);
-    worker.once("error", reject);
-    worker.once("exit", (code) => { if (code === 0) resolve(); else reject(new Error(`a setup thread ended with code ${String(code)}`)); });
-  })));
+  await Promise.all(
+    Array.from(
+      { length: threads },
+      () =>
+        new Promise<void>((resolve, reject) => {
+          const worker = new Worker(new URL("./fixed-base.worker.js", import.meta.url), {
+            workerData: { work, threads },
+          });
+          worker.on("message", onJob);
+          worker.once("error", reject);
+          worker.once("exit", (code) => {
+            if (code === 0) resolve();
+            else reject(new Error(`a setup thread ended with code ${String(code)}`));
+          });
+        }),
+    ),
+  );
 };
 
 await runProcessEntry<{ readonly r1cs: Uint8Array }, MakeKeyResult>(async ({ r1cs }, report) => {

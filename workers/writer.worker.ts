@@ -5,7 +5,12 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openEnvironment } from "../src/platform/store/lmdb/lmdb-environment.js";
 import { LmdbWriter } from "../src/platform/store/lmdb/lmdb-writer.js";
-import type { WriteFailure, WriterOptions, WriterReply, WriterRequest } from "../src/platform/store/lmdb/lmdb-writer.js";
+import type {
+  WriteFailure,
+  WriterOptions,
+  WriterReply,
+  WriterRequest,
+} from "../src/platform/store/lmdb/lmdb-writer.js";
 import { unpackCommits } from "../src/platform/store/wire.js";
 import type { PackedCommit } from "../src/platform/store/wire.js";
 
@@ -33,7 +38,10 @@ port.on("message", (first: WriterRequest) => {
       drain();
     }
   } while (waiting.length > 0);
-  if (closing) void environment.close().then(() => { port.close(); });
+  if (closing)
+    void environment.close().then(() => {
+      port.close();
+    });
 });
 
 function take(request: WriterRequest): void {
@@ -57,5 +65,7 @@ function settle(batch: readonly PackedCommit[]): void {
     if (failure !== undefined) failures.push({ index, failure });
   }
   const isPlain = failures.length === 0 && writer.state === "ready";
-  port.postMessage((isPlain ? outcomes.length : { settled: outcomes.length, failures, state: writer.state }) satisfies WriterReply);
+  port.postMessage(
+    (isPlain ? outcomes.length : { settled: outcomes.length, failures, state: writer.state }) satisfies WriterReply,
+  );
 }

@@ -50,12 +50,31 @@ class Subscriber {
   #events = 0;
 
   constructor() {
-    this.#socket = connect({ host: "127.0.0.1", port: Number(port), noDelay: true, onread: { buffer: received, callback: (length) => this.#take(length) } });
-    this.#socket.on("error", (error) => { fail(error.message); });
-    this.#socket.on("close", () => { process.exit(0); });
-    this.#socket.write([
-      `GET /api/v1/events?subject=${encodeURIComponent(filter)} HTTP/1.1`, `Host: 127.0.0.1:${port}`, "Authorization: bearer bench", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", `Sec-WebSocket-Key: ${this.#key}`, "", "",
-    ].join("\r\n"));
+    this.#socket = connect({
+      host: "127.0.0.1",
+      port: Number(port),
+      noDelay: true,
+      onread: { buffer: received, callback: (length) => this.#take(length) },
+    });
+    this.#socket.on("error", (error) => {
+      fail(error.message);
+    });
+    this.#socket.on("close", () => {
+      process.exit(0);
+    });
+    this.#socket.write(
+      [
+        `GET /api/v1/events?subject=${encodeURIComponent(filter)} HTTP/1.1`,
+        `Host: 127.0.0.1:${port}`,
+        "Authorization: bearer bench",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        `Sec-WebSocket-Key: ${this.#key}`,
+        "",
+        "",
+      ].join("\r\n"),
+    );
   }
 
   #take(length: number): boolean {
@@ -76,8 +95,11 @@ class Subscriber {
     const end = bytes.indexOf("\r\n\r\n");
     if (end === -1) return 0;
     const head = bytes.toString("latin1", 0, end);
-    const accept = createHash("sha1").update(this.#key + ACCEPT_SUFFIX).digest("base64");
-    if (!head.startsWith("HTTP/1.1 101 ") || /\r\nsec-websocket-accept: *([^\r]+)/i.exec(head)?.[1] !== accept) fail(head);
+    const accept = createHash("sha1")
+      .update(this.#key + ACCEPT_SUFFIX)
+      .digest("base64");
+    if (!head.startsWith("HTTP/1.1 101 ") || /\r\nsec-websocket-accept: *([^\r]+)/i.exec(head)?.[1] !== accept)
+      fail(head);
     this.#isOpen = true;
     return end + 4;
   }
@@ -95,14 +117,21 @@ class Subscriber {
     if (bytes[start] !== TEXT) fail(`a frame that begins with ${String(bytes[start])}`);
     const message = JSON.parse(bytes.toString("utf8", payloadAt(bytes, start), end)) as Message;
     if (message.type === "ready") ready();
-    else if (message.type === undefined) this.#note(this.#first(message, Buffer.from(bytes.subarray(start, end))), nowMs);
+    else if (message.type === undefined)
+      this.#note(this.#first(message, Buffer.from(bytes.subarray(start, end))), nowMs);
     else if (message.type !== "heartbeat") fail(`the stream says ${message.type}`);
   }
 
   /** The event that none has had before; whoever has another one instead has missed some or got them in another order. */
   #first({ id, created_at: createdAt = "", payload }: Message, frame: Buffer): Heard {
     const at = Date.parse(createdAt);
-    if (this.#events < heard.length || id <= (heard.at(-1)?.id ?? 0) || Number.isNaN(at) || payload?.type !== "Transfer") fail(`event ${String(id)} was not expected`);
+    if (
+      this.#events < heard.length ||
+      id <= (heard.at(-1)?.id ?? 0) ||
+      Number.isNaN(at) ||
+      payload?.type !== "Transfer"
+    )
+      fail(`event ${String(id)} was not expected`);
     const event: Heard = { frame, id, at, characters: frame.length - payloadAt(frame, 0), latencies: [] };
     heard.push(event);
     return event;
@@ -130,7 +159,8 @@ function payloadAt(bytes: Buffer, start: number): number {
 function endOfFrame(bytes: Buffer, start: number, end: number): number {
   if (end - start < 2 || end < payloadAt(bytes, start)) return start;
   const short = bytes[start + 1] ?? 0;
-  const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(start + 2) : Number(bytes.readBigUInt64BE(start + 2));
+  const length =
+    short < 126 ? short : short === 126 ? bytes.readUInt16BE(start + 2) : Number(bytes.readBigUInt64BE(start + 2));
   const next = payloadAt(bytes, start) + length;
   return next > end ? start : next;
 }

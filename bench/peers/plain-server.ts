@@ -11,13 +11,17 @@ import type { AddressInfo } from "node:net";
 import * as snarkjs from "snarkjs";
 
 /** snarkjs' own declarations here take bytes only; paths are what its users pass. */
-const { fullProve } = snarkjs.groth16 as unknown as { readonly fullProve: (inputs: unknown, wasm: string, zkey: string) => Promise<unknown> };
+const { fullProve } = snarkjs.groth16 as unknown as {
+  readonly fullProve: (inputs: unknown, wasm: string, zkey: string) => Promise<unknown>;
+};
 
 const [, , inputsPath = "", wasm = "", zkey = ""] = process.argv;
 const inputs: unknown = JSON.parse(readFileSync(inputsPath, "utf8"));
 
 const server = createServer((request, response) => {
-  const answer = (body: unknown): void => { response.setHeader("content-type", "application/json").end(JSON.stringify(body)); };
+  const answer = (body: unknown): void => {
+    response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+  };
   if (request.method === "POST") fullProve(inputs, wasm, zkey).then(answer, () => response.writeHead(500).end());
   else answer({ status: "ok" });
 });

@@ -19,7 +19,8 @@ async function verify(path: string, samples: number): Promise<number[]> {
   const { verifyingKey, proof, publicSignals } = JSON.parse(readFileSync(path, "utf8")) as VerifyCase;
   const once = async (): Promise<number> => {
     const startedAt = performance.now();
-    if (!await snarkjs.groth16.verify(verifyingKey, publicSignals, proof)) throw new Error("the proof does not verify");
+    if (!(await snarkjs.groth16.verify(verifyingKey, publicSignals, proof)))
+      throw new Error("the proof does not verify");
     return performance.now() - startedAt;
   };
   // The first calls build the curve and warm the compiler.
@@ -31,7 +32,9 @@ async function verify(path: string, samples: number): Promise<number[]> {
 
 async function setup(r1cs: string, ptau: string, zkey: string): Promise<number[]> {
   // snarkjs' own declarations here take bytes only; a path is what its command line passes.
-  const byPath = snarkjs.zKey as unknown as { readonly newZKey: (r1cs: string, ptau: string, zkey: string) => Promise<unknown> };
+  const byPath = snarkjs.zKey as unknown as {
+    readonly newZKey: (r1cs: string, ptau: string, zkey: string) => Promise<unknown>;
+  };
   const startedAt = performance.now();
   const hash = await byPath.newZKey(r1cs, ptau, zkey);
   if (hash === -1) throw new Error("snarkjs refused the powers of tau");

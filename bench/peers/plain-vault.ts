@@ -17,12 +17,18 @@ interface Body {
   readonly data: string;
 }
 const ROUTES: Readonly<Record<string, (body: Body) => object>> = {
-  "secp256k1": ({ message }) => ({ signature: Buffer.from(secp256k1.sign(Buffer.from(message, "hex"), ecKey, { prehash: false, format: "recovered" })).toString("hex") }),
-  "Ed25519": ({ message }) => ({ signature: sign(null, Buffer.from(message, "hex"), edKey).toString("hex") }),
+  secp256k1: ({ message }) => ({
+    signature: Buffer.from(
+      secp256k1.sign(Buffer.from(message, "hex"), ecKey, { prehash: false, format: "recovered" }),
+    ).toString("hex"),
+  }),
+  Ed25519: ({ message }) => ({ signature: sign(null, Buffer.from(message, "hex"), edKey).toString("hex") }),
   "AES-256-GCM": ({ data }) => {
     const nonce = randomBytes(12);
     const cipher = createCipheriv("aes-256-gcm", aesKey, nonce);
-    return { data: `0x${Buffer.concat([nonce, cipher.update(data, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("hex")}` };
+    return {
+      data: `0x${Buffer.concat([nonce, cipher.update(data, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("hex")}`,
+    };
   },
 };
 
@@ -35,7 +41,9 @@ for (const [name, answer] of Object.entries(ROUTES)) {
       chunks.push(Buffer.from(Buffer.from(chunk)));
       if (!isLast) return;
       const text = JSON.stringify(answer(JSON.parse(Buffer.concat(chunks).toString("utf8")) as Body));
-      response.cork(() => { response.writeHeader("content-type", "application/json").end(text); });
+      response.cork(() => {
+        response.writeHeader("content-type", "application/json").end(text);
+      });
     });
   });
 }

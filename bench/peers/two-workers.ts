@@ -42,7 +42,8 @@ async function work({ zkey, key, witness }: Task): Promise<void> {
   parentPort?.postMessage("warm");
   parentPort?.on("message", (untilMs: number) => {
     void (async () => {
-      let count = 0, lastMs = Date.now();
+      let count = 0,
+        lastMs = Date.now();
       for (; lastMs < untilMs; count += 1) {
         await prove();
         lastMs = Date.now();
@@ -53,14 +54,19 @@ async function work({ zkey, key, witness }: Task): Promise<void> {
 }
 
 function message<Value>(worker: Worker): Promise<Value> {
-  return new Promise((resolve, reject) => { worker.once("message", resolve); worker.once("error", reject); });
+  return new Promise((resolve, reject) => {
+    worker.once("message", resolve);
+    worker.once("error", reject);
+  });
 }
 
 /** A piece at a time, as the server does, so that there is no second copy. */
 function readShared(path: string): SharedArrayBuffer {
-  const bytes = new Uint8Array(new SharedArrayBuffer(statSync(path).size)), piece = Buffer.alloc(1 << 20);
+  const bytes = new Uint8Array(new SharedArrayBuffer(statSync(path).size)),
+    piece = Buffer.alloc(1 << 20);
   const file = openSync(path, "r");
-  for (let at = 0, read = readSync(file, piece); read > 0; at += read, read = readSync(file, piece)) bytes.set(piece.subarray(0, read), at);
+  for (let at = 0, read = readSync(file, piece); read > 0; at += read, read = readSync(file, piece))
+    bytes.set(piece.subarray(0, read), at);
   closeSync(file);
   return bytes.buffer;
 }
@@ -68,8 +74,13 @@ function readShared(path: string): SharedArrayBuffer {
 async function main(): Promise<void> {
   const [, , peer, zkeyPath = "", witnessPath = "", seconds = "10"] = process.argv;
   const zkey = readShared(zkeyPath);
-  const key = peer === "kernels" ? makeKeyResident(readProvingKey(new Uint8Array(zkey)), { workspaces: THREADS }) : undefined;
-  const task: Task = { zkey, witness: new Uint8Array(readFileSync(witnessPath)), ...(key === undefined ? {} : { key }) };
+  const key =
+    peer === "kernels" ? makeKeyResident(readProvingKey(new Uint8Array(zkey)), { workspaces: THREADS }) : undefined;
+  const task: Task = {
+    zkey,
+    witness: new Uint8Array(readFileSync(witnessPath)),
+    ...(key === undefined ? {} : { key }),
+  };
   const workers = Array.from({ length: THREADS }, () => new Worker(FILE, { workerData: task }));
   await Promise.all(workers.map((worker) => message(worker)));
   const startMs = Date.now();

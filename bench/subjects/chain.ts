@@ -31,7 +31,19 @@ export const subject: BenchSubject = {
     const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-chain-"));
     const node = await startProcess(ANVIL, ["--port", "0"], /^Listening on [^ ]*:(\d+)/);
     const nodeUrl = `http://127.0.0.1:${node.found}`;
-    const server = await startProcess(process.execPath, ["dist/src/cli.js", "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=error", "--rate-limits=false"], / on (https?:\S+)$/);
+    const server = await startProcess(
+      process.execPath,
+      [
+        "dist/src/cli.js",
+        "server",
+        "--port=0",
+        `--data-dir=${join(folder, "data")}`,
+        "--mode=development",
+        "--log-level=error",
+        "--rate-limits=false",
+      ],
+      / on (https?:\S+)$/,
+    );
     try {
       await compare(report, { serverUrl: server.found, nodeUrl, transactions, rounds });
     } finally {
@@ -51,43 +63,92 @@ interface Comparison {
 
 async function compare(report: Report, { serverUrl, nodeUrl, transactions, rounds }: Comparison): Promise<void> {
   const api = await logIn(serverUrl);
-  const network = (await api.createNetwork({
-    body: { name: "bench", chain_id: String(CHAIN_ID), config: { chain: "anvil", native_currency: "ETH", platform: "evm", json_rpc_url: nodeUrl, confirmations: 1 } },
-  })).body.id;
+  const network = (
+    await api.createNetwork({
+      body: {
+        name: "bench",
+        chain_id: String(CHAIN_ID),
+        config: { chain: "anvil", native_currency: "ETH", platform: "evm", json_rpc_url: nodeUrl, confirmations: 1 },
+      },
+    })
+  ).body.id;
   const rates: Record<"ours" | "viem" | "viem, all given", number[]> = { ours: [], viem: [], "viem, all given": [] };
   // One round of each to warm up, then by turns, so that what else the machine does meets all alike.
   for (let round = -1; round < rounds; round += 1) {
-    const measured = { ours: await throughServer(api, nodeUrl, network, transactions), viem: await throughViem(nodeUrl, transactions, {}), "viem, all given": await throughViem(nodeUrl, transactions, ALL_GIVEN) };
+    const measured = {
+      ours: await throughServer(api, nodeUrl, network, transactions),
+      viem: await throughViem(nodeUrl, transactions, {}),
+      "viem, all given": await throughViem(nodeUrl, transactions, ALL_GIVEN),
+    };
     if (round >= 0) for (const name of ["ours", "viem", "viem, all given"] as const) rates[name].push(measured[name]);
   }
   // A peer that the node left hanging has no rate in that round; our server must free itself, so that its waits count.
   for (const name of ["viem", "viem, all given"] as const) rates[name] = rates[name].filter((rate) => rate > 0);
   const row = { subject: "chain", id: "transactions-one-account", unit: "ops/s", samples: rounds } as const;
-  report({ ...row, peer: "proofwright", median: summarize(rates.ours).median, note: `${String(transactions)} over HTTP, estimated, signed by the vault, durable` });
-  report({ ...row, peer: "viem", samples: rates.viem.length, median: summarize(rates.viem).median, note: "sendTransaction, local key, nonce by hand" });
-  report({ ...row, peer: "viem, all given", samples: rates["viem, all given"].length, median: summarize(rates["viem, all given"]).median, note: "the same with gas and fees by hand: signs and sends, nothing else" });
+  report({
+    ...row,
+    peer: "proofwright",
+    median: summarize(rates.ours).median,
+    note: `${String(transactions)} over HTTP, estimated, signed by the vault, durable`,
+  });
+  report({
+    ...row,
+    peer: "viem",
+    samples: rates.viem.length,
+    median: summarize(rates.viem).median,
+    note: "sendTransaction, local key, nonce by hand",
+  });
+  report({
+    ...row,
+    peer: "viem, all given",
+    samples: rates["viem, all given"].length,
+    median: summarize(rates["viem, all given"]).median,
+    note: "the same with gas and fees by hand: signs and sends, nothing else",
+  });
 }
 
-const ALL_GIVEN = { gas: 21_000n, maxFeePerGas: 5_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n, type: "eip1559" } as const;
+const ALL_GIVEN = {
+  gas: 21_000n,
+  maxFeePerGas: 5_000_000_000n,
+  maxPriorityFeePerGas: 1_000_000_000n,
+  type: "eip1559",
+} as const;
 
 /** Transactions a second, from the first request to the block of the last. */
 async function throughServer(api: Api, nodeUrl: string, network: string, transactions: number): Promise<number> {
   const account = (await api.createAccount({ body: { network_id: network } })).body;
   await ask(nodeUrl, "anvil_setBalance", [account.address, HUNDRED_ETHER]);
   const startedMs = performance.now();
-  await Promise.all(Array.from({ length: transactions }, async () => await api.createTransaction({ body: { network_id: network, account_id: account.id, to: RECEIVER, value: 1 } })));
-  if (!(await untilMined(nodeUrl, account.address, transactions))) throw new Error(`not all transactions were mined within ${String(STUCK_MS)} ms`);
+  await Promise.all(
+    Array.from(
+      { length: transactions },
+      async () =>
+        await api.createTransaction({ body: { network_id: network, account_id: account.id, to: RECEIVER, value: 1 } }),
+    ),
+  );
+  if (!(await untilMined(nodeUrl, account.address, transactions)))
+    throw new Error(`not all transactions were mined within ${String(STUCK_MS)} ms`);
   return (transactions / (performance.now() - startedMs)) * 1000;
 }
 
 /** 0 when the node was stuck. */
 async function throughViem(nodeUrl: string, transactions: number, given: Partial<typeof ALL_GIVEN>): Promise<number> {
   const account = privateKeyToAccount(generatePrivateKey());
-  const chain = defineChain({ id: CHAIN_ID, name: "anvil", nativeCurrency: { name: "ether", symbol: "ETH", decimals: 18 }, rpcUrls: { default: { http: [nodeUrl] } } });
+  const chain = defineChain({
+    id: CHAIN_ID,
+    name: "anvil",
+    nativeCurrency: { name: "ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [nodeUrl] } },
+  });
   const client = createWalletClient({ account, chain, transport: http(nodeUrl) });
   await ask(nodeUrl, "anvil_setBalance", [account.address, HUNDRED_ETHER]);
   const startedMs = performance.now();
-  await Promise.all(Array.from({ length: transactions }, async (_, nonce) => await client.sendTransaction({ to: RECEIVER, value: 1n, nonce, ...given })));
+  await Promise.all(
+    Array.from(
+      { length: transactions },
+      async (_, nonce) => await client.sendTransaction({ to: RECEIVER, value: 1n, nonce, ...given }),
+    ),
+  );
   const isMined = await untilMined(nodeUrl, account.address, transactions);
   return isMined ? (transactions / (performance.now() - startedMs)) * 1000 : 0;
 }
@@ -96,7 +157,9 @@ async function untilMined(nodeUrl: string, address: string, transactions: number
   const end = performance.now() + STUCK_MS;
   while (Number(await ask(nodeUrl, "eth_getTransactionCount", [address, "latest"])) < transactions) {
     if (performance.now() > end) return false;
-    await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOOK_MS);
+    });
   }
   return true;
 }
@@ -105,5 +168,8 @@ async function logIn(url: string): Promise<Api> {
   const anonymous = createClient({ baseUrl: url }, apiRoutes);
   const credentials = { email: "bench@example.com", password: "only for measuring 1" };
   await anonymous.createUser({ body: { ...credentials, first_name: "B", last_name: "Ench" } });
-  return createClient({ baseUrl: url, token: (await anonymous.authenticate({ body: credentials })).body.token.access_token }, apiRoutes);
+  return createClient(
+    { baseUrl: url, token: (await anonymous.authenticate({ body: credentials })).body.token.access_token },
+    apiRoutes,
+  );
 }

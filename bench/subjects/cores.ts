@@ -29,7 +29,8 @@ export const subject: BenchSubject = {
   run: async (report, { quick }) => {
     const size = quick ? "quick" : "full";
     for (const name of CIRCUITS[size]) {
-      const circuit = await loadCircuit(name), key = await loadKey(circuit);
+      const circuit = await loadCircuit(name),
+        key = await loadKey(circuit);
       await alone(circuit, key, quick ? 3 : 9, report);
       await together(circuit, key, SECONDS[size], report);
     }
@@ -44,7 +45,11 @@ async function alone(circuit: BenchCircuit, { zkey }: BenchKey, samples: number,
   const key = makeKeyResident(readProvingKey(zkey), { workspaces: 2 });
   const prover = new ResidentProver(key);
   const helper = new Worker(new URL("../peers/helper.js", import.meta.url), { workerData: { key } });
-  const heard = (): Promise<unknown> => new Promise((resolve, reject) => { helper.once("message", resolve); helper.once("error", reject); });
+  const heard = (): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      helper.once("message", resolve);
+      helper.once("error", reject);
+    });
   await heard();
   const times: { one: number[]; two: number[] } = { one: [], two: [] };
   for (let i = -2; i < samples; i += 1) {
@@ -58,26 +63,46 @@ async function alone(circuit: BenchCircuit, { zkey }: BenchKey, samples: number,
     const resumedAt = performance.now();
     const one = prover.prove(circuit.witness, blinding);
     const endedAt = performance.now();
-    if (two.proof.c?.[0] !== one.proof.c?.[0]) throw new Error(`${circuit.name}: the proofs of one and two threads differ`);
+    if (two.proof.c?.[0] !== one.proof.c?.[0])
+      throw new Error(`${circuit.name}: the proofs of one and two threads differ`);
     if (i < 0) continue;
     times.two.push(twoAt - startedAt);
     times.one.push(endedAt - resumedAt);
   }
   await helper.terminate();
   const row = { subject: "cores", id: "prove_alone", circuit: circuit.name, unit: "ms" } as const;
-  report({ ...row, peer: "proofwright, 1 thread", ...summarize(times.one), note: `${String(circuit.r1cs.constraintCount)} constraints` });
+  report({
+    ...row,
+    peer: "proofwright, 1 thread",
+    ...summarize(times.one),
+    note: `${String(circuit.r1cs.constraintCount)} constraints`,
+  });
   const ratio = summarize(times.one.map((one, i) => one / (times.two[i] ?? Number.NaN))).median;
-  report({ ...row, peer: "proofwright, 2 threads", ...summarize(times.two), note: `${ratio.toFixed(2)} times as fast` });
+  report({
+    ...row,
+    peer: "proofwright, 2 threads",
+    ...summarize(times.two),
+    note: `${ratio.toFixed(2)} times as fast`,
+  });
 }
 
 async function together(circuit: BenchCircuit, { path }: BenchKey, seconds: number, report: Report): Promise<void> {
   const witness = join(benchFolder(), `${circuit.name}-${String(process.pid)}.witness`);
   keepFile(witness, circuit.witness);
-  for (const [peer, name] of [["kernels", "proofwright"], ["snarkjs", "snarkjs"]] as const) {
+  for (const [peer, name] of [
+    ["kernels", "proofwright"],
+    ["snarkjs", "snarkjs"],
+  ] as const) {
     const entry = fileURLToPath(new URL("../peers/two-workers.js", import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [entry, peer, path, witness, String(seconds)]);
     const { proofsPerSecond, peakMb } = JSON.parse(stdout) as TwoWorkersResult;
-    const row = { subject: "cores", circuit: circuit.name, peer: name, samples: 1, note: peer === "snarkjs" ? "two threads, curve kept" : "two threads, one key" } as const;
+    const row = {
+      subject: "cores",
+      circuit: circuit.name,
+      peer: name,
+      samples: 1,
+      note: peer === "snarkjs" ? "two threads, curve kept" : "two threads, one key",
+    } as const;
     report({ ...row, id: "prove_throughput", unit: "ops/s", median: proofsPerSecond });
     report({ ...row, id: "prove_memory", unit: "MB", median: peakMb });
   }

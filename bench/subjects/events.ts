@@ -37,10 +37,28 @@ import { mainThreadMs } from "../thread-time.js";
 
 const OWNER = { kind: "application", id: "7a4c1f2e-0000-4000-8000-00000000000a" } as const;
 const PREFIX = "b1".repeat(32);
-const LISTENER: Principal = { subject: OWNER, permissions: permissionBits(["subscribe"]), tokenId: "t", sessionId: "s", expiresAtSec: 4_000_000_000 };
+const LISTENER: Principal = {
+  subject: OWNER,
+  permissions: permissionBits(["subscribe"]),
+  tokenId: "t",
+  sessionId: "s",
+  expiresAtSec: 4_000_000_000,
+};
 const NETWORK: NetworkRecord = {
-  id: "7a4c1f2e-0000-4000-8000-00000000000b", created_at: "2026-01-01T00:00:00.000Z", owner: OWNER, name: "bench", description: null, is_production: false, cloneable: false, enabled: true,
-  layer2: false, layer3: false, chain_id: "31337", sidechain_id: null, network_id: null, config: {},
+  id: "7a4c1f2e-0000-4000-8000-00000000000b",
+  created_at: "2026-01-01T00:00:00.000Z",
+  owner: OWNER,
+  name: "bench",
+  description: null,
+  is_production: false,
+  cloneable: false,
+  enabled: true,
+  layer2: false,
+  layer3: false,
+  chain_id: "31337",
+  sidechain_id: null,
+  network_id: null,
+  config: {},
 };
 const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 /** Answers any call by a token's Transfer from the caller to itself, of the value in the call data: CALLER twice, topic, LOG3. */
@@ -56,7 +74,11 @@ export const subject: BenchSubject = {
     const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-events-"));
     const node = await startProcess(ANVIL, ["--port", "0"], /^Listening on [^ ]*:(\d+)/);
     try {
-      await benchFanOut(folder, { nodeUrl: `http://127.0.0.1:${node.found}`, subscribers: quick ? 1000 : 10_000, events: quick ? 10 : 30 }, report);
+      await benchFanOut(
+        folder,
+        { nodeUrl: `http://127.0.0.1:${node.found}`, subscribers: quick ? 1000 : 10_000, events: quick ? 10 : 30 },
+        report,
+      );
     } finally {
       await endProcess(node.child);
       rmSync(folder, { recursive: true, force: true });
@@ -64,30 +86,57 @@ export const subject: BenchSubject = {
   },
 };
 
-async function benchFanOut(folder: string, size: { readonly nodeUrl: string; readonly subscribers: number; readonly events: number }, report: Report): Promise<void> {
+async function benchFanOut(
+  folder: string,
+  size: { readonly nodeUrl: string; readonly subscribers: number; readonly events: number },
+  report: Report,
+): Promise<void> {
   const log = createLog("silent");
   const store = await openStore({ path: join(folder, "store") }, { log });
-  const bus = new EventBus({ eventsMax: 100_000, daysMax: 7, streamsMax: 2 * size.subscribers, streamsPerSubjectMax: 2 * size.subscribers }, { store, clock: systemClock, log });
+  const bus = new EventBus(
+    { eventsMax: 100_000, daysMax: 7, streamsMax: 2 * size.subscribers, streamsPerSubjectMax: 2 * size.subscribers },
+    { store, clock: systemClock, log },
+  );
   bus.start();
   const server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false, connectionsMax: 2 * size.subscribers } },
-    { routes: bindRoutes(eventRoutes, eventHandlers({ events: bus })), authenticate: () => LISTENER, isUnsealed: () => true, clock: systemClock, log },
+    {
+      routes: bindRoutes(eventRoutes, eventHandlers({ events: bus })),
+      authenticate: () => LISTENER,
+      isUnsealed: () => true,
+      clock: systemClock,
+      log,
+    },
   );
   const { port } = await server.listen();
   const egress = createEgressGuard({ allow: new AllowList(["127.0.0.0/8"]), ports: [443] });
-  const rpc = new FailoverRpc({ urls: [size.nodeUrl], chainId: Number(NETWORK.chain_id) }, { egress, clock: systemClock });
+  const rpc = new FailoverRpc(
+    { urls: [size.nodeUrl], chainId: Number(NETWORK.chain_id) },
+    { egress, clock: systemClock },
+  );
   const feeds = new HeadFeeds({ egress, clock: systemClock });
   const network: NetworkRecord = { ...NETWORK, config: { websocket_url: size.nodeUrl.replace("http", "ws") } };
   const contract = await deploy(size.nodeUrl);
-  const abi = readAbi(erc20Abi.filter((item) => item.type === "event"), "abi");
-  const followers = new LogFollowers({ confirmations: 0 }, {
-    store, events: bus, log, networks: { find: () => network, rpc: () => rpc, hints: (record, onHint) => feeds.open(record, onHint) },
-    contracts: { networks: () => [NETWORK.id], deployed: () => [contract], find: () => [{ contract, abi }] },
-  });
+  const abi = readAbi(
+    erc20Abi.filter((item) => item.type === "event"),
+    "abi",
+  );
+  const followers = new LogFollowers(
+    { confirmations: 0 },
+    {
+      store,
+      events: bus,
+      log,
+      networks: { find: () => network, rpc: () => rpc, hints: (record, onHint) => feeds.open(record, onHint) },
+      contracts: { networks: () => [NETWORK.id], deployed: () => [contract], find: () => [{ contract, abi }] },
+    },
+  );
   followers.start();
   const ours = new FanOut({ pid: process.pid, subscribers: size.subscribers });
   const mine = async (): Promise<void> => {
-    await ask(size.nodeUrl, "eth_sendTransaction", [{ from: SENDER, to: contract.address, gas: "0x100000", data: `0x${VALUE}` }]);
+    await ask(size.nodeUrl, "eth_sendTransaction", [
+      { from: SENDER, to: contract.address, gas: "0x100000", data: `0x${VALUE}` },
+    ]);
     ours.begin();
     await ask(size.nodeUrl, "evm_mine", []);
   };
@@ -143,7 +192,8 @@ class FanOut {
     const clientMs = mainThreadMs(subscribers.pid);
     const { at, characters, latencies } = await subscribers.next();
     const { pid, subscribers: count } = this.#server;
-    if (latencies.length !== count) throw new Error(`an event reached ${String(latencies.length)} of ${String(count)} subscribers`);
+    if (latencies.length !== count)
+      throw new Error(`an event reached ${String(latencies.length)} of ${String(count)} subscribers`);
     if (this.#serverMs !== undefined && clientMs !== undefined) {
       this.serverCpu.push((1000 * ((mainThreadMs(pid) ?? 0) - this.#serverMs)) / count);
       this.clientCpu.push((1000 * ((mainThreadMs(subscribers.pid) ?? 0) - clientMs)) / count);
@@ -157,17 +207,55 @@ class FanOut {
   }
 }
 
-function tell(report: Report, subscribers: number, { ours, bare }: { readonly ours: FanOut; readonly bare: FanOut }): void {
+function tell(
+  report: Report,
+  subscribers: number,
+  { ours, bare }: { readonly ours: FanOut; readonly bare: FanOut },
+): void {
   const row = (id: string, peer: string, unit: BenchRow["unit"], samples: readonly number[], note: string): void => {
     const sorted = [...samples].sort((a, b) => a - b);
-    if (sorted.length > 0) report({ subject: "events", id, peer, unit, median: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), samples: sorted.length, note });
+    if (sorted.length > 0)
+      report({
+        subject: "events",
+        id,
+        peer,
+        unit,
+        median: quantile(sorted, 0.5),
+        p95: quantile(sorted, 0.95),
+        samples: sorted.length,
+        note,
+      });
   };
-  row("fan-out-p50", "proofwright", "ms", ours.p50, `a contract's event to ${String(subscribers)} WebSocket subscribers, from its record by the log follower`);
+  row(
+    "fan-out-p50",
+    "proofwright",
+    "ms",
+    ours.p50,
+    `a contract's event to ${String(subscribers)} WebSocket subscribers, from its record by the log follower`,
+  );
   row("fan-out-p50", "plain uWS", "ms", bare.p50, "a text as long, published in memory, in turn with ours");
-  row("fan-out-p99", "proofwright", "ms", ours.p99, "of each event over its subscribers; median and p95 over the events");
+  row(
+    "fan-out-p99",
+    "proofwright",
+    "ms",
+    ours.p99,
+    "of each event over its subscribers; median and p95 over the events",
+  );
   row("fan-out-p99", "plain uWS", "ms", bare.p99, "the same");
-  row("block-to-subscriber-p99", "proofwright", "ms", ours.sinceBegin, "the same from the moment that the block is asked of the node, which tells of it over a WebSocket");
-  row("server-cpu", "proofwright", "us", ours.serverCpu, "processor time of the main thread by message, from the block to the last subscriber");
+  row(
+    "block-to-subscriber-p99",
+    "proofwright",
+    "ms",
+    ours.sinceBegin,
+    "the same from the moment that the block is asked of the node, which tells of it over a WebSocket",
+  );
+  row(
+    "server-cpu",
+    "proofwright",
+    "us",
+    ours.serverCpu,
+    "processor time of the main thread by message, from the block to the last subscriber",
+  );
   row("server-cpu", "plain uWS", "us", bare.serverCpu, "the same, nearly all of it the kernel's sending");
   row("subscribers-cpu", "proofwright", "us", ours.clientCpu, "of the process of all subscribers by message");
 }
@@ -178,7 +266,15 @@ async function deploy(nodeUrl: string): Promise<WatchedContract> {
   await ask(nodeUrl, "evm_setAutomine", [false]);
   await ask(nodeUrl, "evm_mine", []);
   const receipt = (await ask(nodeUrl, "eth_getTransactionReceipt", [hash])) as { readonly contractAddress: string };
-  return { owner: OWNER, contractId: "7a4c1f2e-0000-4000-8000-00000000000c", createdAt: new Date().toISOString(), networkId: NETWORK.id, address: receipt.contractAddress, name: "token", pubsubPrefix: PREFIX };
+  return {
+    owner: OWNER,
+    contractId: "7a4c1f2e-0000-4000-8000-00000000000c",
+    createdAt: new Date().toISOString(),
+    networkId: NETWORK.id,
+    address: receipt.contractAddress,
+    name: "token",
+    pubsubPrefix: PREFIX,
+  };
 }
 
 function quantile(sorted: readonly number[], share: number): number {
@@ -199,8 +295,14 @@ interface Subscribers {
 }
 
 /** Once all are connected. Their process prints a line of JSON then, and one for each event. */
-async function withSubscribers(port: number, count: number, run: (subscribers: Subscribers) => Promise<void>): Promise<void> {
-  const child = spawn(process.execPath, [peer("event-subscribers"), String(port), String(count), `${PREFIX}.>`], { stdio: ["ignore", "pipe", "inherit"] });
+async function withSubscribers(
+  port: number,
+  count: number,
+  run: (subscribers: Subscribers) => Promise<void>,
+): Promise<void> {
+  const child = spawn(process.execPath, [peer("event-subscribers"), String(port), String(count), `${PREFIX}.>`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async (): Promise<Heard> => {
     const line = await lines.next();
@@ -215,12 +317,24 @@ async function withSubscribers(port: number, count: number, run: (subscribers: S
   }
 }
 
-async function withPlainServer(run: (server: { readonly pid: number; readonly port: number; readonly publish: (characters: number) => void }) => Promise<void>): Promise<void> {
+async function withPlainServer(
+  run: (server: {
+    readonly pid: number;
+    readonly port: number;
+    readonly publish: (characters: number) => void;
+  }) => Promise<void>,
+): Promise<void> {
   const child = spawn(process.execPath, [peer("plain-events")], { stdio: ["pipe", "pipe", "inherit"] });
   try {
     const line = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
     const port = Number(/^Listening on (\d+)$/.exec(String(line.value))?.[1]);
-    await run({ pid: child.pid ?? 0, port, publish: (characters) => { child.stdin.write(`${String(characters)}\n`); } });
+    await run({
+      pid: child.pid ?? 0,
+      port,
+      publish: (characters) => {
+        child.stdin.write(`${String(characters)}\n`);
+      },
+    });
   } finally {
     child.kill();
   }

@@ -35,11 +35,26 @@ export const subject: BenchSubject = {
   run: async (report, { quick }) => {
     const seconds = quick ? 5 : 15;
     const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-http-"));
-    const server = await startServerProcess(["dist/src/cli.js", "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=error", "--rate-limits=false"]);
+    const server = await startServerProcess([
+      "dist/src/cli.js",
+      "server",
+      "--port=0",
+      `--data-dir=${join(folder, "data")}`,
+      "--mode=development",
+      "--log-level=error",
+      "--rate-limits=false",
+    ]);
     try {
-      await benchServer(server.url, { circuits: quick ? [PEER_CIRCUIT] : [PEER_CIRCUIT, "sha256_preimage"], seconds, peerFolder: folder }, report);
+      await benchServer(
+        server.url,
+        { circuits: quick ? [PEER_CIRCUIT] : [PEER_CIRCUIT, "sha256_preimage"], seconds, peerFolder: folder },
+        report,
+      );
       await endServerProcess(server.child);
-      const plain = await startServerProcess(["dist/bench/peers/plain-server.js", ...PEER_FILES.map((name) => join(folder, name))]);
+      const plain = await startServerProcess([
+        "dist/bench/peers/plain-server.js",
+        ...PEER_FILES.map((name) => join(folder, name)),
+      ]);
       try {
         await benchPlain(plain.url, seconds, report);
       } finally {
@@ -52,7 +67,11 @@ export const subject: BenchSubject = {
   },
 };
 
-async function benchServer(url: string, { circuits, seconds, peerFolder }: { circuits: readonly string[]; seconds: number; peerFolder: string }, report: Report): Promise<void> {
+async function benchServer(
+  url: string,
+  { circuits, seconds, peerFolder }: { circuits: readonly string[]; seconds: number; peerFolder: string },
+  report: Report,
+): Promise<void> {
   const { api, token } = await logIn(url);
   const provers: Prover[] = [];
   for (const circuit of circuits) provers.push(await provision(api, circuit));
@@ -65,24 +84,72 @@ async function benchServer(url: string, { circuits, seconds, peerFolder }: { cir
   for (const prover of provers) {
     const proving = keepProving(api, prover);
     reportLatency(report, "proofwright", "get-while-proving", await loadGet(getUrl, token, seconds), prover.circuit);
-    reportLatency(report, "proofwright", "verify-while-proving", await loadVerify(url, first, token, seconds), prover.circuit);
+    reportLatency(
+      report,
+      "proofwright",
+      "verify-while-proving",
+      await loadVerify(url, first, token, seconds),
+      prover.circuit,
+    );
     const { proofs, elapsedSec } = await proving.stop();
-    report({ subject: "http", id: "proofs-under-load", circuit: prover.circuit, peer: "proofwright", unit: "ops/s", median: proofs / elapsedSec, samples: proofs });
+    report({
+      subject: "http",
+      id: "proofs-under-load",
+      circuit: prover.circuit,
+      peer: "proofwright",
+      unit: "ops/s",
+      median: proofs / elapsedSec,
+      samples: proofs,
+    });
   }
 }
 
 async function benchPlain(url: string, seconds: number, report: Report): Promise<void> {
-  const proving = keepRequesting(async () => { await (await fetch(`${url}/prove`, { method: "POST" })).arrayBuffer(); });
-  reportLatency(report, "node:http + snarkjs", "get-while-proving", await loadGet(`${url}/`, undefined, seconds), PEER_CIRCUIT);
+  const proving = keepRequesting(async () => {
+    await (await fetch(`${url}/prove`, { method: "POST" })).arrayBuffer();
+  });
+  reportLatency(
+    report,
+    "node:http + snarkjs",
+    "get-while-proving",
+    await loadGet(`${url}/`, undefined, seconds),
+    PEER_CIRCUIT,
+  );
   const { proofs, elapsedSec } = await proving.stop();
-  report({ subject: "http", id: "proofs-under-load", circuit: PEER_CIRCUIT, peer: "node:http + snarkjs", unit: "ops/s", median: proofs / elapsedSec, samples: proofs });
+  report({
+    subject: "http",
+    id: "proofs-under-load",
+    circuit: PEER_CIRCUIT,
+    peer: "node:http + snarkjs",
+    unit: "ops/s",
+    median: proofs / elapsedSec,
+    samples: proofs,
+  });
 }
 
 function reportLatency(report: Report, peer: string, id: string, latency: LoadResult, circuit?: string): void {
   const where = circuit === undefined ? {} : { circuit };
   const note = latency.failed > 0 ? { note: `${String(latency.failed)} failed` } : {};
-  report({ subject: "http", id: `${id}-p50`, ...where, peer, unit: "ms", median: latency.p50, samples: latency.total, ...note });
-  report({ subject: "http", id: `${id}-p99`, ...where, peer, unit: "ms", median: latency.p99, samples: latency.total, ...note });
+  report({
+    subject: "http",
+    id: `${id}-p50`,
+    ...where,
+    peer,
+    unit: "ms",
+    median: latency.p50,
+    samples: latency.total,
+    ...note,
+  });
+  report({
+    subject: "http",
+    id: `${id}-p99`,
+    ...where,
+    peer,
+    unit: "ms",
+    median: latency.p99,
+    samples: latency.total,
+    ...note,
+  });
 }
 
 async function logIn(url: string): Promise<{ api: Api; token: string }> {
@@ -94,13 +161,21 @@ async function logIn(url: string): Promise<{ api: Api; token: string }> {
 }
 
 async function provision(api: Api, circuit: string): Promise<Prover> {
-  const { satisfying } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "circuits", circuit, "inputs.json"), "utf8")) as { satisfying: Readonly<Record<string, unknown>> };
-  const { id } = (await api.createProver({ body: { identifier: circuit, proving_scheme: "groth16", curve: "BN254", provider: "circom", name: circuit } })).body;
+  const { satisfying } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "circuits", circuit, "inputs.json"), "utf8")) as {
+    satisfying: Readonly<Record<string, unknown>>;
+  };
+  const { id } = (
+    await api.createProver({
+      body: { identifier: circuit, proving_scheme: "groth16", curve: "BN254", provider: "circom", name: circuit },
+    })
+  ).body;
   for (;;) {
     const { body } = await api.getProverStatus({ params: { id } });
     if (body.status === "failed") throw new Error(`${circuit}: ${body.errors[0]?.message ?? "failed"}`);
     if (body.finished) break;
-    await new Promise((resolve) => { setTimeout(resolve, 200); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 200);
+    });
   }
   const { proof } = (await api.prove({ params: { id }, body: { witness: satisfying } })).body;
   return { id, circuit, witness: satisfying, proof };
@@ -110,12 +185,20 @@ async function provision(api: Api, circuit: string): Promise<Prover> {
 async function keepForPeer(api: Api, prover: Prover, folder: string): Promise<void> {
   const [inputs, wasm, zkey] = PEER_FILES;
   writeFileSync(join(folder, inputs), JSON.stringify(prover.witness));
-  writeFileSync(join(folder, wasm), (await api.getProverArtifact({ params: { id: prover.id, name: "circuit.wasm" } })).bytes);
-  writeFileSync(join(folder, zkey), (await api.getProverArtifact({ params: { id: prover.id, name: "proving_key.zkey" } })).bytes);
+  writeFileSync(
+    join(folder, wasm),
+    (await api.getProverArtifact({ params: { id: prover.id, name: "circuit.wasm" } })).bytes,
+  );
+  writeFileSync(
+    join(folder, zkey),
+    (await api.getProverArtifact({ params: { id: prover.id, name: "proving_key.zkey" } })).bytes,
+  );
 }
 
 function keepProving(api: Api, prover: Prover): { stop: () => Promise<{ proofs: number; elapsedSec: number }> } {
-  return keepRequesting(async () => { await api.prove({ params: { id: prover.id }, body: { witness: prover.witness } }); });
+  return keepRequesting(async () => {
+    await api.prove({ params: { id: prover.id }, body: { witness: prover.witness } });
+  });
 }
 
 /** Keeps a number of requests in flight until stopped, and counts those that ended well. */
@@ -140,9 +223,22 @@ function keepRequesting(request: () => Promise<void>): { stop: () => Promise<{ p
 
 async function loadVerify(url: string, prover: Prover, token: string, seconds: number): Promise<LoadResult> {
   const body = JSON.stringify({ witness: prover.witness, proof: prover.proof });
-  return await requestLoad({ url: `${url}/api/v1/provers/${prover.id}/verify`, token, body, perSec: VERIFY_PER_SEC, seconds, connections: CONNECTIONS });
+  return await requestLoad({
+    url: `${url}/api/v1/provers/${prover.id}/verify`,
+    token,
+    body,
+    perSec: VERIFY_PER_SEC,
+    seconds,
+    connections: CONNECTIONS,
+  });
 }
 
 async function loadGet(url: string, token: string | undefined, seconds: number): Promise<LoadResult> {
-  return await requestLoad({ url, ...(token === undefined ? {} : { token }), perSec: GET_PER_SEC, seconds, connections: CONNECTIONS });
+  return await requestLoad({
+    url,
+    ...(token === undefined ? {} : { token }),
+    perSec: GET_PER_SEC,
+    seconds,
+    connections: CONNECTIONS,
+  });
 }

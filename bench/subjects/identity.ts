@@ -50,13 +50,26 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
     const keys = await openSigningKeys({ path: join(folder, "signing-keys.json") }, { clock, log });
     const identity = createIdentity(
       { issuer: ISSUER, signupsPerHourMax: Infinity },
-      { store, keys, clock, log, mail: { send: () => Promise.resolve() }, firstVault: () => Promise.resolve(undefined), purges: [], events: { commitOf: (drafts) => eventCommit(drafts, clock) } },
+      {
+        store,
+        keys,
+        clock,
+        log,
+        mail: { send: () => Promise.resolve() },
+        firstVault: () => Promise.resolve(undefined),
+        purges: [],
+        events: { commitOf: (drafts) => eventCommit(drafts, clock) },
+      },
     );
     const tokens = await manyTokens(identity, WARM_UP_TOKENS + samples);
     const set = createLocalJWKSet({ keys: identity.jwks().keys.map((key) => ({ ...key })) });
     const [ours = [], library = []] = await byTurns(tokens, [
-      async (token) => { await identity.authenticate(token, "prover"); },
-      async (token) => { await jwtVerify(token, set, { issuer: ISSUER, audience: "privacy", typ: "at+jwt" }); },
+      async (token) => {
+        await identity.authenticate(token, "prover");
+      },
+      async (token) => {
+        await jwtVerify(token, set, { issuer: ISSUER, audience: "privacy", typ: "at+jwt" });
+      },
     ]);
     row(report, "access-token-cold", ours);
     row(report, "access-token-cold", library, "jose jwtVerify");
@@ -75,7 +88,10 @@ async function manyTokens(identity: Identity, count: number): Promise<string[]> 
   let { token } = await identity.service.logIn({ ...CREDENTIALS, scope: "offline_access" }, "127.0.0.1");
   const tokens = [token.access_token];
   while (tokens.length < count) {
-    token = await identity.service.createToken({ grant_type: "refresh_token", refresh_token: token.refresh_token ?? "" }, { bearer: undefined, authorization: undefined });
+    token = await identity.service.createToken(
+      { grant_type: "refresh_token", refresh_token: token.refresh_token ?? "" },
+      { bearer: undefined, authorization: undefined },
+    );
     tokens.push(token.access_token);
   }
   return tokens;
@@ -85,7 +101,10 @@ async function manyTokens(identity: Identity, count: number): Promise<string[]> 
  * Microseconds of each work on each token but the first ones, sorted. A token is new to each of them, the code is not. By turns of some
  * tokens: what one of them leaves to the processor's caches and to other threads counts little against the next.
  */
-async function byTurns(tokens: readonly string[], works: readonly ((token: string) => Promise<void>)[]): Promise<number[][]> {
+async function byTurns(
+  tokens: readonly string[],
+  works: readonly ((token: string) => Promise<void>)[],
+): Promise<number[][]> {
   const microseconds = works.map((): number[] => []);
   for (let from = 0; from < tokens.length; from += TOKENS_A_TURN) {
     for (const [index, work] of works.entries()) {
@@ -107,11 +126,23 @@ function warm(report: Report, id: string, check: () => unknown): void {
     for (let i = 0; i < 1000; i += 1) check();
     batches.push(performance.now() - begun);
   }
-  row(report, id, batches.sort((a, b) => a - b));
+  row(
+    report,
+    id,
+    batches.sort((a, b) => a - b),
+  );
 }
 
 function row(report: Report, id: string, sorted: readonly number[], peer = "proofwright"): void {
-  report({ subject: "identity", id, peer, unit: "us", median: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), samples: sorted.length });
+  report({
+    subject: "identity",
+    id,
+    peer,
+    unit: "us",
+    median: quantile(sorted, 0.5),
+    p95: quantile(sorted, 0.95),
+    samples: sorted.length,
+  });
 }
 
 function quantile(sorted: readonly number[], share: number): number {
@@ -119,7 +150,15 @@ function quantile(sorted: readonly number[], share: number): number {
 }
 
 async function benchLogins(folder: string, seconds: number, report: Report): Promise<void> {
-  const server = await startServerProcess(["dist/src/cli.js", "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=error", "--rate-limits=false"]);
+  const server = await startServerProcess([
+    "dist/src/cli.js",
+    "server",
+    "--port=0",
+    `--data-dir=${join(folder, "data")}`,
+    "--mode=development",
+    "--log-level=error",
+    "--rate-limits=false",
+  ]);
   try {
     const anonymous = createClient({ baseUrl: server.url }, apiRoutes);
     await anonymous.createUser({ body: { ...CREDENTIALS, first_name: "B", last_name: "Ench" } });
@@ -130,29 +169,64 @@ async function benchLogins(folder: string, seconds: number, report: Report): Pro
     const logins = logInMany(server.url, seconds + 4);
     await logins.inFlight;
     // The opening of a thousand connections at once is not what is asked about.
-    await new Promise((resolve) => { setTimeout(resolve, 1000); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1000);
+    });
     latency(report, "get-during-1000-logins", await reading(server.url, read, seconds));
     const statuses = Object.entries(await logins.statuses);
     const answered = statuses.reduce((sum, [, count]) => sum + count, 0);
-    report({ subject: "identity", id: "logins-answered", peer: "proofwright", unit: "ops/s", median: answered / (seconds + 4), samples: answered, note: statuses.map(([status, count]) => `${status}: ${String(count)}`).join(", ") });
+    report({
+      subject: "identity",
+      id: "logins-answered",
+      peer: "proofwright",
+      unit: "ops/s",
+      median: answered / (seconds + 4),
+      samples: answered,
+      note: statuses.map(([status, count]) => `${status}: ${String(count)}`).join(", "),
+    });
   } finally {
     await endServerProcess(server.child);
   }
 }
 
 function latency(report: Report, id: string, sorted: readonly number[]): void {
-  report({ subject: "identity", id: `${id}-p50`, peer: "proofwright", unit: "ms", median: quantile(sorted, 0.5), samples: sorted.length });
-  report({ subject: "identity", id: `${id}-p99`, peer: "proofwright", unit: "ms", median: quantile(sorted, 0.99), samples: sorted.length });
+  report({
+    subject: "identity",
+    id: `${id}-p50`,
+    peer: "proofwright",
+    unit: "ms",
+    median: quantile(sorted, 0.5),
+    samples: sorted.length,
+  });
+  report({
+    subject: "identity",
+    id: `${id}-p99`,
+    peer: "proofwright",
+    unit: "ms",
+    median: quantile(sorted, 0.99),
+    samples: sorted.length,
+  });
 }
 
 /** GETs at a fixed rate; a late start counts as latency, so that a stalled server is not spared. */
-async function reading(url: string, read: { readonly path: string; readonly token: string }, seconds: number): Promise<number[]> {
+async function reading(
+  url: string,
+  read: { readonly path: string; readonly token: string },
+  seconds: number,
+): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 20 });
   const begun = performance.now();
   const pending = Array.from({ length: seconds * GETS_PER_SEC }, async (_, index) => {
     const dueMs = begun + (index * 1000) / GETS_PER_SEC;
-    await new Promise((resolve) => { setTimeout(resolve, dueMs - performance.now()); });
-    const status = await send(url, { method: "GET", path: read.path, headers: { authorization: `bearer ${read.token}` }, agent });
+    await new Promise((resolve) => {
+      setTimeout(resolve, dueMs - performance.now());
+    });
+    const status = await send(url, {
+      method: "GET",
+      path: read.path,
+      headers: { authorization: `bearer ${read.token}` },
+      agent,
+    });
     if (status !== 200) throw new Error(`the GET was answered ${String(status)}`);
     return performance.now() - Math.max(dueMs, begun);
   });
@@ -170,7 +244,9 @@ interface Logins {
 
 /** The clients are a process of their own, so that they do not slow what is measured here. */
 function logInMany(url: string, seconds: number): Logins {
-  const child = spawn(process.execPath, [join(PACKAGE_ROOT, "dist/bench/login-load.js"), url, String(seconds)], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [join(PACKAGE_ROOT, "dist/bench/login-load.js"), url, String(seconds)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async (): Promise<string> => {
     const line = await lines.next();
@@ -178,7 +254,10 @@ function logInMany(url: string, seconds: number): Logins {
     return line.value;
   };
   const inFlight = next();
-  return { inFlight: inFlight.then(() => undefined), statuses: inFlight.then(next).then((text) => JSON.parse(text) as Record<string, number>) };
+  return {
+    inFlight: inFlight.then(() => undefined),
+    statuses: inFlight.then(next).then((text) => JSON.parse(text) as Record<string, number>),
+  };
 }
 
 interface Sent {
@@ -192,7 +271,9 @@ async function send(url: string, { method, path, headers, agent }: Sent): Promis
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(url + path, { method, headers, agent }, (incoming) => {
       incoming.resume();
-      incoming.once("end", () => { resolve(incoming.statusCode ?? 0); });
+      incoming.once("end", () => {
+        resolve(incoming.statusCode ?? 0);
+      });
     });
     outgoing.once("error", reject);
     outgoing.end();

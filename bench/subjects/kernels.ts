@@ -22,7 +22,11 @@ import type { BenchSubject, Report } from "../subject.js";
 
 /** ffjavascript's curve, as far as it is measured here. */
 interface PeerCurve {
-  readonly Fr: { mul(a: Uint8Array, b: Uint8Array): Uint8Array; random(): Uint8Array; fft(values: Uint8Array): Promise<Uint8Array> };
+  readonly Fr: {
+    mul(a: Uint8Array, b: Uint8Array): Uint8Array;
+    random(): Uint8Array;
+    fft(values: Uint8Array): Promise<Uint8Array>;
+  };
   readonly G1: PeerGroup;
   readonly G2: PeerGroup;
 }
@@ -34,8 +38,14 @@ interface PeerGroup {
 
 type Group = "g1" | "g2";
 
-const SIZES = { quick: { g1: [12, 14], g2: [12], ntt: [12, 14] }, full: { g1: [10, 12, 14, 16], g2: [12, 14], ntt: [14, 16, 17, 18] } } as const;
-const PROVE_CIRCUITS = { quick: ["cubic"], full: ["cubic", "merkle_membership", "sha256_preimage", "sha256_1536"] } as const;
+const SIZES = {
+  quick: { g1: [12, 14], g2: [12], ntt: [12, 14] },
+  full: { g1: [10, 12, 14, 16], g2: [12, 14], ntt: [14, 16, 17, 18] },
+} as const;
+const PROVE_CIRCUITS = {
+  quick: ["cubic"],
+  full: ["cubic", "merkle_membership", "sha256_preimage", "sha256_1536"],
+} as const;
 const PAGE_BYTES = 65_536;
 const MULTIPLICATIONS = 1 << 14;
 
@@ -48,7 +58,8 @@ export const subject: BenchSubject = {
     const samples = quick ? 3 : 7;
     const sizes = quick ? SIZES.quick : SIZES.full;
     await multiplications(peer, samples, report);
-    for (const group of ["g1", "g2"] as const) for (const log of sizes[group]) await sums(peer, group, log, samples, report);
+    for (const group of ["g1", "g2"] as const)
+      for (const log of sizes[group]) await sums(peer, group, log, samples, report);
     for (const log of sizes.ntt) await transforms(peer, log, samples, report);
     for (const name of quick ? PROVE_CIRCUITS.quick : PROVE_CIRCUITS.full) await proofs(name, samples, report);
   },
@@ -57,39 +68,72 @@ export const subject: BenchSubject = {
 function newKernels(preferred: "fma" | "integer", bytes: number): { kernels: Kernels; arena: Arena; peerName: string } {
   const pages = Math.ceil((bytes + KERNEL_RESERVED_BYTES) / PAGE_BYTES) + 16;
   const kernels = loadKernels({ preferred, pages });
-  return { kernels, arena: new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES), peerName: `proofwright ${kernels.kind}` };
+  return {
+    kernels,
+    arena: new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES),
+    peerName: `proofwright ${kernels.kind}`,
+  };
 }
 
 async function multiplications(peer: PeerCurve, samples: number, report: Report): Promise<void> {
   const row = { subject: "kernels", id: "field_multiplication", unit: "ns" } as const;
-  const perOperation = ({ median, p95, samples: count }: Awaited<ReturnType<typeof sampleMs>>) => ({ median: (median * 1e6) / MULTIPLICATIONS, p95: (p95 * 1e6) / MULTIPLICATIONS, samples: count });
+  const perOperation = ({ median, p95, samples: count }: Awaited<ReturnType<typeof sampleMs>>) => ({
+    median: (median * 1e6) / MULTIPLICATIONS,
+    p95: (p95 * 1e6) / MULTIPLICATIONS,
+    samples: count,
+  });
   for (const preferred of ["fma", "integer"] as const) {
     const { kernels, arena, peerName } = newKernels(preferred, 1 << 22);
     const { elementBytes, lanes } = kernels.fr;
     const [a, b] = [0, 0].map(() => arena.take(1024 * elementBytes)) as [number, number];
     kernels.call("fr_import_raw", a, fillScalars(kernels, arena, 1024), 1024);
     kernels.call("fr_import_raw", b, fillScalars(kernels, arena, 1024), 1024);
-    const run = (): void => { for (let i = 0; i < MULTIPLICATIONS / 1024; i += 1) kernels.call("fr_mul_blocks", a, a, b, 1024 / lanes); };
+    const run = (): void => {
+      for (let i = 0; i < MULTIPLICATIONS / 1024; i += 1) kernels.call("fr_mul_blocks", a, a, b, 1024 / lanes);
+    };
     report({ ...row, peer: peerName, ...perOperation(await sampleMs(run, { samples: samples * 5, warmups: 20 })) });
   }
   const [x, y] = [peer.Fr.random(), peer.Fr.random()];
-  report({ ...row, peer: "ffjavascript", ...perOperation(await sampleMs(() => { for (let i = 0; i < MULTIPLICATIONS; i += 1) peer.Fr.mul(x, y); }, { samples: samples * 5, warmups: 20 })), note: "with the call from JavaScript" });
+  report({
+    ...row,
+    peer: "ffjavascript",
+    ...perOperation(
+      await sampleMs(
+        () => {
+          for (let i = 0; i < MULTIPLICATIONS; i += 1) peer.Fr.mul(x, y);
+        },
+        { samples: samples * 5, warmups: 20 },
+      ),
+    ),
+    note: "with the call from JavaScript",
+  });
 }
 
 async function sums(peer: PeerCurve, group: Group, log: number, samples: number, report: Report): Promise<void> {
-  const count = 2 ** log, rawBytes = group === "g1" ? 64 : 128;
+  const count = 2 ** log,
+    rawBytes = group === "g1" ? 64 : 128;
   const row = { subject: "kernels", id: `msm_${group}_2^${String(log)}`, unit: "ms" } as const;
-  const raw = new Uint8Array(count * rawBytes), scalars = randomScalars(count);
+  const raw = new Uint8Array(count * rawBytes),
+    scalars = randomScalars(count);
   const results: string[] = [];
   for (const preferred of ["fma", "integer"] as const) {
     const sizing = loadKernels({ preferred, pages: 1 });
-    const { kernels, arena, peerName } = newKernels(preferred, msmWorkspaceBytes(sizing, group, count) + count * (sizing[group].pointBytes + rawBytes + 64) + (192 << 20));
-    const points = arena.take(count * kernels[group].pointBytes), scalarsAddress = arena.take(scalars.length), target = arena.take(kernels[group].pointBytes);
-    if (preferred === "fma") arena.scoped(() => {
-      const generator = arena.take(kernels[group].pointBytes);
-      kernels.writePoint(generator, kernels.curve[group], arena.take(256));
-      new FixedBase(kernels, group, arena, { point: generator, expectedCount: count }).multiply(randomScalars(count), raw);
-    });
+    const { kernels, arena, peerName } = newKernels(
+      preferred,
+      msmWorkspaceBytes(sizing, group, count) + count * (sizing[group].pointBytes + rawBytes + 64) + (192 << 20),
+    );
+    const points = arena.take(count * kernels[group].pointBytes),
+      scalarsAddress = arena.take(scalars.length),
+      target = arena.take(kernels[group].pointBytes);
+    if (preferred === "fma")
+      arena.scoped(() => {
+        const generator = arena.take(kernels[group].pointBytes);
+        kernels.writePoint(generator, kernels.curve[group], arena.take(256));
+        new FixedBase(kernels, group, arena, { point: generator, expectedCount: count }).multiply(
+          randomScalars(count),
+          raw,
+        );
+      });
     arena.scoped(() => {
       const address = arena.take(raw.length);
       kernels.bytes(address, raw.length).set(raw);
@@ -97,14 +141,32 @@ async function sums(peer: PeerCurve, group: Group, log: number, samples: number,
     });
     kernels.bytes(scalarsAddress, scalars.length).set(scalars);
     const msm = new Msm(kernels, group, arena);
-    report({ ...row, peer: peerName, ...await sampleMs(() => { msm.run({ points, scalars: scalarsAddress, indices: 0, count }, target); }, { samples, warmups: 3 }) });
+    report({
+      ...row,
+      peer: peerName,
+      ...(await sampleMs(
+        () => {
+          msm.run({ points, scalars: scalarsAddress, indices: 0, count }, target);
+        },
+        { samples, warmups: 3 },
+      )),
+    });
     const out = arena.take(rawBytes);
     kernels.call("fq_export_foreign", out, target, rawBytes / 32);
     results.push(Buffer.from(kernels.bytes(out, rawBytes)).toString("hex"));
   }
   const operations = group === "g1" ? peer.G1 : peer.G2;
   let sum = new Uint8Array();
-  report({ ...row, peer: "ffjavascript", ...await sampleMs(async () => { sum = Uint8Array.from(await operations.multiExpAffine(raw, scalars)); }, { samples: Math.min(3, samples), warmups: 1 }) });
+  report({
+    ...row,
+    peer: "ffjavascript",
+    ...(await sampleMs(
+      async () => {
+        sum = Uint8Array.from(await operations.multiExpAffine(raw, scalars));
+      },
+      { samples: Math.min(3, samples), warmups: 1 },
+    )),
+  });
   results.push(Buffer.from(operations.toAffine(sum)).toString("hex"));
   if (new Set(results).size !== 1) throw new Error(`${row.id}: the sums differ`);
 }
@@ -118,10 +180,23 @@ async function transforms(peer: PeerCurve, log: number, samples: number, report:
     writeDomainTables(kernels, log, tables, arena.take(512));
     kernels.call("fr_import_raw", data, fillScalars(kernels, arena, count), count);
     const domain = new Domain(kernels, log, tables);
-    report({ ...row, peer: peerName, ...await sampleMs(() => { domain.forward(data); }, { samples, warmups: 3 }) });
+    report({
+      ...row,
+      peer: peerName,
+      ...(await sampleMs(
+        () => {
+          domain.forward(data);
+        },
+        { samples, warmups: 3 },
+      )),
+    });
   }
   const values = randomScalars(count);
-  report({ ...row, peer: "ffjavascript", ...await sampleMs(() => peer.Fr.fft(values), { samples: Math.min(3, samples), warmups: 1 }) });
+  report({
+    ...row,
+    peer: "ffjavascript",
+    ...(await sampleMs(() => peer.Fr.fft(values), { samples: Math.min(3, samples), warmups: 1 })),
+  });
 }
 
 async function proofs(name: string, samples: number, report: Report): Promise<void> {
@@ -129,25 +204,63 @@ async function proofs(name: string, samples: number, report: Report): Promise<vo
   const { zkey } = await loadKey(circuit);
   const key = readProvingKey(zkey);
   const prepared = await prepareVerifyingKey(verifyingKeyOf(key));
-  report({ subject: "kernels", id: "witness", circuit: name, unit: "ms", peer: "circom's program", ...await sampleMs(circuit.makeWitness, { samples, warmups: 1 }) });
+  report({
+    subject: "kernels",
+    id: "witness",
+    circuit: name,
+    unit: "ms",
+    peer: "circom's program",
+    ...(await sampleMs(circuit.makeWitness, { samples, warmups: 1 })),
+  });
   const row = { subject: "kernels", id: "prove", circuit: name, unit: "ms" } as const;
   for (const preferred of ["fma", "integer"] as const) {
     const resident = makeKeyResident(key, { workspaces: 1, preferred });
     const prover = new ResidentProver(resident);
     const blinding = () => ({ r: randomNonZero(CURVE.r), s: randomNonZero(CURVE.r) });
     const proof = proveResident(prover, circuit.witness, blinding());
-    if (!verifyGroth16(prepared, proof, publicSignalsOf(key, circuit.witness))) throw new Error(`${name}: the proof does not verify`);
+    if (!verifyGroth16(prepared, proof, publicSignalsOf(key, circuit.witness)))
+      throw new Error(`${name}: the proof does not verify`);
     const peer = `proofwright ${resident.kind}`;
-    report({ ...row, peer, ...await sampleMs(() => proveResident(prover, circuit.witness, blinding()), { samples: 2 * samples, warmups: 4 }), note: `${String(circuit.r1cs.constraintCount)} constraints` });
-    report({ subject: "kernels", id: "resident_key", circuit: name, unit: "MB", peer, median: resident.keyBytes / 2 ** 20, samples: 1, note: `zkey ${(zkey.length / 2 ** 20).toFixed(1)} MB` });
+    report({
+      ...row,
+      peer,
+      ...(await sampleMs(() => proveResident(prover, circuit.witness, blinding()), {
+        samples: 2 * samples,
+        warmups: 4,
+      })),
+      note: `${String(circuit.r1cs.constraintCount)} constraints`,
+    });
+    report({
+      subject: "kernels",
+      id: "resident_key",
+      circuit: name,
+      unit: "MB",
+      peer,
+      median: resident.keyBytes / 2 ** 20,
+      samples: 1,
+      note: `zkey ${(zkey.length / 2 ** 20).toFixed(1)} MB`,
+    });
     const steps = Array.from({ length: samples }, () => prover.prove(circuit.witness, blinding()).timings);
     for (const step of ["quotientMs", "aMs", "b1Ms", "b2Ms", "cMs", "hMs"] as const) {
-      report({ subject: "kernels", id: `prove_step_${step.slice(0, -2)}`, circuit: name, unit: "ms", peer, ...summarize(steps.map((each) => each[step])) });
+      report({
+        subject: "kernels",
+        id: `prove_step_${step.slice(0, -2)}`,
+        circuit: name,
+        unit: "ms",
+        peer,
+        ...summarize(steps.map((each) => each[step])),
+      });
     }
   }
   const snarkjs = await primeSnarkjs();
-  const plainKey = Uint8Array.from(zkey), witnessFile = wtnsFile(circuit.witness);
-  report({ ...row, peer: "snarkjs", ...await sampleMs(() => snarkjs.groth16.prove(plainKey, witnessFile), { samples, warmups: 1 }), note: "curve kept, one thread" });
+  const plainKey = Uint8Array.from(zkey),
+    witnessFile = wtnsFile(circuit.witness);
+  report({
+    ...row,
+    peer: "snarkjs",
+    ...(await sampleMs(() => snarkjs.groth16.prove(plainKey, witnessFile), { samples, warmups: 1 })),
+    note: "curve kept, one thread",
+  });
 }
 
 /** Little-endian scalars below 2^253. */

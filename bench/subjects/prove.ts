@@ -9,13 +9,19 @@ import { sampleMs } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";
 
 /** Circuit and samples. */
-const CIRCUITS: readonly (readonly [name: string, samples: number])[] = [["cubic", 50], ["merkle_membership", 10], ["eddsa_signature", 10], ["sha256_preimage", 5]];
+const CIRCUITS: readonly (readonly [name: string, samples: number])[] = [
+  ["cubic", 50],
+  ["merkle_membership", 10],
+  ["eddsa_signature", 10],
+  ["sha256_preimage", 5],
+];
 
 export const subject: BenchSubject = {
   name: "prove",
   title: "Groth16 prove, one thread, witness given",
   run: async (report, { quick }) => {
-    for (const [name, samples] of quick ? CIRCUITS.slice(0, 2) : CIRCUITS) await proveCircuit(name, quick ? Math.ceil(samples / 3) : samples, report);
+    for (const [name, samples] of quick ? CIRCUITS.slice(0, 2) : CIRCUITS)
+      await proveCircuit(name, quick ? Math.ceil(samples / 3) : samples, report);
   },
 };
 
@@ -24,11 +30,23 @@ async function proveCircuit(name: string, samples: number, report: Report): Prom
   const { zkey, verifyingKey } = await setupGroth16(circuit.r1cs);
   const key = readProvingKey(zkey);
   const prepared = await prepareVerifyingKey(verifyingKey);
-  if (!verifyGroth16(prepared, await proveGroth16(key, circuit.witness), publicSignalsOf(key, circuit.witness))) throw new Error(`${name}: the proof does not verify`);
+  if (!verifyGroth16(prepared, await proveGroth16(key, circuit.witness), publicSignalsOf(key, circuit.witness)))
+    throw new Error(`${name}: the proof does not verify`);
   const options = { samples, warmups: Math.min(5, samples) };
   const row = { subject: "prove", id: "prove", circuit: name, unit: "ms" } as const;
-  report({ ...row, peer: "proofwright", ...await sampleMs(() => proveGroth16(key, circuit.witness), options), note: `${String(circuit.r1cs.constraintCount)} constraints` });
+  report({
+    ...row,
+    peer: "proofwright",
+    ...(await sampleMs(() => proveGroth16(key, circuit.witness), options)),
+    note: `${String(circuit.r1cs.constraintCount)} constraints`,
+  });
   const snarkjs = await primeSnarkjs();
-  const plainKey = Uint8Array.from(zkey), witnessFile = wtnsFile(circuit.witness);
-  report({ ...row, peer: "snarkjs", ...await sampleMs(() => snarkjs.groth16.prove(plainKey, witnessFile), options), note: "curve kept, one thread" });
+  const plainKey = Uint8Array.from(zkey),
+    witnessFile = wtnsFile(circuit.witness);
+  report({
+    ...row,
+    peer: "snarkjs",
+    ...(await sampleMs(() => snarkjs.groth16.prove(plainKey, witnessFile), options)),
+    note: "curve kept, one thread",
+  });
 }

@@ -14,18 +14,22 @@ export const subject: BenchSubject = {
   name: "setup",
   title: "Groth16 setup from an R1CS, all cores",
   run: async (report, { quick }) => {
-    for (const name of quick ? ["merkle_membership"] : ["merkle_membership", "sha256_preimage", "sha256_1536"]) await setUpCircuit(name, quick ? 1 : 3, report);
+    for (const name of quick ? ["merkle_membership"] : ["merkle_membership", "sha256_preimage", "sha256_1536"])
+      await setUpCircuit(name, quick ? 1 : 3, report);
   },
 };
 
 async function setUpCircuit(name: string, samples: number, report: Report): Promise<void> {
   const circuit = await loadCircuit(name);
   const tasks = new ProcessTasks();
-  const whole: number[] = [], keyOnly: number[] = [];
+  const whole: number[] = [],
+    keyOnly: number[] = [];
   for (let i = 0; i < samples; i += 1) {
     const startedAt = performance.now();
     // At normal priority, as the peer runs; the server gives setup the lowest.
-    const outcome = await setupInProcess(tasks, circuit.r1csBytes, { limits: { ...SETUP_PROCESS_LIMITS, niceness: 0 } });
+    const outcome = await setupInProcess(tasks, circuit.r1csBytes, {
+      limits: { ...SETUP_PROCESS_LIMITS, niceness: 0 },
+    });
     if (!outcome.ok || !outcome.value.ok) throw new Error(`${name}: ${outcome.ok ? "a gate failed" : outcome.message}`);
     whole.push(performance.now() - startedAt);
     const { readMs, scalarsMs, pointsMs } = outcome.value.timings;
@@ -34,11 +38,23 @@ async function setUpCircuit(name: string, samples: number, report: Report): Prom
   const row = { subject: "setup", circuit: name, unit: "ms" } as const;
   const note = `${String(circuit.r1cs.constraintCount)} constraints`;
   report({ ...row, id: "setup", peer: "proofwright", ...summarize(keyOnly), note: `${note}, key only` });
-  report({ ...row, id: "setup-with-gates", peer: "proofwright", ...summarize(whole), note: "process start, self-test and gates included" });
+  report({
+    ...row,
+    id: "setup-with-gates",
+    peer: "proofwright",
+    ...summarize(whole),
+    note: "process start, self-test and gates included",
+  });
   const ptau = preparedPowersOfTau(zkeyCountsOf(circuit.r1cs).domainPower);
   const zkey = join(benchFolder(), `peer-${String(process.pid)}.zkey`);
   try {
-    report({ ...row, id: "setup", peer: "snarkjs", ...summarize(await runPeer("plain-snarkjs", ["setup", circuit.r1csPath, ptau, zkey])), note: "ready powers of tau" });
+    report({
+      ...row,
+      id: "setup",
+      peer: "snarkjs",
+      ...summarize(await runPeer("plain-snarkjs", ["setup", circuit.r1csPath, ptau, zkey])),
+      note: "ready powers of tau",
+    });
   } finally {
     rmSync(zkey, { force: true });
   }

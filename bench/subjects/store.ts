@@ -33,8 +33,14 @@ function auditRecord(caller: number, index: number): StoreAppend {
     chain: "audit",
     indexes: [["audit#subject", user]],
     value: {
-      at: "2026-01-01T00:00:00.000Z", action: "signMessage", subject: user, session_id: id(caller), request_id: id(index),
-      address: "127.0.0.1", target: { vault_id: id(1), key_id: id(2) }, outcome: "ok",
+      at: "2026-01-01T00:00:00.000Z",
+      action: "signMessage",
+      subject: user,
+      session_id: id(caller),
+      request_id: id(index),
+      address: "127.0.0.1",
+      target: { vault_id: id(1), key_id: id(2) },
+      outcome: "ok",
     },
   };
 }
@@ -44,7 +50,10 @@ export const subject: BenchSubject = {
   title: "Store: reads and durable commits beside plain lmdb-js",
   run: async (report, { quick }) => {
     const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-store-"));
-    const store = await openStore({ path: join(folder, "store"), chainKey: randomBytes(32) }, { log: createLog("error") });
+    const store = await openStore(
+      { path: join(folder, "store"), chainKey: randomBytes(32) },
+      { log: createLog("error") },
+    );
     const plain = open({ path: join(folder, "plain") });
     try {
       await fill(store, plain);
@@ -61,7 +70,10 @@ export const subject: BenchSubject = {
 
 async function fill(store: DurableStore, plain: RootDatabase): Promise<void> {
   for (let from = 0; from < RECORDS; from += 1_000) {
-    const puts = Array.from({ length: 1_000 }, (_, offset) => ({ key: ["row", from + offset], value: record(from + offset) }));
+    const puts = Array.from({ length: 1_000 }, (_, offset) => ({
+      key: ["row", from + offset],
+      value: record(from + offset),
+    }));
     await store.commit({ puts });
     await Promise.all(puts.map(({ key, value }) => plain.put([...key], value)));
   }
@@ -71,7 +83,9 @@ function reads(report: Report, store: DurableStore, plain: RootDatabase, samples
   let index = 0;
   const next = (): number => (index = (index + 7919) % RECORDS);
   const measure = (id: string, peer: string, read: () => unknown): void => {
-    const times = sample(samples, () => { for (let run = 0; run < READS_PER_SAMPLE; run += 1) read(); }).map((ms) => (ms * 1000) / READS_PER_SAMPLE);
+    const times = sample(samples, () => {
+      for (let run = 0; run < READS_PER_SAMPLE; run += 1) read();
+    }).map((ms) => (ms * 1000) / READS_PER_SAMPLE);
     report({ subject: "store", id, peer, unit: "us", ...summary(times) });
   };
   measure("get", "proofwright", () => store.get(["row", next()]));
@@ -88,11 +102,30 @@ async function sequential(report: Report, store: DurableStore, plain: RootDataba
       await write(index);
       times.push(performance.now() - started);
     }
-    report({ subject: "store", id: "commit, one after the other", peer, unit: "ms", ...summary(times), ...(note === undefined ? {} : { note }) });
+    report({
+      subject: "store",
+      id: "commit, one after the other",
+      peer,
+      unit: "ms",
+      ...summary(times),
+      ...(note === undefined ? {} : { note }),
+    });
   };
-  await measure("proofwright", (index) => store.commit({ puts: [{ key: ["one", index], value: record(index) }] }), "fsynced");
+  await measure(
+    "proofwright",
+    (index) => store.commit({ puts: [{ key: ["one", index], value: record(index) }] }),
+    "fsynced",
+  );
   await measure("lmdb", (index) => plain.put(["one", index], record(index)), "await put");
-  await measure("lmdb transactionSync", async (index) => { plain.transactionSync(() => { void plain.put(["sync", index], record(index)); }); }, "fsynced, holds the calling thread");
+  await measure(
+    "lmdb transactionSync",
+    async (index) => {
+      plain.transactionSync(() => {
+        void plain.put(["sync", index], record(index));
+      });
+    },
+    "fsynced, holds the calling thread",
+  );
 }
 
 /**
@@ -100,16 +133,22 @@ async function sequential(report: Report, store: DurableStore, plain: RootDataba
  * the processor time of all threads, which hangs less on the disk.
  */
 async function parallel(report: Report, store: DurableStore, plain: RootDatabase, perRound: number): Promise<void> {
-  const measure = async (id: string, peer: string, write: (caller: number, index: number) => Promise<unknown>): Promise<void> => {
+  const measure = async (
+    id: string,
+    peer: string,
+    write: (caller: number, index: number) => Promise<unknown>,
+  ): Promise<void> => {
     const rates: number[] = [];
     const costs: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       let next = 0;
       const cpuBefore = process.cpuUsage();
       const started = performance.now();
-      await Promise.all(Array.from({ length: PARALLEL }, async (_, caller) => {
-        while (next < perRound) await write(caller, (next += 1) + round * perRound);
-      }));
+      await Promise.all(
+        Array.from({ length: PARALLEL }, async (_, caller) => {
+          while (next < perRound) await write(caller, (next += 1) + round * perRound);
+        }),
+      );
       rates.push((perRound * 1000) / (performance.now() - started));
       const { user, system } = process.cpuUsage(cpuBefore);
       costs.push((user + system) / perRound);
@@ -117,9 +156,18 @@ async function parallel(report: Report, store: DurableStore, plain: RootDatabase
     report({ subject: "store", id, peer, unit: "ops/s", ...summary(rates) });
     report({ subject: "store", id: `${id}, processor time`, peer, unit: "us", ...summary(costs) });
   };
-  await measure("commits, 64 in parallel", "proofwright", (caller, index) => store.commit({ checks: [{ key: ["many", caller, index], version: "absent" }], puts: [{ key: ["many", caller, index], value: record(index) }] }));
-  await measure("commits, 64 in parallel", "lmdb", (caller, index) => plain.put(["many", caller, index], record(index)));
-  await measure("audit records, 64 in parallel", "proofwright", (caller, index) => store.commit({ appends: [auditRecord(caller, index)], urgent: true }));
+  await measure("commits, 64 in parallel", "proofwright", (caller, index) =>
+    store.commit({
+      checks: [{ key: ["many", caller, index], version: "absent" }],
+      puts: [{ key: ["many", caller, index], value: record(index) }],
+    }),
+  );
+  await measure("commits, 64 in parallel", "lmdb", (caller, index) =>
+    plain.put(["many", caller, index], record(index)),
+  );
+  await measure("audit records, 64 in parallel", "proofwright", (caller, index) =>
+    store.commit({ appends: [auditRecord(caller, index)], urgent: true }),
+  );
 }
 
 function sample(count: number, body: () => void): number[] {

@@ -62,10 +62,26 @@ export const subject: BenchSubject = {
   title: "Vault: batches and single operations over HTTP against the bare library and a bare handler",
   run: async (report, { quick }) => {
     const folder = mkdtempSync(join(tmpdir(), "proofwright-bench-vault-"));
-    const server = await startServerProcess(["dist/src/cli.js", "server", "--port=0", `--data-dir=${join(folder, "data")}`, "--mode=development", "--log-level=error", "--rate-limits=false"]);
+    const server = await startServerProcess([
+      "dist/src/cli.js",
+      "server",
+      "--port=0",
+      `--data-dir=${join(folder, "data")}`,
+      "--mode=development",
+      "--log-level=error",
+      "--rate-limits=false",
+    ]);
     const plain = await startServerProcess(["dist/bench/peers/plain-vault.js"]);
     try {
-      const bench = { ...(await prepare(server.url)), report, seconds: quick ? 3 : 10, warmUpRoundsMax: quick ? 2 : 5, server: server.child, plainUrl: plain.url, folder };
+      const bench = {
+        ...(await prepare(server.url)),
+        report,
+        seconds: quick ? 3 : 10,
+        warmUpRoundsMax: quick ? 2 : 5,
+        server: server.child,
+        plainUrl: plain.url,
+        folder,
+      };
       await benchBatches(bench, quick ? 4 : 8);
       await benchSingles(bench);
       await benchInterference(bench);
@@ -96,7 +112,11 @@ function libraryCases(): Readonly<Record<string, LibraryCases>> {
   const ecSignature = ecSign();
   const ecVerify = (): boolean => secp256k1.verify(ecSignature, digest, publicKey, { prehash: false, lowS: true });
   const ed = generateKeyPairSync("ed25519");
-  const edKey = createPrivateKey({ key: ed.privateKey.export({ format: "der", type: "pkcs8" }), format: "der", type: "pkcs8" });
+  const edKey = createPrivateKey({
+    key: ed.privateKey.export({ format: "der", type: "pkcs8" }),
+    format: "der",
+    type: "pkcs8",
+  });
   const edSign = (): Buffer => sign(null, digest, edKey);
   const edSignature = edSign();
   const aesKey = randomBytes(32);
@@ -106,9 +126,21 @@ function libraryCases(): Readonly<Record<string, LibraryCases>> {
     return Buffer.concat([nonce, cipher.update(KIB, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("hex");
   };
   return {
-    "secp256k1-sign": { "library": ecSign, "library, self-verified": () => { ecSign(); ecVerify(); } },
+    "secp256k1-sign": {
+      library: ecSign,
+      "library, self-verified": () => {
+        ecSign();
+        ecVerify();
+      },
+    },
     "secp256k1-verify": { library: ecVerify },
-    "Ed25519-sign": { "library": edSign, "library, signed twice": () => { edSign(); edSign(); } },
+    "Ed25519-sign": {
+      library: edSign,
+      "library, signed twice": () => {
+        edSign();
+        edSign();
+      },
+    },
     "Ed25519-verify": { library: () => verify(null, digest, ed.publicKey, edSignature) },
     "AES-256-GCM-encrypt": { library: encrypt },
   };
@@ -116,7 +148,9 @@ function libraryCases(): Readonly<Record<string, LibraryCases>> {
 
 /** Batches of 100 by a thread that does nothing else, per second by the clock and by processor time. */
 async function libraryRates(run: () => unknown, samples: number): Promise<Rates> {
-  const batch = (): void => { for (let i = 0; i < BATCH; i += 1) run(); };
+  const batch = (): void => {
+    for (let i = 0; i < BATCH; i += 1) run();
+  };
   const { median } = await sampleMs(batch, { samples, warmups: 1 });
   return { perSec: (1000 * BATCH) / median, perCpuSec: (1000 * BATCH) / cpuMs(batch), samples };
 }
@@ -160,17 +194,32 @@ async function benchBatches(bench: Bench, samples: number): Promise<void> {
     const perSec = await warmUp(load, { requests: WARM_UP_BATCHES, roundsMax: bench.warmUpRoundsMax });
     // By number, not by time: batches that the end cut short would have cost the thread time and not count.
     const requests = (seconds: number): number => Math.max(BATCHES_IN_FLIGHT, Math.round(perSec * seconds));
-    const library = Object.entries(cases[id] ?? {}).map(([peer, run]) => [peer, () => libraryRates(run, samples)] as const);
-    const rates = await byTurns(bench.seconds, [["proofwright", (seconds) => batchRates(bench.server, { ...load, seconds, requests: requests(seconds) })], ...library]);
+    const library = Object.entries(cases[id] ?? {}).map(
+      ([peer, run]) => [peer, () => libraryRates(run, samples)] as const,
+    );
+    const rates = await byTurns(bench.seconds, [
+      ["proofwright", (seconds) => batchRates(bench.server, { ...load, seconds, requests: requests(seconds) })],
+      ...library,
+    ]);
     for (const [peer, { perSec, perCpuSec, ...row }] of rates) {
       bench.report({ subject: "vault", id: `batch-${id}`, peer, unit: "ops/s", median: perSec, ...row });
-      if (perCpuSec !== undefined) bench.report({ subject: "vault", id: `batch-${id}-per-cpu-second`, peer, unit: "ops/s", median: perCpuSec, ...row });
+      if (perCpuSec !== undefined)
+        bench.report({
+          subject: "vault",
+          id: `batch-${id}-per-cpu-second`,
+          peer,
+          unit: "ops/s",
+          median: perCpuSec,
+          ...row,
+        });
     }
   };
   for (const spec of ["secp256k1", "Ed25519"]) {
     const key = await newKey(bench, spec);
     await compare(`${spec}-sign`, `${key.url}/sign`, { message: DIGEST });
-    const signed = (await bench.api.signMessage({ params: { id: bench.vaultId, key_id: key.id }, body: { message: DIGEST } })).body;
+    const signed = (
+      await bench.api.signMessage({ params: { id: bench.vaultId, key_id: key.id }, body: { message: DIGEST } })
+    ).body;
     if (!("signature" in signed)) throw new Error("one message gives one signature");
     await compare(`${spec}-verify`, `${key.url}/verify`, { message: DIGEST, signature: signed.signature });
   }
@@ -183,11 +232,19 @@ async function batchRates(server: ChildProcess, load: LoadOptions): Promise<Rate
   const result = await requestLoad(load);
   const after = threadMs(server, BULK_NICENESS);
   const cpuMs = before === undefined || after === undefined ? undefined : after - before;
-  return { perSec: BATCH * result.perSec, perCpuSec: cpuMs && (1000 * BATCH * result.total) / cpuMs, samples: result.total, ...failures(result) };
+  return {
+    perSec: BATCH * result.perSec,
+    perCpuSec: cpuMs && (1000 * BATCH * result.total) / cpuMs,
+    samples: result.total,
+    ...failures(result),
+  };
 }
 
 /** The medians of each peer's turns, the peers one after the other again and again: what slows the machine for a while then slows all. */
-async function byTurns(seconds: number, peers: readonly (readonly [string, (seconds: number) => Promise<Rates>])[]): Promise<readonly (readonly [string, Rates])[]> {
+async function byTurns(
+  seconds: number,
+  peers: readonly (readonly [string, (seconds: number) => Promise<Rates>])[],
+): Promise<readonly (readonly [string, Rates])[]> {
   const turnSec = Math.max(1, Math.round(seconds / TURNS));
   const all = peers.map(([peer]) => [peer, [] as Rates[]] as const);
   for (let turn = 0; turn * turnSec < seconds; turn += 1) {
@@ -208,7 +265,10 @@ function medianRates(turns: readonly Rates[]): Rates {
 }
 
 /** As many requests as were asked for, in rounds, unless the server is too slow for that. Answers how many a second the last round had. */
-async function warmUp(load: Omit<LoadOptions, "seconds">, { requests, roundsMax }: { readonly requests: number; readonly roundsMax: number }): Promise<number> {
+async function warmUp(
+  load: Omit<LoadOptions, "seconds">,
+  { requests, roundsMax }: { readonly requests: number; readonly roundsMax: number },
+): Promise<number> {
   let last = 0;
   for (let round = 0, sent = 0; round < roundsMax && sent < requests; round += 1) {
     const { total, perSec } = await requestLoad({ ...load, seconds: 3 });
@@ -231,27 +291,64 @@ async function benchSingles(bench: Bench): Promise<void> {
 }
 
 /** As many requests as go, then the latency at half of that. */
-async function benchSingle({ report, seconds, warmUpRoundsMax }: Bench, spec: string, peers: readonly (readonly [string, Omit<LoadOptions, "seconds">])[]): Promise<void> {
+async function benchSingle(
+  { report, seconds, warmUpRoundsMax }: Bench,
+  spec: string,
+  peers: readonly (readonly [string, Omit<LoadOptions, "seconds">])[],
+): Promise<void> {
   for (const [, load] of peers) await warmUp(load, { requests: WARM_UP_SINGLES, roundsMax: warmUpRoundsMax });
-  const full = await byTurns(seconds, peers.map(([peer, load]) => [peer, async (turnSec) => {
-    const result = await requestLoad({ ...load, seconds: turnSec });
-    return { perSec: result.perSec, samples: result.total, ...failures(result) };
-  }]));
+  const full = await byTurns(
+    seconds,
+    peers.map(([peer, load]) => [
+      peer,
+      async (turnSec) => {
+        const result = await requestLoad({ ...load, seconds: turnSec });
+        return { perSec: result.perSec, samples: result.total, ...failures(result) };
+      },
+    ]),
+  );
   for (const [index, [peer, { perSec, ...row }]] of full.entries()) {
     report({ subject: "vault", id: `single-${spec}`, peer, unit: "ops/s", median: perSec, ...row });
     const load = peers[index]?.[1];
     if (load === undefined) continue;
     const half = await requestLoad({ ...load, seconds, perSec: Math.max(1, Math.floor(perSec / 2)) });
-    report({ subject: "vault", id: `single-${spec}-half-load-p50`, peer, unit: "ms", median: half.p50, samples: half.total, ...failures(half) });
-    report({ subject: "vault", id: `single-${spec}-half-load-p99`, peer, unit: "ms", median: half.p99, samples: half.total, ...failures(half) });
+    report({
+      subject: "vault",
+      id: `single-${spec}-half-load-p50`,
+      peer,
+      unit: "ms",
+      median: half.p50,
+      samples: half.total,
+      ...failures(half),
+    });
+    report({
+      subject: "vault",
+      id: `single-${spec}-half-load-p99`,
+      peer,
+      unit: "ms",
+      median: half.p99,
+      samples: half.total,
+      ...failures(half),
+    });
   }
 }
 
 async function benchInterference(bench: Bench): Promise<void> {
   const key = await newKey(bench, "Ed25519");
   const [bls, rsa] = [await newKey(bench, "BLS12-381"), await newKey(bench, "RSA-4096")];
-  const quick = { url: `${key.url}/sign`, token: bench.token, body: JSON.stringify({ message: DIGEST }), seconds: bench.seconds, connections: CONNECTIONS, perSec: QUICK_PER_SEC };
-  const slowBatch = (slow: BenchKey): Promise<unknown> => bench.api.signMessage({ params: { id: bench.vaultId, key_id: slow.id }, body: { batch: Array.from({ length: 20 }, () => ({ message: DIGEST })) } });
+  const quick = {
+    url: `${key.url}/sign`,
+    token: bench.token,
+    body: JSON.stringify({ message: DIGEST }),
+    seconds: bench.seconds,
+    connections: CONNECTIONS,
+    perSec: QUICK_PER_SEC,
+  };
+  const slowBatch = (slow: BenchKey): Promise<unknown> =>
+    bench.api.signMessage({
+      params: { id: bench.vaultId, key_id: slow.id },
+      body: { batch: Array.from({ length: 20 }, () => ({ message: DIGEST })) },
+    });
   const works: [string, (() => Promise<unknown>) | undefined][] = [
     ["idle", undefined],
     ["RSA-4096-generation", async () => await newKey(bench, "RSA-4096")],
@@ -259,21 +356,45 @@ async function benchInterference(bench: Bench): Promise<void> {
     ["RSA-4096-batches", async () => await slowBatch(rsa)],
   ];
   const { p99, total } = await requestLoad({ ...quick, url: `${bench.plainUrl}/Ed25519` });
-  bench.report({ subject: "vault", id: "Ed25519-p99-during-idle", peer: "bare uWS, inline", unit: "ms", median: p99, samples: total });
+  bench.report({
+    subject: "vault",
+    id: "Ed25519-p99-during-idle",
+    peer: "bare uWS, inline",
+    unit: "ms",
+    median: p99,
+    samples: total,
+  });
   const floor = await sampleCommitFloorMs(bench.folder, { perSec: QUICK_PER_SEC, seconds: bench.seconds });
-  bench.report({ subject: "vault", id: "Ed25519-p99-during-idle", peer: "the disk alone, two flushes", unit: "ms", median: quantileOf(floor, 0.99), samples: floor.length });
+  bench.report({
+    subject: "vault",
+    id: "Ed25519-p99-during-idle",
+    peer: "the disk alone, two flushes",
+    unit: "ms",
+    median: quantileOf(floor, 0.99),
+    samples: floor.length,
+  });
   for (const [id, work] of works) {
     const background = work === undefined ? undefined : keepDoing(work);
     const result = await requestLoad(quick);
     await background?.();
-    bench.report({ subject: "vault", id: `Ed25519-p99-during-${id}`, peer: "proofwright", unit: "ms", median: result.p99, samples: result.total, ...failures(result) });
+    bench.report({
+      subject: "vault",
+      id: `Ed25519-p99-during-${id}`,
+      peer: "proofwright",
+      unit: "ms",
+      median: result.p99,
+      samples: result.total,
+      ...failures(result),
+    });
   }
 }
 
 /** Repeats work until the answer is called, which waits for its end. */
 function keepDoing(work: () => Promise<unknown>): () => Promise<void> {
   let going = true;
-  const loop = (async () => { while (going) await work(); })();
+  const loop = (async () => {
+    while (going) await work();
+  })();
   return async () => {
     going = false;
     await loop;

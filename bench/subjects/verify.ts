@@ -22,7 +22,8 @@ export const subject: BenchSubject = {
   name: "verify",
   title: "Groth16 verify, one thread",
   run: async (report, { quick }) => {
-    for (const name of quick ? ["cubic"] : ["cubic", "merkle_membership", "eddsa_signature"]) await verifyCircuit(name, quick ? 30 : 100, report);
+    for (const name of quick ? ["cubic"] : ["cubic", "merkle_membership", "eddsa_signature"])
+      await verifyCircuit(name, quick ? 30 : 100, report);
   },
 };
 
@@ -31,7 +32,10 @@ const BAD_INDEX = 37;
 
 /** The same proof many times, decoded as a server decodes a batch. */
 function decodedAfresh(hex: string, count: number, { kernels }: PreparedVerifyingKey): Groth16Proof[] {
-  return decodeProofs(Array.from({ length: count }, () => hex), kernels).map((decoded) => {
+  return decodeProofs(
+    Array.from({ length: count }, () => hex),
+    kernels,
+  ).map((decoded) => {
     if (!decoded.ok) throw new Error(decoded.message);
     return decoded.value;
   });
@@ -48,26 +52,56 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
   const row = { subject: "verify", circuit: name, unit: "ms" } as const;
   const options = { samples, warmups: 20 };
   // A copy of B each time: what is known of a point's lines is then computed anew.
-  const verify = (): void => { if (!verifyGroth16(prepared, { ...proof, b: { ...proof.b } }, publicSignals)) throw new Error("the proof does not verify"); };
+  const verify = (): void => {
+    if (!verifyGroth16(prepared, { ...proof, b: { ...proof.b } }, publicSignals))
+      throw new Error("the proof does not verify");
+  };
   const note = `${String(publicSignals.length)} public`;
-  report({ ...row, id: "verify", peer: "proofwright", ...await sampleMs(verify, options), note: `${note}, subgroup checked` });
+  report({
+    ...row,
+    id: "verify",
+    peer: "proofwright",
+    ...(await sampleMs(verify, options)),
+    note: `${note}, subgroup checked`,
+  });
   const fromHex = (): void => {
     const decoded = decodeProofHex(hex, prepared.kernels);
-    if (!decoded.ok || !verifyGroth16(prepared, decoded.value, publicSignals)) throw new Error("the proof does not verify");
+    if (!decoded.ok || !verifyGroth16(prepared, decoded.value, publicSignals))
+      throw new Error("the proof does not verify");
   };
-  report({ ...row, id: "verify-from-hex", peer: "proofwright", ...await sampleMs(fromHex, options), note });
+  report({ ...row, id: "verify-from-hex", peer: "proofwright", ...(await sampleMs(fromHex, options)), note });
 
   await verifyBatches(prepared, { hex, publicSignals }, { samples: Math.ceil(samples / 10), row, note }, report);
   const reference = await prepareVerifyingKey(setup.verifyingKey, "reference");
-  const onReference = await sampleMs(() => { if (!verifyGroth16(reference, proof, publicSignals)) throw new Error("the proof does not verify"); }, options);
-  report({ ...row, id: "verify", peer: "proofwright (reference backend)", ...onReference, note: `${note}, subgroup checked` });
+  const onReference = await sampleMs(() => {
+    if (!verifyGroth16(reference, proof, publicSignals)) throw new Error("the proof does not verify");
+  }, options);
+  report({
+    ...row,
+    id: "verify",
+    peer: "proofwright (reference backend)",
+    ...onReference,
+    note: `${note}, subgroup checked`,
+  });
 
-  const json = { verifyingKey: verifyingKeyToJson(setup.verifyingKey, await loadKernels()), proof: proofToJson(proof, BN254), publicSignals: publicSignals.map(String) };
+  const json = {
+    verifyingKey: verifyingKeyToJson(setup.verifyingKey, await loadKernels()),
+    proof: proofToJson(proof, BN254),
+    publicSignals: publicSignals.map(String),
+  };
   const path = join(benchFolder(), `verify-${String(process.pid)}.json`);
   writeFileSync(path, JSON.stringify(json));
-  report({ ...row, id: "verify", peer: "snarkjs", ...summarize(await runPeer("plain-snarkjs", ["verify", path, String(samples)])), note: "as it comes, no subgroup check" });
+  report({
+    ...row,
+    id: "verify",
+    peer: "snarkjs",
+    ...summarize(await runPeer("plain-snarkjs", ["verify", path, String(samples)])),
+    note: "as it comes, no subgroup check",
+  });
   const snarkjs = await primeSnarkjs();
-  const kept = await sampleMs(async () => { await snarkjs.groth16.verify(json.verifyingKey, json.publicSignals, json.proof); }, options);
+  const kept = await sampleMs(async () => {
+    await snarkjs.groth16.verify(json.verifyingKey, json.publicSignals, json.proof);
+  }, options);
   report({ ...row, id: "verify", peer: "snarkjs (curve kept)", ...kept, note: "no subgroup check" });
 }
 
@@ -78,15 +112,46 @@ interface BatchOptions {
 }
 
 /** Times are those of one proof of a batch. Decoded again each time, as a server does: the lines of a point are then computed anew. */
-async function verifyBatches(prepared: PreparedVerifyingKey, proven: { readonly hex: string; readonly publicSignals: readonly bigint[] }, { samples, row, note }: BatchOptions, report: Report): Promise<void> {
+async function verifyBatches(
+  prepared: PreparedVerifyingKey,
+  proven: { readonly hex: string; readonly publicSignals: readonly bigint[] },
+  { samples, row, note }: BatchOptions,
+  report: Report,
+): Promise<void> {
   const run = (isBad: (index: number) => boolean): void => {
-    const statements = decodedAfresh(proven.hex, BATCH_PROOFS, prepared).map((proof, i) => ({ proof, publicSignals: isBad(i) ? proven.publicSignals.map((signal) => signal + 1n) : proven.publicSignals }));
-    if (verifyGroth16Batch(prepared, statements).some((isValid, i) => isValid === isBad(i))) throw new Error("the batch was judged wrongly");
+    const statements = decodedAfresh(proven.hex, BATCH_PROOFS, prepared).map((proof, i) => ({
+      proof,
+      publicSignals: isBad(i) ? proven.publicSignals.map((signal) => signal + 1n) : proven.publicSignals,
+    }));
+    if (verifyGroth16Batch(prepared, statements).some((isValid, i) => isValid === isBad(i)))
+      throw new Error("the batch was judged wrongly");
   };
   const perProof = async (isBad: (index: number) => boolean): Promise<Pick<BenchRow, "median" | "p95" | "samples">> => {
-    const { median, p95, samples: count } = await sampleMs(() => { run(isBad); }, { samples, warmups: 3 });
+    const {
+      median,
+      p95,
+      samples: count,
+    } = await sampleMs(
+      () => {
+        run(isBad);
+      },
+      { samples, warmups: 3 },
+    );
     return { median: median / BATCH_PROOFS, p95: p95 / BATCH_PROOFS, samples: count };
   };
-  report({ ...row, id: "verify-batch-64", peer: "proofwright", ...await perProof(() => false), note: `${note}; one of a batch, from hex` });
-  if (proven.publicSignals.length > 0) report({ ...row, id: "verify-batch-64-one-wrong", peer: "proofwright", ...await perProof((i) => i === BAD_INDEX), note: `${note}; one of a batch in which one is wrong and named` });
+  report({
+    ...row,
+    id: "verify-batch-64",
+    peer: "proofwright",
+    ...(await perProof(() => false)),
+    note: `${note}; one of a batch, from hex`,
+  });
+  if (proven.publicSignals.length > 0)
+    report({
+      ...row,
+      id: "verify-batch-64-one-wrong",
+      peer: "proofwright",
+      ...(await perProof((i) => i === BAD_INDEX)),
+      note: `${note}; one of a batch in which one is wrong and named`,
+    });
 }

@@ -73,34 +73,82 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   const egress = createEgressGuard({ allow: new AllowList(options.egressAllow), ports: options.egressPorts });
   const operatorHosts = [...options.publicUrls.values()].flat().map(hostEntry);
   const operatorEgress = createEgressGuard({ allow: new AllowList(operatorHosts), ports: options.egressPorts });
-  const networks = createNetworks({ publicUrls: options.publicUrls }, { store, vault, egress, operatorEgress, events, clock, log });
+  const networks = createNetworks(
+    { publicUrls: options.publicUrls },
+    { store, vault, egress, operatorEgress, events, clock, log },
+  );
   const late: { tokens?: TokenContracts; followers?: ContractEvents["followers"] } = {};
-  const transactions = createTransactions({}, {
-    store, vault, networks: transactionNetworks(networks.service), events, clock, log,
-    tokens: { addressOf: (owner, id) => required(late.tokens).addressOf(owner, id) },
-    // Logs of one's own transactions need not wait until the follower looks by itself.
-    onHead: (networkId) => { late.followers?.wake(networkId); },
-  });
-  const contracts = createContracts({}, { ...dependencies, networks: networks.service, submissions: transactions.service });
+  const transactions = createTransactions(
+    {},
+    {
+      store,
+      vault,
+      networks: transactionNetworks(networks.service),
+      events,
+      clock,
+      log,
+      tokens: { addressOf: (owner, id) => required(late.tokens).addressOf(owner, id) },
+      // Logs of one's own transactions need not wait until the follower looks by itself.
+      onHead: (networkId) => {
+        late.followers?.wake(networkId);
+      },
+    },
+  );
+  const contracts = createContracts(
+    {},
+    { ...dependencies, networks: networks.service, submissions: transactions.service },
+  );
   late.tokens = contracts.tokens;
   const contractEvents = createContractEvents(
     { confirmations: options.logConfirmations },
-    { store, events, networks: networks.service, contracts: contracts.abis, log, repository: contracts.repository, tokens: dependencies.subscriptionTokens },
+    {
+      store,
+      events,
+      networks: networks.service,
+      contracts: contracts.abis,
+      log,
+      repository: contracts.repository,
+      tokens: dependencies.subscriptionTokens,
+    },
   );
   late.followers = contractEvents.followers;
   const connectors = createConnectors(
     { dockerHost: options.dockerHost, dockerImages: options.dockerImages },
-    { store, vault, jobs, events, tokens: dependencies.subscriptionTokens, networks: networks.service, egress, clock, log },
+    {
+      store,
+      vault,
+      jobs,
+      events,
+      tokens: dependencies.subscriptionTokens,
+      networks: networks.service,
+      egress,
+      clock,
+      log,
+    },
   );
   const oracles = new Registrations<OracleJson>({ kind: "oracle" }, { store, networks: networks.service });
   const bridges = new Registrations<BridgeJson>({ kind: "bridge" }, { store, networks: networks.service });
   const mainnet = networks.service.find({ kind: "user", id: "" }, MAINNET_ID);
   const prices = new Prices({ mainnet, rpc: (record) => networks.service.rpc(record), clock });
-  const views = { networks: networks.service, accounts: transactions.accounts, contracts: contracts.service, tokens: contracts.tokens, transactions: transactions.service, connectors: connectors.service, oracles, bridges };
+  const views = {
+    networks: networks.service,
+    accounts: transactions.accounts,
+    contracts: contracts.service,
+    tokens: contracts.tokens,
+    transactions: transactions.service,
+    connectors: connectors.service,
+    oracles,
+    bridges,
+  };
   for (const use of usesOf(views)) networks.service.onDeletion(use);
   return {
     handlers: {
-      ...networks.handlers, ...networkViewHandlers(views), ...contracts.handlers, ...contractEvents.handlers, ...transactions.handlers, ...connectors.handlers,
+      ...networks.handlers,
+      ...networkViewHandlers(views),
+      ...contracts.handlers,
+      ...contractEvents.handlers,
+      ...transactions.handlers,
+      ...connectors.handlers,
       ...registrationHandlers({ oracles, bridges, prices, clock }),
     },
     start: () => {
@@ -109,7 +157,9 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
       contractEvents.start();
       connectors.start();
     },
-    wake: () => { transactions.wake(); },
+    wake: () => {
+      transactions.wake();
+    },
     stop: async () => {
       await contractEvents.stop();
       await connectors.stop();
@@ -137,8 +187,12 @@ function transactionNetworks(networks: NetworkService): TransactionNetworks {
       const record = networks.find(owner, id);
       const { confirmations = CONFIRMATIONS, max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = record.config;
       return {
-        id, chainId: chainIdOf(record), rpc: rpcOf(networks, record), confirmations,
-        ...(fee === undefined ? {} : { maxFeePerGas: BigInt(fee) }), ...(tip === undefined ? {} : { maxPriorityFeePerGas: BigInt(tip) }),
+        id,
+        chainId: chainIdOf(record),
+        rpc: rpcOf(networks, record),
+        confirmations,
+        ...(fee === undefined ? {} : { maxFeePerGas: BigInt(fee) }),
+        ...(tip === undefined ? {} : { maxPriorityFeePerGas: BigInt(tip) }),
       };
     },
   };
@@ -154,7 +208,10 @@ function rpcOf(networks: NetworkService, record: NetworkRecord): Rpc {
 
 function usesOf(parts: Parameters<typeof networkViewHandlers>[0]): NetworkUse[] {
   const one = { page: 1, rpp: 1 };
-  const use = (what: string, count: (owner: Subject, id: string) => number): NetworkUse => (owner, id) => (count(owner, id) > 0 ? what : undefined);
+  const use =
+    (what: string, count: (owner: Subject, id: string) => number): NetworkUse =>
+    (owner, id) =>
+      count(owner, id) > 0 ? what : undefined;
   return [
     use("accounts", (owner, id) => parts.accounts.list(owner, { network_id: id }, one).total),
     use("contracts", (owner, id) => parts.contracts.ofNetwork(owner, id, one).total),
@@ -172,6 +229,7 @@ function hostEntry(url: string): string {
 }
 
 function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("invariant broken: the parts of the chain area are made before they are used");
+  if (value === undefined)
+    throw new Error("invariant broken: the parts of the chain area are made before they are used");
   return value;
 }

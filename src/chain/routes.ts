@@ -8,4 +8,13 @@ import { networkRoutes } from "./networks/network-routes.js";
 import { registrationRoutes } from "./networks/registrations/registration-routes.js";
 import { transactionRoutes } from "./transactions/transaction-routes.js";
 
-export const chainRoutes = { ...networkRoutes, ...networkViewRoutes, ...contractRoutes, ...subscriptionRoutes, ...accountRoutes, ...transactionRoutes, ...connectorRoutes, ...registrationRoutes } as const;
+export const chainRoutes = {
+  ...networkRoutes,
+  ...networkViewRoutes,
+  ...contractRoutes,
+  ...subscriptionRoutes,
+  ...accountRoutes,
+  ...transactionRoutes,
+  ...connectorRoutes,
+  ...registrationRoutes,
+} as const;

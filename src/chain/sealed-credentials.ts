@@ -27,7 +27,10 @@ export class SealedCredentials<T extends object> {
   readonly #vault: VaultService;
   readonly #store: Store;
 
-  constructor(options: SealedCredentialsOptions, dependencies: { readonly vault: VaultService; readonly store: Store }) {
+  constructor(
+    options: SealedCredentialsOptions,
+    dependencies: { readonly vault: VaultService; readonly store: Store },
+  ) {
     this.#options = options;
     this.#vault = dependencies.vault;
     this.#store = dependencies.store;
@@ -46,7 +49,11 @@ export class SealedCredentials<T extends object> {
    * Wraps credentials for the caller's commit, which conflicts when two requests make the owner's vault at once.
    * Throws `vault_sealed`, and `secret_too_long` over 4096 bytes of JSON.
    */
-  async prepare(owner: Subject, id: string, credentials: T): Promise<{ readonly place: SecretPlace; readonly commit: StoreCommit }> {
+  async prepare(
+    owner: Subject,
+    id: string,
+    credentials: T,
+  ): Promise<{ readonly place: SecretPlace; readonly commit: StoreCommit }> {
     const { what } = this.#options;
     const input = { name: `${what} ${id}`, type: `${what}_credentials`, value: JSON.stringify(credentials) };
     const key: StoreKey = [`${what}_vault`, ...ownerKey(owner)];
@@ -55,11 +62,20 @@ export class SealedCredentials<T extends object> {
       const { secret, commit } = await this.#vault.prepareSecret(owner, known.value, input);
       return { place: { vault_id: known.value, secret_id: secret.id }, commit };
     }
-    const pendingVault = await this.#vault.prepareVault(owner, { name: `${what}s`, description: `credentials of ${what}s` });
+    const pendingVault = await this.#vault.prepareVault(owner, {
+      name: `${what}s`,
+      description: `credentials of ${what}s`,
+    });
     const vaultId = pendingVault.vault.id;
     const { secret, commit } = await this.#vault.prepareSecret(owner, vaultId, input, { pendingVault });
-    const remembered: StoreCommit = { checks: [{ key, version: known?.version ?? "absent" }], puts: [{ key, value: vaultId }] };
-    return { place: { vault_id: vaultId, secret_id: secret.id }, commit: mergeCommits(pendingVault.commit, commit, remembered) };
+    const remembered: StoreCommit = {
+      checks: [{ key, version: known?.version ?? "absent" }],
+      puts: [{ key, value: vaultId }],
+    };
+    return {
+      place: { vault_id: vaultId, secret_id: secret.id },
+      commit: mergeCommits(pendingVault.commit, commit, remembered),
+    };
   }
 
   /** Throws `vault_sealed`, and the code of the options when somebody deleted the secret or its vault. */
@@ -68,7 +84,10 @@ export class SealedCredentials<T extends object> {
       return JSON.parse(await this.#vault.retrieveSecret(owner, place.vault_id, place.secret_id)) as T;
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "not_found") throw error;
-      throw new AppError(this.#options.gone, { message: `the ${this.#options.what}'s credentials are no longer in the vault; give them anew`, cause: error });
+      throw new AppError(this.#options.gone, {
+        message: `the ${this.#options.what}'s credentials are no longer in the vault; give them anew`,
+        cause: error,
+      });
     }
   }
 

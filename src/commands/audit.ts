@@ -26,11 +26,15 @@ export async function runAuditVerify(options: AuditVerifyOptions): Promise<numbe
   return await withStore(options.dataDir, (reader) => {
     const verdict = verifyAudit(reader, keys, anchor);
     if (!verdict.sound) {
-      process.stdout.write(`The audit log is broken at record ${String(verdict.brokenAt)}: ${verdict.reason}. The ${String(verdict.records)} records before it are whole.\n`);
+      process.stdout.write(
+        `The audit log is broken at record ${String(verdict.brokenAt)}: ${verdict.reason}. The ${String(verdict.records)} records before it are whole.\n`,
+      );
       return 1;
     }
     const { head } = verdict;
-    process.stdout.write(`${String(verdict.records)} records, all linked.${head === undefined ? "" : ` To notice later that the end was cut off, keep this and give it as --anchor:\n${String(head.number)}:${head.mac}`}\n`);
+    process.stdout.write(
+      `${String(verdict.records)} records, all linked.${head === undefined ? "" : ` To notice later that the end was cut off, keep this and give it as --anchor:\n${String(head.number)}:${head.mac}`}\n`,
+    );
     return 0;
   });
 }
@@ -40,7 +44,10 @@ export async function runAuditExport(dataDir: string): Promise<number> {
     for (let after = 0; ; after += EXPORT_PAGE) {
       const lines = auditLines(reader, after, EXPORT_PAGE);
       if (lines === "") return 0;
-      if (!process.stdout.write(lines)) await new Promise<void>((resume) => { process.stdout.once("drain", resume); });
+      if (!process.stdout.write(lines))
+        await new Promise<void>((resume) => {
+          process.stdout.once("drain", resume);
+        });
     }
   });
 }
@@ -58,7 +65,8 @@ async function withStore<T>(dataDir: string, use: (reader: StoreReader) => T | P
 
 async function readKey(path: string): Promise<Uint8Array> {
   const key = await readPrivateFile(path);
-  if (key === undefined) throw new StartError(`there is no key file ${path}; without it the audit log cannot be verified.`);
+  if (key === undefined)
+    throw new StartError(`there is no key file ${path}; without it the audit log cannot be verified.`);
   return key;
 }
 

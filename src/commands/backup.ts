@@ -18,7 +18,8 @@ interface ManifestEntry {
 
 export async function runBackup(dataDir: string, target: string): Promise<number> {
   const folder = resolve(target);
-  if (existsSync(folder) && (await readdir(folder)).length > 0) throw new ConfigError(`${folder} is not empty; name a new folder for the backup.`);
+  if (existsSync(folder) && (await readdir(folder)).length > 0)
+    throw new ConfigError(`${folder} is not empty; name a new folder for the backup.`);
   if (!existsSync(join(dataDir, "store"))) throw new ConfigError(`there is no store in ${resolve(dataDir)}.`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const reader = openStoreReader({ path: join(dataDir, "store") });
@@ -28,15 +29,23 @@ export async function runBackup(dataDir: string, target: string): Promise<number
     await reader.close();
   }
   const artifacts = join(dataDir, "artifacts", "sha256");
-  const files = existsSync(artifacts) ? (await readdir(artifacts, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()) : [];
+  const files = existsSync(artifacts)
+    ? (await readdir(artifacts, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
+    : [];
   for (const [index, file] of files.entries()) {
     const from = join(file.parentPath, file.name);
     await copySynced(from, join(folder, "artifacts", "sha256", relative(artifacts, from)));
     if (process.stdout.isTTY) process.stdout.write(`\r  ${String(index + 1)} of ${String(files.length)} artifacts`);
   }
   const manifest = await describe(folder);
-  await writeFile(join(folder, "manifest.json"), `${JSON.stringify({ format: 1, files: manifest }, null, 2)}\n`, { flag: "wx", mode: 0o600, flush: true });
-  process.stdout.write(`${process.stdout.isTTY ? "\r" : ""}Backed up ${String(manifest.length)} files to ${folder}. To restore, copy store and artifacts into an empty data folder and start the server on it.\n`);
+  await writeFile(join(folder, "manifest.json"), `${JSON.stringify({ format: 1, files: manifest }, null, 2)}\n`, {
+    flag: "wx",
+    mode: 0o600,
+    flush: true,
+  });
+  process.stdout.write(
+    `${process.stdout.isTTY ? "\r" : ""}Backed up ${String(manifest.length)} files to ${folder}. To restore, copy store and artifacts into an empty data folder and start the server on it.\n`,
+  );
   return 0;
 }
 

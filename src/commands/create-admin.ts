@@ -41,19 +41,41 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
     const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => undefined });
     const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json") }, { clock, log });
     const noMail = { send: () => Promise.resolve() };
-    const { service } = createIdentity({ issuer: UNREACHABLE_ISSUER }, { store: audit.identityStore, keys, clock, log, mail: noMail, firstVault: () => Promise.resolve(undefined), purges: [], events: { commitOf: (drafts) => eventCommit(drafts, clock) } });
-    const words = await audit.trail.run({ action: "service.create_admin" }, "durable", { work: async () => {
-      if (input.promote) {
-        await service.makeAdministrator(input.email);
-        return "is an administrator now; the tokens that the user had are void";
-      }
-      const [password] = await readPhrases(["password of the administrator"]);
-      const { id } = await service.users.create(
-        { email: input.email, first_name: input.firstName, last_name: input.lastName, password: Buffer.from(password ?? []).toString("utf8") }, LOCAL_ADDRESS,
-        { permissions: ADMINISTRATOR_PERMISSIONS, uncounted: true },
-      );
-      return `is an administrator, user ${id}`;
-    } }).catch(saidPlainly);
+    const { service } = createIdentity(
+      { issuer: UNREACHABLE_ISSUER },
+      {
+        store: audit.identityStore,
+        keys,
+        clock,
+        log,
+        mail: noMail,
+        firstVault: () => Promise.resolve(undefined),
+        purges: [],
+        events: { commitOf: (drafts) => eventCommit(drafts, clock) },
+      },
+    );
+    const words = await audit.trail
+      .run({ action: "service.create_admin" }, "durable", {
+        work: async () => {
+          if (input.promote) {
+            await service.makeAdministrator(input.email);
+            return "is an administrator now; the tokens that the user had are void";
+          }
+          const [password] = await readPhrases(["password of the administrator"]);
+          const { id } = await service.users.create(
+            {
+              email: input.email,
+              first_name: input.firstName,
+              last_name: input.lastName,
+              password: Buffer.from(password ?? []).toString("utf8"),
+            },
+            LOCAL_ADDRESS,
+            { permissions: ADMINISTRATOR_PERMISSIONS, uncounted: true },
+          );
+          return `is an administrator, user ${id}`;
+        },
+      })
+      .catch(saidPlainly);
     process.stdout.write(`${input.email} ${words}.\n`);
     return 0;
   } finally {

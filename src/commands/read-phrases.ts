@@ -24,14 +24,17 @@ async function fromPipe(prompts: readonly string[]): Promise<Uint8Array[]> {
   const input = Buffer.concat(chunks);
   for (const chunk of chunks) chunk.fill(0);
   const lines: Uint8Array[] = [];
-  for (let at = 0; at < input.length; ) {
+  for (let at = 0; at < input.length;) {
     const end = input.indexOf(0x0a, at);
     const line = input.subarray(at, end < 0 ? input.length : end);
     if (line.length > 0) lines.push(new Uint8Array(line));
     at += line.length + 1;
   }
   input.fill(0);
-  if (lines.length !== prompts.length) throw new StartError(`the input must be ${String(prompts.length)} line${prompts.length === 1 ? "" : "s"}: ${prompts.join(", ")}.`);
+  if (lines.length !== prompts.length)
+    throw new StartError(
+      `the input must be ${String(prompts.length)} line${prompts.length === 1 ? "" : "s"}: ${prompts.join(", ")}.`,
+    );
   return lines;
 }
 
@@ -63,8 +66,18 @@ async function readHiddenLine(): Promise<Uint8Array> {
     };
     const take = (chunk: Buffer): void => {
       for (const byte of chunk) {
-        if (byte === CONTROL_C || byte === CONTROL_D || length === typed.length) { end(() => { reject(new StartError("stopped.")); }); return; }
-        if (ENTER.has(byte)) { end(() => { resolve(new Uint8Array(typed.subarray(0, length))); }); return; }
+        if (byte === CONTROL_C || byte === CONTROL_D || length === typed.length) {
+          end(() => {
+            reject(new StartError("stopped."));
+          });
+          return;
+        }
+        if (ENTER.has(byte)) {
+          end(() => {
+            resolve(new Uint8Array(typed.subarray(0, length)));
+          });
+          return;
+        }
         if (BACKSPACE.has(byte)) length = Math.max(0, length - 1);
         else typed[length++] = byte;
       }

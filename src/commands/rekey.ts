@@ -34,10 +34,18 @@ export async function runRekey(config: Config): Promise<number> {
     let vaults = 0;
     await rewriteStore({ path, chainKey }, (store) => {
       vaults = rekeyStore(store, { oldEntropy, newEntropy });
-      store.append({ chain: AUDIT_CHAIN, value: { at: isoTimestamp(systemClock.nowMs()), action: "seal.rekeyed", outcome: "ok", count: vaults } });
+      store.append({
+        chain: AUDIT_CHAIN,
+        value: { at: isoTimestamp(systemClock.nowMs()), action: "seal.rekeyed", outcome: "ok", count: vaults },
+      });
     });
-    process.stdout.write(`The seal key is changed; ${String(vaults)} master keys were wrapped anew. From now on:\nSEAL_UNSEAL_VALIDATION_HASH=${hash}\n`);
-    if (isAutomatic) process.stdout.write(`Put the new words where ${String(config.seal_unseal_provider)} reads them, or change the provider, before the next start.\n`);
+    process.stdout.write(
+      `The seal key is changed; ${String(vaults)} master keys were wrapped anew. From now on:\nSEAL_UNSEAL_VALIDATION_HASH=${hash}\n`,
+    );
+    if (isAutomatic)
+      process.stdout.write(
+        `Put the new words where ${String(config.seal_unseal_provider)} reads them, or change the provider, before the next start.\n`,
+      );
     return 0;
   } finally {
     oldEntropy.fill(0);

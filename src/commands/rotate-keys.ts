@@ -14,19 +14,27 @@ import { StartError } from "../platform/start-error.js";
 export async function runRotateKeys(config: Config, options: { readonly emergency: boolean }): Promise<number> {
   const path = join(resolve(config.data_dir), "signing-keys.json");
   if (!existsSync(path)) throw new StartError(`there are no signing keys in ${resolve(config.data_dir)}.`);
-  const keys = await openSigningKeys({ path, algorithm: config.signing_algorithm }, { clock: systemClock, log: createLog("error") });
+  const keys = await openSigningKeys(
+    { path, algorithm: config.signing_algorithm },
+    { clock: systemClock, log: createLog("error") },
+  );
   if (options.emergency) {
     await keys.replaceAll();
-    process.stdout.write("All signing keys are replaced. Every access token is void; sessions go on through refresh.\n");
+    process.stdout.write(
+      "All signing keys are replaced. Every access token is void; sessions go on through refresh.\n",
+    );
     return 0;
   }
   try {
     await keys.rotate();
   } catch (error) {
-    if (error instanceof AppError && error.code === "conflict") throw new StartError(`${error.message}.`, { cause: error });
+    if (error instanceof AppError && error.code === "conflict")
+      throw new StartError(`${error.message}.`, { cause: error });
     throw error;
   }
   const [current, next] = keys.publicKeys();
-  process.stdout.write(`Tokens are signed with ${current?.kid ?? ""} (${current?.alg ?? ""}) from now on; ${next?.kid ?? ""} is published as the next. Old tokens stay good until they expire.\n`);
+  process.stdout.write(
+    `Tokens are signed with ${current?.kid ?? ""} (${current?.alg ?? ""}) from now on; ${next?.kid ?? ""} is published as the next. Old tokens stay good until they expire.\n`,
+  );
   return 0;
 }

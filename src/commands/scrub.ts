@@ -11,10 +11,13 @@ export async function runScrub(dataDir: string): Promise<number> {
   const reader = openStoreReader({ path: join(dataDir, "store") });
   try {
     const report = await reader.integrityReport();
-    for (const { reason, key } of report.damages) process.stdout.write(`record ${key === undefined ? "(key unreadable)" : JSON.stringify(key)}: ${reason}\n`);
+    for (const { reason, key } of report.damages)
+      process.stdout.write(`record ${key === undefined ? "(key unreadable)" : JSON.stringify(key)}: ${reason}\n`);
     const damagedFiles = await scrubArtifacts(join(dataDir, "artifacts"));
     const sound = report.sound && damagedFiles.damaged === 0;
-    process.stdout.write(`${String(report.records)} records and ${String(damagedFiles.files)} artifacts read: ${sound ? "all sound" : "damage found; restore a backup"}.\n`);
+    process.stdout.write(
+      `${String(report.records)} records and ${String(damagedFiles.files)} artifacts read: ${sound ? "all sound" : "damage found; restore a backup"}.\n`,
+    );
     return sound ? 0 : 1;
   } finally {
     await reader.close();

@@ -22,7 +22,8 @@ export interface TaskFailureDetail {
 /** An expected failure of a task. */
 export interface TaskFailure {
   readonly ok: false;
-  readonly code: "witness_invalid" | "constraints_unsatisfied" | "proof_malformed" | "proof_self_check_failed" | "artifact_corrupt";
+  readonly code:
+    "witness_invalid" | "constraints_unsatisfied" | "proof_malformed" | "proof_self_check_failed" | "artifact_corrupt";
   readonly message: string;
   readonly details?: readonly TaskFailureDetail[];
 }
@@ -128,7 +129,10 @@ export interface AppendNotesValue {
 }
 
 export interface ComputeTasks {
-  readonly warm: { readonly message: { readonly backend: PairingBackend }; readonly value: Readonly<Record<never, never>> };
+  readonly warm: {
+    readonly message: { readonly backend: PairingBackend };
+    readonly value: Readonly<Record<never, never>>;
+  };
   readonly open_key: { readonly message: OpenKeyMessage; readonly value: ResidentKey };
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
   readonly help: { readonly message: HelpMessage; readonly value: Readonly<Record<never, never>> };

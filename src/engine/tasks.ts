@@ -25,18 +25,31 @@ const PROVING_KEYS_KEPT = 4;
 const WITNESS_PROGRAMS_KEPT = 16;
 
 const provingKeys = new Kept({ entriesMax: PROVING_KEYS_KEPT, make: readProvingKey });
-const residentProvers = new Kept({ entriesMax: PROVING_KEYS_KEPT, make: (key: ResidentKey) => new ResidentProver(key) });
+const residentProvers = new Kept({
+  entriesMax: PROVING_KEYS_KEPT,
+  make: (key: ResidentKey) => new ResidentProver(key),
+});
 // WebAssembly takes no shared memory, so the program is copied once.
-const witnessPrograms = new Kept({ entriesMax: WITNESS_PROGRAMS_KEPT, make: async (bytes: Uint8Array) => await WebAssembly.compile(bytes.slice()) });
+const witnessPrograms = new Kept({
+  entriesMax: WITNESS_PROGRAMS_KEPT,
+  make: async (bytes: Uint8Array) => await WebAssembly.compile(bytes.slice()),
+});
 
 /** Runs one task to its result. */
-export async function runComputeTask(request: ComputeRequest): Promise<TaskResult<ComputeTasks[keyof ComputeTasks]["value"]>> {
+export async function runComputeTask(
+  request: ComputeRequest,
+): Promise<TaskResult<ComputeTasks[keyof ComputeTasks]["value"]>> {
   switch (request.task) {
     case "warm":
       await loadPairing(request.message.backend);
       return { ok: true, value: {} };
     case "open_key":
-      return { ok: true, value: makeKeyResident(readProvingKey(viewOf(request.message.provingKey)), { workspaces: request.message.workspaces }) };
+      return {
+        ok: true,
+        value: makeKeyResident(readProvingKey(viewOf(request.message.provingKey)), {
+          workspaces: request.message.workspaces,
+        }),
+      };
     case "prove":
       return await prove(request.message);
     case "help": {
@@ -57,7 +70,11 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
   const inputs = checkInputs(message.circuit, message.inputs);
   if (!inputs.ok) return invalidWitness(inputs.details);
   const startedMs = performance.now();
-  const computed = computeWitness(await keptFor(witnessPrograms, message.witnessProgram), message.circuit, inputs.values);
+  const computed = computeWitness(
+    await keptFor(witnessPrograms, message.witnessProgram),
+    message.circuit,
+    inputs.values,
+  );
   if (!computed.ok) return { ok: false, code: computed.code, message: computed.message, details: computed.details };
   const witnessMs = performance.now() - startedMs;
   const backend = message.openKey === undefined ? "reference" : "wasm";
@@ -71,7 +88,12 @@ async function prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
     proof = await proveGroth16(await keptFor(provingKeys, message.provingKey), computed.witness);
     isValid = await isOwnProofValid({ verifyingKey: message.verifyingKey, backend: "reference" }, proof, publicSignals);
   }
-  if (!isValid) return { ok: false, code: "proof_self_check_failed", message: "the proof that was made does not verify; it was thrown away" };
+  if (!isValid)
+    return {
+      ok: false,
+      code: "proof_self_check_failed",
+      message: "the proof that was made does not verify; it was thrown away",
+    };
   const checkMs = performance.now() - startedMs - witnessMs - proveMs;
   return {
     ok: true,
@@ -92,7 +114,12 @@ async function makeProof(message: ProveMessage, witness: Uint8Array): Promise<Gr
     // A proof whose helper was lost is made again alone, from the start and with other blinding.
     for (const company of team === undefined ? [undefined] : [team, undefined]) {
       try {
-        return proveResident(await residentProvers.get(openKey.id, openKey.key), witness, { r: randomNonZero(BN254.r), s: randomNonZero(BN254.r) }, company);
+        return proveResident(
+          await residentProvers.get(openKey.id, openKey.key),
+          witness,
+          { r: randomNonZero(BN254.r), s: randomNonZero(BN254.r) },
+          company,
+        );
       } catch {
         // Whatever it was (no free workspace, a trap), the reference backend below needs none of it.
       }

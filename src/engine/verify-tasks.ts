@@ -13,7 +13,16 @@ import type { Groth16Proof } from "./groth16/proof.js";
 import { verifyGroth16Batch, type Statement } from "./groth16/verify-batch.js";
 import { prepareWith, verifyGroth16, type PreparedVerifyingKey } from "./groth16/verify.js";
 import { Kept } from "./kept.js";
-import type { PairingBackend, SharedBytes, TaskFailure, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "./protocol.js";
+import type {
+  PairingBackend,
+  SharedBytes,
+  TaskFailure,
+  TaskResult,
+  VerifyBatchMessage,
+  VerifyBatchValue,
+  VerifyMessage,
+  VerifyValue,
+} from "./protocol.js";
 
 /** A prepared verifying key takes about 200 KiB. */
 const VERIFYING_KEYS_KEPT = 256;
@@ -26,7 +35,10 @@ interface KeySource {
 const verifyingKeys = new Kept({ entriesMax: VERIFYING_KEYS_KEPT, make: prepare });
 
 /** A verifying key, prepared once per thread and backend. */
-export async function preparedKey({ sha256, bytes }: SharedBytes, backend: PairingBackend): Promise<PreparedVerifyingKey> {
+export async function preparedKey(
+  { sha256, bytes }: SharedBytes,
+  backend: PairingBackend,
+): Promise<PreparedVerifyingKey> {
   return await verifyingKeys.get(`${backend} ${sha256}`, { bytes, backend });
 }
 
@@ -43,19 +55,36 @@ export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyV
 export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResult<VerifyBatchValue>> {
   return await withKey(message, (key) => {
     const read = readStatements(message, message.items, key);
-    const results = verifyGroth16Batch(key, read.flatMap((each) => (each.ok ? [each.value] : [])));
+    const results = verifyGroth16Batch(
+      key,
+      read.flatMap((each) => (each.ok ? [each.value] : [])),
+    );
     let next = 0;
-    return { ok: true, value: { outcomes: read.map((each) => (each.ok ? { ok: true, value: verified(each.value, results[next++] === true) } : each)) } };
+    return {
+      ok: true,
+      value: {
+        outcomes: read.map((each) =>
+          each.ok ? { ok: true, value: verified(each.value, results[next++] === true) } : each,
+        ),
+      },
+    };
   });
 }
 
 /** Checks a proof that was made on this thread. */
-export async function isOwnProofValid(message: Pick<VerifyMessage, "verifyingKey" | "backend">, proof: Groth16Proof, publicSignals: readonly bigint[]): Promise<boolean> {
+export async function isOwnProofValid(
+  message: Pick<VerifyMessage, "verifyingKey" | "backend">,
+  proof: Groth16Proof,
+  publicSignals: readonly bigint[],
+): Promise<boolean> {
   return await withKey(message, (key) => verifyGroth16(key, proof, publicSignals));
 }
 
 /** Whatever a kernel fails with (a trap, a point that it cannot handle), the reference backend needs none of it. */
-async function withKey<Value>({ verifyingKey, backend = "reference" }: Pick<VerifyMessage, "verifyingKey" | "backend">, work: (key: PreparedVerifyingKey) => Value): Promise<Value> {
+async function withKey<Value>(
+  { verifyingKey, backend = "reference" }: Pick<VerifyMessage, "verifyingKey" | "backend">,
+  work: (key: PreparedVerifyingKey) => Value,
+): Promise<Value> {
   const key = await preparedKey(verifyingKey, backend);
   try {
     return work(key);
@@ -66,20 +95,34 @@ async function withKey<Value>({ verifyingKey, backend = "reference" }: Pick<Veri
 }
 
 /** Each item's statement, or why it is none. */
-function readStatements({ circuit }: Pick<VerifyMessage, "circuit">, items: readonly Pick<VerifyMessage, "inputs" | "proof">[], { kernels }: PreparedVerifyingKey): TaskResult<Statement>[] {
+function readStatements(
+  { circuit }: Pick<VerifyMessage, "circuit">,
+  items: readonly Pick<VerifyMessage, "inputs" | "proof">[],
+  { kernels }: PreparedVerifyingKey,
+): TaskResult<Statement>[] {
   const checked = items.map(({ inputs }) => checkInputs(circuit, inputs, { publicOnly: true }));
-  const proofs = decodeProofs(items.filter((_, i) => checked[i]?.ok === true).map(({ proof }) => proof), kernels);
+  const proofs = decodeProofs(
+    items.filter((_, i) => checked[i]?.ok === true).map(({ proof }) => proof),
+    kernels,
+  );
   let next = 0;
   return checked.map((each) => {
     if (!each.ok) return invalidWitness(each.details);
     const decoded = proofs[next++];
     if (decoded === undefined) throw new Error("invariant broken: every proof is decoded");
-    return decoded.ok ? { ok: true, value: { proof: decoded.value, publicSignals: publicSignalsFrom(circuit, each.values) } } : malformed(decoded.message);
+    return decoded.ok
+      ? { ok: true, value: { proof: decoded.value, publicSignals: publicSignalsFrom(circuit, each.values) } }
+      : malformed(decoded.message);
   });
 }
 
 function malformed(message: string): TaskFailure {
-  return { ok: false, code: "proof_malformed", message, details: [{ message, code: "proof_malformed", path: "proof" }] };
+  return {
+    ok: false,
+    code: "proof_malformed",
+    message,
+    details: [{ message, code: "proof_malformed", path: "proof" }],
+  };
 }
 
 function verified({ proof, publicSignals }: Statement, result: boolean): VerifyValue {

@@ -10,8 +10,12 @@ import type { userRoutes } from "./users/user-routes.js";
 
 export function identityHandlers(service: IdentityService): HandlersFor<typeof identityRoutes> {
   return {
-    ...userHandlers(service), ...tokenHandlers(service), ...applicationHandlers(service),
-    ...organizationHandlers(service), ...invitationHandlers(service), ...oauthHandlers(service),
+    ...userHandlers(service),
+    ...tokenHandlers(service),
+    ...applicationHandlers(service),
+    ...organizationHandlers(service),
+    ...invitationHandlers(service),
+    ...oauthHandlers(service),
   };
 }
 
@@ -21,7 +25,10 @@ function userHandlers(service: IdentityService): HandlersFor<typeof userRoutes> 
       const user = await service.signUp(body, bearer, address);
       return { status: 201, body: user, headers: { location: `/api/v1/users/${user.id}` } };
     },
-    authenticate: async ({ body, bearer, address }) => ({ status: 201, body: await service.logIn(body, address, bearer) }),
+    authenticate: async ({ body, bearer, address }) => ({
+      status: 201,
+      body: await service.logIn(body, address, bearer),
+    }),
     listUsers: ({ principal, query }) => {
       const { users, total } = service.users.list(principal, query);
       return { status: 200, body: users, total };
@@ -49,7 +56,10 @@ function userHandlers(service: IdentityService): HandlersFor<typeof userRoutes> 
 function tokenHandlers(service: IdentityService): HandlersFor<typeof tokenRoutes> {
   const { tokens } = service;
   return {
-    createToken: async ({ body, bearer, authorization }) => ({ status: 201, body: await service.createToken(body, { bearer, authorization }) }),
+    createToken: async ({ body, bearer, authorization }) => ({
+      status: 201,
+      body: await service.createToken(body, { bearer, authorization }),
+    }),
     listTokens: ({ principal, query }) => ({ status: 200, ...tokens.list(principal, query, query.user_id) }),
     deleteTokens: async ({ principal, query }) => {
       await tokens.revokeAll(principal, query.user_id);
@@ -60,7 +70,10 @@ function tokenHandlers(service: IdentityService): HandlersFor<typeof tokenRoutes
       await tokens.revoke(principal, params.id);
       return { status: 204 };
     },
-    createPersonalToken: async ({ principal, body }) => ({ status: 201, body: await service.createPersonalToken(principal, body) }),
+    createPersonalToken: async ({ principal, body }) => ({
+      status: 201,
+      body: await service.createPersonalToken(principal, body),
+    }),
     getJwks: () => ({ status: 200, body: service.jwks() }),
     listPublishedKeys: () => ({ status: 200, body: service.publishedKeys() }),
   };

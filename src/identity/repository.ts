@@ -91,11 +91,17 @@ export class IdentityRepository {
       {
         name: "user",
         key: (user) => [user.id],
-        indexes: { all: () => [], application: (user) => (user.application_id === undefined ? undefined : [user.application_id]) },
+        indexes: {
+          all: () => [],
+          application: (user) => (user.application_id === undefined ? undefined : [user.application_id]),
+        },
         uniques: {
-          email: (user) => (user.application_id === undefined && user.external_issuer === undefined ? [user.email] : undefined),
-          application_email: (user) => (user.application_id === undefined ? undefined : [user.application_id, user.email]),
-          external: (user) => (user.external_issuer === undefined ? undefined : [user.external_issuer, user.external_subject ?? ""]),
+          email: (user) =>
+            user.application_id === undefined && user.external_issuer === undefined ? [user.email] : undefined,
+          application_email: (user) =>
+            user.application_id === undefined ? undefined : [user.application_id, user.email],
+          external: (user) =>
+            user.external_issuer === undefined ? undefined : [user.external_issuer, user.external_subject ?? ""],
         },
       },
       dependencies,
@@ -128,7 +134,9 @@ export class IdentityRepository {
 
   /** The user with this normalised address: of an application's own users when one is named, else of the others. */
   findUserByEmail(email: string, applicationId?: string): StoreRecord<UserRecord> | undefined {
-    return applicationId === undefined ? this.#users.findBy("email", [email]) : this.#users.findBy("application_email", [applicationId, email]);
+    return applicationId === undefined
+      ? this.#users.findBy("email", [email])
+      : this.#users.findBy("application_email", [applicationId, email]);
   }
 
   findExternalUser(issuer: string, subject: string): StoreRecord<UserRecord> | undefined {
@@ -141,7 +149,10 @@ export class IdentityRepository {
   }
 
   /** The password hash of the account with this normalised e-mail. Reads as many records for an unknown one. */
-  findCredential(email: string | undefined, applicationId?: string): { readonly userId: string; readonly record: StoreRecord<CredentialRecord> } | undefined {
+  findCredential(
+    email: string | undefined,
+    applicationId?: string,
+  ): { readonly userId: string; readonly record: StoreRecord<CredentialRecord> } | undefined {
     const userId = (this.findUserByEmail(email ?? "", applicationId) ?? this.#users.get([NOBODY]))?.value.id ?? NOBODY;
     const record = this.findCredentialOf(userId);
     return record === undefined ? undefined : { userId, record };
@@ -174,18 +185,26 @@ export class IdentityRepository {
   /** All records of a user but sessions and memberships, which go before. */
   deleteUserCommit(user: StoreRecord<UserRecord>): StoreCommit {
     const { id } = user.value;
-    return mergeCommits(this.#users.deleteCommit(user), { deletes: [credentialKey(id), stateKey({ kind: "user", id })] });
+    return mergeCommits(this.#users.deleteCommit(user), {
+      deletes: [credentialKey(id), stateKey({ kind: "user", id })],
+    });
   }
 
   /** Sets a password, whether there was one or not. */
   setPasswordCommit(userId: string, passwordHash: string): StoreCommit {
     const current = this.findCredentialOf(userId);
     const key = credentialKey(userId);
-    return { checks: [{ key, version: current?.version ?? "absent" }], puts: [{ key, value: { password_hash: passwordHash } }] };
+    return {
+      checks: [{ key, version: current?.version ?? "absent" }],
+      puts: [{ key, value: { password_hash: passwordHash } }],
+    };
   }
 
   replaceCredentialCommit(credential: StoreRecord<CredentialRecord>, passwordHash: string): StoreCommit {
-    return { checks: [{ key: credential.key, version: credential.version }], puts: [{ key: credential.key, value: { password_hash: passwordHash } }] };
+    return {
+      checks: [{ key: credential.key, version: credential.version }],
+      puts: [{ key: credential.key, value: { password_hash: passwordHash } }],
+    };
   }
 
   findState(subject: Subject): StoreRecord<SubjectState> | undefined {
@@ -209,7 +228,9 @@ export class IdentityRepository {
   }
 
   /** The session that a refresh token's handle belongs to. */
-  findSessionByHandle(handleHash: string): { readonly subject: Subject; readonly session: StoreRecord<SessionRecord> } | undefined {
+  findSessionByHandle(
+    handleHash: string,
+  ): { readonly subject: Subject; readonly session: StoreRecord<SessionRecord> } | undefined {
     const pointer = this.#store.get<RefreshPointer>(["refresh_handle", handleHash])?.value;
     if (pointer === undefined) return undefined;
     const subject: Subject = { kind: pointer.kind, id: pointer.subject_id };
@@ -219,8 +240,13 @@ export class IdentityRepository {
 
   createSessionCommit(subject: Subject, session: SessionRecord): StoreCommit {
     const pointer: RefreshPointer = { kind: subject.kind, subject_id: subject.id, session_id: session.id };
-    const handle = session.refresh === null ? [] : [{ key: ["refresh_handle", session.refresh.handle_hash], value: pointer }];
-    const puts = [{ key: sessionKey(subject, session.id), value: session }, ...handle, ...derivedKeys(sessionKey(subject, session.id), session).map((key) => ({ key, value: true }))];
+    const handle =
+      session.refresh === null ? [] : [{ key: ["refresh_handle", session.refresh.handle_hash], value: pointer }];
+    const puts = [
+      { key: sessionKey(subject, session.id), value: session },
+      ...handle,
+      ...derivedKeys(sessionKey(subject, session.id), session).map((key) => ({ key, value: true })),
+    ];
     return { checks: puts.map(({ key }) => ({ key, version: "absent" as const })), puts };
   }
 
@@ -231,13 +257,22 @@ export class IdentityRepository {
   /** Ends a session: with its record gone, its access and refresh tokens are void. */
   deleteSessionCommit(session: StoreRecord<SessionRecord>): StoreCommit {
     const handle = session.value.refresh === null ? [] : [["refresh_handle", session.value.refresh.handle_hash]];
-    return { checks: [{ key: session.key, version: session.version }], deletes: [session.key, ...handle, ...derivedKeys(session.key, session.value)] };
+    return {
+      checks: [{ key: session.key, version: session.version }],
+      deletes: [session.key, ...handle, ...derivedKeys(session.key, session.value)],
+    };
   }
 
   /** Some of the sessions that were made by a subject's tokens, or by one of them, as keys of their entries and their records. */
-  someDerived(subject: Subject, tokenId: string | undefined, count: number): { readonly entry: StoreKey; readonly session: StoreRecord<SessionRecord> | undefined }[] {
+  someDerived(
+    subject: Subject,
+    tokenId: string | undefined,
+    count: number,
+  ): { readonly entry: StoreKey; readonly session: StoreRecord<SessionRecord> | undefined }[] {
     const prefix = [DERIVED, ...ownerKey(subject), ...(tokenId === undefined ? [] : [tokenId])];
-    return this.#store.range<true>(prefix, { limit: count }).map(({ key }) => ({ entry: key, session: this.#store.get<SessionRecord>(["session", ...key.slice(4)]) }));
+    return this.#store
+      .range<true>(prefix, { limit: count })
+      .map(({ key }) => ({ entry: key, session: this.#store.get<SessionRecord>(["session", ...key.slice(4)]) }));
   }
 }
 
@@ -245,7 +280,13 @@ const DERIVED = "derived_session";
 
 /** Entries by which a session is found from the tokens that it was made by. */
 function derivedKeys(key: StoreKey, session: SessionRecord): StoreKey[] {
-  return (session.derived?.from ?? []).map(({ kind, subject_id: subjectId, id }) => [DERIVED, kind, subjectId, id, ...key.slice(1)]);
+  return (session.derived?.from ?? []).map(({ kind, subject_id: subjectId, id }) => [
+    DERIVED,
+    kind,
+    subjectId,
+    id,
+    ...key.slice(1),
+  ]);
 }
 
 function credentialKey(userId: string): StoreKey {

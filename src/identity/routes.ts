@@ -6,4 +6,11 @@ import { organizationRoutes } from "./tenants/organization-routes.js";
 import { tokenRoutes } from "./tokens/token-routes.js";
 import { userRoutes } from "./users/user-routes.js";
 
-export const identityRoutes = { ...userRoutes, ...tokenRoutes, ...applicationRoutes, ...organizationRoutes, ...invitationRoutes, ...oauthRoutes };
+export const identityRoutes = {
+  ...userRoutes,
+  ...tokenRoutes,
+  ...applicationRoutes,
+  ...organizationRoutes,
+  ...invitationRoutes,
+  ...oauthRoutes,
+};

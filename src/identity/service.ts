@@ -27,7 +27,13 @@ import { Directory } from "./tenants/directory.js";
 import { Granters } from "./tenants/admin-guard.js";
 import { normalizeEmail } from "./users/email.js";
 import { ExternalUsers } from "./users/external-users.js";
-import { HourlyLimit, INVITATIONS_PER_HOUR, RESETS_PER_ACCOUNT, RESETS_PER_ADDRESS, SIGNUPS_PER_HOUR } from "./login/hourly-limit.js";
+import {
+  HourlyLimit,
+  INVITATIONS_PER_HOUR,
+  RESETS_PER_ACCOUNT,
+  RESETS_PER_ADDRESS,
+  SIGNUPS_PER_HOUR,
+} from "./login/hourly-limit.js";
 import { Invitations, invitationInvalid } from "./tenants/invitations.js";
 import { Login } from "./login/login.js";
 import { LoginThrottle, type LoginThrottleOptions } from "./login/login-throttle.js";
@@ -105,41 +111,157 @@ export class IdentityService {
     const hashCost = options.hashCost ?? PASSWORD_HASH_COST;
     const serviceUrl = issuer.replace(/\/+$/, "");
     const counters = new ThrottleCounters({ store, clock });
-    const limit = (kind: ConstructorParameters<typeof HourlyLimit>[0]["kind"], perHourMax: number, message: string): HourlyLimit =>
-      new HourlyLimit({ kind, perHourMax: options.signupsPerHourMax === Infinity ? Infinity : perHourMax, message }, { store, clock, counters });
+    const limit = (
+      kind: ConstructorParameters<typeof HourlyLimit>[0]["kind"],
+      perHourMax: number,
+      message: string,
+    ): HourlyLimit =>
+      new HourlyLimit(
+        { kind, perHourMax: options.signupsPerHourMax === Infinity ? Infinity : perHourMax, message },
+        { store, clock, counters },
+      );
     const repository = new IdentityRepository({ store });
     const tenants = new TenantRepository({ store });
     const hashGate = new HashGate(options.hashGate);
     const throttle = new LoginThrottle(options.throttle ?? {}, { store, clock, counters });
-    const signupLimit = limit("signup", options.signupsPerHourMax ?? SIGNUPS_PER_HOUR, "too many new accounts from this address");
+    const signupLimit = limit(
+      "signup",
+      options.signupsPerHourMax ?? SIGNUPS_PER_HOUR,
+      "too many new accounts from this address",
+    );
     const authenticate = (token: string) => this.authenticate(token, "identity");
     const outbox = new Outbox(options.outbox ?? {}, { log });
     const access = new Access({ repository, tenants });
     const directory = new Directory({ repository, tenants });
-    const sessions = new Sessions({ issuer }, { repository, keys, clock, log, permissionsOf: (subject, session) => access.heldBy(subject, session) });
+    const sessions = new Sessions(
+      { issuer },
+      { repository, keys, clock, log, permissionsOf: (subject, session) => access.heldBy(subject, session) },
+    );
     const granters = new Granters({ tenants });
     const memberships = new Memberships({ repository, tenants, access, directory, granters, sessions, clock, log });
     const login = new Login({ hashCost }, { repository, sessions, throttle, hashGate, clock, log });
     const apiTokens = new ApiTokens({ store, repository, access, clock, log });
     const tokens = new Tokens({ repository, tenants, access, sessions, apiTokens, log });
-    const invitations = new Invitations({ serviceUrl }, { store, repository, tenants, access, memberships, limit: limit("invitation", INVITATIONS_PER_HOUR, "too many invitations"), mail, outbox, events, clock, log });
+    const invitations = new Invitations(
+      { serviceUrl },
+      {
+        store,
+        repository,
+        tenants,
+        access,
+        memberships,
+        limit: limit("invitation", INVITATIONS_PER_HOUR, "too many invitations"),
+        mail,
+        outbox,
+        events,
+        clock,
+        log,
+      },
+    );
     const clients = new Clients({ store, repository, tenants, access, sessions, clock, log });
-    const audiences = [issuer, `${serviceUrl}/api/v1/oauth/token`, `${serviceUrl}/api/v1/oauth/introspect`, `${serviceUrl}/api/v1/oauth/revoke`, `${serviceUrl}/api/v1/tokens`];
+    const audiences = [
+      issuer,
+      `${serviceUrl}/api/v1/oauth/token`,
+      `${serviceUrl}/api/v1/oauth/introspect`,
+      `${serviceUrl}/api/v1/oauth/revoke`,
+      `${serviceUrl}/api/v1/tokens`,
+    ];
     const clientAuthentication = new ClientAuthentication({ audiences }, { clients, store, clock });
     const codes = new AuthorizationCodes({ store, repository, sessions, clock, log });
-    const deletion = new TenantDeletion({ repository, tenants, memberships, sessions, purges: [...dependencies.purges, (owner) => this.#purgeOwn(owner)] });
-    this.users = new Users({ hashCost }, { repository, access, directory, memberships, invitations, signupLimit, hashGate, clock, log });
-    this.userChanges = new UserChanges({ hashCost }, { repository, access, directory, memberships, sessions, tokens, login, deletion, signupLimit, hashGate, clock, log });
-    this.passwordReset = new PasswordReset({ hashCost, serviceUrl }, {
-      store, repository, tokens, sessions, throttle, hashGate, mail, outbox, clock, log,
-      addressLimit: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"), accountLimit: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
+    const deletion = new TenantDeletion({
+      repository,
+      tenants,
+      memberships,
+      sessions,
+      purges: [...dependencies.purges, (owner) => this.#purgeOwn(owner)],
     });
+    this.users = new Users(
+      { hashCost },
+      { repository, access, directory, memberships, invitations, signupLimit, hashGate, clock, log },
+    );
+    this.userChanges = new UserChanges(
+      { hashCost },
+      {
+        repository,
+        access,
+        directory,
+        memberships,
+        sessions,
+        tokens,
+        login,
+        deletion,
+        signupLimit,
+        hashGate,
+        clock,
+        log,
+      },
+    );
+    this.passwordReset = new PasswordReset(
+      { hashCost, serviceUrl },
+      {
+        store,
+        repository,
+        tokens,
+        sessions,
+        throttle,
+        hashGate,
+        mail,
+        outbox,
+        clock,
+        log,
+        addressLimit: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"),
+        accountLimit: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
+      },
+    );
     this.applications = new Applications({ repository, tenants, access, memberships, deletion, clock, log });
-    this.organizations = new Organizations({ repository, tenants, access, memberships, deletion, firstVault, events, clock, log });
-    this.oauth = new OAuth({ issuer }, { repository, tenants, access, clients, clientAuthentication, codes, login, sessions, apiTokens, keys, clock, authenticate });
+    this.organizations = new Organizations({
+      repository,
+      tenants,
+      access,
+      memberships,
+      deletion,
+      firstVault,
+      events,
+      clock,
+      log,
+    });
+    this.oauth = new OAuth(
+      { issuer },
+      {
+        repository,
+        tenants,
+        access,
+        clients,
+        clientAuthentication,
+        codes,
+        login,
+        sessions,
+        apiTokens,
+        keys,
+        clock,
+        authenticate,
+      },
+    );
     this.bootstrap = new Bootstrap({ store, repository, clock });
-    this.#grants = new TokenGrants({ repository, tenants, access, sessions, apiTokens, clients, clientAuthentication, codes, authenticate, idToken: (redeemed, clientId) => this.oauth.idToken(redeemed, clientId) });
-    this.#external = new ExternalUsers({ issuers: new ExternalIssuers({ issuers: options.trustedIssuers ?? [] }, { clock, log }), repository, access, clock, log });
+    this.#grants = new TokenGrants({
+      repository,
+      tenants,
+      access,
+      sessions,
+      apiTokens,
+      clients,
+      clientAuthentication,
+      codes,
+      authenticate,
+      idToken: (redeemed, clientId) => this.oauth.idToken(redeemed, clientId),
+    });
+    this.#external = new ExternalUsers({
+      issuers: new ExternalIssuers({ issuers: options.trustedIssuers ?? [] }, { clock, log }),
+      repository,
+      access,
+      clock,
+      log,
+    });
     this.#verifier = new AccessTokenVerifier({ issuer }, { clock, keys, state: tokenState(repository) });
     this.sessions = sessions;
     this.tokens = tokens;
@@ -171,7 +293,8 @@ export class IdentityService {
     if (state?.enabled !== true) return undefined;
     const { epoch } = state;
     const session = this.#repository.findSession(subject, sessionId)?.value;
-    if (session !== undefined) return session.epoch < epoch ? undefined : { epoch, endsAtSec: Math.floor(session.ends_at_ms / 1000) };
+    if (session !== undefined)
+      return session.epoch < epoch ? undefined : { epoch, endsAtSec: Math.floor(session.ends_at_ms / 1000) };
     const personal = this.#apiTokens.find(subject, sessionId);
     return personal === undefined ? undefined : { epoch, endsAtSec: Math.floor(personal.expires_at_ms / 1000) };
   }
@@ -180,15 +303,24 @@ export class IdentityService {
   async signUp(input: CreateUserInput, bearer: string | undefined, address: string): Promise<UserJson> {
     if (bearer === undefined) return this.users.create(input, address);
     if (bearer.startsWith(OPAQUE_PREFIXES.bootstrap)) {
-      return this.users.create(input, address, { permissions: ADMINISTRATOR_PERMISSIONS, extra: this.bootstrap.useCommit(bearer), uncounted: true });
+      return this.users.create(input, address, {
+        permissions: ADMINISTRATOR_PERMISSIONS,
+        extra: this.bootstrap.useCommit(bearer),
+        uncounted: true,
+      });
     }
     const principal = await this.authenticate(bearer, "identity");
-    const isAdministrator = holdsAll(principal.permissions, PERMISSIONS.user_create) || holdsAll(principal.permissions, PERMISSIONS.sudo);
+    const isAdministrator =
+      holdsAll(principal.permissions, PERMISSIONS.user_create) || holdsAll(principal.permissions, PERMISSIONS.sudo);
     return this.users.create(input, address, { principal, uncounted: isAdministrator });
   }
 
   /** Logs in with e-mail and password (Login.authenticate), or a virtual user by its application. */
-  async logIn(input: AuthenticateInput, address: string, bearer?: string): Promise<{ user: UserJson; token: TokenJson }> {
+  async logIn(
+    input: AuthenticateInput,
+    address: string,
+    bearer?: string,
+  ): Promise<{ user: UserJson; token: TokenJson }> {
     const { password, invitation_token: invitationToken, ...rest } = input;
     if (password === undefined) return this.#logInVirtualUser(input, bearer);
     if (invitationToken === undefined) return this.#login.authenticate({ ...rest, password }, address);
@@ -204,9 +336,26 @@ export class IdentityService {
     return this.#grants.create(input, headers);
   }
 
-  async createPersonalToken(principal: Principal, input: { readonly name: string; readonly permissions?: number; readonly expires_in_days?: number }): Promise<{ id: string; created_at: string; name: string; permissions: number; expires_at: string; access_token: string }> {
+  async createPersonalToken(
+    principal: Principal,
+    input: { readonly name: string; readonly permissions?: number; readonly expires_in_days?: number },
+  ): Promise<{
+    id: string;
+    created_at: string;
+    name: string;
+    permissions: number;
+    expires_at: string;
+    access_token: string;
+  }> {
     const { record, text } = await this.#apiTokens.create(principal, input);
-    return { id: record.id, created_at: record.created_at, name: record.name, permissions: record.permissions, expires_at: isoTimestamp(record.expires_at_ms), access_token: text };
+    return {
+      id: record.id,
+      created_at: record.created_at,
+      name: record.name,
+      permissions: record.permissions,
+      expires_at: isoTimestamp(record.expires_at_ms),
+      access_token: text,
+    };
   }
 
   /** Founds an organization, with an invitation one that is associated with the inviting application. */
@@ -214,14 +363,23 @@ export class IdentityService {
     const { invitation_token: token, ...rest } = input;
     if (token === undefined) return this.organizations.create(principal, rest);
     const user = this.#callingUser(principal);
-    return retryOnConflict(() => this.organizations.create(principal, rest, (organization) => this.invitations.associateCommit(this.invitations.find(token), user, organization)));
+    return retryOnConflict(() =>
+      this.organizations.create(principal, rest, (organization) =>
+        this.invitations.associateCommit(this.invitations.find(token), user, organization),
+      ),
+    );
   }
 
   /** Adds a member, or lets the calling user in by its invitation. */
-  async addToOrganization(principal: Principal, id: string, input: { readonly user_id?: string; readonly permissions?: number; readonly invitation_token?: string }): Promise<void> {
+  async addToOrganization(
+    principal: Principal,
+    id: string,
+    input: { readonly user_id?: string; readonly permissions?: number; readonly invitation_token?: string },
+  ): Promise<void> {
     const organization = { kind: "organization", id } as const;
     if (input.invitation_token === undefined) {
-      if (input.user_id === undefined) throw new AppError("invalid_request", refusal("user_id: is required", "invalid_request", "user_id"));
+      if (input.user_id === undefined)
+        throw new AppError("invalid_request", refusal("user_id: is required", "invalid_request", "user_id"));
       await this.memberships.add(principal, organization, { kind: "user", id: input.user_id }, input.permissions);
       return;
     }
@@ -240,7 +398,12 @@ export class IdentityService {
     const user = this.#repository.findUserByEmail(normalizeEmail(emailText) ?? "");
     if (user === undefined) throw new AppError("not_found", { message: "there is no user with this address" });
     const subject: Subject = { kind: "user", id: user.value.id };
-    await this.#repository.commit(mergeCommits(this.#repository.updateUserCommit(user, { ...user.value, permissions: ADMINISTRATOR_PERMISSIONS }), this.tokens.voidCommit(subject)));
+    await this.#repository.commit(
+      mergeCommits(
+        this.#repository.updateUserCommit(user, { ...user.value, permissions: ADMINISTRATOR_PERMISSIONS }),
+        this.tokens.voidCommit(subject),
+      ),
+    );
     await this.sessions.endDerived(subject);
   }
 
@@ -259,14 +422,25 @@ export class IdentityService {
   }
 
   /** An application vouches for a virtual user of its own that has no password. Real users, and users with one, never get in this way. */
-  async #logInVirtualUser(input: AuthenticateInput, bearer: string | undefined): Promise<{ user: UserJson; token: TokenJson }> {
-    if (bearer === undefined) throw new AppError("invalid_request", refusal("password: is required", "invalid_request", "password"));
+  async #logInVirtualUser(
+    input: AuthenticateInput,
+    bearer: string | undefined,
+  ): Promise<{ user: UserJson; token: TokenJson }> {
+    if (bearer === undefined)
+      throw new AppError("invalid_request", refusal("password: is required", "invalid_request", "password"));
     const principal = await this.authenticate(bearer, "identity");
-    if (principal.subject.kind !== "application" || !holdsAll(principal.permissions, PERMISSIONS.create)) throw new AppError("forbidden", { message: "this needs a token of an application that may create" });
+    if (principal.subject.kind !== "application" || !holdsAll(principal.permissions, PERMISSIONS.create))
+      throw new AppError("forbidden", { message: "this needs a token of an application that may create" });
     const user = this.#repository.findUserByEmail(normalizeEmail(input.email) ?? "", principal.subject.id)?.value;
     const subject: Subject | undefined = user === undefined ? undefined : { kind: "user", id: user.id };
     const state = subject === undefined ? undefined : this.#repository.findState(subject)?.value;
-    if (user === undefined || subject === undefined || state?.enabled !== true || !holdsAll(user.permissions, PERMISSIONS.authenticate) || this.#repository.findCredentialOf(user.id) !== undefined) {
+    if (
+      user === undefined ||
+      subject === undefined ||
+      state?.enabled !== true ||
+      !holdsAll(user.permissions, PERMISSIONS.authenticate) ||
+      this.#repository.findCredentialOf(user.id) !== undefined
+    ) {
       throw new AppError("invalid_credentials", { message: "authentication failed with given credentials" });
     }
     // No more than the application's token holds, but for the bit that is about people alone.

@@ -52,7 +52,9 @@ export function loadConfig(sources: ConfigSources): Config {
     const found = findGiven(name, sources, file);
     if (found !== undefined) given.set(name, found);
   }
-  const values = Object.fromEntries(NAMES.map((name) => [name, checkedValue(name, given.get(name))])) as unknown as Settings;
+  const values = Object.fromEntries(
+    NAMES.map((name) => [name, checkedValue(name, given.get(name))]),
+  ) as unknown as Settings;
   const mode = values.mode ?? defaultMode(given, sources.env);
   const config: Config = {
     ...values,
@@ -67,7 +69,9 @@ export function loadConfig(sources: ConfigSources): Config {
 
 /** A name that nobody can reach is a safe `iss`; in development, where nobody sets one, discovery should work as it is. */
 function defaultIssuer(mode: Config["mode"], { host, port, tls_cert }: Settings): string {
-  return mode === "development" && port !== 0 ? describeAddress(tls_cert !== undefined, host, port) : UNREACHABLE_ISSUER;
+  return mode === "development" && port !== 0
+    ? describeAddress(tls_cert !== undefined, host, port)
+    : UNREACHABLE_ISSUER;
 }
 
 /** True for an address that only this machine can reach. */
@@ -89,10 +93,17 @@ export function describeSettings(): string {
     const suffix = fallback === undefined || fallback === "" ? "" : ` (default ${String(fallback)})`;
     return `  --${flag}=…\n      ${env}: ${description}${suffix}`;
   });
-  return [...rows, `  --config=FILE\n      ${CONFIG_FILE_VARIABLE}: a JSON file with settings by name, such as {"port": 9000, "data_dir": "/var/lib/proofwright"}`].join("\n");
+  return [
+    ...rows,
+    `  --config=FILE\n      ${CONFIG_FILE_VARIABLE}: a JSON file with settings by name, such as {"port": 9000, "data_dir": "/var/lib/proofwright"}`,
+  ].join("\n");
 }
 
-function findGiven(name: SettingName, sources: ConfigSources, file: Readonly<Record<string, unknown>>): Given | undefined {
+function findGiven(
+  name: SettingName,
+  sources: ConfigSources,
+  file: Readonly<Record<string, unknown>>,
+): Given | undefined {
   const { flag, env } = SETTINGS[name];
   const flagText = sources.flags[flag];
   if (flagText !== undefined) return { value: flagText, source: `--${flag}` };
@@ -111,8 +122,12 @@ function checkedValue(name: SettingName, given: Given | undefined): unknown {
   if (validate(holder)) return holder.value;
   const secret = "secret" in spec && spec.secret === true;
   const shown = secret ? "the value given" : JSON.stringify(given.value);
-  const allowed = validate.errors?.filter((error) => error.keyword === "const").map((error) => String((error.params as { allowedValue: unknown }).allowedValue)) ?? [];
-  const reason = allowed.length > 0 ? `must be ${allowed.join(" or ")}` : (validate.errors?.[0]?.message ?? "is not valid");
+  const allowed =
+    validate.errors
+      ?.filter((error) => error.keyword === "const")
+      .map((error) => String((error.params as { allowedValue: unknown }).allowedValue)) ?? [];
+  const reason =
+    allowed.length > 0 ? `must be ${allowed.join(" or ")}` : (validate.errors?.[0]?.message ?? "is not valid");
   throw new ConfigError(`${given.source}: ${shown} ${reason} (${spec.description}).`);
 }
 
@@ -127,7 +142,8 @@ function refuseUnknownVariables(env: ConfigSources["env"]): void {
 function refuseUnknownFlags(flags: ConfigSources["flags"]): void {
   const known = new Set<string>(NAMES.map((name) => SETTINGS[name].flag));
   for (const flag of Object.keys(flags)) {
-    if (!known.has(flag)) throw new ConfigError(`--${flag} is not a setting of Proofwright; see \`proofwright server --help\`.`);
+    if (!known.has(flag))
+      throw new ConfigError(`--${flag} is not a setting of Proofwright; see \`proofwright server --help\`.`);
   }
 }
 
@@ -137,7 +153,9 @@ function readFile(path: string | undefined): Readonly<Record<string, unknown>> {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new ConfigError(`The config file ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"}).`);
+    throw new ConfigError(
+      `The config file ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"}).`,
+    );
   }
   let parsed: unknown;
   try {
@@ -145,9 +163,11 @@ function readFile(path: string | undefined): Readonly<Record<string, unknown>> {
   } catch {
     throw new ConfigError(`The config file ${path} is not JSON.`);
   }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new ConfigError(`The config file ${path} must hold one JSON object.`);
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    throw new ConfigError(`The config file ${path} must hold one JSON object.`);
   const unknown = Object.keys(parsed).find((name) => !Object.hasOwn(SETTINGS, name));
-  if (unknown !== undefined) throw new ConfigError(`The config file ${path} has "${unknown}", which is not a setting of Proofwright.`);
+  if (unknown !== undefined)
+    throw new ConfigError(`The config file ${path} has "${unknown}", which is not a setting of Proofwright.`);
   return parsed as Readonly<Record<string, unknown>>;
 }
 
@@ -160,13 +180,18 @@ function requireReadable(path: string): void {
   try {
     accessSync(path, constants.R_OK);
   } catch (error) {
-    throw new ConfigError(`The TLS file ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"}).`);
+    throw new ConfigError(
+      `The TLS file ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"}).`,
+    );
   }
 }
 
 /** The entries of a comma separated setting. */
 export function listOf(text: string): string[] {
-  return text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
+  return text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
 }
 
 function checkTogether(config: Config): void {
@@ -174,15 +199,28 @@ function checkTogether(config: Config): void {
     throw new ConfigError("TLS needs both PROOFWRIGHT_TLS_CERT and PROOFWRIGHT_TLS_KEY.");
   }
   for (const path of [config.tls_cert, config.tls_key]) if (path !== undefined) requireReadable(path);
-  const hosts = [config.host, ...[config.prover_listen, config.vault_listen, config.identity_listen, config.chain_listen].flatMap((address) => (address === undefined ? [] : [parseAddress(address).host]))];
+  const hosts = [
+    config.host,
+    ...[config.prover_listen, config.vault_listen, config.identity_listen, config.chain_listen].flatMap((address) =>
+      address === undefined ? [] : [parseAddress(address).host],
+    ),
+  ];
   const open = hosts.find((host) => !isLoopback(host));
   if (config.mode === "development" && open !== undefined) {
-    throw new ConfigError(`Development mode listens on loopback only, not on ${open}: configure a seal key (SEAL_UNSEAL_VALIDATION_HASH) or set PROOFWRIGHT_MODE=production.`);
+    throw new ConfigError(
+      `Development mode listens on loopback only, not on ${open}: configure a seal key (SEAL_UNSEAL_VALIDATION_HASH) or set PROOFWRIGHT_MODE=production.`,
+    );
   }
   checkProxies(config);
   checkEgress(config);
-  if (config.mode === "production" && config.seal_unseal_key !== undefined && config.seal_unseal_validation_hash === undefined) {
-    throw new ConfigError("SEAL_UNSEAL_KEY needs SEAL_UNSEAL_VALIDATION_HASH beside it, so that a wrong key is noticed.");
+  if (
+    config.mode === "production" &&
+    config.seal_unseal_key !== undefined &&
+    config.seal_unseal_validation_hash === undefined
+  ) {
+    throw new ConfigError(
+      "SEAL_UNSEAL_KEY needs SEAL_UNSEAL_VALIDATION_HASH beside it, so that a wrong key is noticed.",
+    );
   }
 }
 
@@ -190,7 +228,10 @@ function checkProxies(config: Config): void {
   try {
     new TrustedProxies(listOf(config.trusted_proxies));
   } catch (error) {
-    throw new ConfigError(`PROOFWRIGHT_TRUSTED_PROXIES: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is neither an address nor a network such as 10.0.0.0/8.`, { cause: error });
+    throw new ConfigError(
+      `PROOFWRIGHT_TRUSTED_PROXIES: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is neither an address nor a network such as 10.0.0.0/8.`,
+      { cause: error },
+    );
   }
 }
 
@@ -198,7 +239,10 @@ function checkEgress(config: Config): void {
   try {
     new AllowList(listOf(config.egress_allow));
   } catch (error) {
-    throw new ConfigError(`PROOFWRIGHT_EGRESS_ALLOW: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is neither a host, an address nor a network such as 10.0.0.0/8, with or without a port.`, { cause: error });
+    throw new ConfigError(
+      `PROOFWRIGHT_EGRESS_ALLOW: ${JSON.stringify(error instanceof RangeError ? error.message : "")} is neither a host, an address nor a network such as 10.0.0.0/8, with or without a port.`,
+      { cause: error },
+    );
   }
   const port = listOf(config.egress_ports).find((text) => Number(text) < 1 || Number(text) > 65_535);
   if (port !== undefined) throw new ConfigError(`PROOFWRIGHT_EGRESS_PORTS: ${port} is no port.`);
@@ -206,10 +250,14 @@ function checkEgress(config: Config): void {
 
 function checkSeal(config: Config, env: ConfigSources["env"]): void {
   if (config.seal_unseal_key !== undefined && env.NODE_ENV === "production") {
-    throw new ConfigError("SEAL_UNSEAL_KEY is refused with NODE_ENV=production: the environment of a process can be read. Unseal with POST /api/v1/unseal or configure a seal provider that has the key.");
+    throw new ConfigError(
+      "SEAL_UNSEAL_KEY is refused with NODE_ENV=production: the environment of a process can be read. Unseal with POST /api/v1/unseal or configure a seal provider that has the key.",
+    );
   }
   const endpoint = config.seal_unseal_endpoint;
   if (endpoint !== undefined && endpoint.startsWith("http:") && !isLoopback(new URL(endpoint).hostname)) {
-    throw new ConfigError("SEAL_UNSEAL_ENDPOINT must be https: the seal key and the server's credentials would travel in the open.");
+    throw new ConfigError(
+      "SEAL_UNSEAL_ENDPOINT must be https: the seal key and the server's credentials would travel in the open.",
+    );
   }
 }

@@ -44,11 +44,22 @@ export interface Log {
 export type LogLevel = "error" | "warn" | "info" | "debug" | "silent";
 
 export function createLog(level: LogLevel): Log {
-  const sink = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
+  const sink = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ fd: 2, sync: true }),
+  );
   return {
-    error: (message, fields) => { sink.error(fields ?? {}, message); },
-    warn: (message, fields) => { sink.warn(fields ?? {}, message); },
-    info: (message, fields) => { sink.info(fields ?? {}, message); },
-    debug: (message, fields) => { if (sink.isLevelEnabled("debug")) sink.debug(fields?.() ?? {}, message); },
+    error: (message, fields) => {
+      sink.error(fields ?? {}, message);
+    },
+    warn: (message, fields) => {
+      sink.warn(fields ?? {}, message);
+    },
+    info: (message, fields) => {
+      sink.info(fields ?? {}, message);
+    },
+    debug: (message, fields) => {
+      if (sink.isLevelEnabled("debug")) sink.debug(fields?.() ?? {}, message);
+    },
   };
 }

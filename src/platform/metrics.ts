@@ -19,30 +19,55 @@ export class Metrics {
     const registers = [this.#registry];
     // Event-loop lag, garbage collection, memory and descriptors of the process.
     collectDefaultMetrics({ register: this.#registry });
-    this.#seconds = new Histogram({ name: "proofwright_http_request_seconds", help: "Time from a request's head to the end of its answer", labelNames: ["route", "method", "status"], buckets: SECONDS_BUCKETS, registers });
-    this.#abandoned = new Counter({ name: "proofwright_http_abandoned_total", help: "Requests whose client left before the answer", labelNames: ["route"], registers });
+    this.#seconds = new Histogram({
+      name: "proofwright_http_request_seconds",
+      help: "Time from a request's head to the end of its answer",
+      labelNames: ["route", "method", "status"],
+      buckets: SECONDS_BUCKETS,
+      registers,
+    });
+    this.#abandoned = new Counter({
+      name: "proofwright_http_abandoned_total",
+      help: "Requests whose client left before the answer",
+      labelNames: ["route"],
+      registers,
+    });
     const inFlight = this.#inFlight;
     new Gauge({
-      name: "proofwright_http_requests_in_flight", help: "Requests being served", registers,
-      collect() { this.set([...inFlight.values()].reduce((sum, count) => sum + count, 0)); },
+      name: "proofwright_http_requests_in_flight",
+      help: "Requests being served",
+      registers,
+      collect() {
+        this.set([...inFlight.values()].reduce((sum, count) => sum + count, 0));
+      },
     });
     const { lanesWaiting } = dependencies;
     if (lanesWaiting === undefined) return;
     new Gauge({
-      name: "proofwright_lane_waiting", help: "Tasks waiting for a thread", labelNames: ["lane"], registers,
-      collect() { for (const [lane, count] of Object.entries(lanesWaiting())) this.set({ lane }, count); },
+      name: "proofwright_lane_waiting",
+      help: "Tasks waiting for a thread",
+      labelNames: ["lane"],
+      registers,
+      collect() {
+        for (const [lane, count] of Object.entries(lanesWaiting())) this.set({ lane }, count);
+      },
     });
   }
 
   /** The part of one HTTP server; several servers add up. */
-  forServer(): { requestEnded(routeId: string, method: string, status: number, seconds: number): void; requestsInFlight(count: number): void } {
+  forServer(): {
+    requestEnded(routeId: string, method: string, status: number, seconds: number): void;
+    requestsInFlight(count: number): void;
+  } {
     const server = Symbol("server");
     return {
       requestEnded: (route, method, status, seconds) => {
         if (status === 0) this.#abandoned.inc({ route });
         else this.#seconds.observe({ route, method, status: String(status) }, seconds);
       },
-      requestsInFlight: (count) => { this.#inFlight.set(server, count); },
+      requestsInFlight: (count) => {
+        this.#inFlight.set(server, count);
+      },
     };
   }
 

@@ -15,7 +15,9 @@ export interface SettingSpec<S extends TSchema = TSchema> {
   readonly secret?: boolean;
 }
 
-function setting<const T extends SettingSpec>(spec: T): T & { readonly default: T extends { default: infer D } ? D : undefined } {
+function setting<const T extends SettingSpec>(
+  spec: T,
+): T & { readonly default: T extends { default: infer D } ? D : undefined } {
   return spec as T & { readonly default: T extends { default: infer D } ? D : undefined };
 }
 
@@ -26,68 +28,411 @@ const Hash = Type.String({ pattern: "^(0x)?[0-9a-fA-F]{64}$" });
 const Address = Type.String({ pattern: "^(\\[[0-9a-fA-F:]+\\]|[^:\\s]+):[0-9]{1,5}$", maxLength: 300 });
 const Text = Type.String({ minLength: 1, maxLength: 300 });
 const SealProviderName = Type.Union([
-  Type.Literal("environment"), Type.Literal("container_secret"), Type.Literal("docker"), Type.Literal("cloud_key_vault"), Type.Literal("azure_key_vault"),
-  Type.Literal("aws_kms"), Type.Literal("gcp_kms"),
+  Type.Literal("environment"),
+  Type.Literal("container_secret"),
+  Type.Literal("docker"),
+  Type.Literal("cloud_key_vault"),
+  Type.Literal("azure_key_vault"),
+  Type.Literal("aws_kms"),
+  Type.Literal("gcp_kms"),
 ]);
 const Url = Type.String({ pattern: "^https?://[^\\s]+$", maxLength: 1000 });
 const Threads = Type.Integer({ minimum: 1, maximum: 256 });
 
 export const SETTINGS = {
-  mode: setting({ env: "PROOFWRIGHT_MODE", flag: "mode", schema: Type.Union([Type.Literal("development"), Type.Literal("production")]), description: "`development` makes its own seal key, unseals itself and stays on loopback; default: development unless a SEAL_UNSEAL_ setting is given or NODE_ENV=production" }),
-  host: setting({ env: "PROOFWRIGHT_HOST", flag: "host", schema: Type.String({ minLength: 1, maxLength: 255 }), default: "127.0.0.1", description: "address to listen on" }),
-  port: setting({ env: "PROOFWRIGHT_PORT", flag: "port", schema: Port, default: 8080, description: "port to listen on; 0 picks a free one" }),
-  data_dir: setting({ env: "PROOFWRIGHT_DATA_DIR", flag: "data-dir", schema: Path, default: "data", description: "folder for the store, artifacts and keys; made when missing" }),
-  store_max_mb: setting({ env: "PROOFWRIGHT_STORE_MAX_MB", flag: "store-max-mb", schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }), default: 65_536, description: "largest size of the store's data file, in MiB; the last 64 are held back for deletions and the audit log, so that 64 makes the store read-only" }),
-  prover_listen: setting({ env: "PROVER_LISTEN", flag: "prover-listen", schema: Address, description: "an address of its own for the prover registry, as host:port" }),
-  vault_listen: setting({ env: "VAULT_LISTEN", flag: "vault-listen", schema: Address, description: "an address of its own for the vault" }),
-  identity_listen: setting({ env: "IDENTITY_LISTEN", flag: "identity-listen", schema: Address, description: "an address of its own for identity" }),
-  chain_listen: setting({ env: "CHAIN_LISTEN", flag: "chain-listen", schema: Address, description: "an address of its own for the chain area" }),
-  metrics_port: setting({ env: "PROOFWRIGHT_METRICS_PORT", flag: "metrics-port", schema: Port, description: "serve Prometheus metrics at /metrics on this loopback port; off by default" }),
-  trusted_proxies: setting({ env: "PROOFWRIGHT_TRUSTED_PROXIES", flag: "trusted-proxies", schema: Type.String({ maxLength: 4000, pattern: "^([0-9A-Fa-f.:]+(/[0-9]{1,3})?(, *[0-9A-Fa-f.:]+(/[0-9]{1,3})?)*)?$" }), default: "", description: "proxies in front of the server whose X-Forwarded-For names the client, as addresses or networks, comma separated (such as 10.0.0.0/8); without it every client behind a proxy is throttled as one" }),
-  tls_cert: setting({ env: "PROOFWRIGHT_TLS_CERT", flag: "tls-cert", schema: Path, description: "certificate chain (PEM file); switches TLS on together with the key" }),
-  tls_key: setting({ env: "PROOFWRIGHT_TLS_KEY", flag: "tls-key", schema: Path, description: "private key of the certificate (PEM file)" }),
-  log_level: setting({ env: "PROOFWRIGHT_LOG_LEVEL", flag: "log-level", schema: Type.Union([Type.Literal("error"), Type.Literal("warn"), Type.Literal("info"), Type.Literal("debug"), Type.Literal("silent")]), default: "info", description: "error, warn, info, debug or silent" }),
-  issuer: setting({ env: "PROOFWRIGHT_ISSUER", flag: "issuer", schema: Type.String({ minLength: 1, maxLength: 300 }), description: "`iss` of the access tokens, and for OAuth clients and mails the address at which they reach the server; default: in development the address it listens on, else `https://proofwright.local`" }),
-  signing_algorithm: setting({ env: "PROOFWRIGHT_SIGNING_ALGORITHM", flag: "signing-algorithm", schema: Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256")]), default: "EdDSA", description: "how access tokens are signed: EdDSA, ES256 or RS256; a change takes effect with the next key rotation" }),
-  trusted_issuers: setting({ env: "PROOFWRIGHT_TRUSTED_ISSUERS", flag: "trusted-issuers", schema: Path, description: "JSON file that lists other OpenID Connect issuers whose tokens are accepted, as {issuer, jwks_url, audience, ...}" }),
-  mail_url: setting({ env: "PROOFWRIGHT_MAIL_URL", flag: "mail-url", schema: Type.String({ pattern: "^smtps?://[^\\s]+$", maxLength: 1000 }), description: "SMTP server for mail, as smtp://user:password@host:587 or smtps://; without it mail goes to DATA_DIR/mail in development and nowhere in production", secret: true }),
-  mail_from: setting({ env: "PROOFWRIGHT_MAIL_FROM", flag: "mail-from", schema: Type.String({ minLength: 3, maxLength: 320, pattern: "^[^\\u0000-\\u001f]+$" }), default: "proofwright@localhost", description: "sender of the mails" }),
-  privacy_policy_url: setting({ env: "PROOFWRIGHT_PRIVACY_POLICY_URL", flag: "privacy-policy-url", schema: Url, description: "where the privacy policy is; answered at /legal/privacy_policy" }),
-  terms_of_service_url: setting({ env: "PROOFWRIGHT_TERMS_OF_SERVICE_URL", flag: "terms-of-service-url", schema: Url, description: "where the terms of service are; answered at /legal/terms_of_service" }),
-  prove_threads: setting({ env: "PROOFWRIGHT_PROVE_THREADS", flag: "prove-threads", schema: Threads, description: "threads that make proofs; default: one per core" }),
-  prove_helpers: setting({ env: "PROOFWRIGHT_PROVE_HELPERS", flag: "prove-helpers", schema: Type.Integer({ minimum: 0, maximum: 63 }), default: 7, description: "idle threads that may join a proof; 0 keeps every proof on one thread" }),
-  prove_queue: setting({ env: "PROOFWRIGHT_PROVE_QUEUE", flag: "prove-queue", schema: Type.Integer({ minimum: 1, maximum: 100_000 }), default: 256, description: "proofs that may wait for a thread; one more is refused with 503" }),
-  key_memory_mb: setting({ env: "PROOFWRIGHT_KEY_MEMORY_MB", flag: "key-memory-mb", schema: Type.Integer({ minimum: 16, maximum: 1_048_576 }), default: 1024, description: "memory for resident proving keys and witness programs, in MiB" }),
-  kernels: setting({ env: "PROOFWRIGHT_KERNELS", flag: "kernels", schema: Type.Union([Type.Literal("wasm"), Type.Literal("reference")]), default: "wasm", description: "what proves and verifies: our WebAssembly kernels, or the reference backend over ffjavascript" }),
-  constraints_max: setting({ env: "PROOFWRIGHT_CONSTRAINTS_MAX", flag: "constraints-max", schema: Type.Integer({ minimum: 1, maximum: 2 ** 21 }), default: 2 ** 18, description: "largest circuit that may be registered, in constraints" }),
-  compile_memory_mb: setting({ env: "PROOFWRIGHT_COMPILE_MEMORY_MB", flag: "compile-memory-mb", schema: Type.Integer({ minimum: 128, maximum: 65_536 }), default: 2048, description: "memory that one compilation may take, in MiB" }),
-  compile_seconds: setting({ env: "PROOFWRIGHT_COMPILE_SECONDS", flag: "compile-seconds", schema: Type.Integer({ minimum: 1, maximum: 3600 }), default: 120, description: "time that one compilation may take" }),
-  connections: setting({ env: "PROOFWRIGHT_CONNECTIONS", flag: "connections", schema: Type.Integer({ minimum: 16, maximum: 1_000_000 }), default: 16_384, description: "connections that may be open at once on one address; each takes a file descriptor (`ulimit -n`)" }),
-  event_streams: setting({ env: "PROOFWRIGHT_EVENT_STREAMS", flag: "event-streams", schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }), default: 12_000, description: "event streams (SSE and WebSocket) that may be open at once" }),
-  event_streams_per_subject: setting({ env: "PROOFWRIGHT_EVENT_STREAMS_PER_SUBJECT", flag: "event-streams-per-subject", schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }), default: 100, description: "event streams of one user, application or organization" }),
-  events_max: setting({ env: "PROOFWRIGHT_EVENTS_MAX", flag: "events-max", schema: Type.Integer({ minimum: 1, maximum: 10_000_000 }), default: 100_000, description: "events that are kept for replay; older ones are deleted" }),
-  events_days: setting({ env: "PROOFWRIGHT_EVENTS_DAYS", flag: "events-days", schema: Type.Integer({ minimum: 1, maximum: 3650 }), default: 7, description: "days that an event is kept for replay" }),
-  egress_allow: setting({ env: "PROOFWRIGHT_EGRESS_ALLOW", flag: "egress-allow", schema: Type.String({ maxLength: 8000 }), default: "", description: "places inside that users may name as nodes and peers all the same, as `host`, address or network with an optional port, comma separated (such as `node.lan:8545,10.1.0.0/16`); plain HTTP goes to these only. Development mode adds this machine" }),
-  egress_ports: setting({ env: "PROOFWRIGHT_EGRESS_PORTS", flag: "egress-ports", schema: Type.String({ maxLength: 1000, pattern: "^[0-9]{1,5}(, *[0-9]{1,5})*$" }), default: "443,4222,5001,5432,6379,8088,8545,8546,9200,27017", description: "ports of public hosts that users may name as nodes and peers, comma separated" }),
-  network_urls: setting({ env: "PROOFWRIGHT_NETWORK_URLS", flag: "network-urls", schema: Type.String({ maxLength: 8000, pattern: "^([a-z]+=https?://[^,\\s]+(, *[a-z]+=https?://[^,\\s]+)*)?$" }), default: "", description: "nodes of the public networks, as name=URL, comma separated (such as `sepolia=https://rpc.example.com`); a name that comes again is a further node to turn to. A public network without a node is listed but not asked", secret: true }),
-  docker_host: setting({ env: "PROOFWRIGHT_DOCKER_HOST", flag: "docker-host", schema: Type.String({ pattern: "^(unix:///[^\\s]+|tcp://([^/\\s:]+|\\[[0-9a-fA-F:]+\\])(:[0-9]{1,5})?)$", maxLength: 300 }), description: "Docker engine that runs connectors' containers, as unix:///var/run/docker.sock or tcp://host:2375; without it none are run" }),
-  docker_images: setting({ env: "PROOFWRIGHT_DOCKER_IMAGES", flag: "docker-images", schema: Type.String({ maxLength: 2000, pattern: "^[^\\u0000-\\u001f]*$" }), default: "ipfs/kubo:*,nats:*,redis:*,postgres:*,mongo:*", description: "images that applications may have run, comma separated; a `*` at the end stands for anything" }),
-  event_confirmations: setting({ env: "PROOFWRIGHT_EVENT_CONFIRMATIONS", flag: "event-confirmations", schema: Type.Integer({ minimum: 0, maximum: 256 }), default: 0, description: "blocks that must follow a block before the events of its contracts are told; with 0 a replaced block is taken back by events with `removed`" }),
-  rate_limits: setting({ env: "PROOFWRIGHT_RATE_LIMITS", flag: "rate-limits", schema: Type.Boolean(), default: true, description: "throttle each subject, and account creation per address; switch off for load tests only" }),
-  provider_aliases: setting({ env: "PROVER_PROVIDER_ALIASES", flag: "provider-aliases", schema: Type.String({ maxLength: 1000, pattern: "^([A-Za-z0-9_-]+:[A-Za-z0-9_-]+(,[A-Za-z0-9_-]+:[A-Za-z0-9_-]+)*)?$" }), default: "", description: "other names for a provider, as alias:provider, comma separated (such as gnark:circom for existing clients)" }),
-  seal_unseal_provider: setting({ env: "SEAL_UNSEAL_PROVIDER", flag: "seal-unseal-provider", schema: SealProviderName, description: "where the seal key comes from: `environment` (the default: unsealed by POST /api/v1/unseal), `container_secret` (or `docker`), `cloud_key_vault` (or `azure_key_vault`), `aws_kms`, `gcp_kms`" }),
-  seal_unseal_key: setting({ env: "SEAL_UNSEAL_KEY", flag: "seal-unseal-key", schema: Type.String({ minLength: 1, maxLength: 1000 }), description: "the seal key itself, 24 words: unseals at start; for trials only, refused with NODE_ENV=production", secret: true }),
-  seal_unseal_validation_hash: setting({ env: "SEAL_UNSEAL_VALIDATION_HASH", flag: "seal-unseal-validation-hash", schema: Hash, description: "SHA-256 of the seal key's 24 words, hex" }),
-  seal_unseal_key_secret_path: setting({ env: "SEAL_UNSEAL_KEY_SECRET_PATH", flag: "seal-unseal-key-secret-path", schema: Path, description: "container_secret: the file with the 24 words, closed to group and others" }),
-  seal_unseal_vault_subscription_id: setting({ env: "SEAL_UNSEAL_VAULT_SUBSCRIPTION_ID", flag: "seal-unseal-vault-subscription-id", schema: Text, description: "cloud_key_vault: the subscription, for the record; reading a secret does not need it" }),
-  seal_unseal_vault_tenant_id: setting({ env: "SEAL_UNSEAL_VAULT_TENANT_ID", flag: "seal-unseal-vault-tenant-id", schema: Text, description: "cloud_key_vault: the tenant that the server's identity belongs to" }),
-  seal_unseal_vault_region: setting({ env: "SEAL_UNSEAL_VAULT_REGION", flag: "seal-unseal-vault-region", schema: Text, description: "cloud_key_vault: the region; china… and usgov… choose the domain of those clouds" }),
-  seal_unseal_vault_name: setting({ env: "SEAL_UNSEAL_VAULT_NAME", flag: "seal-unseal-vault-name", schema: Type.String({ pattern: "^[0-9A-Za-z-]{3,24}$" }), description: "cloud_key_vault: name of the key vault" }),
-  seal_unseal_secret_name: setting({ env: "SEAL_UNSEAL_SECRET_NAME", flag: "seal-unseal-secret-name", schema: Text, default: "_unsealerkey", description: "cloud_key_vault: name of the secret, created on the first run; characters that Azure does not take become dashes or go" }),
-  seal_unseal_kms_key_id: setting({ env: "SEAL_UNSEAL_KMS_KEY_ID", flag: "seal-unseal-kms-key-id", schema: Type.String({ minLength: 1, maxLength: 2048 }), description: "aws_kms: key id, ARN or alias; gcp_kms: projects/P/locations/L/keyRings/R/cryptoKeys/K" }),
-  seal_unseal_kms_region: setting({ env: "SEAL_UNSEAL_KMS_REGION", flag: "seal-unseal-kms-region", schema: Text, description: "aws_kms: region of the key" }),
-  seal_unseal_endpoint: setting({ env: "SEAL_UNSEAL_ENDPOINT", flag: "seal-unseal-endpoint", schema: Type.String({ pattern: "^https?://[^/\\s]+/?$", maxLength: 500 }), description: "another address of the provider's service, such as a private endpoint; https, or http on this machine" }),
-  seal_unseal_timeout_seconds: setting({ env: "SEAL_UNSEAL_TIMEOUT_SECONDS", flag: "seal-unseal-timeout-seconds", schema: Type.Integer({ minimum: 1, maximum: 300 }), default: 10, description: "time that the provider has to answer; then the vault stays sealed and the provider is asked again each minute" }),
+  mode: setting({
+    env: "PROOFWRIGHT_MODE",
+    flag: "mode",
+    schema: Type.Union([Type.Literal("development"), Type.Literal("production")]),
+    description:
+      "`development` makes its own seal key, unseals itself and stays on loopback; default: development unless a SEAL_UNSEAL_ setting is given or NODE_ENV=production",
+  }),
+  host: setting({
+    env: "PROOFWRIGHT_HOST",
+    flag: "host",
+    schema: Type.String({ minLength: 1, maxLength: 255 }),
+    default: "127.0.0.1",
+    description: "address to listen on",
+  }),
+  port: setting({
+    env: "PROOFWRIGHT_PORT",
+    flag: "port",
+    schema: Port,
+    default: 8080,
+    description: "port to listen on; 0 picks a free one",
+  }),
+  data_dir: setting({
+    env: "PROOFWRIGHT_DATA_DIR",
+    flag: "data-dir",
+    schema: Path,
+    default: "data",
+    description: "folder for the store, artifacts and keys; made when missing",
+  }),
+  store_max_mb: setting({
+    env: "PROOFWRIGHT_STORE_MAX_MB",
+    flag: "store-max-mb",
+    schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }),
+    default: 65_536,
+    description:
+      "largest size of the store's data file, in MiB; the last 64 are held back for deletions and the audit log, so that 64 makes the store read-only",
+  }),
+  prover_listen: setting({
+    env: "PROVER_LISTEN",
+    flag: "prover-listen",
+    schema: Address,
+    description: "an address of its own for the prover registry, as host:port",
+  }),
+  vault_listen: setting({
+    env: "VAULT_LISTEN",
+    flag: "vault-listen",
+    schema: Address,
+    description: "an address of its own for the vault",
+  }),
+  identity_listen: setting({
+    env: "IDENTITY_LISTEN",
+    flag: "identity-listen",
+    schema: Address,
+    description: "an address of its own for identity",
+  }),
+  chain_listen: setting({
+    env: "CHAIN_LISTEN",
+    flag: "chain-listen",
+    schema: Address,
+    description: "an address of its own for the chain area",
+  }),
+  metrics_port: setting({
+    env: "PROOFWRIGHT_METRICS_PORT",
+    flag: "metrics-port",
+    schema: Port,
+    description: "serve Prometheus metrics at /metrics on this loopback port; off by default",
+  }),
+  trusted_proxies: setting({
+    env: "PROOFWRIGHT_TRUSTED_PROXIES",
+    flag: "trusted-proxies",
+    schema: Type.String({
+      maxLength: 4000,
+      pattern: "^([0-9A-Fa-f.:]+(/[0-9]{1,3})?(, *[0-9A-Fa-f.:]+(/[0-9]{1,3})?)*)?$",
+    }),
+    default: "",
+    description:
+      "proxies in front of the server whose X-Forwarded-For names the client, as addresses or networks, comma separated (such as 10.0.0.0/8); without it every client behind a proxy is throttled as one",
+  }),
+  tls_cert: setting({
+    env: "PROOFWRIGHT_TLS_CERT",
+    flag: "tls-cert",
+    schema: Path,
+    description: "certificate chain (PEM file); switches TLS on together with the key",
+  }),
+  tls_key: setting({
+    env: "PROOFWRIGHT_TLS_KEY",
+    flag: "tls-key",
+    schema: Path,
+    description: "private key of the certificate (PEM file)",
+  }),
+  log_level: setting({
+    env: "PROOFWRIGHT_LOG_LEVEL",
+    flag: "log-level",
+    schema: Type.Union([
+      Type.Literal("error"),
+      Type.Literal("warn"),
+      Type.Literal("info"),
+      Type.Literal("debug"),
+      Type.Literal("silent"),
+    ]),
+    default: "info",
+    description: "error, warn, info, debug or silent",
+  }),
+  issuer: setting({
+    env: "PROOFWRIGHT_ISSUER",
+    flag: "issuer",
+    schema: Type.String({ minLength: 1, maxLength: 300 }),
+    description:
+      "`iss` of the access tokens, and for OAuth clients and mails the address at which they reach the server; default: in development the address it listens on, else `https://proofwright.local`",
+  }),
+  signing_algorithm: setting({
+    env: "PROOFWRIGHT_SIGNING_ALGORITHM",
+    flag: "signing-algorithm",
+    schema: Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256")]),
+    default: "EdDSA",
+    description:
+      "how access tokens are signed: EdDSA, ES256 or RS256; a change takes effect with the next key rotation",
+  }),
+  trusted_issuers: setting({
+    env: "PROOFWRIGHT_TRUSTED_ISSUERS",
+    flag: "trusted-issuers",
+    schema: Path,
+    description:
+      "JSON file that lists other OpenID Connect issuers whose tokens are accepted, as {issuer, jwks_url, audience, ...}",
+  }),
+  mail_url: setting({
+    env: "PROOFWRIGHT_MAIL_URL",
+    flag: "mail-url",
+    schema: Type.String({ pattern: "^smtps?://[^\\s]+$", maxLength: 1000 }),
+    description:
+      "SMTP server for mail, as smtp://user:password@host:587 or smtps://; without it mail goes to DATA_DIR/mail in development and nowhere in production",
+    secret: true,
+  }),
+  mail_from: setting({
+    env: "PROOFWRIGHT_MAIL_FROM",
+    flag: "mail-from",
+    schema: Type.String({ minLength: 3, maxLength: 320, pattern: "^[^\\u0000-\\u001f]+$" }),
+    default: "proofwright@localhost",
+    description: "sender of the mails",
+  }),
+  privacy_policy_url: setting({
+    env: "PROOFWRIGHT_PRIVACY_POLICY_URL",
+    flag: "privacy-policy-url",
+    schema: Url,
+    description: "where the privacy policy is; answered at /legal/privacy_policy",
+  }),
+  terms_of_service_url: setting({
+    env: "PROOFWRIGHT_TERMS_OF_SERVICE_URL",
+    flag: "terms-of-service-url",
+    schema: Url,
+    description: "where the terms of service are; answered at /legal/terms_of_service",
+  }),
+  prove_threads: setting({
+    env: "PROOFWRIGHT_PROVE_THREADS",
+    flag: "prove-threads",
+    schema: Threads,
+    description: "threads that make proofs; default: one per core",
+  }),
+  prove_helpers: setting({
+    env: "PROOFWRIGHT_PROVE_HELPERS",
+    flag: "prove-helpers",
+    schema: Type.Integer({ minimum: 0, maximum: 63 }),
+    default: 7,
+    description: "idle threads that may join a proof; 0 keeps every proof on one thread",
+  }),
+  prove_queue: setting({
+    env: "PROOFWRIGHT_PROVE_QUEUE",
+    flag: "prove-queue",
+    schema: Type.Integer({ minimum: 1, maximum: 100_000 }),
+    default: 256,
+    description: "proofs that may wait for a thread; one more is refused with 503",
+  }),
+  key_memory_mb: setting({
+    env: "PROOFWRIGHT_KEY_MEMORY_MB",
+    flag: "key-memory-mb",
+    schema: Type.Integer({ minimum: 16, maximum: 1_048_576 }),
+    default: 1024,
+    description: "memory for resident proving keys and witness programs, in MiB",
+  }),
+  kernels: setting({
+    env: "PROOFWRIGHT_KERNELS",
+    flag: "kernels",
+    schema: Type.Union([Type.Literal("wasm"), Type.Literal("reference")]),
+    default: "wasm",
+    description: "what proves and verifies: our WebAssembly kernels, or the reference backend over ffjavascript",
+  }),
+  constraints_max: setting({
+    env: "PROOFWRIGHT_CONSTRAINTS_MAX",
+    flag: "constraints-max",
+    schema: Type.Integer({ minimum: 1, maximum: 2 ** 21 }),
+    default: 2 ** 18,
+    description: "largest circuit that may be registered, in constraints",
+  }),
+  compile_memory_mb: setting({
+    env: "PROOFWRIGHT_COMPILE_MEMORY_MB",
+    flag: "compile-memory-mb",
+    schema: Type.Integer({ minimum: 128, maximum: 65_536 }),
+    default: 2048,
+    description: "memory that one compilation may take, in MiB",
+  }),
+  compile_seconds: setting({
+    env: "PROOFWRIGHT_COMPILE_SECONDS",
+    flag: "compile-seconds",
+    schema: Type.Integer({ minimum: 1, maximum: 3600 }),
+    default: 120,
+    description: "time that one compilation may take",
+  }),
+  connections: setting({
+    env: "PROOFWRIGHT_CONNECTIONS",
+    flag: "connections",
+    schema: Type.Integer({ minimum: 16, maximum: 1_000_000 }),
+    default: 16_384,
+    description: "connections that may be open at once on one address; each takes a file descriptor (`ulimit -n`)",
+  }),
+  event_streams: setting({
+    env: "PROOFWRIGHT_EVENT_STREAMS",
+    flag: "event-streams",
+    schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    default: 12_000,
+    description: "event streams (SSE and WebSocket) that may be open at once",
+  }),
+  event_streams_per_subject: setting({
+    env: "PROOFWRIGHT_EVENT_STREAMS_PER_SUBJECT",
+    flag: "event-streams-per-subject",
+    schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    default: 100,
+    description: "event streams of one user, application or organization",
+  }),
+  events_max: setting({
+    env: "PROOFWRIGHT_EVENTS_MAX",
+    flag: "events-max",
+    schema: Type.Integer({ minimum: 1, maximum: 10_000_000 }),
+    default: 100_000,
+    description: "events that are kept for replay; older ones are deleted",
+  }),
+  events_days: setting({
+    env: "PROOFWRIGHT_EVENTS_DAYS",
+    flag: "events-days",
+    schema: Type.Integer({ minimum: 1, maximum: 3650 }),
+    default: 7,
+    description: "days that an event is kept for replay",
+  }),
+  egress_allow: setting({
+    env: "PROOFWRIGHT_EGRESS_ALLOW",
+    flag: "egress-allow",
+    schema: Type.String({ maxLength: 8000 }),
+    default: "",
+    description:
+      "places inside that users may name as nodes and peers all the same, as `host`, address or network with an optional port, comma separated (such as `node.lan:8545,10.1.0.0/16`); plain HTTP goes to these only. Development mode adds this machine",
+  }),
+  egress_ports: setting({
+    env: "PROOFWRIGHT_EGRESS_PORTS",
+    flag: "egress-ports",
+    schema: Type.String({ maxLength: 1000, pattern: "^[0-9]{1,5}(, *[0-9]{1,5})*$" }),
+    default: "443,4222,5001,5432,6379,8088,8545,8546,9200,27017",
+    description: "ports of public hosts that users may name as nodes and peers, comma separated",
+  }),
+  network_urls: setting({
+    env: "PROOFWRIGHT_NETWORK_URLS",
+    flag: "network-urls",
+    schema: Type.String({ maxLength: 8000, pattern: "^([a-z]+=https?://[^,\\s]+(, *[a-z]+=https?://[^,\\s]+)*)?$" }),
+    default: "",
+    description:
+      "nodes of the public networks, as name=URL, comma separated (such as `sepolia=https://rpc.example.com`); a name that comes again is a further node to turn to. A public network without a node is listed but not asked",
+    secret: true,
+  }),
+  docker_host: setting({
+    env: "PROOFWRIGHT_DOCKER_HOST",
+    flag: "docker-host",
+    schema: Type.String({
+      pattern: "^(unix:///[^\\s]+|tcp://([^/\\s:]+|\\[[0-9a-fA-F:]+\\])(:[0-9]{1,5})?)$",
+      maxLength: 300,
+    }),
+    description:
+      "Docker engine that runs connectors' containers, as unix:///var/run/docker.sock or tcp://host:2375; without it none are run",
+  }),
+  docker_images: setting({
+    env: "PROOFWRIGHT_DOCKER_IMAGES",
+    flag: "docker-images",
+    schema: Type.String({ maxLength: 2000, pattern: "^[^\\u0000-\\u001f]*$" }),
+    default: "ipfs/kubo:*,nats:*,redis:*,postgres:*,mongo:*",
+    description: "images that applications may have run, comma separated; a `*` at the end stands for anything",
+  }),
+  event_confirmations: setting({
+    env: "PROOFWRIGHT_EVENT_CONFIRMATIONS",
+    flag: "event-confirmations",
+    schema: Type.Integer({ minimum: 0, maximum: 256 }),
+    default: 0,
+    description:
+      "blocks that must follow a block before the events of its contracts are told; with 0 a replaced block is taken back by events with `removed`",
+  }),
+  rate_limits: setting({
+    env: "PROOFWRIGHT_RATE_LIMITS",
+    flag: "rate-limits",
+    schema: Type.Boolean(),
+    default: true,
+    description: "throttle each subject, and account creation per address; switch off for load tests only",
+  }),
+  provider_aliases: setting({
+    env: "PROVER_PROVIDER_ALIASES",
+    flag: "provider-aliases",
+    schema: Type.String({
+      maxLength: 1000,
+      pattern: "^([A-Za-z0-9_-]+:[A-Za-z0-9_-]+(,[A-Za-z0-9_-]+:[A-Za-z0-9_-]+)*)?$",
+    }),
+    default: "",
+    description:
+      "other names for a provider, as alias:provider, comma separated (such as gnark:circom for existing clients)",
+  }),
+  seal_unseal_provider: setting({
+    env: "SEAL_UNSEAL_PROVIDER",
+    flag: "seal-unseal-provider",
+    schema: SealProviderName,
+    description:
+      "where the seal key comes from: `environment` (the default: unsealed by POST /api/v1/unseal), `container_secret` (or `docker`), `cloud_key_vault` (or `azure_key_vault`), `aws_kms`, `gcp_kms`",
+  }),
+  seal_unseal_key: setting({
+    env: "SEAL_UNSEAL_KEY",
+    flag: "seal-unseal-key",
+    schema: Type.String({ minLength: 1, maxLength: 1000 }),
+    description: "the seal key itself, 24 words: unseals at start; for trials only, refused with NODE_ENV=production",
+    secret: true,
+  }),
+  seal_unseal_validation_hash: setting({
+    env: "SEAL_UNSEAL_VALIDATION_HASH",
+    flag: "seal-unseal-validation-hash",
+    schema: Hash,
+    description: "SHA-256 of the seal key's 24 words, hex",
+  }),
+  seal_unseal_key_secret_path: setting({
+    env: "SEAL_UNSEAL_KEY_SECRET_PATH",
+    flag: "seal-unseal-key-secret-path",
+    schema: Path,
+    description: "container_secret: the file with the 24 words, closed to group and others",
+  }),
+  seal_unseal_vault_subscription_id: setting({
+    env: "SEAL_UNSEAL_VAULT_SUBSCRIPTION_ID",
+    flag: "seal-unseal-vault-subscription-id",
+    schema: Text,
+    description: "cloud_key_vault: the subscription, for the record; reading a secret does not need it",
+  }),
+  seal_unseal_vault_tenant_id: setting({
+    env: "SEAL_UNSEAL_VAULT_TENANT_ID",
+    flag: "seal-unseal-vault-tenant-id",
+    schema: Text,
+    description: "cloud_key_vault: the tenant that the server's identity belongs to",
+  }),
+  seal_unseal_vault_region: setting({
+    env: "SEAL_UNSEAL_VAULT_REGION",
+    flag: "seal-unseal-vault-region",
+    schema: Text,
+    description: "cloud_key_vault: the region; china… and usgov… choose the domain of those clouds",
+  }),
+  seal_unseal_vault_name: setting({
+    env: "SEAL_UNSEAL_VAULT_NAME",
+    flag: "seal-unseal-vault-name",
+    schema: Type.String({ pattern: "^[0-9A-Za-z-]{3,24}$" }),
+    description: "cloud_key_vault: name of the key vault",
+  }),
+  seal_unseal_secret_name: setting({
+    env: "SEAL_UNSEAL_SECRET_NAME",
+    flag: "seal-unseal-secret-name",
+    schema: Text,
+    default: "_unsealerkey",
+    description:
+      "cloud_key_vault: name of the secret, created on the first run; characters that Azure does not take become dashes or go",
+  }),
+  seal_unseal_kms_key_id: setting({
+    env: "SEAL_UNSEAL_KMS_KEY_ID",
+    flag: "seal-unseal-kms-key-id",
+    schema: Type.String({ minLength: 1, maxLength: 2048 }),
+    description: "aws_kms: key id, ARN or alias; gcp_kms: projects/P/locations/L/keyRings/R/cryptoKeys/K",
+  }),
+  seal_unseal_kms_region: setting({
+    env: "SEAL_UNSEAL_KMS_REGION",
+    flag: "seal-unseal-kms-region",
+    schema: Text,
+    description: "aws_kms: region of the key",
+  }),
+  seal_unseal_endpoint: setting({
+    env: "SEAL_UNSEAL_ENDPOINT",
+    flag: "seal-unseal-endpoint",
+    schema: Type.String({ pattern: "^https?://[^/\\s]+/?$", maxLength: 500 }),
+    description:
+      "another address of the provider's service, such as a private endpoint; https, or http on this machine",
+  }),
+  seal_unseal_timeout_seconds: setting({
+    env: "SEAL_UNSEAL_TIMEOUT_SECONDS",
+    flag: "seal-unseal-timeout-seconds",
+    schema: Type.Integer({ minimum: 1, maximum: 300 }),
+    default: 10,
+    description:
+      "time that the provider has to answer; then the vault stays sealed and the provider is asked again each minute",
+  }),
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;

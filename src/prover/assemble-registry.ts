@@ -69,7 +69,10 @@ const VERIFY_DEADLINE_MS = 15_000;
 const ORPHAN_AGE_MS = 3_600_000;
 
 /** Builds the registry and registers the runner of its jobs. */
-export function assembleProverRegistry(options: ProverRegistryOptions, dependencies: ProverRegistryDependencies): ProverRegistry {
+export function assembleProverRegistry(
+  options: ProverRegistryOptions,
+  dependencies: ProverRegistryDependencies,
+): ProverRegistry {
   const { store, artifacts, jobs, compute, resident, events, clock, log } = dependencies;
   const repository = new ProverRepository({ store });
   const watch = new StatusWatch();
@@ -77,7 +80,10 @@ export function assembleProverRegistry(options: ProverRegistryOptions, dependenc
   const pins = new KeyPins({ vault });
   const notes = new NoteStores({ store, clock, appendNotes: async (message) => await compute.appendNotes(message) });
   const interfaces = new CircuitInterfaces({ read: async (sha256) => await artifacts.read(sha256) });
-  const proofs = new Proofs({ proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS }, { repository, notes, compute, resident, interfaces, pins, vault, events, clock });
+  const proofs = new Proofs(
+    { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
+    { repository, notes, compute, resident, interfaces, pins, vault, events, clock },
+  );
   const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
   const provisioning = new Provisioning({ repository, artifacts, compute, builtIns, pins, vault, events, clock, log });
   registerJobs(jobs, provisioning, watch, options.provisioningConcurrency ?? CONCURRENCY);
@@ -89,16 +95,39 @@ export function assembleProverRegistry(options: ProverRegistryOptions, dependenc
       compilerName: compute.compilerName,
     },
     {
-      store, repository, artifacts, vault, notes, proofs, watch, clock, builtIns,
+      store,
+      repository,
+      artifacts,
+      vault,
+      notes,
+      proofs,
+      watch,
+      clock,
+      builtIns,
       catalog: new Catalog({ providerAliases: parseProviderAliases(options.providerAliases) }),
       jobs: {
-        prepare: (owner, proverId) => jobs.enqueueCommit({ id: proverId, kind: PROVISION_JOB, subject_key: ["prover", owner.kind, owner.id, proverId], phase: PROVISIONING_PHASES[0], input: { kind: owner.kind, id: owner.id } }).commit,
-        wake: () => { jobs.wake(); },
-        cancel: async (proverId) => { await jobs.cancel(proverId); },
+        prepare: (owner, proverId) =>
+          jobs.enqueueCommit({
+            id: proverId,
+            kind: PROVISION_JOB,
+            subject_key: ["prover", owner.kind, owner.id, proverId],
+            phase: PROVISIONING_PHASES[0],
+            input: { kind: owner.kind, id: owner.id },
+          }).commit,
+        wake: () => {
+          jobs.wake();
+        },
+        cancel: async (proverId) => {
+          await jobs.cancel(proverId);
+        },
       },
     },
   );
-  return { service, handlers: proverHandlers({ provers: service }), removeOrphans: async () => await removeOrphans(artifacts, repository) };
+  return {
+    service,
+    handlers: proverHandlers({ provers: service }),
+    removeOrphans: async () => await removeOrphans(artifacts, repository),
+  };
 }
 
 /** A job has the id of its prover, so that either finds the other. */
@@ -108,8 +137,12 @@ function registerJobs(jobs: Jobs, provisioning: Provisioning, watch: StatusWatch
     run: async (job, context) => {
       await provisioning.run(ownerOf(job), job.id, {
         signal: context.signal,
-        commit: async (phase, commit) => { await context.setPhase(phase, commit); },
-        progress: (share) => { context.progress(share); },
+        commit: async (phase, commit) => {
+          await context.setPhase(phase, commit);
+        },
+        progress: (share) => {
+          context.progress(share);
+        },
       });
     },
     onFailed: (job, fault) => provisioning.failure(ownerOf(job), job.id, fault),

@@ -15,7 +15,9 @@ export interface SupportedTriple extends Triple {
   readonly trusted_setup: "single_party";
 }
 
-export const SUPPORTED: readonly SupportedTriple[] = [{ provider: "circom", proving_scheme: "groth16", curve: "BN254", trusted_setup: "single_party" }];
+export const SUPPORTED: readonly SupportedTriple[] = [
+  { provider: "circom", proving_scheme: "groth16", curve: "BN254", trusted_setup: "single_party" },
+];
 
 /** Other names of curves, all in lower case. Inside there is one name. */
 const CURVE_ALIASES: Readonly<Record<string, string>> = { bn128: "BN254", alt_bn128: "BN254" };
@@ -24,7 +26,12 @@ export const DEFAULT_PROVIDER = "circom";
 
 /** Reads the setting `alias:provider,alias:provider`. */
 export function parseProviderAliases(text: string): Record<string, string> {
-  return Object.fromEntries(text.split(",").filter((pair) => pair !== "").map((pair) => pair.split(":", 2) as [string, string]));
+  return Object.fromEntries(
+    text
+      .split(",")
+      .filter((pair) => pair !== "")
+      .map((pair) => pair.split(":", 2) as [string, string]),
+  );
 }
 
 export class Catalog {
@@ -32,7 +39,9 @@ export class Catalog {
 
   /** @param providerAliases other name of a provider -> its name, from the settings; case does not matter. */
   constructor(options: { readonly providerAliases: Readonly<Record<string, string>> }) {
-    this.#providerAliases = new Map(Object.entries(options.providerAliases).map(([alias, name]) => [alias.toLowerCase(), name.toLowerCase()]));
+    this.#providerAliases = new Map(
+      Object.entries(options.providerAliases).map(([alias, name]) => [alias.toLowerCase(), name.toLowerCase()]),
+    );
   }
 
   /** The provider's own name for any of its spellings. */
@@ -47,7 +56,9 @@ export class Catalog {
 
   canonicalCurve(text: string): string {
     const lower = text.trim().toLowerCase();
-    return CURVE_ALIASES[lower] ?? SUPPORTED.find((triple) => triple.curve.toLowerCase() === lower)?.curve ?? text.trim();
+    return (
+      CURVE_ALIASES[lower] ?? SUPPORTED.find((triple) => triple.curve.toLowerCase() === lower)?.curve ?? text.trim()
+    );
   }
 
   /** @throws AppError `prover_unsupported`, naming what is supported, for any other triple. */
@@ -55,7 +66,9 @@ export class Catalog {
     const provider = this.canonicalProvider(asked.provider);
     const scheme = this.canonicalScheme(asked.proving_scheme);
     const curve = this.canonicalCurve(asked.curve);
-    const found = SUPPORTED.find((triple) => triple.provider === provider && triple.proving_scheme === scheme && triple.curve === curve);
+    const found = SUPPORTED.find(
+      (triple) => triple.provider === provider && triple.proving_scheme === scheme && triple.curve === curve,
+    );
     if (found !== undefined) return found;
     const known = SUPPORTED.map((triple) => `${triple.provider}/${triple.proving_scheme}/${triple.curve}`).join(", ");
     throw new AppError("prover_unsupported", {

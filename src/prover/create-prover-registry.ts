@@ -1,6 +1,11 @@
 /** Makes the prover registry on the server's lanes and processes, for the composition root. */
 import type { Lanes } from "./compute/compute-pools.js";
-import { assembleProverRegistry, type ProverRegistry, type ProverRegistryDependencies, type ProverRegistryOptions } from "./assemble-registry.js";
+import {
+  assembleProverRegistry,
+  type ProverRegistry,
+  type ProverRegistryDependencies,
+  type ProverRegistryOptions,
+} from "./assemble-registry.js";
 import { LanesCompute, type LanesComputeOptions } from "./compute/pooled-compute.js";
 
 export type { ProverRegistry } from "./assemble-registry.js";

@@ -19,17 +19,39 @@ export function proverHandlers(dependencies: { readonly provers: ProverService }
     },
     // The API's `witness` is what is called inputs everywhere else; a witness is the full assignment.
     prove: async ({ principal, params, query, body, signal }) => {
-      const made = await provers.prove(principal.subject, params.id, { inputs: body?.witness, format: query.format, signal });
+      const made = await provers.prove(principal.subject, params.id, {
+        inputs: body?.witness,
+        format: query.format,
+        signal,
+      });
       return { status: 201, body: made, headers: { Location: `/api/v1/provers/${params.id}/proofs/${made.id}` } };
     },
     verify: async ({ principal, params, body, signal }) => {
-      if (body?.batch !== undefined) return { status: 200, body: await provers.verifyBatch(principal.subject, params.id, { body, signal }) };
-      const result = await provers.verify(principal, params.id, { inputs: body?.witness, proof: body?.proof, store: body?.store ?? false, signal });
+      if (body?.batch !== undefined)
+        return { status: 200, body: await provers.verifyBatch(principal.subject, params.id, { body, signal }) };
+      const result = await provers.verify(principal, params.id, {
+        inputs: body?.witness,
+        proof: body?.proof,
+        store: body?.store ?? false,
+        signal,
+      });
       return { status: 200, body: { result } };
     },
-    getProverArtifact: async ({ principal, params }) => ({ status: 200, file: await provers.artifact(principal.subject, params.id, params.name) }),
-    listProofs: ({ principal, params, query }) => ({ status: 200, ...provers.listProofs(principal.subject, params.id, query) }),
-    getProof: ({ principal, params }) => ({ status: 200, body: provers.getProof(principal.subject, params.id, params.proof_id) }),
-    getNote: async ({ principal, params }) => ({ status: 200, body: await provers.note(principal.subject, params.id, Number(params.index)) }),
+    getProverArtifact: async ({ principal, params }) => ({
+      status: 200,
+      file: await provers.artifact(principal.subject, params.id, params.name),
+    }),
+    listProofs: ({ principal, params, query }) => ({
+      status: 200,
+      ...provers.listProofs(principal.subject, params.id, query),
+    }),
+    getProof: ({ principal, params }) => ({
+      status: 200,
+      body: provers.getProof(principal.subject, params.id, params.proof_id),
+    }),
+    getNote: async ({ principal, params }) => ({
+      status: 200,
+      body: await provers.note(principal.subject, params.id, Number(params.index)),
+    }),
   };
 }

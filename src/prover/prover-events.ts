@@ -4,15 +4,25 @@ import type { EventDraft } from "../platform/events/events.js";
 import type { ProverStatus } from "./provisioning/lifecycle.js";
 
 /** Statuses that are announced, by the word of their subject. */
-const SETUP_WORDS: Readonly<Partial<Record<ProverStatus, string>>> = { pending_setup: "pending", provisioned: "complete", failed: "failed" };
+const SETUP_WORDS: Readonly<Partial<Record<ProverStatus, string>>> = {
+  pending_setup: "pending",
+  provisioned: "complete",
+  failed: "failed",
+};
 
 /** A prover came to a status; none when nobody is told of that status. */
 export function statusEvents(owner: Subject, proverId: string, status: ProverStatus): EventDraft[] {
   const word = SETUP_WORDS[status];
-  return word === undefined ? [] : [{ subject: `privacy.prover.setup.${word}`, payload: { prover_id: proverId }, audience: [owner] }];
+  return word === undefined
+    ? []
+    : [{ subject: `privacy.prover.setup.${word}`, payload: { prover_id: proverId }, audience: [owner] }];
 }
 
 /** A note was added to the prover's store. */
 export function noteDeposited(owner: Subject, proverId: string): EventDraft {
-  return { subject: `privacy.prover.notification.${owner.id}.${proverId}.note.deposited`, payload: {}, audience: [owner] };
+  return {
+    subject: `privacy.prover.notification.${owner.id}.${proverId}.note.deposited`,
+    payload: {},
+    audience: [owner],
+  };
 }

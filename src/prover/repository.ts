@@ -9,7 +9,15 @@ import { isFinished } from "./provisioning/lifecycle.js";
 import type { Finding, ProofRecord, Prover, ProverFilters } from "./schemas.js";
 
 /** Files of a prover, by the name under which they are downloaded; `source.json` is kept for compiling and never handed out. */
-export type ArtifactName = "verifying_key.json" | "proving_key" | "circuit.wasm" | "circuit.r1cs" | "circuit.sym" | "interface.json" | "verifier.sol" | "source.json";
+export type ArtifactName =
+  | "verifying_key.json"
+  | "proving_key"
+  | "circuit.wasm"
+  | "circuit.r1cs"
+  | "circuit.sym"
+  | "interface.json"
+  | "verifier.sol"
+  | "source.json";
 /** A type and not an interface, as all that goes into the store as a value of its own. */
 export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
 
@@ -57,20 +65,26 @@ export class ProverRepository {
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
-    this.#provers = defineTable<StoredProver, "owner" | "pending" | "circuit">({
-      name: TABLES.prover,
-      key: (prover) => proverKey(prover.build.owner, prover.id),
-      indexes: {
-        owner: (prover) => ownerKey(prover.build.owner),
-        pending: (prover) => (isFinished(prover.status) ? undefined : ownerKey(prover.build.owner)),
-        circuit: (prover) => [...ownerKey(prover.build.owner), prover.build.circuit_hash],
+    this.#provers = defineTable<StoredProver, "owner" | "pending" | "circuit">(
+      {
+        name: TABLES.prover,
+        key: (prover) => proverKey(prover.build.owner, prover.id),
+        indexes: {
+          owner: (prover) => ownerKey(prover.build.owner),
+          pending: (prover) => (isFinished(prover.status) ? undefined : ownerKey(prover.build.owner)),
+          circuit: (prover) => [...ownerKey(prover.build.owner), prover.build.circuit_hash],
+        },
       },
-    }, dependencies);
-    this.#proofs = defineTable<StoredProof, "prover">({
-      name: TABLES.proof,
-      key: (proof) => [...proverKey(proof.owner, proof.prover_id), proof.id],
-      indexes: { prover: (proof) => proverKey(proof.owner, proof.prover_id) },
-    }, dependencies);
+      dependencies,
+    );
+    this.#proofs = defineTable<StoredProof, "prover">(
+      {
+        name: TABLES.proof,
+        key: (proof) => [...proverKey(proof.owner, proof.prover_id), proof.id],
+        indexes: { prover: (proof) => proverKey(proof.owner, proof.prover_id) },
+      },
+      dependencies,
+    );
   }
 
   find(owner: Subject, id: string): StoreRecord<StoredProver> | undefined {
@@ -80,7 +94,10 @@ export class ProverRepository {
   /** Oldest first; filters compare for equality. */
   list(owner: Subject, filters: ProverFilters, page: Page): Listed<Prover> {
     const wanted = FILTER_MEMBERS.filter((member) => filters[member] !== undefined);
-    const filter = wanted.length === 0 ? {} : { filter: (prover: StoredProver): boolean => wanted.every((member) => filters[member] === prover[member]) };
+    const filter =
+      wanted.length === 0
+        ? {}
+        : { filter: (prover: StoredProver): boolean => wanted.every((member) => filters[member] === prover[member]) };
     const { rows, total } = this.#provers.list("owner", ownerKey(owner), { page, ...filter });
     return { body: rows.map(proverOnWire), total };
   }
@@ -102,9 +119,13 @@ export class ProverRepository {
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;
     const scope = scopeOf(record.value);
-    const isLast = scope !== "built_in" && this.#provers.count("circuit", [...ownerKey(build.owner), build.circuit_hash]) <= 1;
+    const isLast =
+      scope !== "built_in" && this.#provers.count("circuit", [...ownerKey(build.owner), build.circuit_hash]) <= 1;
     return mergeCommits(this.#provers.deleteCommit(record), {
-      deletes: [...this.#artifactUses(record.value).map((put) => put.key), ...(isLast ? [circuitKey(scope, build.circuit_hash)] : [])],
+      deletes: [
+        ...this.#artifactUses(record.value).map((put) => put.key),
+        ...(isLast ? [circuitKey(scope, build.circuit_hash)] : []),
+      ],
       deletePrefixes: [TABLES.proof, `${TABLES.proof}#prover`].map((table) => [table, ...proverKey(build.owner, id)]),
     });
   }
@@ -139,14 +160,19 @@ export class ProverRepository {
   /** Hashes of all files that a prover or a compiled circuit refers to. */
   referencedArtifacts(): Set<string> {
     const used = this.#store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
-    const compiled = this.#store.range<CompiledCircuit>([TABLES.circuit]).flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
+    const compiled = this.#store
+      .range<CompiledCircuit>([TABLES.circuit])
+      .flatMap(({ value }) => Object.values(value.artifacts).map(({ sha256 }) => sha256));
     return new Set([...used, ...compiled]);
   }
 
   /** One entry per file, though two names may have the same content. */
   #artifactUses({ id, build }: StoredProver): StorePut[] {
     const hashes = new Set(Object.values(build.artifacts).map(({ sha256 }) => sha256));
-    return [...hashes].map((sha256) => ({ key: [TABLES.artifactUse, sha256, ...proverKey(build.owner, id)], value: true }));
+    return [...hashes].map((sha256) => ({
+      key: [TABLES.artifactUse, sha256, ...proverKey(build.owner, id)],
+      value: true,
+    }));
   }
 }
 

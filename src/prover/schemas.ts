@@ -47,7 +47,10 @@ export const Prover = Type.Object(
     proving_scheme: Type.String(),
     curve: Type.String(),
     status: Status,
-    trusted_setup: Type.Union([Type.Literal("single_party")], { description: "how the keys come to be; a single_party setup was made by this server alone: whoever controlled it then could forge proofs" }),
+    trusted_setup: Type.Union([Type.Literal("single_party")], {
+      description:
+        "how the keys come to be; a single_party setup was made by this server alone: whoever controlled it then could forge proofs",
+    }),
     note_store_id: Uuid,
     nullifier_store_id: Uuid,
     errors: Type.Array(Finding, { description: "why provisioning failed; empty otherwise" }),
@@ -75,11 +78,26 @@ const SourceText = Type.String({ minLength: 1, maxLength: SOURCE_BYTES_MAX });
 
 export const CreateProver = closed(
   {
-    identifier: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 64, description: "name of a built-in circuit, in any case; this or `source`" }))),
+    identifier: Type.Optional(
+      nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 64,
+          description: "name of a built-in circuit, in any case; this or `source`",
+        }),
+      ),
+    ),
     source: Type.Optional(
       Type.Union(
-        [SourceText, Type.Record(SourcePath, SourceText, { minProperties: 1, maxProperties: SOURCE_FILES_MAX }), Type.Null()],
-        { description: "circom source: one text, or an object of path -> text with the main component in `main.circom` or in the file that `main` names" },
+        [
+          SourceText,
+          Type.Record(SourcePath, SourceText, { minProperties: 1, maxProperties: SOURCE_FILES_MAX }),
+          Type.Null(),
+        ],
+        {
+          description:
+            "circom source: one text, or an object of path -> text with the main component in `main.circom` or in the file that `main` names",
+        },
       ),
     ),
     main: Type.Optional(nullable(SourcePath)),
@@ -107,11 +125,22 @@ export const ProverFilters = closed({
 });
 export type ProverFilters = Static<typeof ProverFilters>;
 
-export const WitnessBody = Type.Object({}, { additionalProperties: true, description: "input name -> value: decimal or 0x-hex text, a safe integer, an array of them, or an object for nested members" });
+export const WitnessBody = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description:
+      "input name -> value: decimal or 0x-hex text, a safe integer, an array of them, or an object for nested members",
+  },
+);
 
 export const ProveBody = closed({ witness: Type.Optional(WitnessBody) });
 export const ProveQuery = closed({
-  format: Type.Optional(Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], { description: "adds this form of the proof to the answer" })),
+  format: Type.Optional(
+    Type.Union([Type.Literal("snarkjs"), Type.Literal("solidity")], {
+      description: "adds this form of the proof to the answer",
+    }),
+  ),
 });
 
 /** Statements of one batch. */
@@ -120,19 +149,40 @@ export const VERIFY_BATCH_ITEMS_MAX = 1000;
 const STATEMENT_MEMBERS = {
   witness: Type.Optional(WitnessBody),
   proof: Type.Optional(
-    Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], { description: "hex as prove answers it, with or without 0x, or the proof object of snarkjs" }),
+    Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], {
+      description: "hex as prove answers it, with or without 0x, or the proof object of snarkjs",
+    }),
   ),
 };
 export const VerifyBody = closed({
   ...STATEMENT_MEMBERS,
-  store: Type.Optional(Type.Boolean({ default: false, description: "write a note to the note store when the proof is valid; not with `batch`" })),
-  batch: Type.Optional(Type.Array(closed(STATEMENT_MEMBERS), { minItems: 1, maxItems: VERIFY_BATCH_ITEMS_MAX, description: "many proofs instead of one; answered in order" })),
+  store: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: "write a note to the note store when the proof is valid; not with `batch`",
+    }),
+  ),
+  batch: Type.Optional(
+    Type.Array(closed(STATEMENT_MEMBERS), {
+      minItems: 1,
+      maxItems: VERIFY_BATCH_ITEMS_MAX,
+      description: "many proofs instead of one; answered in order",
+    }),
+  ),
 });
-const StatementErrors = closed({ errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) }, { description: "an item that is no proof or no statement; the others are not affected" });
+const StatementErrors = closed(
+  { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
+  { description: "an item that is no proof or no statement; the others are not affected" },
+);
 const VerifiedItem = closed({ result: Type.Boolean() });
 export const VerifyResult = Type.Object({
   result: Type.Boolean({ description: "of a batch: whether all of its proofs are valid" }),
-  batch: Type.Optional(Type.Array(Type.Union([VerifiedItem, StatementErrors]), { maxItems: VERIFY_BATCH_ITEMS_MAX, description: "only when a batch was asked for" })),
+  batch: Type.Optional(
+    Type.Array(Type.Union([VerifiedItem, StatementErrors]), {
+      maxItems: VERIFY_BATCH_ITEMS_MAX,
+      description: "only when a batch was asked for",
+    }),
+  ),
 });
 export type VerifyBody = Static<typeof VerifyBody>;
 export type VerifyResult = Static<typeof VerifyResult>;
@@ -143,11 +193,19 @@ export const ProofRecord = Type.Object(
     id: Uuid,
     created_at: Timestamp,
     prover_id: Uuid,
-    hash: Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of the proof's bytes; evidence, not a unique key: anyone can re-randomise a Groth16 proof" }),
-    statement_hash: Type.String({ pattern: "^[0-9a-f]{64}$", description: "names what is proven: prover, verifying key and public signals" }),
+    hash: Type.String({
+      pattern: "^[0-9a-f]{64}$",
+      description: "SHA-256 of the proof's bytes; evidence, not a unique key: anyone can re-randomise a Groth16 proof",
+    }),
+    statement_hash: Type.String({
+      pattern: "^[0-9a-f]{64}$",
+      description: "names what is proven: prover, verifying key and public signals",
+    }),
     public_signals: Type.Array(FieldElement, { description: "outputs, then public inputs, in the circuit's order" }),
     bytes: Type.Integer({ minimum: 1, description: "size of the proof" }),
-    origin: Type.Union([Type.Literal("prove"), Type.Literal("verify")], { description: "made here, or verified here with `store`" }),
+    origin: Type.Union([Type.Literal("prove"), Type.Literal("verify")], {
+      description: "made here, or verified here with `store`",
+    }),
     note_index: Type.Integer({ minimum: 0, description: "index of its note in the note store" }),
     timings: nullable(Type.Object({ witness_ms: Type.Number(), prove_ms: Type.Number(), check_ms: Type.Number() })),
   },
@@ -156,11 +214,22 @@ export const ProofRecord = Type.Object(
 export type ProofRecord = Static<typeof ProofRecord>;
 
 const SnarkjsProof = Type.Object({
-  proof: Type.Object({ pi_a: Type.Array(Type.String()), pi_b: Type.Array(Type.Array(Type.String())), pi_c: Type.Array(Type.String()), protocol: Type.String(), curve: Type.String() }),
+  proof: Type.Object({
+    pi_a: Type.Array(Type.String()),
+    pi_b: Type.Array(Type.Array(Type.String())),
+    pi_c: Type.Array(Type.String()),
+    protocol: Type.String(),
+    curve: Type.String(),
+  }),
   public_signals: Type.Array(FieldElement),
 });
 const Word = Type.String({ pattern: "^0x[0-9a-f]{64}$" });
-const SolidityProof = Type.Object({ a: Type.Array(Word), b: Type.Array(Type.Array(Word)), c: Type.Array(Word), input: Type.Array(Word) });
+const SolidityProof = Type.Object({
+  a: Type.Array(Word),
+  b: Type.Array(Type.Array(Word)),
+  c: Type.Array(Word),
+  input: Type.Array(Word),
+});
 
 export const ProveResult = Type.Object({
   proof: Type.String({ pattern: "^[0-9a-f]+$", description: "the proof, hex; compressed points A | B | C" }),
@@ -176,7 +245,9 @@ export const Note = Type.Object(
     root: Digest,
     size: Type.Integer({ minimum: 1, description: "notes in the store" }),
     leaf: Digest,
-    nullifier_key: Type.String({ description: "base64; SHA-256 of the encrypted note, the key under which it would be nullified" }),
+    nullifier_key: Type.String({
+      description: "base64; SHA-256 of the encrypted note, the key under which it would be nullified",
+    }),
     value: Type.String({ description: "base64 of the note's JSON: proof, public_signals, prover_id" }),
   },
   { description: "a note, decrypted for its owner; root is that of the store as it is now" },
@@ -185,5 +256,8 @@ export type Note = Static<typeof Note>;
 
 export const ProverIdParams = closed({ id: Uuid });
 export const ProofParams = closed({ id: Uuid, proof_id: Uuid });
-export const ArtifactParams = closed({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_]+(\\.[a-z0-9]+)?$" }) });
+export const ArtifactParams = closed({
+  id: Uuid,
+  name: Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_]+(\\.[a-z0-9]+)?$" }),
+});
 export const NoteParams = closed({ id: Uuid, index: Type.String({ pattern: "^(0|[1-9][0-9]{0,9})$", maxLength: 10 }) });

@@ -16,8 +16,25 @@ import { isFinished, progressOf, stepOf } from "./provisioning/lifecycle.js";
 import type { NoteStores } from "./proofs/note-stores.js";
 import type { Proofs } from "./proofs/proofs.js";
 import { withCompiled } from "./provisioning/provisioning.js";
-import { proverOnWire, scopeOf, type ArtifactName, type Listed, type ProverRepository, type StoredProver } from "./repository.js";
-import type { CreateProver, Note, ProofRecord, ProveResult, Prover, ProverFilters, ProverProgress, VerifyBody, VerifyResult } from "./schemas.js";
+import {
+  proverOnWire,
+  scopeOf,
+  type ArtifactName,
+  type Listed,
+  type ProverRepository,
+  type StoredProver,
+} from "./repository.js";
+import type {
+  CreateProver,
+  Note,
+  ProofRecord,
+  ProveResult,
+  Prover,
+  ProverFilters,
+  ProverProgress,
+  VerifyBody,
+  VerifyResult,
+} from "./schemas.js";
 import { circuitHash, sourceOf, type BuiltInCircuits } from "./provisioning/sources.js";
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
@@ -104,10 +121,17 @@ export class ProverService {
    * @throws AppError `prover_unsupported`, `identifier_unknown`, `source_invalid`, `store_unsuitable`, `too_many_requests`,
    * `overloaded`, and what vault and store throw.
    */
-  async create(owner: Subject, request: CreateProver, wait: { readonly waitSec: number; readonly signal: AbortSignal }): Promise<Prover> {
+  async create(
+    owner: Subject,
+    request: CreateProver,
+    wait: { readonly waitSec: number; readonly signal: AbortSignal },
+  ): Promise<Prover> {
     const prover = await this.#register(owner, request);
     this.#with.jobs.wake();
-    const isDone = (): boolean => { const found = this.#with.repository.find(owner, prover.id); return found === undefined || isFinished(found.value.status); };
+    const isDone = (): boolean => {
+      const found = this.#with.repository.find(owner, prover.id);
+      return found === undefined || isFinished(found.value.status);
+    };
     const waitMs = Math.min(wait.waitSec, this.#options.waitSecMax) * 1000;
     if (waitMs <= 0) return prover;
     await this.#with.watch.waitUntil(prover.id, isDone, { waitMs, signal: wait.signal });
@@ -122,7 +146,14 @@ export class ProverService {
 
   progress(owner: Subject, id: string): ProverProgress {
     const { status, errors } = this.#find(owner, id).value;
-    return { id, status, finished: isFinished(status), progress: progressOf(status, this.#with.watch.shareOf(id)), step: stepOf(status), errors };
+    return {
+      id,
+      status,
+      finished: isFinished(status),
+      progress: progressOf(status, this.#with.watch.shareOf(id)),
+      step: stepOf(status),
+      errors,
+    };
   }
 
   /** Removes the prover with its vault, its proof records and the stores that only it uses; a running job ends by itself. */
@@ -131,11 +162,13 @@ export class ProverService {
       const record = this.#find(owner, id);
       const { vault_id, note_store_id, nullifier_store_id } = record.value;
       try {
-        await this.#with.store.commit(mergeCommits(
-          this.#with.repository.deletion(record),
-          this.#with.vault.prepareDeletion(owner, vault_id),
-          this.#with.notes.prepareRelease(owner, id, [note_store_id, nullifier_store_id]),
-        ));
+        await this.#with.store.commit(
+          mergeCommits(
+            this.#with.repository.deletion(record),
+            this.#with.vault.prepareDeletion(owner, vault_id),
+            this.#with.notes.prepareRelease(owner, id, [note_store_id, nullifier_store_id]),
+          ),
+        );
       } catch (error) {
         if (error instanceof StoreConflict) continue;
         throw error;
@@ -149,13 +182,31 @@ export class ProverService {
     throw new AppError("prover_busy", { message: "the prover is in use, try again" });
   }
 
-  async prove(owner: Subject, id: string, request: { readonly inputs: unknown; readonly format?: "snarkjs" | "solidity" | undefined; readonly signal: AbortSignal }): Promise<ProveResult> {
+  async prove(
+    owner: Subject,
+    id: string,
+    request: {
+      readonly inputs: unknown;
+      readonly format?: "snarkjs" | "solidity" | undefined;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<ProveResult> {
     return await this.#with.proofs.prove(owner, id, request);
   }
 
   /** `store` writes, and needs the permission to create. */
-  async verify(principal: Principal, id: string, request: { readonly inputs: unknown; readonly proof: unknown; readonly store: boolean; readonly signal: AbortSignal }): Promise<boolean> {
-    if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create)) throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
+  async verify(
+    principal: Principal,
+    id: string,
+    request: {
+      readonly inputs: unknown;
+      readonly proof: unknown;
+      readonly store: boolean;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<boolean> {
+    if (request.store && !holdsAll(principal.permissions, PERMISSIONS.create))
+      throw new AppError("forbidden", { message: "storing a proof needs the permission create" });
     return await this.#with.proofs.verify(principal.subject, id, request);
   }
 
@@ -163,14 +214,24 @@ export class ProverService {
    * Many proofs at once; one that is malformed has its errors as its answer.
    * @throws AppError `invalid_request` when the body also has members of a single proof: `store` keeps single proofs only.
    */
-  async verifyBatch(owner: Subject, id: string, request: { readonly body: VerifyBody; readonly signal: AbortSignal }): Promise<VerifyResult> {
+  async verifyBatch(
+    owner: Subject,
+    id: string,
+    request: { readonly body: VerifyBody; readonly signal: AbortSignal },
+  ): Promise<VerifyResult> {
     const { batch = [], ...single } = request.body;
     for (const [path, value] of Object.entries(single)) {
       if (value === undefined || value === false) continue;
-      const message = path === "store" ? "proofs are stored one by one, not from a batch" : `give one proof or \`batch\`: \`${path}\` belongs into the items`;
+      const message =
+        path === "store"
+          ? "proofs are stored one by one, not from a batch"
+          : `give one proof or \`batch\`: \`${path}\` belongs into the items`;
       throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path }] });
     }
-    const results = await this.#with.proofs.verifyBatch(owner, id, { items: batch.map(({ witness, proof }) => ({ inputs: witness, proof })), signal: request.signal });
+    const results = await this.#with.proofs.verifyBatch(owner, id, {
+      items: batch.map(({ witness, proof }) => ({ inputs: witness, proof })),
+      signal: request.signal,
+    });
     return {
       result: results.every((result) => result === true),
       batch: results.map((result) => (typeof result === "boolean" ? { result } : { errors: [...result.details] })),
@@ -182,8 +243,10 @@ export class ProverService {
     const prover = this.#find(owner, id).value;
     const download = DOWNLOADS[name];
     const found = download === undefined ? undefined : prover.build.artifacts[download.artifact];
-    const isReady = download !== undefined && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
-    if (found === undefined || download === undefined || !isReady) throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
+    const isReady =
+      download !== undefined && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
+    if (found === undefined || download === undefined || !isReady)
+      throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: download.contentType };
   }
@@ -205,28 +268,60 @@ export class ProverService {
   }
 
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
-    const { provider, proving_scheme, curve, trusted_setup } = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
+    const { provider, proving_scheme, curve, trusted_setup } = this.#with.catalog.resolve({
+      ...request,
+      provider: request.provider ?? DEFAULT_PROVIDER,
+    });
     const circuit = sourceOf(request, this.#with.builtIns);
     this.#requireRoom(owner);
     const id = newId();
     const name = request.name ?? circuit.identifier;
     const source = await this.#with.artifacts.put(Buffer.from(JSON.stringify(circuit.source)));
-    const vault = await this.#with.vault.prepareProverVault(owner, { vault: `prover ${name}`.slice(0, NAME_LENGTH_MAX), noteKey: "notes" });
+    const vault = await this.#with.vault.prepareProverVault(owner, {
+      vault: `prover ${name}`.slice(0, NAME_LENGTH_MAX),
+      noteKey: "notes",
+    });
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
-      const stores = this.#with.notes.prepare(owner, id, curve, { notes: request.note_store_id ?? undefined, nullifiers: request.nullifier_store_id ?? undefined });
+      const stores = this.#with.notes.prepare(owner, id, curve, {
+        notes: request.note_store_id ?? undefined,
+        nullifiers: request.nullifier_store_id ?? undefined,
+      });
       const prover = this.#compiledIfKnown({
-        id, ...this.#now(), vault_id: vault.vaultId, proving_key_id: null, verifying_key_id: null,
-        name, description: request.description ?? null, identifier: circuit.identifier, provider, proving_scheme, curve,
-        status: "init", trusted_setup, note_store_id: stores.noteStoreId, nullifier_store_id: stores.nullifierStoreId, errors: [], warnings: [],
+        id,
+        ...this.#now(),
+        vault_id: vault.vaultId,
+        proving_key_id: null,
+        verifying_key_id: null,
+        name,
+        description: request.description ?? null,
+        identifier: circuit.identifier,
+        provider,
+        proving_scheme,
+        curve,
+        status: "init",
+        trusted_setup,
+        note_store_id: stores.noteStoreId,
+        nullifier_store_id: stores.nullifierStoreId,
+        errors: [],
+        warnings: [],
         build: {
-          owner, circuit_hash: circuitHash(circuit, curve, this.#options.compilerName), is_built_in: circuit.isBuiltIn, note_key_id: vault.noteKeyId,
-          artifacts: { "source.json": source }, gates_passed: false,
+          owner,
+          circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
+          is_built_in: circuit.isBuiltIn,
+          note_key_id: vault.noteKeyId,
+          artifacts: { "source.json": source },
+          gates_passed: false,
         },
       });
       try {
-        await this.#with.store.commit(mergeCommits(
-          this.#with.repository.insert(prover), vault.commit, stores.commit, this.#with.jobs.prepare(owner, id),
-        ));
+        await this.#with.store.commit(
+          mergeCommits(
+            this.#with.repository.insert(prover),
+            vault.commit,
+            stores.commit,
+            this.#with.jobs.prepare(owner, id),
+          ),
+        );
         return proverOnWire(prover);
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error;
@@ -248,17 +343,24 @@ export class ProverService {
 
   #requireRoom(owner: Subject): void {
     if (this.#with.repository.countPending(owner) >= this.#options.pendingPerOwnerMax) {
-      throw new AppError("too_many_requests", { message: `at most ${String(this.#options.pendingPerOwnerMax)} provers may be in provisioning at a time`, retryAfterSec: PENDING_RETRY_SEC });
+      throw new AppError("too_many_requests", {
+        message: `at most ${String(this.#options.pendingPerOwnerMax)} provers may be in provisioning at a time`,
+        retryAfterSec: PENDING_RETRY_SEC,
+      });
     }
     if (this.#with.repository.countPending() >= this.#options.pendingMax) {
-      throw new AppError("overloaded", { message: "too many provers are in provisioning", retryAfterSec: PENDING_RETRY_SEC });
+      throw new AppError("overloaded", {
+        message: "too many provers are in provisioning",
+        retryAfterSec: PENDING_RETRY_SEC,
+      });
     }
   }
 
   /** The keys are this prover's alone; what compiling gave may be shared and stays until nobody uses it. */
   async #removeKeyFiles(prover: StoredProver): Promise<void> {
     const files = [...SETUP_ARTIFACTS].flatMap((name) => prover.build.artifacts[name] ?? []);
-    for (const { sha256 } of files) if (!this.#with.repository.isArtifactUsed(sha256)) await this.#with.artifacts.remove(sha256);
+    for (const { sha256 } of files)
+      if (!this.#with.repository.isArtifactUsed(sha256)) await this.#with.artifacts.remove(sha256);
   }
 
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {

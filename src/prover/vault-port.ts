@@ -15,9 +15,16 @@ export interface ProverVault {
   /** Resolves once the vault is unsealed; rejects with the signal's reason. */
   untilUnsealed(signal: AbortSignal): Promise<void>;
   /** A new vault and, in it, an AES-256-GCM key for notes; both exist once the commit is applied. */
-  prepareProverVault(owner: Subject, names: { readonly vault: string; readonly noteKey: string }): Promise<{ readonly vaultId: string; readonly noteKeyId: string; readonly commit: StoreCommit }>;
+  prepareProverVault(
+    owner: Subject,
+    names: { readonly vault: string; readonly noteKey: string },
+  ): Promise<{ readonly vaultId: string; readonly noteKeyId: string; readonly commit: StoreCommit }>;
   /** A secret in a vault that exists; it exists once the commit is applied. Throws `not_found` when the vault was deleted. */
-  prepareSecret(owner: Subject, vaultId: string, secret: { readonly name: string; readonly type: string; readonly value: string }): Promise<{ readonly secretId: string; readonly commit: StoreCommit }>;
+  prepareSecret(
+    owner: Subject,
+    vaultId: string,
+    secret: { readonly name: string; readonly type: string; readonly value: string },
+  ): Promise<{ readonly secretId: string; readonly commit: StoreCommit }>;
   /** Throws `not_found` when the secret or its vault was deleted. */
   readSecret(owner: Subject, vaultId: string, secretId: string): Promise<string>;
   /** Ciphertext in base64. */
@@ -38,16 +45,30 @@ export function proverVault(vault: VaultService): ProverVault {
     prepareProverVault: async (owner, names) => {
       const pendingVault = await vault.prepareVault(owner, { name: names.vault });
       const vaultId = pendingVault.vault.id;
-      const { key, commit } = await vault.prepareKey(owner, vaultId, { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM", name: names.noteKey }, { pendingVault });
-      return { vaultId, noteKeyId: key.id, commit: { checks: [...(pendingVault.commit.checks ?? []), ...(commit.checks ?? [])], puts: [...(pendingVault.commit.puts ?? []), ...(commit.puts ?? [])] } };
+      const { key, commit } = await vault.prepareKey(
+        owner,
+        vaultId,
+        { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM", name: names.noteKey },
+        { pendingVault },
+      );
+      return {
+        vaultId,
+        noteKeyId: key.id,
+        commit: {
+          checks: [...(pendingVault.commit.checks ?? []), ...(commit.checks ?? [])],
+          puts: [...(pendingVault.commit.puts ?? []), ...(commit.puts ?? [])],
+        },
+      };
     },
     prepareSecret: async (owner, vaultId, input) => {
       const { secret, commit } = await vault.prepareSecret(owner, vaultId, input);
       return { secretId: secret.id, commit };
     },
     readSecret: async (owner, vaultId, secretId) => await vault.retrieveSecret(owner, vaultId, secretId),
-    encrypt: async (owner, vaultId, keyId, plaintext, context) => Buffer.from(await vault.encrypt(owner, vaultId, keyId, plaintext, context)).toString("base64"),
-    decrypt: async (owner, vaultId, keyId, ciphertext, context) => await vault.decrypt(owner, vaultId, keyId, Buffer.from(ciphertext, "base64"), context),
+    encrypt: async (owner, vaultId, keyId, plaintext, context) =>
+      Buffer.from(await vault.encrypt(owner, vaultId, keyId, plaintext, context)).toString("base64"),
+    decrypt: async (owner, vaultId, keyId, ciphertext, context) =>
+      await vault.decrypt(owner, vaultId, keyId, Buffer.from(ciphertext, "base64"), context),
     prepareDeletion: (owner, vaultId) => {
       try {
         return vault.deletion(owner, vaultId);
@@ -56,6 +77,8 @@ export function proverVault(vault: VaultService): ProverVault {
         throw error;
       }
     },
-    forget: async (vaultId) => { await vault.forget(vaultId); },
+    forget: async (vaultId) => {
+      await vault.forget(vaultId);
+    },
   };
 }

@@ -57,8 +57,21 @@ const ROUND_MS = 60_000;
 export async function createVault(options: VaultOptions, dependencies: VaultDependencies): Promise<Vault> {
   const { store, clock, log, onUnsealed, onSealChange } = dependencies;
   const provider = await selectSealProvider(options.seal, { store, clock, log });
-  const worker = new VaultThread({ queueLengthMax: options.queueLengthMax, promptThreads: Math.min(PROMPT_THREADS_MAX, availableParallelism()) }, { log });
-  const seal = new VaultSeal({ provider }, { store, worker, clock, log, ...(onUnsealed === undefined ? {} : { onUnsealed }), ...(onSealChange === undefined ? {} : { onChange: onSealChange }) });
+  const worker = new VaultThread(
+    { queueLengthMax: options.queueLengthMax, promptThreads: Math.min(PROMPT_THREADS_MAX, availableParallelism()) },
+    { log },
+  );
+  const seal = new VaultSeal(
+    { provider },
+    {
+      store,
+      worker,
+      clock,
+      log,
+      ...(onUnsealed === undefined ? {} : { onUnsealed }),
+      ...(onSealChange === undefined ? {} : { onChange: onSealChange }),
+    },
+  );
   const repository = new VaultRepository({ store });
   const lifecycle = new KeyLifecycle({ repository, seal, clock });
   const deletions = new PlannedDeletions({ repository, seal, clock, log });
@@ -82,12 +95,16 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
     start: async () => {
       const state = await seal.unsealAutomatically();
       await sweep();
-      rounds = setInterval(() => { void round(); }, ROUND_MS);
+      rounds = setInterval(() => {
+        void round();
+      }, ROUND_MS);
       rounds.unref();
       return state;
     },
     sealFailure: () => seal.automaticFailure?.reason,
-    sealByFault: async (reason) => { await seal.sealByFault(reason); },
+    sealByFault: async (reason) => {
+      await seal.sealByFault(reason);
+    },
     stop: async () => {
       clearInterval(rounds);
       await seal.shutDown();

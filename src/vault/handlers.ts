@@ -8,22 +8,43 @@ export function vaultHandlers(dependencies: { readonly vault: VaultService }): H
   const { vault } = dependencies;
   return {
     listVaults: ({ principal, query }) => ({ status: 200, ...vault.listVaults(principal.subject, query) }),
-    createVault: async ({ principal, body }) => ({ status: 201, body: await vault.createVault(principal.subject, body) }),
+    createVault: async ({ principal, body }) => ({
+      status: 201,
+      body: await vault.createVault(principal.subject, body),
+    }),
     getVault: ({ principal, params }) => ({ status: 200, body: vault.getVault(principal.subject, params.id) }),
     deleteVault: async ({ principal, params }) => {
       await vault.deleteVault(principal.subject, params.id);
       return { status: 204 };
     },
-    listKeys: ({ principal, params, query }) => ({ status: 200, ...vault.listKeys(principal.subject, params.id, query) }),
-    createKey: async ({ principal, params, body }) => ({ status: 201, body: await vault.createKey(principal.subject, params.id, body) }),
-    getKey: ({ principal, params }) => ({ status: 200, body: vault.getKey(principal.subject, params.id, params.key_id) }),
+    listKeys: ({ principal, params, query }) => ({
+      status: 200,
+      ...vault.listKeys(principal.subject, params.id, query),
+    }),
+    createKey: async ({ principal, params, body }) => ({
+      status: 201,
+      body: await vault.createKey(principal.subject, params.id, body),
+    }),
+    getKey: ({ principal, params }) => ({
+      status: 200,
+      body: vault.getKey(principal.subject, params.id, params.key_id),
+    }),
     deleteKey: async ({ principal, params }) => {
       await vault.deleteKey(principal.subject, params.id, params.key_id);
       return { status: 204 };
     },
-    listSecrets: ({ principal, params, query }) => ({ status: 200, ...vault.listSecrets(principal.subject, params.id, query) }),
-    createSecret: async ({ principal, params, body }) => ({ status: 201, body: await vault.createSecret(principal.subject, params.id, body) }),
-    getSecret: async ({ principal, params }) => ({ status: 200, body: await vault.getSecret(principal.subject, params.id, params.secret_id) }),
+    listSecrets: ({ principal, params, query }) => ({
+      status: 200,
+      ...vault.listSecrets(principal.subject, params.id, query),
+    }),
+    createSecret: async ({ principal, params, body }) => ({
+      status: 201,
+      body: await vault.createSecret(principal.subject, params.id, body),
+    }),
+    getSecret: async ({ principal, params }) => ({
+      status: 200,
+      body: await vault.getSecret(principal.subject, params.id, params.secret_id),
+    }),
     deleteSecret: async ({ principal, params }) => {
       await vault.deleteSecret(principal.subject, params.id, params.secret_id);
       return { status: 204 };

@@ -18,29 +18,65 @@ interface KeyRequest {
   readonly signal: AbortSignal;
 }
 
-export function organizationVaultHandlers(dependencies: OrganizationVaultDependencies): HandlersFor<typeof organizationVaultRoutes> {
+export function organizationVaultHandlers(
+  dependencies: OrganizationVaultDependencies,
+): HandlersFor<typeof organizationVaultRoutes> {
   const { vault, requireMember } = dependencies;
   const owner = (principal: Principal, organizationId: string, bits: number): Subject => {
     requireMember(principal, organizationId, bits);
     return { kind: "organization", id: organizationId };
   };
-  const callOf = (request: KeyRequest): KeyCall => new RequestedKeyCall(request, {
-    owner: owner(request.principal, request.params.id, PERMISSIONS.vault_use), vaultId: request.params.vault_id, keyId: request.params.key_id,
-  });
+  const callOf = (request: KeyRequest): KeyCall =>
+    new RequestedKeyCall(request, {
+      owner: owner(request.principal, request.params.id, PERMISSIONS.vault_use),
+      vaultId: request.params.vault_id,
+      keyId: request.params.key_id,
+    });
   return {
-    listOrganizationVaults: ({ principal, params, query }) => ({ status: 200, ...vault.listVaults(owner(principal, params.id, PERMISSIONS.read), query) }),
-    createOrganizationVault: async ({ principal, params, body }) => ({ status: 201, body: await vault.createVault(owner(principal, params.id, PERMISSIONS.create), body) }),
-    listOrganizationVaultKeys: ({ principal, params, query }) => ({ status: 200, ...vault.listKeys(owner(principal, params.id, PERMISSIONS.read), params.vault_id, query) }),
-    createOrganizationVaultKey: async ({ principal, params, body }) => ({ status: 201, body: await vault.createKey(owner(principal, params.id, PERMISSIONS.create), params.vault_id, body) }),
+    listOrganizationVaults: ({ principal, params, query }) => ({
+      status: 200,
+      ...vault.listVaults(owner(principal, params.id, PERMISSIONS.read), query),
+    }),
+    createOrganizationVault: async ({ principal, params, body }) => ({
+      status: 201,
+      body: await vault.createVault(owner(principal, params.id, PERMISSIONS.create), body),
+    }),
+    listOrganizationVaultKeys: ({ principal, params, query }) => ({
+      status: 200,
+      ...vault.listKeys(owner(principal, params.id, PERMISSIONS.read), params.vault_id, query),
+    }),
+    createOrganizationVaultKey: async ({ principal, params, body }) => ({
+      status: 201,
+      body: await vault.createKey(owner(principal, params.id, PERMISSIONS.create), params.vault_id, body),
+    }),
     deleteOrganizationVaultKey: async ({ principal, params }) => {
       await vault.deleteKey(owner(principal, params.id, PERMISSIONS.delete), params.vault_id, params.key_id);
       return { status: 204 };
     },
-    signWithOrganizationVaultKey: async (request) => ({ status: 200, body: await vault.operations.sign(callOf(request), request.body) }),
-    verifyWithOrganizationVaultKey: async (request) => ({ status: 200, body: await vault.operations.verify(callOf(request), request.body) }),
-    listOrganizationVaultSecrets: ({ principal, params, query }) => ({ status: 200, ...vault.listSecrets(owner(principal, params.id, PERMISSIONS.read), params.vault_id, query) }),
-    createOrganizationVaultSecret: async ({ principal, params, body }) => ({ status: 201, body: await vault.createSecret(owner(principal, params.id, PERMISSIONS.create), params.vault_id, body) }),
-    getOrganizationVaultSecret: async ({ principal, params }) => ({ status: 200, body: await vault.getSecret(owner(principal, params.id, PERMISSIONS.secret_read), params.vault_id, params.secret_id) }),
+    signWithOrganizationVaultKey: async (request) => ({
+      status: 200,
+      body: await vault.operations.sign(callOf(request), request.body),
+    }),
+    verifyWithOrganizationVaultKey: async (request) => ({
+      status: 200,
+      body: await vault.operations.verify(callOf(request), request.body),
+    }),
+    listOrganizationVaultSecrets: ({ principal, params, query }) => ({
+      status: 200,
+      ...vault.listSecrets(owner(principal, params.id, PERMISSIONS.read), params.vault_id, query),
+    }),
+    createOrganizationVaultSecret: async ({ principal, params, body }) => ({
+      status: 201,
+      body: await vault.createSecret(owner(principal, params.id, PERMISSIONS.create), params.vault_id, body),
+    }),
+    getOrganizationVaultSecret: async ({ principal, params }) => ({
+      status: 200,
+      body: await vault.getSecret(
+        owner(principal, params.id, PERMISSIONS.secret_read),
+        params.vault_id,
+        params.secret_id,
+      ),
+    }),
     deleteOrganizationVaultSecret: async ({ principal, params }) => {
       await vault.deleteSecret(owner(principal, params.id, PERMISSIONS.delete), params.vault_id, params.secret_id);
       return { status: 204 };

@@ -55,7 +55,12 @@ export interface OperateMessage {
 /** What one item came to; `value` is its answer, as JSON where it is a text. */
 export type ItemOutcome =
   | { readonly ok: true; readonly value: object | string }
-  | { readonly ok: false; readonly code: ErrorCode; readonly message: string; readonly details: readonly ErrorDetail[] };
+  | {
+      readonly ok: false;
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly details: readonly ErrorDetail[];
+    };
 
 /** The readable columns of a secret that its envelope is bound to. */
 export interface SecretReference {
@@ -95,13 +100,28 @@ export interface VaultTasks {
     message: { vault: VaultReference; keyId: string; spec: string; options: KeyOptions; lane: VaultLane };
     value: { envelope: string; publicKey?: string; address?: string };
   };
-  derive_key: { message: { vault: VaultReference; parent: KeyReference; keyId: string; nonce: number; context: Uint8Array }; value: { envelope: string } };
+  derive_key: {
+    message: { vault: VaultReference; parent: KeyReference; keyId: string; nonce: number; context: Uint8Array };
+    value: { envelope: string };
+  };
   /** New material for a symmetric key, wrapped as the given generation. */
-  rotate_key: { message: { vault: VaultReference; key: KeyReference; generation: number }; value: { envelope: string } };
+  rotate_key: {
+    message: { vault: VaultReference; key: KeyReference; generation: number };
+    value: { envelope: string };
+  };
   /** Decrypts with one generation of a key and encrypts with another; the plaintext stays in the worker. */
-  rewrap: { message: { vault: VaultReference; from: KeyReference; to: KeyReference; data: Uint8Array; context: Uint8Array }; value: Uint8Array };
-  encrypt: { message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array }; value: Uint8Array };
-  decrypt: { message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array }; value: Uint8Array };
+  rewrap: {
+    message: { vault: VaultReference; from: KeyReference; to: KeyReference; data: Uint8Array; context: Uint8Array };
+    value: Uint8Array;
+  };
+  encrypt: {
+    message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array };
+    value: Uint8Array;
+  };
+  decrypt: {
+    message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array };
+    value: Uint8Array;
+  };
   /** The same operation of one key on many items, as the API takes and answers them; what fails for one item does not fail the task. */
   operate: { message: OperateMessage; value: readonly ItemOutcome[] };
   /** The same, answered as JSON in UTF-8: the answers one after the other with commas between. */
@@ -111,15 +131,23 @@ export interface VaultTasks {
   bls_aggregate: { message: { signatures: readonly string[] }; value: ItemOutcome };
   bls_verify: { message: BlsAggregateClaim; value: ItemOutcome };
   /** The public keys of a vault as JSON Web Keys; keys that have no such form are left out. */
-  json_web_keys: { message: { vault: VaultReference; keys: readonly KeyReference[] }; value: readonly Readonly<Record<string, string>>[] };
+  json_web_keys: {
+    message: { vault: VaultReference; keys: readonly KeyReference[] };
+    value: readonly Readonly<Record<string, string>>[];
+  };
   hd_address: { message: { vault: VaultReference; key: KeyReference; path: string }; value: string };
   hd_xpub: { message: { vault: VaultReference; key: KeyReference; account: HdAccount }; value: string };
-  seal_secret: { message: { vault: VaultReference; secret: SecretReference; value: Uint8Array }; value: { envelope: string } };
+  seal_secret: {
+    message: { vault: VaultReference; secret: SecretReference; value: Uint8Array };
+    value: { envelope: string };
+  };
   open_secret: { message: { vault: VaultReference; secret: SecretReference; envelope: string }; value: Uint8Array };
 }
 export type VaultTaskName = keyof VaultTasks;
 
-export type VaultRequest = { readonly [Name in VaultTaskName]: { readonly task: Name; readonly message: VaultTasks[Name]["message"] } }[VaultTaskName];
+export type VaultRequest = {
+  readonly [Name in VaultTaskName]: { readonly task: Name; readonly message: VaultTasks[Name]["message"] };
+}[VaultTaskName];
 
 export interface VaultTaskFailure {
   readonly ok: false;
@@ -132,7 +160,10 @@ export type VaultTaskResult<Value> = { readonly ok: true; readonly value: Value 
 
 /** The threads that hold the keys. */
 export interface VaultWorker {
-  run<Name extends VaultTaskName>(task: Name, message: VaultTasks[Name]["message"]): Promise<VaultTaskResult<VaultTasks[Name]["value"]>>;
+  run<Name extends VaultTaskName>(
+    task: Name,
+    message: VaultTasks[Name]["message"],
+  ): Promise<VaultTaskResult<VaultTasks[Name]["value"]>>;
   /** Ends the threads with everything in their memory and starts empty ones. Running tasks reject. */
   recycle(): Promise<void>;
   stop(): Promise<void>;

@@ -60,12 +60,33 @@ export interface KeyFilter {
 }
 
 /** Everything of a vault but its own record lies under [name, vault id]. Index names as tables.ts writes them. */
-const VAULT_CONTENT = ["key", "key#vault", "key#spec", "key#type", "secret", "secret#vault", "secret#type", "derive_nonce", "key_generation", "hd_index", "hd_address", "hd_address#key", "hd_address!path"] as const;
+const VAULT_CONTENT = [
+  "key",
+  "key#vault",
+  "key#spec",
+  "key#type",
+  "secret",
+  "secret#vault",
+  "secret#type",
+  "derive_nonce",
+  "key_generation",
+  "hd_index",
+  "hd_address",
+  "hd_address#key",
+  "hd_address!path",
+] as const;
 const DERIVE_NONCE = "derive_nonce";
 const KEY_GENERATION = "key_generation";
 const HD_INDEX = "hd_index";
 /** What lies under [name, vault id, key id] beside the key itself. */
-const KEY_CONTENT = [DERIVE_NONCE, KEY_GENERATION, HD_INDEX, "hd_address", "hd_address#key", "hd_address!path"] as const;
+const KEY_CONTENT = [
+  DERIVE_NONCE,
+  KEY_GENERATION,
+  HD_INDEX,
+  "hd_address",
+  "hd_address#key",
+  "hd_address!path",
+] as const;
 /** At about 2 KB each. */
 const USABLE_KEYS_MAX = 1_000;
 /** Planned deletions by time across all vaults; entries of what is gone are crossed off when their time comes. */
@@ -80,44 +101,80 @@ export class VaultRepository {
   readonly #secrets: Table<SecretRecord, "vault" | "type", never>;
   readonly #hdAddresses: Table<HdAddressRecord, "key", "path">;
   /** By key, with who found it in which vault: nobody else gets it. */
-  readonly #usable = new Map<string, { readonly owner: Subject; readonly vaultId: string; readonly found: UsableKey }>();
+  readonly #usable = new Map<
+    string,
+    { readonly owner: Subject; readonly vaultId: string; readonly found: UsableKey }
+  >();
   #usableRevision = -1;
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
-    this.#vaults = defineTable({
-      name: "vault",
-      key: (vault: VaultRecord) => [vault.owner_kind, vault.owner_id, vault.id],
-      indexes: { owner: (vault: VaultRecord) => [vault.owner_kind, vault.owner_id] },
-    }, dependencies);
-    this.#keys = defineTable({
-      name: "key",
-      key: (key: KeyRecord) => [key.vault_id, key.id],
-      indexes: { vault: (key: KeyRecord) => [key.vault_id], spec: (key: KeyRecord) => [key.vault_id, key.spec], type: (key: KeyRecord) => [key.vault_id, key.type] },
-    }, dependencies);
-    this.#secrets = defineTable({
-      name: "secret",
-      key: (secret: SecretRecord) => [secret.vault_id, secret.id],
-      indexes: { vault: (secret: SecretRecord) => [secret.vault_id], type: (secret: SecretRecord) => [secret.vault_id, secret.type] },
-    }, dependencies);
-    this.#hdAddresses = defineTable({
-      name: "hd_address",
-      key: (address: HdAddressRecord) => [address.vault_id, address.key_id, address.id],
-      indexes: { key: (address: HdAddressRecord) => [address.vault_id, address.key_id] },
-      uniques: { path: (address: HdAddressRecord) => [address.vault_id, address.key_id, address.hd_derivation_path] },
-    }, dependencies);
+    this.#vaults = defineTable(
+      {
+        name: "vault",
+        key: (vault: VaultRecord) => [vault.owner_kind, vault.owner_id, vault.id],
+        indexes: { owner: (vault: VaultRecord) => [vault.owner_kind, vault.owner_id] },
+      },
+      dependencies,
+    );
+    this.#keys = defineTable(
+      {
+        name: "key",
+        key: (key: KeyRecord) => [key.vault_id, key.id],
+        indexes: {
+          vault: (key: KeyRecord) => [key.vault_id],
+          spec: (key: KeyRecord) => [key.vault_id, key.spec],
+          type: (key: KeyRecord) => [key.vault_id, key.type],
+        },
+      },
+      dependencies,
+    );
+    this.#secrets = defineTable(
+      {
+        name: "secret",
+        key: (secret: SecretRecord) => [secret.vault_id, secret.id],
+        indexes: {
+          vault: (secret: SecretRecord) => [secret.vault_id],
+          type: (secret: SecretRecord) => [secret.vault_id, secret.type],
+        },
+      },
+      dependencies,
+    );
+    this.#hdAddresses = defineTable(
+      {
+        name: "hd_address",
+        key: (address: HdAddressRecord) => [address.vault_id, address.key_id, address.id],
+        indexes: { key: (address: HdAddressRecord) => [address.vault_id, address.key_id] },
+        uniques: { path: (address: HdAddressRecord) => [address.vault_id, address.key_id, address.hd_derivation_path] },
+      },
+      dependencies,
+    );
   }
 
   // The wallets' tables, in the same place as the keys that they belong to.
 
   /** The index that a branch of a wallet gives out next, and the commit that takes it; conflicts when somebody else took it first. */
   nextHdIndex({ record }: FoundKey, branch: HdPath): { readonly index: number; readonly claim: StoreCommit } {
-    const key: StoreKey = [HD_INDEX, record.value.vault_id, record.value.id, branch.purpose, branch.account, branch.change];
+    const key: StoreKey = [
+      HD_INDEX,
+      record.value.vault_id,
+      record.value.id,
+      branch.purpose,
+      branch.account,
+      branch.change,
+    ];
     const counter = this.#store.get<number>(key);
     let index = counter?.value ?? 0;
     // Addresses that were derived by their path were given to somebody too.
-    while (this.#hdAddresses.findBy("path", [record.value.vault_id, record.value.id, formatHdPath({ ...branch, index })]) !== undefined) index += 1;
-    return { index, claim: { checks: [{ key, version: counter?.version ?? "absent" }], puts: [{ key, value: index + 1 }] } };
+    while (
+      this.#hdAddresses.findBy("path", [record.value.vault_id, record.value.id, formatHdPath({ ...branch, index })]) !==
+      undefined
+    )
+      index += 1;
+    return {
+      index,
+      claim: { checks: [{ key, version: counter?.version ?? "absent" }], puts: [{ key, value: index + 1 }] },
+    };
   }
 
   listHdAddresses({ record }: FoundKey, page: Page): Listing<HdAddressRecord> {
@@ -125,7 +182,11 @@ export class VaultRepository {
   }
 
   /** Puts an address on the wallet's list; an empty commit when it is there. Conflicts when it was put there in between. */
-  hdAddressInsertion({ record }: FoundKey, path: HdPath, address: Omit<HdAddressJson, "hd_derivation_path" | "index">): StoreCommit {
+  hdAddressInsertion(
+    { record }: FoundKey,
+    path: HdPath,
+    address: Omit<HdAddressJson, "hd_derivation_path" | "index">,
+  ): StoreCommit {
     const { vault_id, id: key_id } = record.value;
     const hd_derivation_path = formatHdPath(path);
     if (this.#hdAddresses.findBy("path", [vault_id, key_id, hd_derivation_path]) !== undefined) return {};
@@ -145,7 +206,8 @@ export class VaultRepository {
     const record = this.#vaults.get([...ownerKey(owner), vaultId]);
     if (record === undefined) throw missing("vault");
     // Only its owner gets here: it may know more than that nothing is found.
-    if (record.value.deletes_at !== undefined && options.evenPlanned !== true) throw new AppError("not_found", { message: "the vault is to be deleted; restore it to reach what it holds" });
+    if (record.value.deletes_at !== undefined && options.evenPlanned !== true)
+      throw new AppError("not_found", { message: "the vault is to be deleted; restore it to reach what it holds" });
     const master = this.#keys.get([vaultId, record.value.master_key_id]);
     if (master === undefined) throw new AppError("data_corrupt", { message: "a vault lacks its master key" });
     return { record, reference: vaultReference(owner, record.value, master.value.envelope) };
@@ -164,7 +226,8 @@ export class VaultRepository {
     if (revision !== this.#usableRevision || this.#usable.size >= USABLE_KEYS_MAX) this.#usable.clear();
     this.#usableRevision = revision;
     const known = this.#usable.get(keyId);
-    if (known?.vaultId === vaultId && known.owner.id === owner.id && known.owner.kind === owner.kind) return known.found;
+    if (known?.vaultId === vaultId && known.owner.id === owner.id && known.owner.kind === owner.kind)
+      return known.found;
     const found = { vault: this.findVault(owner, vaultId), key: this.findKey(vaultId, keyId) };
     this.#usable.set(keyId, { owner, vaultId, found });
     return found;
@@ -173,7 +236,12 @@ export class VaultRepository {
   /** The key as it was in an earlier generation, to open what was encrypted then; undefined when there was no such generation. */
   findGeneration({ record, reference }: FoundKey, generation: number): KeyReference | undefined {
     if (generation === reference.generation) return reference;
-    const envelope = this.#store.get<string>([KEY_GENERATION, record.value.vault_id, record.value.id, generation])?.value;
+    const envelope = this.#store.get<string>([
+      KEY_GENERATION,
+      record.value.vault_id,
+      record.value.id,
+      generation,
+    ])?.value;
     return envelope === undefined ? undefined : { ...reference, generation, envelope };
   }
 
@@ -192,10 +260,9 @@ export class VaultRepository {
   /** Puts new material in place of a key's present one, which stays readable under its generation. */
   keyRotation(found: FoundKey, envelope: string): StoreCommit {
     const { value } = found.record;
-    return mergeCommits(
-      this.keyUpdate(found, { ...value, generation: value.generation + 1, envelope }),
-      { puts: [{ key: [KEY_GENERATION, value.vault_id, value.id, value.generation], value: value.envelope }] },
-    );
+    return mergeCommits(this.keyUpdate(found, { ...value, generation: value.generation + 1, envelope }), {
+      puts: [{ key: [KEY_GENERATION, value.vault_id, value.id, value.generation], value: value.envelope }],
+    });
   }
 
   /** Puts a key on the list of those that are deleted at a time (ISO 8601). */
@@ -208,7 +275,14 @@ export class VaultRepository {
   }
 
   vaultDeletionPlan({ record }: FoundVault, deletesAt: string): StoreCommit {
-    return { puts: [{ key: [VAULT_DELETION, deletesAt, record.value.owner_kind, record.value.owner_id, record.value.id], value: true }] };
+    return {
+      puts: [
+        {
+          key: [VAULT_DELETION, deletesAt, record.value.owner_kind, record.value.owner_id, record.value.id],
+          value: true,
+        },
+      ],
+    };
   }
 
   /**
@@ -224,14 +298,25 @@ export class VaultRepository {
   }
 
   /** A plan's key is the list's name, the time, and the key of the record. */
-  #due<Row extends VaultRecord | SecretRecord | KeyRecord>(list: string, now: string, limit: number, table: Pick<Table<Row, never, never>, "get">, deletion: (record: StoreRecord<Row>) => StoreCommit): DueDeletion[] {
+  #due<Row extends VaultRecord | SecretRecord | KeyRecord>(
+    list: string,
+    now: string,
+    limit: number,
+    table: Pick<Table<Row, never, never>, "get">,
+    deletion: (record: StoreRecord<Row>) => StoreCommit,
+  ): DueDeletion[] {
     return this.#store.range([list], { limit }).flatMap((plan): DueDeletion[] => {
       const [, deletesAt, ...key] = plan.key;
       if (String(deletesAt) > now) return [];
       const record = table.get(key);
       const crossedOff = { deletes: [plan.key] };
       if (record === undefined || record.value.deletes_at !== deletesAt) return [{ commit: crossedOff }];
-      return [{ commit: mergeCommits(crossedOff, deletion(record)), ...(list === VAULT_DELETION ? { vaultId: record.value.id } : {}) }];
+      return [
+        {
+          commit: mergeCommits(crossedOff, deletion(record)),
+          ...(list === VAULT_DELETION ? { vaultId: record.value.id } : {}),
+        },
+      ];
     });
   }
 
@@ -246,12 +331,20 @@ export class VaultRepository {
   }
 
   listKeys(vaultId: string, { spec, type }: KeyFilter, page: Page): Listing<KeyRecord> {
-    if (spec !== undefined) return this.#keys.list("spec", [vaultId, spec], { page, ...(type === undefined ? {} : { filter: (key) => key.type === type }) });
-    return type === undefined ? this.#keys.list("vault", [vaultId], { page }) : this.#keys.list("type", [vaultId, type], { page });
+    if (spec !== undefined)
+      return this.#keys.list("spec", [vaultId, spec], {
+        page,
+        ...(type === undefined ? {} : { filter: (key) => key.type === type }),
+      });
+    return type === undefined
+      ? this.#keys.list("vault", [vaultId], { page })
+      : this.#keys.list("type", [vaultId, type], { page });
   }
 
   listSecrets(vaultId: string, type: string | undefined, page: Page): Listing<SecretRecord> {
-    return type === undefined ? this.#secrets.list("vault", [vaultId], { page }) : this.#secrets.list("type", [vaultId, type], { page });
+    return type === undefined
+      ? this.#secrets.list("vault", [vaultId], { page })
+      : this.#secrets.list("type", [vaultId, type], { page });
   }
 
   /** A vault and its master key are written together or not at all. */
@@ -269,7 +362,9 @@ export class VaultRepository {
 
   /** Deletes a vault with everything that it holds. */
   vaultDeletion({ record }: Pick<FoundVault, "record">): StoreCommit {
-    return mergeCommits(this.#vaults.deleteCommit(record), { deletePrefixes: VAULT_CONTENT.map((table) => [table, record.value.id]) });
+    return mergeCommits(this.#vaults.deleteCommit(record), {
+      deletePrefixes: VAULT_CONTENT.map((table) => [table, record.value.id]),
+    });
   }
 
   /** Deletes a key and the memory of the nonces that were derived from it: without the key they cannot be used again. */
@@ -288,7 +383,12 @@ export class VaultRepository {
 export function keyReference(record: KeyRecord): KeyReference {
   const { id: keyId, spec, type, usage, generation, envelope } = record;
   return {
-    keyId, spec, type, usage, generation, envelope,
+    keyId,
+    spec,
+    type,
+    usage,
+    generation,
+    envelope,
     ...(record.public_key === undefined ? {} : { publicKey: record.public_key }),
     ...(record.address === undefined ? {} : { address: record.address }),
     ...(record.disabled_at !== undefined || record.deletes_at !== undefined ? { isDisabled: true } : {}),
@@ -313,7 +413,13 @@ export function isNonceClaim(key: StoreKey): boolean {
 
 /** The owner comes from the caller, never from the record: a record under another owner's key does not unwrap. */
 export function vaultReference(owner: Subject, record: VaultRecord, masterEnvelope: string): VaultReference {
-  return { vaultId: record.id, owner: formatSubject(owner), masterKeyId: record.master_key_id, masterEnvelope, generation: record.generation };
+  return {
+    vaultId: record.id,
+    owner: formatSubject(owner),
+    masterKeyId: record.master_key_id,
+    masterEnvelope,
+    generation: record.generation,
+  };
 }
 
 function missing(what: string): AppError {

@@ -21,7 +21,10 @@ const DescriptionText = Type.String({ description: "empty when none was given" }
 /** End of the recovery window of a planned deletion. */
 const DeletesAt = Type.Optional(Timestamp);
 
-export const Vault = closed({ id: Uuid, created_at: Timestamp, name: Type.String(), description: DescriptionText, deletes_at: DeletesAt }, { description: "Vault" });
+export const Vault = closed(
+  { id: Uuid, created_at: Timestamp, name: Type.String(), description: DescriptionText, deletes_at: DeletesAt },
+  { description: "Vault" },
+);
 export const VaultList = Type.Array(Vault, { maxItems: LIST_ITEMS_MAX });
 export const CreateVaultBody = closed({ name: Name, description: Type.Optional(Description) });
 
@@ -36,8 +39,12 @@ export const Key = closed(
     name: Type.String(),
     description: DescriptionText,
     public_key: Type.Optional(Type.String({ description: "0x-prefixed hex; asymmetric keys" })),
-    address: Type.Optional(Type.String({ description: "account address; secp256k1 keys, and BIP39 keys in the answer of a derivation" })),
-    hd_derivation_path: Type.Optional(Type.String({ description: "path of the address; BIP39 keys in the answer of a derivation" })),
+    address: Type.Optional(
+      Type.String({ description: "account address; secp256k1 keys, and BIP39 keys in the answer of a derivation" }),
+    ),
+    hd_derivation_path: Type.Optional(
+      Type.String({ description: "path of the address; BIP39 keys in the answer of a derivation" }),
+    ),
     disabled_at: Type.Optional(Timestamp),
     deletes_at: DeletesAt,
   },
@@ -45,15 +52,29 @@ export const Key = closed(
 );
 export const KeyList = Type.Array(Key, { maxItems: LIST_ITEMS_MAX });
 export const KeyListQuery = closed({
-  spec: Type.Optional(Type.String({ maxLength: SPEC_CHARACTERS_MAX, description: "only keys of this spec, in any letter case; the name of the filter is not shown in the specification" })),
+  spec: Type.Optional(
+    Type.String({
+      maxLength: SPEC_CHARACTERS_MAX,
+      description:
+        "only keys of this spec, in any letter case; the name of the filter is not shown in the specification",
+    }),
+  ),
   type: Type.Optional(Type.String({ maxLength: SPEC_CHARACTERS_MAX, description: "only keys of this type" })),
 });
 export const KeyParams = closed({ id: Uuid, key_id: Uuid });
 
-const KeyType = Type.Union([Type.Literal("symmetric"), Type.Literal("asymmetric")], { description: "must fit the spec; taken from it when absent" });
-const KeyUsage = Type.Union([Type.Literal("encrypt/decrypt"), Type.Literal("sign/verify")], { description: "must fit the spec; taken from it when absent" });
+const KeyType = Type.Union([Type.Literal("symmetric"), Type.Literal("asymmetric")], {
+  description: "must fit the spec; taken from it when absent",
+});
+const KeyUsage = Type.Union([Type.Literal("encrypt/decrypt"), Type.Literal("sign/verify")], {
+  description: "must fit the spec; taken from it when absent",
+});
 const KeyOptions = closed({
-  prefix: Type.Optional(Type.Union([Type.Literal("U"), Type.Literal("A"), Type.Literal("O"), Type.Literal("N"), Type.Literal("C")], { description: "Ed25519-nkey: what the key stands for (user, account, operator, server, cluster); U unless given" })),
+  prefix: Type.Optional(
+    Type.Union([Type.Literal("U"), Type.Literal("A"), Type.Literal("O"), Type.Literal("N"), Type.Literal("C")], {
+      description: "Ed25519-nkey: what the key stands for (user, account, operator, server, cluster); U unless given",
+    }),
+  ),
 });
 export const CreateKeyBody = closed({
   type: Type.Optional(KeyType),
@@ -65,7 +86,9 @@ export const CreateKeyBody = closed({
 });
 
 const Data = Type.String({ maxLength: TEXT_CHARACTERS_MAX });
-const Encoding = Type.Union([Type.Literal("utf8"), Type.Literal("hex")], { description: "how the plaintext is written; utf8 unless given" });
+const Encoding = Type.Union([Type.Literal("utf8"), Type.Literal("hex")], {
+  description: "how the plaintext is written; utf8 unless given",
+});
 /** `data` or, as existing clients send it, `message`. */
 export const CIPHER_MEMBERS = {
   data: Type.Optional(Data),
@@ -74,15 +97,30 @@ export const CIPHER_MEMBERS = {
   encoding: Type.Optional(Encoding),
 };
 export const CipherItem = closed(CIPHER_MEMBERS);
-export const CipherResult = closed({ data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }) });
+export const CipherResult = closed({
+  data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }),
+});
 
 export const Secret = closed(
-  { id: Uuid, created_at: Timestamp, vault_id: Uuid, type: Type.String(), name: Type.String(), description: DescriptionText, deletes_at: DeletesAt },
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    vault_id: Uuid,
+    type: Type.String(),
+    name: Type.String(),
+    description: DescriptionText,
+    deletes_at: DeletesAt,
+  },
   { description: "Secret without its value" },
 );
 export const SecretList = Type.Array(Secret, { maxItems: LIST_ITEMS_MAX });
-export const SecretWithValue = closed({ ...Secret.properties, value: Type.String() }, { description: "Secret with its value" });
-export const SecretListQuery = closed({ type: Type.Optional(Type.String({ maxLength: 200, description: "only secrets of this type" })) });
+export const SecretWithValue = closed(
+  { ...Secret.properties, value: Type.String() },
+  { description: "Secret with its value" },
+);
+export const SecretListQuery = closed({
+  type: Type.Optional(Type.String({ maxLength: 200, description: "only secrets of this type" })),
+});
 export const SecretParams = closed({ id: Uuid, secret_id: Uuid });
 export const CreateSecretBody = closed({
   name: Name,
@@ -91,7 +129,14 @@ export const CreateSecretBody = closed({
   value: Type.String({ minLength: 1, maxLength: SECRET_CHARACTERS_MAX, description: "at most 4096 bytes of UTF-8" }),
 });
 
-export const SealKeyBody = closed({ key: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, description: "24 words; required where people hold the seal key" })) }, { description: "`{}` where the seal provider holds the key itself" });
+export const SealKeyBody = closed(
+  {
+    key: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1024, description: "24 words; required where people hold the seal key" }),
+    ),
+  },
+  { description: "`{}` where the seal provider holds the key itself" },
+);
 export const SealStatus = closed({ sealed: Type.Boolean(), provider: Type.String(), initialised: Type.Boolean() });
 
 export type VaultJson = Static<typeof Vault>;

@@ -24,10 +24,25 @@ import type { VaultReference } from "./protocol.js";
 import { isOver } from "./keys/planned-deletions.js";
 import { PublicOperations } from "./keys/public-operations.js";
 import { secretJson, vaultJson } from "./record-views.js";
-import { unchanged, vaultReference, type FoundVault, type KeyRecord, type SecretRecord, type UsableKey, type VaultRecord, type VaultRepository } from "./repository.js";
+import {
+  unchanged,
+  vaultReference,
+  type FoundVault,
+  type KeyRecord,
+  type SecretRecord,
+  type UsableKey,
+  type VaultRecord,
+  type VaultRepository,
+} from "./repository.js";
 import {
   SECRET_BYTES_MAX,
-  type CreateKeyInput, type CreateSecretInput, type CreateVaultInput, type KeyJson, type SecretJson, type SecretWithValueJson, type VaultJson,
+  type CreateKeyInput,
+  type CreateSecretInput,
+  type CreateVaultInput,
+  type KeyJson,
+  type SecretJson,
+  type SecretWithValueJson,
+  type VaultJson,
 } from "./schemas.js";
 import type { SealAttempts } from "./seal/seal-attempts.js";
 import { readSealKey } from "./seal/seal-request.js";
@@ -117,11 +132,15 @@ export class VaultService {
   /** Unseals with the body of a request, `{"key": phrase}`, which is overwritten; with `{}` where the provider has the key. */
   async unseal(subject: Subject, body: Uint8Array): Promise<void> {
     if (this.#isWithoutKey(body)) {
-      await this.#attempts.attempt(formatSubject(subject), async () => { await this.#seal.unsealByProvider(); });
+      await this.#attempts.attempt(formatSubject(subject), async () => {
+        await this.#seal.unsealByProvider();
+      });
       return;
     }
     const phrase = readSealKey(body);
-    await this.#attempts.attempt(formatSubject(subject), async () => { await this.#seal.unseal(phrase); });
+    await this.#attempts.attempt(formatSubject(subject), async () => {
+      await this.#seal.unseal(phrase);
+    });
   }
 
   /** Seals with the body of a request, `{"key": phrase}`, which is overwritten; with `{}` where the provider has the key. */
@@ -131,16 +150,23 @@ export class VaultService {
       return;
     }
     const phrase = readSealKey(body);
-    await this.#attempts.attempt(formatSubject(subject), async () => { await this.#seal.seal(phrase); });
+    await this.#attempts.attempt(formatSubject(subject), async () => {
+      await this.#seal.seal(phrase);
+    });
   }
 
   /** A fresh seal key for another instance, as JSON bytes: the phrase never becomes a string. Throws `seal_unsupported`. */
   createUnsealerKey(): Uint8Array {
-    if (!this.#seal.issuesKeys) throw new AppError("seal_unsupported", { message: "only the seal provider `environment` makes seal keys" });
+    if (!this.#seal.issuesKeys)
+      throw new AppError("seal_unsupported", { message: "only the seal provider `environment` makes seal keys" });
     const entropy = randomBytes(SEAL_ENTROPY_BYTES);
     const phrase = entropyPhrase(entropy);
     try {
-      return Buffer.concat([Buffer.from('{"key":"'), phrase, Buffer.from(`","validation_hash":"${toHex(validationHash(phrase))}"}`)]);
+      return Buffer.concat([
+        Buffer.from('{"key":"'),
+        phrase,
+        Buffer.from(`","validation_hash":"${toHex(validationHash(phrase))}"}`),
+      ]);
     } finally {
       entropy.fill(0);
       phrase.fill(0);
@@ -167,14 +193,30 @@ export class VaultService {
     const vaultId = newId();
     const masterKeyId = newId();
     const createdAt = isoTimestamp(this.#clock.nowMs());
-    const { envelope } = await this.#seal.run("create_master", { vaultId, owner: formatSubject(owner), masterKeyId }, vaultId);
+    const { envelope } = await this.#seal.run(
+      "create_master",
+      { vaultId, owner: formatSubject(owner), masterKeyId },
+      vaultId,
+    );
     const record: VaultRecord = {
-      id: vaultId, created_at: createdAt, name: input.name, description: input.description ?? "",
-      owner_kind: owner.kind, owner_id: owner.id, master_key_id: masterKeyId, generation: FIRST_GENERATION,
+      id: vaultId,
+      created_at: createdAt,
+      name: input.name,
+      description: input.description ?? "",
+      owner_kind: owner.kind,
+      owner_id: owner.id,
+      master_key_id: masterKeyId,
+      generation: FIRST_GENERATION,
     };
     const master: KeyRecord = {
-      id: masterKeyId, created_at: createdAt, vault_id: vaultId, ...MASTER_KEY_COLUMNS,
-      name: "master0", description: `AES-256-GCM master key for vault ${vaultId}`, generation: FIRST_GENERATION, envelope,
+      id: masterKeyId,
+      created_at: createdAt,
+      vault_id: vaultId,
+      ...MASTER_KEY_COLUMNS,
+      name: "master0",
+      description: `AES-256-GCM master key for vault ${vaultId}`,
+      generation: FIRST_GENERATION,
+      envelope,
     };
     return {
       vault: vaultJson(record),
@@ -208,7 +250,11 @@ export class VaultService {
 
   // Keys
 
-  listKeys(owner: Subject, vaultId: string, query: Page & { readonly spec?: string; readonly type?: string }): Listed<KeyJson> {
+  listKeys(
+    owner: Subject,
+    vaultId: string,
+    query: Page & { readonly spec?: string; readonly type?: string },
+  ): Listed<KeyJson> {
     this.#findVault(owner, vaultId);
     const spec = query.spec === undefined ? undefined : (findKeySpec(query.spec)?.name ?? query.spec);
     return listed(this.#repository.listKeys(vaultId, { spec, type: query.type }, query), keyJson);
@@ -220,15 +266,31 @@ export class VaultService {
   }
 
   /** Generates a key, to be written by the caller's commit. Throws `key_spec_unknown`, `key_type_mismatch`, `not_found`. */
-  async prepareKey(owner: Subject, vaultId: string, input: CreateKeyInput, options: PrepareOptions = {}): Promise<PreparedKey> {
+  async prepareKey(
+    owner: Subject,
+    vaultId: string,
+    input: CreateKeyInput,
+    options: PrepareOptions = {},
+  ): Promise<PreparedKey> {
     const { reference, pin } = this.#target(owner, vaultId, options);
     const spec = keySpecNamed(input.spec);
     requireFit(spec, input);
     const keyId = newId();
-    const message = { vault: reference, keyId, spec: spec.name, options: input.options ?? {}, lane: laneOf(spec) } as const;
+    const message = {
+      vault: reference,
+      keyId,
+      spec: spec.name,
+      options: input.options ?? {},
+      lane: laneOf(spec),
+    } as const;
     const make = async (): Promise<WrittenKey> => await this.#seal.run("create_key", message, keyId);
     const made = spec.name.startsWith("RSA-") ? await this.#slowKeys.run(SLOW_KEYS, make) : await make();
-    const record = newKeyRecord({ id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId }, spec, input, made);
+    const record = newKeyRecord(
+      { id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId },
+      spec,
+      input,
+      made,
+    );
     return { key: keyJson(record), commit: mergeCommits(pin, this.#repository.keyInsertion(record)) };
   }
 
@@ -241,24 +303,45 @@ export class VaultService {
   /** Throws `master_key_immutable` for master0. */
   async deleteKey(owner: Subject, vaultId: string, keyId: string): Promise<void> {
     const vault = this.#findVault(owner, vaultId);
-    if (keyId === vault.reference.masterKeyId) throw new AppError("master_key_immutable", { message: "the master key of a vault cannot be deleted" });
+    if (keyId === vault.reference.masterKeyId)
+      throw new AppError("master_key_immutable", { message: "the master key of a vault cannot be deleted" });
     await this.#commitOrMissing(this.#repository.keyDeletion(this.#repository.findKey(vaultId, keyId)), "key");
   }
 
   // Encryption
 
   /** Encrypts bytes with a key; answers the frame of the API. Throws `spec_cannot_encrypt`, `not_found`. */
-  async encrypt(owner: Subject, vaultId: string, keyId: string, plaintext: Uint8Array, context = ""): Promise<Uint8Array> {
+  async encrypt(
+    owner: Subject,
+    vaultId: string,
+    keyId: string,
+    plaintext: Uint8Array,
+    context = "",
+  ): Promise<Uint8Array> {
     const { vault, key } = this.#usableKey(owner, vaultId, keyId);
-    return await this.#seal.run("encrypt", { vault: vault.reference, key: key.reference, data: exactBytes(plaintext), context: utf8Bytes(context, "context") }, keyId);
+    return await this.#seal.run(
+      "encrypt",
+      {
+        vault: vault.reference,
+        key: key.reference,
+        data: exactBytes(plaintext),
+        context: utf8Bytes(context, "context"),
+      },
+      keyId,
+    );
   }
 
   /** Decrypts a frame made by `encrypt` with the same key and context. Throws `decryption_failed`, `spec_cannot_decrypt`, `not_found`. */
   async decrypt(owner: Subject, vaultId: string, keyId: string, frame: Uint8Array, context = ""): Promise<Uint8Array> {
     const { vault, key } = this.#usableKey(owner, vaultId, keyId);
     // An unknown generation is left to the worker, so that it fails like every other frame that does not open.
-    const reference = this.#repository.findGeneration(key, frameGeneration(frame) ?? key.reference.generation) ?? key.reference;
-    return await this.#seal.run("decrypt", { vault: vault.reference, key: reference, data: exactBytes(frame), context: utf8Bytes(context, "context") }, keyId);
+    const reference =
+      this.#repository.findGeneration(key, frameGeneration(frame) ?? key.reference.generation) ?? key.reference;
+    return await this.#seal.run(
+      "decrypt",
+      { vault: vault.reference, key: reference, data: exactBytes(frame), context: utf8Bytes(context, "context") },
+      keyId,
+    );
   }
 
   // Secrets
@@ -269,17 +352,32 @@ export class VaultService {
   }
 
   /** Wraps a secret, to be written by the caller's commit. Throws `secret_too_long` over 4096 bytes of UTF-8. */
-  async prepareSecret(owner: Subject, vaultId: string, input: CreateSecretInput, options: PrepareOptions = {}): Promise<PreparedSecret> {
+  async prepareSecret(
+    owner: Subject,
+    vaultId: string,
+    input: CreateSecretInput,
+    options: PrepareOptions = {},
+  ): Promise<PreparedSecret> {
     const { reference, pin } = this.#target(owner, vaultId, options);
     const value = utf8Bytes(input.value, "value");
-    if (value.length > SECRET_BYTES_MAX) throw invalidMember("value", `value too long: ${String(value.length)} bytes, at most ${String(SECRET_BYTES_MAX)}`, "secret_too_long");
+    if (value.length > SECRET_BYTES_MAX)
+      throw invalidMember(
+        "value",
+        `value too long: ${String(value.length)} bytes, at most ${String(SECRET_BYTES_MAX)}`,
+        "secret_too_long",
+      );
     const secretId = newId();
     const secret = { secretId, name: input.name, type: input.type };
     const { envelope } = await this.#seal.run("seal_secret", { vault: reference, secret, value }, secretId);
     value.fill(0);
     const record: SecretRecord = {
-      id: secretId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId,
-      type: input.type, name: input.name, description: input.description ?? "", envelope,
+      id: secretId,
+      created_at: isoTimestamp(this.#clock.nowMs()),
+      vault_id: vaultId,
+      type: input.type,
+      name: input.name,
+      description: input.description ?? "",
+      envelope,
     };
     return { secret: secretJson(record), commit: mergeCommits(pin, this.#repository.secretInsertion(record)) };
   }
@@ -298,7 +396,11 @@ export class VaultService {
       if (isOver(deletesAt, this.#clock)) throw new AppError("not_found", { message: "secret not found" });
       throw new AppError("deletion_planned", { message: "the secret is to be deleted; restore it to read it" });
     }
-    const value = await this.#seal.run("open_secret", { vault: vault.reference, secret: reference, envelope: record.value.envelope }, secretId);
+    const value = await this.#seal.run(
+      "open_secret",
+      { vault: vault.reference, secret: reference, envelope: record.value.envelope },
+      secretId,
+    );
     try {
       return { ...secretJson(record.value), value: new TextDecoder("utf-8", { ignoreBOM: true }).decode(value) };
     } finally {
@@ -311,7 +413,8 @@ export class VaultService {
     try {
       return (await this.getSecret(owner, vaultId, secretId)).value;
     } catch (error) {
-      if (error instanceof AppError && error.code === "deletion_planned") throw new AppError("not_found", { message: error.message, cause: error });
+      if (error instanceof AppError && error.code === "deletion_planned")
+        throw new AppError("not_found", { message: error.message, cause: error });
       throw error;
     }
   }
@@ -330,7 +433,11 @@ export class VaultService {
 
   /** `{}` where nobody need know the seal key; elsewhere the body is read and refused for what it lacks. */
   #isWithoutKey(body: Uint8Array): boolean {
-    return !this.#seal.issuesKeys && body.length <= EMPTY_OBJECT_BYTES_MAX && /^\s*\{\s*\}\s*$/.test(Buffer.from(body).toString("latin1"));
+    return (
+      !this.#seal.issuesKeys &&
+      body.length <= EMPTY_OBJECT_BYTES_MAX &&
+      /^\s*\{\s*\}\s*$/.test(Buffer.from(body).toString("latin1"))
+    );
   }
 
   /** Sealed is told before anything about what exists. */
@@ -355,7 +462,8 @@ export class VaultService {
       const { reference, record } = this.#findVault(owner, vaultId);
       return { reference, pin: unchanged(record) };
     }
-    if (pending.vaultId !== vaultId || pending.owner !== formatSubject(owner)) throw new AppError("not_found", { message: "vault not found" });
+    if (pending.vaultId !== vaultId || pending.owner !== formatSubject(owner))
+      throw new AppError("not_found", { message: "vault not found" });
     return { reference: pending, pin: {} };
   }
 
@@ -364,7 +472,8 @@ export class VaultService {
     try {
       await this.#repository.commit(commit);
     } catch (error) {
-      if (error instanceof StoreConflict) throw new AppError("not_found", { message: `${what} not found`, cause: error });
+      if (error instanceof StoreConflict)
+        throw new AppError("not_found", { message: `${what} not found`, cause: error });
       throw error;
     }
   }
@@ -372,11 +481,13 @@ export class VaultService {
 
 /** The caller may state type and usage; what it states must be what the spec is. */
 function requireFit(spec: KeySpec, input: CreateKeyInput): void {
-  if (input.type !== undefined && input.type !== spec.type) throw invalidMember("type", `${spec.name} keys are ${spec.type}`, "key_type_mismatch");
-  if (input.options?.prefix !== undefined && spec.name !== "Ed25519-nkey") throw invalidMember("options.prefix", `${spec.name} keys have no prefix`, "option_unsupported");
-  if (input.usage !== undefined && input.usage !== spec.usage) throw invalidMember("usage", `${spec.name} keys are for ${spec.usage}`, "key_type_mismatch");
+  if (input.type !== undefined && input.type !== spec.type)
+    throw invalidMember("type", `${spec.name} keys are ${spec.type}`, "key_type_mismatch");
+  if (input.options?.prefix !== undefined && spec.name !== "Ed25519-nkey")
+    throw invalidMember("options.prefix", `${spec.name} keys have no prefix`, "option_unsupported");
+  if (input.usage !== undefined && input.usage !== spec.usage)
+    throw invalidMember("usage", `${spec.name} keys are for ${spec.usage}`, "key_type_mismatch");
 }
-
 
 function listed<T, U>({ rows, total }: Listing<T>, map: (row: T) => U): Listed<U> {
   return { body: rows.map(map), total };

@@ -23,10 +23,14 @@ function sourceFiles(folder: string): string[] {
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(ROOT, file), "utf8");
   const found: Import[] = [];
-  for (const match of text.matchAll(/^\s*(?:import|export)\s+(type\s+)?[^;"']*?\bfrom\s+["']([^"']+)["']|^\s*import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gm)) {
+  for (const match of text.matchAll(
+    /^\s*(?:import|export)\s+(type\s+)?[^;"']*?\bfrom\s+["']([^"']+)["']|^\s*import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gm,
+  )) {
     const specifier = match[2] ?? match[3] ?? match[4];
     if (specifier === undefined) continue;
-    const to = specifier.startsWith(".") ? relative(ROOT, resolve(ROOT, dirname(file), specifier)).replace(/\.js$/, ".ts") : specifier;
+    const to = specifier.startsWith(".")
+      ? relative(ROOT, resolve(ROOT, dirname(file), specifier)).replace(/\.js$/, ".ts")
+      : specifier;
     found.push({ from: file, to, typeOnly: match[1] !== undefined });
   }
   return found;
@@ -61,7 +65,9 @@ describe("direction of imports", () => {
   });
 
   it("keeps engine and crypto free of the platform and of features", () => {
-    expect(offenders(({ from, to }) => /^src\/(engine|crypto)\//.test(from) && /^src\/(?!engine\/|crypto\/)/.test(to))).toEqual([]);
+    expect(
+      offenders(({ from, to }) => /^src\/(engine|crypto)\//.test(from) && /^src\/(?!engine\/|crypto\/)/.test(to)),
+    ).toEqual([]);
     expect(offenders(({ from, to }) => from.startsWith("src/crypto/") && to.startsWith("src/engine/"))).toEqual([]);
   });
 
@@ -71,10 +77,12 @@ describe("direction of imports", () => {
   });
 
   it("keeps features apart, but for the types of a service", () => {
-    expect(offenders(({ from, to, typeOnly }) => {
-      const [a, b] = [featureOf(from), featureOf(to)];
-      return a !== undefined && b !== undefined && a !== b && !typeOnly;
-    })).toEqual([]);
+    expect(
+      offenders(({ from, to, typeOnly }) => {
+        const [a, b] = [featureOf(from), featureOf(to)];
+        return a !== undefined && b !== undefined && a !== b && !typeOnly;
+      }),
+    ).toEqual([]);
   });
 
   it("keeps the platform free of features", () => {
@@ -82,17 +90,35 @@ describe("direction of imports", () => {
   });
 
   it("lets only the composition root import the HTTP front", () => {
-    expect(offenders(({ from, to, typeOnly }) => to.startsWith("src/platform/http/") && !from.startsWith("src/platform/http/") && from !== "src/app.ts" && !typeOnly)).toEqual([]);
+    expect(
+      offenders(
+        ({ from, to, typeOnly }) =>
+          to.startsWith("src/platform/http/") &&
+          !from.startsWith("src/platform/http/") &&
+          from !== "src/app.ts" &&
+          !typeOnly,
+      ),
+    ).toEqual([]);
   });
 
   it("keeps route definitions free of server code", () => {
-    const allowed = /^(typebox$|src\/platform\/(contract\/(route|schemas)|auth\/permissions|errors)\.ts$|src\/[a-z]+\/([a-z-]+\/)?[a-z-]+\.ts$|src\/platform\/service\/[a-z-]+\.ts$)/;
+    const allowed =
+      /^(typebox$|src\/platform\/(contract\/(route|schemas)|auth\/permissions|errors)\.ts$|src\/[a-z]+\/([a-z-]+\/)?[a-z-]+\.ts$|src\/platform\/service\/[a-z-]+\.ts$)/;
     const server = /(service|repository|handlers|store|worker)\.ts$/;
-    expect(offenders(({ from, to, typeOnly }) => /\/(routes|schemas)\.ts$/.test(from) && !typeOnly && (!allowed.test(to) || server.test(to)))).toEqual([]);
+    expect(
+      offenders(
+        ({ from, to, typeOnly }) =>
+          /\/(routes|schemas)\.ts$/.test(from) && !typeOnly && (!allowed.test(to) || server.test(to)),
+      ),
+    ).toEqual([]);
   });
 
   it("keeps the typed client free of server code", () => {
-    expect(offenders(({ from, to, typeOnly }) => from === "src/client.ts" && !typeOnly && !to.startsWith("src/platform/contract/"))).toEqual([]);
+    expect(
+      offenders(
+        ({ from, to, typeOnly }) => from === "src/client.ts" && !typeOnly && !to.startsWith("src/platform/contract/"),
+      ),
+    ).toEqual([]);
   });
 
   it("has no cycle", () => {

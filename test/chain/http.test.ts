@@ -14,7 +14,8 @@ import { PING_ABI, PING_CREATION, pingCall } from "./events/ping.js";
 const ETHER = "0xde0b6b3a7640000";
 const RECEIVER = ANVIL_ACCOUNTS[1];
 const MAINNET = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
-const PRODUCT = "pragma circom 2.1.0; template Product() { signal input a; signal input b; signal output c; c <== a * b; } component main = Product();";
+const PRODUCT =
+  "pragma circom 2.1.0; template Product() { signal input a; signal input b; signal output c; c <== a * b; } component main = Product();";
 
 let anvil: Anvil;
 let mainnet: Anvil;
@@ -42,35 +43,67 @@ afterAll(async () => {
 
 async function withNetwork(token: string): Promise<Tenant> {
   const api = server.as(token);
-  const network = (await api.createNetwork({ body: { name: "local", config: { platform: "evm", chain: "local", native_currency: "ETH", json_rpc_url: anvil.url, confirmations: 1 } } })).body.id;
+  const network = (
+    await api.createNetwork({
+      body: {
+        name: "local",
+        config: { platform: "evm", chain: "local", native_currency: "ETH", json_rpc_url: anvil.url, confirmations: 1 },
+      },
+    })
+  ).body.id;
   const account = (await api.createAccount({ body: { network_id: network } })).body;
   await anvil.request("anvil_setBalance", account.address, ETHER);
   return { api, token, network, account };
 }
 const newTenant = async (): Promise<Tenant> => await withNetwork((await server.newUser()).token);
 
-const transfer = ({ network, account }: Tenant, value = 1) => ({ network_id: network, account_id: account.id, to: RECEIVER, value });
+const transfer = ({ network, account }: Tenant, value = 1) => ({
+  network_id: network,
+  account_id: account.id,
+  to: RECEIVER,
+  value,
+});
 
 /** Polls what has no event of its own. */
 async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> {
   for (;;) {
     const value = await read();
     if (isDone(value)) return value;
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
   }
 }
 
-const untilMined = async ({ api }: Tenant, id: string) => await until(async () => (await api.getTransaction({ params: { id } })).body, ({ status }) => status !== "pending");
+const untilMined = async ({ api }: Tenant, id: string) =>
+  await until(
+    async () => (await api.getTransaction({ params: { id } })).body,
+    ({ status }) => status !== "pending",
+  );
 
 /** A contract whose every call is `emit Ping(first word of the call data)`. */
 async function deployPing({ api, network, account }: Tenant) {
-  const body = { network_id: network, name: "Ping", address: "0x", params: { account_id: account.id, compiled_artifact: { contractName: "Ping", abi: PING_ABI, bytecode: PING_CREATION } } };
+  const body = {
+    network_id: network,
+    name: "Ping",
+    address: "0x",
+    params: {
+      account_id: account.id,
+      compiled_artifact: { contractName: "Ping", abi: PING_ABI, bytecode: PING_CREATION },
+    },
+  };
   const { id } = (await api.createContract({ body })).body;
-  return await until(async () => (await api.getContract({ params: { id } })).body, ({ address }) => address !== "0x");
+  return await until(
+    async () => (await api.getContract({ params: { id } })).body,
+    ({ address }) => address !== "0x",
+  );
 }
 
 async function failure(call: Promise<unknown>): Promise<{ readonly status: number; readonly code: string }> {
-  const error: unknown = await call.then(() => undefined, (reason: unknown) => reason);
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   if (error instanceof ApiError) return { status: error.status, code: error.code };
   throw error instanceof Error ? error : new Error("the call succeeded");
 }
@@ -78,15 +111,21 @@ async function failure(call: Promise<unknown>): Promise<{ readonly status: numbe
 describe("the list of transactions", () => {
   it("takes the words for a status, several of them, and no others", async () => {
     const { api } = await newTenant();
-    for (const status of ["pending", "failed,success", "mined,replaced"]) expect((await api.listTransactions({ query: { status } })).status).toBe(200);
-    for (const status of ["bogus", "pending,bogus", "pendin", "pending,"]) expect(await failure(api.listTransactions({ query: { status } })), status).toEqual({ status: 422, code: "invalid_request" });
+    for (const status of ["pending", "failed,success", "mined,replaced"])
+      expect((await api.listTransactions({ query: { status } })).status).toBe(200);
+    for (const status of ["bogus", "pending,bogus", "pendin", "pending,"])
+      expect(await failure(api.listTransactions({ query: { status } })), status).toEqual({
+        status: 422,
+        code: "invalid_request",
+      });
   });
 });
 
 describe("Idempotency-Key of transactions", () => {
   it("answers the same transaction for the same body, and sends it once", async () => {
     const tenant = await newTenant();
-    const call = async () => (await tenant.api.createTransaction({ body: transfer(tenant), idempotencyKey: "pay-once" })).body;
+    const call = async () =>
+      (await tenant.api.createTransaction({ body: transfer(tenant), idempotencyKey: "pay-once" })).body;
     const first = await call();
     await untilMined(tenant, first.id);
     expect((await call()).id).toBe(first.id);
@@ -97,14 +136,19 @@ describe("Idempotency-Key of transactions", () => {
   it("refuses another body under the same key, and sends nothing", async () => {
     const tenant = await newTenant();
     await tenant.api.createTransaction({ body: transfer(tenant, 1), idempotencyKey: "pay-once" });
-    const other = await failure(tenant.api.createTransaction({ body: transfer(tenant, 2), idempotencyKey: "pay-once" }));
+    const other = await failure(
+      tenant.api.createTransaction({ body: transfer(tenant, 2), idempotencyKey: "pay-once" }),
+    );
     expect(other).toEqual({ status: 422, code: "idempotency_key_reused" });
     expect((await tenant.api.listTransactions({ query: {} })).body).toHaveLength(1);
   });
 
   it("is the caller's own: another tenant's key is another key", async () => {
     const [one, two] = [await newTenant(), await newTenant()];
-    const [first, second] = [await one.api.createTransaction({ body: transfer(one), idempotencyKey: "same" }), await two.api.createTransaction({ body: transfer(two), idempotencyKey: "same" })];
+    const [first, second] = [
+      await one.api.createTransaction({ body: transfer(one), idempotencyKey: "same" }),
+      await two.api.createTransaction({ body: transfer(two), idempotencyKey: "same" }),
+    ];
     expect(second.body.id).not.toBe(first.body.id);
   });
 });
@@ -124,17 +168,29 @@ describe("subscription tokens of contracts", () => {
     await anvil.request("eth_sendTransaction", { from: ANVIL_ACCOUNTS[0], to: ping.address, data: pingCall(7) });
     await reader.until(({ events }) => events().length > 0);
     // The transfer's own event came before and was not for this token.
-    expect(reader.events()).toMatchObject([{ subject: expect.stringContaining(String(ping.pubsub_prefix)) as unknown, payload: { value: "7", type: "Ping", removed: false } }]);
+    expect(reader.events()).toMatchObject([
+      {
+        subject: expect.stringContaining(String(ping.pubsub_prefix)) as unknown,
+        payload: { value: "7", type: "Ping", removed: false },
+      },
+    ]);
     reader.close();
   });
 
   it("may be limited to one event, and are nobody's for another's contract", async () => {
     const [tenant, other] = [await newTenant(), await newTenant()];
     const ping = await deployPing(tenant);
-    const { token, subscribe } = (await tenant.api.createContractSubscription({ params: { id: ping.id }, body: { subject: "Pong" } })).body;
+    const { token, subscribe } = (
+      await tenant.api.createContractSubscription({ params: { id: ping.id }, body: { subject: "Pong" } })
+    ).body;
     expect(subscribe).toEqual([`${String(ping.pubsub_prefix)}.Pong`]);
-    await expect(openSse(server.url, { token, subjects: [`${String(ping.pubsub_prefix)}.Ping`] })).rejects.toThrow(/^403 /);
-    expect(await failure(other.api.createContractSubscription({ params: { id: ping.id }, body: {} }))).toEqual({ status: 404, code: "not_found" });
+    await expect(openSse(server.url, { token, subjects: [`${String(ping.pubsub_prefix)}.Ping`] })).rejects.toThrow(
+      /^403 /,
+    );
+    expect(await failure(other.api.createContractSubscription({ params: { id: ping.id }, body: {} }))).toEqual({
+      status: 404,
+      code: "not_found",
+    });
   });
 });
 
@@ -142,11 +198,23 @@ describe("events of provers", () => {
   it("reach their owner by SSE and by WebSocket, in order, and nobody else", async () => {
     const [owner, other] = [await server.newUser(), await server.newUser()];
     const [sse, socket, stranger] = await Promise.all([
-      openSse(server.url, { token: owner.token, subjects: ["privacy.>"] }), openSocket(server.url, { token: owner.token, subjects: ["privacy.>"] }), openSocket(server.url, { token: other.token }),
+      openSse(server.url, { token: owner.token, subjects: ["privacy.>"] }),
+      openSocket(server.url, { token: owner.token, subjects: ["privacy.>"] }),
+      openSocket(server.url, { token: other.token }),
     ]);
-    const id = await provisioned(owner.api, { name: "product", source: PRODUCT, provider: "circom", proving_scheme: "groth16", curve: "BN254" });
+    const id = await provisioned(owner.api, {
+      name: "product",
+      source: PRODUCT,
+      provider: "circom",
+      proving_scheme: "groth16",
+      curve: "BN254",
+    });
     await owner.api.prove({ params: { id }, body: { witness: { a: "3", b: "11" } } });
-    const expected = ["privacy.prover.setup.pending", "privacy.prover.setup.complete", `privacy.prover.notification.${owner.userId}.${id}.note.deposited`];
+    const expected = [
+      "privacy.prover.setup.pending",
+      "privacy.prover.setup.complete",
+      `privacy.prover.notification.${owner.userId}.${id}.note.deposited`,
+    ];
     for (const reader of [sse, socket]) {
       await reader.until(({ events }) => events().length >= expected.length);
       expect(reader.events().map(({ subject }) => subject)).toEqual(expected);
@@ -163,13 +231,21 @@ describe("events of provers", () => {
 describe("prices", () => {
   /** Answers any call with latestRoundData's five words: PUSH8 price into the second, the others zero. */
   const feed = (price: bigint): string => `0x67${price.toString(16).padStart(16, "0")}60205260a05ff3`;
-  const FEEDS = { btcusd: "0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c", ethusd: "0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419" };
+  const FEEDS = {
+    btcusd: "0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c",
+    ethusd: "0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419",
+  };
 
   it("come from the feeds on the operator's mainnet node, null where there is none", async () => {
     await mainnet.request("anvil_setCode", FEEDS.btcusd, feed(6_543_219_876_543n));
     await mainnet.request("anvil_setCode", FEEDS.ethusd, feed(250_012_345_678n));
     const { api } = await newTenant();
-    expect((await api.getPrices()).body).toEqual({ btcusd: 65_432.19876543, ethusd: 2500.12345678, ltcusd: null, prvdusd: null });
+    expect((await api.getPrices()).body).toEqual({
+      btcusd: 65_432.19876543,
+      ethusd: 2500.12345678,
+      ltcusd: null,
+      prvdusd: null,
+    });
     // The node behind them is the operator's, and its URL is nobody's to read.
     expect(JSON.stringify((await api.getNetwork({ params: { id: MAINNET } })).body)).not.toContain(mainnet.url);
   });
@@ -183,14 +259,30 @@ describe("kill -9 of the server", () => {
     const values = Array.from({ length: 40 }, (_, at) => at);
     const before = await openSocket(server.url, { token: tenant.token, subjects });
     // Blocks come while events are stored and passed on; the first that is read ends the server.
-    const sending = (async () => { for (const value of values) await anvil.request("eth_sendTransaction", { from: ANVIL_ACCOUNTS[0], to: ping.address, data: pingCall(value) }); })();
+    const sending = (async () => {
+      for (const value of values)
+        await anvil.request("eth_sendTransaction", {
+          from: ANVIL_ACCOUNTS[0],
+          to: ping.address,
+          data: pingCall(value),
+        });
+    })();
     await before.until(({ events }) => events().length > 0);
     await server.end("SIGKILL");
     await Promise.all([sending, before.ended]);
     server = await startServer({ dataDir: join(folder, "data"), flags: flags() });
-    const after = await openSocket(server.url, { token: tenant.token, subjects, lastEventId: before.events().at(-1)!.id! });
-    const heard = (): unknown[] => [...before.events(), ...after.events()].map(({ payload }) => (payload as { value: string }).value);
-    await after.until(() => heard().length >= values.length).catch((error: unknown) => { throw new Error(`the second server ended the stream: ${server.output()}`, { cause: error }); });
+    const after = await openSocket(server.url, {
+      token: tenant.token,
+      subjects,
+      lastEventId: before.events().at(-1)!.id!,
+    });
+    const heard = (): unknown[] =>
+      [...before.events(), ...after.events()].map(({ payload }) => (payload as { value: string }).value);
+    await after
+      .until(() => heard().length >= values.length)
+      .catch((error: unknown) => {
+        throw new Error(`the second server ended the stream: ${server.output()}`, { cause: error });
+      });
     expect(heard()).toEqual(values.map(String));
     after.close();
   });
@@ -205,7 +297,14 @@ describe("deletion of an application", () => {
     const ping = await deployPing(tenant);
     await untilMined(tenant, (await api.createTransaction({ body: transfer(tenant) })).body.id);
     await api.createWallet({ body: { purpose: 44 } });
-    await api.createConnector({ body: { name: "files", network_id: network, type: "rest", config: { api_url: anvil.url, credentials: { authorization: "bearer of nothing" } } } });
+    await api.createConnector({
+      body: {
+        name: "files",
+        network_id: network,
+        type: "rest",
+        config: { api_url: anvil.url, credentials: { authorization: "bearer of nothing" } },
+      },
+    });
     await api.createOracle({ body: { name: "prices", network_id: network, contract_id: ping.id, params: {} } });
     // One that will never be mined: it must not be followed any more either.
     await anvil.request("evm_setAutomine", false);
@@ -217,7 +316,10 @@ describe("deletion of an application", () => {
     expect(await server.end()).toBe(0);
     const store = await openStore({ path: join(folder, "data", "store") }, { log: createLog("silent") });
     try {
-      const left = store.range([]).map(({ key }) => key).filter((key) => String(key[0]).startsWith("chain_") && key.includes(id));
+      const left = store
+        .range([])
+        .map(({ key }) => key)
+        .filter((key) => String(key[0]).startsWith("chain_") && key.includes(id));
       expect(left).toEqual([]);
     } finally {
       await store.close();

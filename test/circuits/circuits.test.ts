@@ -16,7 +16,16 @@ import { compileBuiltIn } from "../support/compiled-circuits.js";
 type Inputs = Record<string, string | string[]>;
 
 const FOLDER = join(PACKAGE_ROOT, "circuits");
-const IDENTIFIERS = ["cubic", "mimc", "preimage_hash", "poseidon_preimage", "merkle_membership", "eddsa_signature", "range_proof", "sha256_preimage"];
+const IDENTIFIERS = [
+  "cubic",
+  "mimc",
+  "preimage_hash",
+  "poseidon_preimage",
+  "merkle_membership",
+  "eddsa_signature",
+  "range_proof",
+  "sha256_preimage",
+];
 /** SHA-256 compiles in 8 s on an idle core. */
 const COMPILE_TIMEOUT_MS = 300_000;
 const README = readFileSync(join(FOLDER, "README.md"), "utf8");
@@ -51,7 +60,10 @@ class BuiltIn {
 }
 
 function inputsOf(identifier: string): { satisfying: Inputs; violating: Inputs } {
-  return JSON.parse(readFileSync(join(FOLDER, identifier, "inputs.json"), "utf8")) as { satisfying: Inputs; violating: Inputs };
+  return JSON.parse(readFileSync(join(FOLDER, identifier, "inputs.json"), "utf8")) as {
+    satisfying: Inputs;
+    violating: Inputs;
+  };
 }
 
 function changed(inputs: Inputs, name: string, index: number, value: string): Inputs {
@@ -70,7 +82,9 @@ function builtIn(identifier: string): BuiltIn {
 }
 
 it("lists every folder of circuits/", () => {
-  const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const folders = readdirSync(FOLDER, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
   expect(folders.sort()).toEqual([...IDENTIFIERS].sort());
 });
 
@@ -84,12 +98,27 @@ describe.each(IDENTIFIERS)("circuit %s", (identifier) => {
     // The public wires carry what the caller stated.
     const checked = checkInputs(circuit, satisfying, { publicOnly: true });
     const stated = checked.ok ? publicSignalsFrom(circuit, checked.values) : [];
-    const carried = stated.map((_, i) => (result.ok ? BigInt(`0x${Buffer.from(result.witness.slice(32 * (i + 1), 32 * (i + 2))).reverse().toString("hex")}`) : -1n));
+    const carried = stated.map((_, i) =>
+      result.ok
+        ? BigInt(
+            `0x${Buffer.from(result.witness.slice(32 * (i + 1), 32 * (i + 2)))
+              .reverse()
+              .toString("hex")}`,
+          )
+        : -1n,
+    );
     expect(carried).toEqual(stated);
   });
 
   it("refuses its violating inputs, naming template and line", () => {
-    expect(builtIn(identifier).run(inputsOf(identifier).violating)).toMatchObject({ ok: false, code: "constraints_unsatisfied", details: [{ path: expect.stringMatching(/^\w+:\d+$/) as unknown }, ...(identifier === "eddsa_signature" ? [{}, {}] : identifier === "range_proof" ? [{}] : [])] });
+    expect(builtIn(identifier).run(inputsOf(identifier).violating)).toMatchObject({
+      ok: false,
+      code: "constraints_unsatisfied",
+      details: [
+        { path: expect.stringMatching(/^\w+:\d+$/) as unknown },
+        ...(identifier === "eddsa_signature" ? [{}, {}] : identifier === "range_proof" ? [{}] : []),
+      ],
+    });
   });
 
   it("ties every input to a constraint", () => {
@@ -97,7 +126,9 @@ describe.each(IDENTIFIERS)("circuit %s", (identifier) => {
     const inputs = r1cs.outputCount + r1cs.publicInputCount + r1cs.privateInputCount;
     const { a, b, c } = r1cs.constraints;
     const used = new Set([0, ...a.wires, ...b.wires, ...c.wires]);
-    const loose = Array.from({ length: r1cs.wireCount }, (_, wire) => wire).filter((wire) => !used.has(wire) && r1cs.wireLabels[wire]! <= inputs);
+    const loose = Array.from({ length: r1cs.wireCount }, (_, wire) => wire).filter(
+      (wire) => !used.has(wire) && r1cs.wireLabels[wire]! <= inputs,
+    );
     expect(loose).toEqual([]);
   });
 
@@ -106,7 +137,8 @@ describe.each(IDENTIFIERS)("circuit %s", (identifier) => {
     const row = README.split("\n").find((line) => line.startsWith(`| \`${identifier}\` |`)) ?? "";
     const cells = row.split("|").map((cell) => cell.trim());
     expect(cells[3]).toBe(r1cs.constraintCount.toLocaleString("en"));
-    for (const { name, visibility } of builtIn(identifier).circuit.signals) expect(cells[visibility === "private" ? 5 : 4], name).toContain(`\`${name}`);
+    for (const { name, visibility } of builtIn(identifier).circuit.signals)
+      expect(cells[visibility === "private" ? 5 : 4], name).toContain(`\`${name}`);
   });
 });
 
@@ -130,7 +162,10 @@ describe("merkle_membership", () => {
   });
 
   it("refuses a direction that is neither 0 nor 1", () => {
-    expect(builtIn("merkle_membership").run(changed(satisfying, "PathIndices", 0, "2"))).toMatchObject({ ok: false, details: [{ path: "MerkleMembership:17" }] });
+    expect(builtIn("merkle_membership").run(changed(satisfying, "PathIndices", 0, "2"))).toMatchObject({
+      ok: false,
+      details: [{ path: "MerkleMembership:17" }],
+    });
   });
 });
 
@@ -140,11 +175,20 @@ describe("eddsa_signature", () => {
   const SUBGROUP = 2736030358979909402780800718157159386076813972158567259200215660948447373041n;
 
   it("refuses S plus the subgroup's order, which is the same signature in another dress", () => {
-    expect(builtIn("eddsa_signature").accepts({ ...satisfying, S: (BigInt(satisfying["S"] as string) + SUBGROUP).toString() })).toBe(false);
+    expect(
+      builtIn("eddsa_signature").accepts({
+        ...satisfying,
+        S: (BigInt(satisfying["S"] as string) + SUBGROUP).toString(),
+      }),
+    ).toBe(false);
   });
 
   it("refuses another key, another R8 and another S", () => {
-    for (const name of ["PublicKey", "R8"]) expect(builtIn("eddsa_signature").accepts({ ...satisfying, [name]: [...(satisfying[name] as string[])].reverse() }), name).toBe(false);
+    for (const name of ["PublicKey", "R8"])
+      expect(
+        builtIn("eddsa_signature").accepts({ ...satisfying, [name]: [...(satisfying[name] as string[])].reverse() }),
+        name,
+      ).toBe(false);
     expect(builtIn("eddsa_signature").accepts({ ...satisfying, S: "1" })).toBe(false);
   });
 });
@@ -153,8 +197,16 @@ describe("range_proof", () => {
   const { satisfying } = inputsOf("range_proof");
 
   it("takes both ends of the range and refuses one beyond each", () => {
-    for (const [minimum, maximum, expected] of [["30", "30", true], ["31", "120", false], ["0", "29", false], ["0", "18446744073709551615", true]] as const) {
-      expect(builtIn("range_proof").accepts({ ...satisfying, Minimum: minimum, Maximum: maximum }), `${minimum} to ${maximum}`).toBe(expected);
+    for (const [minimum, maximum, expected] of [
+      ["30", "30", true],
+      ["31", "120", false],
+      ["0", "29", false],
+      ["0", "18446744073709551615", true],
+    ] as const) {
+      expect(
+        builtIn("range_proof").accepts({ ...satisfying, Minimum: minimum, Maximum: maximum }),
+        `${minimum} to ${maximum}`,
+      ).toBe(expected);
     }
   });
 
@@ -172,9 +224,16 @@ describe("range_proof", () => {
 
 describe("sha256_preimage", () => {
   it("agrees with SHA-256 (FIPS 180-4) on messages of 64 bytes", () => {
-    for (const message of [Buffer.alloc(64), Buffer.alloc(64, 255), createHash("sha512").update("a message").digest()]) {
+    for (const message of [
+      Buffer.alloc(64),
+      Buffer.alloc(64, 255),
+      createHash("sha512").update("a message").digest(),
+    ]) {
       const digest = createHash("sha256").update(message).digest("hex");
-      const inputs = { Preimage: [...message].map(String), Hash: [`0x${digest.slice(0, 32)}`, `0x${digest.slice(32)}`] };
+      const inputs = {
+        Preimage: [...message].map(String),
+        Hash: [`0x${digest.slice(0, 32)}`, `0x${digest.slice(32)}`],
+      };
       expect(builtIn("sha256_preimage").accepts(inputs), digest).toBe(true);
     }
   });
@@ -186,6 +245,8 @@ describe("sha256_preimage", () => {
 
   it("refuses the halves of the digest in the wrong order", () => {
     const { satisfying } = inputsOf("sha256_preimage");
-    expect(builtIn("sha256_preimage").accepts({ ...satisfying, Hash: [...(satisfying["Hash"] as string[])].reverse() })).toBe(false);
+    expect(
+      builtIn("sha256_preimage").accepts({ ...satisfying, Hash: [...(satisfying["Hash"] as string[])].reverse() }),
+    ).toBe(false);
   });
 });

@@ -20,7 +20,10 @@ afterAll(async () => {
 });
 
 const failure = async (call: Promise<unknown>): Promise<ApiError> => {
-  const error: unknown = await call.then(() => new Error("did not fail"), (thrown: unknown) => thrown);
+  const error: unknown = await call.then(
+    () => new Error("did not fail"),
+    (thrown: unknown) => thrown,
+  );
   if (error instanceof ApiError) return error;
   throw error as Error;
 };
@@ -42,7 +45,11 @@ describe("calls", () => {
   });
 
   it("send bodies, extra headers, the wait and the idempotency key", async () => {
-    const created = await client.createThing({ body: { name: "spoon" }, idempotencyKey: "k1", headers: { "X-Request-Id": "mine" } });
+    const created = await client.createThing({
+      body: { name: "spoon" },
+      idempotencyKey: "k1",
+      headers: { "X-Request-Id": "mine" },
+    });
     expect(created.status).toBe(201);
     expect(created.headers.get("location")).toContain(THING_ID);
     expect(created.headers.get("x-request-id")).toBe("mine");
@@ -63,21 +70,42 @@ describe("calls", () => {
 describe("failures", () => {
   it("reject with what the server said", async () => {
     const error = await failure(client.createThing({ body: { name: "" } }));
-    expect(error).toMatchObject({ status: 422, code: "invalid_request", message: "name: must not be empty", errors: [{ path: "name" }], retryAfterSec: undefined });
+    expect(error).toMatchObject({
+      status: 422,
+      code: "invalid_request",
+      message: "name: must not be empty",
+      errors: [{ path: "name" }],
+      retryAfterSec: undefined,
+    });
     expect(error.requestId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it("carry Retry-After", async () => {
-    expect(await failure(client.fail({ query: { how: "busy" } }))).toMatchObject({ status: 503, code: "overloaded", retryAfterSec: 7 });
+    expect(await failure(client.fail({ query: { how: "busy" } }))).toMatchObject({
+      status: 503,
+      code: "overloaded",
+      retryAfterSec: 7,
+    });
   });
 
   it("say 401 without a token", async () => {
-    expect(await failure(createClient({ baseUrl: front.url }, testRoutes).listThings())).toMatchObject({ status: 401, code: "unauthorized" });
+    expect(await failure(createClient({ baseUrl: front.url }, testRoutes).listThings())).toMatchObject({
+      status: 401,
+      code: "unauthorized",
+    });
   });
 
   it("survive an answer that is not ours", async () => {
-    const proxy = createClient({ baseUrl: "http://x", fetch: async () => new Response("<h1>Bad gateway</h1>", { status: 502 }) }, testRoutes);
-    expect(await failure(proxy.listThings())).toMatchObject({ status: 502, code: "unknown", message: "the server answered 502", errors: [] });
+    const proxy = createClient(
+      { baseUrl: "http://x", fetch: async () => new Response("<h1>Bad gateway</h1>", { status: 502 }) },
+      testRoutes,
+    );
+    expect(await failure(proxy.listThings())).toMatchObject({
+      status: 502,
+      code: "unknown",
+      message: "the server answered 502",
+      errors: [],
+    });
   });
 
   it("reject when the caller gives up", async () => {
@@ -91,7 +119,16 @@ describe("failures", () => {
 
 it("encodes path parameters, so that one cannot become two", async () => {
   const seen: string[] = [];
-  const spy = createClient({ baseUrl: "http://x", fetch: async (input) => { seen.push(new Request(input).url); return Response.json({}); } }, testRoutes);
+  const spy = createClient(
+    {
+      baseUrl: "http://x",
+      fetch: async (input) => {
+        seen.push(new Request(input).url);
+        return Response.json({});
+      },
+    },
+    testRoutes,
+  );
   await spy.getThing({ params: { id: "../../users?x=1" } });
   expect(seen).toEqual(["http://x/api/v1/things/..%2F..%2Fusers%3Fx%3D1"]);
 });

@@ -13,7 +13,16 @@ import type { RouteSpec } from "../../src/platform/contract/route.js";
 import { startAnvil, type Anvil } from "../support/anvil.js";
 import { textOf } from "../support/response.js";
 import { startServer, type Api, type TestServer } from "../support/server.js";
-import { bodyOf, idOf, idParameters, inWorkableOrder, newTenant, PASSWORD, pathOf, type Tenant } from "../support/tenants.js";
+import {
+  bodyOf,
+  idOf,
+  idParameters,
+  inWorkableOrder,
+  newTenant,
+  PASSWORD,
+  pathOf,
+  type Tenant,
+} from "../support/tenants.js";
 
 interface Answer {
   readonly status: number;
@@ -61,22 +70,33 @@ function isForUsers({ auth }: Guarded): boolean {
 
 async function call(route: RouteSpec, path: string, token: string | undefined, body: unknown): Promise<Answer> {
   const response = await fetch(server.url + path + queryOf(route), {
-    method: route.method, redirect: "manual",
-    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(token === undefined ? {} : { authorization: `bearer ${token}` }) },
+    method: route.method,
+    redirect: "manual",
+    headers: {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(token === undefined ? {} : { authorization: `bearer ${token}` }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await textOf(response);
-  const parsed = response.status >= 400 && text.startsWith("{") ? JSON.parse(text) as { message?: string; errors?: readonly { code: string }[] } : {};
+  const parsed =
+    response.status >= 400 && text.startsWith("{")
+      ? (JSON.parse(text) as { message?: string; errors?: readonly { code: string }[] })
+      : {};
   return { status: response.status, code: parsed.errors?.[0]?.code, message: parsed.message };
 }
 
 function queryOf(route: RouteSpec): string {
-  return route.id === "authorize" ? `?response_type=code&client_id=${ada.ids["applications:id"] ?? ""}&redirect_uri=https://app.example.com/cb&code_challenge=${"a".repeat(43)}&code_challenge_method=S256` : "";
+  return route.id === "authorize"
+    ? `?response_type=code&client_id=${ada.ids["applications:id"] ?? ""}&redirect_uri=https://app.example.com/cb&code_challenge=${"a".repeat(43)}&code_challenge_method=S256`
+    : "";
 }
 
 async function cutToken(owner: { readonly token: string; readonly api: Api }, permissions: number): Promise<string> {
   const name = `${owner.token.slice(-8)} ${String(permissions)}`;
-  const made = cutTokens.get(name) ?? owner.api.createPersonalToken({ body: { name: "cut", permissions } }).then(({ body }) => body.access_token);
+  const made =
+    cutTokens.get(name) ??
+    owner.api.createPersonalToken({ body: { name: "cut", permissions } }).then(({ body }) => body.access_token);
   cutTokens.set(name, made);
   return made;
 }
@@ -85,62 +105,125 @@ type Guarded = RouteSpec & { readonly auth: Exclude<RouteSpec["auth"], "public">
 const GUARDED = ROUTE_LIST.filter((route): route is Guarded => route.auth !== "public");
 const PUBLIC = ROUTE_LIST.filter((route) => route.auth === "public");
 const NESTED = GUARDED.filter((route) => idParameters(route).length > 1);
-const named = (routes: readonly RouteSpec[]): [string, RouteSpec][] => routes.map((route) => [`${route.method} ${route.path}`, route]);
+const named = (routes: readonly RouteSpec[]): [string, RouteSpec][] =>
+  routes.map((route) => [`${route.method} ${route.path}`, route]);
 
 describe("a guarded route", () => {
-  it.each(named(GUARDED))("%s: 401 without a token, with a forged one, and with a refresh token's or client's text", async (_name, route) => {
-    const path = pathOf(route, (name) => idOf(route, name, ada.ids));
-    const [header, payload] = ada.token.split(".");
-    for (const token of [undefined, `${header ?? ""}.${payload ?? ""}.${"A".repeat(86)}`, "prt_none", "pcs_none", "ppt_none"]) {
-      expect(await call(route, path, token, bodyOf({ anvil }, route, ada.ids))).toMatchObject({ status: 401, code: "unauthorized" });
-    }
-  });
+  it.each(named(GUARDED))(
+    "%s: 401 without a token, with a forged one, and with a refresh token's or client's text",
+    async (_name, route) => {
+      const path = pathOf(route, (name) => idOf(route, name, ada.ids));
+      const [header, payload] = ada.token.split(".");
+      for (const token of [
+        undefined,
+        `${header ?? ""}.${payload ?? ""}.${"A".repeat(86)}`,
+        "prt_none",
+        "pcs_none",
+        "ppt_none",
+      ]) {
+        expect(await call(route, path, token, bodyOf({ anvil }, route, ada.ids))).toMatchObject({
+          status: 401,
+          code: "unauthorized",
+        });
+      }
+    },
+  );
 
   it.each(named(GUARDED))("%s: 403 when any one bit that it needs is missing", async (_name, route) => {
     const { permissions } = (route as Guarded).auth;
     const path = pathOf(route, (name) => idOf(route, name, ada.ids));
     for (const permission of permissions) {
       const holder = holdsAll(ada.permissions, PERMISSIONS[permission]) ? ada : root;
-      const token = await cutToken(holder, (holder === ada ? ada.permissions : permissionBits(permissions)) & ~PERMISSIONS[permission]);
+      const token = await cutToken(
+        holder,
+        (holder === ada ? ada.permissions : permissionBits(permissions)) & ~PERMISSIONS[permission],
+      );
       const answer = await call(route, path, token, bodyOf({ anvil }, route, ada.ids));
       expect(answer, permission).toMatchObject({ status: 403, code: "forbidden" });
       expect(answer.message).toContain(permission);
     }
   });
 
-  it.each(named(GUARDED.filter((route) => route.auth.subjects?.includes("application") === false)))("%s: 403 for a token of an application", async (_name, route) => {
-    const path = pathOf(route, (name) => idOf(route, name, ada.ids));
-    expect(await call(route, path, ada.applicationToken, bodyOf({ anvil }, route, ada.ids))).toMatchObject({ status: 403, code: "forbidden" });
-  });
+  it.each(named(GUARDED.filter((route) => route.auth.subjects?.includes("application") === false)))(
+    "%s: 403 for a token of an application",
+    async (_name, route) => {
+      const path = pathOf(route, (name) => idOf(route, name, ada.ids));
+      expect(await call(route, path, ada.applicationToken, bodyOf({ anvil }, route, ada.ids))).toMatchObject({
+        status: 403,
+        code: "forbidden",
+      });
+    },
+  );
 
-  it.each(named(GUARDED.filter((route) => !isForUsers(route))))("%s: 403 for a token of a user", async (_name, route) => {
-    const path = pathOf(route, (name) => idOf(route, name, ada.ids));
-    expect(await call(route, path, ada.token, bodyOf({ anvil }, route, ada.ids))).toMatchObject({ status: 403, code: "forbidden" });
-  });
+  it.each(named(GUARDED.filter((route) => !isForUsers(route))))(
+    "%s: 403 for a token of a user",
+    async (_name, route) => {
+      const path = pathOf(route, (name) => idOf(route, name, ada.ids));
+      expect(await call(route, path, ada.token, bodyOf({ anvil }, route, ada.ids))).toMatchObject({
+        status: 403,
+        code: "forbidden",
+      });
+    },
+  );
 
-  it.each(named(GUARDED.filter((route) => idParameters(route).length > 0)))("%s: 404 for another tenant, in the words for an id that is nobody's", async (_name, route) => {
-    const body = bodyOf({ anvil }, route, eve.ids);
-    const absent = await call(route, pathOf(route, (name) => (idParameters(route).includes(name) ? randomUUID() : idOf(route, name, ada.ids))), tokenFor(eve, route as Guarded), body);
-    const applicationOfEve = await call(route, pathOf(route, (name) => idOf(route, name, ada.ids)), eve.applicationToken, body);
-    const foreign = await call(route, pathOf(route, (name) => idOf(route, name, ada.ids)), tokenFor(eve, route as Guarded), body);
-    expect(foreign).toEqual(absent);
-    expect(foreign).toMatchObject({ status: 404, code: "not_found" });
-    expect(applicationOfEve.status).toBe(404);
-  });
+  it.each(named(GUARDED.filter((route) => idParameters(route).length > 0)))(
+    "%s: 404 for another tenant, in the words for an id that is nobody's",
+    async (_name, route) => {
+      const body = bodyOf({ anvil }, route, eve.ids);
+      const absent = await call(
+        route,
+        pathOf(route, (name) => (idParameters(route).includes(name) ? randomUUID() : idOf(route, name, ada.ids))),
+        tokenFor(eve, route as Guarded),
+        body,
+      );
+      const applicationOfEve = await call(
+        route,
+        pathOf(route, (name) => idOf(route, name, ada.ids)),
+        eve.applicationToken,
+        body,
+      );
+      const foreign = await call(
+        route,
+        pathOf(route, (name) => idOf(route, name, ada.ids)),
+        tokenFor(eve, route as Guarded),
+        body,
+      );
+      expect(foreign).toEqual(absent);
+      expect(foreign).toMatchObject({ status: 404, code: "not_found" });
+      expect(applicationOfEve.status).toBe(404);
+    },
+  );
 
   it.each(named(NESTED))("%s: 404 for a foreign child under an own parent", async (_name, route) => {
     const [parent] = idParameters(route);
     for (const child of idParameters(route).slice(1)) {
       const path = pathOf(route, (name) => idOf(route, name, name === child && name !== parent ? ada.ids : eve.ids));
-      expect(await call(route, path, tokenFor(eve, route as Guarded), bodyOf({ anvil }, route, eve.ids)), child).toMatchObject({ status: 404, code: "not_found" });
+      expect(
+        await call(route, path, tokenFor(eve, route as Guarded), bodyOf({ anvil }, route, eve.ids)),
+        child,
+      ).toMatchObject({ status: 404, code: "not_found" });
     }
   });
 
   it("lets the right caller through, each in turn", async () => {
     for (const route of inWorkableOrder(GUARDED)) {
-      const caller = route.id === "deleteUser" ? (await server.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } })).body.token.access_token : route.auth.permissions.every((permission) => holdsAll(ada.permissions, PERMISSIONS[permission])) ? tokenFor(ada, route) : root.token;
-      const answer = await call(route, pathOf(route, (name) => idOf(route, name, ada.ids)), caller, bodyOf({ anvil }, route, ada.ids));
-      expect(["unauthorized", "forbidden", "not_found", "permission_escalation"], `${route.method} ${route.path}: ${String(answer.status)} ${answer.message ?? ""}`).not.toContain(answer.code);
+      const caller =
+        route.id === "deleteUser"
+          ? (await server.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } })).body.token
+              .access_token
+          : route.auth.permissions.every((permission) => holdsAll(ada.permissions, PERMISSIONS[permission]))
+            ? tokenFor(ada, route)
+            : root.token;
+      const answer = await call(
+        route,
+        pathOf(route, (name) => idOf(route, name, ada.ids)),
+        caller,
+        bodyOf({ anvil }, route, ada.ids),
+      );
+      expect(
+        ["unauthorized", "forbidden", "not_found", "permission_escalation"],
+        `${route.method} ${route.path}: ${String(answer.status)} ${answer.message ?? ""}`,
+      ).not.toContain(answer.code);
       expect(answer.status, route.id).toBeLessThan(500);
     }
   });
@@ -148,7 +231,12 @@ describe("a guarded route", () => {
 
 describe("a public route", () => {
   it.each(named(PUBLIC))("%s asks nobody for a bearer token", async (_name, route) => {
-    const answer = await call(route, pathOf(route, (name) => idOf(route, name, eve.ids)), undefined, bodyOf({ anvil }, route, eve.ids));
+    const answer = await call(
+      route,
+      pathOf(route, (name) => idOf(route, name, eve.ids)),
+      undefined,
+      bodyOf({ anvil }, route, eve.ids),
+    );
     expect(answer.code).not.toBe("unauthorized");
     expect(answer.status).toBeLessThan(500);
   });
@@ -158,6 +246,9 @@ describe("the matrix", () => {
   it("covers every route, and every route declares what it needs", () => {
     expect(GUARDED.length + PUBLIC.length).toBe(ROUTE_LIST.length);
     // Whoever has any token may ask who it is; nothing else is open to a token without bits.
-    expect(GUARDED.filter((route) => route.auth.permissions.length === 0).map(({ id }) => id)).toEqual(["getUserInfo", "postUserInfo"]);
+    expect(GUARDED.filter((route) => route.auth.permissions.length === 0).map(({ id }) => id)).toEqual([
+      "getUserInfo",
+      "postUserInfo",
+    ]);
   });
 });

@@ -26,17 +26,52 @@ const HOUSEKEEPING: ReadonlySet<string> = new Set(["audit", "audit#head", "audit
 const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   getReadiness: [503],
   // As with room: what the call lacks is told, or nothing is to be done.
-  authenticate: [401, "invalid_credentials"], authorize: [422, "invalid_request"], submitAuthorization: [422, "invalid_request"], createOAuthToken: [401], introspectToken: [401], revokeToken: [401],
-  resetPassword: [422, "reset_token_invalid"], createApplicationUser: [204], updateApplicationUser: [204], createApplicationOrganization: [204], createOrganizationUser: [204],
-  unseal: [403, "seal_key_rejected"], seal: [403, "seal_key_rejected"], deriveKey: [400, "spec_cannot_derive"], encrypt: [400, "spec_cannot_encrypt"], decrypt: [422, "invalid_request"],
-  agree: [400, "spec_cannot_agree"], listAddresses: [400, "spec_cannot_derive"], getXpub: [400, "spec_has_no_xpub"], rotateKey: [409, "key_not_rotatable"], rewrap: [422, "invalid_request"],
-  restoreKey: [409, "key_not_deleted"], restoreSecret: [409, "deletion_not_planned"], restoreVault: [409, "deletion_not_planned"], verify: [422, "proof_malformed"],
-  executeContract: [422, "method_unknown"], broadcastTransaction: [422, "invalid_request"], deleteNetwork: [409, "network_in_use"],
-  listConnectorEntities: [409, "connector_not_ready"], getConnectorEntity: [409, "connector_not_ready"], createConnectorEntity: [409, "connector_not_ready"],
-  updateConnectorEntity: [409, "connector_not_ready"], deleteConnectorEntity: [409, "connector_not_ready"],
+  authenticate: [401, "invalid_credentials"],
+  authorize: [422, "invalid_request"],
+  submitAuthorization: [422, "invalid_request"],
+  createOAuthToken: [401],
+  introspectToken: [401],
+  revokeToken: [401],
+  resetPassword: [422, "reset_token_invalid"],
+  createApplicationUser: [204],
+  updateApplicationUser: [204],
+  createApplicationOrganization: [204],
+  createOrganizationUser: [204],
+  unseal: [403, "seal_key_rejected"],
+  seal: [403, "seal_key_rejected"],
+  deriveKey: [400, "spec_cannot_derive"],
+  encrypt: [400, "spec_cannot_encrypt"],
+  decrypt: [422, "invalid_request"],
+  agree: [400, "spec_cannot_agree"],
+  listAddresses: [400, "spec_cannot_derive"],
+  getXpub: [400, "spec_has_no_xpub"],
+  rotateKey: [409, "key_not_rotatable"],
+  rewrap: [422, "invalid_request"],
+  restoreKey: [409, "key_not_deleted"],
+  restoreSecret: [409, "deletion_not_planned"],
+  restoreVault: [409, "deletion_not_planned"],
+  verify: [422, "proof_malformed"],
+  executeContract: [422, "method_unknown"],
+  broadcastTransaction: [422, "invalid_request"],
+  deleteNetwork: [409, "network_in_use"],
+  listConnectorEntities: [409, "connector_not_ready"],
+  getConnectorEntity: [409, "connector_not_ready"],
+  createConnectorEntity: [409, "connector_not_ready"],
+  updateConnectorEntity: [409, "connector_not_ready"],
+  deleteConnectorEntity: [409, "connector_not_ready"],
   // Needs no room: signatures, checks, and tokens that are not stored.
-  postUserInfo: [200], signMessage: [201], signWithOrganizationVaultKey: [200], verifySignature: [200], verifyWithOrganizationVaultKey: [200], verifyDetached: [200], enableKey: [200],
-  blsAggregate: [422, "signature_malformed"], blsVerify: [422, "public_key_invalid"], createUnsealerKey: [201], createContractSubscription: [201], createConnectorSubscription: [201],
+  postUserInfo: [200],
+  signMessage: [201],
+  signWithOrganizationVaultKey: [200],
+  verifySignature: [200],
+  verifyWithOrganizationVaultKey: [200],
+  verifyDetached: [200],
+  enableKey: [200],
+  blsAggregate: [422, "signature_malformed"],
+  blsVerify: [422, "public_key_invalid"],
+  createUnsealerKey: [201],
+  createContractSubscription: [201],
+  createConnectorSubscription: [201],
   // The same whether the address has an account or not: that the letter cannot be kept is nobody's to know.
   requestPasswordReset: [204],
 };
@@ -99,11 +134,18 @@ function tokenFor(route: RouteSpec): string | undefined {
 async function call(route: RouteSpec): Promise<{ status: number; code: string | undefined }> {
   const token = tokenFor(route);
   const body = BODIES[route.id]?.(ada) ?? bodyOf({ anvil }, route, ada.ids);
-  const response = await fetch(server.url + pathOf(route, (name) => (route.id === "deleteUser" ? bob.userId : idOf(route, name, ada.ids))), {
-    method: route.method, redirect: "manual",
-    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(token === undefined ? {} : { authorization: `bearer ${token}` }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await fetch(
+    server.url + pathOf(route, (name) => (route.id === "deleteUser" ? bob.userId : idOf(route, name, ada.ids))),
+    {
+      method: route.method,
+      redirect: "manual",
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token === undefined ? {} : { authorization: `bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    },
+  );
   const text = await textOf(response);
   return { status: response.status, code: /"code":"([a-z_]+)"/.exec(response.status >= 400 ? text : "")?.[1] };
 }
@@ -135,7 +177,9 @@ it("keeps the vault usable, and the audit log written", async () => {
   const [id, number] = [ada.ids["vaults:id"]!, (await api.listAudit({ query: {} })).total];
   const { body: keys } = await api.listKeys({ params: { id } });
   const params = { id, key_id: keys.find(({ name }) => name === "master0")!.id };
-  const { body: { data } } = await api.encrypt({ params, body: { data: "tea" } }) as { body: { data: string } };
+  const {
+    body: { data },
+  } = (await api.encrypt({ params, body: { data: "tea" } })) as { body: { data: string } };
   expect((await api.decrypt({ params, body: { data } })).body).toEqual({ data: "tea" });
   expect((await api.getSecret({ params: { id, secret_id: ada.ids["vaults:secret_id"]! } })).body.value).toBe("v");
   expect((await api.getSealStatus({})).body.sealed).toBe(false);
@@ -146,18 +190,25 @@ it("lets people log in, so that whoever has no token left can make room", async 
   const credentials = { email: eve.email, password: eve.password };
   const { user, token } = (await server.anonymous.authenticate({ body: credentials })).body;
   const api = server.as(token.access_token);
-  const { body: [vault] } = await api.listVaults({ query: {} });
+  const {
+    body: [vault],
+  } = await api.listVaults({ query: {} });
   await api.deleteVault({ params: { id: vault!.id } });
   expect((await api.listVaults({ query: {} })).body).toEqual([]);
   await expect(api.createVault({ body: { name: "v" } })).rejects.toMatchObject({ code: "storage_full" });
   await api.deleteUser({ params: { id: user.id } });
-  await expect(server.anonymous.authenticate({ body: credentials })).rejects.toMatchObject({ code: "invalid_credentials" });
+  await expect(server.anonymous.authenticate({ body: credentials })).rejects.toMatchObject({
+    code: "invalid_credentials",
+  });
 });
 
 it("lets things be deleted and tokens be revoked, which makes room", async () => {
   for (const route of inWorkableOrder(ROUTE_LIST).filter(({ method }) => method === "DELETE")) {
     const { status, code } = await call(route);
-    expect([route.id, status, ...(code === undefined ? [] : [code])]).toEqual([route.id, ...(ANSWERS[route.id] ?? [204])]);
+    expect([route.id, status, ...(code === undefined ? [] : [code])]).toEqual([
+      route.id,
+      ...(ANSWERS[route.id] ?? [204]),
+    ]);
   }
   expect((await call(routeOf("listVaults"))).status).toBe(401);
 });

@@ -6,7 +6,15 @@ import { SecretBytes } from "../../src/crypto/secret-bytes.js";
 describe("SecretBytes", () => {
   it("shows [redacted] in every way of printing it", () => {
     const secret = SecretBytes.take(Buffer.from("canary-value"));
-    const shown = [JSON.stringify({ secret }), String(secret), `${secret.toString()}`, inspect(secret), inspect({ deep: [secret] }), format("%s %o %j", secret, secret, secret), JSON.stringify(Object.entries(secret))];
+    const shown = [
+      JSON.stringify({ secret }),
+      String(secret),
+      `${secret.toString()}`,
+      inspect(secret),
+      inspect({ deep: [secret] }),
+      format("%s %o %j", secret, secret, secret),
+      JSON.stringify(Object.entries(secret)),
+    ];
     for (const text of shown) expect(text).not.toMatch(/canary|99,97|63616e/);
     expect(shown[1]).toBe("[redacted]");
   });

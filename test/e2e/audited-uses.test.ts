@@ -18,13 +18,20 @@ interface Recorded {
 
 let server: TestServer;
 
-beforeAll(async () => { server = await startServer(); });
-afterAll(async () => { await server.dispose(); });
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(async () => {
+  await server.dispose();
+});
 
 async function recorded(): Promise<Recorded[]> {
   const reader = openStoreReader({ path: join(server.dataDir, "store") });
   try {
-    return auditLines(reader, 0, 100_000).split("\n").slice(0, -1).map((line) => (JSON.parse(line) as { event: Recorded }).event);
+    return auditLines(reader, 0, 100_000)
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => (JSON.parse(line) as { event: Recorded }).event);
   } finally {
     await reader.close();
   }
@@ -38,12 +45,21 @@ it("leaves one event each, and none of the service's own", async () => {
     const key = (await api.createKey({ params: { id }, body: { spec, name: spec } })).body;
     return { id, key_id: key.id, public_key: String(key.public_key) };
   };
-  const [signing, wallet, cipher, agreeing] = [await newKey("Ed25519"), await newKey("BIP39"), await newKey("AES-256-GCM"), await newKey("C25519")];
+  const [signing, wallet, cipher, agreeing] = [
+    await newKey("Ed25519"),
+    await newKey("BIP39"),
+    await newKey("AES-256-GCM"),
+    await newKey("C25519"),
+  ];
   const secret_id = (await api.createSecret({ params: { id }, body: { name: "s", type: "t", value: "v" } })).body.id;
-  const theirs = (await api.createOrganizationVault({ params: { id: organization }, body: { name: "theirs" } })).body.id;
+  const theirs = (await api.createOrganizationVault({ params: { id: organization }, body: { name: "theirs" } })).body
+    .id;
   const place = { id: organization, vault_id: theirs };
-  const theirKey = (await api.createOrganizationVaultKey({ params: place, body: { spec: "Ed25519", name: "k" } })).body.id;
-  const theirSecret = (await api.createOrganizationVaultSecret({ params: place, body: { name: "s", type: "t", value: "v" } })).body.id;
+  const theirKey = (await api.createOrganizationVaultKey({ params: place, body: { spec: "Ed25519", name: "k" } })).body
+    .id;
+  const theirSecret = (
+    await api.createOrganizationVaultSecret({ params: place, body: { name: "s", type: "t", value: "v" } })
+  ).body.id;
   const before = (await recorded()).length;
 
   await api.signMessage({ params: signing, body: { message: DIGEST } });
@@ -61,10 +77,26 @@ it("leaves one event each, and none of the service's own", async () => {
   await newKey("Ed25519");
 
   const events = (await recorded()).slice(before);
-  expect(events.map(({ action, outcome, code }) => [action, outcome, code].filter((part) => part !== undefined).join(" "))).toEqual([
-    "signMessage ok", "signMessage ok", "signMessage ok", "signWithOrganizationVaultKey ok", "encrypt ok", "decrypt ok", "agree ok", "getSecret ok",
-    "getOrganizationVaultSecret ok", "getXpub ok", "decrypt refused decryption_failed", "createKey ok",
+  expect(
+    events.map(({ action, outcome, code }) => [action, outcome, code].filter((part) => part !== undefined).join(" ")),
+  ).toEqual([
+    "signMessage ok",
+    "signMessage ok",
+    "signMessage ok",
+    "signWithOrganizationVaultKey ok",
+    "encrypt ok",
+    "decrypt ok",
+    "agree ok",
+    "getSecret ok",
+    "getOrganizationVaultSecret ok",
+    "getXpub ok",
+    "decrypt refused decryption_failed",
+    "createKey ok",
   ]);
   expect(new Set(events.map(({ subject }) => subject))).toEqual(new Set([`user:${userId}`]));
-  expect([...USES].filter((use) => !events.some(({ action }) => action === use) || !ROUTE_LIST.some((route) => route.id === use))).toEqual([]);
+  expect(
+    [...USES].filter(
+      (use) => !events.some(({ action }) => action === use) || !ROUTE_LIST.some((route) => route.id === use),
+    ),
+  ).toEqual([]);
 });

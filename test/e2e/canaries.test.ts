@@ -17,12 +17,33 @@ import { provisioned, startServer, type Api, type TestServer } from "../support/
 import { textOf } from "../support/response.js";
 import { PHRASE, PHRASE_HASH } from "../vault/support.js";
 
-const ENV = { SEAL_UNSEAL_VALIDATION_HASH: PHRASE_HASH, SEAL_UNSEAL_KEY: PHRASE, PROOFWRIGHT_EGRESS_ALLOW: "127.0.0.1" };
+const ENV = {
+  SEAL_UNSEAL_VALIDATION_HASH: PHRASE_HASH,
+  SEAL_UNSEAL_KEY: PHRASE,
+  PROOFWRIGHT_EGRESS_ALLOW: "127.0.0.1",
+};
 /** Order of the scalar field of BN254. */
 const FIELD_ORDER = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
 /** Members that hold secrets, whatever is in them or below them. */
 const SECRET_MEMBERS: ReadonlySet<string> = new Set([
-  "value", "password", "current_password", "key", "data", "message", "witness", "credentials", "refresh_token", "client_secret", "code", "code_verifier", "token", "batch", "signature", "proof", "private_key", "mnemonic",
+  "value",
+  "password",
+  "current_password",
+  "key",
+  "data",
+  "message",
+  "witness",
+  "credentials",
+  "refresh_token",
+  "client_secret",
+  "code",
+  "code_verifier",
+  "token",
+  "batch",
+  "signature",
+  "proof",
+  "private_key",
+  "mnemonic",
 ]);
 
 /** Anywhere but in the caller's own hands. */
@@ -60,7 +81,8 @@ function canary(list: string[]): string {
   return text;
 }
 
-const listOf = (member: string, isSecret: boolean): string[] => (isSecret || SECRET_MEMBERS.has(member) ? hidden : quiet);
+const listOf = (member: string, isSecret: boolean): string[] =>
+  isSecret || SECRET_MEMBERS.has(member) ? hidden : quiet;
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -71,13 +93,22 @@ function shaped(schema: Schema, member = "", isSecret = false): unknown {
   if (alternatives !== undefined) return shaped(alternatives[0]!, member, secret);
   switch (schema["type"]) {
     case "object": {
-      const properties = Object.entries((schema["properties"] ?? schema["patternProperties"] ?? {}) as Record<string, Schema>);
-      return Object.fromEntries(properties.map(([name, inner]) => [name.startsWith("^") ? "password" : name, shaped(inner, name, secret)]));
+      const properties = Object.entries(
+        (schema["properties"] ?? schema["patternProperties"] ?? {}) as Record<string, Schema>,
+      );
+      return Object.fromEntries(
+        properties.map(([name, inner]) => [name.startsWith("^") ? "password" : name, shaped(inner, name, secret)]),
+      );
     }
-    case "array": return [shaped((schema["items"] ?? { type: "string" }) as Schema, member, secret)];
-    case "integer": case "number": return 1;
-    case "boolean": return true;
-    default: return canary(listOf(member, secret));
+    case "array":
+      return [shaped((schema["items"] ?? { type: "string" }) as Schema, member, secret)];
+    case "integer":
+    case "number":
+      return 1;
+    case "boolean":
+      return true;
+    default:
+      return canary(listOf(member, secret));
   }
 }
 
@@ -91,16 +122,29 @@ function oneByOne(example: unknown): unknown[] {
   });
 }
 
-async function send(route: RouteSpec, path: string, body: string | Uint8Array | undefined, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+async function send(
+  route: RouteSpec,
+  path: string,
+  body: string | Uint8Array | undefined,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const response = await fetch(`${server.url}${path}`, {
-    method: route.method, redirect: "manual", headers: { authorization: `bearer ${token}`, ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers }, ...(body === undefined ? {} : { body }),
+    method: route.method,
+    redirect: "manual",
+    headers: {
+      authorization: `bearer ${token}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
   });
   const text = await textOf(response);
   if (response.status >= 400) errors.push(`${route.id} ${String(response.status)} ${text}`);
   expect(response.status, `${route.id}: ${text}`).not.toBe(500);
 }
 
-const pathOf = (route: RouteSpec, ids: Readonly<Record<string, string>>): string => route.path.replace(/:([a-z_]+)/g, (_all, name: string) => ids[name] ?? canary(quiet));
+const pathOf = (route: RouteSpec, ids: Readonly<Record<string, string>>): string =>
+  route.path.replace(/:([a-z_]+)/g, (_all, name: string) => ids[name] ?? canary(quiet));
 
 /** Every form of a body that a route may be sent. */
 async function sendBodies(route: RouteSpec, ids: Readonly<Record<string, string>>): Promise<void> {
@@ -108,12 +152,24 @@ async function sendBodies(route: RouteSpec, ids: Readonly<Record<string, string>
   const sound = shaped(route.body as unknown as Schema) as Record<string, unknown>;
   const text = JSON.stringify(sound);
   await send(route, path, text);
-  await send(route, path, JSON.stringify(Object.fromEntries(Object.keys(sound).map((name) => [name, [{ nested: canary(hidden) }]]))));
+  await send(
+    route,
+    path,
+    JSON.stringify(Object.fromEntries(Object.keys(sound).map((name) => [name, [{ nested: canary(hidden) }]]))),
+  );
   await send(route, path, JSON.stringify({ ...sound, unknown_member: canary(hidden) }));
   await send(route, path, text.slice(0, -2));
-  await send(route, path, Buffer.concat([Buffer.from(`{"value":"${canary(hidden)}`), Buffer.of(0xff, 0xfe), Buffer.from('"}')]));
+  await send(
+    route,
+    path,
+    Buffer.concat([Buffer.from(`{"value":"${canary(hidden)}`), Buffer.of(0xff, 0xfe), Buffer.from('"}')]),
+  );
   await send(route, path, text, { "content-type": "text/plain" });
-  await send(route, path, text, { authorization: `bearer ${canary(hidden)}`, cookie: `session=${canary(hidden)}`, "idempotency-key": canary(hidden) });
+  await send(route, path, text, {
+    authorization: `bearer ${canary(hidden)}`,
+    cookie: `session=${canary(hidden)}`,
+    "idempotency-key": canary(hidden),
+  });
   // A valid one of these would start a compilation, or end the test's own session.
   const isCostly = ["createProver", "createContract", "createPublicContract"].includes(route.id);
   for (const body of isCostly ? [] : oneByOne(route.example?.body)) await send(route, path, JSON.stringify(body));
@@ -122,19 +178,39 @@ async function sendBodies(route: RouteSpec, ids: Readonly<Record<string, string>
 it("of requests of every kind to every route are in no error", async () => {
   const vault = (await api.createVault({ body: { name: "v" } })).body.id;
   const ids = {
-    id: vault, key_id: (await api.createKey({ params: { id: vault }, body: { spec: "AES-256-GCM", name: "k" } })).body.id,
-    secret_id: (await api.createSecret({ params: { id: vault }, body: { name: "n", type: "t", value: canary(hidden) } })).body.id,
+    id: vault,
+    key_id: (await api.createKey({ params: { id: vault }, body: { spec: "AES-256-GCM", name: "k" } })).body.id,
+    secret_id: (
+      await api.createSecret({ params: { id: vault }, body: { name: "n", type: "t", value: canary(hidden) } })
+    ).body.id,
   };
-  const [withBody, others] = [ROUTE_LIST.filter(({ body }) => body !== undefined), ROUTE_LIST.filter(({ method, id }) => method === "GET" && id !== "streamEvents")];
+  const [withBody, others] = [
+    ROUTE_LIST.filter(({ body }) => body !== undefined),
+    ROUTE_LIST.filter(({ method, id }) => method === "GET" && id !== "streamEvents"),
+  ];
   for (const route of withBody) await sendBodies(route, route.path.startsWith("/api/v1/vaults/") ? ids : {});
   for (const route of others) {
-    await send(route, `${pathOf(route, {})}?${new URLSearchParams({ page: canary(quiet), spec: canary(quiet), state: canary(hidden), code: canary(hidden), access_token: canary(hidden) }).toString()}`, undefined);
+    await send(
+      route,
+      `${pathOf(route, {})}?${new URLSearchParams({ page: canary(quiet), spec: canary(quiet), state: canary(hidden), code: canary(hidden), access_token: canary(hidden) }).toString()}`,
+      undefined,
+    );
   }
-  expect([withBody.length, others.length, errors.length].map((count, index) => count > [60, 80, 500][index]!)).toEqual([true, true, true]);
+  expect([withBody.length, others.length, errors.length].map((count, index) => count > [60, 80, 500][index]!)).toEqual([
+    true,
+    true,
+    true,
+  ]);
 }, 120_000);
 
 it("of the inputs of proofs stay with them, proved, refused and misread", async () => {
-  const id = await provisioned(api, { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "cubic" });
+  const id = await provisioned(api, {
+    identifier: "cubic",
+    proving_scheme: "groth16",
+    curve: "BN254",
+    provider: "circom",
+    name: "cubic",
+  });
   const x = BigInt(`0x${randomBytes(31).toString("hex")}`);
   const y = (x ** 3n + x + 5n) % FIELD_ORDER;
   hidden.push(String(x), x.toString(16));
@@ -145,8 +221,15 @@ it("of the inputs of proofs stay with them, proved, refused and misread", async 
   const { body: proved } = await api.prove({ params: { id }, body: { witness: { X: String(x), Y: String(y) } } });
   expect(proved.proof).not.toBe("");
   const bad: readonly object[] = [
-    { X: String(x), Y: String(y + 1n) }, { X: String(x), Y: `${String(y)}${canary(hidden)}` }, { X: `${String(x)}${canary(hidden)}`, Y: String(y) }, { X: [String(x), canary(hidden)], Y: String(y) },
-    { X: { in: canary(hidden) }, Y: String(y) }, { X: `-${String(x)}`, Y: String(y) }, { X: `0x${x.toString(16)}g`, Y: String(y) }, { X: String(x + FIELD_ORDER), Y: String(y) }, { X: String(x), Z: canary(hidden) },
+    { X: String(x), Y: String(y + 1n) },
+    { X: String(x), Y: `${String(y)}${canary(hidden)}` },
+    { X: `${String(x)}${canary(hidden)}`, Y: String(y) },
+    { X: [String(x), canary(hidden)], Y: String(y) },
+    { X: { in: canary(hidden) }, Y: String(y) },
+    { X: `-${String(x)}`, Y: String(y) },
+    { X: `0x${x.toString(16)}g`, Y: String(y) },
+    { X: String(x + FIELD_ORDER), Y: String(y) },
+    { X: String(x), Z: canary(hidden) },
   ];
   hidden.push(String(x + FIELD_ORDER));
   const before = errors.length;
@@ -155,7 +238,11 @@ it("of the inputs of proofs stay with them, proved, refused and misread", async 
   expect(errors.length - before).toBe(bad.length + 1);
   const verify = ROUTE_LIST.find((one) => one.id === "verify")!;
   // A private input beside the public ones is passed over.
-  await send(verify, `/api/v1/provers/${id}/verify`, JSON.stringify({ witness: { X: String(x), Y: String(y) }, proof: proved.proof }));
+  await send(
+    verify,
+    `/api/v1/provers/${id}/verify`,
+    JSON.stringify({ witness: { X: String(x), Y: String(y) }, proof: proved.proof }),
+  );
 }, 60_000);
 
 it("of connectors' credentials go to their peer and nowhere else", async () => {
@@ -164,46 +251,84 @@ it("of connectors' credentials go to their peer and nowhere else", async () => {
   hidden.push(app.access_token);
   const own = server.as(app.access_token);
   const network = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
-  const make = async (password: string, url: string): Promise<string> => (await own.createConnector({ body: { name: "files", network_id: network, type: "ipfs", config: { rpc_url: url, credentials: { token: password } } } })).body.id;
+  const make = async (password: string, url: string): Promise<string> =>
+    (
+      await own.createConnector({
+        body: {
+          name: "files",
+          network_id: network,
+          type: "ipfs",
+          config: { rpc_url: url, credentials: { token: password } },
+        },
+      })
+    ).body.id;
   const settled = async (id: string): Promise<string> => {
     for (;;) {
       const { body } = await own.getConnector({ params: { id } });
       expect(JSON.stringify(body)).not.toContain("canary");
       if (!["init", "pending", "configuring", "provisioning"].includes(body.status)) return body.status;
-      await new Promise((resolve) => { setTimeout(resolve, 50); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 50);
+      });
     }
   };
   const good = await make(credential, kubo.url);
   expect(await settled(good)).toBe("active");
-  await own.createConnectorEntity({ params: { id: good }, body: { name: "n", data: "tea" } as never }).catch(() => undefined);
+  await own
+    .createConnectorEntity({ params: { id: good }, body: { name: "n", data: "tea" } as never })
+    .catch(() => undefined);
   await own.listConnectorEntities({ params: { id: good }, query: {} });
   expect(kubo.requests.length).toBeGreaterThan(0);
   // Refused by the peer, and a peer that answers nonsense.
   const refused = await make(canary(hidden), kubo.url);
   await settled(refused);
   kubo.mode = "garbage";
-  for (const id of [good, refused]) await own.listConnectorEntities({ params: { id }, query: {} }).catch((error: unknown) => { errors.push(JSON.stringify(error)); });
+  for (const id of [good, refused])
+    await own.listConnectorEntities({ params: { id }, query: {} }).catch((error: unknown) => {
+      errors.push(JSON.stringify(error));
+    });
   kubo.mode = "sound";
 }, 60_000);
 
 it("are in nothing that the server wrote", async () => {
-  const issued = await (await fetch(`${server.url}/api/v1/unsealerkey`, { method: "POST", headers: { authorization: `bearer ${token}` } })).json() as { key: string };
+  const issued = (await (
+    await fetch(`${server.url}/api/v1/unsealerkey`, { method: "POST", headers: { authorization: `bearer ${token}` } })
+  ).json()) as { key: string };
   hidden.push(issued.key, (await api.createPersonalToken({ body: { name: "p", permissions: 1 } })).body.access_token);
   expect(await server.end()).toBe(0);
   const reader = openStoreReader({ path: join(dataDir, "store") });
   const audit = auditLines(reader, 0, 100_000);
   await reader.close();
   expect(audit).toContain("createPersonalToken");
-  const among = (list: readonly string[], where: string, text: string | Buffer): string[] => list.filter((one) => text.includes(one)).map((one) => `${where}: ${one.slice(0, 16)} in ${text.toString("latin1").split("\n").find((line) => line.includes(one))?.slice(0, 400) ?? ""}`);
+  const among = (list: readonly string[], where: string, text: string | Buffer): string[] =>
+    list
+      .filter((one) => text.includes(one))
+      .map(
+        (one) =>
+          `${where}: ${one.slice(0, 16)} in ${
+            text
+              .toString("latin1")
+              .split("\n")
+              .find((line) => line.includes(one))
+              ?.slice(0, 400) ?? ""
+          }`,
+      );
   for (const list of [hidden, quiet]) {
     expect([...among(list, "log", server.output()), ...among(list, "audit", audit)]).toEqual([]);
-    expect(errors.flatMap((error) => list.filter((one) => error.includes(one)).map((one) => `${one.slice(0, 16)} in ${error.slice(0, 160)}`))).toEqual([]);
+    expect(
+      errors.flatMap((error) =>
+        list.filter((one) => error.includes(one)).map((one) => `${one.slice(0, 16)} in ${error.slice(0, 160)}`),
+      ),
+    ).toEqual([]);
   }
   expect(server.output()).toContain("prove");
   for (const file of readdirSync(dataDir, { recursive: true }) as string[]) {
     const path = join(dataDir, file);
     if (!statSync(path).isFile()) continue;
     const content = readFileSync(path);
-    expect([...among(hidden, file, content), ...hiddenBytes.filter((one) => content.includes(one)).map(() => `${file}: an input of a proof`)]).toEqual([]);
+    expect([
+      ...among(hidden, file, content),
+      ...hiddenBytes.filter((one) => content.includes(one)).map(() => `${file}: an input of a proof`),
+    ]).toEqual([]);
   }
 });

@@ -11,7 +11,13 @@ import { provisioned, startServer, type TestServer } from "../support/server.js"
 
 const run = promisify(execFile);
 const CLI = join(PACKAGE_ROOT, "dist/src/cli.js");
-const CUBIC = { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "cubic" } as const;
+const CUBIC = {
+  identifier: "cubic",
+  proving_scheme: "groth16",
+  curve: "BN254",
+  provider: "circom",
+  name: "cubic",
+} as const;
 const open: TestServer[] = [];
 const folders: string[] = [];
 
@@ -27,25 +33,41 @@ async function start(...options: Parameters<typeof startServer>): Promise<TestSe
   return server;
 }
 
-async function refused(args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; stderr: string }> {
-  const error: unknown = await run(process.execPath, [CLI, ...args], { env: { PATH: process.env.PATH, ...env } }).then(() => undefined, (reason: unknown) => reason);
+async function refused(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number; stderr: string }> {
+  const error: unknown = await run(process.execPath, [CLI, ...args], { env: { PATH: process.env.PATH, ...env } }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   if (error === undefined) throw new Error("the command succeeded");
   const { code, stderr } = error as { code: number; stderr: string };
   return { code, stderr };
 }
 
 afterEach(async () => {
-  await Promise.all(open.splice(0).map(async (server) => { await server.dispose(); }));
+  await Promise.all(
+    open.splice(0).map(async (server) => {
+      await server.dispose();
+    }),
+  );
   for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
 });
 
 describe("a server in development mode", () => {
   let server: TestServer;
-  beforeAll(async () => { server = await startServer(); });
-  afterAll(async () => { await server.dispose(); });
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(async () => {
+    await server.dispose();
+  });
 
   it("says in plain words that it is in development mode, and unseals itself", async () => {
-    expect(server.output()).toMatch(/Development mode[^]*own data folder, signing keys and seal key[^]*unsealed itself/);
+    expect(server.output()).toMatch(
+      /Development mode[^]*own data folder, signing keys and seal key[^]*unsealed itself/,
+    );
     expect(await (await fetch(`${server.url}/readyz`)).json()).toMatchObject({ ready: true });
   });
 
@@ -77,7 +99,10 @@ describe("start", () => {
     ["with a flag without a value", ["server", "--port"], "--port needs a value"],
     ["for an unknown command", ["serve"], '"serve" is not a command'],
   ])("is refused with one sentence %s", async (_case, args, sentence) => {
-    const { code, stderr } = await refused([...args, ...(args[0] === "server" && args.length > 2 ? [`--data-dir=${folder()}`] : [])]);
+    const { code, stderr } = await refused([
+      ...args,
+      ...(args[0] === "server" && args.length > 2 ? [`--data-dir=${folder()}`] : []),
+    ]);
     expect(code).toBe(2);
     expect(stderr.trim().split("\n")).toHaveLength(1);
     expect(stderr).toContain(sentence);
@@ -86,7 +111,9 @@ describe("start", () => {
   it("stays sealed in production mode until somebody unseals it", async () => {
     // SOURCE: 32 zero bytes as BIP-39 words; the hash is SHA-256 of the phrase.
     const phrase = `${"abandon ".repeat(23)}art`;
-    const server = await start({ env: { SEAL_UNSEAL_VALIDATION_HASH: "0x69be79ef3c28f55d7cb84db2dd3c18dfff45eeefebd09b8c5f7f3489b8ba09ac" } });
+    const server = await start({
+      env: { SEAL_UNSEAL_VALIDATION_HASH: "0x69be79ef3c28f55d7cb84db2dd3c18dfff45eeefebd09b8c5f7f3489b8ba09ac" },
+    });
     const { api } = await server.newUser();
     const sealed: unknown = await api.listVaults().catch((error: unknown) => error);
     expect(sealed).toMatchObject({ status: 503, code: "vault_sealed" });
@@ -103,20 +130,30 @@ describe("start", () => {
 describe("a server with a past", () => {
   /** What a server left that was killed: a user, and a prover with one proof. Each test goes on with a copy of its own. */
   let left: string;
-  let past: { readonly token: string; readonly email: string; readonly password: string; readonly id: string; readonly proof: string };
+  let past: {
+    readonly token: string;
+    readonly email: string;
+    readonly password: string;
+    readonly id: string;
+    readonly proof: string;
+  };
   beforeAll(async () => {
     left = mkdtempSync(join(tmpdir(), "proofwright-process-"));
     const server = await startServer({ dataDir: left });
     try {
       const { api, token, email, password } = await server.newUser();
       const id = await provisioned(api, CUBIC);
-      const { body: { proof } } = await api.prove({ params: { id }, body: { witness: { X: "3", Y: "35" } } });
+      const {
+        body: { proof },
+      } = await api.prove({ params: { id }, body: { witness: { X: "3", Y: "35" } } });
       past = { token, email, password, id, proof };
     } finally {
       await server.dispose();
     }
   });
-  afterAll(() => { rmSync(left, { recursive: true, force: true }); });
+  afterAll(() => {
+    rmSync(left, { recursive: true, force: true });
+  });
 
   async function goOn(): Promise<TestServer> {
     const dataDir = join(folder(), "data");
@@ -136,12 +173,16 @@ describe("a server with a past", () => {
     const { token, id } = past;
     const server = await goOn();
     const api = server.as(token);
-    const proving = Array.from({ length: 8 }, async () => await api.prove({ params: { id }, body: { witness: { X: "3", Y: "35" } } }));
+    const proving = Array.from(
+      { length: 8 },
+      async () => await api.prove({ params: { id }, body: { witness: { X: "3", Y: "35" } } }),
+    );
     await Promise.race(proving);
     const ended = server.end("SIGTERM");
     const settled = await Promise.allSettled(proving);
     expect(settled.filter(({ status }) => status === "fulfilled").length).toBeGreaterThan(0);
-    for (const result of settled) if (result.status === "rejected") expect(result.reason).toMatchObject({ status: 503 });
+    for (const result of settled)
+      if (result.status === "rejected") expect(result.reason).toMatchObject({ status: 503 });
     expect(await ended).toBe(0);
   });
 
@@ -151,7 +192,9 @@ describe("a server with a past", () => {
     const copy = join(folder(), "copy");
     await run(process.execPath, [CLI, "backup", `--to=${copy}`, `--data-dir=${server.dataDir}`]);
     expect((await run(process.execPath, [CLI, "scrub", `--data-dir=${copy}`])).stdout).toContain("all sound");
-    const manifest = JSON.parse(readFileSync(join(copy, "manifest.json"), "utf8")) as { files: readonly { path: string }[] };
+    const manifest = JSON.parse(readFileSync(join(copy, "manifest.json"), "utf8")) as {
+      files: readonly { path: string }[];
+    };
     expect(manifest.files.some(({ path }) => path.startsWith("store/"))).toBe(true);
     const restored = await start({ dataDir: copy });
     const { body } = await restored.anonymous.authenticate({ body: { email, password } });
@@ -168,7 +211,7 @@ describe("restart", () => {
     const created = await api.createProver({ body: { ...CUBIC, identifier: "poseidon_preimage" } });
     const seen = new Set<string>();
     const deadlineMs = Date.now() + 100_000;
-    for (let kills = 0; Date.now() < deadlineMs; ) {
+    for (let kills = 0; Date.now() < deadlineMs;) {
       const { body } = await server.as(token).getProverStatus({ params: { id: created.body.id } });
       if (body.finished) break;
       if (kills < 3 && !seen.has(body.status)) {
@@ -178,7 +221,9 @@ describe("restart", () => {
         server = await start({ dataDir });
       } else {
         // A step takes longer: none is missed, and the cores are left to the compiler.
-        await new Promise((resolve) => { setTimeout(resolve, 5); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, 5);
+        });
       }
     }
     const { body } = await server.as(token).getProver({ params: { id: created.body.id } });

@@ -9,7 +9,10 @@ import { freePort } from "../support/line-doubles.js";
 import { startServer, type TestServer } from "../support/server.js";
 
 type Json = Record<string, unknown> & { id: string };
-interface Listed { results: Json[]; totalResultsCount: number }
+interface Listed {
+  results: Json[];
+  totalResultsCount: number;
+}
 type Methods = Record<string, (...args: unknown[]) => Promise<Json & Listed>>;
 
 /** Answers any call with the word 42: PUSH1 42, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */
@@ -17,7 +20,9 @@ const RETURNS_42 = "0x602a5f5260205ff3";
 /** Copies the six bytes after it, which are that answer, into a new contract. */
 const CREATES_IT = "0x6008600b5f3960085ff3fe602a5f5260205ff3";
 const PLACE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const VIEW_ABI = [{ type: "function", name: "answer", stateMutability: "view", inputs: [], outputs: [{ type: "uint256" }] }];
+const VIEW_ABI = [
+  { type: "function", name: "answer", stateMutability: "view", inputs: [], outputs: [{ type: "uint256" }] },
+];
 
 const called = new Set<string>();
 let anvil: Anvil;
@@ -36,7 +41,12 @@ beforeAll(async () => {
   const { id } = (await api.createApplication({ body: {} })).body;
   application = client((await api.createToken({ body: { application_id: id } })).body.access_token);
   user = client(token);
-  network = (await application.createNetwork!({ name: "local", config: { json_rpc_url: anvil.url, platform: "evm", chain: "local", native_currency: "ETH" } })).id;
+  network = (
+    await application.createNetwork!({
+      name: "local",
+      config: { json_rpc_url: anvil.url, platform: "evm", chain: "local", native_currency: "ETH" },
+    })
+  ).id;
 });
 afterAll(async () => {
   await server.dispose();
@@ -49,7 +59,7 @@ function client(token: string): Methods {
     get: (object, name) => {
       const method: unknown = Reflect.get(object, name);
       if (typeof method === "function") called.add(String(name));
-      return typeof method === "function" ? method.bind(object) as unknown : method;
+      return typeof method === "function" ? (method.bind(object) as unknown) : method;
     },
   }) as never;
 }
@@ -58,7 +68,9 @@ async function untilMined(id: string): Promise<Json> {
   for (;;) {
     const transaction = await application.fetchTransactionDetails!(id);
     if (transaction["status"] !== "pending") return transaction;
-    await new Promise((resolve) => { setTimeout(resolve, 100); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
   }
 }
 
@@ -67,13 +79,26 @@ describe("provide-js NChain", () => {
     expect((await application.fetchNetworks!({})).results.map(({ id }) => id)).toEqual([network]);
     await application.updateNetwork!(network, { description: "for trials" });
     // The client writes some members in camel case.
-    expect(await application.fetchNetworkDetails!(network)).toMatchObject({ description: "for trials", chainId: "31337" });
+    expect(await application.fetchNetworkDetails!(network)).toMatchObject({
+      description: "for trials",
+      chainId: "31337",
+    });
     expect(await application.fetchNetworkStatus!(network)).toMatchObject({ state: "running" });
-    for (const method of ["fetchNetworkAccounts", "fetchNetworkBridges", "fetchNetworkConnectors", "fetchNetworkContracts", "fetchNetworkOracles", "fetchNetworkTokenContracts", "fetchNetworkTransactions"]) {
+    for (const method of [
+      "fetchNetworkAccounts",
+      "fetchNetworkBridges",
+      "fetchNetworkConnectors",
+      "fetchNetworkContracts",
+      "fetchNetworkOracles",
+      "fetchNetworkTokenContracts",
+      "fetchNetworkTransactions",
+    ]) {
       expect((await application[method]!(network, {})).results, method).toEqual([]);
     }
     expect((await application.fetchNetworkBlocks!(network, {})).results[0]).toMatchObject({ number: 0 });
-    const node = await application.createNetworkNode!(network, { config: { json_rpc_url: anvil.url.replace("127.0.0.1", "localhost") } });
+    const node = await application.createNetworkNode!(network, {
+      config: { json_rpc_url: anvil.url.replace("127.0.0.1", "localhost") },
+    });
     expect((await application.fetchNetworkNodes!(network, {})).results).toHaveLength(2);
     expect(await application.fetchNetworkNodeDetails!(network, node.id)).toMatchObject({ id: node.id, role: "peer" });
     expect(await application.fetchNetworkNodeLogs!(network, node.id, {})).toHaveProperty("logs");
@@ -91,30 +116,57 @@ describe("provide-js NChain", () => {
     expect((await application.fetchWallets!({})).results).toHaveLength(1);
     expect(await application.fetchWalletDetails!(wallet.id)).toMatchObject({ id: wallet.id, purpose: 44 });
     expect((await application.fetchWalletAccounts!(wallet.id)).totalResultsCount).toBe(2 ** 31);
-    const sent = await application.createTransaction!({ network_id: network, account_id: account.id, to: ANVIL_ACCOUNTS[0], value: 5 });
+    const sent = await application.createTransaction!({
+      network_id: network,
+      account_id: account.id,
+      to: ANVIL_ACCOUNTS[0],
+      value: 5,
+    });
     expect(await untilMined(sent.id)).toMatchObject({ status: "success", value: expect.anything() as unknown });
     expect((await application.fetchTransactions!({})).totalResultsCount).toBe(1);
     expect(await application.fetchNetworkTransactionDetails!(network, sent.id)).toMatchObject({ id: sent.id });
-    const contract = await application.createContract!({ network_id: network, name: "answer", address: "0x", params: { account_id: account.id, compiled_artifact: { contractName: "Answer", abi: VIEW_ABI, bytecode: CREATES_IT } } });
+    const contract = await application.createContract!({
+      network_id: network,
+      name: "answer",
+      address: "0x",
+      params: {
+        account_id: account.id,
+        compiled_artifact: { contractName: "Answer", abi: VIEW_ABI, bytecode: CREATES_IT },
+      },
+    });
     for (;;) {
       const { address } = await application.fetchContractDetails!(contract.id);
       if (address !== "0x") break;
-      await new Promise((resolve) => { setTimeout(resolve, 100); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
     }
     expect((await application.fetchContracts!({})).results).toHaveLength(1);
     expect(await application.fetchNetworkContractDetails!(network, contract.id)).toMatchObject({ id: contract.id });
-    expect(await application.executeContract!(contract.id, { method: "answer", params: [] })).toMatchObject({ response: expect.anything() as unknown });
+    expect(await application.executeContract!(contract.id, { method: "answer", params: [] })).toMatchObject({
+      response: expect.anything() as unknown,
+    });
     expect(await application.authorizeContractSubscription!(contract.id, {})).toHaveProperty("token");
   });
 
   it("keeps oracles, bridges and connectors", async () => {
-    const oracle = await application.createOracle!({ name: "feed", network_id: network, feed_url: "https://feed.example.com" });
+    const oracle = await application.createOracle!({
+      name: "feed",
+      network_id: network,
+      feed_url: "https://feed.example.com",
+    });
     expect((await application.fetchOracles!({})).results).toHaveLength(1);
     expect(await application.fetchOracleDetails!(oracle.id)).toMatchObject({ name: "feed" });
     const bridge = await application.createBridge!({ name: "link", network_id: network });
     expect((await application.fetchBridges!({})).results).toHaveLength(1);
     expect(await application.fetchBridgeDetails!(bridge.id)).toMatchObject({ name: "link" });
-    const connector = await application.createConnector!({ name: "files", network_id: network, type: "ipfs", config: { api_url: "http://127.0.0.1:9" }, is_virtual: true });
+    const connector = await application.createConnector!({
+      name: "files",
+      network_id: network,
+      type: "ipfs",
+      config: { api_url: "http://127.0.0.1:9" },
+      is_virtual: true,
+    });
     expect((await application.fetchConnectors!({})).results).toHaveLength(1);
     expect(await application.fetchConnectorDetails!(connector.id, {})).toMatchObject({ id: connector.id });
     await application.fetchConnectorLoadBalancers!(connector.id, {});
@@ -122,15 +174,26 @@ describe("provide-js NChain", () => {
     expect(await application.authorizeConnectorSubscription!(connector.id, {})).toHaveProperty("token");
     // Its peer is not there: each says so instead of hanging or failing inside.
     for (const call of [
-      () => application.fetchConnectedEntities!(connector.id, {}), () => application.createConnectedEntity!(connector.id, { raw: "x" }), () => application.fetchConnectedEntityDetails!(connector.id, "bafkqaaa", {}),
-      () => application.updateConnectedEntity!(connector.id, "bafkqaaa", { raw: "x" }), () => application.deleteConnectedEntity!(connector.id, "bafkqaaa"),
-    ]) await expect(call()).rejects.toThrow();
+      () => application.fetchConnectedEntities!(connector.id, {}),
+      () => application.createConnectedEntity!(connector.id, { raw: "x" }),
+      () => application.fetchConnectedEntityDetails!(connector.id, "bafkqaaa", {}),
+      () => application.updateConnectedEntity!(connector.id, "bafkqaaa", { raw: "x" }),
+      () => application.deleteConnectedEntity!(connector.id, "bafkqaaa"),
+    ])
+      await expect(call()).rejects.toThrow();
     await application.deleteConnector!(connector.id);
   });
 
   it("registers token contracts under /tokens of the chain area's own address", async () => {
     await anvil.request("anvil_setCode", PLACE, RETURNS_42);
-    const token = await application.createTokenContract!({ network_id: network, address: PLACE, type: "erc20", name: "T", symbol: "T", decimals: 0 });
+    const token = await application.createTokenContract!({
+      network_id: network,
+      address: PLACE,
+      type: "erc20",
+      name: "T",
+      symbol: "T",
+      decimals: 0,
+    });
     expect((await application.fetchTokenContracts!({})).results.map(({ id }) => id)).toContain(token.id);
     expect(await application.fetchTokenContractDetails!(token.id)).toMatchObject({ symbol: "T" });
     const [account] = (await application.fetchAccounts!({})).results;

@@ -3,8 +3,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { provisioned, startServer, type TestServer } from "../support/server.js";
 
 let server: TestServer;
-beforeAll(async () => { server = await startServer(); });
-afterAll(async () => { await server.dispose(); });
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(async () => {
+  await server.dispose();
+});
 
 it("proves eddsa_signature over a signature that the vault made, and no other message", async () => {
   const { api } = await server.newUser();
@@ -12,9 +16,19 @@ it("proves eddsa_signature over a signature that the vault made, and no other me
   const key_id = (await api.createKey({ params: { id }, body: { spec: "babyJubJub", name: "signer" } })).body.id;
   const signed = (await api.signMessage({ params: { id, key_id }, body: { message: "04d2" } })).body;
   if (!("inputs" in signed) || signed.inputs === undefined) throw new Error("the answer lacks the circuit's inputs");
-  const prover = await provisioned(api, { identifier: "eddsa_signature", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "signature" });
+  const prover = await provisioned(api, {
+    identifier: "eddsa_signature",
+    proving_scheme: "groth16",
+    curve: "BN254",
+    provider: "circom",
+    name: "signature",
+  });
   const { proof } = (await api.prove({ params: { id: prover }, body: { witness: signed.inputs } })).body;
   const { PublicKey, Message } = signed.inputs;
-  expect((await api.verify({ params: { id: prover }, body: { witness: { PublicKey, Message }, proof } })).body).toEqual({ result: true });
-  expect((await api.verify({ params: { id: prover }, body: { witness: { PublicKey, Message: "1235" }, proof } })).body).toEqual({ result: false });
+  expect((await api.verify({ params: { id: prover }, body: { witness: { PublicKey, Message }, proof } })).body).toEqual(
+    { result: true },
+  );
+  expect(
+    (await api.verify({ params: { id: prover }, body: { witness: { PublicKey, Message: "1235" }, proof } })).body,
+  ).toEqual({ result: false });
 }, 120_000);

@@ -8,7 +8,14 @@ import { readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import { readR1cs } from "../../src/engine/circuit/r1cs.js";
 import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
 import type { ResidentKey } from "../../src/engine/kernels/groth16/resident-key.js";
-import type { OpenKey, ProveMessage, ProveValue, SharedBytes, TaskResult, VerifyValue } from "../../src/engine/protocol.js";
+import type {
+  OpenKey,
+  ProveMessage,
+  ProveValue,
+  SharedBytes,
+  TaskResult,
+  VerifyValue,
+} from "../../src/engine/protocol.js";
 import { runComputeTask } from "../../src/engine/tasks.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 
@@ -21,16 +28,30 @@ function shared(bytes: Uint8Array): SharedBytes {
 }
 
 async function open(workspaces: number, id: string): Promise<OpenKey> {
-  const opened = (await runComputeTask({ task: "open_key", message: { provingKey: message.provingKey, workspaces } })) as TaskResult<ResidentKey>;
+  const opened = (await runComputeTask({
+    task: "open_key",
+    message: { provingKey: message.provingKey, workspaces },
+  })) as TaskResult<ResidentKey>;
   if (!opened.ok) throw new Error(opened.message);
   return { id, key: opened.value };
 }
 
 async function proveAndVerify(openKey: OpenKey | undefined): Promise<boolean> {
-  const made = (await runComputeTask({ task: "prove", message: openKey === undefined ? message : { ...message, openKey } })) as TaskResult<ProveValue>;
+  const made = (await runComputeTask({
+    task: "prove",
+    message: openKey === undefined ? message : { ...message, openKey },
+  })) as TaskResult<ProveValue>;
   if (!made.ok) throw new Error(made.message);
   expect(made.value.publicSignals).toEqual(["35"]);
-  const checked = (await runComputeTask({ task: "verify", message: { circuit: message.circuit, verifyingKey: message.verifyingKey, inputs: { Y: "35" }, proof: made.value.proof } })) as TaskResult<VerifyValue>;
+  const checked = (await runComputeTask({
+    task: "verify",
+    message: {
+      circuit: message.circuit,
+      verifyingKey: message.verifyingKey,
+      inputs: { Y: "35" },
+      proof: made.value.proof,
+    },
+  })) as TaskResult<VerifyValue>;
   return checked.ok && checked.value.result;
 }
 
@@ -42,7 +63,9 @@ beforeAll(async () => {
   if (!made.ok) throw new Error(made.message);
   message = {
     circuit: readCircuitInterface(readR1cs(compiled.r1cs), compiled.sym),
-    witnessProgram: shared(compiled.wasm), provingKey: shared(made.zkey), verifyingKey: shared(Buffer.from(JSON.stringify(made.verifyingKey))),
+    witnessProgram: shared(compiled.wasm),
+    provingKey: shared(made.zkey),
+    verifyingKey: shared(Buffer.from(JSON.stringify(made.verifyingKey))),
     inputs: { X: "3", Y: "35" },
   };
 });
@@ -72,7 +95,10 @@ describe("the task prove", () => {
 
   it("refuses inputs that break the circuit's rules, open key or not", async () => {
     const openKey = await open(1, "rules");
-    const refused = await runComputeTask({ task: "prove", message: { ...message, openKey, inputs: { X: "3", Y: "36" } } });
+    const refused = await runComputeTask({
+      task: "prove",
+      message: { ...message, openKey, inputs: { X: "3", Y: "36" } },
+    });
     expect(refused).toMatchObject({ ok: false, code: "constraints_unsatisfied" });
   });
 });

@@ -24,16 +24,25 @@ beforeAll(async () => {
   const proof = encodeProofHex(await proveGroth16(readProvingKey(setup.zkey), fixture.witness), BN254);
   message = {
     circuit: {
-      curve: "BN254", wireCount: fixture.r1cs.wireCount, constraintCount: 1, outputCount: 0, publicInputCount: fixture.publicSignals.length, privateInputCount: 0,
+      curve: "BN254",
+      wireCount: fixture.r1cs.wireCount,
+      constraintCount: 1,
+      outputCount: 0,
+      publicInputCount: fixture.publicSignals.length,
+      privateInputCount: 0,
       signals: fixture.publicSignals.map((_, i) => ({ name: `s${String(i)}`, dimensions: [], visibility: "public" })),
     },
     verifyingKey: { sha256: createHash("sha256").update(json).digest("hex"), bytes },
-    inputs: inputsOf(fixture.publicSignals), proof,
+    inputs: inputsOf(fixture.publicSignals),
+    proof,
   };
 });
-afterEach(() => { vi.restoreAllMocks(); });
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
-const inputsOf = (signals: readonly bigint[]): Record<string, string> => Object.fromEntries(signals.map((signal, i) => [`s${String(i)}`, String(signal)]));
+const inputsOf = (signals: readonly bigint[]): Record<string, string> =>
+  Object.fromEntries(signals.map((signal, i) => [`s${String(i)}`, String(signal)]));
 const wrong = () => inputsOf(fixture.publicSignals.map((signal) => signal + 1n));
 
 async function expectRight(backend: PairingBackend): Promise<void> {
@@ -41,9 +50,20 @@ async function expectRight(backend: PairingBackend): Promise<void> {
   expect(await verify({ ...message, backend, inputs: wrong() })).toMatchObject({ ok: true, value: { result: false } });
   expect(await verify({ ...message, backend, proof: "00" })).toMatchObject({ ok: false, code: "proof_malformed" });
   const { circuit, verifyingKey } = message;
-  const items = [message, { ...message, inputs: wrong() }, { ...message, proof: "00" }, message, message].map(({ inputs, proof }) => ({ inputs, proof }));
+  const items = [message, { ...message, inputs: wrong() }, { ...message, proof: "00" }, message, message].map(
+    ({ inputs, proof }) => ({ inputs, proof }),
+  );
   expect(await verifyBatch({ circuit, verifyingKey, backend, items })).toMatchObject({
-    ok: true, value: { outcomes: [{ value: { result: true } }, { value: { result: false } }, { ok: false, code: "proof_malformed" }, { value: { result: true } }, { value: { result: true } }] },
+    ok: true,
+    value: {
+      outcomes: [
+        { value: { result: true } },
+        { value: { result: false } },
+        { ok: false, code: "proof_malformed" },
+        { value: { result: true } },
+        { value: { result: true } },
+      ],
+    },
   });
 }
 
@@ -58,7 +78,9 @@ describe("the tasks that verify", () => {
 
   it("answer right when a kernel traps, at the pairing or before it", async () => {
     for (const name of ["pairingProduct", "combineG1", "multiplyG1", "areInSubgroupG2", "squareRootPowers"] as const) {
-      const failing = vi.spyOn(KernelPairing.prototype, name).mockImplementation(() => { throw new WebAssembly.RuntimeError("unreachable"); });
+      const failing = vi.spyOn(KernelPairing.prototype, name).mockImplementation(() => {
+        throw new WebAssembly.RuntimeError("unreachable");
+      });
       await expectRight("wasm");
       expect(failing, name).toHaveBeenCalled();
       failing.mockRestore();

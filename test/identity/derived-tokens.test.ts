@@ -40,7 +40,15 @@ async function everythingFrom(token: string): Promise<string[]> {
   await api.createApplicationOrganization({ params: { id: application_id }, body: { organization_id } });
   const fresh = await made(token);
   const ofOrganization = await made(fresh, { organization_id });
-  return [fresh, await made(fresh), await made(token, { scope: "offline_access" }), await made(token, { application_id }), ofOrganization, await made(ofOrganization, { application_id }), await made(await made(token, { application_id }))];
+  return [
+    fresh,
+    await made(fresh),
+    await made(token, { scope: "offline_access" }),
+    await made(token, { application_id }),
+    ofOrganization,
+    await made(ofOrganization, { application_id }),
+    await made(await made(token, { application_id })),
+  ];
 }
 
 async function living(tokens: readonly string[]): Promise<number> {
@@ -51,7 +59,8 @@ describe("a token that was made by another", () => {
   it("is good, and ends with the session that it came from, through any number of steps", async () => {
     const tokens = await everythingFrom(ada.token);
     expect(await living(tokens)).toBe(tokens.length);
-    const other = (await harness.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } })).body.token.access_token;
+    const other = (await harness.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } }))
+      .body.token.access_token;
     const ofOther = await made(other);
     const { sessionId } = await harness.identity.authenticate(ada.token);
     await harness.as(other).deleteToken({ params: { id: sessionId } });
@@ -61,10 +70,14 @@ describe("a token that was made by another", () => {
 
   it("ends when a refresh token of that session is used again", async () => {
     const tokens = await everythingFrom(ada.token);
-    const next = (await harness.anonymous.createToken({ body: { grant_type: "refresh_token", refresh_token: ada.refresh! } })).body;
+    const next = (
+      await harness.anonymous.createToken({ body: { grant_type: "refresh_token", refresh_token: ada.refresh! } })
+    ).body;
     await harness.anonymous.createToken({ body: { grant_type: "refresh_token", refresh_token: next.refresh_token! } });
     expect(await living(tokens)).toBe(tokens.length);
-    await harness.anonymous.createToken({ body: { grant_type: "refresh_token", refresh_token: ada.refresh! } }).catch(() => undefined);
+    await harness.anonymous
+      .createToken({ body: { grant_type: "refresh_token", refresh_token: ada.refresh! } })
+      .catch(() => undefined);
     expect(await living(tokens)).toBe(0);
   });
 
@@ -72,14 +85,16 @@ describe("a token that was made by another", () => {
     const tokens = await everythingFrom(ada.token);
     await ada.api.deleteTokens({});
     expect(await living(tokens)).toBe(0);
-    const again = (await harness.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } })).body.token.access_token;
+    const again = (await harness.anonymous.authenticate({ body: { email: "ada@example.com", password: PASSWORD } }))
+      .body.token.access_token;
     const more = await everythingFrom(again);
     await harness.as(again).updateUser({ params: { id: ada.id }, body: { password: "another phrase of my own" } });
     expect(await living(more)).toBe(0);
   });
 
   it("of a personal access token ends with it, when it is revoked and when it expires", async () => {
-    const personal = async () => (await ada.api.createPersonalToken({ body: { name: "script", expires_in_days: 1 } })).body;
+    const personal = async () =>
+      (await ada.api.createPersonalToken({ body: { name: "script", expires_in_days: 1 } })).body;
     const one = await personal();
     const ofOne = [await made(one.access_token), await made(await made(one.access_token))];
     await ada.api.deleteToken({ params: { id: one.id } });
@@ -108,8 +123,15 @@ describe("a token that was made by another", () => {
     await everythingFrom(ada.token);
     await ada.api.createPersonalToken({ body: { name: "script" } });
     const commits = vi.spyOn(harness.store, "commit");
-    const voiding = (): string[] => commits.mock.calls.map(([{ puts = [], deletes = [] }]) => [...puts, ...deletes.map((key) => ({ key }))].map(({ key }) => String(key[0])))
-      .filter((tables) => tables.includes("user_credential")).map((tables) => ["subject_state", "api_token", "derived_session"].filter((table) => tables.includes(table)).join(" "));
+    const voiding = (): string[] =>
+      commits.mock.calls
+        .map(([{ puts = [], deletes = [] }]) =>
+          [...puts, ...deletes.map((key) => ({ key }))].map(({ key }) => String(key[0])),
+        )
+        .filter((tables) => tables.includes("user_credential"))
+        .map((tables) =>
+          ["subject_state", "api_token", "derived_session"].filter((table) => tables.includes(table)).join(" "),
+        );
     await ada.api.updateUser({ params: { id: user.id }, body: { password: "another phrase of my own" } });
     expect(voiding()).toEqual(["subject_state api_token derived_session"]);
     await harness.anonymous.requestPasswordReset({ body: { email: user.email } });

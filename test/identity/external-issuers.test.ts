@@ -33,13 +33,17 @@ beforeEach(async () => {
     if (broken !== undefined) response.statusCode = broken.status;
     response.setHeader("content-type", "application/json").end(broken?.body ?? JSON.stringify({ keys: [publicJwk] }));
   });
-  await new Promise<void>((resolve) => { jwksServer.listen(0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    jwksServer.listen(0, "127.0.0.1", resolve);
+  });
   jwksUrl = `http://127.0.0.1:${String((jwksServer.address() as AddressInfo).port)}/jwks`;
   harness = await openWith({});
 });
 
 afterEach(async () => {
-  await new Promise((resolve) => { jwksServer.close(resolve); });
+  await new Promise((resolve) => {
+    jwksServer.close(resolve);
+  });
 });
 
 async function openWith(changes: Partial<TrustedIssuer>): Promise<Harness> {
@@ -48,10 +52,24 @@ async function openWith(changes: Partial<TrustedIssuer>): Promise<Harness> {
 
 function payload(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const nowSec = Math.floor(harness.clock.ms / 1000);
-  return { iss: ISSUER, aud: AUDIENCE, sub: "abc|123", iat: nowSec, exp: nowSec + 300, email: "Ada@example.com", given_name: "Ada", family_name: "L", ...changes };
+  return {
+    iss: ISSUER,
+    aud: AUDIENCE,
+    sub: "abc|123",
+    iat: nowSec,
+    exp: nowSec + 300,
+    email: "Ada@example.com",
+    given_name: "Ada",
+    family_name: "L",
+    ...changes,
+  };
 }
 
-async function token(changes: Readonly<Record<string, unknown>> = {}, header: Readonly<Record<string, unknown>> = {}, key: CryptoKey | Uint8Array = privateKey): Promise<string> {
+async function token(
+  changes: Readonly<Record<string, unknown>> = {},
+  header: Readonly<Record<string, unknown>> = {},
+  key: CryptoKey | Uint8Array = privateKey,
+): Promise<string> {
   return new SignJWT(payload(changes)).setProtectedHeader({ alg: "ES256", kid: "one", ...header }).sign(key);
 }
 
@@ -63,9 +81,15 @@ describe("a token of a trusted issuer", () => {
   it("stands for one local user, made at the first visit, by issuer and subject", async () => {
     const first = await harness.identity.authenticate(await token(), "vault");
     expect(first).toMatchObject({ subject: { kind: "user" }, permissions: NEW_USER_PERMISSIONS });
-    expect((await harness.identity.authenticate(await token({ email: "other@example.com" }))).subject).toEqual(first.subject);
+    expect((await harness.identity.authenticate(await token({ email: "other@example.com" }))).subject).toEqual(
+      first.subject,
+    );
     expect((await harness.identity.authenticate(await token({ sub: "abc|124" }))).subject).not.toEqual(first.subject);
-    expect(harness.identity.service.users.get(first, first.subject.id)).toMatchObject({ first_name: "Ada", email: "ada@example.com", metadata: { email_verified: false } });
+    expect(harness.identity.service.users.get(first, first.subject.id)).toMatchObject({
+      first_name: "Ada",
+      email: "ada@example.com",
+      metadata: { email_verified: false },
+    });
   });
 
   it("gets nobody into the account of the same address, nor takes the address", async () => {
@@ -106,15 +130,28 @@ describe("a token of a trusted issuer", () => {
 
 describe("a token that only claims to be of a trusted issuer", () => {
   const cases: readonly (readonly [string, () => Promise<string>])[] = [
-    ["for another audience", () => token({ aud: "other" })], ["without audience", () => token({ aud: undefined })],
-    ["expired", () => token({ exp: Math.floor(harness.clock.ms / 1000) - 60 })], ["without expiry", () => token({ exp: undefined })],
-    ["without issue time", () => token({ iat: undefined })], ["issued a day ago", () => token({ iat: Math.floor(harness.clock.ms / 1000) - 25 * 3600 })],
+    ["for another audience", () => token({ aud: "other" })],
+    ["without audience", () => token({ aud: undefined })],
+    ["expired", () => token({ exp: Math.floor(harness.clock.ms / 1000) - 60 })],
+    ["without expiry", () => token({ exp: undefined })],
+    ["without issue time", () => token({ iat: undefined })],
+    ["issued a day ago", () => token({ iat: Math.floor(harness.clock.ms / 1000) - 25 * 3600 })],
     ["not valid yet", () => token({ nbf: Math.floor(harness.clock.ms / 1000) + 600 })],
-    ["of an issuer that is spelled alike", () => token({ iss: `${ISSUER}/` })], ["without subject", () => token({ sub: undefined })], ["with an empty subject", () => token({ sub: "" })],
-    ["with a subject of another type", () => token({ sub: 7 })], ["with a subject that is too long", () => token({ sub: "x".repeat(256) })],
-    ["signed with the public key as a secret", () => token({}, { alg: "HS256" }, Buffer.from(JSON.stringify(publicJwk)))],
+    ["of an issuer that is spelled alike", () => token({ iss: `${ISSUER}/` })],
+    ["without subject", () => token({ sub: undefined })],
+    ["with an empty subject", () => token({ sub: "" })],
+    ["with a subject of another type", () => token({ sub: 7 })],
+    ["with a subject that is too long", () => token({ sub: "x".repeat(256) })],
+    [
+      "signed with the public key as a secret",
+      () => token({}, { alg: "HS256" }, Buffer.from(JSON.stringify(publicJwk))),
+    ],
     ["signed by a key of the forger", async () => token({}, {}, (await generateKeyPair("ES256")).privateKey)],
-    ["without signature", async () => `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from(JSON.stringify(payload())).toString("base64url")}.`],
+    [
+      "without signature",
+      async () =>
+        `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from(JSON.stringify(payload())).toString("base64url")}.`,
+    ],
   ];
 
   it.each(cases)("%s is refused, and makes no user", async (_name, make) => {
@@ -123,24 +160,40 @@ describe("a token that only claims to be of a trusted issuer", () => {
   });
 
   it("has nothing fetched from where it points, and unknown key ids fetch once in a while only", async () => {
-    const trap = createHttpServer((_request, response) => { fetches += 1000; response.end("{}"); });
-    await new Promise<void>((resolve) => { trap.listen(0, "127.0.0.1", resolve); });
+    const trap = createHttpServer((_request, response) => {
+      fetches += 1000;
+      response.end("{}");
+    });
+    await new Promise<void>((resolve) => {
+      trap.listen(0, "127.0.0.1", resolve);
+    });
     const url = `http://127.0.0.1:${String((trap.address() as AddressInfo).port)}/`;
     try {
-      for (let i = 0; i < 10; i++) expect(await verdict(await token({}, { kid: `unknown ${String(i)}`, jku: url, x5u: url }))).toBe("unauthorized");
+      for (let i = 0; i < 10; i++)
+        expect(await verdict(await token({}, { kid: `unknown ${String(i)}`, jku: url, x5u: url }))).toBe(
+          "unauthorized",
+        );
       expect(fetches).toBeLessThanOrEqual(2);
       await verdict(await token({ iss: url }));
       expect(fetches).toBeLessThanOrEqual(2);
     } finally {
-      await new Promise((resolve) => { trap.close(resolve); });
+      await new Promise((resolve) => {
+        trap.close(resolve);
+      });
     }
   });
 });
 
 describe("an issuer whose keys cannot be had", () => {
-  it.each([{ status: 500, body: "{}" }, { status: 200, body: "<html>" }, { status: 200, body: '{"keys":1}' }, { status: 200, body: `{"keys":[],"pad":"${"x".repeat(2 ** 18)}"}` }])("is asked again after a while only, and then lets its users in ($status $body.length)", async (answer) => {
+  it.each([
+    { status: 500, body: "{}" },
+    { status: 200, body: "<html>" },
+    { status: 200, body: '{"keys":1}' },
+    { status: 200, body: `{"keys":[],"pad":"${"x".repeat(2 ** 18)}"}` },
+  ])("is asked again after a while only, and then lets its users in ($status $body.length)", async (answer) => {
     broken = answer;
-    for (let tried = 0; tried < 5; tried += 1) expect(await verdict(await token({ jti: String(tried) }))).toBe("unauthorized");
+    for (let tried = 0; tried < 5; tried += 1)
+      expect(await verdict(await token({ jti: String(tried) }))).toBe("unauthorized");
     expect(fetches).toBe(1);
     broken = undefined;
     harness.clock.advanceSec(9);
@@ -152,8 +205,11 @@ describe("an issuer whose keys cannot be had", () => {
   it("keeps users whose key is known, while unknown key ids cause no more fetches", async () => {
     const known = await token();
     expect(await verdict(known)).toBe("ok");
-    await new Promise((resolve) => { jwksServer.close(resolve); });
-    for (let tried = 0; tried < 5; tried += 1) expect(await verdict(await token({}, { kid: `unknown ${String(tried)}` }))).toBe("unauthorized");
+    await new Promise((resolve) => {
+      jwksServer.close(resolve);
+    });
+    for (let tried = 0; tried < 5; tried += 1)
+      expect(await verdict(await token({}, { kid: `unknown ${String(tried)}` }))).toBe("unauthorized");
     expect([await verdict(await token({ jti: "next" })), fetches]).toEqual(["ok", 1]);
   });
 });
@@ -170,9 +226,13 @@ describe("the operator's list of issuers", () => {
     expect(await read([sound])).toEqual([sound]);
   });
 
-  it.each([["no JSON", "{"], ["another form", [{ issuer: ISSUER }]], ["an unknown member", [{ ...sound, secret: "x" }]], ["keys over plain HTTP", [{ ...sound, jwks_url: "http://login.example.com/jwks" }]], ["an issuer twice", [sound, sound]]])(
-    "is refused with %s, in a sentence", async (_name, content) => {
-      await expect(read(content)).rejects.toThrow(/issuers|jwks_url/);
-    },
-  );
+  it.each([
+    ["no JSON", "{"],
+    ["another form", [{ issuer: ISSUER }]],
+    ["an unknown member", [{ ...sound, secret: "x" }]],
+    ["keys over plain HTTP", [{ ...sound, jwks_url: "http://login.example.com/jwks" }]],
+    ["an issuer twice", [sound, sound]],
+  ])("is refused with %s, in a sentence", async (_name, content) => {
+    await expect(read(content)).rejects.toThrow(/issuers|jwks_url/);
+  });
 });

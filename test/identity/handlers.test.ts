@@ -14,7 +14,17 @@ beforeEach(async () => {
 });
 
 /** The part of a request that every handler gets. */
-const BASE = { params: {}, query: {}, body: undefined, principal: undefined, bearer: undefined, signal: new AbortController().signal, requestId: "test", address: ADDRESS, preferWaitSec: 0 };
+const BASE = {
+  params: {},
+  query: {},
+  body: undefined,
+  principal: undefined,
+  bearer: undefined,
+  signal: new AbortController().signal,
+  requestId: "test",
+  address: ADDRESS,
+  preferWaitSec: 0,
+};
 
 function publicRequest<R extends RouteSpec>(_route: R, parts: Partial<HandlerRequest<R>>): HandlerRequest<R> {
   return { ...BASE, ...parts } as HandlerRequest<R>;
@@ -33,18 +43,28 @@ describe("identity handlers", () => {
     expectDeclared(identityRoutes.createUser, created);
     expect(created).toMatchObject({ status: 201, headers: { location: `/api/v1/users/${created.body.id}` } });
 
-    const loggedIn = await handlers.authenticate(publicRequest(identityRoutes.authenticate, { body: { email: BODY.email, password: PASSWORD, scope: "offline_access" } }));
+    const loggedIn = await handlers.authenticate(
+      publicRequest(identityRoutes.authenticate, {
+        body: { email: BODY.email, password: PASSWORD, scope: "offline_access" },
+      }),
+    );
     expectDeclared(identityRoutes.authenticate, loggedIn);
 
     const bearer = loggedIn.body.token.refresh_token;
-    const refreshed = await handlers.createToken(publicRequest(identityRoutes.createToken, { body: { grant_type: "refresh_token" }, bearer }));
+    const refreshed = await handlers.createToken(
+      publicRequest(identityRoutes.createToken, { body: { grant_type: "refresh_token" }, bearer }),
+    );
     expectDeclared(identityRoutes.createToken, refreshed);
 
     const principal = await authenticate(refreshed.body.access_token, "identity");
-    const listed = await handlers.listUsers(publicRequest(identityRoutes.listUsers, { principal, query: { page: 1, rpp: 25 } }));
+    const listed = await handlers.listUsers(
+      publicRequest(identityRoutes.listUsers, { principal, query: { page: 1, rpp: 25 } }),
+    );
     expectDeclared(identityRoutes.listUsers, listed);
     expect(listed.total).toBe(1);
-    const got = await handlers.getUser(publicRequest(identityRoutes.getUser, { principal, params: { id: created.body.id } }));
+    const got = await handlers.getUser(
+      publicRequest(identityRoutes.getUser, { principal, params: { id: created.body.id } }),
+    );
     expectDeclared(identityRoutes.getUser, got);
   });
 

@@ -17,7 +17,10 @@ export interface HttpHarness extends Harness {
   readonly anonymous: IdentityApi;
   readonly as: (token: string) => IdentityApi;
   /** Creates a user and logs in. */
-  readonly newUser: (email: string, scope?: string) => Promise<{ id: string; token: string; refresh: string | undefined; api: IdentityApi }>;
+  readonly newUser: (
+    email: string,
+    scope?: string,
+  ) => Promise<{ id: string; token: string; refresh: string | undefined; api: IdentityApi }>;
 }
 
 /** A port that is free now: the issuer must be known before the server listens. */
@@ -27,7 +30,9 @@ async function freePort(): Promise<number> {
     probe.once("error", reject);
     probe.listen(0, "127.0.0.1", () => {
       const { port } = probe.address() as AddressInfo;
-      probe.close(() => { resolve(port); });
+      probe.close(() => {
+        resolve(port);
+      });
     });
   });
 }
@@ -39,14 +44,32 @@ export async function openHttpHarness(options: Partial<IdentityOptions> = {}): P
   // OAuth libraries compare with the time of day.
   harness.clock.ms = Date.now();
   const { handlers, authenticate } = harness.identity;
-  const server = createServer({ host: "127.0.0.1", port, limits: { rateLimits: false } }, { routes: bindRoutes(identityRoutes, handlers), authenticate, isUnsealed: () => true, log: quietLog, clock: systemClock });
+  const server = createServer(
+    { host: "127.0.0.1", port, limits: { rateLimits: false } },
+    {
+      routes: bindRoutes(identityRoutes, handlers),
+      authenticate,
+      isUnsealed: () => true,
+      log: quietLog,
+      clock: systemClock,
+    },
+  );
   await server.listen();
   const as = (token: string): IdentityApi => createClient({ baseUrl: url, token }, identityRoutes);
   const anonymous = createClient({ baseUrl: url }, identityRoutes);
   const newUser = async (email: string, scope?: string) => {
-    const { body: user } = await anonymous.createUser({ body: { email, first_name: "Ada", last_name: "Lovelace", password: PASSWORD } });
-    const { body } = await anonymous.authenticate({ body: { email, password: PASSWORD, ...(scope === undefined ? {} : { scope }) } });
-    return { id: user.id, token: body.token.access_token, refresh: body.token.refresh_token, api: as(body.token.access_token) };
+    const { body: user } = await anonymous.createUser({
+      body: { email, first_name: "Ada", last_name: "Lovelace", password: PASSWORD },
+    });
+    const { body } = await anonymous.authenticate({
+      body: { email, password: PASSWORD, ...(scope === undefined ? {} : { scope }) },
+    });
+    return {
+      id: user.id,
+      token: body.token.access_token,
+      refresh: body.token.refresh_token,
+      api: as(body.token.access_token),
+    };
   };
   return { ...harness, url, server, anonymous, as, newUser };
 }

@@ -18,7 +18,10 @@ beforeEach(async () => {
   harness = await openHarness();
   const { handlers, authenticate } = harness.identity;
   const routes = bindRoutes(identityRoutes, handlers);
-  server = createServer({ host: "127.0.0.1", port: 0 }, { routes, authenticate, isUnsealed: () => false, log: quietLog, clock: systemClock });
+  server = createServer(
+    { host: "127.0.0.1", port: 0 },
+    { routes, authenticate, isUnsealed: () => false, log: quietLog, clock: systemClock },
+  );
   const { port } = await server.listen();
   host = `127.0.0.1:${port}`;
   base = `http://${host}`;
@@ -34,10 +37,17 @@ interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-async function call(method: string, path: string, options: { readonly body?: unknown; readonly bearer?: string } = {}): Promise<Answer> {
+async function call(
+  method: string,
+  path: string,
+  options: { readonly body?: unknown; readonly bearer?: string } = {},
+): Promise<Answer> {
   const answer = await fetch(base + path, {
     method,
-    headers: { ...(options.body === undefined ? {} : { "content-type": "application/json" }), ...(options.bearer === undefined ? {} : { authorization: `bearer ${options.bearer}` }) },
+    headers: {
+      ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(options.bearer === undefined ? {} : { authorization: `bearer ${options.bearer}` }),
+    },
     ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
   });
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
@@ -46,7 +56,9 @@ async function call(method: string, path: string, options: { readonly body?: unk
 async function logInOverHttp(): Promise<{ access: string; refresh: string; userId: string }> {
   const created = await call("POST", "/api/v1/users", { body: ADA });
   expect(created.status).toBe(201);
-  const { body } = await call("POST", "/api/v1/authenticate", { body: { email: ADA.email, password: PASSWORD, scope: "offline_access" } });
+  const { body } = await call("POST", "/api/v1/authenticate", {
+    body: { email: ADA.email, password: PASSWORD, scope: "offline_access" },
+  });
   const token = body["token"] as { access_token: string; refresh_token: string };
   return { access: token.access_token, refresh: token.refresh_token, userId: created.body["id"] as string };
 }
@@ -55,12 +67,22 @@ describe("identity over HTTP", () => {
   it("serves an existing client unchanged: create, log in, list, detail, refresh", async () => {
     Object.assign(process.env, { IDENT_API_SCHEME: "http", IDENT_API_HOST: host });
     const created = await Ident.createUser(ADA);
-    const answer = await Ident.authenticate({ email: ADA.email, password: PASSWORD, scope: "offline_access" }) as unknown as { user: { id: string }; token: { access_token: string; refresh_token: string } };
+    const answer = (await Ident.authenticate({
+      email: ADA.email,
+      password: PASSWORD,
+      scope: "offline_access",
+    })) as unknown as { user: { id: string }; token: { access_token: string; refresh_token: string } };
     expect(answer.user.id).toBe((created as { id?: string }).id);
     const client = identClientFactory(answer.token.access_token, "http", host);
     expect(await client.fetchUsers()).toMatchObject({ totalResultsCount: 1, results: [{ id: answer.user.id }] });
-    expect(await client.fetchUserDetails(answer.user.id)).toMatchObject({ id: answer.user.id, firstName: "Ada", metadata: { email_verified: false } });
-    const refreshed = await identClientFactory(answer.token.refresh_token, "http", host).createToken({ grant_type: "refresh_token" });
+    expect(await client.fetchUserDetails(answer.user.id)).toMatchObject({
+      id: answer.user.id,
+      firstName: "Ada",
+      metadata: { email_verified: false },
+    });
+    const refreshed = await identClientFactory(answer.token.refresh_token, "http", host).createToken({
+      grant_type: "refresh_token",
+    });
     expect(refreshed).toMatchObject({ expiresIn: 900 });
   });
 
@@ -68,9 +90,13 @@ describe("identity over HTTP", () => {
     const { access, refresh, userId } = await logInOverHttp();
     expect((await call("GET", "/api/v1/users", { bearer: refresh })).status).toBe(401);
     expect((await call("GET", `/api/v1/users/${userId}`, { bearer: refresh })).status).toBe(401);
-    expect((await call("POST", "/api/v1/tokens", { body: { grant_type: "refresh_token" }, bearer: access })).status).toBe(401);
+    expect(
+      (await call("POST", "/api/v1/tokens", { body: { grant_type: "refresh_token" }, bearer: access })).status,
+    ).toBe(401);
     expect((await call("POST", "/api/v1/tokens", { body: { grant_type: "refresh_token" } })).status).toBe(401);
-    expect((await call("POST", "/api/v1/tokens", { body: { grant_type: "refresh_token" }, bearer: refresh })).status).toBe(201);
+    expect(
+      (await call("POST", "/api/v1/tokens", { body: { grant_type: "refresh_token" }, bearer: refresh })).status,
+    ).toBe(201);
   });
 
   it("answers for another user's id exactly as for no one's", async () => {
@@ -84,7 +110,10 @@ describe("identity over HTTP", () => {
 
   it("names an unknown member, and lets nobody assign permissions", async () => {
     const { status, body } = await call("POST", "/api/v1/users", { body: { ...ADA, permissions: 2 ** 29 } });
-    expect([status, body["errors"]]).toEqual([403, [{ message: "not able to assert permissions", code: "permission_escalation", path: "permissions" }]]);
+    expect([status, body["errors"]]).toEqual([
+      403,
+      [{ message: "not able to assert permissions", code: "permission_escalation", path: "permissions" }],
+    ]);
     const unknown = await call("POST", "/api/v1/users", { body: { ...ADA, email_verified: true } });
     expect([unknown.status, (unknown.body["errors"] as { path: string }[])[0]!.path]).toEqual([422, "email_verified"]);
   });
@@ -99,7 +128,11 @@ describe("identity over HTTP", () => {
 
   it("keeps tokens out of caches, and publishes both signing keys", async () => {
     await call("POST", "/api/v1/users", { body: ADA });
-    expect((await call("POST", "/api/v1/authenticate", { body: { email: ADA.email, password: PASSWORD } })).headers.get("cache-control")).toBe("no-store");
+    expect(
+      (await call("POST", "/api/v1/authenticate", { body: { email: ADA.email, password: PASSWORD } })).headers.get(
+        "cache-control",
+      ),
+    ).toBe("no-store");
     const keys = await call("GET", "/.well-known/jwks.json");
     expect((keys.body["keys"] as unknown[]).length).toBe(2);
   });

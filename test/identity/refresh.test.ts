@@ -18,7 +18,10 @@ beforeEach(async () => {
 
 function refresh(token: TokenJson | string, scope?: string): Promise<TokenJson> {
   const text = typeof token === "string" ? token : token.refresh_token!;
-  return harness.identity.service.createToken({ grant_type: "refresh_token", refresh_token: text, ...(scope === undefined ? {} : { scope }) }, bearer());
+  return harness.identity.service.createToken(
+    { grant_type: "refresh_token", refresh_token: text, ...(scope === undefined ? {} : { scope }) },
+    bearer(),
+  );
 }
 
 function access(token: TokenJson): Promise<string> {
@@ -37,7 +40,11 @@ describe("a refresh", () => {
   });
 
   it("takes the token as the bearer, as existing clients send it", async () => {
-    expect(await codeOf(() => harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(first.refresh_token)))).toBe("ok");
+    expect(
+      await codeOf(() =>
+        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(first.refresh_token)),
+      ),
+    ).toBe("ok");
   });
 
   it("carries the permissions that the user has by then", async () => {
@@ -53,13 +60,20 @@ describe("a refresh", () => {
   });
 
   it.each(["password", "", "Refresh_token"])("is no grant of type %j, and says which there are", async (grant_type) => {
-    await expect(harness.identity.service.createToken({ grant_type }, bearer(first.refresh_token))).rejects.toMatchObject({ code: "unsupported_grant", message: "grant_type must be one of: refresh_token, client_credentials, authorization_code" });
+    await expect(
+      harness.identity.service.createToken({ grant_type }, bearer(first.refresh_token)),
+    ).rejects.toMatchObject({
+      code: "unsupported_grant",
+      message: "grant_type must be one of: refresh_token, client_credentials, authorization_code",
+    });
   });
 
   it("does not take an access token, nothing, or a token of nobody", async () => {
     expect(await codeOf(() => refresh(first.access_token))).toBe("invalid_grant");
     expect(await codeOf(() => refresh(createRefreshToken().text))).toBe("invalid_grant");
-    expect(await codeOf(() => harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer()))).toBe("invalid_grant");
+    expect(await codeOf(() => harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer()))).toBe(
+      "invalid_grant",
+    );
   });
 
   it("keeps only hashes of tokens in the store", async () => {
@@ -128,10 +142,16 @@ describe("fifty refreshes at once", () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(first)));
     expect(new Set(answers.map((token) => token.refresh_token)).size).toBe(50);
     // Tried one by one, a voided successor would end the session; so the live one is told by the store's hash.
-    const session = harness.store.range<{ refresh: { current_hash: string; generation: number } }>(["session", "user", userId])[0]!.value;
-    const hashOf = async (text: string) => Buffer.from(await crypto.subtle.digest("SHA-256", Buffer.from(text.slice(4, 47), "base64url"))).toString("hex");
+    const session = harness.store.range<{ refresh: { current_hash: string; generation: number } }>([
+      "session",
+      "user",
+      userId,
+    ])[0]!.value;
+    const hashOf = async (text: string) =>
+      Buffer.from(await crypto.subtle.digest("SHA-256", Buffer.from(text.slice(4, 47), "base64url"))).toString("hex");
     const live: TokenJson[] = [];
-    for (const token of answers) if ((await hashOf(token.refresh_token!)) === session.refresh.current_hash) live.push(token);
+    for (const token of answers)
+      if ((await hashOf(token.refresh_token!)) === session.refresh.current_hash) live.push(token);
     expect(live).toHaveLength(1);
     expect(session.refresh.generation).toBe(51);
     expect(await codeOf(() => refresh(live[0]!))).toBe("ok");
@@ -142,9 +162,17 @@ describe("fifty refreshes at once", () => {
     const { createIdentity } = await import("../../src/identity/create-identity.js");
     const { openSigningKeys } = await import("../../src/platform/auth/signing-keys.js");
     const { quietLog } = await import("../platform/auth/support.js");
-    const keys = await openSigningKeys({ path: `${harness.folder}/signing-keys.json` }, { clock: harness.clock, log: quietLog });
-    const services = Array.from({ length: 8 }, () => createIdentity({ issuer: "https://issuer.test" }, { ...harness.parts, keys }).service);
-    const answers = await Promise.allSettled(services.map((service) => service.createToken({ grant_type: "refresh_token" }, bearer(first.refresh_token))));
+    const keys = await openSigningKeys(
+      { path: `${harness.folder}/signing-keys.json` },
+      { clock: harness.clock, log: quietLog },
+    );
+    const services = Array.from(
+      { length: 8 },
+      () => createIdentity({ issuer: "https://issuer.test" }, { ...harness.parts, keys }).service,
+    );
+    const answers = await Promise.allSettled(
+      services.map((service) => service.createToken({ grant_type: "refresh_token" }, bearer(first.refresh_token))),
+    );
     const issued = answers.filter((answer) => answer.status === "fulfilled").length;
     const session = harness.store.range<{ refresh: { generation: number } }>(["session", "user", userId])[0]!.value;
     expect(issued).toBeGreaterThanOrEqual(1);
@@ -175,7 +203,9 @@ describe("a session", () => {
   });
 
   it("of a user that may no longer log in is over at the next refresh", async () => {
-    await harness.store.commit({ puts: [{ key: ["subject_state", "user", userId], value: { enabled: false, epoch: 1 } }] });
+    await harness.store.commit({
+      puts: [{ key: ["subject_state", "user", userId], value: { enabled: false, epoch: 1 } }],
+    });
     harness.clock.advanceSec(1);
     expect(await access(first)).toBe("unauthorized");
     expect(await codeOf(() => refresh(first))).toBe("invalid_grant");

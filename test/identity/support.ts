@@ -43,15 +43,37 @@ afterEach(async () => {
 });
 
 /** Identity over a real store in a folder of its own, with a clock that stands. */
-export async function openHarness(options: Partial<IdentityOptions> = {}, kept?: { folder: string; clock: HeldClock }, changes: Partial<IdentityDependencies> = {}): Promise<Harness> {
+export async function openHarness(
+  options: Partial<IdentityOptions> = {},
+  kept?: { folder: string; clock: HeldClock },
+  changes: Partial<IdentityDependencies> = {},
+): Promise<Harness> {
   const { folder, clock } = kept ?? { folder: temporaryFolder(), clock: new HeldClock() };
   const store = await openStore({ path: join(folder, "store") }, { log: quietLog });
   openStores.add(store);
   const keys = await openSigningKeys({ path: join(folder, "signing-keys.json") }, { clock, log: quietLog });
   const mails: MailMessage[] = [];
-  const mail = { send: (message: MailMessage) => { mails.push(message); return Promise.resolve(); } };
-  const parts: IdentityDependencies = { store, keys, clock, log: quietLog, mail, firstVault: () => Promise.resolve(undefined), purges: [], events: { commitOf: (drafts) => eventCommit(drafts, clock) }, ...changes };
-  const identity = createIdentity({ issuer: ISSUER, hashCost: CHEAP_HASH, signupsPerHourMax: Infinity, ...options }, parts);
+  const mail = {
+    send: (message: MailMessage) => {
+      mails.push(message);
+      return Promise.resolve();
+    },
+  };
+  const parts: IdentityDependencies = {
+    store,
+    keys,
+    clock,
+    log: quietLog,
+    mail,
+    firstVault: () => Promise.resolve(undefined),
+    purges: [],
+    events: { commitOf: (drafts) => eventCommit(drafts, clock) },
+    ...changes,
+  };
+  const identity = createIdentity(
+    { issuer: ISSUER, hashCost: CHEAP_HASH, signupsPerHourMax: Infinity, ...options },
+    parts,
+  );
   const restart = async (changed: Partial<IdentityOptions> = options): Promise<Harness> => {
     openStores.delete(store);
     await store.close();
@@ -66,7 +88,10 @@ export function bearer(token?: string): GrantHeaders {
 }
 
 export async function signUp(harness: Harness, email: string, address = ADDRESS): Promise<UserJson> {
-  return harness.identity.service.users.create({ email, first_name: "Ada", last_name: "Lovelace", password: PASSWORD }, address);
+  return harness.identity.service.users.create(
+    { email, first_name: "Ada", last_name: "Lovelace", password: PASSWORD },
+    address,
+  );
 }
 
 export async function logIn(harness: Harness, email: string, password = PASSWORD, address = ADDRESS, scope?: string) {

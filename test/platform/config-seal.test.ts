@@ -7,7 +7,9 @@ const HASH = "69be79ef3c28f55d7cb84db2dd3c18dfff45eeefebd09b8c5f7f3489b8ba09ac";
 const load = (env: Record<string, string>) => loadConfig({ flags: {}, env });
 
 it("refuses a seal key in the environment with NODE_ENV=production, and takes it for trials", () => {
-  expect(() => load({ NODE_ENV: "production", SEAL_UNSEAL_KEY: PHRASE, SEAL_UNSEAL_VALIDATION_HASH: HASH })).toThrow(/SEAL_UNSEAL_KEY is refused with NODE_ENV=production/);
+  expect(() => load({ NODE_ENV: "production", SEAL_UNSEAL_KEY: PHRASE, SEAL_UNSEAL_VALIDATION_HASH: HASH })).toThrow(
+    /SEAL_UNSEAL_KEY is refused with NODE_ENV=production/,
+  );
   try {
     load({ NODE_ENV: "production", SEAL_UNSEAL_KEY: PHRASE, SEAL_UNSEAL_VALIDATION_HASH: HASH });
   } catch (error) {
@@ -17,12 +19,34 @@ it("refuses a seal key in the environment with NODE_ENV=production, and takes it
 });
 
 it("names the providers that there are, and takes their aliases", () => {
-  for (const name of ["environment", "container_secret", "docker", "cloud_key_vault", "azure_key_vault", "aws_kms", "gcp_kms"]) expect(load({ SEAL_UNSEAL_PROVIDER: name })).toMatchObject({ seal_unseal_provider: name, mode: "production", seal_unseal_secret_name: "_unsealerkey", seal_unseal_timeout_seconds: 10 });
+  for (const name of [
+    "environment",
+    "container_secret",
+    "docker",
+    "cloud_key_vault",
+    "azure_key_vault",
+    "aws_kms",
+    "gcp_kms",
+  ])
+    expect(load({ SEAL_UNSEAL_PROVIDER: name })).toMatchObject({
+      seal_unseal_provider: name,
+      mode: "production",
+      seal_unseal_secret_name: "_unsealerkey",
+      seal_unseal_timeout_seconds: 10,
+    });
   expect(() => load({ SEAL_UNSEAL_PROVIDER: "vault" })).toThrow(ConfigError);
 });
 
 it("takes a provider's address in the open on this machine only", () => {
   expect(load({ SEAL_UNSEAL_ENDPOINT: "http://127.0.0.1:8200" }).seal_unseal_endpoint).toBe("http://127.0.0.1:8200");
-  expect(load({ SEAL_UNSEAL_ENDPOINT: "https://kms.example.com" }).seal_unseal_endpoint).toBe("https://kms.example.com");
-  for (const endpoint of ["http://kms.example.com", "http://10.0.0.1:80", "ftp://127.0.0.1", "https://kms.example.com/path"]) expect(() => load({ SEAL_UNSEAL_ENDPOINT: endpoint })).toThrow(ConfigError);
+  expect(load({ SEAL_UNSEAL_ENDPOINT: "https://kms.example.com" }).seal_unseal_endpoint).toBe(
+    "https://kms.example.com",
+  );
+  for (const endpoint of [
+    "http://kms.example.com",
+    "http://10.0.0.1:80",
+    "ftp://127.0.0.1",
+    "https://kms.example.com/path",
+  ])
+    expect(() => load({ SEAL_UNSEAL_ENDPOINT: endpoint })).toThrow(ConfigError);
 });

@@ -34,13 +34,19 @@ describe("configuration", () => {
     expect(loadConfig({ flags: {}, env: {} }).issuer).toBe("http://127.0.0.1:8080");
     expect(loadConfig({ flags: { host: "::1", port: "9" }, env: {} }).issuer).toBe("http://[::1]:9");
     expect(loadConfig({ flags: { port: "0" }, env: {} }).issuer).toBe("https://proofwright.local");
-    expect(loadConfig({ flags: {}, env: { SEAL_UNSEAL_VALIDATION_HASH: HASH } }).issuer).toBe("https://proofwright.local");
+    expect(loadConfig({ flags: {}, env: { SEAL_UNSEAL_VALIDATION_HASH: HASH } }).issuer).toBe(
+      "https://proofwright.local",
+    );
     expect(loadConfig({ flags: { issuer: "https://proofs.example" }, env: {} }).issuer).toBe("https://proofs.example");
   });
 
   it("prefers a flag to the environment and the environment to the file", () => {
     const file = configFile('{"port": 1, "host": "::1", "log_level": "debug"}');
-    const config = loadConfig({ flags: { port: "3" }, env: { PROOFWRIGHT_PORT: "2", PROOFWRIGHT_LOG_LEVEL: "warn" }, file });
+    const config = loadConfig({
+      flags: { port: "3" },
+      env: { PROOFWRIGHT_PORT: "2", PROOFWRIGHT_LOG_LEVEL: "warn" },
+      file,
+    });
     expect(config).toMatchObject({ port: 3, log_level: "warn", host: "::1" });
   });
 
@@ -55,11 +61,27 @@ describe("configuration", () => {
     ["an unknown seal variable", { env: { SEAL_UNSEAL_HASH: "1" } }, "SEAL_UNSEAL_HASH is not a setting"],
     ["an unknown flag", { flags: { prot: "1" } }, "--prot is not a setting"],
     ["a bad mode", { env: { PROOFWRIGHT_MODE: "test" } }, "must be development or production"],
-    ["a validation hash of the wrong length", { env: { SEAL_UNSEAL_VALIDATION_HASH: "0x1234" } }, "SEAL_UNSEAL_VALIDATION_HASH"],
+    [
+      "a validation hash of the wrong length",
+      { env: { SEAL_UNSEAL_VALIDATION_HASH: "0x1234" } },
+      "SEAL_UNSEAL_VALIDATION_HASH",
+    ],
     ["half of a TLS pair", { env: { PROOFWRIGHT_TLS_CERT: "/tmp/c.pem" } }, "TLS needs both"],
-    ["a TLS file that is not there", { env: { PROOFWRIGHT_TLS_CERT: "/nonexistent/c.pem", PROOFWRIGHT_TLS_KEY: "/nonexistent/k.pem" } }, "/nonexistent/c.pem cannot be read"],
-    ["a proxy that is no address", { env: { PROOFWRIGHT_TRUSTED_PROXIES: "10.0.0.0/8,10.0.0" } }, '"10.0.0" is neither an address nor a network'],
-    ["a seal key without its hash", { env: { SEAL_UNSEAL_KEY: "abandon art" } }, "SEAL_UNSEAL_VALIDATION_HASH beside it"],
+    [
+      "a TLS file that is not there",
+      { env: { PROOFWRIGHT_TLS_CERT: "/nonexistent/c.pem", PROOFWRIGHT_TLS_KEY: "/nonexistent/k.pem" } },
+      "/nonexistent/c.pem cannot be read",
+    ],
+    [
+      "a proxy that is no address",
+      { env: { PROOFWRIGHT_TRUSTED_PROXIES: "10.0.0.0/8,10.0.0" } },
+      '"10.0.0" is neither an address nor a network',
+    ],
+    [
+      "a seal key without its hash",
+      { env: { SEAL_UNSEAL_KEY: "abandon art" } },
+      "SEAL_UNSEAL_VALIDATION_HASH beside it",
+    ],
   ])("stops the start with a sentence for %s", (_case, sources, expected) => {
     expect(sentence(() => loadConfig({ flags: {}, env: {}, ...(sources as object) }))).toContain(expected);
   });
@@ -76,7 +98,9 @@ describe("configuration", () => {
   it("refuses to listen beyond loopback in development mode, on any of its addresses", () => {
     expect(sentence(() => loadConfig({ flags: { host: "0.0.0.0" }, env: {} }))).toContain("loopback only");
     expect(sentence(() => loadConfig({ flags: { "vault-listen": "[::]:9000" }, env: {} }))).toContain("loopback only");
-    expect(loadConfig({ flags: { host: "0.0.0.0" }, env: { SEAL_UNSEAL_VALIDATION_HASH: HASH } }).mode).toBe("production");
+    expect(loadConfig({ flags: { host: "0.0.0.0" }, env: { SEAL_UNSEAL_VALIDATION_HASH: HASH } }).mode).toBe(
+      "production",
+    );
   });
 
   it("is in production mode under NODE_ENV=production", () => {

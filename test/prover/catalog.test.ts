@@ -7,7 +7,11 @@ const catalog = new Catalog({ providerAliases: { Gnark: "circom" } });
 describe("catalog of provers", () => {
   it("takes any spelling of the supported triple", () => {
     for (const curve of ["BN254", "bn254", "bn128", "BN128", "alt_bn128"]) {
-      expect(catalog.resolve({ provider: "Circom", proving_scheme: "GROTH16", curve })).toMatchObject({ provider: "circom", proving_scheme: "groth16", curve: "BN254" });
+      expect(catalog.resolve({ provider: "Circom", proving_scheme: "GROTH16", curve })).toMatchObject({
+        provider: "circom",
+        proving_scheme: "groth16",
+        curve: "BN254",
+      });
     }
   });
 
@@ -16,10 +20,19 @@ describe("catalog of provers", () => {
   });
 
   it("refuses another triple and lists the supported ones", () => {
-    const others = [["zokrates", "groth16", "BN254"], ["circom", "plonk", "BN254"], ["circom", "groth16", "BLS12_381"], ["", "", ""]] as const;
+    const others = [
+      ["zokrates", "groth16", "BN254"],
+      ["circom", "plonk", "BN254"],
+      ["circom", "groth16", "BLS12_381"],
+      ["", "", ""],
+    ] as const;
     for (const [provider, proving_scheme, curve] of others) {
       let caught: unknown;
-      try { catalog.resolve({ provider, proving_scheme, curve }); } catch (error) { caught = error; }
+      try {
+        catalog.resolve({ provider, proving_scheme, curve });
+      } catch (error) {
+        caught = error;
+      }
       expect(caught).toBeInstanceOf(AppError);
       expect(caught).toMatchObject({ code: "prover_unsupported", status: 422 });
       expect((caught as AppError).message).toContain("circom/groth16/BN254");

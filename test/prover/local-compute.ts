@@ -8,9 +8,26 @@ import { readR1csHeader } from "../../src/engine/circuit/r1cs.js";
 import { makeGroth16Key } from "../../src/engine/groth16/make-key.js";
 import { checkStoredKey } from "../../src/engine/groth16/stored-key.js";
 import { appendNotes } from "../../src/engine/merkle/note-tree.js";
-import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../../src/engine/protocol.js";
+import type {
+  AppendNotesMessage,
+  AppendNotesValue,
+  ProveMessage,
+  ProveValue,
+  TaskResult,
+  VerifyBatchMessage,
+  VerifyBatchValue,
+  VerifyMessage,
+  VerifyValue,
+} from "../../src/engine/protocol.js";
 import { runComputeTask } from "../../src/engine/tasks.js";
-import type { CompileOutcome, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "../../src/prover/compute/compute.js";
+import type {
+  CompileOutcome,
+  GatesInput,
+  PassedGates,
+  ProverCompute,
+  SetupKeys,
+  StepFailure,
+} from "../../src/prover/compute/compute.js";
 import type { CircuitSource } from "../../src/prover/provisioning/sources.js";
 import { compileOnce } from "../support/compiled-circuits.js";
 
@@ -19,9 +36,17 @@ export class LocalCompute implements ProverCompute {
 
   async compile(source: CircuitSource): Promise<CompileOutcome> {
     const result = await compileOnce(source);
-    if (!result.ok) return { ok: false, errors: result.diagnostics.filter(({ severity }) => severity === "error"), warnings: result.diagnostics.filter(({ severity }) => severity === "warning") };
+    if (!result.ok)
+      return {
+        ok: false,
+        errors: result.diagnostics.filter(({ severity }) => severity === "error"),
+        warnings: result.diagnostics.filter(({ severity }) => severity === "warning"),
+      };
     const { wasm, r1cs, sym, warnings } = result;
-    return { ok: true, value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings } };
+    return {
+      ok: true,
+      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
+    };
   }
 
   async setup(r1cs: Uint8Array): Promise<{ ok: true; value: SetupKeys } | StepFailure> {
@@ -30,12 +55,23 @@ export class LocalCompute implements ProverCompute {
     return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
   }
 
-  async gates({ r1cs, provingKey, verifyingKey, example }: GatesInput): Promise<{ ok: true; value: PassedGates } | StepFailure> {
+  async gates({
+    r1cs,
+    provingKey,
+    verifyingKey,
+    example,
+  }: GatesInput): Promise<{ ok: true; value: PassedGates } | StepFailure> {
     const checked = await checkStoredKey({
-      r1cs: readFileSync(r1cs.path), provingKey: readFileSync(provingKey.path), verifyingKey: readFileSync(verifyingKey.path, "utf8"),
-      ...(example === undefined ? {} : { example: { ...example, witnessProgram: readFileSync(example.witnessProgram.path) } }),
+      r1cs: readFileSync(r1cs.path),
+      provingKey: readFileSync(provingKey.path),
+      verifyingKey: readFileSync(verifyingKey.path, "utf8"),
+      ...(example === undefined
+        ? {}
+        : { example: { ...example, witnessProgram: readFileSync(example.witnessProgram.path) } }),
     });
-    return checked.ok ? { ok: true, value: checked } : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
+    return checked.ok
+      ? { ok: true, value: checked }
+      : { ok: false, errors: [{ code: "setup_gate_failed", message: checked.message }] };
   }
 
   async prove(message: ProveMessage): Promise<TaskResult<ProveValue>> {
@@ -47,7 +83,10 @@ export class LocalCompute implements ProverCompute {
   }
 
   async verifyBatch(message: VerifyBatchMessage): Promise<TaskResult<VerifyBatchValue>> {
-    return (await runComputeTask({ task: "verify_batch", message: structuredClone(message) })) as TaskResult<VerifyBatchValue>;
+    return (await runComputeTask({
+      task: "verify_batch",
+      message: structuredClone(message),
+    })) as TaskResult<VerifyBatchValue>;
   }
 
   async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {

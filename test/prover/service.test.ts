@@ -13,7 +13,18 @@ import type { Prover } from "../../src/prover/schemas.js";
 import { hashProof } from "../../src/prover/proofs/public-inputs.js";
 import { removeFolder } from "../support/temporary-folder.js";
 import { subject } from "../vault/support.js";
-import { CUBIC, PAGE, eventually, failureOf, never, openTestRegistry, principalOf, provision, register, type TestRegistry } from "./support.js";
+import {
+  CUBIC,
+  PAGE,
+  eventually,
+  failureOf,
+  never,
+  openTestRegistry,
+  principalOf,
+  provision,
+  register,
+  type TestRegistry,
+} from "./support.js";
 
 let test: TestRegistry;
 let owner: Subject;
@@ -30,13 +41,29 @@ afterAll(async () => {
   removeFolder(test.folder);
 });
 
-const prove = (id: string, inputs: unknown = INPUTS, format?: "snarkjs" | "solidity") => test.provers.prove(owner, id, { inputs, format, signal: never });
-const verify = (id: string, proof: unknown, inputs: unknown = { Y: "35" }, store = false) => test.provers.verify(principalOf(owner), id, { inputs, proof, store, signal: never });
+const prove = (id: string, inputs: unknown = INPUTS, format?: "snarkjs" | "solidity") =>
+  test.provers.prove(owner, id, { inputs, format, signal: never });
+const verify = (id: string, proof: unknown, inputs: unknown = { Y: "35" }, store = false) =>
+  test.provers.verify(principalOf(owner), id, { inputs, proof, store, signal: never });
 
 describe("registering a prover", () => {
   it("takes names in any case, aliases of curve and provider, and absent optional members", async () => {
-    const prover = await register(test.provers, owner, { identifier: "CuBiC", proving_scheme: "Groth16", curve: "alt_bn128", provider: "GNARK", description: null, note_store_id: null });
-    expect(prover).toMatchObject({ identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "cubic", description: null });
+    const prover = await register(test.provers, owner, {
+      identifier: "CuBiC",
+      proving_scheme: "Groth16",
+      curve: "alt_bn128",
+      provider: "GNARK",
+      description: null,
+      note_store_id: null,
+    });
+    expect(prover).toMatchObject({
+      identifier: "cubic",
+      proving_scheme: "groth16",
+      curve: "BN254",
+      provider: "circom",
+      name: "cubic",
+      description: null,
+    });
     await test.provers.delete(owner, prover.id);
   });
 
@@ -56,29 +83,46 @@ describe("registering a prover", () => {
 
   it("wants either an identifier or a source, not both and not neither", async () => {
     const wait = { waitSec: 0, signal: never };
-    expect(await failureOf(() => test.provers.create(owner, { ...CUBIC, source: "x" }, wait))).toMatchObject({ code: "source_invalid" });
-    expect(await failureOf(() => test.provers.create(owner, { proving_scheme: "groth16", curve: "BN254" }, wait))).toMatchObject({ code: "source_invalid" });
-    expect(await failureOf(() => register(test.provers, owner, { main: "main.circom" }))).toMatchObject({ code: "source_invalid" });
+    expect(await failureOf(() => test.provers.create(owner, { ...CUBIC, source: "x" }, wait))).toMatchObject({
+      code: "source_invalid",
+    });
+    expect(
+      await failureOf(() => test.provers.create(owner, { proving_scheme: "groth16", curve: "BN254" }, wait)),
+    ).toMatchObject({ code: "source_invalid" });
+    expect(await failureOf(() => register(test.provers, owner, { main: "main.circom" }))).toMatchObject({
+      code: "source_invalid",
+    });
   });
 
   it("takes a source of several files, with the main one by rule or by name", async () => {
     const template = "pragma circom 2.1.0; template Square() { signal input x; signal output y; y <== x * x; }";
     const main = 'pragma circom 2.1.0; include "lib/square.circom"; component main = Square();';
-    const byRule = await provision(test.provers, owner, { source: { "main.circom": main, "lib/square.circom": template } });
+    const byRule = await provision(test.provers, owner, {
+      source: { "main.circom": main, "lib/square.circom": template },
+    });
     expect(byRule).toMatchObject({ status: "provisioned", errors: [] });
     expect(byRule.identifier).toMatch(/^source-[0-9a-f]{16}$/);
-    const byName = await provision(test.provers, owner, { source: { "start.circom": main, "lib/square.circom": template }, main: "start.circom" });
+    const byName = await provision(test.provers, owner, {
+      source: { "start.circom": main, "lib/square.circom": template },
+      main: "start.circom",
+    });
     expect(byName).toMatchObject({ status: "provisioned" });
-    expect(await failureOf(() => register(test.provers, owner, { source: { "a.circom": main, "b.circom": template } }))).toMatchObject({ code: "source_invalid", details: [{ path: "main" }] });
+    expect(
+      await failureOf(() => register(test.provers, owner, { source: { "a.circom": main, "b.circom": template } })),
+    ).toMatchObject({ code: "source_invalid", details: [{ path: "main" }] });
     const { proof, public_signals } = await prove(byRule.id, { x: "9" });
     expect(public_signals).toEqual(["81"]);
     expect(await verify(byRule.id, proof, { y: "81" })).toBe(true);
   });
 
   it("takes at most 256 KiB of source", async () => {
-    expect(await failureOf(() => register(test.provers, owner, { source: "/".repeat(256 * 1024 + 1) }))).toMatchObject({ code: "source_invalid" });
+    expect(await failureOf(() => register(test.provers, owner, { source: "/".repeat(256 * 1024 + 1) }))).toMatchObject({
+      code: "source_invalid",
+    });
     const two = { "main.circom": "/".repeat(128 * 1024), "b.circom": "/".repeat(128 * 1024 + 1) };
-    expect(await failureOf(() => register(test.provers, owner, { source: two }))).toMatchObject({ code: "source_invalid" });
+    expect(await failureOf(() => register(test.provers, owner, { source: two }))).toMatchObject({
+      code: "source_invalid",
+    });
   });
 
   it("writes nothing when it refuses", async () => {
@@ -94,7 +138,11 @@ describe("registering a prover", () => {
     const [one, other] = [subject(), subject()];
     await register(idle.provers, one);
     await register(idle.provers, one);
-    expect(await failureOf(() => register(idle.provers, one))).toMatchObject({ code: "too_many_requests", status: 429, retryAfterSec: 10 });
+    expect(await failureOf(() => register(idle.provers, one))).toMatchObject({
+      code: "too_many_requests",
+      status: 429,
+      retryAfterSec: 10,
+    });
     await register(idle.provers, other);
     expect(await failureOf(() => register(idle.provers, subject()))).toMatchObject({ code: "overloaded", status: 503 });
     await idle.close();
@@ -102,8 +150,12 @@ describe("registering a prover", () => {
 
   it("does not wait longer than it is told, nor for a caller that has gone", async () => {
     const idle = await openTestRegistry({ idle: true });
-    expect(await idle.provers.create(subject(), CUBIC, { waitSec: 0.01, signal: never })).toMatchObject({ status: "init" });
-    expect(await idle.provers.create(subject(), CUBIC, { waitSec: 3600, signal: AbortSignal.abort() })).toMatchObject({ status: "init" });
+    expect(await idle.provers.create(subject(), CUBIC, { waitSec: 0.01, signal: never })).toMatchObject({
+      status: "init",
+    });
+    expect(await idle.provers.create(subject(), CUBIC, { waitSec: 3600, signal: AbortSignal.abort() })).toMatchObject({
+      status: "init",
+    });
     await idle.close();
   });
 });
@@ -114,7 +166,9 @@ describe("lists", () => {
     const made: Prover[] = [];
     for (let index = 0; index < 5; index += 1) made.push(await register(test.provers, mine, { name: `p${index}` }));
     // Two of the same millisecond stand in the order of their ids.
-    const ids = made.sort((a, b) => `${a.created_at}${a.id}`.localeCompare(`${b.created_at}${b.id}`)).map(({ id }) => id);
+    const ids = made
+      .sort((a, b) => `${a.created_at}${a.id}`.localeCompare(`${b.created_at}${b.id}`))
+      .map(({ id }) => id);
     const pages = [1, 2, 3].map((page) => test.provers.list(mine, { page, rpp: 2 }));
     expect(pages.map(({ total }) => total)).toEqual([5, 5, 5]);
     expect(pages.flatMap(({ body }) => body.map(({ id }) => id))).toEqual(ids);
@@ -134,17 +188,41 @@ describe("lists", () => {
   });
 
   it("say what is on the wire and nothing of how it is built", () => {
-    expect(Object.keys(test.provers.get(owner, cubic.id)).sort()).toEqual([
-      "created_at", "curve", "description", "errors", "id", "identifier", "name", "note_store_id", "nullifier_store_id", "proving_key_id", "proving_scheme",
-      "provider", "status", "trusted_setup", "updated_at", "vault_id", "verifying_key_id", "warnings",
-    ].sort());
+    expect(Object.keys(test.provers.get(owner, cubic.id)).sort()).toEqual(
+      [
+        "created_at",
+        "curve",
+        "description",
+        "errors",
+        "id",
+        "identifier",
+        "name",
+        "note_store_id",
+        "nullifier_store_id",
+        "proving_key_id",
+        "proving_scheme",
+        "provider",
+        "status",
+        "trusted_setup",
+        "updated_at",
+        "vault_id",
+        "verifying_key_id",
+        "warnings",
+      ].sort(),
+    );
   });
 });
 
 describe("proving and verifying", () => {
   it("makes proofs that verify, and records them", async () => {
     const made = await prove(cubic.id);
-    expect(made).toMatchObject({ prover_id: cubic.id, public_signals: ["35"], bytes: 128, origin: "prove", hash: hashProof(made.proof) });
+    expect(made).toMatchObject({
+      prover_id: cubic.id,
+      public_signals: ["35"],
+      bytes: 128,
+      origin: "prove",
+      hash: hashProof(made.proof),
+    });
     expect(made.proof).toMatch(/^[0-9a-f]{256}$/);
     expect(await verify(cubic.id, made.proof)).toBe(true);
     expect(await verify(cubic.id, `0x${made.proof}`, { X: "ignored", Y: "0x23" })).toBe(true);
@@ -172,25 +250,48 @@ describe("proving and verifying", () => {
   it("tells malformed proofs and inputs apart from wrong ones", async () => {
     const { proof } = await prove(cubic.id);
     for (const bad of ["", "zz", proof.slice(2), `${proof}00`, "ff".repeat(128), {}, { pi_a: ["1", "2", "1"] }]) {
-      expect(await failureOf(() => verify(cubic.id, bad)), JSON.stringify(bad)).toMatchObject({ code: "proof_malformed", status: 422 });
+      expect(await failureOf(() => verify(cubic.id, bad)), JSON.stringify(bad)).toMatchObject({
+        code: "proof_malformed",
+        status: 422,
+      });
     }
-    expect(await failureOf(() => verify(cubic.id, undefined))).toMatchObject({ code: "proof_malformed", message: "proof required for verification" });
-    expect(await failureOf(() => test.provers.verify(principalOf(owner), cubic.id, { inputs: undefined, proof, store: false, signal: never }))).toMatchObject({ code: "witness_missing" });
+    expect(await failureOf(() => verify(cubic.id, undefined))).toMatchObject({
+      code: "proof_malformed",
+      message: "proof required for verification",
+    });
+    expect(
+      await failureOf(() =>
+        test.provers.verify(principalOf(owner), cubic.id, { inputs: undefined, proof, store: false, signal: never }),
+      ),
+    ).toMatchObject({ code: "witness_missing" });
     expect(await failureOf(() => verify(cubic.id, proof, {}))).toMatchObject({ code: "witness_invalid" });
     expect(await failureOf(() => verify(cubic.id, proof, { Y: "-1" }))).toMatchObject({ code: "witness_invalid" });
   });
 
   it("wants a witness, complete, known, in the field, and satisfying", async () => {
     const codes: [unknown, string, string?][] = [
-      [undefined, "witness_missing", "witness"], ["X=3", "witness_invalid"], [{ X: "3" }, "witness_invalid", "Y"], [{ ...INPUTS, Z: "1" }, "witness_invalid", "Z"],
-      [{ X: "3", Y: "21888242871839275222246405745257275088548364400416034343698204186575808495617" }, "witness_invalid", "Y"],
-      [{ X: "three", Y: "35" }, "witness_invalid", "X"], [{ X: ["3"], Y: "35" }, "witness_invalid", "X"], [{ X: "3", Y: "36" }, "constraints_unsatisfied"],
+      [undefined, "witness_missing", "witness"],
+      ["X=3", "witness_invalid"],
+      [{ X: "3" }, "witness_invalid", "Y"],
+      [{ ...INPUTS, Z: "1" }, "witness_invalid", "Z"],
+      [
+        { X: "3", Y: "21888242871839275222246405745257275088548364400416034343698204186575808495617" },
+        "witness_invalid",
+        "Y",
+      ],
+      [{ X: "three", Y: "35" }, "witness_invalid", "X"],
+      [{ X: ["3"], Y: "35" }, "witness_invalid", "X"],
+      [{ X: "3", Y: "36" }, "constraints_unsatisfied"],
     ];
     const { total } = test.provers.listProofs(owner, cubic.id, PAGE);
     for (const [inputs, code, path] of codes) {
       const failure = await failureOf(() => test.provers.prove(owner, cubic.id, { inputs, signal: never }));
       expect(failure, JSON.stringify(inputs)).toMatchObject({ code, status: 422 });
-      if (path !== undefined) expect(failure.details.map((detail) => detail.path), JSON.stringify(inputs)).toContain(path);
+      if (path !== undefined)
+        expect(
+          failure.details.map((detail) => detail.path),
+          JSON.stringify(inputs),
+        ).toContain(path);
     }
     expect(test.provers.listProofs(owner, cubic.id, PAGE).total).toBe(total);
   });
@@ -208,7 +309,9 @@ describe("proving and verifying", () => {
   it("proves a circuit of real size: membership in a Merkle tree of depth 20", async () => {
     const prover = await provision(test.provers, owner, { identifier: "merkle_membership" });
     expect(prover).toMatchObject({ status: "provisioned", errors: [] });
-    const { satisfying, violating } = JSON.parse(readFileSync(join(PACKAGE_ROOT, "circuits/merkle_membership/inputs.json"), "utf8")) as { satisfying: object; violating: object };
+    const { satisfying, violating } = JSON.parse(
+      readFileSync(join(PACKAGE_ROOT, "circuits/merkle_membership/inputs.json"), "utf8"),
+    ) as { satisfying: object; violating: object };
     const made = await prove(prover.id, satisfying);
     expect(made.timings!.prove_ms).toBeGreaterThan(0);
     expect(await verify(prover.id, made.proof, satisfying)).toBe(true);
@@ -222,7 +325,11 @@ describe("notes", () => {
     const made = await prove(prover.id);
     const note = await test.provers.note(owner, prover.id, 0);
     expect(note).toMatchObject({ index: 0, size: 1 });
-    expect(JSON.parse(Buffer.from(note.value, "base64").toString("utf8"))).toEqual({ prover_id: prover.id, proof: made.proof, public_signals: ["35"] });
+    expect(JSON.parse(Buffer.from(note.value, "base64").toString("utf8"))).toEqual({
+      prover_id: prover.id,
+      proof: made.proof,
+      public_signals: ["35"],
+    });
     expect(await failureOf(() => test.provers.note(owner, prover.id, 1))).toMatchObject({ code: "not_found" });
     const stored = JSON.stringify(test.store.range(["note"]));
     expect(stored).not.toContain(made.proof);
@@ -247,10 +354,17 @@ describe("notes", () => {
     await verify(prover.id, proof, { Y: "36" }, true);
     expect(await size()).toBe(1);
     const reader = principalOf(owner, PERMISSIONS.authenticate | PERMISSIONS.read);
-    expect(await failureOf(() => test.provers.verify(reader, prover.id, { inputs: { Y: "35" }, proof, store: true, signal: never }))).toMatchObject({ code: "forbidden", status: 403 });
+    expect(
+      await failureOf(() =>
+        test.provers.verify(reader, prover.id, { inputs: { Y: "35" }, proof, store: true, signal: never }),
+      ),
+    ).toMatchObject({ code: "forbidden", status: 403 });
     expect(await verify(prover.id, proof, { Y: "35" }, true)).toBe(true);
     expect(await size()).toBe(2);
-    expect(test.provers.listProofs(owner, prover.id, PAGE).body.map(({ origin }) => origin)).toEqual(["prove", "verify"]);
+    expect(test.provers.listProofs(owner, prover.id, PAGE).body.map(({ origin }) => origin)).toEqual([
+      "prove",
+      "verify",
+    ]);
   });
 
   it("of one statement share its name, however often the proof is re-randomised", async () => {
@@ -268,18 +382,30 @@ describe("notes", () => {
     expect(second.note_store_id).toBe(first.note_store_id);
     await prove(first.id);
     expect((await prove(second.id)).note_index).toBe(1);
-    const seen = JSON.parse(Buffer.from((await test.provers.note(owner, first.id, 1)).value, "base64").toString("utf8")) as object;
+    const seen = JSON.parse(
+      Buffer.from((await test.provers.note(owner, first.id, 1)).value, "base64").toString("utf8"),
+    ) as object;
     expect(seen).toMatchObject({ prover_id: second.id });
     await test.provers.delete(owner, first.id);
     expect(await test.provers.note(owner, second.id, 1)).toMatchObject({ size: 2 });
-    expect(await failureOf(() => test.provers.note(owner, second.id, 0))).toMatchObject({ code: "not_found", message: "the key that opens this note was deleted" });
+    expect(await failureOf(() => test.provers.note(owner, second.id, 0))).toMatchObject({
+      code: "not_found",
+      message: "the key that opens this note was deleted",
+    });
   });
 });
 
 describe("answers", () => {
   it("have the form that their routes declare", async () => {
     const { handlers } = test.registry;
-    const common = { principal: principalOf(owner), signal: never, requestId: "r", address: "127.0.0.1", preferWaitSec: 0, bearer: undefined };
+    const common = {
+      principal: principalOf(owner),
+      signal: never,
+      requestId: "r",
+      address: "127.0.0.1",
+      preferWaitSec: 0,
+      bearer: undefined,
+    };
     const made = await prove(cubic.id);
     const id = { id: cubic.id };
     const replies = {
@@ -288,21 +414,35 @@ describe("answers", () => {
       getProver: handlers.getProver({ ...common, params: id, query: {}, body: undefined }),
       getProverStatus: handlers.getProverStatus({ ...common, params: id, query: {}, body: undefined }),
       prove: await handlers.prove({ ...common, params: id, query: { format: "snarkjs" }, body: { witness: INPUTS } }),
-      verify: await handlers.verify({ ...common, params: id, query: {}, body: { witness: { Y: "35" }, proof: made.proof } }),
+      verify: await handlers.verify({
+        ...common,
+        params: id,
+        query: {},
+        body: { witness: { Y: "35" }, proof: made.proof },
+      }),
       listProofs: handlers.listProofs({ ...common, params: id, query: PAGE, body: undefined }),
       getProof: handlers.getProof({ ...common, params: { ...id, proof_id: made.id }, query: {}, body: undefined }),
       getNote: await handlers.getNote({ ...common, params: { ...id, index: "0" }, query: {}, body: undefined }),
     };
     for (const [name, answer] of Object.entries(replies)) {
       const { status, body } = (await answer) as { status: number; body: unknown };
-      const responses = proverRoutes[name as keyof typeof replies].responses as Readonly<Record<number, { schema: TSchema }>>;
+      const responses = proverRoutes[name as keyof typeof replies].responses as Readonly<
+        Record<number, { schema: TSchema }>
+      >;
       expect([...Value.Errors(responses[status]!.schema, body)], name).toEqual([]);
     }
   });
 
   it("say where what was made can be found", async () => {
     const { handlers } = test.registry;
-    const common = { principal: principalOf(owner), signal: never, requestId: "r", address: "127.0.0.1", preferWaitSec: 0, bearer: undefined };
+    const common = {
+      principal: principalOf(owner),
+      signal: never,
+      requestId: "r",
+      address: "127.0.0.1",
+      preferWaitSec: 0,
+      bearer: undefined,
+    };
     const created = await handlers.createProver({ ...common, params: {}, query: {}, body: { ...CUBIC } });
     expect(created.headers).toEqual({ Location: `/api/v1/provers/${created.body.id}` });
     const made = await handlers.prove({ ...common, params: { id: cubic.id }, query: {}, body: { witness: INPUTS } });
@@ -313,16 +453,34 @@ describe("answers", () => {
 describe("other tenants", () => {
   it("do not find a prover, its proofs, files or notes by any call", async () => {
     const { id: proofId } = await prove(cubic.id);
-    for (const stranger of [subject(), subject("application"), subject("organization"), { kind: "organization" as const, id: owner.id }]) {
+    for (const stranger of [
+      subject(),
+      subject("application"),
+      subject("organization"),
+      { kind: "organization" as const, id: owner.id },
+    ]) {
       const calls: (() => unknown)[] = [
-        () => test.provers.get(stranger, cubic.id), () => test.provers.progress(stranger, cubic.id), () => test.provers.delete(stranger, cubic.id),
+        () => test.provers.get(stranger, cubic.id),
+        () => test.provers.progress(stranger, cubic.id),
+        () => test.provers.delete(stranger, cubic.id),
         () => test.provers.prove(stranger, cubic.id, { inputs: INPUTS, signal: never }),
-        () => test.provers.verify(principalOf(stranger), cubic.id, { inputs: { Y: "35" }, proof: "00", store: false, signal: never }),
-        () => test.provers.artifact(stranger, cubic.id, "verifying_key.json"), () => test.provers.listProofs(stranger, cubic.id, PAGE),
-        () => test.provers.getProof(stranger, cubic.id, proofId), () => test.provers.note(stranger, cubic.id, 0),
+        () =>
+          test.provers.verify(principalOf(stranger), cubic.id, {
+            inputs: { Y: "35" },
+            proof: "00",
+            store: false,
+            signal: never,
+          }),
+        () => test.provers.artifact(stranger, cubic.id, "verifying_key.json"),
+        () => test.provers.listProofs(stranger, cubic.id, PAGE),
+        () => test.provers.getProof(stranger, cubic.id, proofId),
+        () => test.provers.note(stranger, cubic.id, 0),
       ];
-      for (const call of calls) expect(await failureOf(call), String(call)).toMatchObject({ code: "not_found", status: 404 });
-      expect(await failureOf(() => register(test.provers, stranger, { note_store_id: cubic.note_store_id }))).toMatchObject({ code: "store_unsuitable" });
+      for (const call of calls)
+        expect(await failureOf(call), String(call)).toMatchObject({ code: "not_found", status: 404 });
+      expect(
+        await failureOf(() => register(test.provers, stranger, { note_store_id: cubic.note_store_id })),
+      ).toMatchObject({ code: "store_unsuitable" });
     }
     const mine = await provision(test.provers, subject());
     expect(await failureOf(() => test.provers.getProof(owner, mine.id, proofId))).toMatchObject({ code: "not_found" });
@@ -331,20 +489,36 @@ describe("other tenants", () => {
 
 describe("artifacts", () => {
   it("are handed out with their hash and type, and by known names only", async () => {
-    for (const [name, type] of [["verifying_key.json", "application/json"], ["proving_key", "application/octet-stream"], ["proving_key.zkey", "application/octet-stream"], ["circuit.wasm", "application/wasm"], ["circuit.r1cs", "application/octet-stream"], ["circuit.sym", "text/plain; charset=UTF-8"], ["interface.json", "application/json"], ["verifier.sol", "text/plain; charset=UTF-8"]] as const) {
+    for (const [name, type] of [
+      ["verifying_key.json", "application/json"],
+      ["proving_key", "application/octet-stream"],
+      ["proving_key.zkey", "application/octet-stream"],
+      ["circuit.wasm", "application/wasm"],
+      ["circuit.r1cs", "application/octet-stream"],
+      ["circuit.sym", "text/plain; charset=UTF-8"],
+      ["interface.json", "application/json"],
+      ["verifier.sol", "text/plain; charset=UTF-8"],
+    ] as const) {
       const file = await test.provers.artifact(owner, cubic.id, name);
       expect(file, name).toMatchObject({ contentType: type });
       expect(readFileSync(file.path).length, name).toBe(file.bytes);
     }
-    for (const name of ["source.json", "toString", "__proto__", "x"]) expect(await failureOf(() => test.provers.artifact(owner, cubic.id, name)), name).toMatchObject({ code: "not_found" });
+    for (const name of ["source.json", "toString", "__proto__", "x"])
+      expect(await failureOf(() => test.provers.artifact(owner, cubic.id, name)), name).toMatchObject({
+        code: "not_found",
+      });
   });
 
   it("are noticed when they are swapped or changed", async () => {
     const [victim, donor] = [await provision(test.provers, owner), await provision(test.provers, owner)];
-    const [own, foreign] = await Promise.all([victim, donor].map(({ id }) => test.provers.artifact(owner, id, "proving_key")));
+    const [own, foreign] = await Promise.all(
+      [victim, donor].map(({ id }) => test.provers.artifact(owner, id, "proving_key")),
+    );
     writeFileSync(own!.path, readFileSync(foreign!.path));
     expect(await failureOf(() => prove(victim.id))).toMatchObject({ code: "artifact_corrupt", status: 500 });
-    expect(await failureOf(() => test.provers.artifact(owner, victim.id, "proving_key"))).toMatchObject({ code: "artifact_corrupt" });
+    expect(await failureOf(() => test.provers.artifact(owner, victim.id, "proving_key"))).toMatchObject({
+      code: "artifact_corrupt",
+    });
     const key = await test.provers.artifact(owner, donor.id, "verifying_key.json");
     appendFileSync(key.path, " ");
     expect(await failureOf(() => verify(donor.id, "00".repeat(128)))).toMatchObject({ code: "artifact_corrupt" });
@@ -355,7 +529,16 @@ describe("artifacts", () => {
     const key = ["prover", owner.kind, owner.id];
     type Stored = { build: { artifacts: Record<string, never> } };
     const [own, foreign] = [test.store.get<Stored>([...key, victim.id])!, test.store.get<Stored>([...key, donor.id])!];
-    const swapped = { ...own.value, build: { ...own.value.build, artifacts: { ...own.value.build.artifacts, "verifying_key.json": foreign.value.build.artifacts["verifying_key.json"] } } };
+    const swapped = {
+      ...own.value,
+      build: {
+        ...own.value.build,
+        artifacts: {
+          ...own.value.build.artifacts,
+          "verifying_key.json": foreign.value.build.artifacts["verifying_key.json"],
+        },
+      },
+    };
     await test.store.commit({ puts: [{ key: own.key, value: swapped }] });
     expect(await failureOf(() => verify(victim.id, "00".repeat(128)))).toMatchObject({ code: "artifact_corrupt" });
   });
@@ -377,14 +560,32 @@ describe("deleting a prover", () => {
     expect(await failureOf(() => test.provers.get(who, prover.id))).toMatchObject({ code: "not_found" });
     expect(await failureOf(() => test.vault.vault.getVault(who, prover.vault_id))).toMatchObject({ code: "not_found" });
     expect(() => readFileSync(path)).toThrow("ENOENT");
-    const tables = ["prover", "prover#owner", "prover#pending", "prover#circuit", "proof", "proof#prover", "note", "note_node", "note_statement", "proof_store", "proof_store_user"];
-    for (const table of tables) expect(test.store.count([table, who.kind, who.id]), `${table}, proof ${proofId}`).toBe(0);
+    const tables = [
+      "prover",
+      "prover#owner",
+      "prover#pending",
+      "prover#circuit",
+      "proof",
+      "proof#prover",
+      "note",
+      "note_node",
+      "note_statement",
+      "proof_store",
+      "proof_store_user",
+    ];
+    for (const table of tables)
+      expect(test.store.count([table, who.kind, who.id]), `${table}, proof ${proofId}`).toBe(0);
     expect(test.provers.list(who, PAGE).total).toBe(0);
   });
 
   it("ends its job, whether that runs or waits", async () => {
     const who = subject();
-    const provers = [await register(test.provers, who), await register(test.provers, who), await register(test.provers, who), await register(test.provers, who)];
+    const provers = [
+      await register(test.provers, who),
+      await register(test.provers, who),
+      await register(test.provers, who),
+      await register(test.provers, who),
+    ];
     for (const { id } of provers) await test.provers.delete(who, id);
     await eventually("jobs are gone", () => provers.every(({ id }) => test.jobs.get(id) === undefined));
     expect(test.provers.list(who, PAGE).total).toBe(0);
@@ -394,7 +595,9 @@ describe("deleting a prover", () => {
     const who = subject();
     const prover = await provision(test.provers, who);
     await test.vault.vault.deleteVault(who, prover.vault_id);
-    expect(await failureOf(() => test.provers.prove(who, prover.id, { inputs: INPUTS, signal: never }))).toMatchObject({ code: "prover_keys_missing" });
+    expect(await failureOf(() => test.provers.prove(who, prover.id, { inputs: INPUTS, signal: never }))).toMatchObject({
+      code: "prover_keys_missing",
+    });
     await test.provers.delete(who, prover.id);
     expect(test.provers.list(who, PAGE).total).toBe(0);
   });

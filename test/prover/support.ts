@@ -49,26 +49,48 @@ const WAIT_SEC = 60;
 
 export async function openTestRegistry(options: TestRegistryOptions = {}): Promise<TestRegistry> {
   const vault = await openTestVault({
-    ...(options.folder === undefined ? {} : { folder: options.folder }), ...(options.wrapStore === undefined ? {} : { wrapStore: options.wrapStore }),
+    ...(options.folder === undefined ? {} : { folder: options.folder }),
+    ...(options.wrapStore === undefined ? {} : { wrapStore: options.wrapStore }),
     ...(options.unsealed === undefined ? {} : { unsealed: options.unsealed }),
   });
   const { store, folder } = vault;
   const artifacts = await openArtifacts(`${folder}/artifacts`);
   const log = recordedLog();
   const jobs = new Jobs({ retryDelayMs: 20, settleDelayMs: 20 }, { store, clock: systemClock, log });
-  const resident = new ResidentBytes({ budgetBytes: 256 * 2 ** 20 }, { load: (sha256) => artifacts.readShared(sha256) });
+  const resident = new ResidentBytes(
+    { budgetBytes: 256 * 2 ** 20 },
+    { load: (sha256) => artifacts.readShared(sha256) },
+  );
   const { provisioningConcurrency, pendingPerOwnerMax, pendingMax } = options;
   const registry = assembleProverRegistry(
     {
       providerAliases: options.providerAliases ?? "gnark:circom",
-      ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }), ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
+      ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }),
+      ...(pendingPerOwnerMax === undefined ? {} : { pendingPerOwnerMax }),
       ...(pendingMax === undefined ? {} : { pendingMax }),
     },
-    { store, artifacts, jobs, resident, vault: vault.vault, compute: options.compute ?? new LocalCompute(), events: { commitOf: (drafts) => eventCommit(drafts, systemClock) }, clock: systemClock, log },
+    {
+      store,
+      artifacts,
+      jobs,
+      resident,
+      vault: vault.vault,
+      compute: options.compute ?? new LocalCompute(),
+      events: { commitOf: (drafts) => eventCommit(drafts, systemClock) },
+      clock: systemClock,
+      log,
+    },
   );
   if (options.idle !== true) await jobs.start();
   return {
-    folder, store, artifacts, vault, jobs, log, registry, provers: registry.service,
+    folder,
+    store,
+    artifacts,
+    vault,
+    jobs,
+    log,
+    registry,
+    provers: registry.service,
     close: async (closing) => {
       await jobs.stop();
       await vault.close(closing);
@@ -77,13 +99,21 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
 }
 
 /** Registers a prover without waiting for anything. */
-export async function register(provers: ProverService, owner: Subject, request: Partial<CreateProver> = {}): Promise<Prover> {
+export async function register(
+  provers: ProverService,
+  owner: Subject,
+  request: Partial<CreateProver> = {},
+): Promise<Prover> {
   const base = request.source === undefined ? CUBIC : { proving_scheme: "groth16", curve: "BN254" };
   return await provers.create(owner, { ...base, ...request }, { waitSec: 0, signal: never });
 }
 
 /** Registers a prover and waits for the end of its provisioning. */
-export async function provision(provers: ProverService, owner: Subject, request: Partial<CreateProver> = {}): Promise<Prover> {
+export async function provision(
+  provers: ProverService,
+  owner: Subject,
+  request: Partial<CreateProver> = {},
+): Promise<Prover> {
   const base = request.source === undefined ? CUBIC : { proving_scheme: "groth16", curve: "BN254" };
   return await provers.create(owner, { ...base, ...request }, { waitSec: WAIT_SEC, signal: never });
 }
@@ -93,7 +123,9 @@ export async function eventually(what: string, condition: () => boolean): Promis
   const endMs = Date.now() + 30_000;
   while (!condition()) {
     if (Date.now() > endMs) throw new Error(`never happened: ${what}`);
-    await new Promise((resolve) => { setTimeout(resolve, 5); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
   }
 }
 

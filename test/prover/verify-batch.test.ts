@@ -33,21 +33,41 @@ beforeAll(async () => {
   cubic = await provision(test.provers, owner);
   ({ proof } = await test.provers.prove(owner, cubic.id, { inputs: { X: "3", Y: "35" }, signal: never }));
 });
-afterAll(async () => { await test.close(); });
+afterAll(async () => {
+  await test.close();
+});
 
-const verify = async (body: VerifyBody, signal: AbortSignal = never): Promise<VerifyResult> => await test.provers.verifyBatch(owner, cubic.id, { body, signal });
+const verify = async (body: VerifyBody, signal: AbortSignal = never): Promise<VerifyResult> =>
+  await test.provers.verifyBatch(owner, cubic.id, { body, signal });
 const good = () => ({ witness: { Y: "35" }, proof });
 
 describe("a batch of proofs", () => {
   it("is answered in order, with an answer of its own for each item", async () => {
     const answer = await verify({
-      batch: [good(), { ...good(), witness: { Y: "36" } }, { ...good(), proof: `0x${proof}` }, { witness: { Y: "35" } }, { proof }, { ...good(), proof: "00" }, { ...good(), witness: { Y: "x" } }, { ...good(), witness: {} }, good()],
+      batch: [
+        good(),
+        { ...good(), witness: { Y: "36" } },
+        { ...good(), proof: `0x${proof}` },
+        { witness: { Y: "35" } },
+        { proof },
+        { ...good(), proof: "00" },
+        { ...good(), witness: { Y: "x" } },
+        { ...good(), witness: {} },
+        good(),
+      ],
     });
     expect(answer).toMatchObject({
       result: false,
       batch: [
-        { result: true }, { result: false }, { result: true }, { errors: [{ code: "proof_malformed", path: "proof" }] }, { errors: [{ code: "witness_missing", path: "witness" }] },
-        { errors: [{ code: "proof_malformed", path: "proof" }] }, { errors: [{ path: "Y" }] }, { errors: [{ path: "Y" }] }, { result: true },
+        { result: true },
+        { result: false },
+        { result: true },
+        { errors: [{ code: "proof_malformed", path: "proof" }] },
+        { errors: [{ code: "witness_missing", path: "witness" }] },
+        { errors: [{ code: "proof_malformed", path: "proof" }] },
+        { errors: [{ path: "Y" }] },
+        { errors: [{ path: "Y" }] },
+        { result: true },
       ],
     });
     expect([...Value.Errors(VerifyResult, answer)]).toEqual([]);
@@ -62,13 +82,22 @@ describe("a batch of proofs", () => {
   it("stores nothing and refuses to", async () => {
     const before = test.provers.listProofs(owner, cubic.id, { page: 1, rpp: 25 }).total;
     await verify({ batch: [good()], store: false });
-    expect(await failureOf(() => verify({ batch: [good()], store: true }))).toMatchObject({ code: "invalid_request", details: [{ path: "store" }] });
+    expect(await failureOf(() => verify({ batch: [good()], store: true }))).toMatchObject({
+      code: "invalid_request",
+      details: [{ path: "store" }],
+    });
     expect(test.provers.listProofs(owner, cubic.id, { page: 1, rpp: 25 }).total).toBe(before);
   });
 
   it("takes no single proof beside it", async () => {
-    expect(await failureOf(() => verify({ batch: [good()], proof }))).toMatchObject({ code: "invalid_request", details: [{ path: "proof" }] });
-    expect(await failureOf(() => verify({ batch: [good()], witness: {} }))).toMatchObject({ code: "invalid_request", details: [{ path: "witness" }] });
+    expect(await failureOf(() => verify({ batch: [good()], proof }))).toMatchObject({
+      code: "invalid_request",
+      details: [{ path: "proof" }],
+    });
+    expect(await failureOf(() => verify({ batch: [good()], witness: {} }))).toMatchObject({
+      code: "invalid_request",
+      details: [{ path: "witness" }],
+    });
   });
 
   it("has one item at least and a thousand at most", () => {
@@ -81,7 +110,9 @@ describe("a batch of proofs", () => {
   it("goes to the lane in slices, and stays in order across them", async () => {
     compute.slices.length = 0;
     const bad = new Set([0, 63, 64, 129]);
-    const answer = await verify({ batch: Array.from({ length: 130 }, (_, i) => (bad.has(i) ? { ...good(), witness: { Y: "34" } } : good())) });
+    const answer = await verify({
+      batch: Array.from({ length: 130 }, (_, i) => (bad.has(i) ? { ...good(), witness: { Y: "34" } } : good())),
+    });
     expect(answer.batch).toEqual(Array.from({ length: 130 }, (_, i) => ({ result: !bad.has(i) })));
     expect(compute.slices).toEqual([64, 64, 2]);
   });
@@ -89,15 +120,23 @@ describe("a batch of proofs", () => {
   it("ends between two slices when the caller has gone", async () => {
     compute.slices.length = 0;
     const gone = new AbortController();
-    compute.onSlice = () => { gone.abort(new Error("client has gone")); };
+    compute.onSlice = () => {
+      gone.abort(new Error("client has gone"));
+    };
     await expect(verify({ batch: Array.from({ length: 130 }, good) }, gone.signal)).rejects.toThrow("client has gone");
     expect(compute.slices).toEqual([64]);
     compute.onSlice = () => undefined;
   });
 
   it("fails as a whole for a prover that is not there or not ready", async () => {
-    expect(await failureOf(() => test.provers.verifyBatch(subject(), cubic.id, { body: { batch: [good()] }, signal: never }))).toMatchObject({ code: "not_found" });
+    expect(
+      await failureOf(() =>
+        test.provers.verifyBatch(subject(), cubic.id, { body: { batch: [good()] }, signal: never }),
+      ),
+    ).toMatchObject({ code: "not_found" });
     const early = await register(test.provers, owner);
-    expect(await failureOf(() => test.provers.verifyBatch(owner, early.id, { body: { batch: [good()] }, signal: never }))).toMatchObject({ code: "prover_not_provisioned" });
+    expect(
+      await failureOf(() => test.provers.verifyBatch(owner, early.id, { body: { batch: [good()] }, signal: never })),
+    ).toMatchObject({ code: "prover_not_provisioned" });
   });
 });

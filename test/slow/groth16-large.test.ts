@@ -16,12 +16,19 @@ describe("Groth16 on a circuit of 140,000 constraints", () => {
     const fixture = chainFixture(140_000);
     const setup = await setupGroth16(fixture.r1cs);
     expect(setup.selfTest).toEqual({ ok: true });
-    const key = readProvingKey(setup.zkey), prepared = await prepareVerifyingKey(setup.verifyingKey);
+    const key = readProvingKey(setup.zkey),
+      prepared = await prepareVerifyingKey(setup.verifyingKey);
     const snarkjs = await primeSnarkjs();
     for (let i = 0; i < 2; i += 1) {
       const proof = await proveGroth16(key, fixture.witness);
       expect(verifyGroth16(prepared, proof, fixture.publicSignals)).toBe(true);
-      expect(await snarkjs.groth16.verify(verifyingKeyToJson(setup.verifyingKey, await loadKernels()), fixture.publicSignals.map(String), proofToJson(proof, BN254))).toBe(true);
+      expect(
+        await snarkjs.groth16.verify(
+          verifyingKeyToJson(setup.verifyingKey, await loadKernels()),
+          fixture.publicSignals.map(String),
+          proofToJson(proof, BN254),
+        ),
+      ).toBe(true);
     }
   });
 });

@@ -15,7 +15,10 @@ interface Sample {
 let harness: Harness;
 
 beforeAll(async () => {
-  harness = await openHarness({ hashCost: PASSWORD_HASH_COST, throttle: { accountFailuresMax: 1e9, addressFailuresMax: 1e9 } });
+  harness = await openHarness({
+    hashCost: PASSWORD_HASH_COST,
+    throttle: { accountFailuresMax: 1e9, addressFailuresMax: 1e9 },
+  });
   for (let i = 0; i < 10; i++) await signUp(harness, `known${i}@example.com`);
 });
 
@@ -59,7 +62,9 @@ describe("the time of a failed login", () => {
       for (const attempt of i % 2 === 0 ? [known, unknown] : [unknown, known]) await attempt();
     }
     const t = welch(sample);
-    console.log(`known ${mean(trimmed(sample.known)).toFixed(3)} ms, unknown ${mean(trimmed(sample.unknown)).toFixed(3)} ms, t = ${t.toFixed(2)}`);
+    console.log(
+      `known ${mean(trimmed(sample.known)).toFixed(3)} ms, unknown ${mean(trimmed(sample.unknown)).toFixed(3)} ms, t = ${t.toFixed(2)}`,
+    );
     expect(Math.abs(t)).toBeLessThan(T_MAX);
   });
 });

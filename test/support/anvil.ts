@@ -37,18 +37,43 @@ export const ANVIL_ACCOUNTS = [
   "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
 ] as const;
 
-const BINARY = join(dirname(createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/package.json")), "bin", "anvil");
+const BINARY = join(
+  dirname(createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/package.json")),
+  "bin",
+  "anvil",
+);
 const CHAIN_ID = 31337;
 
 /** Starts a node and waits until it listens. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const chainId = options.chainId ?? CHAIN_ID;
   const block = options.blockTimeSec === undefined ? [] : ["--block-time", String(options.blockTimeSec)];
-  const child = spawn(BINARY, ["--host", "127.0.0.1", "--port", String(options.port ?? 0), "--chain-id", String(chainId), ...block, ...(options.flags ?? [])], { stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(
+    BINARY,
+    [
+      "--host",
+      "127.0.0.1",
+      "--port",
+      String(options.port ?? 0),
+      "--chain-id",
+      String(chainId),
+      ...block,
+      ...(options.flags ?? []),
+    ],
+    { stdio: ["ignore", "pipe", "ignore"] },
+  );
   const port = await listeningPort(child);
   child.stdout?.resume();
   const url = `http://127.0.0.1:${String(port)}`;
-  return { url, port, chainId, request: async (method, ...params) => await call(url, method, params), stop: async (signal) => { await end(child, signal ?? "SIGTERM"); } };
+  return {
+    url,
+    port,
+    chainId,
+    request: async (method, ...params) => await call(url, method, params),
+    stop: async (signal) => {
+      await end(child, signal ?? "SIGTERM");
+    },
+  };
 }
 
 /** The port from the line `Listening on 127.0.0.1:PORT`. */
@@ -57,7 +82,9 @@ async function listeningPort(child: ChildProcess): Promise<number> {
   if (stdout === null) throw new Error("anvil has no output");
   return await new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("exit", (status) => { reject(new Error(`anvil ended with status ${String(status)}`)); });
+    child.once("exit", (status) => {
+      reject(new Error(`anvil ended with status ${String(status)}`));
+    });
     createInterface({ input: stdout }).on("line", (line) => {
       const port = /^Listening on [^ ]*:(\d+)/.exec(line)?.[1];
       if (port !== undefined) resolve(Number(port));
@@ -66,7 +93,11 @@ async function listeningPort(child: ChildProcess): Promise<number> {
 }
 
 async function call(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }) });
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
   const answer = (await response.json()) as { result?: unknown; error?: { message: string } };
   if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`);
   return answer.result;

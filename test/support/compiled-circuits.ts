@@ -22,7 +22,9 @@ let toolchain: string | undefined;
 
 /** As `compileCircuit` with its default limits; only what compiled is kept beyond the test file. Everybody gets bytes of their own. */
 export async function compileOnce({ files, main }: CircuitText): Promise<CompileResult> {
-  const name = createHash("sha256").update(JSON.stringify([main, files])).digest("hex");
+  const name = createHash("sha256")
+    .update(JSON.stringify([main, files]))
+    .digest("hex");
   const compiling = compiled.get(name) ?? readOrCompile(name, { files, main });
   compiled.set(name, compiling);
   return structuredClone(await compiling);
@@ -31,7 +33,10 @@ export async function compileOnce({ files, main }: CircuitText): Promise<Compile
 /** A circuit that ships with the server. */
 export async function compileBuiltIn(identifier: string): Promise<CompiledCircuit> {
   const main = `${identifier}.circom`;
-  const result = await compileOnce({ files: { [main]: readFileSync(join(PACKAGE_ROOT, "circuits", identifier, main), "utf8") }, main });
+  const result = await compileOnce({
+    files: { [main]: readFileSync(join(PACKAGE_ROOT, "circuits", identifier, main), "utf8") },
+    main,
+  });
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result;
 }
@@ -49,7 +54,8 @@ async function readOrCompile(name: string, { files, main }: CircuitText): Promis
 function keep(path: string, result: CompiledCircuit): void {
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true });
-  for (const other of readdirSync(CACHE)) if (join(CACHE, other) !== folder) rmSync(join(CACHE, other), { recursive: true, force: true });
+  for (const other of readdirSync(CACHE))
+    if (join(CACHE, other) !== folder) rmSync(join(CACHE, other), { recursive: true, force: true });
   const whole = `${path}.${randomUUID()}`;
   writeFileSync(whole, serialize(result));
   renameSync(whole, path);
@@ -58,11 +64,18 @@ function keep(path: string, result: CompiledCircuit): void {
 function hashToolchain(): string {
   const { resolve } = createRequire(import.meta.url);
   const hash = createHash("sha256").update(process.version);
-  for (const folder of [dirname(resolve("circom2/package.json")), join(dirname(resolve("circomlib/package.json")), "circuits"), join(PACKAGE_ROOT, "src/engine/circuit")]) addFolder(hash, folder);
+  for (const folder of [
+    dirname(resolve("circom2/package.json")),
+    join(dirname(resolve("circomlib/package.json")), "circuits"),
+    join(PACKAGE_ROOT, "src/engine/circuit"),
+  ])
+    addFolder(hash, folder);
   return hash.digest("hex");
 }
 
 function addFolder(hash: Hash, folder: string): void {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
   for (const file of files.sort()) hash.update(`\0${file}\0`).update(readFileSync(file));
 }

@@ -16,7 +16,10 @@ const [folder, dockerHost, id] = process.argv.slice(2);
 const owner = { kind: "application", id };
 const log = createLog("silent");
 const store = await openStore({ path: `${folder}/store` }, { log });
-const vault = await createVault({ queueLengthMax: 16, seal: { developmentDataDir: folder } }, { store, clock: systemClock, log });
+const vault = await createVault(
+  { queueLengthMax: 16, seal: { developmentDataDir: folder } },
+  { store, clock: systemClock, log },
+);
 await vault.start();
 const jobs = new Jobs({ retryDelayMs: 10, settleDelayMs: 10 }, { store, clock: systemClock, log });
 const events = new EventLog({ eventsMax: 1000, daysMax: 1 }, { store, clock: systemClock, log });
@@ -24,17 +27,37 @@ const tokens = new SubscriptionTokens({ key: new Uint8Array(32) }, { clock: syst
 const egress = createEgressGuard({ allow: new AllowList([]), ports: [443] });
 const { service } = createConnectors(
   { dockerHost, dockerImages: "ipfs/kubo:*", containerReadyMs: 20_000 },
-  { store, vault: vault.service, jobs, events, tokens, networks: { find: () => ({}) }, egress, clock: systemClock, log },
+  {
+    store,
+    vault: vault.service,
+    jobs,
+    events,
+    tokens,
+    networks: { find: () => ({}) },
+    egress,
+    clock: systemClock,
+    log,
+  },
 );
 const all = () => service.list(owner, { page: 1, rpp: 10 }).body;
 if (all().length === 0) {
-  await service.create(owner, { name: "c", network_id: "deca2436-21ba-4ff5-b225-ad1b0b2f5c59", type: "ipfs", config: { provider_id: "docker", credentials: { token: "secret" } } });
+  await service.create(owner, {
+    name: "c",
+    network_id: "deca2436-21ba-4ff5-b225-ad1b0b2f5c59",
+    type: "ipfs",
+    config: { provider_id: "docker", credentials: { token: "secret" } },
+  });
 }
 await jobs.start();
 writeSync(1, "ready\n");
-process.on("SIGUSR2", () => { service.delete(owner, all()[0].id, new AbortController().signal).catch(() => undefined); });
+process.on("SIGUSR2", () => {
+  service.delete(owner, all()[0].id, new AbortController().signal).catch(() => undefined);
+});
 let last = "";
 setInterval(() => {
-  const now = all().map(({ status }) => status).join(",") || "none";
+  const now =
+    all()
+      .map(({ status }) => status)
+      .join(",") || "none";
   if (now !== last) writeSync(1, `${(last = now)}\n`);
 }, 5);

@@ -35,14 +35,22 @@ export function runUntilKilled(child: CrashChild): Promise<CrashResult> {
       output += text;
       if (startMs === undefined && output.includes(`${child.readyLine}\n`)) {
         startMs = performance.now() - started;
-        setTimeout(() => { running.kill("SIGKILL"); }, child.killAfterMs);
+        setTimeout(() => {
+          running.kill("SIGKILL");
+        }, child.killAfterMs);
       }
     });
-    running.stderr.setEncoding("utf8").on("data", (text: string) => { complaints += text; });
+    running.stderr.setEncoding("utf8").on("data", (text: string) => {
+      complaints += text;
+    });
     running.on("error", reject);
     running.on("close", (status, signal) => {
       if (signal !== "SIGKILL" || startMs === undefined || complaints !== "") {
-        reject(new Error(`the child ended by itself (status ${status}, signal ${signal}): ${complaints}${output.slice(0, 500)}`));
+        reject(
+          new Error(
+            `the child ended by itself (status ${status}, signal ${signal}): ${complaints}${output.slice(0, 500)}`,
+          ),
+        );
         return;
       }
       const lines = output.slice(0, output.lastIndexOf("\n")).split("\n");
@@ -67,7 +75,10 @@ export interface CrashLoop {
   /** The child of a round, without the moment of its end. */
   readonly child: (round: number) => Omit<CrashChild, "killAfterMs">;
   /** Opens what the child left and counts. */
-  readonly examine: (round: number, acknowledged: readonly string[]) => Promise<{ lost: number; half: number; reopenMs: number }>;
+  readonly examine: (
+    round: number,
+    acknowledged: readonly string[],
+  ) => Promise<{ lost: number; half: number; reopenMs: number }>;
 }
 
 /** Runs the rounds one after the other and adds up. */
@@ -75,7 +86,10 @@ export async function crashLoop(loop: CrashLoop): Promise<CrashFigures> {
   const figures: CrashFigures = { rounds: 0, acknowledged: 0, lost: 0, half: 0, reopen_ms_max: 0 };
   const [least, most] = loop.killAfterMs;
   for (let round = 0; round < loop.rounds; round += 1) {
-    const { acknowledged } = await runUntilKilled({ ...loop.child(round), killAfterMs: least + loop.random.below(most - least) });
+    const { acknowledged } = await runUntilKilled({
+      ...loop.child(round),
+      killAfterMs: least + loop.random.below(most - least),
+    });
     const { lost, half, reopenMs } = await loop.examine(round, acknowledged);
     figures.rounds += 1;
     figures.acknowledged += acknowledged.length;

@@ -63,17 +63,34 @@ export interface DockerOptions {
 }
 
 export async function startDocker(options: DockerOptions = {}): Promise<DockerDouble> {
-  const state = { requests: [] as string[], images: new Set<string>(), registry: new Set<string>(), networks: new Map<string, unknown>([["bridge", {}]]), containers: new Map<string, DoubleContainer>(), complaints: [] as string[], faults: [] as Fault[] };
-  const server = createServer((incoming, answer) => { void serve(state, options, incoming, answer); });
+  const state = {
+    requests: [] as string[],
+    images: new Set<string>(),
+    registry: new Set<string>(),
+    networks: new Map<string, unknown>([["bridge", {}]]),
+    containers: new Map<string, DoubleContainer>(),
+    complaints: [] as string[],
+    faults: [] as Fault[],
+  };
+  const server = createServer((incoming, answer) => {
+    void serve(state, options, incoming, answer);
+  });
   await new Promise<void>((resolve) => {
     if (options.socketPath === undefined) server.listen(0, "127.0.0.1", resolve);
     else server.listen(options.socketPath, resolve);
   });
   return Object.assign(state, {
-    host: options.socketPath === undefined ? `tcp://127.0.0.1:${String((server.address() as AddressInfo).port)}` : `unix://${options.socketPath}`,
+    host:
+      options.socketPath === undefined
+        ? `tcp://127.0.0.1:${String((server.address() as AddressInfo).port)}`
+        : `unix://${options.socketPath}`,
     stop: async () => {
       server.closeAllConnections();
-      await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
+      await new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
     },
   });
 }
@@ -86,7 +103,12 @@ interface Reply {
 }
 const missing = (what: string): Reply => ({ status: 404, body: { message: `No such ${what}` } });
 
-async function serve(state: State, options: DockerOptions, incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
+async function serve(
+  state: State,
+  options: DockerOptions,
+  incoming: IncomingMessage,
+  answer: ServerResponse,
+): Promise<void> {
   const version = options.apiVersion ?? "1.51";
   const url = new URL(incoming.url ?? "/", "http://docker");
   const chunks: Buffer[] = [];
@@ -111,7 +133,12 @@ async function serve(state: State, options: DockerOptions, incoming: IncomingMes
     return;
   }
   const text = Buffer.concat(chunks).toString("utf8");
-  const reply = await route(state, options, { method, path, query: url.searchParams, body: text === "" ? undefined : JSON.parse(text) as unknown });
+  const reply = await route(state, options, {
+    method,
+    path,
+    query: url.searchParams,
+    body: text === "" ? undefined : (JSON.parse(text) as unknown),
+  });
   answer.writeHead(reply.status, { "content-type": "application/json" });
   answer.end(reply.bytes ?? (reply.body === undefined ? undefined : JSON.stringify(reply.body)));
 }
@@ -125,7 +152,11 @@ interface Request {
 
 async function route(state: State, options: DockerOptions, request: Request): Promise<Reply> {
   const { path } = request;
-  const reply = path.startsWith("/images/") ? images(state, request) : path.startsWith("/networks/") ? networks(state, request) : await containers(state, options, request);
+  const reply = path.startsWith("/images/")
+    ? images(state, request)
+    : path.startsWith("/networks/")
+      ? networks(state, request)
+      : await containers(state, options, request);
   if (reply !== undefined) return reply;
   state.complaints.push(`${request.method} ${path}`);
   return { status: 404, body: { message: "page not found" } };
@@ -133,8 +164,11 @@ async function route(state: State, options: DockerOptions, request: Request): Pr
 
 function images(state: State, { method, path, query }: Request): Reply | undefined {
   const image = /^\/images\/(.+)\/json$/.exec(path)?.[1];
-  if (method === "GET" && image !== undefined) return state.images.has(image) ? { status: 200, body: { Id: "sha256:0" } } : missing(`image: ${image}`);
-  return method === "POST" && path === "/images/create" ? pull(state, `${query.get("fromImage") ?? ""}:${query.get("tag") ?? ""}`) : undefined;
+  if (method === "GET" && image !== undefined)
+    return state.images.has(image) ? { status: 200, body: { Id: "sha256:0" } } : missing(`image: ${image}`);
+  return method === "POST" && path === "/images/create"
+    ? pull(state, `${query.get("fromImage") ?? ""}:${query.get("tag") ?? ""}`)
+    : undefined;
 }
 
 function networks(state: State, { method, path, body }: Request): Reply | undefined {
@@ -149,22 +183,39 @@ function networks(state: State, { method, path, body }: Request): Reply | undefi
   return state.networks.has(network) ? { status: 200, body: { Name: network } } : missing("network");
 }
 
-async function containers(state: State, options: DockerOptions, { method, path, query, body }: Request): Promise<Reply | undefined> {
-  if (method === "POST" && path === "/containers/create") return create(state, query.get("name") ?? "", body as CreateBody);
+async function containers(
+  state: State,
+  options: DockerOptions,
+  { method, path, query, body }: Request,
+): Promise<Reply | undefined> {
+  if (method === "POST" && path === "/containers/create")
+    return create(state, query.get("name") ?? "", body as CreateBody);
   const [, name = "", verb = ""] = /^\/containers\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
   const container = state.containers.get(name);
   if (container === undefined) return missing(`container: ${name}`);
   switch (`${method} ${verb}`) {
-    case "POST start": return await start(container, options);
-    case "POST stop": return stopContainer(container);
-    case "GET json": return { status: 200, body: inspected(container) };
-    case "GET logs": return { status: 200, bytes: framed([[1, "2026-11-21T10:00:00.000000001Z Daemon is ready\n"], [2, "2026-11-21T10:00:01.500000000Z a warning\n"]]) };
+    case "POST start":
+      return await start(container, options);
+    case "POST stop":
+      return stopContainer(container);
+    case "GET json":
+      return { status: 200, body: inspected(container) };
+    case "GET logs":
+      return {
+        status: 200,
+        bytes: framed([
+          [1, "2026-11-21T10:00:00.000000001Z Daemon is ready\n"],
+          [2, "2026-11-21T10:00:01.500000000Z a warning\n"],
+        ]),
+      };
     case "DELETE ": {
-      if (container.running && query.get("force") !== "true") return { status: 409, body: { message: "container is running" } };
+      if (container.running && query.get("force") !== "true")
+        return { status: 409, body: { message: "container is running" } };
       state.containers.delete(name);
       return { status: 204 };
     }
-    default: return undefined;
+    default:
+      return undefined;
   }
 }
 
@@ -172,20 +223,38 @@ async function containers(state: State, options: DockerOptions, { method, path, 
 function pull(state: State, reference: string): Reply {
   if (!state.registry.has(reference)) {
     const error = `manifest for ${reference} not found`;
-    return { status: 200, bytes: Buffer.from(`${JSON.stringify({ status: "Pulling" })}\r\n${JSON.stringify({ errorDetail: { message: error }, error })}\r\n`) };
+    return {
+      status: 200,
+      bytes: Buffer.from(
+        `${JSON.stringify({ status: "Pulling" })}\r\n${JSON.stringify({ errorDetail: { message: error }, error })}\r\n`,
+      ),
+    };
   }
   state.images.add(reference);
-  return { status: 200, bytes: Buffer.from(`${JSON.stringify({ status: `Pulling from ${reference}` })}\r\n${JSON.stringify({ status: "Status: Downloaded newer image" })}\r\n`) };
+  return {
+    status: 200,
+    bytes: Buffer.from(
+      `${JSON.stringify({ status: `Pulling from ${reference}` })}\r\n${JSON.stringify({ status: "Status: Downloaded newer image" })}\r\n`,
+    ),
+  };
 }
 
 function create(state: State, name: string, body: CreateBody): Reply {
   if (!state.images.has(body.Image)) return missing(`image: ${body.Image}`);
-  if (state.containers.has(name)) return { status: 409, body: { message: `Conflict. The container name "/${name}" is already in use` } };
+  if (state.containers.has(name))
+    return { status: 409, body: { message: `Conflict. The container name "/${name}" is already in use` } };
   if (!state.networks.has(body.HostConfig.NetworkMode)) return missing(`network ${body.HostConfig.NetworkMode}`);
   for (const [port, bindings] of Object.entries(body.HostConfig.PortBindings)) {
-    if (!/^[0-9]+\/(tcp|udp)$/.test(port) || body.ExposedPorts[port] === undefined || bindings.length === 0) state.complaints.push(`binding of ${port}`);
+    if (!/^[0-9]+\/(tcp|udp)$/.test(port) || body.ExposedPorts[port] === undefined || bindings.length === 0)
+      state.complaints.push(`binding of ${port}`);
   }
-  if (body.HostConfig.Privileged || !body.HostConfig.SecurityOpt.includes("no-new-privileges:true") || !(body.HostConfig.Memory > 0) || !(body.HostConfig.PidsLimit > 0)) state.complaints.push("limits");
+  if (
+    body.HostConfig.Privileged ||
+    !body.HostConfig.SecurityOpt.includes("no-new-privileges:true") ||
+    !(body.HostConfig.Memory > 0) ||
+    !(body.HostConfig.PidsLimit > 0)
+  )
+    state.complaints.push("limits");
   const id = randomBytes(32).toString("hex");
   state.containers.set(name, { id, name, body, ports: {}, running: false, exitCode: 0 });
   return { status: 201, body: { Id: id, Warnings: [] } };
@@ -194,8 +263,13 @@ function create(state: State, name: string, body: CreateBody): Reply {
 async function start(container: DoubleContainer, options: DockerOptions): Promise<Reply> {
   if (container.running) return { status: 304 };
   try {
-    const published = await options.run?.(container) ?? {};
-    container.ports = Object.fromEntries(Object.entries(container.body.HostConfig.PortBindings).map(([port, bindings], index) => [port, bindings.map(({ HostIp: ip }) => ({ HostIp: ip, HostPort: String(published[port] ?? 40_000 + index) }))]));
+    const published = (await options.run?.(container)) ?? {};
+    container.ports = Object.fromEntries(
+      Object.entries(container.body.HostConfig.PortBindings).map(([port, bindings], index) => [
+        port,
+        bindings.map(({ HostIp: ip }) => ({ HostIp: ip, HostPort: String(published[port] ?? 40_000 + index) })),
+      ]),
+    );
     container.running = true;
   } catch {
     container.exitCode = 1;
@@ -211,19 +285,31 @@ function stopContainer(container: DoubleContainer): Reply {
 
 function inspected({ id, name, body, ports, running, exitCode }: DoubleContainer): object {
   return {
-    Id: id, Name: `/${name}`, Created: "2026-11-21T10:00:00.123456789Z",
-    State: { Status: running ? "running" : exitCode === 0 ? "created" : "exited", Running: running, ExitCode: exitCode, Error: "" },
+    Id: id,
+    Name: `/${name}`,
+    Created: "2026-11-21T10:00:00.123456789Z",
+    State: {
+      Status: running ? "running" : exitCode === 0 ? "created" : "exited",
+      Running: running,
+      ExitCode: exitCode,
+      Error: "",
+    },
     Config: { Image: body.Image, Labels: body.Labels, Tty: false },
-    NetworkSettings: { Ports: running ? ports : {}, Networks: { [body.HostConfig.NetworkMode]: { IPAddress: running ? "172.17.0.2" : "" } } },
+    NetworkSettings: {
+      Ports: running ? ports : {},
+      Networks: { [body.HostConfig.NetworkMode]: { IPAddress: running ? "172.17.0.2" : "" } },
+    },
   };
 }
 
 /** stream(1) || 0(3) || length(4) || bytes, as the engine frames the logs of a container without a terminal. */
 function framed(lines: readonly (readonly [number, string])[]): Buffer {
-  return Buffer.concat(lines.flatMap(([stream, text]) => {
-    const head = Buffer.alloc(8);
-    head[0] = stream;
-    head.writeUInt32BE(Buffer.byteLength(text), 4);
-    return [head, Buffer.from(text)];
-  }));
+  return Buffer.concat(
+    lines.flatMap(([stream, text]) => {
+      const head = Buffer.alloc(8);
+      head[0] = stream;
+      head.writeUInt32BE(Buffer.byteLength(text), 4);
+      return [head, Buffer.from(text)];
+    }),
+  );
 }

@@ -19,7 +19,14 @@ export function cubicFixture(x: bigint): Fixture {
   const y = reduce(x * x * x + x + 5n, BN254.r);
   const a: Row[] = [[[2, 1n]], [[3, 1n]]];
   const b: Row[] = [[[2, 1n]], [[2, 1n]]];
-  const c: Row[] = [[[3, 1n]], [[1, 1n], [2, -1n], [0, -5n]]];
+  const c: Row[] = [
+    [[3, 1n]],
+    [
+      [1, 1n],
+      [2, -1n],
+      [0, -5n],
+    ],
+  ];
   return fixture({ a, b, c }, { outputs: 0, publicInputs: 1 }, [1n, y, x, reduce(x * x, BN254.r)]);
 }
 
@@ -32,8 +39,15 @@ export function chainFixture(steps: number, start = 7n): Fixture {
   const rows = Array.from({ length: steps }, (_, i) => i);
   return fixture(
     {
-      a: rows.map((i) => [[wire(i), 1n], [0, BigInt(i)]]),
-      b: rows.map((i) => [[wire(i), 1n], [wire(0), 1n], [0, 1n]]),
+      a: rows.map((i) => [
+        [wire(i), 1n],
+        [0, BigInt(i)],
+      ]),
+      b: rows.map((i) => [
+        [wire(i), 1n],
+        [wire(0), 1n],
+        [0, 1n],
+      ]),
       c: rows.map((i) => [[wire(i + 1), 1n]]),
     },
     { outputs: 1, publicInputs: 1 },
@@ -57,16 +71,38 @@ export function r1csFile({ r1cs }: Fixture): Uint8Array {
   };
   const row = (matrix: R1csMatrix, index: number): Buffer => {
     const [from, to] = [matrix.rowOffsets[index]!, matrix.rowOffsets[index + 1]!];
-    const terms = Array.from({ length: to - from }, (_, i) => [u32(matrix.wires[from + i]!), matrix.coefficients.subarray((from + i) * 32, (from + i + 1) * 32)]);
+    const terms = Array.from({ length: to - from }, (_, i) => [
+      u32(matrix.wires[from + i]!),
+      matrix.coefficients.subarray((from + i) * 32, (from + i + 1) * 32),
+    ]);
     return Buffer.concat([u32(to - from), ...terms.flat()]);
   };
   const { a, b, c } = r1cs.constraints;
-  return Uint8Array.from(Buffer.concat([
-    Buffer.from("r1cs"), u32(1, 3),
-    section(1, u32(32), scalarBytesUnreduced(r1cs.prime), u32(r1cs.wireCount, r1cs.outputCount, r1cs.publicInputCount, r1cs.privateInputCount, r1cs.labelCount, 0, r1cs.constraintCount)),
-    section(2, ...Array.from({ length: r1cs.constraintCount }, (_, i) => Buffer.concat([row(a, i), row(b, i), row(c, i)]))),
-    section(3, ...Array.from(r1cs.wireLabels, (label) => u32(label, 0))),
-  ]));
+  return Uint8Array.from(
+    Buffer.concat([
+      Buffer.from("r1cs"),
+      u32(1, 3),
+      section(
+        1,
+        u32(32),
+        scalarBytesUnreduced(r1cs.prime),
+        u32(
+          r1cs.wireCount,
+          r1cs.outputCount,
+          r1cs.publicInputCount,
+          r1cs.privateInputCount,
+          r1cs.labelCount,
+          0,
+          r1cs.constraintCount,
+        ),
+      ),
+      section(
+        2,
+        ...Array.from({ length: r1cs.constraintCount }, (_, i) => Buffer.concat([row(a, i), row(b, i), row(c, i)])),
+      ),
+      section(3, ...Array.from(r1cs.wireLabels, (label) => u32(label, 0))),
+    ]),
+  );
 }
 
 export interface GnarkVectors {
@@ -80,13 +116,17 @@ export interface GnarkVectors {
 }
 
 export function gnarkVectors(): GnarkVectors {
-  return JSON.parse(readFileSync(new URL("../vectors/groth16-bn254-gnark.json", import.meta.url), "utf8")) as GnarkVectors;
+  return JSON.parse(
+    readFileSync(new URL("../vectors/groth16-bn254-gnark.json", import.meta.url), "utf8"),
+  ) as GnarkVectors;
 }
 
 /** Scalars as 32 bytes little-endian each. */
 export function scalarBytes(values: readonly bigint[]): Uint8Array {
   const bytes = new Uint8Array(values.length * 32);
-  values.forEach((value, i) => { writeBigIntLE(reduce(value, BN254.r), bytes, i * 32); });
+  values.forEach((value, i) => {
+    writeBigIntLE(reduce(value, BN254.r), bytes, i * 32);
+  });
   return bytes;
 }
 
@@ -97,7 +137,11 @@ function scalarBytesUnreduced(value: bigint): Uint8Array {
 }
 
 /** A generator with a printed seed (splitmix64), so that a failure can be repeated. */
-export function seededRandom(name: string): { readonly seed: bigint; below(limit: bigint): bigint; integer(limit: number): number } {
+export function seededRandom(name: string): {
+  readonly seed: bigint;
+  below(limit: bigint): bigint;
+  integer(limit: number): number;
+} {
   const seed = process.env.TEST_SEED === undefined ? randomBytes(8).readBigUInt64LE() : BigInt(process.env.TEST_SEED);
   console.log(`${name}: TEST_SEED=${String(seed)}`);
   let state = seed;
@@ -116,12 +160,22 @@ export function seededRandom(name: string): { readonly seed: bigint; below(limit
   return { seed, below, integer: (limit) => Number(below(BigInt(limit))) };
 }
 
-function fixture(rows: { readonly a: readonly Row[]; readonly b: readonly Row[]; readonly c: readonly Row[] }, counts: { readonly outputs: number; readonly publicInputs: number }, values: readonly bigint[]): Fixture {
+function fixture(
+  rows: { readonly a: readonly Row[]; readonly b: readonly Row[]; readonly c: readonly Row[] },
+  counts: { readonly outputs: number; readonly publicInputs: number },
+  values: readonly bigint[],
+): Fixture {
   const publicCount = counts.outputs + counts.publicInputs;
   return {
     r1cs: {
-      fieldBytes: 32, prime: BN254.r, wireCount: values.length, outputCount: counts.outputs, publicInputCount: counts.publicInputs,
-      privateInputCount: 1, labelCount: values.length, constraintCount: rows.a.length,
+      fieldBytes: 32,
+      prime: BN254.r,
+      wireCount: values.length,
+      outputCount: counts.outputs,
+      publicInputCount: counts.publicInputs,
+      privateInputCount: 1,
+      labelCount: values.length,
+      constraintCount: rows.a.length,
       constraints: { a: matrixOf(rows.a), b: matrixOf(rows.b), c: matrixOf(rows.c) },
       wireLabels: Uint32Array.from(values.keys()),
     },
@@ -133,6 +187,12 @@ function fixture(rows: { readonly a: readonly Row[]; readonly b: readonly Row[];
 function matrixOf(rows: readonly Row[]): R1csMatrix {
   const terms = rows.flat();
   const rowOffsets = new Uint32Array(rows.length + 1);
-  rows.forEach((row, i) => { rowOffsets[i + 1] = rowOffsets[i]! + row.length; });
-  return { rowOffsets, wires: Uint32Array.from(terms, ([wire]) => wire), coefficients: scalarBytes(terms.map(([, coefficient]) => coefficient)) };
+  rows.forEach((row, i) => {
+    rowOffsets[i + 1] = rowOffsets[i]! + row.length;
+  });
+  return {
+    rowOffsets,
+    wires: Uint32Array.from(terms, ([wire]) => wire),
+    coefficients: scalarBytes(terms.map(([, coefficient]) => coefficient)),
+  };
 }

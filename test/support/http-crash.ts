@@ -25,7 +25,11 @@ const WRITERS = 8;
 /** Of a round. */
 const ACKNOWLEDGED_MIN = 8;
 
-export async function killServer(options: { readonly rounds: number; readonly killAfterMs: readonly [number, number]; readonly random: SeededRandom }): Promise<HttpCrashFigures> {
+export async function killServer(options: {
+  readonly rounds: number;
+  readonly killAfterMs: readonly [number, number];
+  readonly random: SeededRandom;
+}): Promise<HttpCrashFigures> {
   const folder = mkdtempSync(join(tmpdir(), "proofwright-crash-"));
   const dataDir = join(folder, "data");
   const figures: HttpCrashFigures = { rounds: 0, acknowledged: 0, lost: 0, half: 0 };
@@ -48,12 +52,21 @@ export async function killServer(options: { readonly rounds: number; readonly ki
 }
 
 /** The time counts from the last of the first acknowledgements, so that a slow machine is not killed before it has begun. */
-async function writeUntilKilled(server: TestServer, token: string, known: Acknowledged, killAfterMs: number): Promise<number> {
+async function writeUntilKilled(
+  server: TestServer,
+  token: string,
+  known: Acknowledged,
+  killAfterMs: number,
+): Promise<number> {
   let acknowledged = 0;
   let killed = false;
   let isUnderWay: () => void = () => undefined;
-  const kill = new Promise<void>((resolve) => { isUnderWay = resolve; }).then(async () => {
-    await new Promise((resolve) => { setTimeout(resolve, killAfterMs); });
+  const kill = new Promise<void>((resolve) => {
+    isUnderWay = resolve;
+  }).then(async () => {
+    await new Promise((resolve) => {
+      setTimeout(resolve, killAfterMs);
+    });
     killed = true;
     await server.end("SIGKILL");
   });
@@ -61,35 +74,44 @@ async function writeUntilKilled(server: TestServer, token: string, known: Acknow
     acknowledged += 1;
     if (acknowledged === ACKNOWLEDGED_MIN) isUnderWay();
   };
-  await Promise.all(Array.from({ length: WRITERS }, async (_, writer) => {
-    const api = server.as(token);
-    while (!killed) {
-      try {
-        await writeOnce(api, writer, known, count);
-      } catch (error) {
-        // A refusal of the running server would be a fault; a connection that broke is the kill.
-        if (error instanceof ApiError && error.status !== 503 && error.status !== 429) throw error;
+  await Promise.all(
+    Array.from({ length: WRITERS }, async (_, writer) => {
+      const api = server.as(token);
+      while (!killed) {
+        try {
+          await writeOnce(api, writer, known, count);
+        } catch (error) {
+          // A refusal of the running server would be a fault; a connection that broke is the kill.
+          if (error instanceof ApiError && error.status !== 503 && error.status !== 429) throw error;
+        }
       }
-    }
-  }));
+    }),
+  );
   await kill;
   return acknowledged;
 }
 
 async function writeOnce(api: Api, writer: number, known: Acknowledged, count: () => void): Promise<void> {
   if (writer === 0) {
-    const { body } = await api.createProver({ body: { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "crash" } });
+    const { body } = await api.createProver({
+      body: { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", name: "crash" },
+    });
     known.provers.add(body.id);
     count();
     // A prover at a time in provisioning leaves the cores to the writers.
-    await new Promise((resolve) => { setTimeout(resolve, 500); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 500);
+    });
     return;
   }
   const { body: vault } = await api.createVault({ body: { name: "crash", description: "" } });
   const entry = { keys: new Set<string>(), secrets: new Map<string, string>() };
   known.vaults.set(vault.id, entry);
   count();
-  const { body: key } = await api.createKey({ params: { id: vault.id }, body: { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM", name: "k", description: "" } });
+  const { body: key } = await api.createKey({
+    params: { id: vault.id },
+    body: { type: "symmetric", usage: "encrypt/decrypt", spec: "AES-256-GCM", name: "k", description: "" },
+  });
   entry.keys.add(key.id);
   count();
   const value = `value of ${vault.id}`;
@@ -116,7 +138,8 @@ async function examine(api: Api, known: Acknowledged, figures: HttpCrashFigures)
   for (const id of known.provers) {
     const prover = await api.getProver({ params: { id } }).catch(() => undefined);
     if (prover === undefined) figures.lost += 1;
-    else if (await api.listKeys({ params: { id: prover.body.vault_id } }).catch(() => undefined) === undefined) figures.half += 1;
+    else if ((await api.listKeys({ params: { id: prover.body.vault_id } }).catch(() => undefined)) === undefined)
+      figures.half += 1;
   }
   // Each round starts from nothing known, so that the examination does not grow with the rounds.
   known.vaults.clear();

@@ -6,5 +6,6 @@ import { proveResident } from "../../dist/src/engine/kernels/groth16/groth16-res
 const { key, witness, count, team } = workerData;
 const prover = new ResidentProver(key);
 const proofs = [];
-for (let i = 0; i < count; i += 1) proofs.push(proveResident(prover, witness, { r: BigInt(i) + 1n, s: BigInt(i) + 2n }, i === 0 ? team : undefined));
+for (let i = 0; i < count; i += 1)
+  proofs.push(proveResident(prover, witness, { r: BigInt(i) + 1n, s: BigInt(i) + 2n }, i === 0 ? team : undefined));
 parentPort.postMessage(proofs);

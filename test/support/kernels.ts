@@ -22,7 +22,8 @@ export const KERNEL_KINDS: readonly KernelKind[] = hasFusedMultiplyAdd() ? ["fma
 
 export function bigBelow(random: SeededRandom, limit: bigint): bigint {
   let value = 0n;
-  for (let bits = 0n; bits < BigInt(limit.toString(2).length) + 32n; bits += 30n) value = (value << 30n) | BigInt(random.below(2 ** 30));
+  for (let bits = 0n; bits < BigInt(limit.toString(2).length) + 32n; bits += 30n)
+    value = (value << 30n) | BigInt(random.below(2 ** 30));
   return value % limit;
 }
 
@@ -49,7 +50,9 @@ export interface BareField {
 }
 
 export function bareField(kind: KernelKind, prime: bigint, bytes: number): BareField {
-  return kind === "fma" ? buildBareField(new FmaField(prime), kind, bytes) : buildBareField(new IntegerField(prime), kind, bytes);
+  return kind === "fma"
+    ? buildBareField(new FmaField(prime), kind, bytes)
+    : buildBareField(new IntegerField(prime), kind, bytes);
 }
 
 /** The bare "sum" is so many times a b + a a: as long as the pairing has them, or as the emitter takes for other primes. */
@@ -60,7 +63,10 @@ const PLACE = { a: 0, b: 1024, result: 2048, scratch: 4096 } as const;
 
 function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number): BareField {
   const module = new ModuleBuilder();
-  const operate = (name: BareOperation, emit: (f: Parameters<Parameters<ModuleBuilder["define"]>[1]>[0], a: E, b: E) => E): void => {
+  const operate = (
+    name: BareOperation,
+    emit: (f: Parameters<Parameters<ModuleBuilder["define"]>[1]>[0], a: E, b: E) => E,
+  ): void => {
     module.define({ name, params: ["i32", "i32", "i32"] }, (f, result, a, b) => {
       const value = emit(f, field.loadBlock(f, a, 0, field.productMax), field.loadBlock(f, b, 0, field.productMax));
       field.storeBlock(f, result, 0, value);
@@ -71,11 +77,22 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
   module.define({ name: "sum", params: ["i32", "i32", "i32"] }, (f, result, a, b) => {
     if (field instanceof FmaField) {
       const [left, right] = [field.factor(a, field.productMax), field.factor(b, field.productMax)];
-      const products = Array.from({ length: sumTimes(kind, field.prime) }, () => [{ a: left, b: right }, { a: left, b: left }]).flat();
+      const products = Array.from({ length: sumTimes(kind, field.prime) }, () => [
+        { a: left, b: right },
+        { a: left, b: left },
+      ]).flat();
       field.storeBlock(f, result, 0, field.sumOfProducts(f, products, i32.const(PLACE.scratch)));
     } else {
       const [left, right] = [a, b].map((address) => field.loadBlock(f, address, 0, field.productMax)) as [E, E];
-      field.storeBlock(f, result, 0, field.sumOfProducts(f, [{ a: left, b: right }, { a: left, b: left }]));
+      field.storeBlock(
+        f,
+        result,
+        0,
+        field.sumOfProducts(f, [
+          { a: left, b: right },
+          { a: left, b: left },
+        ]),
+      );
     }
   });
   operate("square", (f, a) => field.square(f, a));
@@ -83,26 +100,48 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
   operate("sub", (f, a, b) => field.normalize(f, field.sub(f, a, b)));
   operate("reduce", (f, a, b) => field.reduce(f, field.add(f, a, b)));
   module.define({ name: "pack", params: ["i32", "i32", "i32"] }, (f, result, a, _b) => {
-    const lanes = Array.from({ length: field.lanes }, (_, lane) => ({ ...result, emit: (code: Parameters<typeof result.emit>[0]) => { result.emit(code); code.byte(0x41); code.signed(BigInt(lane * bytes)); code.byte(0x6a); } }));
+    const lanes = Array.from({ length: field.lanes }, (_, lane) => ({
+      ...result,
+      emit: (code: Parameters<typeof result.emit>[0]) => {
+        result.emit(code);
+        code.byte(0x41);
+        code.signed(BigInt(lane * bytes));
+        code.byte(0x6a);
+      },
+    }));
     field.pack(f, lanes, bytes, field.loadBlock(f, a, 0, field.productMax));
   });
   const { handle } = defineInversion(module, field, bytes, "test");
-  module.define({ name: "invert", params: ["i32", "i32", "i32"] }, (f, result, a, scratch) => f.call(handle, [result, a, scratch]));
+  module.define({ name: "invert", params: ["i32", "i32", "i32"] }, (f, result, a, scratch) =>
+    f.call(handle, [result, a, scratch]),
+  );
   const memory = new wasmHost.Memory({ initial: 1, maximum: 1, shared: true });
-  const exports = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes(1)), { env: { memory } }).exports as Record<string, (...args: number[]) => void>;
-  const doubles = new Float64Array(memory.buffer), words = new Int32Array(memory.buffer), octets = new Uint8Array(memory.buffer);
+  const exports = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes(1)), { env: { memory } })
+    .exports as Record<string, (...args: number[]) => void>;
+  const doubles = new Float64Array(memory.buffer),
+    words = new Int32Array(memory.buffer),
+    octets = new Uint8Array(memory.buffer);
   const { limbCount, lanes } = field;
   const limbBits = BigInt(field.limbBits);
   const write = (at: number, lane: number, limbs: readonly bigint[]): void => {
-    limbs.forEach((limb, j) => { if (kind === "fma") doubles[at / 8 + 2 * j + lane] = Number(limb); else words[at / 4 + j] = Number(limb); });
+    limbs.forEach((limb, j) => {
+      if (kind === "fma") doubles[at / 8 + 2 * j + lane] = Number(limb);
+      else words[at / 4 + j] = Number(limb);
+    });
   };
-  const read = (at: number, lane: number): bigint[] => Array.from({ length: limbCount }, (_, j) => {
-    if (kind === "fma") return BigInt(doubles[at / 8 + 2 * j + lane]!);
-    return j === limbCount - 1 ? BigInt(words[at / 4 + j]!) : BigInt(words[at / 4 + j]! >>> 0);
-  });
+  const read = (at: number, lane: number): bigint[] =>
+    Array.from({ length: limbCount }, (_, j) => {
+      if (kind === "fma") return BigInt(doubles[at / 8 + 2 * j + lane]!);
+      return j === limbCount - 1 ? BigInt(words[at / 4 + j]!) : BigInt(words[at / 4 + j]! >>> 0);
+    });
   const valueOf = (limbs: readonly bigint[]): bigint => limbs.reduceRight((sum, limb) => (sum << limbBits) + limb, 0n);
   return {
-    prime: field.prime, radix: field.radix, productMax: field.productMax, reducedMax: field.reducedMax, lanes, valueOf,
+    prime: field.prime,
+    radix: field.radix,
+    productMax: field.productMax,
+    reducedMax: field.reducedMax,
+    lanes,
+    valueOf,
     limbs: (value) => (kind === "fma" ? balancedLimbs : unsignedLimbs)(value, field.limbBits, limbCount),
     extremes: (max) => extremesOf(kind, field.limbBits, limbCount, max),
     run: (operation, a, b) => {
@@ -115,7 +154,11 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
         exports[operation]!(PLACE.result, PLACE.a, operation === "invert" ? PLACE.scratch : PLACE.b);
         for (let lane = 0; lane < lanes && i + lane < a.length; lane += 1) {
           const packed = octets.slice(PLACE.result + lane * bytes, PLACE.result + (lane + 1) * bytes);
-          results.push(operation === "pack" ? BigInt(`0x${Buffer.from(packed.reverse()).toString("hex")}`) : valueOf(read(PLACE.result, lane)));
+          results.push(
+            operation === "pack"
+              ? BigInt(`0x${Buffer.from(packed.reverse()).toString("hex")}`)
+              : valueOf(read(PLACE.result, lane)),
+          );
         }
       }
       return results;
@@ -125,9 +168,16 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
 
 /** Limbs at both ends of their range, in all and alternating signs, with a highest limb that keeps the value within `max`. */
 function extremesOf(kind: KernelKind, limbBits: number, limbCount: number, max: bigint): bigint[][] {
-  const [low, high] = kind === "fma" ? [-(1n << BigInt(limbBits - 1)), 1n << BigInt(limbBits - 1)] : [0n, (1n << BigInt(limbBits)) - 1n];
+  const [low, high] =
+    kind === "fma" ? [-(1n << BigInt(limbBits - 1)), 1n << BigInt(limbBits - 1)] : [0n, (1n << BigInt(limbBits)) - 1n];
   const top = BigInt(limbBits * (limbCount - 1));
-  const patterns = [() => low, () => high, (j: number) => (j % 2 === 0 ? low : high), (j: number) => (j % 2 === 0 ? high : low), () => 0n];
+  const patterns = [
+    () => low,
+    () => high,
+    (j: number) => (j % 2 === 0 ? low : high),
+    (j: number) => (j % 2 === 0 ? high : low),
+    () => 0n,
+  ];
   return patterns.flatMap((pattern) => {
     const lower = Array.from({ length: limbCount - 1 }, (_, j) => pattern(j));
     const rest = lower.reduceRight((sum, limb) => (sum << BigInt(limbBits)) + limb, 0n);
@@ -168,7 +218,8 @@ export function writeMultiples({ kernels, arena }: KernelSetup, group: Group, lo
   const scratch = arena.take(256);
   const known = new Map<bigint, number>();
   for (const [i, log] of logs.entries()) {
-    const at = points + i * pointBytes, seen = known.get(log);
+    const at = points + i * pointBytes,
+      seen = known.get(log);
     if (seen !== undefined) {
       kernels.bytes(at, pointBytes).set(kernels.bytes(seen, pointBytes));
       continue;
@@ -188,12 +239,16 @@ export function readPoint({ kernels, arena }: KernelSetup, group: Group, point: 
     const count = group === "g1" ? 2 : 4;
     const target = arena.take(count * kernels.fq.bytes);
     kernels.call("fq_export_plain", target, point, count);
-    return Array.from({ length: count }, (_, i) => kernels.readInteger(target + i * kernels.fq.bytes, kernels.fq.bytes));
+    return Array.from({ length: count }, (_, i) =>
+      kernels.readInteger(target + i * kernels.fq.bytes, kernels.fq.bytes),
+    );
   });
 }
 
 export function writeScalars({ kernels, arena }: KernelSetup, scalars: readonly bigint[]): number {
   const address = arena.take(Math.max(1, scalars.length) * kernels.fr.bytes);
-  scalars.forEach((scalar, i) => { kernels.writeInteger(address + i * kernels.fr.bytes, scalar, kernels.fr.bytes); });
+  scalars.forEach((scalar, i) => {
+    kernels.writeInteger(address + i * kernels.fr.bytes, scalar, kernels.fr.bytes);
+  });
   return address;
 }

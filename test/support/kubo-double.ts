@@ -36,7 +36,9 @@ const DIRECTORY = 1;
 const FILE = 2;
 
 /** @param options.authorization the only value of that header that is let in (kubo's API.Authorizations) */
-export async function startKubo(options: { readonly authorization?: string; readonly port?: number } = {}): Promise<KuboDouble> {
+export async function startKubo(
+  options: { readonly authorization?: string; readonly port?: number } = {},
+): Promise<KuboDouble> {
   const held = new Map<string, Block>();
   const keep = (block: Block): Block => {
     held.set(block.cid, block);
@@ -47,30 +49,66 @@ export async function startKubo(options: { readonly authorization?: string; read
   const server = createServer((incoming, answer) => {
     void handle(incoming, answer, { double, held, keep, authorization: options.authorization });
   });
-  await new Promise<void>((resolve) => { server.listen(options.port ?? 0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(options.port ?? 0, "127.0.0.1", resolve);
+  });
   const { port } = server.address() as AddressInfo;
   return Object.assign(double, {
-    url: `http://127.0.0.1:${String(port)}`, port,
+    url: `http://127.0.0.1:${String(port)}`,
+    port,
     hold: (content: Buffer) => keep(fileBlock(content)).cid,
-    stop: async () => { await stopServer(server); },
+    stop: async () => {
+      await stopServer(server);
+    },
   });
 }
 
 /** CID, size and type of content, worked out as `ipfs add` does. */
 export function fileBlock(content: Buffer): Block {
-  const chunks = Array.from({ length: Math.max(1, Math.ceil(content.length / CHUNK_BYTES)) }, (_, index) => content.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES));
-  const leaves = chunks.map((chunk) => ({ size: chunk.length, node: pbNode([], unixFs(FILE, chunk.length, chunk, [])) }));
+  const chunks = Array.from({ length: Math.max(1, Math.ceil(content.length / CHUNK_BYTES)) }, (_, index) =>
+    content.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES),
+  );
+  const leaves = chunks.map((chunk) => ({
+    size: chunk.length,
+    node: pbNode([], unixFs(FILE, chunk.length, chunk, [])),
+  }));
   const [only] = leaves;
-  if (leaves.length === 1) return { cid: cidOf(only!.node), type: "file", content, cumulative: only!.node.length, blocks: 0, links: [] };
+  if (leaves.length === 1)
+    return { cid: cidOf(only!.node), type: "file", content, cumulative: only!.node.length, blocks: 0, links: [] };
   const links = leaves.map(({ node }) => ({ name: "", hash: hashOf(node), size: node.length }));
-  const root = pbNode(links, unixFs(FILE, content.length, undefined, leaves.map(({ size }) => size)));
-  return { cid: cidOf(root), type: "file", content, cumulative: root.length + links.reduce((sum, { size }) => sum + size, 0), blocks: leaves.length, links: [] };
+  const root = pbNode(
+    links,
+    unixFs(
+      FILE,
+      content.length,
+      undefined,
+      leaves.map(({ size }) => size),
+    ),
+  );
+  return {
+    cid: cidOf(root),
+    type: "file",
+    content,
+    cumulative: root.length + links.reduce((sum, { size }) => sum + size, 0),
+    blocks: leaves.length,
+    links: [],
+  };
 }
 
 export function directoryBlock(entries: readonly { readonly name: string; readonly block: Block }[]): Block {
   const sorted = [...entries].sort((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)));
-  const node = pbNode(sorted.map(({ name, block }) => ({ name, hash: base58.decode(block.cid), size: block.cumulative })), unixFs(DIRECTORY, undefined, undefined, []));
-  return { cid: cidOf(node), type: "directory", content: Buffer.alloc(0), cumulative: node.length + sorted.reduce((sum, { block }) => sum + block.cumulative, 0), blocks: entries.length, links: sorted };
+  const node = pbNode(
+    sorted.map(({ name, block }) => ({ name, hash: base58.decode(block.cid), size: block.cumulative })),
+    unixFs(DIRECTORY, undefined, undefined, []),
+  );
+  return {
+    cid: cidOf(node),
+    type: "directory",
+    content: Buffer.alloc(0),
+    cumulative: node.length + sorted.reduce((sum, { block }) => sum + block.cumulative, 0),
+    blocks: entries.length,
+    links: sorted,
+  };
 }
 
 interface Parts {
@@ -85,18 +123,49 @@ async function handle(incoming: IncomingMessage, answer: ServerResponse, parts: 
   const body = await readAll(incoming);
   parts.double.requests.push(url.pathname.replace("/api/v0/", "") + url.search);
   if (parts.double.mode === "hang") return;
-  if (parts.double.mode === "garbage") { answer.end("<html>not an IPFS node</html>"); return; }
-  if (parts.double.mode === "broken") { incoming.socket.destroy(); return; }
-  if (incoming.method !== "POST") { answer.writeHead(405).end("405 - Method Not Allowed\n"); return; }
-  if (parts.authorization !== undefined && incoming.headers.authorization !== parts.authorization) { answer.writeHead(403).end("Kubo RPC Access Denied\n"); return; }
+  if (parts.double.mode === "garbage") {
+    answer.end("<html>not an IPFS node</html>");
+    return;
+  }
+  if (parts.double.mode === "broken") {
+    incoming.socket.destroy();
+    return;
+  }
+  if (incoming.method !== "POST") {
+    answer.writeHead(405).end("405 - Method Not Allowed\n");
+    return;
+  }
+  if (parts.authorization !== undefined && incoming.headers.authorization !== parts.authorization) {
+    answer.writeHead(403).end("Kubo RPC Access Denied\n");
+    return;
+  }
   const command = COMMANDS[url.pathname.replace("/api/v0/", "")];
-  if (command === undefined) { answer.writeHead(404).end("404 page not found\n"); return; }
+  if (command === undefined) {
+    answer.writeHead(404).end("404 page not found\n");
+    return;
+  }
   try {
-    const result = command({ ...parts, query: url.searchParams, body, contentType: incoming.headers["content-type"] ?? "" });
-    answer.writeHead(200, { "content-type": Buffer.isBuffer(result) ? "text/plain" : "application/json", "x-chunked-output": "1" });
-    answer.end(Buffer.isBuffer(result) ? result : Array.isArray(result) ? result.map((line) => `${JSON.stringify(line)}\n`).join("") : JSON.stringify(result));
+    const result = command({
+      ...parts,
+      query: url.searchParams,
+      body,
+      contentType: incoming.headers["content-type"] ?? "",
+    });
+    answer.writeHead(200, {
+      "content-type": Buffer.isBuffer(result) ? "text/plain" : "application/json",
+      "x-chunked-output": "1",
+    });
+    answer.end(
+      Buffer.isBuffer(result)
+        ? result
+        : Array.isArray(result)
+          ? result.map((line) => `${JSON.stringify(line)}\n`).join("")
+          : JSON.stringify(result),
+    );
   } catch (error) {
-    answer.writeHead(500, { "content-type": "application/json" }).end(JSON.stringify({ Message: (error as Error).message, Code: 0, Type: "error" }));
+    answer
+      .writeHead(500, { "content-type": "application/json" })
+      .end(JSON.stringify({ Message: (error as Error).message, Code: 0, Type: "error" }));
   }
 }
 
@@ -130,14 +199,30 @@ const COMMANDS: Readonly<Record<string, (call: Call) => unknown>> = {
     if (!call.double.pins.delete(cid)) throw new Error("not pinned or pinned indirectly");
     return { Pins: [cid] };
   },
-  "pin/ls": ({ double, query }) => (query.get("type") === "recursive" && double.pins.size > 0 ? { Keys: Object.fromEntries([...double.pins].map((cid) => [cid, { Type: "recursive", Name: "" }])) } : {}),
+  "pin/ls": ({ double, query }) =>
+    query.get("type") === "recursive" && double.pins.size > 0
+      ? { Keys: Object.fromEntries([...double.pins].map((cid) => [cid, { Type: "recursive", Name: "" }])) }
+      : {},
   "files/stat": (call) => {
     const { cid, content, cumulative, blocks, type } = resolve(call);
     return { Hash: cid, Size: content.length, CumulativeSize: cumulative, Blocks: blocks, Type: type };
   },
   ls: (call) => {
     const { cid, links } = resolve(call);
-    return { Objects: [{ Hash: cid, Links: links.map(({ name, block }) => ({ Name: name, Hash: block.cid, Size: block.content.length, Type: block.type === "directory" ? DIRECTORY : FILE, Target: "" })) }] };
+    return {
+      Objects: [
+        {
+          Hash: cid,
+          Links: links.map(({ name, block }) => ({
+            Name: name,
+            Hash: block.cid,
+            Size: block.content.length,
+            Type: block.type === "directory" ? DIRECTORY : FILE,
+            Target: "",
+          })),
+        },
+      ],
+    };
   },
 };
 
@@ -152,11 +237,21 @@ function resolve({ query, held }: Call): Block {
 }
 
 /** Files first, then the directory that holds them. */
-function addParts(parts: readonly { readonly path: string; readonly isDirectory: boolean; readonly content: Buffer }[]): { name: string; block: Block }[] {
-  const files = parts.filter(({ isDirectory }) => !isDirectory).map(({ path, content }) => ({ name: path, block: fileBlock(content) }));
+function addParts(
+  parts: readonly { readonly path: string; readonly isDirectory: boolean; readonly content: Buffer }[],
+): { name: string; block: Block }[] {
+  const files = parts
+    .filter(({ isDirectory }) => !isDirectory)
+    .map(({ path, content }) => ({ name: path, block: fileBlock(content) }));
   const folder = parts.find(({ isDirectory }) => isDirectory)?.path;
   if (folder === undefined) return files;
-  return [...files, { name: folder, block: directoryBlock(files.map(({ name, block }) => ({ name: name.slice(folder.length + 1), block }))) }];
+  return [
+    ...files,
+    {
+      name: folder,
+      block: directoryBlock(files.map(({ name, block }) => ({ name: name.slice(folder.length + 1), block }))),
+    },
+  ];
 }
 
 function parseMultipart(body: Buffer, contentType: string): { path: string; isDirectory: boolean; content: Buffer }[] {
@@ -164,7 +259,7 @@ function parseMultipart(body: Buffer, contentType: string): { path: string; isDi
   if (boundary === undefined) throw new Error("file argument 'path' is required");
   const marker = Buffer.from(`--${boundary}`);
   const parts: { path: string; isDirectory: boolean; content: Buffer }[] = [];
-  for (let start = body.indexOf(marker); start >= 0; ) {
+  for (let start = body.indexOf(marker); start >= 0;) {
     const next = body.indexOf(marker, start + marker.length);
     if (next < 0) break;
     const part = body.subarray(start + marker.length + 2, next - 2);
@@ -172,13 +267,22 @@ function parseMultipart(body: Buffer, contentType: string): { path: string; isDi
     const head = part.subarray(0, end).toString("utf8");
     const path = /filename="([^"]*)"/.exec(head)?.[1];
     if (path === undefined) throw new Error("a part without a filename");
-    parts.push({ path: decodeURIComponent(path), isDirectory: /application\/x-directory/i.test(head), content: part.subarray(end + 4) });
+    parts.push({
+      path: decodeURIComponent(path),
+      isDirectory: /application\/x-directory/i.test(head),
+      content: part.subarray(end + 4),
+    });
     start = next;
   }
   return parts;
 }
 
-function unixFs(type: number, size: number | undefined, data: Buffer | undefined, blockSizes: readonly number[]): Buffer {
+function unixFs(
+  type: number,
+  size: number | undefined,
+  data: Buffer | undefined,
+  blockSizes: readonly number[],
+): Buffer {
   return Buffer.concat([
     Buffer.of(0x08, type),
     ...(data === undefined || data.length === 0 ? [] : [Buffer.of(0x12), varint(data.length), data]),
@@ -188,10 +292,22 @@ function unixFs(type: number, size: number | undefined, data: Buffer | undefined
 }
 
 /** Links come before the data, whatever their numbers (dag-pb). */
-function pbNode(links: readonly { readonly name: string; readonly hash: Uint8Array; readonly size: number }[], data: Buffer): Buffer {
+function pbNode(
+  links: readonly { readonly name: string; readonly hash: Uint8Array; readonly size: number }[],
+  data: Buffer,
+): Buffer {
   const encoded = links.map(({ name, hash, size }) => {
     const text = Buffer.from(name);
-    const link = Buffer.concat([Buffer.of(0x0a), varint(hash.length), hash, Buffer.of(0x12), varint(text.length), text, Buffer.of(0x18), varint(size)]);
+    const link = Buffer.concat([
+      Buffer.of(0x0a),
+      varint(hash.length),
+      hash,
+      Buffer.of(0x12),
+      varint(text.length),
+      text,
+      Buffer.of(0x18),
+      varint(size),
+    ]);
     return Buffer.concat([Buffer.of(0x12), varint(link.length), link]);
   });
   return Buffer.concat([...encoded, Buffer.of(0x0a), varint(data.length), data]);
@@ -221,5 +337,9 @@ async function readAll(incoming: IncomingMessage): Promise<Buffer> {
 
 async function stopServer(server: Server): Promise<void> {
   server.closeAllConnections();
-  await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
+  await new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+  });
 }

@@ -23,7 +23,9 @@ export interface NatsOptions {
 export async function startNats(options: NatsOptions = {}): Promise<LineDouble> {
   const received: string[] = [];
   return await listen(received, (plain) => {
-    plain.write(`INFO ${JSON.stringify({ server_id: "NDOUBLE", version: "2.12.1", proto: 1, headers: true, max_payload: 1048576, auth_required: options.user !== undefined, ...(options.tls === undefined ? {} : { tls_required: true }) })} \r\n`);
+    plain.write(
+      `INFO ${JSON.stringify({ server_id: "NDOUBLE", version: "2.12.1", proto: 1, headers: true, max_payload: 1048576, auth_required: options.user !== undefined, ...(options.tls === undefined ? {} : { tls_required: true }) })} \r\n`,
+    );
     if (options.tls === undefined) serveNats(plain, options, received);
     else {
       const secure = new TLSSocket(plain, { isServer: true, secureContext: createSecureContext(options.tls) });
@@ -79,7 +81,9 @@ export async function startMute(): Promise<LineDouble> {
 
 /** Says something that belongs to no protocol. */
 export async function startBabbler(text: string): Promise<LineDouble> {
-  return await listen([], (socket) => { socket.write(text); });
+  return await listen([], (socket) => {
+    socket.write(text);
+  });
 }
 
 /** A port on which nobody listens. */
@@ -93,16 +97,25 @@ async function listen(received: string[], serve: (socket: Socket) => void): Prom
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
-    socket.on("close", () => { open.delete(socket); });
+    socket.on("close", () => {
+      open.delete(socket);
+    });
     socket.on("error", () => undefined);
     serve(socket);
   });
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   return {
-    port: (server.address() as AddressInfo).port, received,
+    port: (server.address() as AddressInfo).port,
+    received,
     stop: async () => {
       for (const socket of open) socket.destroy();
-      await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
+      await new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
     },
   };
 }

@@ -8,13 +8,24 @@ import type { Egress, EgressAnswer } from "../../src/platform/net/egress.js";
 const failed = (code: string, cause?: unknown): AppError => new AppError(code as ErrorCode, { message: code, cause });
 
 export const loopbackEgress: Egress = {
-  checkUrl: (url) => { new URL(url); },
+  checkUrl: (url) => {
+    new URL(url);
+  },
   fetch: async (url, options = {}) => {
     const { method = "GET", headers = {}, body, timeoutMs = 5_000, answerBytesMax = 1024 * 1024, signal } = options;
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
       const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-        const outgoing = request(url, { method, headers, agent: false, signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]) }, resolve);
+        const outgoing = request(
+          url,
+          {
+            method,
+            headers,
+            agent: false,
+            signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+          },
+          resolve,
+        );
         outgoing.once("error", reject);
         outgoing.end(body);
       });
@@ -25,16 +36,21 @@ export const loopbackEgress: Egress = {
       throw failed(deadline.aborted ? "egress_timeout" : "egress_unreachable", error);
     }
   },
-  connect: async ({ host, port, timeoutMs = 5_000 }) => await new Promise((resolve, reject) => {
-    const socket = connect({ host, port });
-    socket.setTimeout(timeoutMs, () => { socket.destroy(new Error("timeout")); });
-    socket.once("connect", () => {
-      socket.setTimeout(0);
-      socket.removeAllListeners("error");
-      resolve(socket);
-    });
-    socket.once("error", (error) => { reject(failed("egress_unreachable", error)); });
-  }),
+  connect: async ({ host, port, timeoutMs = 5_000 }) =>
+    await new Promise((resolve, reject) => {
+      const socket = connect({ host, port });
+      socket.setTimeout(timeoutMs, () => {
+        socket.destroy(new Error("timeout"));
+      });
+      socket.once("connect", () => {
+        socket.setTimeout(0);
+        socket.removeAllListeners("error");
+        resolve(socket);
+      });
+      socket.once("error", (error) => {
+        reject(failed("egress_unreachable", error));
+      });
+    }),
 };
 
 async function answerOf(incoming: IncomingMessage, bytesMax: number): Promise<EgressAnswer> {

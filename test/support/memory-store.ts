@@ -3,7 +3,15 @@
  * with, so it shares no code with it.
  */
 import { StoreConflict } from "../../src/platform/store/store.js";
-import type { AppendFeed, RangeOptions, Store, StoreCommit, StoreKey, StoreRecord, StoreValue } from "../../src/platform/store/store.js";
+import type {
+  AppendFeed,
+  RangeOptions,
+  Store,
+  StoreCommit,
+  StoreKey,
+  StoreRecord,
+  StoreValue,
+} from "../../src/platform/store/store.js";
 
 interface Entry {
   readonly key: StoreKey;
@@ -25,7 +33,10 @@ export class MemoryStore implements Store, AppendFeed {
     const { offset = 0, limit = Infinity, reverse = false, after } = options;
     let found = this.#entries.filter((entry) => startsWith(entry.key, prefix));
     if (reverse) found.reverse();
-    if (after !== undefined) found = found.filter((entry) => (reverse ? compareKeys(entry.key, after) < 0 : compareKeys(entry.key, after) > 0));
+    if (after !== undefined)
+      found = found.filter((entry) =>
+        reverse ? compareKeys(entry.key, after) < 0 : compareKeys(entry.key, after) > 0,
+      );
     return found.slice(offset, offset + limit).map((entry) => toRecord<T>(entry));
   }
 
@@ -34,31 +45,54 @@ export class MemoryStore implements Store, AppendFeed {
   }
 
   /** Appends are numbered but not linked: there is no key here. */
-  async commit({ checks = [], puts: plainPuts = [], deletes = [], deletePrefixes = [], appends = [] }: StoreCommit): Promise<void> {
+  async commit({
+    checks = [],
+    puts: plainPuts = [],
+    deletes = [],
+    deletePrefixes = [],
+    appends = [],
+  }: StoreCommit): Promise<void> {
     const heads = new Map<string, number>();
-    const puts = [...plainPuts, ...appends.flatMap(({ chain, value, indexes = [], unlinked = false }) => {
-      const number = (heads.get(chain) ?? this.get<{ number: number }>([`${chain}#head`])?.value.number ?? 0) + 1;
-      heads.set(chain, number);
-      return [{ key: [chain, number], value: unlinked ? value : { mac: "", event: value } }, ...indexes.map((key) => ({ key: [...key, number], value: true }))];
-    }), ...[...heads].map(([chain, number]) => ({ key: [`${chain}#head`], value: { number } }))];
+    const puts = [
+      ...plainPuts,
+      ...appends.flatMap(({ chain, value, indexes = [], unlinked = false }) => {
+        const number = (heads.get(chain) ?? this.get<{ number: number }>([`${chain}#head`])?.value.number ?? 0) + 1;
+        heads.set(chain, number);
+        return [
+          { key: [chain, number], value: unlinked ? value : { mac: "", event: value } },
+          ...indexes.map((key) => ({ key: [...key, number], value: true })),
+        ];
+      }),
+      ...[...heads].map(([chain, number]) => ({ key: [`${chain}#head`], value: { number } })),
+    ];
     for (const check of checks) {
       if ((this.get(check.key)?.version ?? "absent") !== check.version) throw new StoreConflict(check.key);
     }
     this.#sequence += 1;
-    const gone = (key: StoreKey): boolean => deletePrefixes.some((prefix) => startsWith(key, prefix))
-      || [...deletes, ...puts.map((put) => put.key)].some((other) => compareKeys(other, key) === 0);
+    const gone = (key: StoreKey): boolean =>
+      deletePrefixes.some((prefix) => startsWith(key, prefix)) ||
+      [...deletes, ...puts.map((put) => put.key)].some((other) => compareKeys(other, key) === 0);
     const written = new Map(puts.map((put) => [JSON.stringify(put.key), put]));
     this.#entries = [
       ...this.#entries.filter((entry) => !gone(entry.key)),
-      ...[...written.values()].map((put) => ({ key: put.key, json: JSON.stringify(put.value), version: this.#sequence })),
+      ...[...written.values()].map((put) => ({
+        key: put.key,
+        json: JSON.stringify(put.value),
+        version: this.#sequence,
+      })),
     ].sort((one, other) => compareKeys(one.key, other.key));
-    for (const chain of heads.keys()) this.#listeners.get(chain)?.forEach((listener) => { listener(); });
+    for (const chain of heads.keys())
+      this.#listeners.get(chain)?.forEach((listener) => {
+        listener();
+      });
   }
 
   onAppend(chain: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(chain) ?? new Set();
     this.#listeners.set(chain, listeners.add(listener));
-    return () => { listeners.delete(listener); };
+    return () => {
+      listeners.delete(listener);
+    };
   }
 
   async close(): Promise<void> {

@@ -5,8 +5,16 @@ export function evaluateAll(coefficients: readonly bigint[], root: bigint, modul
   if (coefficients.length === 1) return [...coefficients];
   const half = coefficients.length / 2;
   const square = (root * root) % modulus;
-  const even = evaluateAll(coefficients.filter((_, i) => i % 2 === 0), square, modulus);
-  const odd = evaluateAll(coefficients.filter((_, i) => i % 2 === 1), square, modulus);
+  const even = evaluateAll(
+    coefficients.filter((_, i) => i % 2 === 0),
+    square,
+    modulus,
+  );
+  const odd = evaluateAll(
+    coefficients.filter((_, i) => i % 2 === 1),
+    square,
+    modulus,
+  );
   const result = Array.from({ length: 2 * half }, () => 0n);
   let power = 1n;
   for (let i = 0; i < half; i += 1) {

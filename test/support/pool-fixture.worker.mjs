@@ -5,13 +5,22 @@ import { threadId } from "node:worker_threads";
 
 export default async function run({ act, ms }) {
   switch (act) {
-    case "echo": return { threadId };
-    case "throw": throw new TypeError("a bug");
-    case "exit": process.exit(3);
+    case "echo":
+      return { threadId };
+    case "throw":
+      throw new TypeError("a bug");
+    case "exit":
+      process.exit(3);
     // falls through: exit does not return
-    case "loop": for (;;);
-    case "wait": await new Promise((resolve) => { setTimeout(resolve, ms); }); return { threadId };
-    case "environment": return Object.keys(process.env);
+    case "loop":
+      for (;;);
+    case "wait":
+      await new Promise((resolve) => {
+        setTimeout(resolve, ms);
+      });
+      return { threadId };
+    case "environment":
+      return Object.keys(process.env);
     case "requires-modules": {
       try {
         createRequire(import.meta.url)(fileURLToPath(import.meta.url));
@@ -20,6 +29,7 @@ export default async function run({ act, ms }) {
         return error.code !== "ERR_REQUIRE_ESM";
       }
     }
-    default: return undefined;
+    default:
+      return undefined;
   }
 }

@@ -9,7 +9,9 @@ export interface SeededRandom {
 }
 
 /** mulberry32, the well-known 32-bit generator; good enough to choose test cases, for nothing else. */
-export function seededRandom(seed = Number(process.env["PROOFWRIGHT_TEST_SEED"] ?? Date.now() % 2 ** 31)): SeededRandom {
+export function seededRandom(
+  seed = Number(process.env["PROOFWRIGHT_TEST_SEED"] ?? Date.now() % 2 ** 31),
+): SeededRandom {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

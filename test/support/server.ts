@@ -26,7 +26,13 @@ export class TestServer {
   readonly output: () => string;
   readonly #temporary: string | undefined;
 
-  constructor(parts: { dataDir: string; url: string; child: ChildProcess; output: () => string; temporary: string | undefined }) {
+  constructor(parts: {
+    dataDir: string;
+    url: string;
+    child: ChildProcess;
+    output: () => string;
+    temporary: string | undefined;
+  }) {
     this.dataDir = parts.dataDir;
     this.url = parts.url;
     this.child = parts.child;
@@ -44,20 +50,38 @@ export class TestServer {
   }
 
   /** Creates a user and logs in. */
-  async newUser(): Promise<{ api: Api; token: string; refreshToken: string | undefined; userId: string; email: string; password: string }> {
+  async newUser(): Promise<{
+    api: Api;
+    token: string;
+    refreshToken: string | undefined;
+    userId: string;
+    email: string;
+    password: string;
+  }> {
     const email = `user.${randomUUID().slice(0, 13)}@example.com`;
     const password = `phrase ${randomUUID()}`;
-    const user = await this.anonymous.createUser({ body: { email, password, first_name: "Grace", last_name: "Hopper" } });
+    const user = await this.anonymous.createUser({
+      body: { email, password, first_name: "Grace", last_name: "Hopper" },
+    });
     const login = await this.anonymous.authenticate({ body: { email, password, scope: "offline_access" } });
     const token = login.body.token.access_token;
-    return { api: this.as(token), token, refreshToken: login.body.token.refresh_token, userId: user.body.id, email, password };
+    return {
+      api: this.as(token),
+      token,
+      refreshToken: login.body.token.refresh_token,
+      userId: user.body.id,
+      email,
+      password,
+    };
   }
 
   /** Sends a signal and waits for the end; the exit status, or null after a signal that kills. */
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
     return await new Promise((resolve) => {
-      this.child.once("exit", (status) => { resolve(status); });
+      this.child.once("exit", (status) => {
+        resolve(status);
+      });
       this.child.kill(signal);
     });
   }
@@ -73,14 +97,22 @@ const FLAGS = ["--port=0", "--log-level=warn", "--rate-limits=false"];
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const temporary = options.dataDir === undefined ? mkdtempSync(join(tmpdir(), "proofwright-test-")) : undefined;
   const dataDir = options.dataDir ?? join(temporary ?? "", "data");
-  const child = spawn(process.execPath, [join(PACKAGE_ROOT, "dist/src/cli.js"), "server", `--data-dir=${dataDir}`, ...FLAGS, ...(options.flags ?? [])], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, ...options.env },
-  });
+  const child = spawn(
+    process.execPath,
+    [join(PACKAGE_ROOT, "dist/src/cli.js"), "server", `--data-dir=${dataDir}`, ...FLAGS, ...(options.flags ?? [])],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { PATH: process.env.PATH, ...options.env },
+    },
+  );
   let printed = "";
-  child.stderr.on("data", (chunk: Buffer) => { printed += chunk.toString("utf8"); });
+  child.stderr.on("data", (chunk: Buffer) => {
+    printed += chunk.toString("utf8");
+  });
   const url = await new Promise<string>((resolve, reject) => {
-    child.once("exit", (status, signal) => { reject(new Error(`the server ended (${String(status ?? signal)}): ${printed}`)); });
+    child.once("exit", (status, signal) => {
+      reject(new Error(`the server ended (${String(status ?? signal)}): ${printed}`));
+    });
     createInterface({ input: child.stdout }).on("line", (line) => {
       printed += `${line}\n`;
       const found = /^Proofwright serves .* on (https?:\S+)$/.exec(line)?.[1];
@@ -98,6 +130,8 @@ export async function provisioned(api: Api, body: Parameters<Api["createProver"]
     const { body: progress } = await api.getProverStatus({ params: { id } });
     if (progress.status === "failed") throw new Error(progress.errors.map(({ message }) => message).join("; "));
     if (progress.finished) return id;
-    await new Promise((resolve) => { setTimeout(resolve, 100); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
   }
 }

@@ -7,6 +7,18 @@ export interface RecordedLog extends Log {
 
 export function recordedLog(): RecordedLog {
   const lines: RecordedLog["lines"] = [];
-  const write = (level: string) => (message: string, fields: LogFields = {}): void => { lines.push({ level, message, fields }); };
-  return { lines, error: write("error"), warn: write("warn"), info: write("info"), debug: (message, fields) => { write("debug")(message, fields?.()); } };
+  const write =
+    (level: string) =>
+    (message: string, fields: LogFields = {}): void => {
+      lines.push({ level, message, fields });
+    };
+  return {
+    lines,
+    error: write("error"),
+    warn: write("warn"),
+    info: write("info"),
+    debug: (message, fields) => {
+      write("debug")(message, fields?.());
+    },
+  };
 }

@@ -13,7 +13,10 @@ const CHILD = fileURLToPath(new URL("store-crash-child.mjs", import.meta.url));
 const ROUNDS_PER_FOLDER = 5;
 
 /** Kills a writing process again and again; prints seed and figures as one line each. */
-export async function killStoreWriters(options: { rounds: number; killAfterMs: readonly [number, number] }): Promise<CrashFigures> {
+export async function killStoreWriters(options: {
+  rounds: number;
+  killAfterMs: readonly [number, number];
+}): Promise<CrashFigures> {
   const random = seededRandom();
   console.log(`store crash loop: PROOFWRIGHT_TEST_SEED=${random.seed}`);
   let folder = newFolder("crash");
@@ -45,8 +48,14 @@ export async function killStoreWriters(options: { rounds: number; killAfterMs: r
   }
 }
 
-function examineRound(store: DurableStore, round: number, acknowledged: readonly string[]): { lost: number; half: number } {
-  const [provers, vaults, keys] = ["prover", "vault", "key"].map((table) => new Set(store.range([table, round]).map((record) => record.key[2])));
+function examineRound(
+  store: DurableStore,
+  round: number,
+  acknowledged: readonly string[],
+): { lost: number; half: number } {
+  const [provers, vaults, keys] = ["prover", "vault", "key"].map(
+    (table) => new Set(store.range([table, round]).map((record) => record.key[2])),
+  );
   const all = new Set([...provers!, ...vaults!, ...keys!]);
   const half = [...all].filter((id) => !(provers!.has(id) && vaults!.has(id) && keys!.has(id))).length;
   return { lost: acknowledged.filter((id) => !all.has(id)).length, half };

@@ -8,12 +8,21 @@ const [path, filler] = process.argv.slice(2);
 if (filler !== undefined) writeFileSync(filler, Buffer.alloc(8 * 2 ** 20, 1));
 
 const fatal = [];
-const store = await openStore({ path, reserveBytes: 0 }, { log: createLog("silent"), onFatal: (error) => fatal.push(error.code) });
+const store = await openStore(
+  { path, reserveBytes: 0 },
+  { log: createLog("silent"), onFatal: (error) => fatal.push(error.code) },
+);
 const acknowledged = [];
 // Urgent, so that nothing is refused beforehand: the disk itself has to say no.
 const write = async (index, urgent) => {
   try {
-    await store.commit({ urgent, puts: [{ key: ["f", index], value: { index, pad: "x".repeat(3000) } }, { key: ["g", index], value: index }] });
+    await store.commit({
+      urgent,
+      puts: [
+        { key: ["f", index], value: { index, pad: "x".repeat(3000) } },
+        { key: ["g", index], value: index },
+      ],
+    });
     acknowledged.push(index);
     return "written";
   } catch (error) {
@@ -26,7 +35,9 @@ let refusal = "written";
 while (refusal === "written" && index < 20_000) refusal = await write(index++, true);
 const state = store.state;
 const parallel = await Promise.all(Array.from({ length: 50 }, () => write(index++, true)));
-const readable = acknowledged.every((one) => store.get(["f", one])?.value.index === one && store.get(["g", one])?.value === one);
+const readable = acknowledged.every(
+  (one) => store.get(["f", one])?.value.index === one && store.get(["g", one])?.value === one,
+);
 const extra = store.count([]) - 2 * acknowledged.length;
 
 let recovered;
@@ -36,4 +47,7 @@ if (filler !== undefined) {
 }
 const { sound } = await store.integrityReport();
 await store.close();
-writeSync(1, `${JSON.stringify({ acknowledged: acknowledged.length, refusal, state, parallel: [...new Set(parallel)], readable, extra, recovered, sound, fatal })}\n`);
+writeSync(
+  1,
+  `${JSON.stringify({ acknowledged: acknowledged.length, refusal, state, parallel: [...new Set(parallel)], readable, extra, recovered, sound, fatal })}\n`,
+);

@@ -17,7 +17,9 @@ async function look(path) {
   try {
     store = await openStore({ path }, { log });
   } catch (error) {
-    return { verdict: error.code === "data_corrupt" || error.code === "storage_failed" ? "refused" : `odd: ${error.message}` };
+    return {
+      verdict: error.code === "data_corrupt" || error.code === "storage_failed" ? "refused" : `odd: ${error.message}`,
+    };
   }
   let wrong = 0;
   let refused = 0;

@@ -54,7 +54,9 @@ export async function rotStore(options: { copies: number; flips: number }): Prom
 async function fill(path: string): Promise<[unknown, unknown][]> {
   const store = await openStore({ path }, { log: recordedLog() });
   for (let index = 0; index < RECORDS; index += 1) {
-    await store.commit({ puts: [{ key: ["table", index % 7, `id-${index}`], value: { index, pad: "r".repeat((index * 61) % 5000) } }] });
+    await store.commit({
+      puts: [{ key: ["table", index % 7, `id-${index}`], value: { index, pad: "r".repeat((index * 61) % 5000) } }],
+    });
   }
   const records = store.range([]).map((record): [unknown, unknown] => [record.key, record.value]);
   await store.close();
@@ -63,9 +65,15 @@ async function fill(path: string): Promise<[unknown, unknown][]> {
 
 function examine(expectedFile: string, copies: readonly string[]): RotFigures {
   const figures: RotFigures = { copies: copies.length, wrong: 0, refused: 0, sound: 0, crashed: 0, odd: 0 };
-  for (let done = 0; done < copies.length; ) {
-    const { stdout } = spawnSync(process.execPath, [CHILD, expectedFile, ...copies.slice(done)], { encoding: "utf8", timeout: CHILD_LIMIT_MS });
-    const verdicts = stdout.split("\n").filter((line) => line !== "").map((line) => (JSON.parse(line) as { verdict: string }).verdict);
+  for (let done = 0; done < copies.length;) {
+    const { stdout } = spawnSync(process.execPath, [CHILD, expectedFile, ...copies.slice(done)], {
+      encoding: "utf8",
+      timeout: CHILD_LIMIT_MS,
+    });
+    const verdicts = stdout
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => (JSON.parse(line) as { verdict: string }).verdict);
     for (const verdict of verdicts) {
       if (verdict === "wrong") figures.wrong += 1;
       else if (verdict.includes("refused")) figures.refused += 1;

@@ -36,66 +36,134 @@ const RETURNS_42 = "0x602a5f5260205ff3";
 
 export async function newTenant({ server, anvil }: Ground, email: string): Promise<Tenant> {
   await server.anonymous.createUser({ body: { email, password: PASSWORD, first_name: "Ada", last_name: "Lovelace" } });
-  const { body: { user, token } } = await server.anonymous.authenticate({ body: { email, password: PASSWORD } });
+  const {
+    body: { user, token },
+  } = await server.anonymous.authenticate({ body: { email, password: PASSWORD } });
   const otherSession = (await server.anonymous.authenticate({ body: { email, password: PASSWORD } })).body.token.id;
   const api = server.as(token.access_token);
   const application = (await api.createApplication({ body: {} })).body.id;
   const applicationToken = (await api.createToken({ body: { application_id: application } })).body.access_token;
   const organization = (await api.createOrganization({ body: { name: "Works" } })).body.id;
   await api.createApplicationOrganization({ params: { id: application }, body: { organization_id: organization } });
-  const member = (await server.as(applicationToken).createUser({ body: { email, first_name: "V", last_name: "U" } })).body.id;
+  const member = (await server.as(applicationToken).createUser({ body: { email, first_name: "V", last_name: "U" } }))
+    .body.id;
   await api.createOrganizationUser({ params: { id: organization }, body: { user_id: member } });
   await api.createInvitation({ body: { email: `guest.${email}`, application_id: application } });
-  await api.updateApplicationClient({ params: { id: application }, body: { redirect_uris: ["https://app.example.com/cb"] } });
+  await api.updateApplicationClient({
+    params: { id: application },
+    body: { redirect_uris: ["https://app.example.com/cb"] },
+  });
   const invitation = (await api.listApplicationInvitations({ params: { id: application } })).body[0]!.id;
   const own = await vaultOf(async () => (await api.createVault({ body: { name: "v" } })).body.id, api);
   const shared = await organizationVault(api, organization);
-  const prover = await provisioned(api, { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: "cubic" });
+  const prover = await provisioned(api, {
+    identifier: "cubic",
+    proving_scheme: "groth16",
+    curve: "BN254",
+    provider: "circom",
+    name: "cubic",
+  });
   await api.prove({ params: { id: prover }, body: { witness: { X: "3", Y: "35" } } });
   const proof = (await api.listProofs({ params: { id: prover } })).body[0]!.id;
   const network = await networkOf(anvil, api);
-  const contract = (await api.createContract({ body: { network_id: network.network, address: DEPLOYED, name: "c" } })).body.id;
-  const tokenContract = (await api.createTokenContract({ body: { network_id: network.network, address: DEPLOYED, type: "erc20", name: "t", symbol: "T", decimals: 0 } })).body.id;
-  const connector = (await server.as(applicationToken).createConnector({ body: { name: "c", network_id: PUBLIC_NETWORK, type: "ipfs", config: {}, is_virtual: true } })).body.id;
+  const contract = (await api.createContract({ body: { network_id: network.network, address: DEPLOYED, name: "c" } }))
+    .body.id;
+  const tokenContract = (
+    await api.createTokenContract({
+      body: { network_id: network.network, address: DEPLOYED, type: "erc20", name: "t", symbol: "T", decimals: 0 },
+    })
+  ).body.id;
+  const connector = (
+    await server
+      .as(applicationToken)
+      .createConnector({ body: { name: "c", network_id: PUBLIC_NETWORK, type: "ipfs", config: {}, is_virtual: true } })
+  ).body.id;
   const wallet = (await api.createWallet({ body: {} })).body.id;
-  const oracle = (await server.as(applicationToken).createOracle({ body: { name: "o", network_id: PUBLIC_NETWORK } })).body.id;
-  const bridge = (await server.as(applicationToken).createBridge({ body: { name: "b", network_id: PUBLIC_NETWORK } })).body.id;
+  const oracle = (await server.as(applicationToken).createOracle({ body: { name: "o", network_id: PUBLIC_NETWORK } }))
+    .body.id;
+  const bridge = (await server.as(applicationToken).createBridge({ body: { name: "b", network_id: PUBLIC_NETWORK } }))
+    .body.id;
   const ids = {
-    "networks:id": network.network, "networks:node_id": network.node, "networks:contract_id": contract, "networks:transaction_id": network.transaction,
-    "accounts:id": network.account, "accounts:token_id": tokenContract, "wallets:id": wallet, "transactions:id": network.transaction, "oracles:id": oracle, "bridges:id": bridge,
-    "connectors:id": connector, "connectors:entity": "bafkqaaa",
-    "users:id": user.id, "tokens:id": otherSession, "invitations:id": invitation, "applications:id": application, "organizations:id": organization, user_id: member, organization_id: organization,
-    "vaults:id": own.vault, "vaults:key_id": own.key, "vaults:secret_id": own.secret,
-    "organizations:vault_id": shared.vault, "organizations:key_id": shared.key, "organizations:secret_id": shared.secret,
-    "provers:id": prover, "provers:proof_id": proof, "provers:index": "0", "provers:name": "verifying_key.json", "reset_password:token": "ppr_none", "oauth:id": application,
-    "contracts:id": contract, "token_contracts:id": tokenContract,
+    "networks:id": network.network,
+    "networks:node_id": network.node,
+    "networks:contract_id": contract,
+    "networks:transaction_id": network.transaction,
+    "accounts:id": network.account,
+    "accounts:token_id": tokenContract,
+    "wallets:id": wallet,
+    "transactions:id": network.transaction,
+    "oracles:id": oracle,
+    "bridges:id": bridge,
+    "connectors:id": connector,
+    "connectors:entity": "bafkqaaa",
+    "users:id": user.id,
+    "tokens:id": otherSession,
+    "invitations:id": invitation,
+    "applications:id": application,
+    "organizations:id": organization,
+    user_id: member,
+    organization_id: organization,
+    "vaults:id": own.vault,
+    "vaults:key_id": own.key,
+    "vaults:secret_id": own.secret,
+    "organizations:vault_id": shared.vault,
+    "organizations:key_id": shared.key,
+    "organizations:secret_id": shared.secret,
+    "provers:id": prover,
+    "provers:proof_id": proof,
+    "provers:index": "0",
+    "provers:name": "verifying_key.json",
+    "reset_password:token": "ppr_none",
+    "oauth:id": application,
+    "contracts:id": contract,
+    "token_contracts:id": tokenContract,
   };
   return { userId: user.id, token: token.access_token, permissions: token.permissions, api, applicationToken, ids };
 }
 
 /** A network of the tenant's own on the test's node, with a second node, an account with money and a transaction. */
-async function networkOf(anvil: Anvil, api: Api): Promise<{ network: string; node: string; account: string; transaction: string }> {
+async function networkOf(
+  anvil: Anvil,
+  api: Api,
+): Promise<{ network: string; node: string; account: string; transaction: string }> {
   const network = (await api.createNetwork({ body: { name: "n", config: { json_rpc_url: anvil.url } } })).body.id;
-  const node = (await api.createNetworkNode({ params: { id: network }, body: { config: { json_rpc_url: anvil.url.replace("127.0.0.1", "localhost") } } })).body.id;
+  const node = (
+    await api.createNetworkNode({
+      params: { id: network },
+      body: { config: { json_rpc_url: anvil.url.replace("127.0.0.1", "localhost") } },
+    })
+  ).body.id;
   const account = (await api.createAccount({ body: { network_id: network } })).body;
   await anvil.request("anvil_setBalance", account.address, "0xde0b6b3a7640000");
   await anvil.request("anvil_setCode", DEPLOYED, RETURNS_42);
-  const transaction = (await api.createTransaction({ body: { network_id: network, account_id: account.id, to: account.address, value: 1 } })).body.id;
+  const transaction = (
+    await api.createTransaction({
+      body: { network_id: network, account_id: account.id, to: account.address, value: 1 },
+    })
+  ).body.id;
   return { network, node, account: account.id, transaction };
 }
 
-async function vaultOf(create: () => Promise<string>, api: Api): Promise<{ vault: string; key: string; secret: string }> {
+async function vaultOf(
+  create: () => Promise<string>,
+  api: Api,
+): Promise<{ vault: string; key: string; secret: string }> {
   const vault = await create();
   const key = (await api.createKey({ params: { id: vault }, body: { spec: "secp256k1", name: "k" } })).body.id;
-  const secret = (await api.createSecret({ params: { id: vault }, body: { name: "s", type: "t", value: "v" } })).body.id;
+  const secret = (await api.createSecret({ params: { id: vault }, body: { name: "s", type: "t", value: "v" } })).body
+    .id;
   return { vault, key, secret };
 }
 
-async function organizationVault(api: Api, organization: string): Promise<{ vault: string; key: string; secret: string }> {
+async function organizationVault(
+  api: Api,
+  organization: string,
+): Promise<{ vault: string; key: string; secret: string }> {
   const vault = (await api.listOrganizationVaults({ params: { id: organization } })).body[0]!.id;
   const params = { id: organization, vault_id: vault };
   const key = (await api.createOrganizationVaultKey({ params, body: { spec: "secp256k1", name: "k" } })).body.id;
-  const secret = (await api.createOrganizationVaultSecret({ params, body: { name: "s", type: "t", value: "v" } })).body.id;
+  const secret = (await api.createOrganizationVaultSecret({ params, body: { name: "s", type: "t", value: "v" } })).body
+    .id;
   return { vault, key, secret };
 }
 
@@ -123,17 +191,30 @@ export function pathOf(route: RouteSpec, valueOf: (name: string) => string): str
 export function bodyOf({ anvil }: Pick<Ground, "anvil">, route: RouteSpec, ids: Ids): unknown {
   if (route.body === undefined) return undefined;
   const overrides: Readonly<Record<string, object>> = {
-    createApplicationUser: { user_id: ids["user_id"] }, createOrganizationUser: { user_id: ids["user_id"] }, createApplicationOrganization: { organization_id: ids["organization_id"] },
+    createApplicationUser: { user_id: ids["user_id"] },
+    createOrganizationUser: { user_id: ids["user_id"] },
+    createApplicationOrganization: { organization_id: ids["organization_id"] },
     createNetworkNode: { config: { json_rpc_url: anvil.url.replace("127.0.0.1", "127.0.0.2") } },
-    createTransaction: { network_id: ids["networks:id"], account_id: ids["accounts:id"], to: DEPLOYED, value: 1 }, createAccount: { network_id: ids["networks:id"] },
-    createProver: { identifier: "cubic", proving_scheme: "groth16", curve: "BN254", provider: "circom", name: `cubic ${randomUUID()}` },
-    prove: { witness: { X: "3", Y: "35" } }, verify: { witness: { Y: "35" }, proof: "00" }, createInvitation: { email: `${randomUUID()}@example.com` },
+    createTransaction: { network_id: ids["networks:id"], account_id: ids["accounts:id"], to: DEPLOYED, value: 1 },
+    createAccount: { network_id: ids["networks:id"] },
+    createProver: {
+      identifier: "cubic",
+      proving_scheme: "groth16",
+      curve: "BN254",
+      provider: "circom",
+      name: `cubic ${randomUUID()}`,
+    },
+    prove: { witness: { X: "3", Y: "35" } },
+    verify: { witness: { Y: "35" }, proof: "00" },
+    createInvitation: { email: `${randomUUID()}@example.com` },
   };
   return overrides[route.id] ?? route.example?.body;
 }
 
 /** Everything but deletions first, then from the leaves to the root; what ends an application's token or the caller itself comes last. */
 export function inWorkableOrder<Route extends RouteSpec>(routes: readonly Route[]): Route[] {
-  const rank = (route: RouteSpec): number => (["deleteApplication", "deleteOrganization", "deleteTokens", "deleteUser"].indexOf(route.id) + 1) * 1000 + (route.method === "DELETE" ? (route.area === "chain" ? 50 : 100) - route.path.split("/").length : 0);
+  const rank = (route: RouteSpec): number =>
+    (["deleteApplication", "deleteOrganization", "deleteTokens", "deleteUser"].indexOf(route.id) + 1) * 1000 +
+    (route.method === "DELETE" ? (route.area === "chain" ? 50 : 100) - route.path.split("/").length : 0);
   return [...routes].sort((a, b) => rank(a) - rank(b));
 }

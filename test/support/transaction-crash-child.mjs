@@ -20,7 +20,11 @@ const owner = { kind: "user", id: ownerId };
 let sends = 0;
 
 async function call(method, params) {
-  const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }) });
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
   const { result, error } = await response.json();
   if (error !== undefined) throw new RpcRefusal(error.message, error.code, error.data);
   return result;
@@ -36,30 +40,60 @@ const rpc = {
 };
 
 const store = await openStore({ path: `${folder}/store` }, { log });
-const vault = await createVault({ queueLengthMax: 1024, seal: { developmentDataDir: folder } }, { store, clock: systemClock, log });
+const vault = await createVault(
+  { queueLengthMax: 1024, seal: { developmentDataDir: folder } },
+  { store, clock: systemClock, log },
+);
 await vault.start();
-const transactions = createTransactions({ pollMs: 40, patienceMs: 400, resendMs: 400 }, {
-  store, vault: vault.service, clock: systemClock, log, networks: { find: (_owner, id) => ({ id, chainId: 31337, rpc, confirmations: 1 }) },
-});
+const transactions = createTransactions(
+  { pollMs: 40, patienceMs: 400, resendMs: 400 },
+  {
+    store,
+    vault: vault.service,
+    clock: systemClock,
+    log,
+    networks: { find: (_owner, id) => ({ id, chainId: 31337, rpc, confirmations: 1 }) },
+  },
+);
 transactions.start();
-const account = accountId === "-" ? await transactions.accounts.create(owner, { network_id: networkId }) : transactions.accounts.find(owner, accountId);
+const account =
+  accountId === "-"
+    ? await transactions.accounts.create(owner, { network_id: networkId })
+    : transactions.accounts.find(owner, accountId);
 await call("anvil_setBalance", [account.address, "0x8ac7230489e80000"]);
 writeSync(1, `account ${account.id} ${account.address}\nready\n`);
 
 if (mode === "drain") {
   const { service } = transactions;
-  while (service.list(owner, { status: "pending" }, { page: 1, rpp: 1 }).total > 0) await new Promise((resolve) => { setTimeout(resolve, 25); });
+  while (service.list(owner, { status: "pending" }, { page: 1, rpp: 1 }).total > 0)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 25);
+    });
   const { total } = service.list(owner, {}, { page: 1, rpp: 1 });
-  const all = Array.from({ length: Math.ceil(total / 100) }, (_, at) => service.list(owner, {}, { page: at + 1, rpp: 100 }).body).flat();
-  writeSync(1, `${JSON.stringify(all.map(({ id, ref, state, nonce, hash, attempts }) => ({ id, ref, state, nonce, hash, attempts: attempts.length })))}\n`);
+  const all = Array.from(
+    { length: Math.ceil(total / 100) },
+    (_, at) => service.list(owner, {}, { page: at + 1, rpp: 100 }).body,
+  ).flat();
+  writeSync(
+    1,
+    `${JSON.stringify(all.map(({ id, ref, state, nonce, hash, attempts }) => ({ id, ref, state, nonce, hash, attempts: attempts.length })))}\n`,
+  );
   await transactions.stop();
   await vault.stop();
   await store.close();
   process.exit(0);
 }
-await Promise.all(Array.from({ length: SUBMITTED_AT_ONCE }, async () => {
-  for (;;) {
-    const { id } = await transactions.service.submit(owner, { networkId, signer: { accountId: account.id }, to: RECEIVER, value: 1n, gas: 21_000n });
-    writeSync(1, `${id}\n`);
-  }
-}));
+await Promise.all(
+  Array.from({ length: SUBMITTED_AT_ONCE }, async () => {
+    for (;;) {
+      const { id } = await transactions.service.submit(owner, {
+        networkId,
+        signer: { accountId: account.id },
+        to: RECEIVER,
+        value: 1n,
+        gas: 21_000n,
+      });
+      writeSync(1, `${id}\n`);
+    }
+  }),
+);

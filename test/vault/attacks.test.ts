@@ -6,22 +6,39 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Subject } from "../../src/platform/auth/principal.js";
 import type { StoreKey } from "../../src/platform/store/store.js";
-import { unwrapRecord, wrapRecord, type EnvelopePlace, type EnvelopePurpose } from "../../src/vault/worker/record-wrapping.js";
+import {
+  unwrapRecord,
+  wrapRecord,
+  type EnvelopePlace,
+  type EnvelopePurpose,
+} from "../../src/vault/worker/record-wrapping.js";
 import type { KeyRecord, SecretRecord, VaultRecord } from "../../src/vault/repository.js";
 import { codeOf, decryptText, deriveKey, encryptText, openTestVault, subject, type TestVault } from "./support.js";
 
 describe("the envelope against a writer of the data file", () => {
   const key = createSecretKey(randomBytes(32));
-  const place: EnvelopePlace = { purpose: "key", vaultId: randomUUID(), recordId: randomUUID(), metadata: { spec: "ChaCha20", type: "symmetric", usage: "encrypt/decrypt" } };
+  const place: EnvelopePlace = {
+    purpose: "key",
+    vaultId: randomUUID(),
+    recordId: randomUUID(),
+    metadata: { spec: "ChaCha20", type: "symmetric", usage: "encrypt/decrypt" },
+  };
   const plaintext = randomBytes(33);
   const envelope = wrapRecord(key, 1, place, plaintext);
   const open = (text: string, at: EnvelopePlace = place): Uint8Array => unwrapRecord(text, () => key, at);
 
   it("gives back what was wrapped, for any plaintext, generation and metadata", () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(2 ** 31), fc.dictionary(fc.string(), fc.string()), (bytes, generation, metadata) => {
-      const at = { ...place, metadata };
-      expect(Buffer.from(open(wrapRecord(key, generation, at, bytes), at)).equals(bytes)).toBe(true);
-    }));
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.nat(2 ** 31),
+        fc.dictionary(fc.string(), fc.string()),
+        (bytes, generation, metadata) => {
+          const at = { ...place, metadata };
+          expect(Buffer.from(open(wrapRecord(key, generation, at, bytes), at)).equals(bytes)).toBe(true);
+        },
+      ),
+    );
   });
 
   it("tamper: refuses every flipped bit of header, nonce, ciphertext and tag", async () => {
@@ -35,12 +52,23 @@ describe("the envelope against a writer of the data file", () => {
 
   it("tamper: refuses a cut, an extended and an empty envelope", async () => {
     const bytes = Buffer.from(envelope, "base64");
-    for (const bad of [Buffer.alloc(0), bytes.subarray(0, 45), bytes.subarray(0, -1), Buffer.concat([bytes, Buffer.of(0)])]) expect(await codeOf(() => open(bad.toString("base64")))).toBe("data_corrupt");
+    for (const bad of [
+      Buffer.alloc(0),
+      bytes.subarray(0, 45),
+      bytes.subarray(0, -1),
+      Buffer.concat([bytes, Buffer.of(0)]),
+    ])
+      expect(await codeOf(() => open(bad.toString("base64")))).toBe("data_corrupt");
   });
 
   it("move: refuses an envelope at another vault, record, purpose or generation", async () => {
     const purposes: EnvelopePurpose[] = ["mk", "seed", "secret", "cred"];
-    const places = [{ ...place, vaultId: randomUUID() }, { ...place, recordId: randomUUID() }, { ...place, vaultId: place.recordId, recordId: place.vaultId }, ...purposes.map((purpose) => ({ ...place, purpose }))];
+    const places = [
+      { ...place, vaultId: randomUUID() },
+      { ...place, recordId: randomUUID() },
+      { ...place, vaultId: place.recordId, recordId: place.vaultId },
+      ...purposes.map((purpose) => ({ ...place, purpose })),
+    ];
     for (const at of places) expect(await codeOf(() => open(envelope, at))).toBe("data_corrupt");
     const other = Buffer.from(envelope, "base64");
     other.writeUInt32BE(2, 2);
@@ -49,12 +77,17 @@ describe("the envelope against a writer of the data file", () => {
 
   it("relabel: refuses changed, added and missing metadata, but not another order of it", async () => {
     const { spec, type, usage } = place.metadata as { spec: string; type: string; usage: string };
-    for (const metadata of [{ spec: "AES-256-GCM", type, usage }, { spec, type }, { spec, type, usage, extra: "" }, {}]) expect(await codeOf(() => open(envelope, { ...place, metadata }))).toBe("data_corrupt");
+    for (const metadata of [{ spec: "AES-256-GCM", type, usage }, { spec, type }, { spec, type, usage, extra: "" }, {}])
+      expect(await codeOf(() => open(envelope, { ...place, metadata }))).toBe("data_corrupt");
     expect(Buffer.from(open(envelope, { ...place, metadata: { usage, type, spec } })).equals(plaintext)).toBe(true);
   });
 
   it("never uses a nonce twice in 100,000 wraps", () => {
-    const nonces = new Set(Array.from({ length: 100_000 }, () => Buffer.from(wrapRecord(key, 1, place, plaintext), "base64").toString("latin1", 6, 30)));
+    const nonces = new Set(
+      Array.from({ length: 100_000 }, () =>
+        Buffer.from(wrapRecord(key, 1, place, plaintext), "base64").toString("latin1", 6, 30),
+      ),
+    );
     expect(nonces.size).toBe(100_000);
   });
 });
@@ -71,7 +104,9 @@ describe("the vault against a writer of the data file", () => {
     vaultId = (await test.vault.createVault(owner, { name: "mine" })).id;
     otherVaultId = (await test.vault.createVault(owner, { name: "mine too" })).id;
   });
-  afterAll(async () => { await test.close(); });
+  afterAll(async () => {
+    await test.close();
+  });
 
   /** Lets the test's clock pass the window in which failing records add up to an automatic seal. */
   async function refused(run: () => unknown): Promise<void> {
@@ -91,10 +126,19 @@ describe("the vault against a writer of the data file", () => {
   it("confidentiality: neither secret values nor phrase nor plaintext keys are in the data file", async () => {
     const canary = `canary-${randomUUID()}`;
     await test.vault.createSecret(owner, vaultId, { name: "n", type: "t", value: canary });
-    const files = (await readdir(test.folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const files = (await readdir(test.folder, { recursive: true, withFileTypes: true })).filter((entry) =>
+      entry.isFile(),
+    );
     for (const file of files) {
       const bytes = await readFile(join(file.parentPath, file.name));
-      for (const form of [canary, Buffer.from(canary).toString("base64").slice(0, -4), Buffer.from(canary).toString("hex"), "legal winner", "7f".repeat(16)]) expect(bytes.includes(form)).toBe(false);
+      for (const form of [
+        canary,
+        Buffer.from(canary).toString("base64").slice(0, -4),
+        Buffer.from(canary).toString("hex"),
+        "legal winner",
+        "7f".repeat(16),
+      ])
+        expect(bytes.includes(form)).toBe(false);
       expect(bytes.includes(Buffer.alloc(32, 0x7f))).toBe(false);
     }
   });
@@ -142,7 +186,9 @@ describe("the vault against a writer of the data file", () => {
     const vaultKey = ["vault", owner.kind, owner.id, vaultId];
     const master = test.store.get<VaultRecord>(vaultKey)!.value.master_key_id;
     const otherMaster = test.store.get<VaultRecord>(["vault", owner.kind, owner.id, otherVaultId])!.value.master_key_id;
-    const original = await edit<KeyRecord>(["key", vaultId, master], { envelope: test.store.get<KeyRecord>(["key", otherVaultId, otherMaster])!.value.envelope });
+    const original = await edit<KeyRecord>(["key", vaultId, master], {
+      envelope: test.store.get<KeyRecord>(["key", otherVaultId, otherMaster])!.value.envelope,
+    });
     await refused(() => test.vault.getSecret(owner, vaultId, secret.id));
     await restore(["key", vaultId, master], original);
     expect((await test.vault.getSecret(owner, vaultId, secret.id)).value).toBe("v");
@@ -167,7 +213,8 @@ describe("the vault against a writer of the data file", () => {
       await own.store.commit({ puts: [{ key: ["secret", id, secret.id], value: { ...value, name: "edited" } }] });
       secrets.push(secret.id);
     }
-    for (let i = 0; i < 5; i += 1) expect(await codeOf(() => own.vault.getSecret(owner, id, secrets[0]!))).toBe("data_corrupt");
+    for (let i = 0; i < 5; i += 1)
+      expect(await codeOf(() => own.vault.getSecret(owner, id, secrets[0]!))).toBe("data_corrupt");
     expect(await codeOf(() => own.vault.getSecret(owner, id, secrets[1]!))).toBe("data_corrupt");
     expect(own.vault.state()).toBe("unsealed");
     await codeOf(() => own.vault.getSecret(owner, id, secrets[2]!));
@@ -187,19 +234,33 @@ describe("the vault against a holder of a token", () => {
     owner = subject();
     vaultId = (await test.vault.createVault(owner, { name: "mine" })).id;
   });
-  afterAll(async () => { await test.close(); });
+  afterAll(async () => {
+    await test.close();
+  });
 
   it("wrong tenant: every operation on another subject's vault answers as for a vault that does not exist", async () => {
     const key = await test.vault.createKey(owner, vaultId, { spec: "ChaCha20", name: "k" });
     const secret = await test.vault.createSecret(owner, vaultId, { name: "n", type: "t", value: "v" });
-    const others: Subject[] = [subject(), { kind: "application", id: owner.id }, { kind: "organization", id: owner.id }];
+    const others: Subject[] = [
+      subject(),
+      { kind: "application", id: owner.id },
+      { kind: "organization", id: owner.id },
+    ];
     const operations = (by: Subject, id: string): (() => unknown)[] => [
-      () => test.vault.getVault(by, id), () => test.vault.deleteVault(by, id), () => test.vault.deletion(by, id),
-      () => test.vault.listKeys(by, id, { page: 1, rpp: 25 }), () => test.vault.getKey(by, id, key.id), () => test.vault.deleteKey(by, id, key.id),
-      () => test.vault.createKey(by, id, { spec: "ChaCha20", name: "k" }), () => deriveKey(test, by, id, key.id, { context: "c", name: "n" }),
-      () => encryptText(test, by, id, key.id, { data: "x" }), () => decryptText(test, by, id, key.id, { data: "00" }),
-      () => test.vault.listSecrets(by, id, { page: 1, rpp: 25 }), () => test.vault.createSecret(by, id, { name: "n", type: "t", value: "v" }),
-      () => test.vault.getSecret(by, id, secret.id), () => test.vault.deleteSecret(by, id, secret.id),
+      () => test.vault.getVault(by, id),
+      () => test.vault.deleteVault(by, id),
+      () => test.vault.deletion(by, id),
+      () => test.vault.listKeys(by, id, { page: 1, rpp: 25 }),
+      () => test.vault.getKey(by, id, key.id),
+      () => test.vault.deleteKey(by, id, key.id),
+      () => test.vault.createKey(by, id, { spec: "ChaCha20", name: "k" }),
+      () => deriveKey(test, by, id, key.id, { context: "c", name: "n" }),
+      () => encryptText(test, by, id, key.id, { data: "x" }),
+      () => decryptText(test, by, id, key.id, { data: "00" }),
+      () => test.vault.listSecrets(by, id, { page: 1, rpp: 25 }),
+      () => test.vault.createSecret(by, id, { name: "n", type: "t", value: "v" }),
+      () => test.vault.getSecret(by, id, secret.id),
+      () => test.vault.deleteSecret(by, id, secret.id),
     ];
     for (const by of others) {
       for (const run of operations(by, vaultId)) expect(await codeOf(run)).toBe("not_found");
@@ -220,33 +281,43 @@ describe("the vault against a holder of a token", () => {
 
   it("confusion: master0 cannot be used to decrypt a stored record", async () => {
     const secret = await test.vault.createSecret(owner, vaultId, { name: "n", type: "t", value: "v" });
-    const master = test.vault.listKeys(owner, vaultId, { page: 1, rpp: 25 }).body.find((key) => key.name === "master0")!;
+    const master = test.vault
+      .listKeys(owner, vaultId, { page: 1, rpp: 25 })
+      .body.find((key) => key.name === "master0")!;
     const { envelope } = test.store.get<SecretRecord>(["secret", vaultId, secret.id])!.value;
-    expect(await codeOf(() => test.vault.decrypt(owner, vaultId, master.id, Buffer.from(envelope, "base64")))).toBe("decryption_failed");
+    expect(await codeOf(() => test.vault.decrypt(owner, vaultId, master.id, Buffer.from(envelope, "base64")))).toBe(
+      "decryption_failed",
+    );
     const frame = await test.vault.encrypt(owner, vaultId, master.id, Buffer.from("x"));
     expect(Buffer.from(await test.vault.decrypt(owner, vaultId, master.id, frame)).toString()).toBe("x");
   });
 
-  it.each(["AES-256-GCM", "ChaCha20"])("tamper: %s refuses every changed byte, another key, another context and short input alike", async (spec) => {
-    const key = await test.vault.createKey(owner, vaultId, { spec, name: "k" });
-    const twin = await test.vault.createKey(owner, vaultId, { spec, name: "k" });
-    const frame = await test.vault.encrypt(owner, vaultId, key.id, Buffer.from("payload"), "ctx");
-    const messages = new Set<string>();
-    const failure = async (keyId: string, bytes: Uint8Array, context: string): Promise<void> => {
-      const error: unknown = await test.vault.decrypt(owner, vaultId, keyId, bytes, context).then(() => "opened", (reason: unknown) => reason);
-      expect(error).toMatchObject({ code: "decryption_failed" });
-      messages.add((error as Error).message);
-    };
-    for (let i = 0; i < frame.length; i += 1) {
-      const bad = Uint8Array.from(frame);
-      bad[i]! ^= 0x01;
-      await failure(key.id, bad, "ctx");
-    }
-    await failure(twin.id, frame, "ctx");
-    await failure(key.id, frame, "other");
-    await failure(key.id, frame, "");
-    for (const length of [0, 1, 45, frame.length - 1]) await failure(key.id, frame.subarray(0, length), "ctx");
-    expect(messages.size).toBe(1);
-    expect(Buffer.from(await test.vault.decrypt(owner, vaultId, key.id, frame, "ctx")).toString()).toBe("payload");
-  });
+  it.each(["AES-256-GCM", "ChaCha20"])(
+    "tamper: %s refuses every changed byte, another key, another context and short input alike",
+    async (spec) => {
+      const key = await test.vault.createKey(owner, vaultId, { spec, name: "k" });
+      const twin = await test.vault.createKey(owner, vaultId, { spec, name: "k" });
+      const frame = await test.vault.encrypt(owner, vaultId, key.id, Buffer.from("payload"), "ctx");
+      const messages = new Set<string>();
+      const failure = async (keyId: string, bytes: Uint8Array, context: string): Promise<void> => {
+        const error: unknown = await test.vault.decrypt(owner, vaultId, keyId, bytes, context).then(
+          () => "opened",
+          (reason: unknown) => reason,
+        );
+        expect(error).toMatchObject({ code: "decryption_failed" });
+        messages.add((error as Error).message);
+      };
+      for (let i = 0; i < frame.length; i += 1) {
+        const bad = Uint8Array.from(frame);
+        bad[i]! ^= 0x01;
+        await failure(key.id, bad, "ctx");
+      }
+      await failure(twin.id, frame, "ctx");
+      await failure(key.id, frame, "other");
+      await failure(key.id, frame, "");
+      for (const length of [0, 1, 45, frame.length - 1]) await failure(key.id, frame.subarray(0, length), "ctx");
+      expect(messages.size).toBe(1);
+      expect(Buffer.from(await test.vault.decrypt(owner, vaultId, key.id, frame, "ctx")).toString()).toBe("payload");
+    },
+  );
 });

@@ -19,7 +19,9 @@ beforeAll(async () => {
   circuit = readCircuitInterface(r1cs, compiled.sym);
   program = new WebAssembly.Module(compiled.wasm);
 });
-afterAll(async () => { await server.close(); });
+afterAll(async () => {
+  await server.close();
+});
 
 function accepts(inputs: Record<string, unknown>): boolean {
   const checked = checkInputs(circuit, inputs);
@@ -38,7 +40,12 @@ describe("a babyJubJub signature of the vault", () => {
       expect(accepts({ ...inputs, Message: "1235" }), message).toBe(false);
     }
     const { path: other } = await server.newKey("babyJubJub");
-    const [one, two] = await Promise.all([path, other].map(async (at) => (await server.call("POST", `${at}/sign`, { message: "07" })).body["inputs"] as Record<string, unknown>));
+    const [one, two] = await Promise.all(
+      [path, other].map(
+        async (at) =>
+          (await server.call("POST", `${at}/sign`, { message: "07" })).body["inputs"] as Record<string, unknown>,
+      ),
+    );
     expect(accepts({ ...one, PublicKey: two!["PublicKey"] })).toBe(false);
     expect(accepts({ ...one, S: String(BigInt(one!["S"] as string) + 1n) })).toBe(false);
   });

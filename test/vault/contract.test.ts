@@ -15,13 +15,26 @@ type RouteName = keyof typeof vaultRoutes;
 const principal: Principal = { subject: subject(), permissions: 0, tokenId: "t", sessionId: "s", expiresAtSec: 0 };
 let test: TestVault;
 
-beforeAll(async () => { test = await openTestVault(); });
-afterAll(async () => { await test.close(); });
+beforeAll(async () => {
+  test = await openTestVault();
+});
+afterAll(async () => {
+  await test.close();
+});
 
-async function call(name: RouteName, request: { params?: object; query?: object; body?: unknown } = {}): Promise<{ status: number; body?: unknown; bytes?: Uint8Array; total?: number }> {
+async function call(
+  name: RouteName,
+  request: { params?: object; query?: object; body?: unknown } = {},
+): Promise<{ status: number; body?: unknown; bytes?: Uint8Array; total?: number }> {
   const handler = vaultHandlers({ vault: test.vault })[name] as (request: unknown) => unknown;
-  const given = (await handler({ principal, params: {}, query: { page: 1, rpp: 25 }, ...request })) as { status: number; body?: unknown };
-  const reply = given.body instanceof JsonText ? { ...given, body: JSON.parse(Buffer.from(given.body.text).toString()) as unknown } : given;
+  const given = (await handler({ principal, params: {}, query: { page: 1, rpp: 25 }, ...request })) as {
+    status: number;
+    body?: unknown;
+  };
+  const reply =
+    given.body instanceof JsonText
+      ? { ...given, body: JSON.parse(Buffer.from(given.body.text).toString()) as unknown }
+      : given;
   const declared = (vaultRoutes[name].responses as Readonly<Record<number, { schema?: TSchema }>>)[reply.status];
   expect(declared, `${name} answers ${reply.status}`).toBeDefined();
   if (declared?.schema !== undefined) expect([...Value.Errors(declared.schema, reply.body)], name).toEqual([]);
@@ -42,21 +55,38 @@ describe("answers", () => {
   it("are of the declared status and shape on every route", async () => {
     const vault = (await call("createVault", { body: { name: "v" } })).body as { id: string };
     const params = { id: vault.id };
-    const key = (await call("createKey", { params, body: { spec: "ChaCha20", type: "symmetric", usage: "encrypt/decrypt", name: "k", description: "d" } })).body as { id: string };
+    const key = (
+      await call("createKey", {
+        params,
+        body: { spec: "ChaCha20", type: "symmetric", usage: "encrypt/decrypt", name: "k", description: "d" },
+      })
+    ).body as { id: string };
     const keyParams = { ...params, key_id: key.id };
-    const secret = (await call("createSecret", { params, body: { name: "n", type: "t", value: "v" } })).body as { id: string };
+    const secret = (await call("createSecret", { params, body: { name: "n", type: "t", value: "v" } })).body as {
+      id: string;
+    };
     const secretParams = { ...params, secret_id: secret.id };
     await call("deriveKey", { params: keyParams, body: { nonce: 1, context: "c", name: "child" } });
     const sealed = (await call("encrypt", { params: keyParams, body: { message: "hello" } })).body as { data: string };
-    expect((await call("decrypt", { params: keyParams, body: { message: sealed.data } })).body).toEqual({ data: "hello" });
-    for (const name of ["listVaults", "getVault", "listKeys", "listSecrets", "getSealStatus"] as const) expect((await call(name, { params })).status).toBe(200);
+    expect((await call("decrypt", { params: keyParams, body: { message: sealed.data } })).body).toEqual({
+      data: "hello",
+    });
+    for (const name of ["listVaults", "getVault", "listKeys", "listSecrets", "getSealStatus"] as const)
+      expect((await call(name, { params })).status).toBe(200);
     expect((await call("listKeys", { params })).total).toBe(3);
     await call("getKey", { params: keyParams });
     expect((await call("getSecret", { params: secretParams })).body).toMatchObject({ value: "v" });
     const issued = await call("createUnsealerKey");
     expect(issued.status).toBe(201);
-    expect(JSON.parse(Buffer.from(issued.bytes!).toString())).toMatchObject({ validation_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string });
-    for (const [name, at] of [["deleteSecret", secretParams], ["deleteKey", keyParams], ["deleteVault", params]] as const) expect((await call(name, { params: at })).status).toBe(204);
+    expect(JSON.parse(Buffer.from(issued.bytes!).toString())).toMatchObject({
+      validation_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+    });
+    for (const [name, at] of [
+      ["deleteSecret", secretParams],
+      ["deleteKey", keyParams],
+      ["deleteVault", params],
+    ] as const)
+      expect((await call(name, { params: at })).status).toBe(204);
     expect((await call("seal", { body: sealBody(PHRASE) })).status).toBe(204);
     expect((await call("unseal", { body: sealBody(PHRASE) })).status).toBe(204);
   });
@@ -66,19 +96,47 @@ describe("bodies", () => {
   it("with members that nobody may set are refused by name", () => {
     expect(bodyCode("encrypt", { data: "x", nonce: "000000000000" })).toMatch(/^unknown_member .*nonce/);
     for (const member of ["public_key", "private_key", "vault_id", "mnemonic", "seed", "ephemeral", "id"]) {
-      expect(bodyCode("createKey", { spec: "ChaCha20", name: "k", [member]: "x" })).toMatch(new RegExp(`^unknown_member .*${member}`));
+      expect(bodyCode("createKey", { spec: "ChaCha20", name: "k", [member]: "x" })).toMatch(
+        new RegExp(`^unknown_member .*${member}`),
+      );
     }
-    for (const member of ["user_id", "application_id", "organization_id"]) expect(bodyCode("createVault", { name: "v", [member]: "x" })).toMatch(/^unknown_member/);
-    expect(bodyCode("createSecret", { name: "n", type: "t", value: "v", vault_id: "x" })).toMatch(/^unknown_member .*vault_id/);
+    for (const member of ["user_id", "application_id", "organization_id"])
+      expect(bodyCode("createVault", { name: "v", [member]: "x" })).toMatch(/^unknown_member/);
+    expect(bodyCode("createSecret", { name: "n", type: "t", value: "v", vault_id: "x" })).toMatch(
+      /^unknown_member .*vault_id/,
+    );
   });
 
   it("are held to their types and limits", () => {
     expect(bodyCode("deriveKey", { context: "c", name: "n" })).toBe("accepted");
-    for (const nonce of [0, 1, 2 ** 32 - 1]) expect(bodyCode("deriveKey", { nonce, context: "c", name: "n" })).toBe("accepted");
-    for (const nonce of [-1, 2 ** 32, 0.5, "1", null]) expect(bodyCode("deriveKey", { nonce, context: "c", name: "n" })).toMatch(/^invalid_request/);
-    for (const body of [{ context: "", name: "n" }, { context: 1, name: "n" }, { context: "c", name: "" }]) expect(bodyCode("deriveKey", body)).toMatch(/^invalid_request/);
-    for (const body of [{}, { name: "" }, { name: 1 }, { name: "a\u0000" }, { name: "v", description: 1 }, [], null, "v"]) expect(bodyCode("createVault", body)).toMatch(/^invalid_request/);
-    for (const body of [{ name: "n", type: "t" }, { name: "n", value: "v" }, { type: "t", value: "v" }, { name: "n", type: "t", value: "" }]) expect(bodyCode("createSecret", body)).toMatch(/^invalid_request/);
+    for (const nonce of [0, 1, 2 ** 32 - 1])
+      expect(bodyCode("deriveKey", { nonce, context: "c", name: "n" })).toBe("accepted");
+    for (const nonce of [-1, 2 ** 32, 0.5, "1", null])
+      expect(bodyCode("deriveKey", { nonce, context: "c", name: "n" })).toMatch(/^invalid_request/);
+    for (const body of [
+      { context: "", name: "n" },
+      { context: 1, name: "n" },
+      { context: "c", name: "" },
+    ])
+      expect(bodyCode("deriveKey", body)).toMatch(/^invalid_request/);
+    for (const body of [
+      {},
+      { name: "" },
+      { name: 1 },
+      { name: "a\u0000" },
+      { name: "v", description: 1 },
+      [],
+      null,
+      "v",
+    ])
+      expect(bodyCode("createVault", body)).toMatch(/^invalid_request/);
+    for (const body of [
+      { name: "n", type: "t" },
+      { name: "n", value: "v" },
+      { type: "t", value: "v" },
+      { name: "n", type: "t", value: "" },
+    ])
+      expect(bodyCode("createSecret", body)).toMatch(/^invalid_request/);
     expect(bodyCode("createKey", { name: "k" })).toMatch(/^invalid_request .*spec/);
   });
 });

@@ -13,7 +13,10 @@ import { openTestVault, type TestVault, type TestVaultOptions } from "./support.
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  readonly body: Record<string, unknown> & { errors?: { code: string; path?: string; message: string }[]; batch?: Record<string, unknown>[] };
+  readonly body: Record<string, unknown> & {
+    errors?: { code: string; path?: string; message: string }[];
+    batch?: Record<string, unknown>[];
+  };
 }
 
 export interface VaultServer {
@@ -38,7 +41,13 @@ export async function startVaultServer(options: TestVaultOptions = {}): Promise<
   const token: VaultServer["token"] = ({ without } = {}) => {
     const id = randomUUID();
     const names = (Object.keys(PERMISSIONS) as PermissionName[]).filter((name) => name !== without);
-    principals.set(id, { subject: { kind: "user", id }, permissions: permissionBits(names), tokenId: id, sessionId: id, expiresAtSec: 2 ** 40 });
+    principals.set(id, {
+      subject: { kind: "user", id },
+      permissions: permissionBits(names),
+      tokenId: id,
+      sessionId: id,
+      expiresAtSec: 2 ** 40,
+    });
     return id;
   };
   const authenticate = (bearer: string): Principal => {
@@ -46,31 +55,54 @@ export async function startVaultServer(options: TestVaultOptions = {}): Promise<
     if (principal === undefined) throw new Error("tests use known tokens");
     return principal;
   };
-  const server = createServer({ host: "127.0.0.1", port: 0, limits: { rateLimits: false } }, {
-    routes: bindRoutes(vaultRoutes, vaultHandlers({ vault: test.vault })), authenticate, isUnsealed: () => test.vault.isUnsealed(), log: quietLog, clock: systemClock,
-  });
+  const server = createServer(
+    { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
+    {
+      routes: bindRoutes(vaultRoutes, vaultHandlers({ vault: test.vault })),
+      authenticate,
+      isUnsealed: () => test.vault.isUnsealed(),
+      log: quietLog,
+      clock: systemClock,
+    },
+  );
   const host = `127.0.0.1:${(await server.listen()).port}`;
   const own = token();
   const send = async (method: string, path: string, body: string | undefined, bearer: string): Promise<Answer> => {
     const answer = await fetch(`http://${host}${path}`, {
       method,
-      headers: { authorization: `bearer ${bearer}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      headers: {
+        authorization: `bearer ${bearer}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
       ...(body === undefined ? {} : { body }),
     });
     const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, body: (text === "" ? {} : JSON.parse(text)) as Answer["body"] };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: (text === "" ? {} : JSON.parse(text)) as Answer["body"],
+    };
   };
-  const call: VaultServer["call"] = async (method, path, body, bearer = own) => await send(method, path, JSON.stringify(body), bearer);
-  const newVault = async (): Promise<string> => String((await call("POST", "/api/v1/vaults", { name: "v" })).body["id"]);
+  const call: VaultServer["call"] = async (method, path, body, bearer = own) =>
+    await send(method, path, JSON.stringify(body), bearer);
+  const newVault = async (): Promise<string> =>
+    String((await call("POST", "/api/v1/vaults", { name: "v" })).body["id"]);
   let shared: string | undefined;
   return {
-    test, host, token, call, newVault,
+    test,
+    host,
+    token,
+    call,
+    newVault,
     callText: async (method, path, text) => await send(method, path, text, own),
     newKey: async (spec, vaultId, more = {}) => {
       const vault = vaultId ?? (shared ??= await newVault());
       const { status, body } = await call("POST", `/api/v1/vaults/${vault}/keys`, { spec, name: "k", ...more });
       if (status !== 201) throw new Error(`${spec}: ${status} ${JSON.stringify(body)}`);
-      return { path: `/api/v1/vaults/${vault}/keys/${String(body["id"])}`, key: body as unknown as Record<string, string> };
+      return {
+        path: `/api/v1/vaults/${vault}/keys/${String(body["id"])}`,
+        key: body as unknown as Record<string, string>,
+      };
     },
     close: async () => {
       await server.stop({ graceMs: 0 });

@@ -9,7 +9,16 @@ import { PlannedDeletions } from "../../src/vault/keys/planned-deletions.js";
 import { rekeyStore } from "../../src/vault/seal/rekey.js";
 import { VaultRepository } from "../../src/vault/repository.js";
 import { environmentSealProvider } from "../../src/vault/seal/providers/environment.js";
-import { codeOf, deriveKey, openTestVault, OTHER_HASH, OTHER_PHRASE, PHRASE, subject, type TestVault } from "./support.js";
+import {
+  codeOf,
+  deriveKey,
+  openTestVault,
+  OTHER_HASH,
+  OTHER_PHRASE,
+  PHRASE,
+  subject,
+  type TestVault,
+} from "./support.js";
 
 const owner = subject();
 const DAY_MS = 24 * 3600 * 1000;
@@ -20,33 +29,53 @@ let vaultId: string;
 
 beforeAll(async () => {
   test = await openTestVault();
-  const dependencies = { repository: new VaultRepository({ store: test.store }), seal: test.seal, clock: test.clock, log: createLog("silent") };
+  const dependencies = {
+    repository: new VaultRepository({ store: test.store }),
+    seal: test.seal,
+    clock: test.clock,
+    log: createLog("silent"),
+  };
   keys = new KeyLifecycle(dependencies);
   deletions = new PlannedDeletions(dependencies);
   vaultId = (await test.vault.createVault(owner, { name: "v" })).id;
 });
-afterAll(async () => { await test.close(); });
+afterAll(async () => {
+  await test.close();
+});
 
-const newKey = async (spec = "AES-256-GCM"): Promise<string> => (await test.vault.createKey(owner, vaultId, { spec, name: "k" })).id;
-const seal = async (keyId: string, text: string): Promise<Uint8Array> => await test.vault.encrypt(owner, vaultId, keyId, Buffer.from(text), "c");
-const open = async (keyId: string, frame: Uint8Array): Promise<string> => Buffer.from(await test.vault.decrypt(owner, vaultId, keyId, frame, "c")).toString();
+const newKey = async (spec = "AES-256-GCM"): Promise<string> =>
+  (await test.vault.createKey(owner, vaultId, { spec, name: "k" })).id;
+const seal = async (keyId: string, text: string): Promise<Uint8Array> =>
+  await test.vault.encrypt(owner, vaultId, keyId, Buffer.from(text), "c");
+const open = async (keyId: string, frame: Uint8Array): Promise<string> =>
+  Buffer.from(await test.vault.decrypt(owner, vaultId, keyId, frame, "c")).toString();
 const hex = (frame: Uint8Array): string => Buffer.from(frame).toString("hex");
 const generationOf = (frame: Uint8Array): number => Buffer.from(frame).readUInt32BE(2);
 
 describe("rotation", () => {
-  it.each(["AES-256-GCM", "ChaCha20"])("of a %s key keeps old ciphertexts open and makes new ones with the new generation", async (spec) => {
-    const id = await newKey(spec);
-    const frames = [await seal(id, "one")];
-    for (const generation of [2, 3]) {
-      expect(await keys.rotate(owner, vaultId, id)).toMatchObject({ id, spec, generation });
-      frames.push(await seal(id, `text ${String(generation)}`));
-    }
-    expect(frames.map(generationOf)).toEqual([1, 2, 3]);
-    expect(await Promise.all(frames.map(async (frame) => await open(id, frame)))).toEqual(["one", "text 2", "text 3"]);
-    const rewrapped = Buffer.from((await keys.rewrap(owner, vaultId, id, { data: hex(frames[0]!), context: "c" })).slice(2), "hex");
-    expect(generationOf(rewrapped)).toBe(3);
-    expect(await open(id, rewrapped)).toBe("one");
-  });
+  it.each(["AES-256-GCM", "ChaCha20"])(
+    "of a %s key keeps old ciphertexts open and makes new ones with the new generation",
+    async (spec) => {
+      const id = await newKey(spec);
+      const frames = [await seal(id, "one")];
+      for (const generation of [2, 3]) {
+        expect(await keys.rotate(owner, vaultId, id)).toMatchObject({ id, spec, generation });
+        frames.push(await seal(id, `text ${String(generation)}`));
+      }
+      expect(frames.map(generationOf)).toEqual([1, 2, 3]);
+      expect(await Promise.all(frames.map(async (frame) => await open(id, frame)))).toEqual([
+        "one",
+        "text 2",
+        "text 3",
+      ]);
+      const rewrapped = Buffer.from(
+        (await keys.rewrap(owner, vaultId, id, { data: hex(frames[0]!), context: "c" })).slice(2),
+        "hex",
+      );
+      expect(generationOf(rewrapped)).toBe(3);
+      expect(await open(id, rewrapped)).toBe("one");
+    },
+  );
 
   it("gives each generation material of its own: a header that names another does not open", async () => {
     const id = await newKey();
@@ -56,9 +85,13 @@ describe("rotation", () => {
       const moved = Buffer.from(frame);
       moved.writeUInt32BE(generation, 2);
       expect(await codeOf(() => open(id, moved))).toBe("decryption_failed");
-      expect(await codeOf(() => keys.rewrap(owner, vaultId, id, { data: hex(moved), context: "c" }))).toBe("decryption_failed");
+      expect(await codeOf(() => keys.rewrap(owner, vaultId, id, { data: hex(moved), context: "c" }))).toBe(
+        "decryption_failed",
+      );
     }
-    expect(await codeOf(() => keys.rewrap(owner, vaultId, id, { data: hex(frame), context: "other" }))).toBe("decryption_failed");
+    expect(await codeOf(() => keys.rewrap(owner, vaultId, id, { data: hex(frame), context: "other" }))).toBe(
+      "decryption_failed",
+    );
   });
 
   it("notices an old generation put in the place of the new one", async () => {
@@ -72,11 +105,22 @@ describe("rotation", () => {
 
   it("happens once for two at the same time, and never to the master key or another tenant's", async () => {
     const id = await newKey();
-    const outcomes = await Promise.all([codeOf(() => keys.rotate(owner, vaultId, id)), codeOf(() => keys.rotate(owner, vaultId, id))]);
+    const outcomes = await Promise.all([
+      codeOf(() => keys.rotate(owner, vaultId, id)),
+      codeOf(() => keys.rotate(owner, vaultId, id)),
+    ]);
     expect(outcomes.sort()).toEqual(["conflict", "fulfilled"]);
-    const master = test.vault.listKeys(owner, vaultId, { page: 1, rpp: 100 }).body.find(({ name }) => name === "master0")!;
-    for (const change of [keys.rotate.bind(keys), keys.disable.bind(keys), keys.restore.bind(keys)]) expect(await codeOf(() => change(owner, vaultId, master.id))).toBe("master_key_immutable");
-    for (const change of [keys.rotate.bind(keys), keys.disable.bind(keys), keys.enable.bind(keys), keys.restore.bind(keys)]) {
+    const master = test.vault
+      .listKeys(owner, vaultId, { page: 1, rpp: 100 })
+      .body.find(({ name }) => name === "master0")!;
+    for (const change of [keys.rotate.bind(keys), keys.disable.bind(keys), keys.restore.bind(keys)])
+      expect(await codeOf(() => change(owner, vaultId, master.id))).toBe("master_key_immutable");
+    for (const change of [
+      keys.rotate.bind(keys),
+      keys.disable.bind(keys),
+      keys.enable.bind(keys),
+      keys.restore.bind(keys),
+    ]) {
       expect(await codeOf(() => change(subject(), vaultId, id))).toBe("not_found");
       expect(await codeOf(() => change(owner, vaultId, randomUUID()))).toBe("not_found");
     }
@@ -94,15 +138,25 @@ describe("disabling", () => {
   it("refuses every use until the key is enabled", async () => {
     const id = await newKey("ChaCha20");
     const frame = await seal(id, "x");
-    expect(await keys.disable(owner, vaultId, id)).toMatchObject({ disabled_at: new Date(test.clock.ms).toISOString() });
+    expect(await keys.disable(owner, vaultId, id)).toMatchObject({
+      disabled_at: new Date(test.clock.ms).toISOString(),
+    });
     await keys.disable(owner, vaultId, id);
-    for (const use of [() => seal(id, "y"), () => open(id, frame), () => keys.rotate(owner, vaultId, id), () => keys.rewrap(owner, vaultId, id, { data: hex(frame), context: "c" }), () => deriveKey(test, owner, vaultId, id, { context: "c", name: "n" })]) {
+    for (const use of [
+      () => seal(id, "y"),
+      () => open(id, frame),
+      () => keys.rotate(owner, vaultId, id),
+      () => keys.rewrap(owner, vaultId, id, { data: hex(frame), context: "c" }),
+      () => deriveKey(test, owner, vaultId, id, { context: "c", name: "n" }),
+    ]) {
       expect(await codeOf(use)).toBe("key_disabled");
     }
     // A batch is refused as a whole too, for every operation alike.
     const call = { owner, vaultId, keyId: id };
     expect(await codeOf(() => test.vault.operations.encrypt(call, { batch: [{ data: "x" }] }))).toBe("key_disabled");
-    expect(await codeOf(() => test.vault.derivation.derive(call, { batch: [{ context: "c", name: "n" }] }))).toBe("key_disabled");
+    expect(await codeOf(() => test.vault.derivation.derive(call, { batch: [{ context: "c", name: "n" }] }))).toBe(
+      "key_disabled",
+    );
     expect(test.vault.getKey(owner, vaultId, id)).toHaveProperty("disabled_at");
     expect(await keys.enable(owner, vaultId, id)).not.toHaveProperty("disabled_at");
     expect(await open(id, frame)).toBe("x");
@@ -114,7 +168,9 @@ describe("deletion with a recovery window", () => {
     const id = await newKey();
     const frame = await seal(id, "x");
     expect(await codeOf(() => keys.restore(owner, vaultId, id))).toBe("key_not_deleted");
-    expect(await keys.scheduleDeletion(owner, vaultId, id, 7)).toMatchObject({ deletes_at: new Date(test.clock.ms + 7 * DAY_MS).toISOString() });
+    expect(await keys.scheduleDeletion(owner, vaultId, id, 7)).toMatchObject({
+      deletes_at: new Date(test.clock.ms + 7 * DAY_MS).toISOString(),
+    });
     expect(await codeOf(() => open(id, frame))).toBe("key_disabled");
     test.clock.ms += 7 * DAY_MS - 1;
     expect(await deletions.sweep()).toBe(0);
@@ -153,21 +209,29 @@ describe("rekey", () => {
     }
     await old.close({ keep: true });
     const chainKey = new Uint8Array(32);
-    const [oldEntropy, newEntropy] = [PHRASE, OTHER_PHRASE].map((phrase) => phraseEntropy(Buffer.from(phrase))!) as [Uint8Array, Uint8Array];
+    const [oldEntropy, newEntropy] = [PHRASE, OTHER_PHRASE].map((phrase) => phraseEntropy(Buffer.from(phrase))!) as [
+      Uint8Array,
+      Uint8Array,
+    ];
     const change = async (from: Uint8Array, to: Uint8Array): Promise<number> => {
       let count = 0;
-      await rewriteStore({ path: old.folder, chainKey }, (store) => { count = rekeyStore(store, { oldEntropy: from, newEntropy: to }); });
+      await rewriteStore({ path: old.folder, chainKey }, (store) => {
+        count = rekeyStore(store, { oldEntropy: from, newEntropy: to });
+      });
       return count;
     };
     expect(await codeOf(() => change(newEntropy, oldEntropy))).toBe("seal_key_rejected");
     const server = await openStore({ path: old.folder }, { log: createLog("silent") });
     expect(await codeOf(() => change(oldEntropy, newEntropy))).toBe("conflict");
     // A master key that does not unwrap: nothing is changed, not even the vaults before it.
-    const master = server.get<{ master_key_id: string }>(["vault", made[2]!.who.kind, made[2]!.who.id, made[2]!.id])!.value.master_key_id;
+    const master = server.get<{ master_key_id: string }>(["vault", made[2]!.who.kind, made[2]!.who.id, made[2]!.id])!
+      .value.master_key_id;
     const record = server.get<Record<string, string>>(["key", made[2]!.id, master])!.value;
     const damaged = Buffer.from(record.envelope!, "base64");
     damaged[40]! ^= 1;
-    await server.commit({ puts: [{ key: ["key", made[2]!.id, master], value: { ...record, envelope: damaged.toString("base64") } }] });
+    await server.commit({
+      puts: [{ key: ["key", made[2]!.id, master], value: { ...record, envelope: damaged.toString("base64") } }],
+    });
     await server.close();
     expect(await codeOf(() => change(oldEntropy, newEntropy))).toBe("data_corrupt");
     const repair = await openStore({ path: old.folder }, { log: createLog("silent") });
@@ -178,7 +242,11 @@ describe("rekey", () => {
     const stale = await openTestVault({ folder: old.folder, unsealed: false });
     expect(await codeOf(() => stale.seal.unseal(Buffer.from(PHRASE)))).toBe("seal_key_mismatch");
     await stale.close({ keep: true });
-    const renewed = await openTestVault({ folder: old.folder, unsealed: false, provider: environmentSealProvider({ validationHash: OTHER_HASH }) });
+    const renewed = await openTestVault({
+      folder: old.folder,
+      unsealed: false,
+      provider: environmentSealProvider({ validationHash: OTHER_HASH }),
+    });
     await renewed.seal.unseal(Buffer.from(OTHER_PHRASE));
     for (const { who, id, secret } of made) expect(await renewed.vault.retrieveSecret(who, id, secret)).toBe(who.kind);
     await renewed.close();
@@ -188,7 +256,13 @@ describe("rekey", () => {
     const fresh = await openTestVault({ unsealed: false });
     await fresh.close({ keep: true });
     const entropy = phraseEntropy(Buffer.from(PHRASE))!;
-    expect(await codeOf(() => rewriteStore({ path: fresh.folder, chainKey: new Uint8Array(32) }, (store) => { rekeyStore(store, { oldEntropy: entropy, newEntropy: entropy }); }))).toBe("vault_not_configured");
+    expect(
+      await codeOf(() =>
+        rewriteStore({ path: fresh.folder, chainKey: new Uint8Array(32) }, (store) => {
+          rekeyStore(store, { oldEntropy: entropy, newEntropy: entropy });
+        }),
+      ),
+    ).toBe("vault_not_configured");
     await (await openTestVault({ folder: fresh.folder, unsealed: false })).close();
   });
 });

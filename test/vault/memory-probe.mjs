@@ -80,7 +80,19 @@ want("entropy", entropy);
 phrase.fill(0);
 
 const store = await openStore({ path: folder }, { log: createLog("silent") });
-const vault = await createVault({ queueLengthMax: 64, seal: { settings: { seal_unseal_validation_hash: hash, seal_unseal_secret_name: "unused", seal_unseal_timeout_seconds: 10 } } }, { store, clock: systemClock, log: createLog("silent") });
+const vault = await createVault(
+  {
+    queueLengthMax: 64,
+    seal: {
+      settings: {
+        seal_unseal_validation_hash: hash,
+        seal_unseal_secret_name: "unused",
+        seal_unseal_timeout_seconds: 10,
+      },
+    },
+  },
+  { store, clock: systemClock, log: createLog("silent") },
+);
 const owner = { kind: "user", id: "55555555-5555-4555-8555-555555555555" };
 // The second body waits masked as well: it would be found otherwise.
 const sealMask = randomBytes(sealing.length);
@@ -96,30 +108,65 @@ const { signMessage: sign } = operationHandlers({ vault: vault.service });
 const { signal } = new AbortController();
 const principal = { subject: owner, permissions: 0, tokenId: "t", sessionId: "s", expiresAtSec: 0 };
 for (let i = 0; i < SIGNATURES; i += 1) {
-  for (const signer of signers) await sign({ principal, params: { id, key_id: signer.id }, query: {}, signal, body: { message: "11".repeat(signer.spec === "babyJubJub" ? 31 : 32) } });
+  for (const signer of signers)
+    await sign({
+      principal,
+      params: { id, key_id: signer.id },
+      query: {},
+      signal,
+      body: { message: "11".repeat(signer.spec === "babyJubJub" ? 31 : 32) },
+    });
 }
 
 const record = store.get(["vault", owner.kind, owner.id, id]).value;
 const master = store.get(["key", id, record.master_key_id]).value;
-const place = { purpose: "mk", vaultId: id, recordId: record.master_key_id, metadata: { owner: `user:${owner.id}`, spec: "AES-256-GCM", type: "symmetric", usage: "encrypt/decrypt" } };
+const place = {
+  purpose: "mk",
+  vaultId: id,
+  recordId: record.master_key_id,
+  metadata: { owner: `user:${owner.id}`, spec: "AES-256-GCM", type: "symmetric", usage: "encrypt/decrypt" },
+};
 const storeId = store.get(["seal", "sentinel"]).value.store_id;
 (() => {
   const kekBytes = deriveKek(entropy, storeId).export();
   const masterKey = unwrapRecord(master.envelope, () => deriveKek(entropy, storeId), place);
   const recordKey = deriveRecordKey(masterKey, id, 1).export();
-  for (const [name, bytes] of [["kek", kekBytes], ["master_key", masterKey], ["record_key", recordKey]]) {
+  for (const [name, bytes] of [
+    ["kek", kekBytes],
+    ["master_key", masterKey],
+    ["record_key", recordKey],
+  ]) {
     want(name, bytes);
     bytes.fill(0);
   }
-  for (const made of [key, ...signers]) wantMaterial(made, deriveRecordKey(unwrapRecord(master.envelope, () => deriveKek(entropy, storeId), place), id, 1));
+  for (const made of [key, ...signers])
+    wantMaterial(
+      made,
+      deriveRecordKey(
+        unwrapRecord(master.envelope, () => deriveKek(entropy, storeId), place),
+        id,
+        1,
+      ),
+    );
   entropy.fill(0);
 })();
 
 /** The material of a stored key: raw bytes, or of PKCS #8 what is secret in it; as stored, and reversed as big numbers lie in memory. */
 function wantMaterial({ id: keyId }, recordKeyObject) {
   const { spec, type, usage, public_key, address, envelope } = store.get(["key", id, keyId]).value;
-  const metadata = { spec, type, usage, ...(public_key === undefined ? {} : { public_key }), ...(address === undefined ? {} : { address }) };
-  const plaintext = unwrapRecord(envelope, () => recordKeyObject, { purpose: "key", vaultId: id, recordId: keyId, metadata });
+  const metadata = {
+    spec,
+    type,
+    usage,
+    ...(public_key === undefined ? {} : { public_key }),
+    ...(address === undefined ? {} : { address }),
+  };
+  const plaintext = unwrapRecord(envelope, () => recordKeyObject, {
+    purpose: "key",
+    vaultId: id,
+    recordId: keyId,
+    metadata,
+  });
   const secret = plaintext[0] === PKCS8 ? secretOf(plaintext.subarray(1)) : Buffer.from(plaintext.subarray(1));
   plaintext.fill(0);
   want(`${spec}`, secret);

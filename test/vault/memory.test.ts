@@ -18,7 +18,20 @@ it("leaves no copy of phrase, entropy, master key, record key or any key's mater
   expect(unsealed.record_key).toBeGreaterThan(0);
   // Handles of entropy and KEK may wait for the worker's garbage collector; the phrase is only ever in bytes that are overwritten.
   expect(unsealed.phrase).toBe(0);
-  for (const name of ["phrase", "entropy", "kek", "master_key", "record_key", "ChaCha20", "secp256k1", "Ed25519 reversed", "RSA-2048", "babyJubJub", "BIP39"]) expect(Object.keys(sealed)).toContain(name);
+  for (const name of [
+    "phrase",
+    "entropy",
+    "kek",
+    "master_key",
+    "record_key",
+    "ChaCha20",
+    "secp256k1",
+    "Ed25519 reversed",
+    "RSA-2048",
+    "babyJubJub",
+    "BIP39",
+  ])
+    expect(Object.keys(sealed)).toContain(name);
   // OpenSSL's encoder frees its buffer without overwriting it when a new RSA or P-256 key is written as DER: a copy of a key that was made
   // since the start may lie there until the memory is used again (THREAT-MODEL.md).
   const made = new Set(["RSA-2048", "P-256"]);

@@ -37,11 +37,25 @@ function textOf(phrase: Uint8Array | undefined): string {
 
 describe("container_secret", () => {
   let folder: string;
-  beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), "proofwright-secret-")); });
-  afterEach(async () => { await rm(folder, { recursive: true, force: true }); });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "proofwright-secret-"));
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true, force: true });
+  });
 
   const provider = async (path: string, name = "container_secret") =>
-    await selectSealProvider({ settings: { ...NO_SETTINGS, seal_unseal_provider: name, seal_unseal_key_secret_path: path, seal_unseal_validation_hash: PHRASE_HASH } }, dependencies());
+    await selectSealProvider(
+      {
+        settings: {
+          ...NO_SETTINGS,
+          seal_unseal_provider: name,
+          seal_unseal_key_secret_path: path,
+          seal_unseal_validation_hash: PHRASE_HASH,
+        },
+      },
+      dependencies(),
+    );
 
   async function secretFile(content: string, mode = 0o400): Promise<string> {
     const path = join(folder, "secret");
@@ -54,7 +68,10 @@ describe("container_secret", () => {
     const path = await secretFile(`${PHRASE}\n`);
     const link = join(folder, "link");
     await symlink(path, link);
-    for (const [name, at] of [["container_secret", path], ["docker", link]] as const) {
+    for (const [name, at] of [
+      ["container_secret", path],
+      ["docker", link],
+    ] as const) {
       const test = await openTestVault({ provider: await provider(at, name), unsealed: false });
       expect(await test.seal.unsealAutomatically()).toBe("unsealed");
       expect(test.seal.status()).toEqual({ sealed: false, provider: "container_secret", initialised: true });
@@ -88,10 +105,22 @@ describe("aws_kms", () => {
     vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "example");
   });
-  afterAll(() => { vi.unstubAllEnvs(); });
-  beforeEach(async () => { double = await new VendorDouble(awsKms(KEY)).listen(); });
-  afterEach(async () => { await double.close(); });
-  const options = (more: object = {}) => ({ keyId: KEY, region: "eu-central-1", endpoint: double.url, timeoutMs: 5000, ...more });
+  afterAll(() => {
+    vi.unstubAllEnvs();
+  });
+  beforeEach(async () => {
+    double = await new VendorDouble(awsKms(KEY)).listen();
+  });
+  afterEach(async () => {
+    await double.close();
+  });
+  const options = (more: object = {}) => ({
+    keyId: KEY,
+    region: "eu-central-1",
+    endpoint: double.url,
+    timeoutMs: 5000,
+    ...more,
+  });
 
   it("makes one data key, keeps its ciphertext, and opens it with the same context at each start", async () => {
     const first = await openTestVault({ unsealed: false });
@@ -102,7 +131,19 @@ describe("aws_kms", () => {
     let secretId = "";
     let vaultId = "";
     for (let start = 0; start < 2; start += 1) {
-      const test = await openTestVault({ folder: first.folder, unsealed: false, provider: { ...provider, readKey: async () => await awsKmsProvider(options(), { store: test.store, clock: systemClock, log: createLog("silent") }).readKey() } });
+      const test = await openTestVault({
+        folder: first.folder,
+        unsealed: false,
+        provider: {
+          ...provider,
+          readKey: async () =>
+            await awsKmsProvider(options(), {
+              store: test.store,
+              clock: systemClock,
+              log: createLog("silent"),
+            }).readKey(),
+        },
+      });
       states.push(await test.seal.unsealAutomatically());
       if (start === 0) {
         vaultId = (await test.vault.createVault(owner, { name: "v" })).id;
@@ -112,14 +153,28 @@ describe("aws_kms", () => {
       await test.close({ keep: start === 0 });
     }
     expect(states).toEqual(["unsealed", "unsealed"]);
-    expect(double.received.map(({ headers }) => headers["x-amz-target"])).toEqual(["TrentService.GenerateDataKey", "TrentService.Decrypt", "TrentService.Decrypt"]);
-    expect(double.received.every(({ method, path, body }) => method === "POST" && path === "/" && JSON.stringify(body.EncryptionContext) === '{"proofwright:purpose":"seal-key"}')).toBe(true);
+    expect(double.received.map(({ headers }) => headers["x-amz-target"])).toEqual([
+      "TrentService.GenerateDataKey",
+      "TrentService.Decrypt",
+      "TrentService.Decrypt",
+    ]);
+    expect(
+      double.received.every(
+        ({ method, path, body }) =>
+          method === "POST" &&
+          path === "/" &&
+          JSON.stringify(body.EncryptionContext) === '{"proofwright:purpose":"seal-key"}',
+      ),
+    ).toBe(true);
     expect(String(double.received[0]?.headers.authorization)).toContain("/eu-central-1/kms/aws4_request");
   });
 
   it("gives two first starts on one store the same key", async () => {
     const shared = dependencies();
-    const keys = await Promise.all([awsKmsProvider(options(), shared).readKey(), awsKmsProvider(options(), shared).readKey()]);
+    const keys = await Promise.all([
+      awsKmsProvider(options(), shared).readKey(),
+      awsKmsProvider(options(), shared).readKey(),
+    ]);
     expect(textOf(keys[0])).toBe(textOf(keys[1]));
     expect(textOf(keys[0]).split(" ")).toHaveLength(24);
   });
@@ -127,27 +182,41 @@ describe("aws_kms", () => {
   it("says why it cannot: refused, unknown key, unreachable, slow, foreign ciphertext, foreign store", async () => {
     const shared = dependencies();
     expect(await reasonOf(awsKmsProvider(options({ keyId: "alias/other" }), shared))).toMatch(/status 400/);
-    double.behaviour = () => ({ status: 403, body: { __type: "AccessDeniedException", message: `${PHRASE} is not yours` } });
+    double.behaviour = () => ({
+      status: 403,
+      body: { __type: "AccessDeniedException", message: `${PHRASE} is not yours` },
+    });
     const refused = await reasonOf(awsKmsProvider(options(), shared));
     expect(refused).toMatch(/refused access \(status 403\)/);
     expect(refused).not.toContain("legal");
     double.behaviour = () => "hang";
-    expect(await reasonOf(awsKmsProvider(options({ timeoutMs: 300 }), shared))).toBe("the seal provider aws_kms did not answer within 0.3 s");
-    expect(await reasonOf(awsKmsProvider(options({ endpoint: "http://127.0.0.1:9" }), shared))).toMatch(/cannot be reached or used \(ECONNREFUSED\)/);
+    expect(await reasonOf(awsKmsProvider(options({ timeoutMs: 300 }), shared))).toBe(
+      "the seal provider aws_kms did not answer within 0.3 s",
+    );
+    expect(await reasonOf(awsKmsProvider(options({ endpoint: "http://127.0.0.1:9" }), shared))).toMatch(
+      /cannot be reached or used \(ECONNREFUSED\)/,
+    );
     expect(shared.store.count([])).toBe(0);
     double.behaviour = awsKms(KEY);
     await awsKmsProvider(options(), shared).readKey();
     double.behaviour = awsKms(KEY);
     expect(await reasonOf(awsKmsProvider(options(), shared))).toMatch(/status 400/);
-    expect(await reasonOf(gcpKmsProvider({ keyId: GCP_KEY, timeoutMs: 1000 }, shared))).toMatch(/made with the provider aws_kms/);
+    expect(await reasonOf(gcpKmsProvider({ keyId: GCP_KEY, timeoutMs: 1000 }, shared))).toMatch(
+      /made with the provider aws_kms/,
+    );
     const used = dependencies();
     await used.store.commit({ puts: [{ key: ["seal", "sentinel"], value: {} }] });
     expect(await reasonOf(awsKmsProvider(options(), used))).toMatch(/initialised with another seal key/);
-    expect(await reasonOf(awsKmsProvider(options({ validationHash: PHRASE_HASH }), dependencies()))).toMatch(/leave SEAL_UNSEAL_VALIDATION_HASH out/);
+    expect(await reasonOf(awsKmsProvider(options({ validationHash: PHRASE_HASH }), dependencies()))).toMatch(
+      /leave SEAL_UNSEAL_VALIDATION_HASH out/,
+    );
   });
 
   it("refuses a key of another length", async () => {
-    double.behaviour = () => ({ status: 200, body: { Plaintext: Buffer.alloc(16).toString("base64"), CiphertextBlob: "AAAA" } });
+    double.behaviour = () => ({
+      status: 200,
+      body: { Plaintext: Buffer.alloc(16).toString("base64"), CiphertextBlob: "AAAA" },
+    });
     expect(await reasonOf(awsKmsProvider(options(), dependencies()))).toMatch(/16 bytes, not 32/);
   });
 });
@@ -164,7 +233,8 @@ describe("gcp_kms", () => {
     vi.unstubAllEnvs();
     await double.close();
   });
-  const provider = (shared: ReturnType<typeof dependencies>, more: object = {}) => gcpKmsProvider({ keyId: GCP_KEY, endpoint: double.url, timeoutMs: 5000, ...more }, shared);
+  const provider = (shared: ReturnType<typeof dependencies>, more: object = {}) =>
+    gcpKmsProvider({ keyId: GCP_KEY, endpoint: double.url, timeoutMs: 5000, ...more }, shared);
 
   it("knows CRC-32C", () => {
     // SOURCE: RFC 3720 appendix B.4.
@@ -177,7 +247,11 @@ describe("gcp_kms", () => {
     const first = textOf(await provider(shared).readKey());
     expect(textOf(await provider(shared).readKey())).toBe(first);
     const calls = double.received.filter(({ path }) => path.startsWith("/v1/"));
-    expect(calls.map(({ path }) => path.split("?")[0])).toEqual([`/v1/${GCP_KEY}:encrypt`, `/v1/${GCP_KEY}:decrypt`, `/v1/${GCP_KEY}:decrypt`]);
+    expect(calls.map(({ path }) => path.split("?")[0])).toEqual([
+      `/v1/${GCP_KEY}:encrypt`,
+      `/v1/${GCP_KEY}:decrypt`,
+      `/v1/${GCP_KEY}:decrypt`,
+    ]);
     for (const { body } of calls) {
       expect(Buffer.from(String(body.additionalAuthenticatedData), "base64").toString()).toBe("proofwright:seal-key");
       expect(body.plaintextCrc32c ?? body.ciphertextCrc32c).toBeDefined();
@@ -189,10 +263,15 @@ describe("gcp_kms", () => {
     const honest = double.behaviour;
     double.behaviour = async (request) => {
       const answer = await honest(request);
-      return request.path.includes(":encrypt") && answer !== "hang" ? { ...answer, body: { ...(answer.body as object), ciphertextCrc32c: "1" } } : answer;
+      return request.path.includes(":encrypt") && answer !== "hang"
+        ? { ...answer, body: { ...(answer.body as object), ciphertextCrc32c: "1" } }
+        : answer;
     };
     expect(await reasonOf(provider(dependencies()))).toMatch(/damaged on the way/);
-    double.behaviour = (request) => (request.path.startsWith("/v1/") ? { status: 403, body: { error: { code: 403, message: "no", status: "PERMISSION_DENIED" } } } : honest(request));
+    double.behaviour = (request) =>
+      request.path.startsWith("/v1/")
+        ? { status: 403, body: { error: { code: 403, message: "no", status: "PERMISSION_DENIED" } } }
+        : honest(request);
     expect(await reasonOf(provider(dependencies()))).toMatch(/refused access/);
     double.behaviour = (request) => (request.path.startsWith("/v1/") ? "hang" : honest(request));
     expect(await reasonOf(provider(dependencies(), { timeoutMs: 500 }))).toMatch(/did not answer within 0.5 s/);
@@ -215,7 +294,10 @@ describe("cloud_key_vault", () => {
     await double.close();
   });
   const provider = (shared = dependencies(), more: object = {}) =>
-    cloudKeyVaultProvider({ vaultName: "vault", secretName: "_unsealerkey", endpoint: double.url, timeoutMs: 8000, settleMs: 20, ...more }, shared);
+    cloudKeyVaultProvider(
+      { vaultName: "vault", secretName: "_unsealerkey", endpoint: double.url, timeoutMs: 8000, settleMs: 20, ...more },
+      shared,
+    );
 
   it("creates the secret on the first run and reuses it afterwards, authenticated by the vault's challenge", async () => {
     const shared = dependencies();
@@ -223,19 +305,31 @@ describe("cloud_key_vault", () => {
     expect(first.split(" ")).toHaveLength(24);
     expect(textOf(await provider(dependencies()).readKey())).toBe(first);
     expect(versions.map(({ value }) => value)).toEqual([first]);
-    const put = double.received.find(({ method, headers }) => method === "PUT" && headers.authorization === "Bearer msi-token");
+    const put = double.received.find(
+      ({ method, headers }) => method === "PUT" && headers.authorization === "Bearer msi-token",
+    );
     expect(decodeURIComponent(put?.path ?? "")).toMatch(/^\/secrets\/unsealerkey\?api-version=\d/);
-    expect(double.received.filter(({ headers }) => headers.authorization === undefined).every(({ path, body }) => path.startsWith("/msi/") || Object.keys(body).length === 0)).toBe(true);
+    expect(
+      double.received
+        .filter(({ headers }) => headers.authorization === undefined)
+        .every(({ path, body }) => path.startsWith("/msi/") || Object.keys(body).length === 0),
+    ).toBe(true);
   });
 
   it("gives two first starts the same key, although both write", async () => {
-    const keys = await Promise.all([provider(dependencies(), { settleMs: 300 }).readKey(), provider(dependencies(), { settleMs: 300 }).readKey()]);
+    const keys = await Promise.all([
+      provider(dependencies(), { settleMs: 300 }).readKey(),
+      provider(dependencies(), { settleMs: 300 }).readKey(),
+    ]);
     expect(versions.length).toBe(2);
     expect(textOf(keys[0])).toBe(textOf(keys[1]));
   });
 
   it("passes disabled versions over, so that a rekey takes effect", async () => {
-    versions.push({ version: "a", value: PHRASE, created: 1, enabled: false }, { version: "b", value: OTHER_PHRASE, created: 2, enabled: true });
+    versions.push(
+      { version: "a", value: PHRASE, created: 1, enabled: false },
+      { version: "b", value: OTHER_PHRASE, created: 2, enabled: true },
+    );
     expect(textOf(await provider().readKey())).toBe(OTHER_PHRASE);
   });
 
@@ -243,7 +337,9 @@ describe("cloud_key_vault", () => {
     const shared = dependencies();
     await shared.store.commit({ puts: [{ key: ["seal", "sentinel"], value: {} }] });
     expect(await reasonOf(provider(shared))).toMatch(/does not hold the seal key/);
-    expect(await reasonOf(provider(dependencies(), { validationHash: PHRASE_HASH }))).toMatch(/does not hold the seal key/);
+    expect(await reasonOf(provider(dependencies(), { validationHash: PHRASE_HASH }))).toMatch(
+      /does not hold the seal key/,
+    );
     expect(versions).toEqual([]);
   });
 
@@ -253,14 +349,22 @@ describe("cloud_key_vault", () => {
     expect(reason).toMatch(/not a phrase of 24 words/);
     expect(reason).not.toContain("hunter2");
     const honest = double.behaviour;
-    double.behaviour = (request) => (request.headers.authorization === "Bearer msi-token" ? { status: 403, body: { error: { code: "Forbidden", message: "no" } } } : honest(request));
+    double.behaviour = (request) =>
+      request.headers.authorization === "Bearer msi-token"
+        ? { status: 403, body: { error: { code: "Forbidden", message: "no" } } }
+        : honest(request);
     expect(await reasonOf(provider())).toMatch(/refused access \(status 403\)/);
     double.behaviour = (request) => (request.path.startsWith("/secrets") ? "hang" : honest(request));
     expect(await reasonOf(provider(dependencies(), { timeoutMs: 400 }))).toMatch(/did not answer within 0.4 s/);
   });
 
   it("maps names and regions to what the service allows", () => {
-    expect(["_unsealerkey", "my key", "a_b", "-x-"].map(legalSecretName)).toEqual(["unsealerkey", "my-key", "a-b", "x"]);
+    expect(["_unsealerkey", "my key", "a_b", "-x-"].map(legalSecretName)).toEqual([
+      "unsealerkey",
+      "my-key",
+      "a-b",
+      "x",
+    ]);
     expect(() => legalSecretName("___")).toThrow(SealProviderError);
     expect(vaultUrl({ vaultName: "v" })).toBe("https://v.vault.azure.net");
     expect(vaultUrl({ vaultName: "v", region: "China North 2" })).toBe("https://v.vault.azure.cn");
@@ -272,20 +376,34 @@ describe("settings", () => {
   it("name what is missing", async () => {
     const messages: string[] = [];
     for (const settings of [
-      { seal_unseal_provider: "container_secret" }, { seal_unseal_provider: "cloud_key_vault" }, { seal_unseal_provider: "aws_kms" }, { seal_unseal_provider: "aws_kms", seal_unseal_kms_key_id: "k" },
-      { seal_unseal_provider: "gcp_kms", seal_unseal_kms_key_id: "k" }, { seal_unseal_provider: "aws_kms", seal_unseal_key: PHRASE },
+      { seal_unseal_provider: "container_secret" },
+      { seal_unseal_provider: "cloud_key_vault" },
+      { seal_unseal_provider: "aws_kms" },
+      { seal_unseal_provider: "aws_kms", seal_unseal_kms_key_id: "k" },
+      { seal_unseal_provider: "gcp_kms", seal_unseal_kms_key_id: "k" },
+      { seal_unseal_provider: "aws_kms", seal_unseal_key: PHRASE },
     ]) {
-      messages.push(await selectSealProvider({ settings: { ...NO_SETTINGS, ...settings } }, dependencies()).then(() => "taken", (error: unknown) => (error as Error).message));
+      messages.push(
+        await selectSealProvider({ settings: { ...NO_SETTINGS, ...settings } }, dependencies()).then(
+          () => "taken",
+          (error: unknown) => (error as Error).message,
+        ),
+      );
     }
     expect(messages).toEqual([
-      "the seal provider container_secret needs SEAL_UNSEAL_KEY_SECRET_PATH", "the seal provider cloud_key_vault needs SEAL_UNSEAL_VAULT_NAME",
-      "the seal provider aws_kms needs SEAL_UNSEAL_KMS_KEY_ID", "the seal provider aws_kms needs SEAL_UNSEAL_KMS_REGION",
-      "SEAL_UNSEAL_KMS_KEY_ID must read projects/P/locations/L/keyRings/R/cryptoKeys/K for gcp_kms", "SEAL_UNSEAL_KEY is for the provider environment; aws_kms brings its own key",
+      "the seal provider container_secret needs SEAL_UNSEAL_KEY_SECRET_PATH",
+      "the seal provider cloud_key_vault needs SEAL_UNSEAL_VAULT_NAME",
+      "the seal provider aws_kms needs SEAL_UNSEAL_KMS_KEY_ID",
+      "the seal provider aws_kms needs SEAL_UNSEAL_KMS_REGION",
+      "SEAL_UNSEAL_KMS_KEY_ID must read projects/P/locations/L/keyRings/R/cryptoKeys/K for gcp_kms",
+      "SEAL_UNSEAL_KEY is for the provider environment; aws_kms brings its own key",
     ]);
   });
 
   it("say which packages a provider needs when they are not installed", async () => {
     const missing = Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
-    await expect(loadSdk("aws_kms", "@aws-sdk/client-kms@1", async () => await Promise.reject(missing))).rejects.toThrow("needs packages that are not installed: run `npm install @aws-sdk/client-kms@1`");
+    await expect(
+      loadSdk("aws_kms", "@aws-sdk/client-kms@1", async () => await Promise.reject(missing)),
+    ).rejects.toThrow("needs packages that are not installed: run `npm install @aws-sdk/client-kms@1`");
   });
 });

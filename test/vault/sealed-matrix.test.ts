@@ -29,13 +29,16 @@ interface Running {
 const running = new Map<State, Running>();
 
 beforeAll(async () => {
-  await Promise.all((Object.keys(STATES) as State[]).map(async (state) => {
-    const folder = mkdtempSync(join(tmpdir(), "proofwright-matrix-"));
-    const server = await startServer({ env: STATES[state], dataDir: folder });
-    const { email, password } = await server.newUser();
-    const logIn = async (): Promise<string> => (await server.anonymous.authenticate({ body: { email, password } })).body.token.access_token;
-    running.set(state, { server, folder, logIn });
-  }));
+  await Promise.all(
+    (Object.keys(STATES) as State[]).map(async (state) => {
+      const folder = mkdtempSync(join(tmpdir(), "proofwright-matrix-"));
+      const server = await startServer({ env: STATES[state], dataDir: folder });
+      const { email, password } = await server.newUser();
+      const logIn = async (): Promise<string> =>
+        (await server.anonymous.authenticate({ body: { email, password } })).body.token.access_token;
+      running.set(state, { server, folder, logIn });
+    }),
+  );
 });
 afterAll(async () => {
   for (const { server, folder } of running.values()) {
@@ -45,9 +48,18 @@ afterAll(async () => {
 });
 
 /** Sends a request that names nothing that exists; sealed states must answer before looking. */
-async function send(state: State, route: RouteSpec, token: string | undefined, ids: (name: string) => string = () => randomUUID()): Promise<{ status: number; text: string; code: string | undefined }> {
+async function send(
+  state: State,
+  route: RouteSpec,
+  token: string | undefined,
+  ids: (name: string) => string = () => randomUUID(),
+): Promise<{ status: number; text: string; code: string | undefined }> {
   const path = route.path.replace(/:([a-z_]+)/g, (_all, name: string) => ids(name));
-  const response = await fetch(`${running.get(state)!.server.url}${path}`, { method: route.method, redirect: "manual", headers: token === undefined ? {} : { authorization: `bearer ${token}` } });
+  const response = await fetch(`${running.get(state)!.server.url}${path}`, {
+    method: route.method,
+    redirect: "manual",
+    headers: token === undefined ? {} : { authorization: `bearer ${token}` },
+  });
   const text = await textOf(response);
   const code = /^\{.*"code":"([a-z_]+)"/s.exec(text)?.[1];
   return { status: response.status, text, code };
@@ -55,11 +67,19 @@ async function send(state: State, route: RouteSpec, token: string | undefined, i
 
 function mayCall(route: RouteSpec): boolean {
   if (route.auth === "public") return true;
-  return holdsAll(NEW_USER_PERMISSIONS, permissionBits(route.auth.permissions)) && (route.auth.subjects === undefined || route.auth.subjects.includes("user"));
+  return (
+    holdsAll(NEW_USER_PERMISSIONS, permissionBits(route.auth.permissions)) &&
+    (route.auth.subjects === undefined || route.auth.subjects.includes("user"))
+  );
 }
 
 function documented(route: RouteSpec): number[] {
-  return [...Object.keys(route.responses).map(Number), ...(route.errors ?? []).map((code) => ERROR_STATUS[code]), ...COMMON, ...(route.auth === "public" ? [401] : [])];
+  return [
+    ...Object.keys(route.responses).map(Number),
+    ...(route.errors ?? []).map((code) => ERROR_STATUS[code]),
+    ...COMMON,
+    ...(route.auth === "public" ? [401] : []),
+  ];
 }
 
 describe.each(Object.keys(STATES) as State[])("while %s", (state) => {
@@ -80,16 +100,28 @@ describe.each(Object.keys(STATES) as State[])("while %s", (state) => {
       mayHaveEnded = route.area === "identity" && route.method !== "GET";
       const { status, code } = await send(state, route, route.auth === "public" ? undefined : token);
       if (!mayCall(route)) expect([route.id, status, code]).toEqual([route.id, 403, "forbidden"]);
-      else if (route.needsUnsealed === true && state !== "unsealed") expect([route.id, status, code]).toEqual([route.id, 503, "vault_sealed"]);
+      else if (route.needsUnsealed === true && state !== "unsealed")
+        expect([route.id, status, code]).toEqual([route.id, 503, "vault_sealed"]);
       // Readiness is the one answer that is a 503 of its own while sealed.
-      else if (route.id !== "readyz") expect(documented(route), `${route.id} answered ${String(status)} ${code ?? ""}`).toContain(status);
+      else if (route.id !== "readyz")
+        expect(documented(route), `${route.id} answered ${String(status)} ${code ?? ""}`).toContain(status);
     }
   });
 });
 
 it("covers the routes that need keys: all of the vault's data, and proving", () => {
   const needing = ROUTE_LIST.filter(({ needsUnsealed }) => needsUnsealed === true).map(({ id }) => id);
-  for (const id of ["createVault", "listVaults", "getSecret", "encrypt", "decrypt", "rotateKey", "createProver", "prove"]) expect(needing).toContain(id);
+  for (const id of [
+    "createVault",
+    "listVaults",
+    "getSecret",
+    "encrypt",
+    "decrypt",
+    "rotateKey",
+    "createProver",
+    "prove",
+  ])
+    expect(needing).toContain(id);
 });
 
 it("does not tell while sealed whether anything exists", async () => {
@@ -102,9 +134,12 @@ it("does not tell while sealed whether anything exists", async () => {
   await server.end();
   const again = await startServer({ dataDir: folder, env: STATES.sealed });
   running.set("unsealed", { server: again, folder, logIn });
-  const real = (name: string): string => (name === "key_id" ? key.body.id : name === "secret_id" ? secret.body.id : vault.body.id);
+  const real = (name: string): string =>
+    name === "key_id" ? key.body.id : name === "secret_id" ? secret.body.id : vault.body.id;
   const strip = (text: string): string => text.replace(/[0-9a-f-]{36}/g, "");
-  for (const route of ROUTE_LIST.filter((candidate) => candidate.needsUnsealed === true && candidate.path.includes("/vaults/"))) {
+  for (const route of ROUTE_LIST.filter(
+    (candidate) => candidate.needsUnsealed === true && candidate.path.includes("/vaults/"),
+  )) {
     const [existing, missing] = [await send("unsealed", route, token, real), await send("unsealed", route, token)];
     expect([route.id, existing.status, strip(existing.text)]).toEqual([route.id, missing.status, strip(missing.text)]);
     expect(existing.status === 503 || existing.status === 403, route.id).toBe(true);

@@ -20,7 +20,8 @@ import { VaultSeal } from "../../src/vault/seal/seal.js";
 import { VaultService } from "../../src/vault/service.js";
 import { VaultThread } from "../../src/vault/threads/vault-workers.js";
 
-export const PHRASE = "legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth title";
+export const PHRASE =
+  "legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth title";
 export const PHRASE_HASH = "3b1c5e02107409ea60548d8d8f686fd8d722791f3618deb1f9eb1e9f5c02cd35";
 export const OTHER_PHRASE = `${"abandon ".repeat(23)}art`;
 export const OTHER_HASH = "69be79ef3c28f55d7cb84db2dd3c18dfff45eeefebd09b8c5f7f3489b8ba09ac";
@@ -64,16 +65,37 @@ export interface TestVaultOptions {
 export async function openTestVault(options: TestVaultOptions = {}): Promise<TestVault> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "proofwright-vault-")));
   const log = createLog("silent");
-  const opened = await openStore({ path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20, ...(options.chainKey === undefined ? {} : { chainKey: options.chainKey }) }, { log });
+  const opened = await openStore(
+    {
+      path: folder,
+      mapBytes: 64 * 2 ** 20,
+      reserveBytes: 2 ** 20,
+      ...(options.chainKey === undefined ? {} : { chainKey: options.chainKey }),
+    },
+    { log },
+  );
   const store = options.wrapStore?.(opened) ?? opened;
   const thread = new VaultThread({ queueLengthMax: 256 }, { log });
   const worker = options.wrapWorker?.(thread) ?? thread;
   const clock = new TestClock();
-  const seal = new VaultSeal({ provider: options.provider ?? environmentSealProvider({ validationHash: PHRASE_HASH }) }, { store, worker, clock, log, ...(options.onUnsealed === undefined ? {} : { onUnsealed: options.onUnsealed }) });
-  const vault = new VaultService({ repository: new VaultRepository({ store }), seal, attempts: new SealAttempts({ clock }), clock });
+  const seal = new VaultSeal(
+    { provider: options.provider ?? environmentSealProvider({ validationHash: PHRASE_HASH }) },
+    { store, worker, clock, log, ...(options.onUnsealed === undefined ? {} : { onUnsealed: options.onUnsealed }) },
+  );
+  const vault = new VaultService({
+    repository: new VaultRepository({ store }),
+    seal,
+    attempts: new SealAttempts({ clock }),
+    clock,
+  });
   if (options.unsealed !== false) await seal.unseal(Buffer.from(PHRASE));
   return {
-    folder, store, worker, seal, vault, clock,
+    folder,
+    store,
+    worker,
+    seal,
+    vault,
+    clock,
     close: async (closing) => {
       await thread.stop();
       await opened.close();
@@ -83,18 +105,36 @@ export async function openTestVault(options: TestVaultOptions = {}): Promise<Tes
 }
 
 /** What `encrypt` answers for one item. */
-export async function encryptText({ vault }: Pick<TestVault, "vault">, owner: Subject, vaultId: string, keyId: string, input: CipherBatchInput): Promise<string> {
+export async function encryptText(
+  { vault }: Pick<TestVault, "vault">,
+  owner: Subject,
+  vaultId: string,
+  keyId: string,
+  input: CipherBatchInput,
+): Promise<string> {
   const { text } = await vault.operations.encrypt({ owner, vaultId, keyId }, input);
   return (JSON.parse(text as string) as { data: string }).data;
 }
 
 /** What `decrypt` answers for one item. */
-export async function decryptText({ vault }: Pick<TestVault, "vault">, owner: Subject, vaultId: string, keyId: string, input: CipherBatchInput): Promise<string> {
-  return (await vault.operations.decrypt({ owner, vaultId, keyId }, input) as { data: string }).data;
+export async function decryptText(
+  { vault }: Pick<TestVault, "vault">,
+  owner: Subject,
+  vaultId: string,
+  keyId: string,
+  input: CipherBatchInput,
+): Promise<string> {
+  return ((await vault.operations.decrypt({ owner, vaultId, keyId }, input)) as { data: string }).data;
 }
 
 /** What `derive` answers for one item. */
-export async function deriveKey({ vault }: Pick<TestVault, "vault">, owner: Subject, vaultId: string, keyId: string, input: DeriveKeyInput): Promise<KeyJson> {
+export async function deriveKey(
+  { vault }: Pick<TestVault, "vault">,
+  owner: Subject,
+  vaultId: string,
+  keyId: string,
+  input: DeriveKeyInput,
+): Promise<KeyJson> {
   return (await vault.derivation.derive({ owner, vaultId, keyId }, input)) as KeyJson;
 }
 

@@ -62,7 +62,12 @@ export class VendorDouble {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString("utf8");
-    return { method: request.method ?? "", path: request.url ?? "", headers: request.headers, body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>) };
+    return {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      headers: request.headers,
+      body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>),
+    };
   }
 }
 
@@ -78,7 +83,9 @@ class Wrapper {
 
   unwrap(sealed: Buffer, context: string): Buffer | undefined {
     try {
-      const cipher = createDecipheriv("aes-256-gcm", this.#key, sealed.subarray(0, 12)).setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-16));
+      const cipher = createDecipheriv("aes-256-gcm", this.#key, sealed.subarray(0, 12))
+        .setAAD(Buffer.from(context))
+        .setAuthTag(sealed.subarray(-16));
       return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]);
     } catch {
       return undefined;
@@ -89,18 +96,39 @@ class Wrapper {
 /** AWS KMS, JSON 1.1 protocol: TrentService.GenerateDataKey and Decrypt. */
 export function awsKms(keyId: string): Behaviour {
   const wrapper = new Wrapper();
-  const refusal = (type: string, status = 400): Answer => ({ status, body: { __type: type, message: "refused" }, headers: { "content-type": "application/x-amz-json-1.1" } });
+  const refusal = (type: string, status = 400): Answer => ({
+    status,
+    body: { __type: type, message: "refused" },
+    headers: { "content-type": "application/x-amz-json-1.1" },
+  });
   return ({ headers, body }) => {
-    if (!/^AWS4-HMAC-SHA256 Credential=[^/]+\/\d{8}\/[a-z0-9-]+\/kms\/aws4_request, SignedHeaders=.*x-amz-target.*, Signature=[0-9a-f]{64}$/.test(String(headers.authorization))) return refusal("AccessDeniedException");
+    if (
+      !/^AWS4-HMAC-SHA256 Credential=[^/]+\/\d{8}\/[a-z0-9-]+\/kms\/aws4_request, SignedHeaders=.*x-amz-target.*, Signature=[0-9a-f]{64}$/.test(
+        String(headers.authorization),
+      )
+    )
+      return refusal("AccessDeniedException");
     if (body.KeyId !== keyId) return refusal("NotFoundException");
     const context = JSON.stringify(body.EncryptionContext ?? {});
     if (headers["x-amz-target"] === "TrentService.GenerateDataKey") {
       if (body.KeySpec !== "AES_256") return refusal("ValidationException");
       const plaintext = randomBytes(32);
-      return { status: 200, body: { KeyId: keyId, Plaintext: plaintext.toString("base64"), CiphertextBlob: wrapper.wrap(plaintext, context).toString("base64") } };
+      return {
+        status: 200,
+        body: {
+          KeyId: keyId,
+          Plaintext: plaintext.toString("base64"),
+          CiphertextBlob: wrapper.wrap(plaintext, context).toString("base64"),
+        },
+      };
     }
     const plaintext = wrapper.unwrap(Buffer.from(String(body.CiphertextBlob), "base64"), context);
-    return plaintext === undefined ? refusal("InvalidCiphertextException") : { status: 200, body: { KeyId: keyId, Plaintext: plaintext.toString("base64"), EncryptionAlgorithm: "SYMMETRIC_DEFAULT" } };
+    return plaintext === undefined
+      ? refusal("InvalidCiphertextException")
+      : {
+          status: 200,
+          body: { KeyId: keyId, Plaintext: plaintext.toString("base64"), EncryptionAlgorithm: "SYMMETRIC_DEFAULT" },
+        };
   };
 }
 
@@ -113,19 +141,37 @@ export function gcpKms(keyName: string): Behaviour {
     if (path.startsWith("/computeMetadata/v1")) {
       if (headers["metadata-flavor"] !== "Google") return { status: 403 };
       const isToken = path.includes("/token");
-      return { status: 200, headers: { "metadata-flavor": "Google" }, body: isToken ? { access_token: METADATA_TOKEN, expires_in: 3600, token_type: "Bearer" } : "ok" };
+      return {
+        status: 200,
+        headers: { "metadata-flavor": "Google" },
+        body: isToken ? { access_token: METADATA_TOKEN, expires_in: 3600, token_type: "Bearer" } : "ok",
+      };
     }
-    if (headers.authorization !== `Bearer ${METADATA_TOKEN}`) return { status: 401, body: { error: { code: 401, message: "no", status: "UNAUTHENTICATED" } } };
-    if (!path.startsWith(`/v1/${keyName}:`)) return { status: 404, body: { error: { code: 404, message: "no such key", status: "NOT_FOUND" } } };
+    if (headers.authorization !== `Bearer ${METADATA_TOKEN}`)
+      return { status: 401, body: { error: { code: 401, message: "no", status: "UNAUTHENTICATED" } } };
+    if (!path.startsWith(`/v1/${keyName}:`))
+      return { status: 404, body: { error: { code: 404, message: "no such key", status: "NOT_FOUND" } } };
     const context = String(body.additionalAuthenticatedData);
     if (path.includes(":encrypt")) {
       const plaintext = Buffer.from(String(body.plaintext), "base64");
       const ciphertext = wrapper.wrap(plaintext, context);
-      return { status: 200, body: { name: keyName, ciphertext: ciphertext.toString("base64"), ciphertextCrc32c: String(crc32c(ciphertext)), verifiedPlaintextCrc32c: String(body.plaintextCrc32c) === String(crc32c(plaintext)) } };
+      return {
+        status: 200,
+        body: {
+          name: keyName,
+          ciphertext: ciphertext.toString("base64"),
+          ciphertextCrc32c: String(crc32c(ciphertext)),
+          verifiedPlaintextCrc32c: String(body.plaintextCrc32c) === String(crc32c(plaintext)),
+        },
+      };
     }
     const plaintext = wrapper.unwrap(Buffer.from(String(body.ciphertext), "base64"), context);
-    if (plaintext === undefined) return { status: 400, body: { error: { code: 400, message: "bad ciphertext", status: "INVALID_ARGUMENT" } } };
-    return { status: 200, body: { plaintext: plaintext.toString("base64"), plaintextCrc32c: String(crc32c(plaintext)) } };
+    if (plaintext === undefined)
+      return { status: 400, body: { error: { code: 400, message: "bad ciphertext", status: "INVALID_ARGUMENT" } } };
+    return {
+      status: 200,
+      body: { plaintext: plaintext.toString("base64"), plaintextCrc32c: String(crc32c(plaintext)) },
+    };
   };
 }
 
@@ -141,24 +187,56 @@ export interface StoredSecret {
 /** Key Vault secrets with the challenge of its authentication, and the managed identity endpoint of App Service. */
 export function azureKeyVault(name: string, versions: StoredSecret[], url: () => string): Behaviour {
   const idOf = (version: string): string => `${url()}/secrets/${name}/${version}`;
-  const bundle = ({ version, value, created, enabled }: StoredSecret, withValue: boolean): object => ({ id: idOf(version), attributes: { enabled, created, updated: created, recoveryLevel: "Recoverable" }, ...(withValue ? { value } : {}) });
+  const bundle = ({ version, value, created, enabled }: StoredSecret, withValue: boolean): object => ({
+    id: idOf(version),
+    attributes: { enabled, created, updated: created, recoveryLevel: "Recoverable" },
+    ...(withValue ? { value } : {}),
+  });
   return ({ method, path, headers, body }) => {
     if (path.startsWith("/msi/token")) {
-      if (headers["x-identity-header"] !== IDENTITY_HEADER || !decodeURIComponent(path).includes("resource=https://vault.azure.net")) return { status: 400 };
-      return { status: 200, body: { access_token: "msi-token", expires_on: String(Math.floor(Date.now() / 1000) + 3600), resource: "https://vault.azure.net", token_type: "Bearer" } };
+      if (
+        headers["x-identity-header"] !== IDENTITY_HEADER ||
+        !decodeURIComponent(path).includes("resource=https://vault.azure.net")
+      )
+        return { status: 400 };
+      return {
+        status: 200,
+        body: {
+          access_token: "msi-token",
+          expires_on: String(Math.floor(Date.now() / 1000) + 3600),
+          resource: "https://vault.azure.net",
+          token_type: "Bearer",
+        },
+      };
     }
     if (headers.authorization !== "Bearer msi-token") {
-      return { status: 401, headers: { "www-authenticate": 'Bearer authorization="https://login.microsoftonline.com/22222222-2222-4222-8222-222222222222", resource="https://vault.azure.net"' }, body: { error: { code: "Unauthorized", message: "AKV10000" } } };
+      return {
+        status: 401,
+        headers: {
+          "www-authenticate":
+            'Bearer authorization="https://login.microsoftonline.com/22222222-2222-4222-8222-222222222222", resource="https://vault.azure.net"',
+        },
+        body: { error: { code: "Unauthorized", message: "AKV10000" } },
+      };
     }
     const [, , secret, version] = (path.split("?")[0] ?? "").split("/");
-    if (!/[?&]api-version=\d/.test(decodeURIComponent(path)) || secret !== name) return { status: 404, body: { error: { code: "SecretNotFound", message: "not found" } } };
+    if (!/[?&]api-version=\d/.test(decodeURIComponent(path)) || secret !== name)
+      return { status: 404, body: { error: { code: "SecretNotFound", message: "not found" } } };
     if (method === "PUT") {
-      const stored: StoredSecret = { version: randomBytes(16).toString("hex"), value: String(body.value), created: Math.floor(Date.now() / 1000), enabled: true };
+      const stored: StoredSecret = {
+        version: randomBytes(16).toString("hex"),
+        value: String(body.value),
+        created: Math.floor(Date.now() / 1000),
+        enabled: true,
+      };
       versions.push(stored);
       return { status: 200, body: bundle(stored, true) };
     }
-    if (version === "versions") return { status: 200, body: { value: versions.map((stored) => bundle(stored, false)), nextLink: null } };
+    if (version === "versions")
+      return { status: 200, body: { value: versions.map((stored) => bundle(stored, false)), nextLink: null } };
     const stored = versions.find((candidate) => candidate.version === version);
-    return stored === undefined ? { status: 404, body: { error: { code: "SecretNotFound", message: "not found" } } } : { status: 200, body: bundle(stored, true) };
+    return stored === undefined
+      ? { status: 404, body: { error: { code: "SecretNotFound", message: "not found" } } }
+      : { status: 200, body: bundle(stored, true) };
   };
 }

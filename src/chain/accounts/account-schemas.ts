@@ -7,24 +7,30 @@ const OWNER_MEMBERS = { application_id: nullable(Uuid), organization_id: nullabl
 const ADDRESS_INDEX_MAX = 2 ** 31 - 1;
 export const WALLET_ADDRESSES = 2 ** 31;
 
-export const Account = closed({
-  id: Uuid,
-  created_at: Timestamp,
-  network_id: Uuid,
-  wallet_id: Type.Null({ description: "addresses of wallets are listed under the wallet" }),
-  ...OWNER_MEMBERS,
-  vault_id: Uuid,
-  key_id: Uuid,
-  type: Type.Literal("secp256k1"),
-  hd_derivation_path: Type.Null(),
-  public_key: Type.String({ description: "0x-hex, uncompressed" }),
-  address: Type.String({ description: "checksummed" }),
-  accessed_at: nullable(Type.String({ format: "date-time", description: "when it last signed, to the minute" })),
-}, { description: "Account" });
-export const AccountDetail = closed({
-  ...Account.properties,
-  balance: nullable(Type.String({ description: "wei, decimal; null while the network's node does not answer" })),
-}, { description: "Account with its balance" });
+export const Account = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    network_id: Uuid,
+    wallet_id: Type.Null({ description: "addresses of wallets are listed under the wallet" }),
+    ...OWNER_MEMBERS,
+    vault_id: Uuid,
+    key_id: Uuid,
+    type: Type.Literal("secp256k1"),
+    hd_derivation_path: Type.Null(),
+    public_key: Type.String({ description: "0x-hex, uncompressed" }),
+    address: Type.String({ description: "checksummed" }),
+    accessed_at: nullable(Type.String({ format: "date-time", description: "when it last signed, to the minute" })),
+  },
+  { description: "Account" },
+);
+export const AccountDetail = closed(
+  {
+    ...Account.properties,
+    balance: nullable(Type.String({ description: "wei, decimal; null while the network's node does not answer" })),
+  },
+  { description: "Account with its balance" },
+);
 export const CreateAccountBody = closed({ network_id: Uuid, name: Type.Optional(Name) });
 export const AccountListQuery = closed({
   network_id: Type.Optional(Uuid),
@@ -32,18 +38,26 @@ export const AccountListQuery = closed({
   sort: Type.Optional(Type.Literal("recent", { description: "last used first; newest first otherwise" })),
 });
 export const AccountParams = closed({ id: Uuid });
-export const BalanceParams = closed({ id: Uuid, token_id: Type.Union([Uuid, Address], { description: "a token contract's id or address" }) });
-export const Balance = Type.Record(Type.String(), Type.String({ pattern: "^[0-9]{1,78}$" }), { description: "the token's id as given -> its smallest units, decimal" });
-
-export const Wallet = closed({
+export const BalanceParams = closed({
   id: Uuid,
-  created_at: Timestamp,
-  ...OWNER_MEMBERS,
-  vault_id: Uuid,
-  key_id: Uuid,
-  path: Type.String({ description: "of its first account" }),
-  purpose: Type.Integer({ minimum: 0 }),
-}, { description: "Wallet: a seed of 24 words that stays in the vault" });
+  token_id: Type.Union([Uuid, Address], { description: "a token contract's id or address" }),
+});
+export const Balance = Type.Record(Type.String(), Type.String({ pattern: "^[0-9]{1,78}$" }), {
+  description: "the token's id as given -> its smallest units, decimal",
+});
+
+export const Wallet = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    ...OWNER_MEMBERS,
+    vault_id: Uuid,
+    key_id: Uuid,
+    path: Type.String({ description: "of its first account" }),
+    purpose: Type.Integer({ minimum: 0 }),
+  },
+  { description: "Wallet: a seed of 24 words that stays in the vault" },
+);
 export const CreateWalletBody = closed({
   purpose: Type.Optional(Type.Integer({ minimum: 0, maximum: ADDRESS_INDEX_MAX, description: "44 unless given" })),
   name: Type.Optional(Name),
@@ -51,10 +65,21 @@ export const CreateWalletBody = closed({
 export const WalletParams = closed({ id: Uuid });
 export const WalletAccountsQuery = closed({
   coin_type: Type.Optional(Type.Literal(60, { description: "60 (ether), the only one" })),
-  chain_path: Type.Optional(Type.Integer({ minimum: 0, maximum: ADDRESS_INDEX_MAX, description: "the level below the account; 0 unless given" })),
-  index: Type.Optional(Type.Integer({ minimum: 0, maximum: ADDRESS_INDEX_MAX, description: "the account; 0 unless given" })),
+  chain_path: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: ADDRESS_INDEX_MAX,
+      description: "the level below the account; 0 unless given",
+    }),
+  ),
+  index: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: ADDRESS_INDEX_MAX, description: "the account; 0 unless given" }),
+  ),
 });
-export const WalletAccount = closed({ address: Type.String(), hd_derivation_path: Type.String(), public_key: Type.String() }, { description: "An address of a wallet" });
+export const WalletAccount = closed(
+  { address: Type.String(), hd_derivation_path: Type.String(), public_key: Type.String() },
+  { description: "An address of a wallet" },
+);
 
 export type AccountJson = Static<typeof Account>;
 export type AccountDetailJson = Static<typeof AccountDetail>;

@@ -55,12 +55,18 @@ export class Accounts {
 
   constructor(dependencies: AccountsDependencies) {
     this.#dependencies = dependencies;
-    this.#table = defineTable<AccountRecord, "owner" | "network", "address">({
-      name: TABLE,
-      key: (account) => [...ownerKey(account.owner), account.id],
-      indexes: { owner: (account) => ownerKey(account.owner), network: (account) => [...ownerKey(account.owner), account.network_id] },
-      uniques: { address: (account) => [...ownerKey(account.owner), account.address.toLowerCase()] },
-    }, dependencies);
+    this.#table = defineTable<AccountRecord, "owner" | "network", "address">(
+      {
+        name: TABLE,
+        key: (account) => [...ownerKey(account.owner), account.id],
+        indexes: {
+          owner: (account) => ownerKey(account.owner),
+          network: (account) => [...ownerKey(account.owner), account.network_id],
+        },
+        uniques: { address: (account) => [...ownerKey(account.owner), account.address.toLowerCase()] },
+      },
+      dependencies,
+    );
   }
 
   /** Throws `not_found` for an unknown network, `vault_sealed`. */
@@ -71,8 +77,14 @@ export class Accounts {
       const key = await keys.prepareKey(owner, "secp256k1", input.name ?? ACCOUNT_NAME);
       assert(key.publicKey !== undefined && key.address !== undefined, "a secp256k1 key has an address");
       const account: AccountRecord = {
-        id: newId(), created_at: isoTimestamp(clock.nowMs()), owner, network_id: input.network_id,
-        vault_id: key.vaultId, key_id: key.keyId, public_key: key.publicKey, address: key.address,
+        id: newId(),
+        created_at: isoTimestamp(clock.nowMs()),
+        owner,
+        network_id: input.network_id,
+        vault_id: key.vaultId,
+        key_id: key.keyId,
+        public_key: key.publicKey,
+        address: key.address,
       };
       await store.commit(mergeCommits(key.commit, this.#table.insertCommit(account)));
       return this.#onWire(account);
@@ -82,7 +94,10 @@ export class Accounts {
   list(owner: Subject, filters: AccountFilters, page: Page): { body: AccountJson[]; total: number } {
     // An account has no wallet: the addresses of a wallet are listed under it.
     if (filters.wallet_id !== undefined) return { body: [], total: 0 };
-    const [index, prefix]: ["owner" | "network", StoreKey] = filters.network_id === undefined ? ["owner", ownerKey(owner)] : ["network", [...ownerKey(owner), filters.network_id]];
+    const [index, prefix]: ["owner" | "network", StoreKey] =
+      filters.network_id === undefined
+        ? ["owner", ownerKey(owner)]
+        : ["network", [...ownerKey(owner), filters.network_id]];
     if (filters.sort !== "recent") {
       const { rows, total } = this.#table.list(index, prefix, { page, reverse: true });
       return { body: rows.map((account) => this.#onWire(account)), total };
@@ -111,7 +126,12 @@ export class Accounts {
   }
 
   /** The balance of a token in its smallest units. Throws `not_found` for what is no token, and what the node fails with. */
-  async tokenBalance(owner: Subject, id: string, tokenId: string, signal?: AbortSignal): Promise<Record<string, string>> {
+  async tokenBalance(
+    owner: Subject,
+    id: string,
+    tokenId: string,
+    signal?: AbortSignal,
+  ): Promise<Record<string, string>> {
     const account = this.find(owner, id);
     const { networks, tokens } = this.#dependencies;
     const isAddress = ADDRESS.test(tokenId);
@@ -119,11 +139,13 @@ export class Accounts {
     const to = isAddress ? tokenId : (tokens?.addressOf(owner, tokenId) ?? "");
     const { rpc } = networks.find(owner, account.network_id);
     const data = `${BALANCE_OF}${account.address.slice(2).toLowerCase().padStart(64, "0")}`;
-    const answer = await rpc.request("eth_call", [{ to, data }, "latest"], optionsOf(signal)).catch((error: unknown) => {
-      if (!(error instanceof RpcRefusal)) throw error;
-      const { code, message } = executionFault(error);
-      throw new AppError(code, { message, cause: error });
-    });
+    const answer = await rpc
+      .request("eth_call", [{ to, data }, "latest"], optionsOf(signal))
+      .catch((error: unknown) => {
+        if (!(error instanceof RpcRefusal)) throw error;
+        const { code, message } = executionFault(error);
+        throw new AppError(code, { message, cause: error });
+      });
     // Nothing comes back from an address without code, which is no token.
     if (answer === "0x") throw missingToken();
     return { [tokenId]: String(readQuantity(answer, "balance")) };
@@ -152,7 +174,9 @@ export class Accounts {
   async #balance(owner: Subject, account: AccountRecord, signal: AbortSignal | undefined): Promise<string | null> {
     try {
       const { rpc } = this.#dependencies.networks.find(owner, account.network_id);
-      return String(readQuantity(await rpc.request("eth_getBalance", [account.address, "latest"], optionsOf(signal)), "balance"));
+      return String(
+        readQuantity(await rpc.request("eth_getBalance", [account.address, "latest"], optionsOf(signal)), "balance"),
+      );
     } catch (error) {
       // The account is there whether its network answers or not.
       if (error instanceof AppError || error instanceof RpcRefusal) return null;
@@ -162,12 +186,23 @@ export class Accounts {
 
   #onWire({ owner, ...account }: AccountRecord): AccountJson {
     const used = this.#dependencies.store.get<string>(usedKey(owner, account.id))?.value ?? null;
-    return { ...account, ...ownerMembers(owner), wallet_id: null, type: "secp256k1", hd_derivation_path: null, accessed_at: used };
+    return {
+      ...account,
+      ...ownerMembers(owner),
+      wallet_id: null,
+      type: "secp256k1",
+      hd_derivation_path: null,
+      accessed_at: used,
+    };
   }
 }
 
 /** The three members that say whose a record is. */
-export function ownerMembers(owner: Subject): { application_id: string | null; organization_id: string | null; user_id: string | null } {
+export function ownerMembers(owner: Subject): {
+  application_id: string | null;
+  organization_id: string | null;
+  user_id: string | null;
+} {
   return {
     application_id: owner.kind === "application" ? owner.id : null,
     organization_id: owner.kind === "organization" ? owner.id : null,

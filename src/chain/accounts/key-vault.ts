@@ -69,16 +69,31 @@ export class ChainKeyVault {
     const input = { spec, name };
     if (pointer !== undefined && this.#exists(owner, pointer.value.vault_id)) {
       const { key, commit } = await this.#vault.prepareKey(owner, pointer.value.vault_id, input);
-      return { vaultId: pointer.value.vault_id, keyId: key.id, publicKey: key.public_key, address: key.address, commit };
+      return {
+        vaultId: pointer.value.vault_id,
+        keyId: key.id,
+        publicKey: key.public_key,
+        address: key.address,
+        commit,
+      };
     }
-    const pendingVault = await this.#vault.prepareVault(owner, { name: VAULT_NAME, description: "keys of accounts and wallets" });
+    const pendingVault = await this.#vault.prepareVault(owner, {
+      name: VAULT_NAME,
+      description: "keys of accounts and wallets",
+    });
     const vaultId = pendingVault.vault.id;
     const { key, commit } = await this.#vault.prepareKey(owner, vaultId, input, { pendingVault });
     const place: StoreCommit = {
       checks: [{ key: pointerKey(owner), version: pointer?.version ?? "absent" }],
       puts: [{ key: pointerKey(owner), value: { vault_id: vaultId } satisfies VaultPointer }],
     };
-    return { vaultId, keyId: key.id, publicKey: key.public_key, address: key.address, commit: mergeCommits(pendingVault.commit, commit, place) };
+    return {
+      vaultId,
+      keyId: key.id,
+      publicKey: key.public_key,
+      address: key.address,
+      commit: mergeCommits(pendingVault.commit, commit, place),
+    };
   }
 
   /** Forgets which vault an owner's accounts are in; the vault itself is the vault area's to delete. */
@@ -91,19 +106,35 @@ export class ChainKeyVault {
    * Throws `signer_not_found` when the key is gone or disabled, `vault_sealed`, `overloaded`.
    */
   async sign(use: ChainKeyUse, transaction: Readonly<Record<string, string | number>>): Promise<SignedTransaction> {
-    const options = { format: "transaction" as const, ...(use.path === null ? {} : { hdwallet: { hd_derivation_path: use.path } }) };
-    const signed = await this.#vault.operations.sign({ owner: use.owner, vaultId: use.vaultId, keyId: use.keyId }, { message: transaction, options }).catch(signerGone);
-    if (!("raw_transaction" in signed) || signed.raw_transaction === undefined || signed.transaction_hash === undefined) throw new Error("invariant broken: a signed transaction has its bytes and hash");
+    const options = {
+      format: "transaction" as const,
+      ...(use.path === null ? {} : { hdwallet: { hd_derivation_path: use.path } }),
+    };
+    const signed = await this.#vault.operations
+      .sign({ owner: use.owner, vaultId: use.vaultId, keyId: use.keyId }, { message: transaction, options })
+      .catch(signerGone);
+    if (!("raw_transaction" in signed) || signed.raw_transaction === undefined || signed.transaction_hash === undefined)
+      throw new Error("invariant broken: a signed transaction has its bytes and hash");
     return { raw: signed.raw_transaction, hash: signed.transaction_hash };
   }
 
   /** Addresses of a wallet from an index on, below m/purpose'/60'/account'/change. */
-  async addresses(use: Omit<ChainKeyUse, "path">, branch: Pick<HdPath, "purpose" | "account" | "change">, range: { readonly from: number; readonly count: number }): Promise<DerivedAddress[]> {
+  async addresses(
+    use: Omit<ChainKeyUse, "path">,
+    branch: Pick<HdPath, "purpose" | "account" | "change">,
+    range: { readonly from: number; readonly count: number },
+  ): Promise<DerivedAddress[]> {
     const xpub = await this.#xpub(use, branch);
-    return addressPublicKeys(xpub, { change: branch.change, ...range }).map((point) => ({ address: addressOfPublicKey(point), publicKey: `0x${Buffer.from(point).toString("hex")}` }));
+    return addressPublicKeys(xpub, { change: branch.change, ...range }).map((point) => ({
+      address: addressOfPublicKey(point),
+      publicKey: `0x${Buffer.from(point).toString("hex")}`,
+    }));
   }
 
-  async #xpub({ owner, vaultId, keyId }: Omit<ChainKeyUse, "path">, { purpose, account }: Pick<HdPath, "purpose" | "account">): Promise<string> {
+  async #xpub(
+    { owner, vaultId, keyId }: Omit<ChainKeyUse, "path">,
+    { purpose, account }: Pick<HdPath, "purpose" | "account">,
+  ): Promise<string> {
     const name = `${keyId}/${String(purpose)}/${String(account)}`;
     const known = this.#xpubs.get(name);
     if (known !== undefined) {

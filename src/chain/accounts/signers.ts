@@ -14,9 +14,16 @@ export interface SignerMembers {
 }
 
 /** Undefined when nobody is named. Throws `invalid_request` when several are, or a wallet without its path. */
-export function signerOf({ account_id: id, account_address: address, account, wallet_id: wallet, hd_derivation_path: path }: SignerMembers): SignerChoice | undefined {
+export function signerOf({
+  account_id: id,
+  account_address: address,
+  account,
+  wallet_id: wallet,
+  hd_derivation_path: path,
+}: SignerMembers): SignerChoice | undefined {
   const named = [id, address, account, wallet].filter((member) => member !== undefined);
-  if (named.length > 1) throw bad("account_id", "name one signer: account_id, account_address, or wallet_id with hd_derivation_path");
+  if (named.length > 1)
+    throw bad("account_id", "name one signer: account_id, account_address, or wallet_id with hd_derivation_path");
   if (wallet === undefined && path !== undefined) throw bad("wallet_id", "hd_derivation_path belongs to wallet_id");
   if (wallet !== undefined) {
     if (path === undefined) throw bad("hd_derivation_path", "wallet_id needs hd_derivation_path");

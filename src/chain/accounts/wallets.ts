@@ -1,5 +1,12 @@
 /** Wallets: a BIP39 key in the vault and the addresses below it (BIP-44). The words never leave the vault. */
-import { COIN_ETHER, formatAccountPath, formatHdPath, HARDENED, parseHdPath, type HdPath } from "../../crypto/wallets/hd-path.js";
+import {
+  COIN_ETHER,
+  formatAccountPath,
+  formatHdPath,
+  HARDENED,
+  parseHdPath,
+  type HdPath,
+} from "../../crypto/wallets/hd-path.js";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -7,7 +14,13 @@ import { newId } from "../../platform/ids.js";
 import type { Store } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } from "../../platform/store/tables.js";
 import { ownerMembers } from "./accounts.js";
-import { WALLET_ADDRESSES, type CreateWalletInput, type WalletAccountJson, type WalletAccountsInput, type WalletJson } from "./account-schemas.js";
+import {
+  WALLET_ADDRESSES,
+  type CreateWalletInput,
+  type WalletAccountJson,
+  type WalletAccountsInput,
+  type WalletJson,
+} from "./account-schemas.js";
 import type { ChainKeyVault } from "./key-vault.js";
 
 export type WalletRecord = {
@@ -33,18 +46,28 @@ export class Wallets {
     this.#store = dependencies.store;
     this.#keys = dependencies.keys;
     this.#clock = dependencies.clock;
-    this.#table = defineTable<WalletRecord, "owner">({
-      name: TABLE,
-      key: (wallet) => [...ownerKey(wallet.owner), wallet.id],
-      indexes: { owner: (wallet) => ownerKey(wallet.owner) },
-    }, dependencies);
+    this.#table = defineTable<WalletRecord, "owner">(
+      {
+        name: TABLE,
+        key: (wallet) => [...ownerKey(wallet.owner), wallet.id],
+        indexes: { owner: (wallet) => ownerKey(wallet.owner) },
+      },
+      dependencies,
+    );
   }
 
   /** Throws `vault_sealed`. */
   async create(owner: Subject, input: CreateWalletInput): Promise<WalletJson> {
     return await retryOnConflict(async () => {
       const key = await this.#keys.prepareKey(owner, "BIP39", input.name ?? WALLET_NAME);
-      const wallet: WalletRecord = { id: newId(), created_at: isoTimestamp(this.#clock.nowMs()), owner, vault_id: key.vaultId, key_id: key.keyId, purpose: input.purpose ?? PURPOSE };
+      const wallet: WalletRecord = {
+        id: newId(),
+        created_at: isoTimestamp(this.#clock.nowMs()),
+        owner,
+        vault_id: key.vaultId,
+        key_id: key.keyId,
+        purpose: input.purpose ?? PURPOSE,
+      };
       await this.#store.commit(mergeCommits(key.commit, this.#table.insertCommit(wallet)));
       return walletJson(wallet);
     });
@@ -68,13 +91,30 @@ export class Wallets {
   }
 
   /** A page of the addresses below an account of the wallet; page n + 1 goes on where page n ended. */
-  async addresses(owner: Subject, id: string, input: WalletAccountsInput, page: Page): Promise<{ body: WalletAccountJson[]; total: number }> {
+  async addresses(
+    owner: Subject,
+    id: string,
+    input: WalletAccountsInput,
+    page: Page,
+  ): Promise<{ body: WalletAccountJson[]; total: number }> {
     const wallet = this.find(owner, id);
-    const branch = { purpose: wallet.purpose, coin: COIN_ETHER, account: input.index ?? 0, change: input.chain_path ?? 0 };
+    const branch = {
+      purpose: wallet.purpose,
+      coin: COIN_ETHER,
+      account: input.index ?? 0,
+      change: input.chain_path ?? 0,
+    };
     const from = (page.page - 1) * page.rpp;
     const count = Math.max(0, Math.min(page.rpp, WALLET_ADDRESSES - from));
-    const derived = await this.#keys.addresses({ owner, vaultId: wallet.vault_id, keyId: wallet.key_id }, branch, { from, count });
-    const body = derived.map(({ address, publicKey }, at) => ({ address, hd_derivation_path: formatHdPath({ ...branch, index: from + at }), public_key: publicKey }));
+    const derived = await this.#keys.addresses({ owner, vaultId: wallet.vault_id, keyId: wallet.key_id }, branch, {
+      from,
+      count,
+    });
+    const body = derived.map(({ address, publicKey }, at) => ({
+      address,
+      hd_derivation_path: formatHdPath({ ...branch, index: from + at }),
+      public_key: publicKey,
+    }));
     return { body, total: WALLET_ADDRESSES };
   }
 
@@ -82,10 +122,17 @@ export class Wallets {
    * The address at a path, for signing. Throws `derivation_path_invalid` for what is no path of this wallet, for other coins, and for
    * hardened last levels, which no list of addresses has.
    */
-  async addressAt(owner: Subject, id: string, text: string): Promise<{ readonly wallet: WalletRecord; readonly path: string; readonly address: string }> {
+  async addressAt(
+    owner: Subject,
+    id: string,
+    text: string,
+  ): Promise<{ readonly wallet: WalletRecord; readonly path: string; readonly address: string }> {
     const wallet = this.find(owner, id);
     const path = requirePath(parseHdPath(text), wallet);
-    const [derived] = await this.#keys.addresses({ owner, vaultId: wallet.vault_id, keyId: wallet.key_id }, path, { from: path.index, count: 1 });
+    const [derived] = await this.#keys.addresses({ owner, vaultId: wallet.vault_id, keyId: wallet.key_id }, path, {
+      from: path.index,
+      count: 1,
+    });
     if (derived === undefined) throw new Error("invariant broken: a path has an address");
     return { wallet, path: formatHdPath(path), address: derived.address };
   }
@@ -103,9 +150,16 @@ export class Wallets {
 function requirePath(path: HdPath | undefined, { purpose }: WalletRecord): HdPath {
   if (path !== undefined && path.coin === COIN_ETHER && path.purpose === purpose && path.index < HARDENED) return path;
   const message = `\`hd_derivation_path\` is not a path m/${String(purpose)}'/60'/account'/change/index`;
-  throw new AppError("derivation_path_invalid", { message, details: [{ message, code: "derivation_path_invalid", path: "hd_derivation_path" }] });
+  throw new AppError("derivation_path_invalid", {
+    message,
+    details: [{ message, code: "derivation_path_invalid", path: "hd_derivation_path" }],
+  });
 }
 
 function walletJson({ owner, ...wallet }: WalletRecord): WalletJson {
-  return { ...wallet, ...ownerMembers(owner), path: formatAccountPath({ purpose: wallet.purpose, coin: COIN_ETHER, account: 0 }) };
+  return {
+    ...wallet,
+    ...ownerMembers(owner),
+    path: formatAccountPath({ purpose: wallet.purpose, coin: COIN_ETHER, account: 0 }),
+  };
 }

@@ -1,6 +1,14 @@
 /** The statuses of a connector and which may follow which (interoperability facts, 7.6). */
 
-export const CONNECTOR_STATUSES = ["init", "provisioning", "active", "available", "unavailable", "failed", "deprovisioning"] as const;
+export const CONNECTOR_STATUSES = [
+  "init",
+  "provisioning",
+  "active",
+  "available",
+  "unavailable",
+  "failed",
+  "deprovisioning",
+] as const;
 export type ConnectorStatus = (typeof CONNECTOR_STATUSES)[number];
 
 /** A virtual connector goes from `init` straight to `active`. A changed address is probed anew; a failed connector may be set right. */

@@ -64,21 +64,28 @@ export class ConnectorRepository {
   readonly #notes: Table<EntityNote, "connector", never>;
 
   constructor(dependencies: { readonly store: Pick<Store, "get" | "range" | "count"> }) {
-    this.#connectors = defineTable<StoredConnector, "owner" | "probed" | "unsettled" | "contained">({
-      name: "connector",
-      key: ({ owner, id }) => [...ownerKey(owner), id],
-      indexes: {
-        owner: ({ owner }) => ownerKey(owner),
-        probed: ({ status, is_virtual }) => (isProbed(status) && !is_virtual ? [] : undefined),
-        unsettled: ({ status }) => (isUnsettled(status) ? [] : undefined),
-        contained: ({ owner, config, is_virtual }) => (config.provider_id !== undefined && !is_virtual ? ownerKey(owner) : undefined),
+    this.#connectors = defineTable<StoredConnector, "owner" | "probed" | "unsettled" | "contained">(
+      {
+        name: "connector",
+        key: ({ owner, id }) => [...ownerKey(owner), id],
+        indexes: {
+          owner: ({ owner }) => ownerKey(owner),
+          probed: ({ status, is_virtual }) => (isProbed(status) && !is_virtual ? [] : undefined),
+          unsettled: ({ status }) => (isUnsettled(status) ? [] : undefined),
+          contained: ({ owner, config, is_virtual }) =>
+            config.provider_id !== undefined && !is_virtual ? ownerKey(owner) : undefined,
+        },
       },
-    }, dependencies);
-    this.#notes = defineTable<EntityNote, "connector">({
-      name: "connector_entity",
-      key: ({ owner, connector_id, id }) => [...ownerKey(owner), connector_id, id],
-      indexes: { connector: ({ owner, connector_id }) => [...ownerKey(owner), connector_id] },
-    }, dependencies);
+      dependencies,
+    );
+    this.#notes = defineTable<EntityNote, "connector">(
+      {
+        name: "connector_entity",
+        key: ({ owner, connector_id, id }) => [...ownerKey(owner), connector_id, id],
+        indexes: { connector: ({ owner, connector_id }) => [...ownerKey(owner), connector_id] },
+      },
+      dependencies,
+    );
   }
 
   find(owner: Subject, id: string): StoreRecord<StoredConnector> | undefined {
@@ -96,7 +103,10 @@ export class ConnectorRepository {
   list(owner: Subject, filter: ConnectorFilter, page: Page): Listing<StoredConnector> {
     const wanted = FILTERS.filter((member) => filter[member] !== undefined);
     return this.#connectors.list("owner", ownerKey(owner), {
-      page, ...(wanted.length === 0 ? {} : { filter: (connector: StoredConnector) => wanted.every((member) => connector[member] === filter[member]) }),
+      page,
+      ...(wanted.length === 0
+        ? {}
+        : { filter: (connector: StoredConnector) => wanted.every((member) => connector[member] === filter[member]) }),
     });
   }
 
@@ -125,7 +135,9 @@ export class ConnectorRepository {
   /** Removes the connector and what was noted about its entities. */
   deletion(current: StoreRecord<StoredConnector>): StoreCommit {
     const { owner, id } = current.value;
-    return mergeCommits(this.#connectors.deleteCommit(current), { deletePrefixes: NOTE_TABLES.map((table): StoreKey => [table, ...ownerKey(owner), id]) });
+    return mergeCommits(this.#connectors.deleteCommit(current), {
+      deletePrefixes: NOTE_TABLES.map((table): StoreKey => [table, ...ownerKey(owner), id]),
+    });
   }
 
   findNote(owner: Subject, connectorId: string, entityId: string): StoreRecord<EntityNote> | undefined {
@@ -150,11 +162,36 @@ export class ConnectorRepository {
 
 /** A connector as clients see it: no credentials, no places of secrets; `api_url` and ports as its containers publish them. */
 export function connectorOnWire(stored: StoredConnector): Connector {
-  const { id, created_at, updated_at, owner, network_id, name, type, status, description, config, accessed_at, is_virtual, errors, runtime } = stored;
+  const {
+    id,
+    created_at,
+    updated_at,
+    owner,
+    network_id,
+    name,
+    type,
+    status,
+    description,
+    config,
+    accessed_at,
+    is_virtual,
+    errors,
+    runtime,
+  } = stored;
   return {
-    id, created_at, updated_at, application_id: owner.id, network_id, name, type, status, description,
+    id,
+    created_at,
+    updated_at,
+    application_id: owner.id,
+    network_id,
+    name,
+    type,
+    status,
+    description,
     config: runtime === null ? config : { ...config, ...publishedConfig(runtime) },
-    accessed_at, ...(is_virtual ? { is_virtual: true as const } : {}), errors: [...errors],
+    accessed_at,
+    ...(is_virtual ? { is_virtual: true as const } : {}),
+    errors: [...errors],
   };
 }
 

@@ -20,24 +20,49 @@ const IMAGE = `^${IMAGE_NAME}(?::[0-9]{1,5})?(?:/${IMAGE_NAME})*(?::[A-Za-z0-9_]
 
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
 const Label = Type.String({ minLength: 1, maxLength: 300, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
-const Url = Type.String({ minLength: 1, maxLength: 1000, pattern: "^[A-Za-z][A-Za-z0-9+.-]*://[^\\s\\u0000-\\u001f]+$" });
+const Url = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  pattern: "^[A-Za-z][A-Za-z0-9+.-]*://[^\\s\\u0000-\\u001f]+$",
+});
 const UrlPath = Type.String({ maxLength: 300, pattern: "^(/[A-Za-z0-9._~:@!$&'()*+,;=-]+)*/?$" });
 const Cidr = Type.String({ pattern: "^[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}$" });
 const Ports = nullable(Type.Array(Port, { maxItems: 64 }));
 
 /** The rules of what may reach a container and what it may reach. */
 const Security = closed({
-  egress: Type.Optional(nullable(Type.String({ maxLength: 300, description: "`*`: everything; empty or `none`: nothing outside" }))),
-  ingress: Type.Optional(nullable(Type.Record(Cidr, closed({ tcp: Type.Optional(Ports), udp: Type.Optional(Ports) }), { maxProperties: 32, additionalProperties: false, description: "CIDR -> ports that it may reach" }))),
+  egress: Type.Optional(
+    nullable(Type.String({ maxLength: 300, description: "`*`: everything; empty or `none`: nothing outside" })),
+  ),
+  ingress: Type.Optional(
+    nullable(
+      Type.Record(Cidr, closed({ tcp: Type.Optional(Ports), udp: Type.Optional(Ports) }), {
+        maxProperties: 32,
+        additionalProperties: false,
+        description: "CIDR -> ports that it may reach",
+      }),
+    ),
+  ),
 });
 export type Security = Static<typeof Security>;
 
-const Tls = Type.Union([Type.Boolean(), closed({
-  ca: Type.Optional(Type.String({ maxLength: 16_384, description: "PEM of the authorities to trust in place of the usual ones" })),
-  server_name: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
-})], { description: "TLS to the peer; its certificate is always checked" });
+const Tls = Type.Union(
+  [
+    Type.Boolean(),
+    closed({
+      ca: Type.Optional(
+        Type.String({ maxLength: 16_384, description: "PEM of the authorities to trust in place of the usual ones" }),
+      ),
+      server_name: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
+    }),
+  ],
+  { description: "TLS to the peer; its certificate is always checked" },
+);
 
-const Env = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" }), Type.String({ maxLength: 4096 }), { maxProperties: 64, additionalProperties: false });
+const Env = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" }), Type.String({ maxLength: 4096 }), {
+  maxProperties: 64,
+  additionalProperties: false,
+});
 
 const CONFIG_MEMBERS = {
   region: Label,
@@ -45,7 +70,11 @@ const CONFIG_MEMBERS = {
   provider_id: Label,
   role: Label,
   engine_id: Label,
-  container: Type.String({ pattern: IMAGE, maxLength: 255, description: "image of the container, as name:tag or name@sha256:..." }),
+  container: Type.String({
+    pattern: IMAGE,
+    maxLength: 255,
+    description: "image of the container, as name:tag or name@sha256:...",
+  }),
   env: Env,
   host: Type.String({ minLength: 1, maxLength: 253, pattern: "^[A-Za-z0-9.:_-]+$" }),
   port: Port,
@@ -63,12 +92,21 @@ const CONFIG_MEMBERS = {
 };
 
 function nullableMembers<T extends TProperties>(members: T): { [M in keyof T]: TUnion<[T[M], TNull]> } {
-  return Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, nullable(schema)])) as { [M in keyof T]: TUnion<[T[M], TNull]> };
+  return Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, nullable(schema)])) as {
+    [M in keyof T]: TUnion<[T[M], TNull]>;
+  };
 }
 
-const Credentials = Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,63}$" }), Type.String({ maxLength: 4096 }), {
-  maxProperties: 16, additionalProperties: false, description: "kept in the vault and never answered: token; username and password; api_key; access key id and secret access key",
-});
+const Credentials = Type.Record(
+  Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,63}$" }),
+  Type.String({ maxLength: 4096 }),
+  {
+    maxProperties: 16,
+    additionalProperties: false,
+    description:
+      "kept in the vault and never answered: token; username and password; api_key; access key id and secret access key",
+  },
+);
 export type Credentials = Static<typeof Credentials>;
 
 export const ConnectorConfig = Type.Partial(closed(CONFIG_MEMBERS));
@@ -79,45 +117,64 @@ export type ConnectorFinding = Static<typeof Finding>;
 
 const Status = Type.Enum([...CONNECTOR_STATUSES]);
 
-export const Connector = Type.Object({
-  id: Uuid,
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  application_id: Uuid,
-  network_id: Uuid,
-  name: Type.String(),
-  type: Type.String(),
-  status: Status,
-  description: nullable(Type.String()),
-  config: ConnectorConfig,
-  accessed_at: nullable(Timestamp),
-  is_virtual: Type.Optional(Type.Literal(true)),
-  errors: Type.Array(Finding, { description: "why the status is `failed`, `unavailable` or still `deprovisioning`; empty otherwise" }),
-}, { description: "a connector" });
+export const Connector = Type.Object(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    application_id: Uuid,
+    network_id: Uuid,
+    name: Type.String(),
+    type: Type.String(),
+    status: Status,
+    description: nullable(Type.String()),
+    config: ConnectorConfig,
+    accessed_at: nullable(Timestamp),
+    is_virtual: Type.Optional(Type.Literal(true)),
+    errors: Type.Array(Finding, {
+      description: "why the status is `failed`, `unavailable` or still `deprovisioning`; empty otherwise",
+    }),
+  },
+  { description: "a connector" },
+);
 export type Connector = Static<typeof Connector>;
 
 /** Free-form, but bounded: the service checks its size. */
-const Metadata = Type.Object({}, { additionalProperties: true, description: "whatever belongs to the entity, up to 16 KiB of JSON" });
+const Metadata = Type.Object(
+  {},
+  { additionalProperties: true, description: "whatever belongs to the entity, up to 16 KiB of JSON" },
+);
 
-const EntityChild = Type.Object({ id: Type.String(), name: Type.String(), hash: nullable(Type.String()), size: nullable(Type.Integer()), type: nullable(Type.String()) });
-
-export const Entity = Type.Object({
+const EntityChild = Type.Object({
   id: Type.String(),
-  created_at: nullable(Timestamp),
-  modified_at: nullable(Timestamp),
-  name: nullable(Type.String()),
-  filename: nullable(Type.String()),
-  type: nullable(Type.String()),
+  name: Type.String(),
   hash: nullable(Type.String()),
-  href: nullable(Type.String()),
   size: nullable(Type.Integer()),
-  source: nullable(Type.String()),
-  parent: nullable(Type.String()),
-  metadata: nullable(Metadata),
-  data_url: Type.Optional(nullable(Type.String({ description: "content up to 4 MiB; in detail answers only" }))),
-  raw: Type.Optional(nullable(Type.String({ description: "content, when it is UTF-8 text of up to 1 MiB; in detail answers only" }))),
-  children: Type.Optional(Type.Array(EntityChild)),
-}, { description: "what a connector holds" });
+  type: nullable(Type.String()),
+});
+
+export const Entity = Type.Object(
+  {
+    id: Type.String(),
+    created_at: nullable(Timestamp),
+    modified_at: nullable(Timestamp),
+    name: nullable(Type.String()),
+    filename: nullable(Type.String()),
+    type: nullable(Type.String()),
+    hash: nullable(Type.String()),
+    href: nullable(Type.String()),
+    size: nullable(Type.Integer()),
+    source: nullable(Type.String()),
+    parent: nullable(Type.String()),
+    metadata: nullable(Metadata),
+    data_url: Type.Optional(nullable(Type.String({ description: "content up to 4 MiB; in detail answers only" }))),
+    raw: Type.Optional(
+      nullable(Type.String({ description: "content, when it is UTF-8 text of up to 1 MiB; in detail answers only" })),
+    ),
+    children: Type.Optional(Type.Array(EntityChild)),
+  },
+  { description: "what a connector holds" },
+);
 export type Entity = Static<typeof Entity>;
 
 const Probe = Type.Object({
@@ -129,10 +186,20 @@ const Probe = Type.Object({
 });
 export type Probe = Static<typeof Probe>;
 
-export const ConnectorDetail = Type.Object({
-  ...Connector.properties,
-  details: Type.Optional(Type.Object({ data: nullable(Type.Array(Entity)), page: Type.Integer(), rpp: Type.Integer(), probe: nullable(Probe) })),
-}, { description: "a connector and what its peer says now" });
+export const ConnectorDetail = Type.Object(
+  {
+    ...Connector.properties,
+    details: Type.Optional(
+      Type.Object({
+        data: nullable(Type.Array(Entity)),
+        page: Type.Integer(),
+        rpp: Type.Integer(),
+        probe: nullable(Probe),
+      }),
+    ),
+  },
+  { description: "a connector and what its peer says now" },
+);
 export type ConnectorDetail = Static<typeof ConnectorDetail>;
 
 export const CreateConnector = closed({
@@ -150,25 +217,45 @@ export type CreateConnector = Static<typeof CreateConnector>;
 export const UpdateConnector = closed({
   name: Type.Optional(Name),
   description: Type.Optional(nullable(Description)),
-  config: Type.Optional(closed({ ...Type.Partial(Type.Object(nullableMembers(CONFIG_MEMBERS))).properties, credentials: Type.Optional(nullable(Credentials)) })),
+  config: Type.Optional(
+    closed({
+      ...Type.Partial(Type.Object(nullableMembers(CONFIG_MEMBERS))).properties,
+      credentials: Type.Optional(nullable(Credentials)),
+    }),
+  ),
 });
 export type UpdateConnector = Static<typeof UpdateConnector>;
 
 const Text = Type.String({ maxLength: 1000, pattern: "^[^\\u0000-\\u001f\\u007f]*$" });
 /** One path segment below a directory. */
-const FileName = Type.String({ minLength: 1, maxLength: 255, pattern: "^(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f]+$" });
-const CONTENT = { data_url: Type.Optional(nullable(Type.String({ maxLength: DATA_TEXT_MAX }))), raw: Type.Optional(nullable(Type.String({ maxLength: ENTITY_BYTES_MAX }))) };
+const FileName = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: "^(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f]+$",
+});
+const CONTENT = {
+  data_url: Type.Optional(nullable(Type.String({ maxLength: DATA_TEXT_MAX }))),
+  raw: Type.Optional(nullable(Type.String({ maxLength: ENTITY_BYTES_MAX }))),
+};
 
 export const EntityInput = closed({
   ...CONTENT,
   name: Type.Optional(nullable(Text)),
   filename: Type.Optional(nullable(FileName)),
-  type: Type.Optional(nullable(Type.String({ maxLength: 200, pattern: "^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9=_.\"-]+)*$" }))),
-  hash: Type.Optional(nullable(Type.String({ maxLength: 128, description: "content that the peer is to keep, named by its hash" }))),
+  type: Type.Optional(
+    nullable(
+      Type.String({ maxLength: 200, pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9=_."-]+)*$' }),
+    ),
+  ),
+  hash: Type.Optional(
+    nullable(Type.String({ maxLength: 128, description: "content that the peer is to keep, named by its hash" })),
+  ),
   metadata: Type.Optional(nullable(Metadata)),
   source: Type.Optional(nullable(Text)),
   parent: Type.Optional(nullable(Text)),
-  children: Type.Optional(nullable(Type.Array(closed({ ...CONTENT, filename: FileName }), { minItems: 1, maxItems: CHILDREN_MAX }))),
+  children: Type.Optional(
+    nullable(Type.Array(closed({ ...CONTENT, filename: FileName }), { minItems: 1, maxItems: CHILDREN_MAX })),
+  ),
 });
 export type EntityInput = Static<typeof EntityInput>;
 
@@ -186,16 +273,19 @@ export const ContainerNode = Type.Object({
 });
 export type ContainerNode = Static<typeof ContainerNode>;
 
-export const LoadBalancer = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  host: Type.String(),
-  port: Port,
-  container_port: Port,
-  protocol: Type.Enum(["tcp", "udp"]),
-  bind_address: Type.String(),
-  status: Type.Enum(["active", "inactive"]),
-}, { description: "a published endpoint of a container" });
+export const LoadBalancer = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    host: Type.String(),
+    port: Port,
+    container_port: Port,
+    protocol: Type.Enum(["tcp", "udp"]),
+    bind_address: Type.String(),
+    status: Type.Enum(["active", "inactive"]),
+  },
+  { description: "a published endpoint of a container" },
+);
 export type LoadBalancer = Static<typeof LoadBalancer>;
 
 export const ContainerLogs = Type.Object({
@@ -211,16 +301,27 @@ export const ConnectorFilters = closed({
   status: Type.Optional(Type.String({ maxLength: 32 })),
 });
 export const DetailQuery = closed({
-  objects: Type.Optional(Type.String({ maxLength: 4096, description: "comma list of entities to show instead of all" })),
+  objects: Type.Optional(
+    Type.String({ maxLength: 4096, description: "comma list of entities to show instead of all" }),
+  ),
   enrichment: Type.Optional(Type.String({ maxLength: 64, description: "any value leaves `details` away" })),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
   rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
 });
-export const EntityQuery = closed({ objects: Type.Optional(Type.String({ maxLength: 4096, description: "comma list of entities to show instead of all" })) });
-export const LogsQuery = closed({ rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 500, description: "lines, the newest ones" })) });
+export const EntityQuery = closed({
+  objects: Type.Optional(
+    Type.String({ maxLength: 4096, description: "comma list of entities to show instead of all" }),
+  ),
+});
+export const LogsQuery = closed({
+  rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 500, description: "lines, the newest ones" })),
+});
 
 export const ConnectorParams = closed({ id: Uuid });
 /** An entity is named in the peer's own way; one path segment. */
-export const EntityParams = closed({ id: Uuid, entity: Type.String({ minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._~:@+=-]+$" }) });
+export const EntityParams = closed({
+  id: Uuid,
+  entity: Type.String({ minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._~:@+=-]+$" }),
+});
 /** A connector has one subject, so that there is nothing to choose; existing clients send an empty object. */
 export const SubscriptionBody = closed({});

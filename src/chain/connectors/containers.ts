@@ -17,13 +17,22 @@ const PRESETS: { readonly [T in ConnectorType]?: Preset } = {
   ipfs: { image: "ipfs/kubo:release", gatewayPort: 8080 },
   nats: {
     image: "nats:2",
-    command: ({ username, password, token }) => (token !== undefined ? ["--auth", token] : username !== undefined && password !== undefined ? ["--user", username, "--pass", password] : undefined),
+    command: ({ username, password, token }) =>
+      token !== undefined
+        ? ["--auth", token]
+        : username !== undefined && password !== undefined
+          ? ["--user", username, "--pass", password]
+          : undefined,
   },
-  redis: { image: "redis:7", command: ({ password }) => (password === undefined ? undefined : ["redis-server", "--requirepass", password]) },
+  redis: {
+    image: "redis:7",
+    command: ({ password }) => (password === undefined ? undefined : ["redis-server", "--requirepass", password]),
+  },
   sql: {
     image: "postgres:17",
     env: ({ username, password }, { database }) => ({
-      ...(username === undefined ? {} : { POSTGRES_USER: username }), ...(password === undefined ? {} : { POSTGRES_PASSWORD: password }),
+      ...(username === undefined ? {} : { POSTGRES_USER: username }),
+      ...(password === undefined ? {} : { POSTGRES_PASSWORD: password }),
       ...(database === undefined ? {} : { POSTGRES_DB: database }),
     }),
   },
@@ -31,27 +40,51 @@ const PRESETS: { readonly [T in ConnectorType]?: Preset } = {
 };
 
 /** Members that a container is made from; they stay as they are for its life. */
-export const CONTAINER_MEMBERS: readonly (keyof ConnectorConfig)[] = ["provider_id", "container", "env", "security", "rpc_port", "api_port", "gateway_port", "database", "target_id", "region"];
+export const CONTAINER_MEMBERS: readonly (keyof ConnectorConfig)[] = [
+  "provider_id",
+  "container",
+  "env",
+  "security",
+  "rpc_port",
+  "api_port",
+  "gateway_port",
+  "database",
+  "target_id",
+  "region",
+];
 
 /** True when a provider is to run containers for the connector: one is named, and no address of something that runs already. */
-export function needsContainer({ type, config, is_virtual }: Pick<StoredConnector, "type" | "config" | "is_virtual">): boolean {
+export function needsContainer({
+  type,
+  config,
+  is_virtual,
+}: Pick<StoredConnector, "type" | "config" | "is_virtual">): boolean {
   if (is_virtual || config.provider_id === undefined) return false;
   const isNamed = config.api_url !== undefined || config.rpc_url !== undefined || config.host !== undefined;
   return !isNamed && !(type === "ipfs" && config.gateway_url !== undefined);
 }
 
 /** What to run. Throws `connector_config_invalid` when the type has no image of its own and none is named. */
-export function containerSpec(connector: Pick<StoredConnector, "id" | "type" | "config">, credentials: Credentials): ContainerSpec {
+export function containerSpec(
+  connector: Pick<StoredConnector, "id" | "type" | "config">,
+  credentials: Credentials,
+): ContainerSpec {
   const { type, config } = connector;
   const preset = PRESETS[type];
   const image = config.container ?? preset?.image;
-  if (image === undefined) throw new AppError("connector_config_invalid", { message: `config.container: name the image to run for a connector of type ${type}` });
+  if (image === undefined)
+    throw new AppError("connector_config_invalid", {
+      message: `config.container: name the image to run for a connector of type ${type}`,
+    });
   const gatewayPort = config.gateway_port ?? preset?.gatewayPort;
   return {
-    connectorId: connector.id, image, scheme: CONNECTOR_KINDS[type].schemes.plain[0],
+    connectorId: connector.id,
+    image,
+    scheme: CONNECTOR_KINDS[type].schemes.plain[0],
     env: { ...preset?.env?.(credentials, config), ...config.env },
     command: preset?.command?.(credentials),
     apiPort: config.rpc_port ?? config.api_port ?? CONNECTOR_KINDS[type].port,
-    gatewayPort, security: config.security,
+    gatewayPort,
+    security: config.security,
   };
 }

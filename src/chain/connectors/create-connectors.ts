@@ -21,7 +21,12 @@ import type { ContainerProvider } from "./providers/provider.js";
 import { ownerOfJob, Provisioning } from "./provisioning.js";
 import { Reachability } from "./reachability.js";
 import { ConnectorRepository } from "./connector-repository.js";
-import { ConnectorService, type ConnectorJobKind, type ConnectorJobs, type NetworkLookup } from "./connector-service.js";
+import {
+  ConnectorService,
+  type ConnectorJobKind,
+  type ConnectorJobs,
+  type NetworkLookup,
+} from "./connector-service.js";
 import { StatusWriter } from "./status-writer.js";
 
 export interface ConnectorsOptions {
@@ -66,25 +71,54 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
   const credentials = new ConnectorCredentials(dependencies);
   const statuses = new StatusWriter({ repository, events, clock });
   const providers = new Map<string, ContainerProvider>();
-  if (options.dockerHost !== undefined) providers.set("docker", new DockerProvider({ host: options.dockerHost, images: options.dockerImages }));
+  if (options.dockerHost !== undefined)
+    providers.set("docker", new DockerProvider({ host: options.dockerHost, images: options.dockerImages }));
   // What Docker publishes lies inside: this guard knows the engine's machine and nothing else.
-  const containerEgress = createEgressGuard({ allow: new AllowList(options.dockerHost === undefined ? [] : [new DockerEngine(options.dockerHost).publishedHost]), ports: [] });
+  const containerEgress = createEgressGuard({
+    allow: new AllowList(options.dockerHost === undefined ? [] : [new DockerEngine(options.dockerHost).publishedHost]),
+    ports: [],
+  });
   const peers = new Peers({ credentials, egress, containerEgress });
   const entities = new Entities({ store, repository, peers, clock });
   const reachability: Reachability = new Reachability(
     { ...(options.probeIntervalMs === undefined ? {} : { intervalMs: options.probeIntervalMs }) },
-    { store, repository, peers, statuses, clock, log, relocate: async (connector, signal) => await provisioning.locate(connector, signal), resume: async (connector) => { await service.resume(connector); } },
+    {
+      store,
+      repository,
+      peers,
+      statuses,
+      clock,
+      log,
+      relocate: async (connector, signal) => await provisioning.locate(connector, signal),
+      resume: async (connector) => {
+        await service.resume(connector);
+      },
+    },
   );
   const provisioning = new Provisioning(
     { ...(options.containerReadyMs === undefined ? {} : { readyMs: options.containerReadyMs }) },
     { repository, credentials, reachability, statuses, providers, log },
   );
-  const service = new ConnectorService({ store, repository, credentials, entities, reachability, statuses, networks, providers, egress, clock, jobs: connectorJobs(jobs) });
+  const service = new ConnectorService({
+    store,
+    repository,
+    credentials,
+    entities,
+    reachability,
+    statuses,
+    networks,
+    providers,
+    egress,
+    clock,
+    jobs: connectorJobs(jobs),
+  });
   registerJobs(jobs, provisioning);
   return {
     service,
     handlers: connectorHandlers({ connectors: service, tokens: dependencies.tokens }),
-    start: () => { reachability.start(); },
+    start: () => {
+      reachability.start();
+    },
     stop: async () => {
       await reachability.stop();
       containerEgress.close();
@@ -97,7 +131,12 @@ function registerJobs(jobs: Jobs, provisioning: Provisioning): void {
     concurrency: JOBS_AT_ONCE,
     run: async (job, context) => {
       const { owner, id } = ownerOfJob(job);
-      await provisioning.provision(owner, id, { signal: context.signal, commit: async (phase, commit) => { await context.setPhase(phase, commit); } });
+      await provisioning.provision(owner, id, {
+        signal: context.signal,
+        commit: async (phase, commit) => {
+          await context.setPhase(phase, commit);
+        },
+      });
     },
     onFailed: (job, fault) => provisioning.provisioningFailure(ownerOfJob(job).owner, ownerOfJob(job).id, fault),
   });
@@ -105,7 +144,12 @@ function registerJobs(jobs: Jobs, provisioning: Provisioning): void {
     concurrency: JOBS_AT_ONCE,
     run: async (job, context) => {
       const { owner, id } = ownerOfJob(job);
-      await provisioning.deprovision(owner, id, { signal: context.signal, commit: async (phase, commit) => { await context.setPhase(phase, commit); } });
+      await provisioning.deprovision(owner, id, {
+        signal: context.signal,
+        commit: async (phase, commit) => {
+          await context.setPhase(phase, commit);
+        },
+      });
     },
     onFailed: (job, fault) => provisioning.deprovisioningFailure(ownerOfJob(job).owner, ownerOfJob(job).id, fault),
   });
@@ -115,11 +159,20 @@ function connectorJobs(jobs: Jobs): ConnectorJobs {
   const isOpen = (jobId: string): boolean => OPEN_STATES.includes(jobs.get(jobId)?.state ?? "gone");
   return {
     prepare: (kind, owner, id) => {
-      const { job, commit } = jobs.enqueueCommit({ kind, subject_key: ["connector", owner.kind, owner.id, id], phase: "begin", input: { owner: { kind: owner.kind, id: owner.id }, id } });
+      const { job, commit } = jobs.enqueueCommit({
+        kind,
+        subject_key: ["connector", owner.kind, owner.id, id],
+        phase: "begin",
+        input: { owner: { kind: owner.kind, id: owner.id }, id },
+      });
       return { jobId: job.id, commit };
     },
-    wake: () => { jobs.wake(); },
-    cancel: async (jobId) => { if (isOpen(jobId)) await jobs.cancel(jobId); },
+    wake: () => {
+      jobs.wake();
+    },
+    cancel: async (jobId) => {
+      if (isOpen(jobId)) await jobs.cancel(jobId);
+    },
     isOpen,
     untilSettled: async (jobId, { waitMs, signal }) => {
       await new Promise<void>((resolve) => {
@@ -129,7 +182,9 @@ function connectorJobs(jobs: Jobs): ConnectorJobs {
           unsubscribe();
           resolve();
         };
-        const unsubscribe = jobs.subscribe(({ job }) => { if (job.id === jobId && !OPEN_STATES.includes(job.state)) end(); });
+        const unsubscribe = jobs.subscribe(({ job }) => {
+          if (job.id === jobId && !OPEN_STATES.includes(job.state)) end();
+        });
         const timer = setTimeout(end, waitMs);
         signal.addEventListener("abort", end, { once: true });
         if (!isOpen(jobId) || signal.aborted) end();

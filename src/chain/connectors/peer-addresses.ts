@@ -41,9 +41,12 @@ export function addressesOf(type: ConnectorType, config: ConnectorConfig): PeerA
 /** The addresses of what a provider runs. */
 export function addressesOfRuntime(type: ConnectorType, { api, gateway }: ContainerRuntime): PeerAddresses {
   const kind: ConnectorKind = CONNECTOR_KINDS[type];
-  const place = api === null ? undefined : kind.protocol === "http"
-    ? { kind: "http" as const, url: api.url }
-    : { kind: "socket" as const, host: api.host, port: api.port, tls: false, path: undefined };
+  const place =
+    api === null
+      ? undefined
+      : kind.protocol === "http"
+        ? { kind: "http" as const, url: api.url }
+        : { kind: "socket" as const, host: api.host, port: api.port, tls: false, path: undefined };
   return { api: place, gateway: gateway?.url };
 }
 
@@ -52,7 +55,12 @@ export function guardedUrl(address: HttpAddress | SocketAddress): string {
   return address.kind === "http" ? address.url : `https://${bracketed(address.host)}:${String(address.port)}/`;
 }
 
-function fromUrl(kind: ConnectorKind, text: string, member: string, config: ConnectorConfig): HttpAddress | SocketAddress {
+function fromUrl(
+  kind: ConnectorKind,
+  text: string,
+  member: string,
+  config: ConnectorConfig,
+): HttpAddress | SocketAddress {
   const { plain, tls } = kind.schemes;
   const url = parse(text, [...plain, ...tls], member);
   if (kind.protocol === "http") return { kind: "http", url: baseOf(url) };
@@ -67,10 +75,20 @@ function fromUrl(kind: ConnectorKind, text: string, member: string, config: Conn
 
 function fromHost(kind: ConnectorKind, host: string, config: ConnectorConfig): HttpAddress | SocketAddress {
   const bare = host.replace(/^\[|\]$/g, "");
-  if (bare.includes(":") && isIP(bare) !== 6) throw invalid("config.host", "config.host: expected a host name or an address; the port goes into config.port");
+  if (bare.includes(":") && isIP(bare) !== 6)
+    throw invalid("config.host", "config.host: expected a host name or an address; the port goes into config.port");
   const port = config.port ?? config.rpc_port ?? config.api_port ?? kind.port;
   if (kind.protocol !== "http") return { kind: "socket", host: bare, port, tls: isTls(config), path: undefined };
-  return { kind: "http", url: baseOf(parse(`${isTls(config) ? "https" : "http"}://${bracketed(bare)}:${String(port)}`, ["http", "https"], "config.host")) };
+  return {
+    kind: "http",
+    url: baseOf(
+      parse(
+        `${isTls(config) ? "https" : "http"}://${bracketed(bare)}:${String(port)}`,
+        ["http", "https"],
+        "config.host",
+      ),
+    ),
+  };
 }
 
 function httpBase(text: string, member: string): string {
@@ -79,14 +97,22 @@ function httpBase(text: string, member: string): string {
 
 function parse(text: string, schemes: readonly string[], member: string): URL {
   const scheme = text.slice(0, text.indexOf(":")).toLowerCase();
-  if (!schemes.includes(scheme)) throw invalid(member, `${member}: expected a URL that starts with ${schemes.map((name) => `${name}://`).join(" or ")}`);
+  if (!schemes.includes(scheme))
+    throw invalid(
+      member,
+      `${member}: expected a URL that starts with ${schemes.map((name) => `${name}://`).join(" or ")}`,
+    );
   let url: URL;
   try {
     url = new URL(text);
   } catch (error) {
     throw invalid(member, `${member}: not a URL`, error);
   }
-  if (url.username !== "" || url.password !== "") throw invalid(member, `${member}: user and password go into config.credentials, from where they are moved into the vault`);
+  if (url.username !== "" || url.password !== "")
+    throw invalid(
+      member,
+      `${member}: user and password go into config.credentials, from where they are moved into the vault`,
+    );
   if (url.hostname === "") throw invalid(member, `${member}: names no host`);
   if (url.search !== "" || url.hash !== "") throw invalid(member, `${member}: a query or fragment has no place here`);
   return url;
@@ -105,5 +131,9 @@ function isTls(config: ConnectorConfig): boolean {
 }
 
 function invalid(path: string, message: string, cause?: unknown): AppError {
-  return new AppError("connector_config_invalid", { message, details: [{ message, code: "connector_config_invalid", path }], ...(cause === undefined ? {} : { cause }) });
+  return new AppError("connector_config_invalid", {
+    message,
+    details: [{ message, code: "connector_config_invalid", path }],
+    ...(cause === undefined ? {} : { cause }),
+  });
 }

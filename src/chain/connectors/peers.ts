@@ -29,7 +29,8 @@ export class Peers {
   /** Throws `connector_unsupported` for types that hold nothing we could list. */
   entities(connector: StoredConnector): EntityDriver {
     const { entities } = driverOf(connector.type);
-    if (entities === undefined) throw new AppError("connector_unsupported", { message: `a connector of type ${connector.type} has no entities` });
+    if (entities === undefined)
+      throw new AppError("connector_unsupported", { message: `a connector of type ${connector.type} has no entities` });
     return entities;
   }
 
@@ -37,8 +38,15 @@ export class Peers {
   async peer(connector: StoredConnector, signal: AbortSignal): Promise<Peer> {
     const { owner, type, config, secret, runtime } = connector;
     const addresses = runtime === null ? addressesOf(type, config) : addressesOfRuntime(type, runtime);
-    if (addresses.api === undefined && addresses.gateway === undefined) throw new AppError("connector_not_ready", { message: "the connector has no address to be asked at" });
+    if (addresses.api === undefined && addresses.gateway === undefined)
+      throw new AppError("connector_not_ready", { message: "the connector has no address to be asked at" });
     const credentials = secret === null ? {} : await this.#with.credentials.read(owner, secret);
-    return { config, credentials, addresses, egress: runtime === null ? this.#with.egress : this.#with.containerEgress, signal };
+    return {
+      config,
+      credentials,
+      addresses,
+      egress: runtime === null ? this.#with.egress : this.#with.containerEgress,
+      signal,
+    };
   }
 }

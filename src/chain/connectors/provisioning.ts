@@ -45,7 +45,11 @@ const READY_PAUSE_MAX_MS = 2_000;
 /** More steps than there are would mean that one of them does not move the record. */
 const STEPS_MAX = 8;
 /** What no later try will change. */
-const FINAL_CODES: readonly ErrorCode[] = ["connector_config_invalid", "connector_provider_failed", "connector_unsupported"];
+const FINAL_CODES: readonly ErrorCode[] = [
+  "connector_config_invalid",
+  "connector_provider_failed",
+  "connector_unsupported",
+];
 
 export class Provisioning {
   readonly #readyMs: number;
@@ -77,7 +81,8 @@ export class Provisioning {
   /** What to commit when provisioning is given up. What a provider made by then is removed with the connector, or by the next try. */
   provisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
     const record = this.#with.repository.find(owner, id);
-    if (record === undefined || (record.value.status !== "init" && record.value.status !== "provisioning")) return undefined;
+    if (record === undefined || (record.value.status !== "init" && record.value.status !== "provisioning"))
+      return undefined;
     this.#with.log.warn("connector failed", { kind: record.value.type, code: fault.code });
     return this.#with.statuses.change(record, { status: "failed", errors: [fault] });
   }
@@ -96,13 +101,19 @@ export class Provisioning {
     }
     if (found.value.secret !== null) await this.#with.credentials.untilUnsealed(lease.signal);
     const record = this.#with.repository.find(owner, id);
-    if (record !== undefined) await lease.commit("end", mergeCommits(this.#with.statuses.removal(record), this.#with.credentials.deletion(owner, record.value.secret)));
+    if (record !== undefined)
+      await lease.commit(
+        "end",
+        mergeCommits(this.#with.statuses.removal(record), this.#with.credentials.deletion(owner, record.value.secret)),
+      );
   }
 
   /** The connector stays, with the reason; it may be deleted again. */
   deprovisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
     const record = this.#with.repository.find(owner, id);
-    return record?.value.status === "deprovisioning" ? this.#with.statuses.change(record, { errors: [fault] }) : undefined;
+    return record?.value.status === "deprovisioning"
+      ? this.#with.statuses.change(record, { errors: [fault] })
+      : undefined;
   }
 
   /** Where the containers are published now. */
@@ -113,7 +124,13 @@ export class Provisioning {
   async #step(record: StoreRecord<StoredConnector>, lease: ConnectorLease): Promise<void> {
     const connector = record.value;
     if (connector.status === "init") {
-      await lease.commit("provision", this.#with.statuses.change(record, connector.is_virtual ? { status: "active" } : { status: "provisioning", errors: [] }));
+      await lease.commit(
+        "provision",
+        this.#with.statuses.change(
+          record,
+          connector.is_virtual ? { status: "active" } : { status: "provisioning", errors: [] },
+        ),
+      );
       return;
     }
     if (connector.secret !== null) await this.#with.credentials.untilUnsealed(lease.signal);
@@ -121,17 +138,26 @@ export class Provisioning {
       await this.#startContainer(record, lease);
       return;
     }
-    const probe = connector.runtime === null ? await this.#with.reachability.ask(connector, lease.signal) : await this.#untilReady(connector, lease.signal);
+    const probe =
+      connector.runtime === null
+        ? await this.#with.reachability.ask(connector, lease.signal)
+        : await this.#untilReady(connector, lease.signal);
     // Sealed between the wait and the question: the next step waits again.
     if (probe.reachable === null) return;
     const status = probe.reachable ? reachableStatus(connector) : "unavailable";
-    await lease.commit("end", this.#with.statuses.change(record, { status, errors: probe.error === null ? [] : [probe.error] }));
+    await lease.commit(
+      "end",
+      this.#with.statuses.change(record, { status, errors: probe.error === null ? [] : [probe.error] }),
+    );
   }
 
   async #startContainer(record: StoreRecord<StoredConnector>, lease: ConnectorLease): Promise<void> {
     const connector = record.value;
     const provider = this.#providerOf(connector);
-    if (provider === undefined) throw new AppError("connector_config_invalid", { message: `this server has no provider of containers called ${connector.config.provider_id ?? ""}; for docker set PROOFWRIGHT_DOCKER_HOST` });
+    if (provider === undefined)
+      throw new AppError("connector_config_invalid", {
+        message: `this server has no provider of containers called ${connector.config.provider_id ?? ""}; for docker set PROOFWRIGHT_DOCKER_HOST`,
+      });
     const runtime = await provider.provision(await this.#spec(connector), lease.signal);
     await lease.commit("probe", this.#with.statuses.change(record, { runtime }));
   }
@@ -142,7 +168,10 @@ export class Provisioning {
     for (let pauseMs = READY_FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, READY_PAUSE_MAX_MS)) {
       const probe = await this.#with.reachability.ask(connector, signal);
       if (probe.reachable !== false) return probe;
-      if ((await this.locate(connector, signal)) === undefined) throw new AppError("connector_provider_failed", { message: "the container ended by itself; its logs may say why" });
+      if ((await this.locate(connector, signal)) === undefined)
+        throw new AppError("connector_provider_failed", {
+          message: "the container ended by itself; its logs may say why",
+        });
       if (performance.now() + pauseMs > endMs) return probe;
       await pause(pauseMs, undefined, { signal });
     }
@@ -155,7 +184,9 @@ export class Provisioning {
 
   #providerOf(connector: StoredConnector): ContainerProvider | undefined {
     const { provider_id } = connector.config;
-    return provider_id === undefined || !needsContainer(connector) ? undefined : this.#with.providers.get(provider_id.toLowerCase());
+    return provider_id === undefined || !needsContainer(connector)
+      ? undefined
+      : this.#with.providers.get(provider_id.toLowerCase());
   }
 }
 
@@ -166,5 +197,7 @@ export function ownerOfJob(job: Job): { readonly owner: Subject; readonly id: st
 }
 
 function finalOr(error: unknown): unknown {
-  return error instanceof AppError && FINAL_CODES.includes(error.code) ? new JobFailure({ code: error.code, message: error.message }) : error;
+  return error instanceof AppError && FINAL_CODES.includes(error.code)
+    ? new JobFailure({ code: error.code, message: error.message })
+    : error;
 }

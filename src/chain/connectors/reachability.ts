@@ -68,7 +68,9 @@ export class Reachability {
   async check(owner: Subject, id: string): Promise<Probe> {
     const running = this.#asking.get(id);
     if (running !== undefined) return await running;
-    const asked = this.#check(owner, id).finally(() => { this.#asking.delete(id); });
+    const asked = this.#check(owner, id).finally(() => {
+      this.#asking.delete(id);
+    });
     this.#asking.set(id, asked);
     return await asked;
   }
@@ -77,16 +79,26 @@ export class Reachability {
   async ask(connector: StoredConnector, signal: AbortSignal): Promise<Probe> {
     const startedMs = this.#with.clock.monotonicMs();
     const answer = (reachable: boolean | null, parts: Partial<Probe>): Probe => ({
-      reachable, checked_at: isoTimestamp(this.#with.clock.nowMs()), latency_ms: null, peer: null, error: null, ...parts,
+      reachable,
+      checked_at: isoTimestamp(this.#with.clock.nowMs()),
+      latency_ms: null,
+      peer: null,
+      error: null,
+      ...parts,
     });
     try {
       const peer = await this.#with.peers.peer(connector, signal);
       const says = await this.#with.peers.driver(connector).probe(peer);
-      return answer(true, { latency_ms: Math.round((this.#with.clock.monotonicMs() - startedMs) * 10) / 10, peer: says ?? null });
+      return answer(true, {
+        latency_ms: Math.round((this.#with.clock.monotonicMs() - startedMs) * 10) / 10,
+        peer: says ?? null,
+      });
     } catch (error) {
       if (signal.aborted || !(error instanceof AppError)) throw error;
       // A sealed vault says nothing about the peer.
-      return answer(error.code === "vault_sealed" ? null : false, { error: { code: error.code, message: error.message } });
+      return answer(error.code === "vault_sealed" ? null : false, {
+        error: { code: error.code, message: error.message },
+      });
     }
   }
 
@@ -122,8 +134,19 @@ export class Reachability {
       const status = probe.reachable === true ? reachableStatus(current.value) : "unavailable";
       const isSame = status === current.value.status && current.value.errors[0]?.code === probe.error?.code;
       if (isSame && moved === undefined) return;
-      await this.#with.store.commit(this.#with.statuses.change(current, { status, errors: probe.error === null ? [] : [probe.error], ...(moved === undefined ? {} : { runtime: moved }) }));
-      if (status !== current.value.status) this.#with.log.info("connector moved", { state: status, kind: current.value.type, ...(probe.error === null ? {} : { code: probe.error.code }) });
+      await this.#with.store.commit(
+        this.#with.statuses.change(current, {
+          status,
+          errors: probe.error === null ? [] : [probe.error],
+          ...(moved === undefined ? {} : { runtime: moved }),
+        }),
+      );
+      if (status !== current.value.status)
+        this.#with.log.info("connector moved", {
+          state: status,
+          kind: current.value.type,
+          ...(probe.error === null ? {} : { code: probe.error.code }),
+        });
     });
     return probe;
   }
@@ -137,18 +160,26 @@ export class Reachability {
       } catch (error) {
         if (signal.aborted) return;
         // A fault of one round must not end the rounds.
-        this.#with.log.error("a round of connector probes broke", error instanceof AppError ? { code: error.code } : {});
+        this.#with.log.error(
+          "a round of connector probes broke",
+          error instanceof AppError ? { code: error.code } : {},
+        );
       }
     }
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    for (const connector of this.#all("unsettled")) await this.#quietly(async () => { await this.#with.resume(connector); });
+    for (const connector of this.#all("unsettled"))
+      await this.#quietly(async () => {
+        await this.#with.resume(connector);
+      });
     const waiting = shuffled(this.#all("probed"));
     const work = async (): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined && !signal.aborted; next = waiting.pop()) {
         const { owner, id } = next;
-        await this.#quietly(async () => { await this.check(owner, id); });
+        await this.#quietly(async () => {
+          await this.check(owner, id);
+        });
       }
     };
     await Promise.all(Array.from({ length: ROUND_CONCURRENCY }, work));

@@ -17,7 +17,11 @@ export class StatusWriter {
   readonly #events: Events;
   readonly #clock: Clock;
 
-  constructor(dependencies: { readonly repository: ConnectorRepository; readonly events: Events; readonly clock: Clock }) {
+  constructor(dependencies: {
+    readonly repository: ConnectorRepository;
+    readonly events: Events;
+    readonly clock: Clock;
+  }) {
     this.#repository = dependencies.repository;
     this.#events = dependencies.events;
     this.#clock = dependencies.clock;
@@ -40,13 +44,22 @@ export class StatusWriter {
   removal(current: StoreRecord<StoredConnector>): StoreCommit {
     const gone = this.#repository.deletion(current);
     if (current.value.status === "deprovisioning") return gone;
-    return mergeCommits(gone, this.#event(this.#touched({ ...current.value, status: "deprovisioning", errors: [] }, current.value)));
+    return mergeCommits(
+      gone,
+      this.#event(this.#touched({ ...current.value, status: "deprovisioning", errors: [] }, current.value)),
+    );
   }
 
   #event(connector: StoredConnector): StoreCommit {
     const payload = connectorOnWire(connector);
     // Wire shapes are plain JSON; their types lack the index signature that stored values ask for.
-    return this.#events.commitOf([{ subject: eventSubject(connector), payload: JSON.parse(JSON.stringify(payload)) as Record<string, string>, audience: [connector.owner] }]);
+    return this.#events.commitOf([
+      {
+        subject: eventSubject(connector),
+        payload: JSON.parse(JSON.stringify(payload)) as Record<string, string>,
+        audience: [connector.owner],
+      },
+    ]);
   }
 
   /** Every change gets a later time than the one before, even when the clock has stepped back. */

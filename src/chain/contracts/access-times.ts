@@ -53,7 +53,9 @@ export class ContractAccesses {
 
   /** Writes what is noted. Rejects as the store does; what was not written is noted still. */
   async flush(): Promise<void> {
-    const run = this.#flushing.then(async () => { await this.#writeAll(); });
+    const run = this.#flushing.then(async () => {
+      await this.#writeAll();
+    });
     // The next one must run whether this one fails or not; its caller hears of it.
     this.#flushing = run.catch(() => undefined);
     await run;
@@ -87,7 +89,9 @@ export class ContractAccesses {
       await retryOnConflict(async () => {
         const commits = batch.flatMap(({ owner, id, at }) => {
           const current = this.#with.repository.find(owner, id);
-          return current === undefined ? [] : [this.#with.repository.update(current, { ...current.value, accessed_at: at })];
+          return current === undefined
+            ? []
+            : [this.#with.repository.update(current, { ...current.value, accessed_at: at })];
         });
         if (commits.length > 0) await this.#with.store.commit(mergeCommits(...commits));
       });

@@ -5,17 +5,29 @@ import type { ContractExecutions } from "./executions.js";
 import type { ContractService } from "./contract-service.js";
 import type { TokenContracts } from "./token-contracts.js";
 
-export function contractHandlers(dependencies: { readonly contracts: ContractService; readonly executions: ContractExecutions; readonly tokens: TokenContracts }): HandlersFor<typeof contractRoutes> {
+export function contractHandlers(dependencies: {
+  readonly contracts: ContractService;
+  readonly executions: ContractExecutions;
+  readonly tokens: TokenContracts;
+}): HandlersFor<typeof contractRoutes> {
   const { contracts, executions, tokens } = dependencies;
   return {
-    listContracts: async ({ principal, query }) => ({ status: 200, ...await contracts.list(principal, query) }),
+    listContracts: async ({ principal, query }) => ({ status: 200, ...(await contracts.list(principal, query)) }),
     createContract: async ({ principal, body }) => {
       const { contract, isBeingCompiled } = await contracts.create(principal, body);
-      return { status: isBeingCompiled ? 202 : 201, body: contract, headers: { Location: `/api/v1/contracts/${contract.id}` } };
+      return {
+        status: isBeingCompiled ? 202 : 201,
+        body: contract,
+        headers: { Location: `/api/v1/contracts/${contract.id}` },
+      };
     },
     createPublicContract: async ({ principal, body }) => {
       const { contract, isBeingCompiled } = await contracts.createPublic(principal, body);
-      return { status: isBeingCompiled ? 202 : 201, body: contract, headers: { Location: `/api/v1/contracts/${contract.id}` } };
+      return {
+        status: isBeingCompiled ? 202 : 201,
+        body: contract,
+        headers: { Location: `/api/v1/contracts/${contract.id}` },
+      };
     },
     getContract: ({ principal, params }) => ({ status: 200, body: contracts.get(principal.subject, params.id) }),
     updateContract: async ({ principal, params, body }) => {
@@ -28,10 +40,18 @@ export function contractHandlers(dependencies: { readonly contracts: ContractSer
     },
     executeContract: async ({ principal, params, body }) => {
       const executed = await executions.execute(principal, params.id, body);
-      if (executed.kind === "read") return { status: 200, body: { confidence: null, ref: executed.ref, response: executed.response } };
-      return { status: 202, body: { confidence: null, ref: executed.ref }, headers: { Location: `/api/v1/transactions/${executed.transactionId}` } };
+      if (executed.kind === "read")
+        return { status: 200, body: { confidence: null, ref: executed.ref, response: executed.response } };
+      return {
+        status: 202,
+        body: { confidence: null, ref: executed.ref },
+        headers: { Location: `/api/v1/transactions/${executed.transactionId}` },
+      };
     },
-    listTokenContracts: async ({ principal, query }) => ({ status: 200, ...await tokens.list(principal.subject, query) }),
+    listTokenContracts: async ({ principal, query }) => ({
+      status: 200,
+      ...(await tokens.list(principal.subject, query)),
+    }),
     createTokenContract: async ({ principal, body }) => {
       const token = await tokens.create(principal, body);
       return { status: 201, body: token, headers: { Location: `/api/v1/token_contracts/${token.id}` } };

@@ -81,19 +81,24 @@ export class ContractRepository {
 
   constructor(dependencies: { readonly store: Pick<Store, "get" | "range" | "count"> }) {
     this.#store = dependencies.store;
-    this.#table = defineTable<StoredContract, "owner" | "plain" | "token" | "recent" | "address" | "deployed">({
-      name: TABLE,
-      key: ({ owner, id }) => [...ownerKey(owner), id],
-      indexes: {
-        owner: ({ owner }) => ownerKey(owner),
-        plain: (contract) => (isToken(contract) ? undefined : ownerKey(contract.owner)),
-        token: (contract) => (isToken(contract) ? ownerKey(contract.owner) : undefined),
-        recent: ({ owner, accessed_at }) => [...ownerKey(owner), accessed_at ?? ""],
-        address: ({ owner, address }) => (address === NO_ADDRESS ? undefined : [...ownerKey(owner), address.toLowerCase()]),
-        // Over all owners: whose contracts stand at an address, for whoever follows a network's logs.
-        deployed: ({ network_id, address }) => (address === NO_ADDRESS ? undefined : [network_id, address.toLowerCase()]),
+    this.#table = defineTable<StoredContract, "owner" | "plain" | "token" | "recent" | "address" | "deployed">(
+      {
+        name: TABLE,
+        key: ({ owner, id }) => [...ownerKey(owner), id],
+        indexes: {
+          owner: ({ owner }) => ownerKey(owner),
+          plain: (contract) => (isToken(contract) ? undefined : ownerKey(contract.owner)),
+          token: (contract) => (isToken(contract) ? ownerKey(contract.owner) : undefined),
+          recent: ({ owner, accessed_at }) => [...ownerKey(owner), accessed_at ?? ""],
+          address: ({ owner, address }) =>
+            address === NO_ADDRESS ? undefined : [...ownerKey(owner), address.toLowerCase()],
+          // Over all owners: whose contracts stand at an address, for whoever follows a network's logs.
+          deployed: ({ network_id, address }) =>
+            address === NO_ADDRESS ? undefined : [network_id, address.toLowerCase()],
+        },
       },
-    }, dependencies);
+      dependencies,
+    );
   }
 
   find(owner: Subject, id: string): StoreRecord<StoredContract> | undefined {
@@ -110,10 +115,15 @@ export class ContractRepository {
   list(owner: Subject, { order, tokens, networkId, type }: ContractFilter, page?: Page): Listing<StoredContract> {
     const index = order === "recent" ? "recent" : tokens === "all" ? "owner" : tokens === "none" ? "plain" : "token";
     const wantsFilter = networkId !== undefined || type !== undefined || (order === "recent" && tokens !== "all");
-    const filter = (contract: StoredContract): boolean => (networkId === undefined || contract.network_id === networkId)
-      && (type === undefined || contract.type === type)
-      && (tokens === "all" || isToken(contract) === (tokens === "only"));
-    return this.#table.list(index, ownerKey(owner), { ...(page === undefined ? {} : { page }), reverse: order === "recent", ...(wantsFilter ? { filter } : {}) });
+    const filter = (contract: StoredContract): boolean =>
+      (networkId === undefined || contract.network_id === networkId) &&
+      (type === undefined || contract.type === type) &&
+      (tokens === "all" || isToken(contract) === (tokens === "only"));
+    return this.#table.list(index, ownerKey(owner), {
+      ...(page === undefined ? {} : { page }),
+      reverse: order === "recent",
+      ...(wantsFilter ? { filter } : {}),
+    });
   }
 
   count(owner: Subject): number {
@@ -186,14 +196,19 @@ export class ContractRepository {
 
   deletion(current: StoreRecord<StoredContract>): StoreCommit {
     const { owner, id } = current.value;
-    return mergeCommits(this.#table.deleteCommit(current), { deletes: [ABI_TABLE, PARAMS_TABLE, BUILD_TABLE].map((table): StoreKey => [table, ...ownerKey(owner), id]) });
+    return mergeCommits(this.#table.deleteCommit(current), {
+      deletes: [ABI_TABLE, PARAMS_TABLE, BUILD_TABLE].map((table): StoreKey => [table, ...ownerKey(owner), id]),
+    });
   }
 
   /** The newest of those that stand at the address, all of one network. */
   #byAddress(owner: Subject, address: string): StoreRecord<StoredContract> | undefined {
     const found = this.#table.records("address", [...ownerKey(owner), address.toLowerCase()]);
     const networks = new Set(found.map(({ value }) => value.network_id));
-    if (networks.size > 1) throw new AppError("contract_ambiguous", { message: "the address is known on several networks; use the contract's id" });
+    if (networks.size > 1)
+      throw new AppError("contract_ambiguous", {
+        message: "the address is known on several networks; use the contract's id",
+      });
     return found.at(-1);
   }
 }
@@ -205,10 +220,47 @@ export function pubsubPrefix({ owner, address }: Pick<StoredContract, "owner" | 
 
 /** A contract as clients see it, without `params`. */
 export function contractOnWire(stored: StoredContract): Contract {
-  const { id, created_at, updated_at, owner, network_id, contract_id, transaction_id, name, address, type, status, errors, accessed_at } = stored;
-  return { id, created_at, updated_at, ...ownerMembers(owner), network_id, contract_id, transaction_id, name, address, type, status, errors: [...errors], accessed_at, pubsub_prefix: pubsubPrefix(stored) };
+  const {
+    id,
+    created_at,
+    updated_at,
+    owner,
+    network_id,
+    contract_id,
+    transaction_id,
+    name,
+    address,
+    type,
+    status,
+    errors,
+    accessed_at,
+  } = stored;
+  return {
+    id,
+    created_at,
+    updated_at,
+    ...ownerMembers(owner),
+    network_id,
+    contract_id,
+    transaction_id,
+    name,
+    address,
+    type,
+    status,
+    errors: [...errors],
+    accessed_at,
+    pubsub_prefix: pubsubPrefix(stored),
+  };
 }
 
-export function ownerMembers({ kind, id }: Subject): { application_id: string | null; organization_id: string | null; user_id: string | null } {
-  return { application_id: kind === "application" ? id : null, organization_id: kind === "organization" ? id : null, user_id: kind === "user" ? id : null };
+export function ownerMembers({ kind, id }: Subject): {
+  application_id: string | null;
+  organization_id: string | null;
+  user_id: string | null;
+} {
+  return {
+    application_id: kind === "application" ? id : null,
+    organization_id: kind === "organization" ? id : null,
+    user_id: kind === "user" ? id : null,
+  };
 }

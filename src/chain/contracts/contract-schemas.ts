@@ -20,31 +20,69 @@ export const TOKEN_TYPES = ["erc20", "erc721", "erc1155"] as const;
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 const Label = Type.String({ minLength: 1, maxLength: 200, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
-const ContractType = Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z0-9_.-]+$", description: "erc20, erc721 and erc1155 are found out; any other word is the caller's own" });
+const ContractType = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: "^[a-z0-9_.-]+$",
+  description: "erc20, erc721 and erc1155 are found out; any other word is the caller's own",
+});
 const SourcePath = Type.String({ pattern: SOURCE_PATH_PATTERN, maxLength: 200 });
 const SourceText = Type.String({ minLength: 1, maxLength: SOURCE_BYTES_MAX });
 const Abi = Type.Array(Type.Unknown(), { maxItems: 2_000, description: "the contract's ABI (JSON)" });
-const Arguments = Type.Array(Type.Unknown(), { maxItems: ARGUMENTS_MAX, description: "integers as safe integers or decimal or 0x-hex texts, bytes as 0x-hex, tuples as lists or objects" });
+const Arguments = Type.Array(Type.Unknown(), {
+  maxItems: ARGUMENTS_MAX,
+  description: "integers as safe integers or decimal or 0x-hex texts, bytes as 0x-hex, tuples as lists or objects",
+});
 const BytecodeText = Type.String({ maxLength: 2 + 2 * BYTECODE_BYTES_MAX });
-const LinkReferences = Type.Record(Type.String(), Type.Record(Type.String(), Type.Array(Type.Object({ start: Type.Integer({ minimum: 0 }), length: Type.Integer({ minimum: 0 }) }))));
+const LinkReferences = Type.Record(
+  Type.String(),
+  Type.Record(
+    Type.String(),
+    Type.Array(Type.Object({ start: Type.Integer({ minimum: 0 }), length: Type.Integer({ minimum: 0 }) })),
+  ),
+);
 
-export const ContractFinding = Type.Object({
-  message: Type.String(), code: Type.String(), file: Type.Optional(Type.String()),
-  line: Type.Optional(Type.Integer({ minimum: 1 })), column: Type.Optional(Type.Integer({ minimum: 1 })),
-}, { description: "a diagnostic" });
+export const ContractFinding = Type.Object(
+  {
+    message: Type.String(),
+    code: Type.String(),
+    file: Type.Optional(Type.String()),
+    line: Type.Optional(Type.Integer({ minimum: 1 })),
+    column: Type.Optional(Type.Integer({ minimum: 1 })),
+  },
+  { description: "a diagnostic" },
+);
 export type ContractFinding = Static<typeof ContractFinding>;
 
 /** Build tools put more into their artifacts than matters here; what is not named is not kept. */
-const CompiledArtifact = Type.Object({
-  contractName: Type.Optional(Label),
-  name: Type.Optional(Label),
-  abi: Type.Optional(Abi),
-  bytecode: Type.Optional(nullable(Type.Union([BytecodeText, Type.Object({ object: BytecodeText, linkReferences: Type.Optional(LinkReferences) }, { additionalProperties: true })], { description: "creation code, hex" }))),
-  source: Type.Optional(nullable(Type.Union([Type.String({ maxLength: SOURCE_BYTES_MAX }), Type.Record(Type.String(), Type.String())]))),
-  opcodes: Type.Optional(nullable(Type.String({ maxLength: SOURCE_BYTES_MAX }))),
-  deps: Type.Optional(nullable(Type.Object({}, { additionalProperties: true }))),
-  linkReferences: Type.Optional(LinkReferences),
-}, { additionalProperties: true, description: "what a compiler made: `abi` and, to deploy, `bytecode`" });
+const CompiledArtifact = Type.Object(
+  {
+    contractName: Type.Optional(Label),
+    name: Type.Optional(Label),
+    abi: Type.Optional(Abi),
+    bytecode: Type.Optional(
+      nullable(
+        Type.Union(
+          [
+            BytecodeText,
+            Type.Object(
+              { object: BytecodeText, linkReferences: Type.Optional(LinkReferences) },
+              { additionalProperties: true },
+            ),
+          ],
+          { description: "creation code, hex" },
+        ),
+      ),
+    ),
+    source: Type.Optional(
+      nullable(Type.Union([Type.String({ maxLength: SOURCE_BYTES_MAX }), Type.Record(Type.String(), Type.String())])),
+    ),
+    opcodes: Type.Optional(nullable(Type.String({ maxLength: SOURCE_BYTES_MAX }))),
+    deps: Type.Optional(nullable(Type.Object({}, { additionalProperties: true }))),
+    linkReferences: Type.Optional(LinkReferences),
+  },
+  { additionalProperties: true, description: "what a compiler made: `abi` and, to deploy, `bytecode`" },
+);
 
 /** Who signs and what the transaction may cost; in `params` of a creation and in an execution. */
 const SIGNING = {
@@ -62,53 +100,103 @@ const SIGNING = {
   ref: Type.Optional(Ref),
 };
 
-export const ContractParamsInput = closed({
-  compiled_artifact: Type.Optional(nullable(CompiledArtifact)),
-  abi: Type.Optional(nullable(Abi)),
-  raw_source: Type.Optional(nullable(Type.Union([
-    SourceText,
-    Type.Record(SourcePath, Type.Union([SourceText, closed({ content: SourceText })]), { minProperties: 1, maxProperties: SOURCE_FILES_MAX }),
-  ], { description: "Solidity source: one text, or an object of path -> text with every file that is imported" }))),
-  main: Type.Optional(nullable(SourcePath)),
-  contract_name: Type.Optional(nullable(Type.String({ maxLength: 300, pattern: "^(?:[A-Za-z0-9_@./-]+:)?[A-Za-z_$][A-Za-z0-9_$]*$", description: "`Name` or `path:Name`, where the source has several contracts" }))),
-  name: Type.Optional(nullable(Label)),
-  settings: Type.Optional(nullable(closed({
-    evm_version: Type.Optional(Type.Enum([...EVM_VERSIONS], { description: "`cancun` unless given" })),
-    optimizer_runs: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 4_294_967_295, description: "200 unless given; null leaves the optimizer off" }))),
-    via_ir: Type.Optional(Type.Boolean()),
-  }))),
-  libraries: Type.Optional(nullable(Type.Record(Type.String({ minLength: 1, maxLength: 300 }), Address, { maxProperties: 64, description: "`Name` or `path:Name` -> address of a deployed library" }))),
-  argv: Type.Optional(nullable(Arguments)),
-  ...SIGNING,
-}, { description: "what the contract is made from, and who pays for its deployment" });
+export const ContractParamsInput = closed(
+  {
+    compiled_artifact: Type.Optional(nullable(CompiledArtifact)),
+    abi: Type.Optional(nullable(Abi)),
+    raw_source: Type.Optional(
+      nullable(
+        Type.Union(
+          [
+            SourceText,
+            Type.Record(SourcePath, Type.Union([SourceText, closed({ content: SourceText })]), {
+              minProperties: 1,
+              maxProperties: SOURCE_FILES_MAX,
+            }),
+          ],
+          { description: "Solidity source: one text, or an object of path -> text with every file that is imported" },
+        ),
+      ),
+    ),
+    main: Type.Optional(nullable(SourcePath)),
+    contract_name: Type.Optional(
+      nullable(
+        Type.String({
+          maxLength: 300,
+          pattern: "^(?:[A-Za-z0-9_@./-]+:)?[A-Za-z_$][A-Za-z0-9_$]*$",
+          description: "`Name` or `path:Name`, where the source has several contracts",
+        }),
+      ),
+    ),
+    name: Type.Optional(nullable(Label)),
+    settings: Type.Optional(
+      nullable(
+        closed({
+          evm_version: Type.Optional(Type.Enum([...EVM_VERSIONS], { description: "`cancun` unless given" })),
+          optimizer_runs: Type.Optional(
+            nullable(
+              Type.Integer({
+                minimum: 1,
+                maximum: 4_294_967_295,
+                description: "200 unless given; null leaves the optimizer off",
+              }),
+            ),
+          ),
+          via_ir: Type.Optional(Type.Boolean()),
+        }),
+      ),
+    ),
+    libraries: Type.Optional(
+      nullable(
+        Type.Record(Type.String({ minLength: 1, maxLength: 300 }), Address, {
+          maxProperties: 64,
+          description: "`Name` or `path:Name` -> address of a deployed library",
+        }),
+      ),
+    ),
+    argv: Type.Optional(nullable(Arguments)),
+    ...SIGNING,
+  },
+  { description: "what the contract is made from, and who pays for its deployment" },
+);
 export type ContractParamsInput = Static<typeof ContractParamsInput>;
 
-const AddressInput = Type.Union([Address, Type.Literal("0x"), Type.Literal("")], { description: "empty or `0x`: not deployed yet" });
+const AddressInput = Type.Union([Address, Type.Literal("0x"), Type.Literal("")], {
+  description: "empty or `0x`: not deployed yet",
+});
 
-export const CreateContract = closed({
-  application_id: Type.Optional(nullable(Uuid)),
-  organization_id: Type.Optional(nullable(Uuid)),
-  network_id: Uuid,
-  contract_id: Type.Optional(nullable(Uuid)),
-  name: Type.Optional(nullable(Name)),
-  address: Type.Optional(nullable(AddressInput)),
-  type: Type.Optional(nullable(ContractType)),
-  params: Type.Optional(nullable(ContractParamsInput)),
-}, { description: "a contract to register or to deploy" });
+export const CreateContract = closed(
+  {
+    application_id: Type.Optional(nullable(Uuid)),
+    organization_id: Type.Optional(nullable(Uuid)),
+    network_id: Uuid,
+    contract_id: Type.Optional(nullable(Uuid)),
+    name: Type.Optional(nullable(Name)),
+    address: Type.Optional(nullable(AddressInput)),
+    type: Type.Optional(nullable(ContractType)),
+    params: Type.Optional(nullable(ContractParamsInput)),
+  },
+  { description: "a contract to register or to deploy" },
+);
 export type CreateContract = Static<typeof CreateContract>;
 
-export const UpdateContract = closed({
-  name: Type.Optional(Name),
-  type: Type.Optional(nullable(ContractType)),
-  params: Type.Optional(closed({ abi: Abi })),
-}, { description: "members to change" });
+export const UpdateContract = closed(
+  {
+    name: Type.Optional(Name),
+    type: Type.Optional(nullable(ContractType)),
+    params: Type.Optional(closed({ abi: Abi })),
+  },
+  { description: "members to change" },
+);
 export type UpdateContract = Static<typeof UpdateContract>;
 
 export const ContractFilters = closed({
   application_id: Type.Optional(Uuid),
   network_id: Type.Optional(Uuid),
   type: Type.Optional(Type.String({ maxLength: 64 })),
-  filter_tokens: Type.Optional(Type.Boolean({ description: "leaves token contracts out; true unless given, or unless `type` is" })),
+  filter_tokens: Type.Optional(
+    Type.Boolean({ description: "leaves token contracts out; true unless given, or unless `type` is" }),
+  ),
   sort: Type.Optional(Type.Literal("recent", { description: "last used first" })),
 });
 export type ContractFilters = Static<typeof ContractFilters>;
@@ -116,7 +204,14 @@ export type ContractFilters = Static<typeof ContractFilters>;
 export const ContractIdParams = closed({ id: Type.Union([Uuid, Address], { description: "UUID, or address" }) });
 
 /** Whatever was kept of source, artifact and compile. */
-const StoredParams = Type.Object({}, { additionalProperties: true, description: "in lists left out; on detail `abi`, `bytecode`, `deps`, `fingerprint` (SHA-256 of the linked creation code), `name`, `opcodes`, `source` and what the compiler said" });
+const StoredParams = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description:
+      "in lists left out; on detail `abi`, `bytecode`, `deps`, `fingerprint` (SHA-256 of the linked creation code), `name`, `opcodes`, `source` and what the compiler said",
+  },
+);
 
 const CONTRACT_MEMBERS = {
   id: Uuid,
@@ -134,57 +229,89 @@ const CONTRACT_MEMBERS = {
   status: Type.Enum([...CONTRACT_STATUSES]),
   errors: Type.Array(ContractFinding, { description: "why the compile or the deployment failed; empty otherwise" }),
   accessed_at: nullable(Timestamp),
-  pubsub_prefix: Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of `<owner id>.<address>`; changes once the address is known" }),
+  pubsub_prefix: Type.String({
+    pattern: "^[0-9a-f]{64}$",
+    description: "SHA-256 of `<owner id>.<address>`; changes once the address is known",
+  }),
 };
-export const Contract = Type.Object({ ...CONTRACT_MEMBERS, params: Type.Optional(nullable(StoredParams)) }, { description: "a contract" });
+export const Contract = Type.Object(
+  { ...CONTRACT_MEMBERS, params: Type.Optional(nullable(StoredParams)) },
+  { description: "a contract" },
+);
 export type Contract = Static<typeof Contract>;
 
-export const ExecuteContract = closed({
-  method: Type.Optional(nullable(Type.String({ maxLength: 2_000, description: "name, or full signature such as `transfer(address,uint256)`; empty deploys a contract that is not deployed yet" }))),
-  params: Type.Optional(nullable(Arguments)),
-  ...SIGNING,
-  subsidize: Type.Optional(nullable(Type.Boolean())),
-}, { description: "a call" });
+export const ExecuteContract = closed(
+  {
+    method: Type.Optional(
+      nullable(
+        Type.String({
+          maxLength: 2_000,
+          description:
+            "name, or full signature such as `transfer(address,uint256)`; empty deploys a contract that is not deployed yet",
+        }),
+      ),
+    ),
+    params: Type.Optional(nullable(Arguments)),
+    ...SIGNING,
+    subsidize: Type.Optional(nullable(Type.Boolean())),
+  },
+  { description: "a call" },
+);
 export type ExecuteContract = Static<typeof ExecuteContract>;
 
 export const ReadResult = Type.Object({
   confidence: Type.Null(),
   ref: Type.String(),
-  response: Type.Unknown({ description: "the value; several values as an object by name, or as a list. Integers of more than 48 bits are decimal texts, bytes 0x-hex" }),
+  response: Type.Unknown({
+    description:
+      "the value; several values as an object by name, or as a list. Integers of more than 48 bits are decimal texts, bytes 0x-hex",
+  }),
 });
-export const WriteResult = Type.Object({ confidence: Type.Null(), ref: Type.String({ description: "names the transaction in GET /transactions/:id" }) });
+export const WriteResult = Type.Object({
+  confidence: Type.Null(),
+  ref: Type.String({ description: "names the transaction in GET /transactions/:id" }),
+});
 
-export const TokenContract = Type.Object({
-  id: Uuid,
-  created_at: Timestamp,
-  application_id: nullable(Uuid),
-  organization_id: nullable(Uuid),
-  user_id: nullable(Uuid),
-  network_id: Uuid,
-  contract_id: Uuid,
-  sale_contract_id: nullable(Uuid),
-  type: Type.String(),
-  name: nullable(Type.String()),
-  symbol: nullable(Type.String()),
-  decimals: nullable(Type.Integer({ minimum: 0, maximum: 255 })),
-  address: Type.String(),
-  sale_address: nullable(Type.String()),
-  accessed_at: nullable(Timestamp),
-}, { description: "a token; its id is that of its contract" });
+export const TokenContract = Type.Object(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    application_id: nullable(Uuid),
+    organization_id: nullable(Uuid),
+    user_id: nullable(Uuid),
+    network_id: Uuid,
+    contract_id: Uuid,
+    sale_contract_id: nullable(Uuid),
+    type: Type.String(),
+    name: nullable(Type.String()),
+    symbol: nullable(Type.String()),
+    decimals: nullable(Type.Integer({ minimum: 0, maximum: 255 })),
+    address: Type.String(),
+    sale_address: nullable(Type.String()),
+    accessed_at: nullable(Timestamp),
+  },
+  { description: "a token; its id is that of its contract" },
+);
 export type TokenContract = Static<typeof TokenContract>;
 
-export const CreateTokenContract = closed({
-  application_id: Type.Optional(nullable(Uuid)),
-  network_id: Type.Optional(nullable(Uuid)),
-  contract_id: Type.Optional(nullable(Uuid)),
-  address: Type.Optional(nullable(Address)),
-  type: Type.Optional(nullable(Type.Enum([...TOKEN_TYPES]))),
-  name: Type.Optional(nullable(Name)),
-  symbol: Type.Optional(nullable(Label)),
-  decimals: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 255 }))),
-  sale_contract_id: Type.Optional(nullable(Uuid)),
-  sale_address: Type.Optional(nullable(Address)),
-}, { description: "`contract_id` of a known contract, or `network_id` and `address`; what is left out is asked of the contract itself" });
+export const CreateTokenContract = closed(
+  {
+    application_id: Type.Optional(nullable(Uuid)),
+    network_id: Type.Optional(nullable(Uuid)),
+    contract_id: Type.Optional(nullable(Uuid)),
+    address: Type.Optional(nullable(Address)),
+    type: Type.Optional(nullable(Type.Enum([...TOKEN_TYPES]))),
+    name: Type.Optional(nullable(Name)),
+    symbol: Type.Optional(nullable(Label)),
+    decimals: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 255 }))),
+    sale_contract_id: Type.Optional(nullable(Uuid)),
+    sale_address: Type.Optional(nullable(Address)),
+  },
+  {
+    description:
+      "`contract_id` of a known contract, or `network_id` and `address`; what is left out is asked of the contract itself",
+  },
+);
 export type CreateTokenContract = Static<typeof CreateTokenContract>;
 export const TokenFilters = closed({ network_id: Type.Optional(Uuid), sort: Type.Optional(Type.Literal("recent")) });
 export type TokenFilters = Static<typeof TokenFilters>;

@@ -17,7 +17,13 @@ import type { ContractAccesses } from "./access-times.js";
 import { artifactOf, sourceOf, type Artifact } from "./builds/artifact.js";
 import type { BuildPlan, ContractBuilds } from "./builds/builds.js";
 import type { ContractAbis } from "./abi/contract-abis.js";
-import type { Contract, ContractFilters, ContractParamsInput, CreateContract, UpdateContract } from "./contract-schemas.js";
+import type {
+  Contract,
+  ContractFilters,
+  ContractParamsInput,
+  CreateContract,
+  UpdateContract,
+} from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
 import type { ContractDescriptions } from "./builds/descriptions.js";
 import { typeByAbi } from "./builds/detection.js";
@@ -60,13 +66,20 @@ export class ContractService {
   }
 
   /** One page. `application_id` lets whoever may read an application see its contracts. */
-  async list(principal: Principal, filters: ContractFilters & Page): Promise<{ readonly body: Contract[]; readonly total: number }> {
+  async list(
+    principal: Principal,
+    filters: ContractFilters & Page,
+  ): Promise<{ readonly body: Contract[]; readonly total: number }> {
     const { repository, accesses, descriptions } = this.#with;
     const owner = this.ownerFor(principal, filters.application_id, ["read"]);
     const wantsTokens = !(filters.filter_tokens ?? filters.type === undefined);
     const order = filters.sort === "recent" ? "recent" : "created";
     if (order === "recent") await accesses.flush();
-    const { rows, total } = repository.list(owner, { order, tokens: wantsTokens ? "all" : "none", networkId: filters.network_id, type: filters.type }, filters);
+    const { rows, total } = repository.list(
+      owner,
+      { order, tokens: wantsTokens ? "all" : "none", networkId: filters.network_id, type: filters.type },
+      filters,
+    );
     for (const row of rows) descriptions.use(row);
     return { body: rows.map((row) => this.#onWire(row)), total };
   }
@@ -77,7 +90,14 @@ export class ContractService {
     const { value } = repository.require(owner, idOrAddress);
     accesses.note(value);
     descriptions.use(value);
-    const params = repository.params(owner, value.id) ?? { name: value.name, bytecode: null, fingerprint: null, deps: {}, opcodes: null, source: null };
+    const params = repository.params(owner, value.id) ?? {
+      name: value.name,
+      bytecode: null,
+      fingerprint: null,
+      deps: {},
+      opcodes: null,
+      source: null,
+    };
     return { ...this.#onWire(value), params: { ...params, abi: abis.of(value) } };
   }
 
@@ -92,23 +112,45 @@ export class ContractService {
     const source = sourceOf(params);
     const artifact = artifactOf(params);
     const deploys = address === NO_ADDRESS && signer !== undefined && (request.contract_id ?? null) === null;
-    const owner = this.ownerFor(principal, request.application_id ?? undefined, deploys ? ["create", "vault_use"] : ["create"]);
-    if (typeof request.organization_id === "string" && request.organization_id !== owner.id) throw new AppError("forbidden", { message: "a contract of an organization needs a token of the organization" });
+    const owner = this.ownerFor(
+      principal,
+      request.application_id ?? undefined,
+      deploys ? ["create", "vault_use"] : ["create"],
+    );
+    if (typeof request.organization_id === "string" && request.organization_id !== owner.id)
+      throw new AppError("forbidden", { message: "a contract of an organization needs a token of the organization" });
     this.#with.networks.find(owner, request.network_id);
     if (typeof request.contract_id === "string") this.#with.repository.require(owner, request.contract_id);
-    if (this.#with.repository.count(owner) >= CONTRACTS_MAX) throw new AppError("contract_limit_reached", { message: `at most ${String(CONTRACTS_MAX)} contracts are kept for one owner` });
+    if (this.#with.repository.count(owner) >= CONTRACTS_MAX)
+      throw new AppError("contract_limit_reached", {
+        message: `at most ${String(CONTRACTS_MAX)} contracts are kept for one owner`,
+      });
     const draft = this.#draft(owner, request, { address, artifact });
-    const created = source !== undefined
-      ? await this.#build(draft, { source, libraries: params.libraries ?? {}, argv: params.argv ?? [], signing: deploys ? signingOf(params) : {} })
-      : deploys ? await this.#deploy(draft, artifact, params) : await this.#register(draft, artifact);
-    return { contract: { ...this.#onWire(created), params: request.params ?? null }, isBeingCompiled: source !== undefined };
+    const created =
+      source !== undefined
+        ? await this.#build(draft, {
+            source,
+            libraries: params.libraries ?? {},
+            argv: params.argv ?? [],
+            signing: deploys ? signingOf(params) : {},
+          })
+        : deploys
+          ? await this.#deploy(draft, artifact, params)
+          : await this.#register(draft, artifact);
+    return {
+      contract: { ...this.#onWire(created), params: request.params ?? null },
+      isBeingCompiled: source !== undefined,
+    };
   }
 
   /** As `create`, for a contract that stands on its chain. Throws `contract_address_missing`. */
   async createPublic(principal: Principal, request: CreateContract): Promise<CreatedContract> {
     if (addressOf(request.address) === NO_ADDRESS) {
       const message = "contract address not provided";
-      throw new AppError("contract_address_missing", { message, details: [{ message, code: "contract_address_missing", path: "address" }] });
+      throw new AppError("contract_address_missing", {
+        message,
+        details: [{ message, code: "contract_address_missing", path: "address" }],
+      });
     }
     return await this.create(principal, request);
   }
@@ -122,20 +164,35 @@ export class ContractService {
       const { undescribed, ...known } = current.value;
       const next = {
         // Its owner says what it is: the node need not be asked any more.
-        ...known, ...(undescribed === undefined || type !== undefined ? {} : { undescribed }), updated_at: this.#now(),
+        ...known,
+        ...(undescribed === undefined || type !== undefined ? {} : { undescribed }),
+        updated_at: this.#now(),
         ...(name === undefined ? {} : { name }),
-        ...(type !== undefined ? { type } : abi === undefined || current.value.type !== null ? {} : { type: typeByAbi(abi) ?? null }),
+        ...(type !== undefined
+          ? { type }
+          : abi === undefined || current.value.type !== null
+            ? {}
+            : { type: typeByAbi(abi) ?? null }),
       };
-      await store.commit(mergeCommits(repository.update(current, next), ...(abi === undefined ? [] : [repository.putAbi(next, abi)])));
+      await store.commit(
+        mergeCommits(repository.update(current, next), ...(abi === undefined ? [] : [repository.putAbi(next, abi)])),
+      );
     });
   }
 
   async delete(owner: Subject, idOrAddress: string): Promise<void> {
-    await retryOnConflict(async () => { await this.#with.store.commit(this.#with.repository.deletion(this.#with.repository.require(owner, idOrAddress))); });
+    await retryOnConflict(async () => {
+      await this.#with.store.commit(this.#with.repository.deletion(this.#with.repository.require(owner, idOrAddress)));
+    });
   }
 
   /** Contracts of one network, for the network's own routes; tokens apart. */
-  ofNetwork(owner: Subject, networkId: string, page: Page, tokens: "none" | "all" = "all"): { readonly body: Contract[]; readonly total: number } {
+  ofNetwork(
+    owner: Subject,
+    networkId: string,
+    page: Page,
+    tokens: "none" | "all" = "all",
+  ): { readonly body: Contract[]; readonly total: number } {
     const { rows, total } = this.#with.repository.list(owner, { order: "created", tokens, networkId }, page);
     return { body: rows.map((row) => this.#onWire(row)), total };
   }
@@ -145,7 +202,10 @@ export class ContractService {
     for (;;) {
       const records = this.#with.repository.page(owner, { page: 1, rpp: 100 });
       if (records.length === 0) return;
-      for (const { value: { id } } of records) if (this.#with.repository.find(owner, id) !== undefined) await this.delete(owner, id);
+      for (const {
+        value: { id },
+      } of records)
+        if (this.#with.repository.find(owner, id) !== undefined) await this.delete(owner, id);
     }
   }
 
@@ -157,14 +217,19 @@ export class ContractService {
       this.#with.requireApplication(principal, applicationId, needed);
       return { kind: "application", id: applicationId };
     }
-    if (!holdsAll(principal.permissions, permissionBits(needed))) throw new AppError("forbidden", { message: `this needs the permissions ${needed.join(", ")}` });
+    if (!holdsAll(principal.permissions, permissionBits(needed)))
+      throw new AppError("forbidden", { message: `this needs the permissions ${needed.join(", ")}` });
     return subject;
   }
 
   async #register(draft: StoredContract, artifact: Artifact): Promise<StoredContract> {
     const { deployments, store } = this.#with;
     const described = draft.address === NO_ADDRESS ? {} : await deployments.describe(draft);
-    const contract: StoredContract = { ...draft, status: artifact.bytecode !== undefined && draft.address === NO_ADDRESS ? "compiled" : "registered", ...described };
+    const contract: StoredContract = {
+      ...draft,
+      status: artifact.bytecode !== undefined && draft.address === NO_ADDRESS ? "compiled" : "registered",
+      ...described,
+    };
     await store.commit(this.#insertion(contract, artifact));
     return contract;
   }
@@ -173,11 +238,21 @@ export class ContractService {
     const { abi = [], bytecode } = artifact;
     if (bytecode === undefined) {
       const message = "to deploy a contract, params.compiled_artifact.bytecode or params.raw_source is needed";
-      throw new AppError("bytecode_invalid", { message, details: [{ message, code: "bytecode_invalid", path: "params.compiled_artifact.bytecode" }] });
+      throw new AppError("bytecode_invalid", {
+        message,
+        details: [{ message, code: "bytecode_invalid", path: "params.compiled_artifact.bytecode" }],
+      });
     }
     let contract = draft;
     await this.#with.deployments.submit({
-      owner: draft.owner, networkId: draft.network_id, contractId: draft.id, abi, bytecode, argv: params.argv ?? [], argvPath: "params.argv", signing: params,
+      owner: draft.owner,
+      networkId: draft.network_id,
+      contractId: draft.id,
+      abi,
+      bytecode,
+      argv: params.argv ?? [],
+      argvPath: "params.argv",
+      signing: params,
       alongside: (submitted) => {
         contract = this.#with.deployments.underWay(draft, submitted);
         return this.#insertion(contract, artifact);
@@ -188,7 +263,11 @@ export class ContractService {
 
   async #build(draft: StoredContract, plan: BuildPlan): Promise<StoredContract> {
     const { repository, builds, store } = this.#with;
-    if (repository.countBuilds(draft.owner) >= BUILDS_MAX) throw new AppError("too_many_requests", { message: `${String(BUILDS_MAX)} sources are being compiled already`, retryAfterSec: BUILD_RETRY_SEC });
+    if (repository.countBuilds(draft.owner) >= BUILDS_MAX)
+      throw new AppError("too_many_requests", {
+        message: `${String(BUILDS_MAX)} sources are being compiled already`,
+        retryAfterSec: BUILD_RETRY_SEC,
+      });
     const contract: StoredContract = { ...draft, status: "compiling" };
     await store.commit(mergeCommits(repository.insertion(contract), builds.prepare(contract, plan)));
     builds.wake();
@@ -205,12 +284,28 @@ export class ContractService {
     );
   }
 
-  #draft(owner: Subject, request: CreateContract, { address, artifact }: { readonly address: string; readonly artifact: Artifact }): StoredContract {
+  #draft(
+    owner: Subject,
+    request: CreateContract,
+    { address, artifact }: { readonly address: string; readonly artifact: Artifact },
+  ): StoredContract {
     const now = this.#now();
     const type = request.type ?? (artifact.abi === undefined ? undefined : typeByAbi(artifact.abi)) ?? null;
     return {
-      id: newId(), created_at: now, updated_at: now, owner, network_id: request.network_id, contract_id: request.contract_id ?? null, transaction_id: null,
-      name: (request.name ?? artifact.name ?? (address === NO_ADDRESS ? UNNAMED : address)).slice(0, NAME_LENGTH_MAX), address, type, status: "registered", errors: [], token: null, accessed_at: null,
+      id: newId(),
+      created_at: now,
+      updated_at: now,
+      owner,
+      network_id: request.network_id,
+      contract_id: request.contract_id ?? null,
+      transaction_id: null,
+      name: (request.name ?? artifact.name ?? (address === NO_ADDRESS ? UNNAMED : address)).slice(0, NAME_LENGTH_MAX),
+      address,
+      type,
+      status: "registered",
+      errors: [],
+      token: null,
+      accessed_at: null,
     };
   }
 

@@ -47,11 +47,23 @@ export function createContracts(options: BuildOptions, dependencies: ContractsDe
   const deployments = new Deployments({ ...dependencies, repository, abis });
   const builds = new ContractBuilds(options, { ...dependencies, repository, deployments });
   const descriptions = new ContractDescriptions({ ...dependencies, repository, deployments });
-  const service = new ContractService({ ...dependencies, repository, abis, accesses, deployments, descriptions, builds });
+  const service = new ContractService({
+    ...dependencies,
+    repository,
+    abis,
+    accesses,
+    deployments,
+    descriptions,
+    builds,
+  });
   const executions = new ContractExecutions({ ...dependencies, repository, abis, accesses, deployments });
   const tokens = new TokenContracts({ ...dependencies, repository, accesses, deployments, contracts: service });
   return {
-    service, tokens, repository, abis, handlers: contractHandlers({ contracts: service, executions, tokens }),
+    service,
+    tokens,
+    repository,
+    abis,
+    handlers: contractHandlers({ contracts: service, executions, tokens }),
     stop: async () => {
       await descriptions.stop();
       await accesses.stop();

@@ -17,7 +17,13 @@ import { encodeArguments } from "./abi/abi-values.js";
 import type { ContractAbis } from "./abi/contract-abis.js";
 import { tokenMetadata, typeByCalls } from "./builds/detection.js";
 import { callFailure } from "./reverts.js";
-import { isToken, NO_ADDRESS, type ContractRepository, type StoredContract, type TokenFacts } from "./contract-repository.js";
+import {
+  isToken,
+  NO_ADDRESS,
+  type ContractRepository,
+  type StoredContract,
+  type TokenFacts,
+} from "./contract-repository.js";
 import { costsOf, requireSigner, type SigningInput } from "./signing-input.js";
 
 export interface DeploymentDependencies {
@@ -53,45 +59,93 @@ export class Deployments {
   }
 
   /** Throws `argument_invalid`, `signer_not_found`, `execution_reverted` with its reason decoded, and what submitting throws. */
-  async submit({ owner, networkId, contractId, abi, bytecode, argv, argvPath, signing, alongside }: DeploymentRequest): Promise<Submitted> {
+  async submit({
+    owner,
+    networkId,
+    contractId,
+    abi,
+    bytecode,
+    argv,
+    argvPath,
+    signing,
+    alongside,
+  }: DeploymentRequest): Promise<Submitted> {
     const signer = requireSigner(signing);
     const { inputs } = constructorOf(abi);
     const data = `${bytecode}${encodeArguments(inputs, argv, argvPath).slice(2)}`;
     try {
-      return await this.#with.submissions.submit(owner, { networkId, signer, data, contractId, ...costsOf(signing) }, alongside);
+      return await this.#with.submissions.submit(
+        owner,
+        { networkId, signer, data, contractId, ...costsOf(signing) },
+        alongside,
+      );
     } catch (error) {
       throw callFailure(error, abi);
     }
   }
 
   /** Deploys a contract that is known but not on its chain. Throws `contract_deployed`, `conflict` while it is under way, `bytecode_invalid`. */
-  async deployKnown(owner: Subject, contractId: string, { argv, signing }: { readonly argv: readonly unknown[]; readonly signing: SigningInput }): Promise<Submitted> {
+  async deployKnown(
+    owner: Subject,
+    contractId: string,
+    { argv, signing }: { readonly argv: readonly unknown[]; readonly signing: SigningInput },
+  ): Promise<Submitted> {
     const { repository, abis } = this.#with;
     return await retryOnConflict(async () => {
       const current = repository.require(owner, contractId);
       const { status, address, network_id: networkId } = current.value;
-      if (address !== NO_ADDRESS) throw new AppError("contract_deployed", { message: "the contract is deployed; name the method to call" });
-      if (status === "compiling" || status === "deploying") throw new AppError("conflict", { message: `the contract is ${status} already` });
+      if (address !== NO_ADDRESS)
+        throw new AppError("contract_deployed", { message: "the contract is deployed; name the method to call" });
+      if (status === "compiling" || status === "deploying")
+        throw new AppError("conflict", { message: `the contract is ${status} already` });
       const bytecode = repository.params(owner, contractId)?.bytecode ?? null;
-      if (bytecode === null) throw new AppError("bytecode_invalid", { message: "the contract has no bytecode that could be deployed" });
-      const alongside = (submitted: Submitted): StoreCommit => repository.update(current, this.underWay(current.value, submitted));
-      return await this.submit({ owner, networkId, contractId, abi: abis.of(current.value), bytecode: bytecode as Hex, argv, argvPath: "params", signing, alongside });
+      if (bytecode === null)
+        throw new AppError("bytecode_invalid", { message: "the contract has no bytecode that could be deployed" });
+      const alongside = (submitted: Submitted): StoreCommit =>
+        repository.update(current, this.underWay(current.value, submitted));
+      return await this.submit({
+        owner,
+        networkId,
+        contractId,
+        abi: abis.of(current.value),
+        bytecode: bytecode as Hex,
+        argv,
+        argvPath: "params",
+        signing,
+        alongside,
+      });
     });
   }
 
   /** The record while its transaction is on its way. */
   underWay(contract: StoredContract, { id }: Submitted): StoredContract {
-    return { ...contract, status: "deploying", transaction_id: id, errors: [], updated_at: isoTimestamp(this.#with.clock.nowMs()) };
+    return {
+      ...contract,
+      status: "deploying",
+      transaction_id: id,
+      errors: [],
+      updated_at: isoTimestamp(this.#with.clock.nowMs()),
+    };
   }
 
   /** What a contract at an address is, as far as its type is known or its network's node tells; `undescribed` where no node could be asked. */
-  async describe({ owner, network_id: networkId, address, type }: Pick<StoredContract, "owner" | "network_id" | "address" | "type">): Promise<Pick<StoredContract, "type" | "token" | "undescribed">> {
+  async describe({
+    owner,
+    network_id: networkId,
+    address,
+    type,
+  }: Pick<StoredContract, "owner" | "network_id" | "address" | "type">): Promise<
+    Pick<StoredContract, "type" | "token" | "undescribed">
+  > {
     let found = type;
     try {
       const rpc = this.#rpcOf(owner, networkId);
       if (rpc === undefined) return { type, token: isToken({ type }) ? NO_FACTS : null, undescribed: true };
       found = type ?? (await typeByCalls(rpc, address)) ?? null;
-      return { type: found, token: isToken({ type: found }) ? { ...NO_FACTS, ...(await tokenMetadata(rpc, address)) } : null };
+      return {
+        type: found,
+        token: isToken({ type: found }) ? { ...NO_FACTS, ...(await tokenMetadata(rpc, address)) } : null,
+      };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return { type: found, token: isToken({ type: found }) ? NO_FACTS : null, undescribed: true };
@@ -110,14 +164,28 @@ export class Deployments {
   }
 
   /** Told at least once; the record says whether it was written already. */
-  async #settle({ owner, contractId, transactionId, outcome, contractAddress, reason }: Settlement): Promise<StoreCommit> {
+  async #settle({
+    owner,
+    contractId,
+    transactionId,
+    outcome,
+    contractAddress,
+    reason,
+  }: Settlement): Promise<StoreCommit> {
     const { repository } = this.#with;
     const current = contractId === undefined ? undefined : repository.find(owner, contractId);
     if (current?.value.transaction_id !== transactionId) return {};
     if (outcome === "success" && contractAddress !== undefined) return await this.#deployed(current, contractAddress);
     const message = reason ?? "the deployment failed";
     if (current.value.status === "failed") return {};
-    return repository.update(current, this.#changed(current.value, { status: "failed", address: NO_ADDRESS, errors: [{ message, code: "deployment_failed" }] }));
+    return repository.update(
+      current,
+      this.#changed(current.value, {
+        status: "failed",
+        address: NO_ADDRESS,
+        errors: [{ message, code: "deployment_failed" }],
+      }),
+    );
   }
 
   async #deployed(current: StoreRecord<StoredContract>, contractAddress: string): Promise<StoreCommit> {
@@ -125,7 +193,7 @@ export class Deployments {
     const address = checksumAddress(Buffer.from(contractAddress.slice(2), "hex"));
     if (current.value.status === "deployed" && current.value.address === address) return {};
     const deployed = this.#changed(current.value, { status: "deployed", address, errors: [] });
-    const described = { ...deployed, ...await this.describe(deployed) };
+    const described = { ...deployed, ...(await this.describe(deployed)) };
     // Asking the node took time, in which the record may have been used.
     const latest = repository.find(deployed.owner, deployed.id);
     if (latest?.value.transaction_id !== current.value.transaction_id) return {};

@@ -47,28 +47,53 @@ export class ContractExecutions {
     const { repository, abis, accesses } = this.#with;
     const contract = repository.require(principal.subject, idOrAddress).value;
     // No account of ours pays for others.
-    if (request.subsidize === true) throw new AppError("option_unsupported", { message: "this server does not pay for other accounts' gas; leave `subsidize` out" });
+    if (request.subsidize === true)
+      throw new AppError("option_unsupported", {
+        message: "this server does not pay for other accounts' gas; leave `subsidize` out",
+      });
     signerOf(request);
     accesses.note(contract);
     const args = request.params ?? [];
     const wanted = (request.method ?? "").trim();
     if (wanted === "") return await this.#deploy(principal, contract, args, request);
-    if (contract.address === NO_ADDRESS) throw new AppError("contract_not_deployed", { message: `the contract is not deployed; its status is ${contract.status}` });
+    if (contract.address === NO_ADDRESS)
+      throw new AppError("contract_not_deployed", {
+        message: `the contract is not deployed; its status is ${contract.status}`,
+      });
     const abi = abis.of(contract);
     const method = findMethod(abi, wanted, args.length);
     const data = `${method.selector}${encodeArguments(method.inputs, args, "params").slice(2)}`;
     const isRead = method.mutability === "view" || method.mutability === "pure";
-    if (method.mutability !== "payable" && request.value !== undefined && BigInt(request.value) > 0n) throw notPayable(method);
-    if (isRead) return { kind: "read", ref: request.ref ?? newId(), response: await this.#read({ contract, abi, method, data, request }) };
+    if (method.mutability !== "payable" && request.value !== undefined && BigInt(request.value) > 0n)
+      throw notPayable(method);
+    if (isRead)
+      return {
+        kind: "read",
+        ref: request.ref ?? newId(),
+        response: await this.#read({ contract, abi, method, data, request }),
+      };
     return await this.#write(principal, { contract, abi, data, request });
   }
 
-  async #read({ contract, abi, method, data, request }: { contract: StoredContract; abi: ContractAbi; method: Method; data: string; request: ExecuteContract }): Promise<StoreValue> {
+  async #read({
+    contract,
+    abi,
+    method,
+    data,
+    request,
+  }: {
+    contract: StoredContract;
+    abi: ContractAbi;
+    method: Method;
+    data: string;
+    request: ExecuteContract;
+  }): Promise<StoreValue> {
     const { networks } = this.#with;
     const rpc = networks.rpc(networks.find(contract.owner, contract.network_id));
     const signer = signerOf(request);
     const call = {
-      to: contract.address, data,
+      to: contract.address,
+      data,
       ...(signer !== undefined && "accountAddress" in signer ? { from: signer.accountAddress } : {}),
       ...(request.gas === undefined ? {} : { gas: `0x${BigInt(request.gas).toString(16)}` }),
     };
@@ -79,7 +104,8 @@ export class ContractExecutions {
       throw callFailure(error, abi);
     }
     const hex = hexOf(answer);
-    if (hex === undefined) throw new AppError("network_answer_invalid", { message: "the node's answer has no sound return data" });
+    if (hex === undefined)
+      throw new AppError("network_answer_invalid", { message: "the node's answer has no sound return data" });
     const response = decodeOutputs(method.outputs, hex);
     if (response === undefined) {
       const why = hex === "0x" ? "nothing, as an address without code does" : "data of another form than its ABI says";
@@ -88,12 +114,25 @@ export class ContractExecutions {
     return response;
   }
 
-  async #write(principal: Principal, { contract, abi, data, request }: { contract: StoredContract; abi: ContractAbi; data: string; request: ExecuteContract }): Promise<Execution> {
+  async #write(
+    principal: Principal,
+    {
+      contract,
+      abi,
+      data,
+      request,
+    }: { contract: StoredContract; abi: ContractAbi; data: string; request: ExecuteContract },
+  ): Promise<Execution> {
     requireSpending(principal);
     const signer = requireSigner(request);
     try {
       const { id, ref } = await this.#with.submissions.submit(contract.owner, {
-        networkId: contract.network_id, signer, to: contract.address, data, contractId: contract.id, ...costsOf(request),
+        networkId: contract.network_id,
+        signer,
+        to: contract.address,
+        data,
+        contractId: contract.id,
+        ...costsOf(request),
       });
       return { kind: "write", ref, transactionId: id };
     } catch (error) {
@@ -101,7 +140,12 @@ export class ContractExecutions {
     }
   }
 
-  async #deploy(principal: Principal, contract: StoredContract, argv: readonly unknown[], signing: ExecuteContract): Promise<Execution> {
+  async #deploy(
+    principal: Principal,
+    contract: StoredContract,
+    argv: readonly unknown[],
+    signing: ExecuteContract,
+  ): Promise<Execution> {
     requireSpending(principal);
     const { id, ref } = await this.#with.deployments.deployKnown(contract.owner, contract.id, { argv, signing });
     return { kind: "write", ref, transactionId: id };
@@ -110,7 +154,8 @@ export class ContractExecutions {
 
 /** What spends from an account uses a key of the vault. */
 export function requireSpending(principal: Principal): void {
-  if (!holdsAll(principal.permissions, SPEND)) throw new AppError("forbidden", { message: "a transaction needs the permissions create, vault_use" });
+  if (!holdsAll(principal.permissions, SPEND))
+    throw new AppError("forbidden", { message: "a transaction needs the permissions create, vault_use" });
 }
 
 function notPayable({ signature }: Method): AppError {

@@ -9,7 +9,8 @@ import { executionFault } from "../transactions/sending/refusals.js";
 import { membersOf, selectorOf, signatureOf, type ContractAbi } from "./abi/abi.js";
 import { decodeMembers } from "./abi/abi-values.js";
 
-const OUT_OF_GAS = /out of gas|gas required exceeds|intrinsic gas (too low|low|too high)|gas (limit )?(is )?too low|exceeds block gas limit|OutOfGas/i;
+const OUT_OF_GAS =
+  /out of gas|gas required exceeds|intrinsic gas (too low|low|too high)|gas (limit )?(is )?too low|exceeds block gas limit|OutOfGas/i;
 /** A custom error's arguments may be long; the first are what tells. */
 const REASON_CHARACTERS_MAX = 500;
 const DATA = /^0x(?:[0-9a-f]{2}){4,}$/i;
@@ -23,7 +24,9 @@ export function customErrorText(abi: ContractAbi, data: string | undefined): str
     const members = membersOf(entry.inputs);
     const values = decodeMembers(members, `0x${data.slice(10)}`);
     if (values === undefined) return `${entry.name}(?)`;
-    const told = members.map(({ name }, index) => `${name === "" ? "" : `${name}: `}${JSON.stringify(values[index])}`).join(", ");
+    const told = members
+      .map(({ name }, index) => `${name === "" ? "" : `${name}: `}${JSON.stringify(values[index])}`)
+      .join(", ");
     return `${entry.name}(${told})`.slice(0, REASON_CHARACTERS_MAX);
   }
   return undefined;
@@ -34,11 +37,18 @@ export function customErrorText(abi: ContractAbi, data: string | undefined): str
  * Takes a refusal or an AppError that carries one as its cause; anything else comes back as it is.
  */
 export function callFailure(error: unknown, abi: ContractAbi): unknown {
-  const refusal = error instanceof RpcRefusal ? error : error instanceof AppError && error.cause instanceof RpcRefusal ? error.cause : undefined;
+  const refusal =
+    error instanceof RpcRefusal
+      ? error
+      : error instanceof AppError && error.cause instanceof RpcRefusal
+        ? error.cause
+        : undefined;
   if (refusal === undefined) return error;
   const custom = customErrorText(abi, refusal.data);
-  if (custom !== undefined) return new AppError("execution_reverted", { message: `the call would revert: ${custom}`, cause: refusal });
-  if (OUT_OF_GAS.test(refusal.message)) return new AppError("out_of_gas", { message: "the call needs more gas than it was given", cause: refusal });
+  if (custom !== undefined)
+    return new AppError("execution_reverted", { message: `the call would revert: ${custom}`, cause: refusal });
+  if (OUT_OF_GAS.test(refusal.message))
+    return new AppError("out_of_gas", { message: "the call needs more gas than it was given", cause: refusal });
   if (error instanceof AppError) return error;
   const { code, message } = executionFault(refusal);
   return new AppError(code, { message, cause: refusal });

@@ -7,7 +7,13 @@ import { retryOnConflict, type Page } from "../../platform/store/tables.js";
 import type { ContractAccesses } from "./access-times.js";
 import type { CreateTokenContract, TokenContract, TokenFilters } from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
-import { isToken, NO_ADDRESS, ownerMembers, type ContractRepository, type StoredContract } from "./contract-repository.js";
+import {
+  isToken,
+  NO_ADDRESS,
+  ownerMembers,
+  type ContractRepository,
+  type StoredContract,
+} from "./contract-repository.js";
 import { addressOf, type ContractService } from "./contract-service.js";
 
 export interface TokenDependencies {
@@ -26,17 +32,25 @@ export class TokenContracts {
     this.#with = dependencies;
   }
 
-  async list(owner: Subject, { network_id: networkId, sort, ...page }: TokenFilters & Page): Promise<{ readonly body: TokenContract[]; readonly total: number }> {
+  async list(
+    owner: Subject,
+    { network_id: networkId, sort, ...page }: TokenFilters & Page,
+  ): Promise<{ readonly body: TokenContract[]; readonly total: number }> {
     const { repository, accesses } = this.#with;
     if (sort === "recent") await accesses.flush();
-    const { rows, total } = repository.list(owner, { order: sort === "recent" ? "recent" : "created", tokens: "only", networkId }, page);
+    const { rows, total } = repository.list(
+      owner,
+      { order: sort === "recent" ? "recent" : "created", tokens: "only", networkId },
+      page,
+    );
     return { body: rows.map((row) => this.#onWire(row)), total };
   }
 
   /** Throws `not_found` also for a contract that is no token. */
   get(owner: Subject, id: string): TokenContract {
     const found = this.#with.repository.find(owner, id)?.value;
-    if (found === undefined || !isToken(found)) throw new AppError("not_found", { message: "token contract not found" });
+    if (found === undefined || !isToken(found))
+      throw new AppError("not_found", { message: "token contract not found" });
     this.#with.accesses.note(found);
     return this.#onWire(found);
   }
@@ -53,11 +67,30 @@ export class TokenContracts {
   async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
     const owner = this.#with.contracts.ownerFor(principal, request.application_id ?? undefined, ["create"]);
     const known = this.#known(owner, request);
-    const place = known ?? { owner, network_id: request.network_id ?? "", address: addressOf(request.address), type: null, status: "registered" };
-    if (place.address === NO_ADDRESS) throw new AppError("contract_not_deployed", { message: `the contract is not deployed; its status is ${place.status}` });
-    const described = await this.#with.deployments.describe({ ...place, type: request.type ?? (isToken(place) ? place.type : null) });
-    if (!isToken(described) && described.undescribed === true) throw new AppError("network_unreachable", { message: "the network's node does not say whether this is a token; give its type, or try again later" });
-    if (!isToken(described)) throw new AppError("not_a_token", { message: "the contract answers to none of ERC-20, ERC-721 and ERC-1155; if it is a token nevertheless, give its type" });
+    const place = known ?? {
+      owner,
+      network_id: request.network_id ?? "",
+      address: addressOf(request.address),
+      type: null,
+      status: "registered",
+    };
+    if (place.address === NO_ADDRESS)
+      throw new AppError("contract_not_deployed", {
+        message: `the contract is not deployed; its status is ${place.status}`,
+      });
+    const described = await this.#with.deployments.describe({
+      ...place,
+      type: request.type ?? (isToken(place) ? place.type : null),
+    });
+    if (!isToken(described) && described.undescribed === true)
+      throw new AppError("network_unreachable", {
+        message: "the network's node does not say whether this is a token; give its type, or try again later",
+      });
+    if (!isToken(described))
+      throw new AppError("not_a_token", {
+        message:
+          "the contract answers to none of ERC-20, ERC-721 and ERC-1155; if it is a token nevertheless, give its type",
+      });
     const id = known?.id ?? (await this.#register(principal, request, described.type));
     return await retryOnConflict(async () => {
       const current = this.#with.repository.require(owner, id);
@@ -67,18 +100,34 @@ export class TokenContracts {
     });
   }
 
-  #known(owner: Subject, { contract_id: id, network_id: networkId, address }: CreateTokenContract): StoredContract | undefined {
+  #known(
+    owner: Subject,
+    { contract_id: id, network_id: networkId, address }: CreateTokenContract,
+  ): StoredContract | undefined {
     if (typeof id === "string") return this.#with.repository.require(owner, id).value;
     if (typeof networkId !== "string" || typeof address !== "string") {
       const message = "give contract_id, or network_id and address";
-      throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: typeof networkId === "string" ? "address" : "network_id" }] });
+      throw new AppError("invalid_request", {
+        message,
+        details: [{ message, code: "invalid_request", path: typeof networkId === "string" ? "address" : "network_id" }],
+      });
     }
-    return this.#with.repository.deployed(networkId, addressOf(address)).find((contract) => contract.owner.kind === owner.kind && contract.owner.id === owner.id);
+    return this.#with.repository
+      .deployed(networkId, addressOf(address))
+      .find((contract) => contract.owner.kind === owner.kind && contract.owner.id === owner.id);
   }
 
-  async #register(principal: Principal, { application_id, network_id: networkId, address, name }: CreateTokenContract, type: string | null): Promise<string> {
+  async #register(
+    principal: Principal,
+    { application_id, network_id: networkId, address, name }: CreateTokenContract,
+    type: string | null,
+  ): Promise<string> {
     const { contract } = await this.#with.contracts.createPublic(principal, {
-      network_id: networkId ?? "", type, ...(application_id === undefined ? {} : { application_id }), ...(address === undefined ? {} : { address }), ...(name === undefined ? {} : { name }),
+      network_id: networkId ?? "",
+      type,
+      ...(application_id === undefined ? {} : { application_id }),
+      ...(address === undefined ? {} : { address }),
+      ...(name === undefined ? {} : { name }),
     });
     return contract.id;
   }
@@ -86,21 +135,42 @@ export class TokenContracts {
   #onWire(stored: StoredContract): TokenContract {
     const { id, created_at, owner, network_id, type, name, token, address } = stored;
     return {
-      id, created_at, ...ownerMembers(owner), network_id, contract_id: id, sale_contract_id: token?.sale_contract_id ?? null, type: type ?? "",
-      name: token?.name ?? name, symbol: token?.symbol ?? null, decimals: token?.decimals ?? null, address, sale_address: token?.sale_address ?? null,
+      id,
+      created_at,
+      ...ownerMembers(owner),
+      network_id,
+      contract_id: id,
+      sale_contract_id: token?.sale_contract_id ?? null,
+      type: type ?? "",
+      name: token?.name ?? name,
+      symbol: token?.symbol ?? null,
+      decimals: token?.decimals ?? null,
+      address,
+      sale_address: token?.sale_address ?? null,
       accessed_at: this.#with.accesses.of(stored),
     };
   }
 }
 
 /** What the caller says counts more than what the contract tells. */
-function tokenOf(current: StoredContract, request: CreateTokenContract, { type, token, undescribed }: Pick<StoredContract, "type" | "token" | "undescribed">, now: string): StoredContract {
+function tokenOf(
+  current: StoredContract,
+  request: CreateTokenContract,
+  { type, token, undescribed }: Pick<StoredContract, "type" | "token" | "undescribed">,
+  now: string,
+): StoredContract {
   const { undescribed: _undescribed, ...known } = current;
   return {
-    ...known, ...(undescribed === undefined ? {} : { undescribed }), updated_at: now, type,
+    ...known,
+    ...(undescribed === undefined ? {} : { undescribed }),
+    updated_at: now,
+    type,
     token: {
-      name: request.name ?? token?.name ?? null, symbol: request.symbol ?? token?.symbol ?? null, decimals: request.decimals ?? token?.decimals ?? null,
-      sale_contract_id: request.sale_contract_id ?? null, sale_address: request.sale_address ?? null,
+      name: request.name ?? token?.name ?? null,
+      symbol: request.symbol ?? token?.symbol ?? null,
+      decimals: request.decimals ?? token?.decimals ?? null,
+      sale_contract_id: request.sale_contract_id ?? null,
+      sale_address: request.sale_address ?? null,
     },
   };
 }

@@ -18,12 +18,19 @@ export interface ContractEventsDependencies extends LogFollowersDependencies {
   readonly tokens: SubscriptionTokens;
 }
 
-export function createContractEvents(options: LogFollowersOptions, dependencies: ContractEventsDependencies): ContractEvents {
+export function createContractEvents(
+  options: LogFollowersOptions,
+  dependencies: ContractEventsDependencies,
+): ContractEvents {
   const followers = new LogFollowers(options, dependencies);
   return {
     followers,
     handlers: subscriptionHandlers({ contracts: dependencies.repository, tokens: dependencies.tokens }),
-    start: () => { followers.start(); },
-    stop: async () => { await followers.stop(); },
+    start: () => {
+      followers.start();
+    },
+    stop: async () => {
+      await followers.stop();
+    },
   };
 }

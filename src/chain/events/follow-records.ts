@@ -54,12 +54,16 @@ export class FollowRecords {
 
   /** By contract id. */
   cursors(): Map<string, ContractCursor> {
-    return new Map(this.#store.range<ContractCursor>([CURSOR, this.#networkId]).map(({ key, value }) => [String(key[2]), value]));
+    return new Map(
+      this.#store.range<ContractCursor>([CURSOR, this.#networkId]).map(({ key, value }) => [String(key[2]), value]),
+    );
   }
 
   /** What was published of blocks after one, newest first. */
   publishedAfter(block: number): { readonly logs: PublishedLog[]; readonly keys: StoreKey[] } {
-    const records = this.#store.range<PublishedLog[]>([RECENT, this.#networkId], { after: [RECENT, this.#networkId, block, "\u{10ffff}"] });
+    const records = this.#store.range<PublishedLog[]>([RECENT, this.#networkId], {
+      after: [RECENT, this.#networkId, block, "\u{10ffff}"],
+    });
     return { logs: records.flatMap(({ value }) => value).reverse(), keys: records.map(({ key }) => key) };
   }
 
@@ -83,7 +87,9 @@ export class FollowRecords {
 
   /** Drops what was published of blocks before one. */
   settleCommit(before: number): StoreCommit {
-    const old = this.#store.range([RECENT, this.#networkId], { limit: SETTLED_AT_ONCE }).filter(({ key }) => Number(key[2]) < before);
+    const old = this.#store
+      .range([RECENT, this.#networkId], { limit: SETTLED_AT_ONCE })
+      .filter(({ key }) => Number(key[2]) < before);
     return { deletes: old.map(({ key }) => key) };
   }
 

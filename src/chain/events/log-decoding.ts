@@ -73,7 +73,10 @@ function memberOf(input: AbiParameter): (AbiMember & { readonly indexed: boolean
 function valuesOf({ inputs }: KnownEvent, topics: readonly Hex[], data: Hex): StoreValue[] | undefined {
   const indexed = inputs.filter((input) => input.indexed);
   if (indexed.length !== topics.length) return undefined;
-  const plain = decodeMembers(inputs.filter((input) => !input.indexed), data);
+  const plain = decodeMembers(
+    inputs.filter((input) => !input.indexed),
+    data,
+  );
   const fromTopics = indexed.map((input, index) => topicValue(input, topics[index] ?? "0x"));
   if (plain === undefined || fromTopics.includes(undefined)) return undefined;
   let plainAt = 0;
@@ -92,11 +95,15 @@ function isHashed(type: AbiType): boolean {
   switch (type.kind) {
     case "integer":
     case "bool":
-    case "address": return false;
-    case "bytes": return type.length === null;
+    case "address":
+      return false;
+    case "bytes":
+      return type.length === null;
     case "string":
     case "array":
-    case "tuple": return true;
-    default: return type satisfies never;
+    case "tuple":
+      return true;
+    default:
+      return type satisfies never;
   }
 }

@@ -83,14 +83,22 @@ export class LogFollower {
       }
     }
     if (await this.#takeIn(rpc, contracts, checkpoint, head.number)) return "advanced";
-    const stretch = this.#nextStretch(contracts, checkpoint?.value.next_block ?? 0, head.number - this.#options.confirmations);
+    const stretch = this.#nextStretch(
+      contracts,
+      checkpoint?.value.next_block ?? 0,
+      head.number - this.#options.confirmations,
+    );
     if (stretch === undefined) return "waiting";
     await this.#advance(rpc, stretch, head);
     return "advanced";
   }
 
   /** The last block that still holds when one that was looked through was replaced; undefined when all hold; `behind` when the node knows too little to tell. */
-  async #findFork(rpc: Rpc, { hashes, genesis }: Checkpoint, newestThere: BlockHead): Promise<number | "behind" | undefined> {
+  async #findFork(
+    rpc: Rpc,
+    { hashes, genesis }: Checkpoint,
+    newestThere: BlockHead,
+  ): Promise<number | "behind" | undefined> {
     const newest = hashes.at(-1);
     if (newest === undefined || isPartOf(newestThere, newest)) return undefined;
     const head = newestThere.number;
@@ -115,13 +123,34 @@ export class LogFollower {
       await events.publish(logs.slice(at, at + LOGS_PER_COMMIT).map((log) => this.#removal(log)));
     }
     const rest = logs.slice(Math.floor(Math.max(0, logs.length - 1) / LOGS_PER_COMMIT) * LOGS_PER_COMMIT);
-    const late = new Map([...records.cursors()].flatMap(([id, { next_block: next }]): [string, ContractCursor][] => (next !== null && next > fork + 1 ? [[id, { next_block: fork + 1 }]] : [])));
-    const next: Checkpoint = { ...checkpoint.value, next_block: Math.min(checkpoint.value.next_block, fork + 1), hashes: checkpoint.value.hashes.filter(([number]) => number <= fork), genesis: fork < 0 ? "" : checkpoint.value.genesis };
-    await records.commit(mergeCommits(records.moveCommit(checkpoint, next), records.cursorCommit(late), { deletes: keys }, events.commitOf(rest.map((log) => this.#removal(log)))));
+    const late = new Map(
+      [...records.cursors()].flatMap(([id, { next_block: next }]): [string, ContractCursor][] =>
+        next !== null && next > fork + 1 ? [[id, { next_block: fork + 1 }]] : [],
+      ),
+    );
+    const next: Checkpoint = {
+      ...checkpoint.value,
+      next_block: Math.min(checkpoint.value.next_block, fork + 1),
+      hashes: checkpoint.value.hashes.filter(([number]) => number <= fork),
+      genesis: fork < 0 ? "" : checkpoint.value.genesis,
+    };
+    await records.commit(
+      mergeCommits(
+        records.moveCommit(checkpoint, next),
+        records.cursorCommit(late),
+        { deletes: keys },
+        events.commitOf(rest.map((log) => this.#removal(log))),
+      ),
+    );
   }
 
   /** Gives new contracts their place, a little before they were recorded, and forgets those that are gone. */
-  async #takeIn(rpc: Rpc, contracts: readonly WatchedContract[], checkpoint: StoreRecord<Checkpoint> | undefined, head: number): Promise<boolean> {
+  async #takeIn(
+    rpc: Rpc,
+    contracts: readonly WatchedContract[],
+    checkpoint: StoreRecord<Checkpoint> | undefined,
+    head: number,
+  ): Promise<boolean> {
     const { records } = this.#with;
     const known = records.cursors();
     const present = new Set(contracts.map(({ contractId }) => contractId));
@@ -129,39 +158,63 @@ export class LogFollower {
     const added = contracts.filter(({ contractId }) => !known.has(contractId)).slice(0, LOGS_PER_COMMIT);
     const needsGenesis = checkpoint === undefined || checkpoint.value.genesis === "";
     if (gone.length === 0 && added.length === 0 && !needsGenesis) return false;
-    const oldest = added.reduce((least, { createdAt }) => Math.min(least, Date.parse(createdAt)), Number.POSITIVE_INFINITY);
-    const since = added.length === 0 ? (checkpoint?.value.next_block ?? 0) : await blockSince(rpc, Math.floor(oldest / 1000) - CLOCK_MARGIN_SEC, head);
-    const genesis = needsGenesis ? (await blockHead(rpc, 0))?.hash ?? "" : checkpoint.value.genesis;
+    const oldest = added.reduce(
+      (least, { createdAt }) => Math.min(least, Date.parse(createdAt)),
+      Number.POSITIVE_INFINITY,
+    );
+    const since =
+      added.length === 0
+        ? (checkpoint?.value.next_block ?? 0)
+        : await blockSince(rpc, Math.floor(oldest / 1000) - CLOCK_MARGIN_SEC, head);
+    const genesis = needsGenesis ? ((await blockHead(rpc, 0))?.hash ?? "") : checkpoint.value.genesis;
     const main = checkpoint?.value.next_block ?? since;
     const cursor: ContractCursor = { next_block: since >= main ? null : since };
-    await records.commit(mergeCommits(
-      records.moveCommit(checkpoint, { next_block: main, hashes: checkpoint?.value.hashes ?? [], genesis }),
-      records.cursorCommit(new Map(added.map(({ contractId }) => [contractId, cursor]))), records.forgetCommit(gone.slice(0, LOGS_PER_COMMIT)),
-    ));
+    await records.commit(
+      mergeCommits(
+        records.moveCommit(checkpoint, { next_block: main, hashes: checkpoint?.value.hashes ?? [], genesis }),
+        records.cursorCommit(new Map(added.map(({ contractId }) => [contractId, cursor]))),
+        records.forgetCommit(gone.slice(0, LOGS_PER_COMMIT)),
+      ),
+    );
     return added.length > 0 || gone.length > 0;
   }
 
   /** Those furthest behind first, up to where the next ones stand. */
   #nextStretch(contracts: readonly WatchedContract[], main: number, last: number): Stretch | undefined {
     const cursors = this.#with.records.cursors();
-    const late = contracts.flatMap((contract) => { const next = cursors.get(contract.contractId)?.next_block; return next === undefined || next === null ? [] : [{ contract, next }]; });
+    const late = contracts.flatMap((contract) => {
+      const next = cursors.get(contract.contractId)?.next_block;
+      return next === undefined || next === null ? [] : [{ contract, next }];
+    });
     const from = Math.min(main, ...late.map(({ next }) => next));
     const isMain = late.length === 0;
     const following = [main, ...late.map(({ next }) => next)].filter((next) => next > from);
     const to = Math.min(last, from + this.#rangeBlocks - 1, ...following.map((next) => next - 1));
     if (to < from) return undefined;
-    const taking = isMain ? contracts.filter(({ contractId }) => cursors.has(contractId)) : late.filter(({ next }) => next === from).map(({ contract }) => contract);
+    const taking = isMain
+      ? contracts.filter(({ contractId }) => cursors.has(contractId))
+      : late.filter(({ next }) => next === from).map(({ contract }) => contract);
     return { contracts: taking, from, to, isMain };
   }
 
   async #advance(rpc: Rpc, stretch: Stretch, head: BlockHead): Promise<void> {
     const before = stretch.to === head.number ? head : await blockHead(rpc, stretch.to);
-    if (before === undefined) throw new AppError("network_answer_invalid", { message: "the network's node has no block that it just named" });
+    if (before === undefined)
+      throw new AppError("network_answer_invalid", { message: "the network's node has no block that it just named" });
     const logs = await this.#read(rpc, stretch);
     // Less is asked for in the next step.
     if (logs === undefined) return;
-    const [after, senders] = await Promise.all([blockHead(rpc, stretch.to), fetchSenders(rpc, logs.map((log) => log.transactionHash))]);
-    if (after?.hash !== before.hash || logs.some((log) => log.blockNumber === stretch.to && log.blockHash !== before.hash)) {
+    const [after, senders] = await Promise.all([
+      blockHead(rpc, stretch.to),
+      fetchSenders(
+        rpc,
+        logs.map((log) => log.transactionHash),
+      ),
+    ]);
+    if (
+      after?.hash !== before.hash ||
+      logs.some((log) => log.blockNumber === stretch.to && log.blockHash !== before.hash)
+    ) {
       throw new AppError("network_answer_invalid", { message: "the network's chain changed while it was read" });
     }
     const ids = new Set(stretch.contracts.map(({ contractId }) => contractId));
@@ -175,9 +228,12 @@ export class LogFollower {
     const addresses = [...new Set(contracts.map(({ address }) => address.toLowerCase()))];
     const logs: ChainLog[] = [];
     try {
-      for (let at = 0; at < addresses.length; at += this.#addresses) logs.push(...await fetchLogs(rpc, addresses.slice(at, at + this.#addresses), { from, to }));
+      for (let at = 0; at < addresses.length; at += this.#addresses)
+        logs.push(...(await fetchLogs(rpc, addresses.slice(at, at + this.#addresses), { from, to })));
     } catch (error) {
-      const isTooMuch = error instanceof RpcRefusal || (error instanceof AppError && ["network_answer_invalid", "network_timeout"].includes(error.code));
+      const isTooMuch =
+        error instanceof RpcRefusal ||
+        (error instanceof AppError && ["network_answer_invalid", "network_timeout"].includes(error.code));
       if (!isTooMuch || (to === from && addresses.length === 1)) throw error;
       if (to > from) this.#rangeBlocks = Math.max(1, Math.floor((to - from + 1) / 2));
       else this.#addresses = Math.max(1, Math.floor(Math.min(this.#addresses, addresses.length) / 2));
@@ -186,24 +242,47 @@ export class LogFollower {
     return logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
   }
 
-  #publications(log: ChainLog, sender: string | null, ids: ReadonlySet<string>): { readonly log: PublishedLog; readonly draft: EventDraft }[] {
-    return this.#with.find(log.address).filter(({ contract }) => ids.has(contract.contractId)).map(({ contract, abi }) => {
-      const decoded = decodeLog(abi, log);
-      const type = decoded?.type ?? null;
-      const { networkId } = this.#options;
-      const prefix = contract.pubsubPrefix;
-      const subjects = [`network.${networkId}.contracts.${contract.address}`, prefix, ...(type === null ? [] : [`${prefix}.${type}`])];
-      const published: PublishedLog = {
-        owner: contract.owner, subjects, contract_id: contract.contractId, address: contract.address, type, tx_hash: log.transactionHash, block_number: log.blockNumber, block_hash: log.blockHash, log_index: log.logIndex,
-      };
-      const params = decoded?.params ?? null;
-      const payload: StoreValue = {
-        // Existing clients look for the parameters beside the rest; a parameter of the same name stands in `params` only.
-        ...(typeof params === "object" && params !== null && !Array.isArray(params) ? params : {}),
-        ...this.#place(published), by: sender, params, removed: false, ...(decoded === undefined ? { topics: log.topics, data: log.data } : {}),
-      };
-      return { log: published, draft: draftOf(published, payload) };
-    });
+  #publications(
+    log: ChainLog,
+    sender: string | null,
+    ids: ReadonlySet<string>,
+  ): { readonly log: PublishedLog; readonly draft: EventDraft }[] {
+    return this.#with
+      .find(log.address)
+      .filter(({ contract }) => ids.has(contract.contractId))
+      .map(({ contract, abi }) => {
+        const decoded = decodeLog(abi, log);
+        const type = decoded?.type ?? null;
+        const { networkId } = this.#options;
+        const prefix = contract.pubsubPrefix;
+        const subjects = [
+          `network.${networkId}.contracts.${contract.address}`,
+          prefix,
+          ...(type === null ? [] : [`${prefix}.${type}`]),
+        ];
+        const published: PublishedLog = {
+          owner: contract.owner,
+          subjects,
+          contract_id: contract.contractId,
+          address: contract.address,
+          type,
+          tx_hash: log.transactionHash,
+          block_number: log.blockNumber,
+          block_hash: log.blockHash,
+          log_index: log.logIndex,
+        };
+        const params = decoded?.params ?? null;
+        const payload: StoreValue = {
+          // Existing clients look for the parameters beside the rest; a parameter of the same name stands in `params` only.
+          ...(typeof params === "object" && params !== null && !Array.isArray(params) ? params : {}),
+          ...this.#place(published),
+          by: sender,
+          params,
+          removed: false,
+          ...(decoded === undefined ? { topics: log.topics, data: log.data } : {}),
+        };
+        return { log: published, draft: draftOf(published, payload) };
+      });
   }
 
   #place({ subjects: _subjects, owner: _owner, ...place }: PublishedLog): Readonly<Record<string, StoreValue>> {
@@ -215,13 +294,22 @@ export class LogFollower {
   }
 
   /** Everything but the last commit only publishes: if the process ends in between, the stretch is published again from its start. */
-  async #publish(published: readonly { readonly log: PublishedLog; readonly draft: EventDraft }[], stretch: Stretch, last: BlockHead): Promise<void> {
+  async #publish(
+    published: readonly { readonly log: PublishedLog; readonly draft: EventDraft }[],
+    stretch: Stretch,
+    last: BlockHead,
+  ): Promise<void> {
     const { records, events } = this.#with;
     let at = 0;
     for (let part = 0; ; part += 1) {
       const slice = published.slice(at, at + LOGS_PER_COMMIT);
       at += slice.length;
-      const told = mergeCommits(events.commitOf(slice.map(({ draft }) => draft)), ...byBlock(slice.map(({ log }) => log).filter((log) => log.block_number > last.number - REORG_BLOCKS_MAX)).map(([block, logs]) => records.recentCommit(block, recentPart(stretch, part), logs)));
+      const told = mergeCommits(
+        events.commitOf(slice.map(({ draft }) => draft)),
+        ...byBlock(slice.map(({ log }) => log).filter((log) => log.block_number > last.number - REORG_BLOCKS_MAX)).map(
+          ([block, logs]) => records.recentCommit(block, recentPart(stretch, part), logs),
+        ),
+      );
       if (at < published.length) {
         await records.commit(told);
         continue;
@@ -238,10 +326,16 @@ export class LogFollower {
     const { value } = checkpoint;
     if (!stretch.isMain) {
       const next: ContractCursor = { next_block: stretch.to + 1 >= value.next_block ? null : stretch.to + 1 };
-      return mergeCommits(records.moveCommit(checkpoint, value), records.cursorCommit(new Map(stretch.contracts.map(({ contractId }) => [contractId, next]))));
+      return mergeCommits(
+        records.moveCommit(checkpoint, value),
+        records.cursorCommit(new Map(stretch.contracts.map(({ contractId }) => [contractId, next]))),
+      );
     }
     const hashes = [...value.hashes, [last.number, last.hash] as const].slice(-HASHES_MAX);
-    return mergeCommits(records.moveCommit(checkpoint, { ...value, next_block: stretch.to + 1, hashes }), records.settleCommit(last.number - REORG_BLOCKS_MAX));
+    return mergeCommits(
+      records.moveCommit(checkpoint, { ...value, next_block: stretch.to + 1, hashes }),
+      records.settleCommit(last.number - REORG_BLOCKS_MAX),
+    );
   }
 }
 

@@ -56,7 +56,9 @@ export class LogFollowers {
   }
 
   start(): void {
-    this.#timer = setInterval(() => { this.#reload(); }, this.#options.reloadMs).unref();
+    this.#timer = setInterval(() => {
+      this.#reload();
+    }, this.#options.reloadMs).unref();
     this.#reload();
   }
 
@@ -76,7 +78,11 @@ export class LogFollowers {
       follower.stopping.abort();
       call(follower);
     }
-    await Promise.all(running.map(async ({ ended }) => { await ended; }));
+    await Promise.all(
+      running.map(async ({ ended }) => {
+        await ended;
+      }),
+    );
   }
 
   #reload(): void {
@@ -99,7 +105,15 @@ export class LogFollowers {
 
   #follow(networkId: string, contracts: readonly WatchedContract[]): void {
     const stopping = new AbortController();
-    const running: Running = { stopping, contracts, hints: undefined, failures: 0, isCalled: false, wake: () => undefined, ended: Promise.resolve() };
+    const running: Running = {
+      stopping,
+      contracts,
+      hints: undefined,
+      failures: 0,
+      isCalled: false,
+      wake: () => undefined,
+      ended: Promise.resolve(),
+    };
     const follower = new LogFollower(
       { networkId, confirmations: this.#options.confirmations },
       {
@@ -127,7 +141,9 @@ export class LogFollowers {
     if (running.hints?.url === url) return;
     running.hints?.close();
     // A node that fails is asked at its own pace, whatever its other side says.
-    running.hints = this.#with.networks.hints(network, () => { if (running.failures === 0) call(running); });
+    running.hints = this.#with.networks.hints(network, () => {
+      if (running.failures === 0) call(running);
+    });
   }
 
   async #run(networkId: string, follower: LogFollower, running: Running): Promise<void> {
@@ -143,10 +159,12 @@ export class LogFollowers {
         running.failures = 0;
         if (outcome === "advanced") pauseMs = 0;
       } catch (error) {
-        const failures = running.failures += 1;
+        const failures = (running.failures += 1);
         // Once when it begins: a node that is down for a day is one line, not a thousand.
-        if (failures === 1 && !(error instanceof StoreConflict)) this.#with.log.warn("contract logs cannot be followed for now", { path: networkId, ...codeOf(error) });
-        pauseMs = failures === 1 ? Math.min(100, pauseMs) : Math.min(PAUSE_MAX_MS, pauseMs * 2 ** Math.min(failures - 2, 10));
+        if (failures === 1 && !(error instanceof StoreConflict))
+          this.#with.log.warn("contract logs cannot be followed for now", { path: networkId, ...codeOf(error) });
+        pauseMs =
+          failures === 1 ? Math.min(100, pauseMs) : Math.min(PAUSE_MAX_MS, pauseMs * 2 ** Math.min(failures - 2, 10));
       }
       await this.#pause(running, pauseMs);
     }

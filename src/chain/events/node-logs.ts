@@ -33,20 +33,36 @@ export async function blockHead(rpc: Rpc, number: number): Promise<BlockHead | u
 }
 
 /** The logs of some addresses over a range of blocks, in the chain's order. */
-export async function fetchLogs(rpc: Rpc, addresses: readonly string[], range: { readonly from: number; readonly to: number }): Promise<ChainLog[]> {
-  const answer = await rpc.request("eth_getLogs", [{ address: addresses, fromBlock: hex(range.from), toBlock: hex(range.to) }]);
+export async function fetchLogs(
+  rpc: Rpc,
+  addresses: readonly string[],
+  range: { readonly from: number; readonly to: number },
+): Promise<ChainLog[]> {
+  const answer = await rpc.request("eth_getLogs", [
+    { address: addresses, fromBlock: hex(range.from), toBlock: hex(range.to) },
+  ]);
   if (!Array.isArray(answer) || answer.length > LOGS_MAX) throw unsound();
   const wanted = new Set(addresses);
   const logs = (answer as readonly unknown[]).map(readLog);
-  if (!logs.every((log) => wanted.has(log.address) && log.blockNumber >= range.from && log.blockNumber <= range.to)) throw unsound();
+  if (!logs.every((log) => wanted.has(log.address) && log.blockNumber >= range.from && log.blockNumber <= range.to))
+    throw unsound();
   return logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 }
 
 /** Senders of transactions by hash, checksummed by nobody; a transaction that the node does not know has none. */
 export async function fetchSenders(rpc: Rpc, hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const wanted = [...new Set(hashes)];
-  const answers = (await requestMany(rpc, wanted.map((hash) => ({ method: "eth_getTransactionByHash", params: [hash] })))).map(resultOf);
-  return new Map(wanted.flatMap((hash, at): [string, string][] => (answers[at] === null ? [] : [[hash, text(objectOf(answers[at]).from)]])));
+  const answers = (
+    await requestMany(
+      rpc,
+      wanted.map((hash) => ({ method: "eth_getTransactionByHash", params: [hash] })),
+    )
+  ).map(resultOf);
+  return new Map(
+    wanted.flatMap((hash, at): [string, string][] =>
+      answers[at] === null ? [] : [[hash, text(objectOf(answers[at]).from)]],
+    ),
+  );
 }
 
 /** The first block that is not older than a time, found by halving; one past the head when all are older. */
@@ -66,17 +82,39 @@ export async function blockSince(rpc: Rpc, sinceSec: number, head: number): Prom
 function readHead(value: unknown): BlockHead {
   const { number, hash, parentHash, timestamp } = objectOf(value);
   if (!isHash(text(hash)) || !isHash(text(parentHash))) throw unsound();
-  return { number: quantity(number), hash: text(hash).toLowerCase(), parentHash: text(parentHash).toLowerCase(), timestamp: quantity(timestamp) };
+  return {
+    number: quantity(number),
+    hash: text(hash).toLowerCase(),
+    parentHash: text(parentHash).toLowerCase(),
+    timestamp: quantity(timestamp),
+  };
 }
 
 function readLog(value: unknown): ChainLog {
   const { address, topics, data, blockNumber: number, blockHash, logIndex, transactionHash, removed } = objectOf(value);
-  if (!Array.isArray(topics) || topics.length > TOPICS_MAX || !topics.every((topic): topic is Hex => typeof topic === "string" && isHash(topic))) throw unsound();
+  if (
+    !Array.isArray(topics) ||
+    topics.length > TOPICS_MAX ||
+    !topics.every((topic): topic is Hex => typeof topic === "string" && isHash(topic))
+  )
+    throw unsound();
   const bytes = text(data);
-  if (removed === true || !isHex(bytes) || !isHash(text(blockHash)) || !isHash(text(transactionHash)) || !/^0x[0-9a-fA-F]{40}$/.test(text(address))) throw unsound();
+  if (
+    removed === true ||
+    !isHex(bytes) ||
+    !isHash(text(blockHash)) ||
+    !isHash(text(transactionHash)) ||
+    !/^0x[0-9a-fA-F]{40}$/.test(text(address))
+  )
+    throw unsound();
   return {
-    address: text(address).toLowerCase(), topics: topics.map((topic) => topic.toLowerCase() as Hex), data: bytes, blockNumber: quantity(number), blockHash: text(blockHash).toLowerCase(),
-    logIndex: quantity(logIndex), transactionHash: text(transactionHash).toLowerCase(),
+    address: text(address).toLowerCase(),
+    topics: topics.map((topic) => topic.toLowerCase() as Hex),
+    data: bytes,
+    blockNumber: quantity(number),
+    blockHash: text(blockHash).toLowerCase(),
+    logIndex: quantity(logIndex),
+    transactionHash: text(transactionHash).toLowerCase(),
   };
 }
 
@@ -100,5 +138,7 @@ function hex(number: number): string {
 }
 
 function unsound(): AppError {
-  return new AppError("network_answer_invalid", { message: "the network's node answered something that it was not asked" });
+  return new AppError("network_answer_invalid", {
+    message: "the network's node answered something that it was not asked",
+  });
 }

@@ -10,23 +10,42 @@ import type { subscriptionRoutes, SubscriptionToken } from "./subscription-route
 /** What existing clients find as the audience of such a token. */
 const AUDIENCE = "events";
 
-export function subscriptionHandlers(dependencies: { readonly contracts: Pick<ContractRepository, "require">; readonly tokens: SubscriptionTokens }): HandlersFor<typeof subscriptionRoutes> {
+export function subscriptionHandlers(dependencies: {
+  readonly contracts: Pick<ContractRepository, "require">;
+  readonly tokens: SubscriptionTokens;
+}): HandlersFor<typeof subscriptionRoutes> {
   return {
     createContractSubscription: ({ principal, params, body }) => {
       const prefix = pubsubPrefix(dependencies.contracts.require(principal.subject, params.id).value);
       const subscribe = filtersBelow(prefix, body?.subject ?? undefined);
-      return { status: 201, headers: { "Cache-Control": "no-store" }, body: subscriptionToken(principal, subscribe, dependencies.tokens) };
+      return {
+        status: 201,
+        headers: { "Cache-Control": "no-store" },
+        body: subscriptionToken(principal, subscribe, dependencies.tokens),
+      };
     },
   };
 }
 
 /** A token for the caller's own events within the filters, as it is answered. */
-export function subscriptionToken(principal: Principal, subscribe: string[], tokens: SubscriptionTokens): Static<typeof SubscriptionToken> {
+export function subscriptionToken(
+  principal: Principal,
+  subscribe: string[],
+  tokens: SubscriptionTokens,
+): Static<typeof SubscriptionToken> {
   const { id, text, issuedAtSec, expiresAtSec } = tokens.create(principal, subscribe);
   const issuedAt = isoTimestamp(issuedAtSec * 1000);
   return {
-    id, created_at: issuedAt, token: text, access_token: text, audience: AUDIENCE, subject: formatSubject(principal.subject), subscribe,
-    issued_at: issuedAt, expires_at: isoTimestamp(expiresAtSec * 1000), expires_in: expiresAtSec - issuedAtSec,
+    id,
+    created_at: issuedAt,
+    token: text,
+    access_token: text,
+    audience: AUDIENCE,
+    subject: formatSubject(principal.subject),
+    subscribe,
+    issued_at: issuedAt,
+    expires_at: isoTimestamp(expiresAtSec * 1000),
+    expires_in: expiresAtSec - issuedAtSec,
   };
 }
 

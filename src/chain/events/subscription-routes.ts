@@ -5,28 +5,49 @@ import { Timestamp, Uuid, closed, nullable } from "../../platform/contract/schem
 import { ContractIdParams } from "../contracts/contract-schemas.js";
 
 const SubscriptionBody = closed({
-  subject: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 128, pattern: "^[A-Za-z0-9_$-]+(\\.[A-Za-z0-9_$-]+)*(\\.\\*)?$", description: "below the contract's prefix: `Transfer` for one event, `x.*` for all below `x`; everything when absent" }))),
+  subject: Type.Optional(
+    nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        pattern: "^[A-Za-z0-9_$-]+(\\.[A-Za-z0-9_$-]+)*(\\.\\*)?$",
+        description:
+          "below the contract's prefix: `Transfer` for one event, `x.*` for all below `x`; everything when absent",
+      }),
+    ),
+  ),
 });
-export const SubscriptionToken = closed({
-  id: Uuid,
-  created_at: Timestamp,
-  token: Type.String({ description: "for `Authorization: bearer` on /api/v1/events, and for nothing else" }),
-  access_token: Type.String({ description: "the same" }),
-  audience: Type.String({ description: "where the token is good" }),
-  subject: Type.String({ description: "`application:<uuid>` and the like: whose events" }),
-  subscribe: Type.Array(Type.String(), { description: "filters that the token is limited to" }),
-  issued_at: Timestamp,
-  expires_at: Timestamp,
-  expires_in: Type.Integer({ minimum: 0, description: "seconds" }),
-}, { description: "a token that listens to the events of a contract or connector" });
+export const SubscriptionToken = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    token: Type.String({ description: "for `Authorization: bearer` on /api/v1/events, and for nothing else" }),
+    access_token: Type.String({ description: "the same" }),
+    audience: Type.String({ description: "where the token is good" }),
+    subject: Type.String({ description: "`application:<uuid>` and the like: whose events" }),
+    subscribe: Type.Array(Type.String(), { description: "filters that the token is limited to" }),
+    issued_at: Timestamp,
+    expires_at: Timestamp,
+    expires_in: Type.Integer({ minimum: 0, description: "seconds" }),
+  },
+  { description: "a token that listens to the events of a contract or connector" },
+);
 
 export const subscriptionRoutes = {
   createContractSubscription: defineRoute({
-    id: "createContractSubscription", area: "chain", method: "POST", path: "/api/v1/contracts/:id/subscriptions",
+    id: "createContractSubscription",
+    area: "chain",
+    method: "POST",
+    path: "/api/v1/contracts/:id/subscriptions",
     summary: "Make a token that listens to a contract's events",
-    description: "Good for GET /api/v1/events and nothing else, limited to the contract's `pubsub_prefix`. Lives a day, or as long as the session by which it is made. It may be handed to a browser.",
-    auth: { permissions: ["read", "subscribe"] }, params: ContractIdParams, body: SubscriptionBody, bodyOptional: true,
-    responses: { 201: { description: "The token", schema: SubscriptionToken } }, errors: ["not_found", "contract_ambiguous"],
+    description:
+      "Good for GET /api/v1/events and nothing else, limited to the contract's `pubsub_prefix`. Lives a day, or as long as the session by which it is made. It may be handed to a browser.",
+    auth: { permissions: ["read", "subscribe"] },
+    params: ContractIdParams,
+    body: SubscriptionBody,
+    bodyOptional: true,
+    responses: { 201: { description: "The token", schema: SubscriptionToken } },
+    errors: ["not_found", "contract_ambiguous"],
     example: { body: {} },
   }),
 } as const;

@@ -10,7 +10,11 @@ import type { NetworkConfigJson } from "./network-schemas.js";
 const LINKS = ["block_explorer_url", "chainspec_url", "chainspec_abi_url"] as const;
 
 /** Checks those that differ from what was there. Throws `invalid_request` that names the member, `egress_refused`. */
-export function checkConfigUrls(egress: Pick<Egress, "checkUrl">, config: NetworkConfigJson, before: NetworkConfigJson = {}): void {
+export function checkConfigUrls(
+  egress: Pick<Egress, "checkUrl">,
+  config: NetworkConfigJson,
+  before: NetworkConfigJson = {},
+): void {
   const { websocket_url: socket } = config;
   if (socket !== undefined && socket !== before.websocket_url) {
     if (!/^wss?:\/\//i.test(socket)) throw bad("websocket_url", "a URL that starts with wss:// or ws://");
@@ -19,11 +23,15 @@ export function checkConfigUrls(egress: Pick<Egress, "checkUrl">, config: Networ
   for (const member of LINKS) {
     const link = config[member];
     if (link === undefined || link === before[member]) continue;
-    if (!/^https?:\/\//i.test(link) || !URL.canParse(link)) throw bad(member, "a URL that starts with https:// or http://");
+    if (!/^https?:\/\//i.test(link) || !URL.canParse(link))
+      throw bad(member, "a URL that starts with https:// or http://");
   }
 }
 
 function bad(member: string, expected: string): AppError {
   const message = `config.${member}: expected ${expected}`;
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: `config.${member}` }] });
+  return new AppError("invalid_request", {
+    message,
+    details: [{ message, code: "invalid_request", path: `config.${member}` }],
+  });
 }

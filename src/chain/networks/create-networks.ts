@@ -49,11 +49,25 @@ export function createNetworks(options: NetworksOptions, dependencies: NetworksD
   const pool = new RpcPool({ ...dependencies, repository, credentials });
   const status = new NetworkStatusWatch(options, { ...dependencies, pool });
   const feeds = new HeadFeeds({ egress, clock });
-  const service = new NetworkService({ repository, credentials, pool, status, feeds, egress, clock, publicRecords: publicNetworks(options.publicUrls) });
+  const service = new NetworkService({
+    repository,
+    credentials,
+    pool,
+    status,
+    feeds,
+    egress,
+    clock,
+    publicRecords: publicNetworks(options.publicUrls),
+  });
   const nodes = new NetworkNodes({ networks: service, repository, pool, egress, clock });
   return {
-    service, handlers: networkHandlers({ networks: service, nodes, status }),
-    start: () => { status.start(); },
-    stop: async () => { await status.stop(); },
+    service,
+    handlers: networkHandlers({ networks: service, nodes, status }),
+    start: () => {
+      status.start();
+    },
+    stop: async () => {
+      await status.stop();
+    },
   };
 }

@@ -6,7 +6,15 @@ import type { networkRoutes } from "./network-routes.js";
 import type { NetworkService } from "./network-service.js";
 import type { NetworkStatusWatch } from "./nodes/network-status.js";
 
-export function networkHandlers({ networks, nodes, status }: { readonly networks: NetworkService; readonly nodes: NetworkNodes; readonly status: NetworkStatusWatch }): HandlersFor<typeof networkRoutes> {
+export function networkHandlers({
+  networks,
+  nodes,
+  status,
+}: {
+  readonly networks: NetworkService;
+  readonly nodes: NetworkNodes;
+  readonly status: NetworkStatusWatch;
+}): HandlersFor<typeof networkRoutes> {
   return {
     listNetworks: ({ principal, query }) => ({ status: 200, ...networks.list(principal.subject, query, query) }),
     createNetwork: async ({ principal, body, signal }) => {
@@ -22,20 +30,41 @@ export function networkHandlers({ networks, nodes, status }: { readonly networks
       await networks.delete(principal.subject, params.id);
       return { status: 204 };
     },
-    getNetworkStatus: async ({ principal, params }) => ({ status: 200, body: await status.status(networks.find(principal.subject, params.id)) }),
-    getNetworkStats: async ({ principal, params }) => ({ status: 200, body: await status.statistics(networks.find(principal.subject, params.id)) }),
-    listNetworkBlocks: async ({ principal, params, query, signal }) => ({ status: 200, ...(await listBlocks(networks.rpc(networks.find(principal.subject, params.id)), query, signal)) }),
-    listNetworkNodes: ({ principal, params, query }) => ({ status: 200, ...nodes.list(principal.subject, params.id, query) }),
+    getNetworkStatus: async ({ principal, params }) => ({
+      status: 200,
+      body: await status.status(networks.find(principal.subject, params.id)),
+    }),
+    getNetworkStats: async ({ principal, params }) => ({
+      status: 200,
+      body: await status.statistics(networks.find(principal.subject, params.id)),
+    }),
+    listNetworkBlocks: async ({ principal, params, query, signal }) => ({
+      status: 200,
+      ...(await listBlocks(networks.rpc(networks.find(principal.subject, params.id)), query, signal)),
+    }),
+    listNetworkNodes: ({ principal, params, query }) => ({
+      status: 200,
+      ...nodes.list(principal.subject, params.id, query),
+    }),
     createNetworkNode: async ({ principal, params, body, signal }) => {
       const node = await nodes.create(principal.subject, params.id, body, signal);
       return { status: 201, body: node, headers: { Location: `/api/v1/networks/${params.id}/nodes/${node.id}` } };
     },
-    getNetworkNode: ({ principal, params }) => ({ status: 200, body: nodes.get(principal.subject, params.id, params.node_id) }),
-    getNetworkNodeLogs: ({ principal, params, query }) => ({ status: 200, body: nodes.logs(principal.subject, params.id, params.node_id, query) }),
+    getNetworkNode: ({ principal, params }) => ({
+      status: 200,
+      body: nodes.get(principal.subject, params.id, params.node_id),
+    }),
+    getNetworkNodeLogs: ({ principal, params, query }) => ({
+      status: 200,
+      body: nodes.logs(principal.subject, params.id, params.node_id, query),
+    }),
     deleteNetworkNode: async ({ principal, params }) => {
       await nodes.delete(principal.subject, params.id, params.node_id);
       return { status: 204 };
     },
-    listNetworkLoadBalancers: ({ principal, params, query }) => ({ status: 200, ...nodes.loadBalancers(principal.subject, params.id, query) }),
+    listNetworkLoadBalancers: ({ principal, params, query }) => ({
+      status: 200,
+      ...nodes.loadBalancers(principal.subject, params.id, query),
+    }),
   };
 }

@@ -24,16 +24,22 @@ export class NetworkRepository {
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
-    this.#networks = defineTable<NetworkRecord, "owner">({
-      name: "chain_network",
-      key: (network) => [...keyOfOwner(network), network.id],
-      indexes: { owner: keyOfOwner },
-    }, dependencies);
-    this.#nodes = defineTable<NodeRecord, "network">({
-      name: "chain_node",
-      key: (node) => [...ownerKey(node.owner), node.network_id, node.id],
-      indexes: { network: (node) => [...ownerKey(node.owner), node.network_id] },
-    }, dependencies);
+    this.#networks = defineTable<NetworkRecord, "owner">(
+      {
+        name: "chain_network",
+        key: (network) => [...keyOfOwner(network), network.id],
+        indexes: { owner: keyOfOwner },
+      },
+      dependencies,
+    );
+    this.#nodes = defineTable<NodeRecord, "network">(
+      {
+        name: "chain_node",
+        key: (node) => [...ownerKey(node.owner), node.network_id, node.id],
+        indexes: { network: (node) => [...ownerKey(node.owner), node.network_id] },
+      },
+      dependencies,
+    );
   }
 
   find(owner: Subject, id: string): StoreRecord<NetworkRecord> | undefined {
@@ -53,14 +59,23 @@ export class NetworkRepository {
   }
 
   /** Rejects with StoreConflict when the record changed since. */
-  async update(current: StoreRecord<NetworkRecord>, next: NetworkRecord, ...alongside: readonly StoreCommit[]): Promise<void> {
+  async update(
+    current: StoreRecord<NetworkRecord>,
+    next: NetworkRecord,
+    ...alongside: readonly StoreCommit[]
+  ): Promise<void> {
     await this.#store.commit(mergeCommits(this.#networks.updateCommit(current, next), ...alongside));
   }
 
   /** The record with its nodes. */
   deletion(current: StoreRecord<NetworkRecord>): StoreCommit {
     const key: StoreKey = [...keyOfOwner(current.value), current.value.id];
-    return mergeCommits(this.#networks.deleteCommit(current), { deletePrefixes: [["chain_node", ...key], ["chain_node#network", ...key]] });
+    return mergeCommits(this.#networks.deleteCommit(current), {
+      deletePrefixes: [
+        ["chain_node", ...key],
+        ["chain_node#network", ...key],
+      ],
+    });
   }
 
   nodes(network: NetworkRecord): NodeRecord[] {
@@ -73,7 +88,9 @@ export class NetworkRepository {
 
   /** Only while the network is as read, so that none is left behind a deletion. */
   async insertNode(network: StoreRecord<NetworkRecord>, node: NodeRecord): Promise<void> {
-    await this.#store.commit(mergeCommits({ checks: [{ key: network.key, version: network.version }] }, this.#nodes.insertCommit(node)));
+    await this.#store.commit(
+      mergeCommits({ checks: [{ key: network.key, version: network.version }] }, this.#nodes.insertCommit(node)),
+    );
   }
 
   async deleteNode(current: StoreRecord<NodeRecord>): Promise<void> {

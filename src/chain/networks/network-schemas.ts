@@ -19,10 +19,35 @@ export const PLATFORMS = ["bcoin", "evm", "handshake", "hyperledger_besu", "hype
 
 const CONFIG_MEMBERS = {
   json_rpc_url: Type.Optional(Type.String({ ...Url, description: "the network's node, as http(s) URL" })),
-  json_rpc_urls: Type.Optional(Type.Array(Url, { maxItems: URLS_MAX, description: "further nodes of the same chain: asked when those before them fail" })),
-  rpc_api_user: Type.Optional(Type.String({ minLength: 1, maxLength: 200, pattern: "^[^:\\u0000-\\u001f\\u007f]+$", description: "user of the nodes that `json_rpc_url` and `json_rpc_urls` name, for HTTP Basic" })),
-  rpc_api_key: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, pattern: "^[^\\u0000-\\u001f\\u007f]+$", description: "its password: kept in the vault, sent to those nodes only, never answered" })),
-  websocket_url: Type.Optional(Type.String({ ...Url, description: "where the same node takes WebSockets (`wss:`): new blocks are then seen as it tells of them (`eth_subscribe`), rather than at the next look" })),
+  json_rpc_urls: Type.Optional(
+    Type.Array(Url, {
+      maxItems: URLS_MAX,
+      description: "further nodes of the same chain: asked when those before them fail",
+    }),
+  ),
+  rpc_api_user: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: "^[^:\\u0000-\\u001f\\u007f]+$",
+      description: "user of the nodes that `json_rpc_url` and `json_rpc_urls` name, for HTTP Basic",
+    }),
+  ),
+  rpc_api_key: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1000,
+      pattern: "^[^\\u0000-\\u001f\\u007f]+$",
+      description: "its password: kept in the vault, sent to those nodes only, never answered",
+    }),
+  ),
+  websocket_url: Type.Optional(
+    Type.String({
+      ...Url,
+      description:
+        "where the same node takes WebSockets (`wss:`): new blocks are then seen as it tells of them (`eth_subscribe`), rather than at the next look",
+    }),
+  ),
   block_explorer_url: Type.Optional(Url),
   chainspec_url: Type.Optional(Url),
   chainspec_abi_url: Type.Optional(Url),
@@ -40,7 +65,13 @@ const CONFIG_MEMBERS = {
   json_rpc_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
   websocket_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
   security: Type.Optional(Security),
-  confirmations: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "blocks, its own included, after which a transaction is final; 12 unless given" })),
+  confirmations: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      description: "blocks, its own included, after which a transaction is final; 12 unless given",
+    }),
+  ),
   max_fee_per_gas: Type.Optional(Wei),
   max_priority_fee_per_gas: Type.Optional(Wei),
 };
@@ -48,43 +79,56 @@ const CONFIG_MEMBERS = {
 /** `is_ethereum_network` and its kin follow from the platform; providers have WebSocket URLs of their own. */
 export const NetworkConfig = Type.Object(CONFIG_MEMBERS, {
   additionalProperties: false,
-  patternProperties: { "^is_[a-z_]{1,40}_network$": { type: "boolean" }, "^[a-z0-9]{1,40}_websocket_url$": { type: "string", maxLength: 1000 } },
+  patternProperties: {
+    "^is_[a-z_]{1,40}_network$": { type: "boolean" },
+    "^[a-z0-9]{1,40}_websocket_url$": { type: "string", maxLength: 1000 },
+  },
   maxProperties: 60,
-  description: "What is known of the network. `json_rpc_url` and `json_rpc_urls` are the nodes that are asked, in this order of preference",
+  description:
+    "What is known of the network. `json_rpc_url` and `json_rpc_urls` are the nodes that are asked, in this order of preference",
 });
 export type NetworkConfigJson = Static<typeof NetworkConfig>;
 
-const ChainId = Type.String({ pattern: "^(0x[0-9a-fA-F]{1,13}|[1-9][0-9]{0,15})$", description: "EIP-155 number, decimal or 0x-hex" });
+const ChainId = Type.String({
+  pattern: "^(0x[0-9a-fA-F]{1,13}|[1-9][0-9]{0,15})$",
+  description: "EIP-155 number, decimal or 0x-hex",
+});
 
-export const NetworkStats = closed({
-  block: nullable(Type.Integer()),
-  last_block_at: nullable(Timestamp),
-  peer_count: nullable(Type.Integer()),
-  state: Type.String(),
-  syncing: Type.Boolean(),
-  latency_ms: nullable(Type.Number()),
-  observed_at: Timestamp,
-}, { description: "What was last seen of the network's nodes" });
+export const NetworkStats = closed(
+  {
+    block: nullable(Type.Integer()),
+    last_block_at: nullable(Timestamp),
+    peer_count: nullable(Type.Integer()),
+    state: Type.String(),
+    syncing: Type.Boolean(),
+    latency_ms: nullable(Type.Number()),
+    observed_at: Timestamp,
+  },
+  { description: "What was last seen of the network's nodes" },
+);
 
-export const Network = closed({
-  id: Uuid,
-  created_at: Timestamp,
-  application_id: nullable(Uuid),
-  organization_id: nullable(Uuid),
-  user_id: nullable(Uuid),
-  name: Type.String(),
-  description: nullable(Type.String()),
-  is_production: Type.Boolean(),
-  cloneable: Type.Boolean(),
-  enabled: Type.Boolean(),
-  layer2: Type.Boolean(),
-  layer3: Type.Boolean(),
-  chain_id: Type.String(),
-  sidechain_id: nullable(Uuid),
-  network_id: nullable(Uuid),
-  config: Json,
-  stats: nullable(NetworkStats),
-}, { description: "Network" });
+export const Network = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    application_id: nullable(Uuid),
+    organization_id: nullable(Uuid),
+    user_id: nullable(Uuid),
+    name: Type.String(),
+    description: nullable(Type.String()),
+    is_production: Type.Boolean(),
+    cloneable: Type.Boolean(),
+    enabled: Type.Boolean(),
+    layer2: Type.Boolean(),
+    layer3: Type.Boolean(),
+    chain_id: Type.String(),
+    sidechain_id: nullable(Uuid),
+    network_id: nullable(Uuid),
+    config: Json,
+    stats: nullable(NetworkStats),
+  },
+  { description: "Network" },
+);
 
 const MEMBERS = {
   description: Type.Optional(nullable(Description)),
@@ -98,12 +142,18 @@ const MEMBERS = {
   network_id: Type.Optional(nullable(Uuid)),
 };
 export const CreateNetworkBody = closed({ name: Name, config: NetworkConfig, ...MEMBERS });
-const ConfigChanges = Type.Object(Object.fromEntries(Object.entries(CONFIG_MEMBERS).map(([name, schema]) => [name, Type.Optional(nullable(schema))])), {
-  additionalProperties: false,
-  patternProperties: { "^is_[a-z_]{1,40}_network$": { type: ["boolean", "null"] }, "^[a-z0-9]{1,40}_websocket_url$": { type: ["string", "null"], maxLength: 1000 } },
-  maxProperties: 60,
-  description: "members to change; null removes one",
-});
+const ConfigChanges = Type.Object(
+  Object.fromEntries(Object.entries(CONFIG_MEMBERS).map(([name, schema]) => [name, Type.Optional(nullable(schema))])),
+  {
+    additionalProperties: false,
+    patternProperties: {
+      "^is_[a-z_]{1,40}_network$": { type: ["boolean", "null"] },
+      "^[a-z0-9]{1,40}_websocket_url$": { type: ["string", "null"], maxLength: 1000 },
+    },
+    maxProperties: 60,
+    description: "members to change; null removes one",
+  },
+);
 /** What is left out stays as it is. The members that nobody may change are taken, because clients send back what they read. */
 export const UpdateNetworkBody = closed({
   ...MEMBERS,
@@ -127,99 +177,130 @@ export const NetworkListQuery = closed({
 export const NetworkParams = closed({ id: Uuid });
 export const NetworkNodeParams = closed({ id: Uuid, node_id: Uuid });
 
-export const NetworkStatus = closed({
-  block: nullable(Type.Integer({ description: "number of the newest block" })),
-  chain_id: Type.String(),
-  height: nullable(Type.Integer()),
-  last_block_at: nullable(Timestamp),
-  peer_count: nullable(Type.Integer()),
-  protocol_version: nullable(Type.String({ description: "what the node calls itself" })),
-  state: Type.Enum(["genesis", "running", "syncing", "unreachable", "mismatch", "disabled"], {
-    description: "genesis: no node is named, or no block was made yet; mismatch: the node is of another chain",
-  }),
-  syncing: Type.Boolean(),
-  latency_ms: nullable(Type.Number({ description: "of the last answer" })),
-  last_error: nullable(closed({ code: Type.String(), message: Type.String(), at: Timestamp })),
-  observed_at: Timestamp,
-  meta: Type.Record(Type.String(), Type.String()),
-}, { description: "Status of a network" });
+export const NetworkStatus = closed(
+  {
+    block: nullable(Type.Integer({ description: "number of the newest block" })),
+    chain_id: Type.String(),
+    height: nullable(Type.Integer()),
+    last_block_at: nullable(Timestamp),
+    peer_count: nullable(Type.Integer()),
+    protocol_version: nullable(Type.String({ description: "what the node calls itself" })),
+    state: Type.Enum(["genesis", "running", "syncing", "unreachable", "mismatch", "disabled"], {
+      description: "genesis: no node is named, or no block was made yet; mismatch: the node is of another chain",
+    }),
+    syncing: Type.Boolean(),
+    latency_ms: nullable(Type.Number({ description: "of the last answer" })),
+    last_error: nullable(closed({ code: Type.String(), message: Type.String(), at: Timestamp })),
+    observed_at: Timestamp,
+    meta: Type.Record(Type.String(), Type.String()),
+  },
+  { description: "Status of a network" },
+);
 export type NetworkStatusJson = Static<typeof NetworkStatus>;
 
-export const NetworkStatistics = closed({
-  ...NetworkStatus.properties,
-  gas_price: nullable(Type.String({ description: "wei, decimal" })),
-  base_fee_per_gas: nullable(Type.String({ description: "wei, decimal; of the newest block" })),
-  gas_used: nullable(Type.String()),
-  gas_limit: nullable(Type.String()),
-  transaction_count: nullable(Type.Integer({ description: "in the newest block" })),
-  block_time_ms: nullable(Type.Number({ description: "mean of the last blocks" })),
-  nodes: Type.Array(closed({
-    host: Type.String({ description: "without path or key" }),
-    state: Type.Enum(["untried", "up", "down", "mismatch"]),
-    latency_ms: nullable(Type.Number()),
-    requests: Type.Integer(),
-    failures: Type.Integer(),
-    last_error: nullable(Type.String({ description: "code of the last failure" })),
-  })),
-}, { description: "Statistics of a network" });
+export const NetworkStatistics = closed(
+  {
+    ...NetworkStatus.properties,
+    gas_price: nullable(Type.String({ description: "wei, decimal" })),
+    base_fee_per_gas: nullable(Type.String({ description: "wei, decimal; of the newest block" })),
+    gas_used: nullable(Type.String()),
+    gas_limit: nullable(Type.String()),
+    transaction_count: nullable(Type.Integer({ description: "in the newest block" })),
+    block_time_ms: nullable(Type.Number({ description: "mean of the last blocks" })),
+    nodes: Type.Array(
+      closed({
+        host: Type.String({ description: "without path or key" }),
+        state: Type.Enum(["untried", "up", "down", "mismatch"]),
+        latency_ms: nullable(Type.Number()),
+        requests: Type.Integer(),
+        failures: Type.Integer(),
+        last_error: nullable(Type.String({ description: "code of the last failure" })),
+      }),
+    ),
+  },
+  { description: "Statistics of a network" },
+);
 export type NetworkStatisticsJson = Static<typeof NetworkStatistics>;
 
-export const Block = closed({
-  number: Type.Integer(),
-  hash: Type.String(),
-  parent_hash: Type.String(),
-  timestamp: Timestamp,
-  miner: nullable(Type.String()),
-  gas_used: Type.String(),
-  gas_limit: Type.String(),
-  base_fee_per_gas: nullable(Type.String()),
-  transaction_count: Type.Integer(),
-}, { description: "Block" });
+export const Block = closed(
+  {
+    number: Type.Integer(),
+    hash: Type.String(),
+    parent_hash: Type.String(),
+    timestamp: Timestamp,
+    miner: nullable(Type.String()),
+    gas_used: Type.String(),
+    gas_limit: Type.String(),
+    base_fee_per_gas: nullable(Type.String()),
+    transaction_count: Type.Integer(),
+  },
+  { description: "Block" },
+);
 export type BlockJson = Static<typeof Block>;
 
-export const NetworkAddress = closed({ id: Uuid, address: Type.String(), type: Type.Literal("account"), network_id: Uuid }, { description: "An address of the caller's on the network" });
+export const NetworkAddress = closed(
+  { id: Uuid, address: Type.String(), type: Type.Literal("account"), network_id: Uuid },
+  { description: "An address of the caller's on the network" },
+);
 
 export const NODE_ROLES = ["peer", "explorer", "full", "validator", "ipfs"] as const;
 const NodeRole = Type.Enum([...NODE_ROLES]);
 const NodeConfig = Type.Object({ json_rpc_url: Type.Optional(Url) }, { additionalProperties: true, maxProperties: 30 });
-export const NetworkNode = closed({
-  id: Uuid,
-  created_at: Timestamp,
-  network_id: Uuid,
-  application_id: nullable(Uuid),
-  organization_id: nullable(Uuid),
-  user_id: nullable(Uuid),
-  role: NodeRole,
-  host: Type.String({ description: "of its URL" }),
-  description: nullable(Type.String()),
-  status: Type.Enum(["genesis", "running", "unreachable", "failed"], { description: "genesis: not asked yet; failed: of another chain" }),
-  latency_ms: nullable(Type.Number()),
-  config: NodeConfig,
-}, { description: "A node of a network" });
+export const NetworkNode = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    network_id: Uuid,
+    application_id: nullable(Uuid),
+    organization_id: nullable(Uuid),
+    user_id: nullable(Uuid),
+    role: NodeRole,
+    host: Type.String({ description: "of its URL" }),
+    description: nullable(Type.String()),
+    status: Type.Enum(["genesis", "running", "unreachable", "failed"], {
+      description: "genesis: not asked yet; failed: of another chain",
+    }),
+    latency_ms: nullable(Type.Number()),
+    config: NodeConfig,
+  },
+  { description: "A node of a network" },
+);
 export const CreateNodeBody = closed({
   role: Type.Optional(NodeRole),
-  host: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: "host[:port] of the node; reached by https. `config.json_rpc_url` says it exactly" })),
+  host: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 300,
+      description: "host[:port] of the node; reached by https. `config.json_rpc_url` says it exactly",
+    }),
+  ),
   description: Type.Optional(nullable(Description)),
   config: Type.Optional(NodeConfig),
 });
-export const NodeLogs = closed({
-  logs: Type.Array(closed({ timestamp: Timestamp, ingest_timestamp: Timestamp, message: Type.String() })),
-  prev_token: Type.Null(),
-  next_token: Type.Null(),
-}, { description: "What the server saw of the node: changes of its state, oldest first" });
+export const NodeLogs = closed(
+  {
+    logs: Type.Array(closed({ timestamp: Timestamp, ingest_timestamp: Timestamp, message: Type.String() })),
+    prev_token: Type.Null(),
+    next_token: Type.Null(),
+  },
+  { description: "What the server saw of the node: changes of its state, oldest first" },
+);
 export const NodeLogsQuery = closed({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
   rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "500 unless given" })),
   start_from_head: Type.Optional(Type.Boolean()),
 });
-export const NetworkLoadBalancer = closed({
-  id: Uuid,
-  network_id: Uuid,
-  name: Type.String(),
-  type: Type.Literal("rpc"),
-  status: Type.Union([Type.Literal("active"), Type.Literal("inactive")]),
-  node_ids: Type.Array(Uuid),
-}, { description: "The order in which the server turns to the network's nodes" });
+export const NetworkLoadBalancer = closed(
+  {
+    id: Uuid,
+    network_id: Uuid,
+    name: Type.String(),
+    type: Type.Literal("rpc"),
+    status: Type.Union([Type.Literal("active"), Type.Literal("inactive")]),
+    node_ids: Type.Array(Uuid),
+  },
+  { description: "The order in which the server turns to the network's nodes" },
+);
 export type NetworkNodeJson = Static<typeof NetworkNode>;
 export type CreateNodeInput = Static<typeof CreateNodeBody>;
 export type NodeLogsJson = Static<typeof NodeLogs>;

@@ -13,7 +13,13 @@ import type { HeadFeeds } from "./nodes/head-feeds.js";
 import type { NetworkCredentials } from "./network-credentials.js";
 import { networkNotFound, type NetworkRepository } from "./network-repository.js";
 import { checkConfigUrls } from "./config-urls.js";
-import type { CreateNetworkInput, NetworkConfigJson, NetworkFilters, NetworkJson, UpdateNetworkInput } from "./network-schemas.js";
+import type {
+  CreateNetworkInput,
+  NetworkConfigJson,
+  NetworkFilters,
+  NetworkJson,
+  UpdateNetworkInput,
+} from "./network-schemas.js";
 import type { NetworkStatusWatch } from "./nodes/network-status.js";
 import type { RpcPool } from "./nodes/rpc-pool.js";
 
@@ -37,8 +43,12 @@ const CHECK_TIMEOUT_MS = 4_000;
 /** Long texts that lists leave out. */
 const BULKY = ["chainspec", "chainspec_abi"] as const;
 const FLAG_OF_PLATFORM: Readonly<Record<string, readonly string[]>> = {
-  bcoin: ["is_bcoin_network"], evm: ["is_ethereum_network"], handshake: ["is_handshake_network"], hyperledger_besu: ["is_hyperledger_besu_network", "is_ethereum_network"],
-  hyperledger_fabric: ["is_hyperledger_fabric_network"], quorum: ["is_quorum_network", "is_ethereum_network"],
+  bcoin: ["is_bcoin_network"],
+  evm: ["is_ethereum_network"],
+  handshake: ["is_handshake_network"],
+  hyperledger_besu: ["is_hyperledger_besu_network", "is_ethereum_network"],
+  hyperledger_fabric: ["is_hyperledger_fabric_network"],
+  quorum: ["is_quorum_network", "is_ethereum_network"],
 };
 
 export class NetworkService implements Networks, HintingNetworks {
@@ -96,12 +106,23 @@ export class NetworkService implements Networks, HintingNetworks {
     const { repository, clock } = this.#with;
     const { rpc_api_key: key, ...config } = input.config;
     checkConfigUrls(this.#with.egress, config);
-    if (repository.count(owner) >= NETWORKS_MAX) throw new AppError("network_limit_reached", { message: `${String(NETWORKS_MAX)} networks are the most` });
+    if (repository.count(owner) >= NETWORKS_MAX)
+      throw new AppError("network_limit_reached", { message: `${String(NETWORKS_MAX)} networks are the most` });
     this.#requireParents(owner, input);
     const record: NetworkRecord = {
-      id: newId(), created_at: isoTimestamp(clock.nowMs()), owner, name: input.name, description: input.description ?? null,
-      is_production: input.is_production ?? false, cloneable: input.cloneable ?? false, enabled: input.enabled ?? true, layer2: input.layer2 ?? false, layer3: input.layer3 ?? false,
-      chain_id: input.chain_id ?? (config.network_id === undefined ? "" : String(config.network_id)), sidechain_id: input.sidechain_id ?? null, network_id: input.network_id ?? null,
+      id: newId(),
+      created_at: isoTimestamp(clock.nowMs()),
+      owner,
+      name: input.name,
+      description: input.description ?? null,
+      is_production: input.is_production ?? false,
+      cloneable: input.cloneable ?? false,
+      enabled: input.enabled ?? true,
+      layer2: input.layer2 ?? false,
+      layer3: input.layer3 ?? false,
+      chain_id: input.chain_id ?? (config.network_id === undefined ? "" : String(config.network_id)),
+      sidechain_id: input.sidechain_id ?? null,
+      network_id: input.network_id ?? null,
       config: withFlags(config),
     };
     const checked = await this.#checked(record, signal, key);
@@ -150,7 +171,8 @@ export class NetworkService implements Networks, HintingNetworks {
 
   /** A record that the subject may change. Throws `not_found`, `forbidden`. */
   owned(owner: Subject, id: string): StoreRecord<NetworkRecord> {
-    if (this.#publicById.has(id)) throw new AppError("forbidden", { message: "a public network is nobody's to change" });
+    if (this.#publicById.has(id))
+      throw new AppError("forbidden", { message: "a public network is nobody's to change" });
     const found = this.#with.repository.find(owner, id);
     if (found === undefined) throw networkNotFound();
     return found;
@@ -162,9 +184,14 @@ export class NetworkService implements Networks, HintingNetworks {
 
   /** Refuses nodes that answer as another chain or lie where none may be named; one that is silent may answer later. */
   async checkUrls(network: NetworkRecord, urls: readonly string[], signal: AbortSignal, key?: string): Promise<void> {
-    await Promise.all(urls.map(async (url) => {
-      await this.#with.pool.connect(network, [url], { key }).request("eth_chainId", [], { timeoutMs: CHECK_TIMEOUT_MS, signal }).catch(passSilence);
-    }));
+    await Promise.all(
+      urls.map(async (url) => {
+        await this.#with.pool
+          .connect(network, [url], { key })
+          .request("eth_chainId", [], { timeoutMs: CHECK_TIMEOUT_MS, signal })
+          .catch(passSilence);
+      }),
+    );
     signal.throwIfAborted();
   }
 
@@ -173,8 +200,14 @@ export class NetworkService implements Networks, HintingNetworks {
     const urls = urlsOf(record);
     for (const url of urls) this.#with.egress.checkUrl(url);
     // A chain that is still to be made has neither node nor number; its number must only be unlike others.
-    const known = record.chain_id !== "" ? record : urls.length > 0 ? undefined : { ...record, chain_id: `0x${Math.floor(this.#with.clock.nowMs() / 1000).toString(16)}` };
-    if (known === undefined) return await this.#checked({ ...record, chain_id: await this.#askedChainId(record, signal, key) }, signal, key);
+    const known =
+      record.chain_id !== ""
+        ? record
+        : urls.length > 0
+          ? undefined
+          : { ...record, chain_id: `0x${Math.floor(this.#with.clock.nowMs() / 1000).toString(16)}` };
+    if (known === undefined)
+      return await this.#checked({ ...record, chain_id: await this.#askedChainId(record, signal, key) }, signal, key);
     await this.checkUrls(known, urls, signal, key);
     return known;
   }
@@ -187,25 +220,41 @@ export class NetworkService implements Networks, HintingNetworks {
   }
 
   /** A key as a secret that the caller's commit writes. Throws `vault_sealed`. */
-  async #wrapped(owner: Subject, id: string, key: string | undefined): Promise<{ readonly place: Pick<NetworkRecord, "rpc_secret">; readonly commit: StoreCommit }> {
+  async #wrapped(
+    owner: Subject,
+    id: string,
+    key: string | undefined,
+  ): Promise<{ readonly place: Pick<NetworkRecord, "rpc_secret">; readonly commit: StoreCommit }> {
     if (key === undefined) return { place: {}, commit: {} };
     const { place, commit } = await this.#with.credentials.prepare(owner, id, { rpc_api_key: key });
     return { place: { rpc_secret: place }, commit };
   }
 
-  #requireParents(owner: Subject, { sidechain_id, network_id }: { readonly sidechain_id?: string | null; readonly network_id?: string | null }): void {
+  #requireParents(
+    owner: Subject,
+    { sidechain_id, network_id }: { readonly sidechain_id?: string | null; readonly network_id?: string | null },
+  ): void {
     for (const id of [sidechain_id, network_id]) if (id !== undefined && id !== null) this.find(owner, id);
   }
 
   #brief(network: NetworkRecord): NetworkJson {
     const json = this.#onWire(network);
-    return { ...json, config: Object.fromEntries(Object.entries(json.config).filter(([name]) => !BULKY.some((bulky) => bulky === name))) };
+    return {
+      ...json,
+      config: Object.fromEntries(
+        Object.entries(json.config).filter(([name]) => !BULKY.some((bulky) => bulky === name)),
+      ),
+    };
   }
 
   #onWire({ owner, rpc_secret: _place, ...network }: NetworkRecord): NetworkJson {
-    const members = owner === null ? { application_id: null, organization_id: null, user_id: null } : ownerMembers(owner);
+    const members =
+      owner === null ? { application_id: null, organization_id: null, user_id: null } : ownerMembers(owner);
     // The operator's URLs may carry the operator's keys.
-    const config = owner === null ? Object.fromEntries(Object.entries(network.config).filter(([name]) => name !== "json_rpc_urls")) : network.config;
+    const config =
+      owner === null
+        ? Object.fromEntries(Object.entries(network.config).filter(([name]) => name !== "json_rpc_urls"))
+        : network.config;
     return { ...network, ...members, config, stats: this.#with.status.lastSeen(network.id) };
   }
 }
@@ -254,9 +303,12 @@ function withFlags(config: NetworkConfigJson): NetworkConfigJson {
 
 function merged(current: NetworkRecord, input: UpdateNetworkInput): NetworkRecord {
   const changes = Object.entries(input.config ?? {}).filter(([name]) => name !== "rpc_api_key");
-  const config = Object.fromEntries(Object.entries({ ...current.config, ...Object.fromEntries(changes) }).filter(([, value]) => value !== null));
+  const config = Object.fromEntries(
+    Object.entries({ ...current.config, ...Object.fromEntries(changes) }).filter(([, value]) => value !== null),
+  );
   return {
-    ...current, config: withFlags(config),
+    ...current,
+    config: withFlags(config),
     name: input.name ?? current.name,
     description: input.description === undefined ? current.description : input.description,
     is_production: input.is_production ?? current.is_production,

@@ -22,27 +22,64 @@ export interface NetworkViewDependencies {
   readonly bridges: Registrations<BridgeJson>;
 }
 
-export function networkViewHandlers({ networks, accounts, contracts, tokens, transactions, connectors, oracles, bridges }: NetworkViewDependencies): HandlersFor<typeof networkViewRoutes> {
+export function networkViewHandlers({
+  networks,
+  accounts,
+  contracts,
+  tokens,
+  transactions,
+  connectors,
+  oracles,
+  bridges,
+}: NetworkViewDependencies): HandlersFor<typeof networkViewRoutes> {
   return {
-    listNetworkAccounts: ({ principal: { subject }, params: { id }, query }) => ({ status: 200, ...accounts.list(subject, { network_id: networks.find(subject, id).id }, query) }),
+    listNetworkAccounts: ({ principal: { subject }, params: { id }, query }) => ({
+      status: 200,
+      ...accounts.list(subject, { network_id: networks.find(subject, id).id }, query),
+    }),
     listNetworkAddresses: ({ principal: { subject }, params: { id }, query }) => {
       const { body, total } = accounts.list(subject, { network_id: networks.find(subject, id).id }, query);
-      return { status: 200, body: body.map((account) => ({ id: account.id, address: account.address, type: "account", network_id: id })), total };
+      return {
+        status: 200,
+        body: body.map((account) => ({ id: account.id, address: account.address, type: "account", network_id: id })),
+        total,
+      };
     },
-    listNetworkContracts: ({ principal: { subject }, params: { id }, query }) => ({ status: 200, ...contracts.ofNetwork(subject, networks.find(subject, id).id, query) }),
+    listNetworkContracts: ({ principal: { subject }, params: { id }, query }) => ({
+      status: 200,
+      ...contracts.ofNetwork(subject, networks.find(subject, id).id, query),
+    }),
     getNetworkContract: ({ principal: { subject }, params }) => {
       networks.find(subject, params.id);
       return { status: 200, body: onNetwork(contracts.get(subject, params.contract_id), params.id, "contract") };
     },
-    listNetworkTokens: async ({ principal: { subject }, params: { id }, query }) => ({ status: 200, ...(await tokens.list(subject, { ...query, network_id: networks.find(subject, id).id })) }),
-    listNetworkTransactions: ({ principal: { subject }, params: { id }, query }) => ({ status: 200, ...transactions.list(subject, { network_id: networks.find(subject, id).id }, query) }),
+    listNetworkTokens: async ({ principal: { subject }, params: { id }, query }) => ({
+      status: 200,
+      ...(await tokens.list(subject, { ...query, network_id: networks.find(subject, id).id })),
+    }),
+    listNetworkTransactions: ({ principal: { subject }, params: { id }, query }) => ({
+      status: 200,
+      ...transactions.list(subject, { network_id: networks.find(subject, id).id }, query),
+    }),
     getNetworkTransaction: ({ principal: { subject }, params }) => {
       networks.find(subject, params.id);
-      return { status: 200, body: onNetwork(transactions.get(subject, params.transaction_id), params.id, "transaction") };
+      return {
+        status: 200,
+        body: onNetwork(transactions.get(subject, params.transaction_id), params.id, "transaction"),
+      };
     },
-    listNetworkConnectors: ({ principal: { subject }, params: { id }, query }) => ({ status: 200, ...connectors.list(subject, { ...query, network_id: networks.find(subject, id).id }) }),
-    listNetworkOracles: ({ principal: { subject }, params: { id }, query }) => ({ status: 200, ...oracles.list(subject, networks.find(subject, id).id, query) }),
-    listNetworkBridges: ({ principal: { subject }, params: { id }, query }) => ({ status: 200, ...bridges.list(subject, networks.find(subject, id).id, query) }),
+    listNetworkConnectors: ({ principal: { subject }, params: { id }, query }) => ({
+      status: 200,
+      ...connectors.list(subject, { ...query, network_id: networks.find(subject, id).id }),
+    }),
+    listNetworkOracles: ({ principal: { subject }, params: { id }, query }) => ({
+      status: 200,
+      ...oracles.list(subject, networks.find(subject, id).id, query),
+    }),
+    listNetworkBridges: ({ principal: { subject }, params: { id }, query }) => ({
+      status: 200,
+      ...bridges.list(subject, networks.find(subject, id).id, query),
+    }),
   };
 }
 

@@ -18,33 +18,128 @@ interface PublicNetwork {
 }
 
 const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
-  { id: "deca2436-21ba-4ff5-b225-ad1b0b2f5c59", key: "mainnet", name: "Ethereum mainnet", chainId: 1, currency: "ETH", chain: "ethereum", isProduction: true, explorer: "https://etherscan.io" },
-  { id: "1b16996e-3595-4985-816c-043345d22f8c", key: "goerli", name: "Ethereum Görli testnet", chainId: 5, currency: "ETH", chain: "goerli", isRetired: true },
-  { id: "ffc9a168-1327-4ddc-8af9-2301da82cccb", key: "sepolia", name: "Ethereum Sepolia testnet", chainId: 11_155_111, currency: "ETH", chain: "sepolia", explorer: "https://sepolia.etherscan.io" },
-  { id: "2fd61fde-5031-41f1-86b8-8a72e2945ead", key: "polygon", name: "Polygon mainnet", chainId: 137, currency: "POL", chain: "polygon", isProduction: true, isLayer2: true, explorer: "https://polygonscan.com" },
-  { id: "4251b6fd-c98d-4017-87a3-d691a77a52a7", key: "mumbai", name: "Polygon Mumbai testnet", chainId: 80_001, currency: "MATIC", chain: "mumbai", isLayer2: true, isRetired: true },
-  { id: "f6d2383b-8e0b-48d8-b539-cfdc13c7b970", key: "prvd", name: "Provide mainnet", chainId: 0, currency: "PRVD", chain: "prvd", isRetired: true },
-  { id: "27795197-2a45-4a84-aed2-218a737d77f2", key: "peachtree", name: "Provide Peachtree testnet", chainId: 0, currency: "PRVD", chain: "peachtree", isRetired: true },
-  { id: "d818afb9-df2f-4e46-963a-f7b6cb7655d2", key: "celo", name: "Celo Alfajores testnet", chainId: 44_787, currency: "CELO", chain: "alfajores" },
-  { id: "d186de3a-48e9-4d99-8e60-adb98ae87a0c", key: "bsn", name: "BSN testnet", chainId: 0, currency: "BSN", chain: "bsn", isRetired: true },
+  {
+    id: "deca2436-21ba-4ff5-b225-ad1b0b2f5c59",
+    key: "mainnet",
+    name: "Ethereum mainnet",
+    chainId: 1,
+    currency: "ETH",
+    chain: "ethereum",
+    isProduction: true,
+    explorer: "https://etherscan.io",
+  },
+  {
+    id: "1b16996e-3595-4985-816c-043345d22f8c",
+    key: "goerli",
+    name: "Ethereum Görli testnet",
+    chainId: 5,
+    currency: "ETH",
+    chain: "goerli",
+    isRetired: true,
+  },
+  {
+    id: "ffc9a168-1327-4ddc-8af9-2301da82cccb",
+    key: "sepolia",
+    name: "Ethereum Sepolia testnet",
+    chainId: 11_155_111,
+    currency: "ETH",
+    chain: "sepolia",
+    explorer: "https://sepolia.etherscan.io",
+  },
+  {
+    id: "2fd61fde-5031-41f1-86b8-8a72e2945ead",
+    key: "polygon",
+    name: "Polygon mainnet",
+    chainId: 137,
+    currency: "POL",
+    chain: "polygon",
+    isProduction: true,
+    isLayer2: true,
+    explorer: "https://polygonscan.com",
+  },
+  {
+    id: "4251b6fd-c98d-4017-87a3-d691a77a52a7",
+    key: "mumbai",
+    name: "Polygon Mumbai testnet",
+    chainId: 80_001,
+    currency: "MATIC",
+    chain: "mumbai",
+    isLayer2: true,
+    isRetired: true,
+  },
+  {
+    id: "f6d2383b-8e0b-48d8-b539-cfdc13c7b970",
+    key: "prvd",
+    name: "Provide mainnet",
+    chainId: 0,
+    currency: "PRVD",
+    chain: "prvd",
+    isRetired: true,
+  },
+  {
+    id: "27795197-2a45-4a84-aed2-218a737d77f2",
+    key: "peachtree",
+    name: "Provide Peachtree testnet",
+    chainId: 0,
+    currency: "PRVD",
+    chain: "peachtree",
+    isRetired: true,
+  },
+  {
+    id: "d818afb9-df2f-4e46-963a-f7b6cb7655d2",
+    key: "celo",
+    name: "Celo Alfajores testnet",
+    chainId: 44_787,
+    currency: "CELO",
+    chain: "alfajores",
+  },
+  {
+    id: "d186de3a-48e9-4d99-8e60-adb98ae87a0c",
+    key: "bsn",
+    name: "BSN testnet",
+    chainId: 0,
+    currency: "BSN",
+    chain: "bsn",
+    isRetired: true,
+  },
 ];
 /** Older than any record, so that lists by time begin with them. */
 const CREATED_AT = "2018-01-01T00:00:00.000Z";
 
 /** Names that PROOFWRIGHT_NETWORK_URLS may use. */
-export const PUBLIC_NETWORK_KEYS: readonly string[] = PUBLIC_NETWORKS.filter(({ chainId }) => chainId !== 0).map(({ key }) => key);
+export const PUBLIC_NETWORK_KEYS: readonly string[] = PUBLIC_NETWORKS.filter(({ chainId }) => chainId !== 0).map(
+  ({ key }) => key,
+);
 export const MAINNET_ID = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
 
 /** The records, with the operator's URLs (by key) in their configuration. */
 export function publicNetworks(urls: ReadonlyMap<string, readonly string[]>): NetworkRecord[] {
-  return PUBLIC_NETWORKS.map(({ id, key, name, chainId, currency, chain, isProduction, isLayer2, isRetired, explorer }) => ({
-    id, created_at: CREATED_AT, owner: null, name, description: isRetired === true ? "no longer run by its makers" : null,
-    is_production: isProduction === true, cloneable: false, enabled: true, layer2: isLayer2 === true, layer3: false, chain_id: String(chainId), sidechain_id: null, network_id: null,
-    config: {
-      platform: "evm", chain, native_currency: currency, ...(chainId === 0 ? {} : { network_id: chainId }), is_ethereum_network: true,
-      ...(explorer === undefined ? {} : { block_explorer_url: explorer }), ...(urls.get(key) === undefined ? {} : { json_rpc_urls: [...(urls.get(key) ?? [])] }),
-    },
-  }));
+  return PUBLIC_NETWORKS.map(
+    ({ id, key, name, chainId, currency, chain, isProduction, isLayer2, isRetired, explorer }) => ({
+      id,
+      created_at: CREATED_AT,
+      owner: null,
+      name,
+      description: isRetired === true ? "no longer run by its makers" : null,
+      is_production: isProduction === true,
+      cloneable: false,
+      enabled: true,
+      layer2: isLayer2 === true,
+      layer3: false,
+      chain_id: String(chainId),
+      sidechain_id: null,
+      network_id: null,
+      config: {
+        platform: "evm",
+        chain,
+        native_currency: currency,
+        ...(chainId === 0 ? {} : { network_id: chainId }),
+        is_ethereum_network: true,
+        ...(explorer === undefined ? {} : { block_explorer_url: explorer }),
+        ...(urls.get(key) === undefined ? {} : { json_rpc_urls: [...(urls.get(key) ?? [])] }),
+      },
+    }),
+  );
 }
 
 /** Reads `sepolia=https://a,sepolia=https://b`. Throws a RangeError whose message is the name that is no public network. */

@@ -91,7 +91,10 @@ export class RpcEndpoint {
   #id = 0;
   #batchesNotBeforeMs = -Infinity;
 
-  constructor({ url, chainId, authorization, onChange }: EndpointOptions, { egress, clock }: { readonly egress: Egress; readonly clock: Clock }) {
+  constructor(
+    { url, chainId, authorization, onChange }: EndpointOptions,
+    { egress, clock }: { readonly egress: Egress; readonly clock: Clock },
+  ) {
     this.url = url;
     this.#chainId = chainId;
     this.#authorization = authorization;
@@ -115,7 +118,14 @@ export class RpcEndpoint {
   }
 
   health(): EndpointHealth {
-    return { url: this.url, state: this.#state, latencyMs: this.#latencyMs, requests: this.#requests, failures: this.#failures, lastError: this.#lastError };
+    return {
+      url: this.url,
+      state: this.#state,
+      latencyMs: this.#latencyMs,
+      requests: this.#requests,
+      failures: this.#failures,
+      lastError: this.#lastError,
+    };
   }
 
   /** Oldest first. */
@@ -134,7 +144,9 @@ export class RpcEndpoint {
 
   /** Asks for the chain's number, for all who wait at once. Throws `network_chain_mismatch`. */
   async #check(call: Call): Promise<void> {
-    this.#checking ??= this.#checkOnce(call.timeoutMs).finally(() => { this.#checking = undefined; });
+    this.#checking ??= this.#checkOnce(call.timeoutMs).finally(() => {
+      this.#checking = undefined;
+    });
     await this.#checking;
     call.signal?.throwIfAborted();
   }
@@ -144,7 +156,12 @@ export class RpcEndpoint {
     const found = typeof result === "string" && /^0x[0-9a-f]{1,13}$/i.test(result) ? Number(result) : undefined;
     if (found === undefined) throw this.#failed(invalid("the node's chain id is no number"), "down");
     if (this.#chainId !== undefined && found !== this.#chainId) {
-      throw this.#failed(new AppError("network_chain_mismatch", { message: `the node is of chain ${String(found)}, the network of chain ${String(this.#chainId)}` }), "mismatch");
+      throw this.#failed(
+        new AppError("network_chain_mismatch", {
+          message: `the node is of chain ${String(found)}, the network of chain ${String(this.#chainId)}`,
+        }),
+        "mismatch",
+      );
     }
     this.#isChecked = true;
     const before = this.#state;
@@ -160,12 +177,20 @@ export class RpcEndpoint {
     if (!this.#isChecked) await this.#check(call);
     const first = this.#id + 1;
     this.#id += calls.length;
-    const { reply, answer } = await this.#post(calls.map(({ method, params }, at) => ({ jsonrpc: "2.0", id: first + at, method, params })), call, (received) => this.#readBatch(received, first, calls.length));
+    const { reply, answer } = await this.#post(
+      calls.map(({ method, params }, at) => ({ jsonrpc: "2.0", id: first + at, method, params })),
+      call,
+      (received) => this.#readBatch(received, first, calls.length),
+    );
     if (answer.isNewConnection === true) await this.#check(call);
     return reply;
   }
 
-  async #ask(method: string, params: readonly unknown[], call: Call): Promise<{ result: unknown; isNewConnection: boolean }> {
+  async #ask(
+    method: string,
+    params: readonly unknown[],
+    call: Call,
+  ): Promise<{ result: unknown; isNewConnection: boolean }> {
     this.#id += 1;
     const { reply, answer } = await this.#post({ jsonrpc: "2.0", id: this.#id, method, params }, call, readReply);
     if (reply instanceof RpcRefusal) {
@@ -175,25 +200,35 @@ export class RpcEndpoint {
     return { result: reply, isNewConnection: answer.isNewConnection === true };
   }
 
-  async #post<T>(body: object, { timeoutMs, signal }: Call, read: (answer: EgressAnswer) => T): Promise<{ readonly reply: T; readonly answer: EgressAnswer }> {
+  async #post<T>(
+    body: object,
+    { timeoutMs, signal }: Call,
+    read: (answer: EgressAnswer) => T,
+  ): Promise<{ readonly reply: T; readonly answer: EgressAnswer }> {
     const authorization = await this.#authorization?.();
     signal?.throwIfAborted();
     this.#requests += 1;
     const started = this.#clock.monotonicMs();
     try {
       const answer = await this.#egress.fetch(this.url, {
-        method: "POST", headers: { "content-type": "application/json", ...(authorization === undefined ? {} : { authorization }) }, body: JSON.stringify(body),
-        timeoutMs, answerBytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }),
+        method: "POST",
+        headers: { "content-type": "application/json", ...(authorization === undefined ? {} : { authorization }) },
+        body: JSON.stringify(body),
+        timeoutMs,
+        answerBytesMax: ANSWER_BYTES_MAX,
+        ...(signal === undefined ? {} : { signal }),
       });
       const reply = read(answer);
       const tookMs = this.#clock.monotonicMs() - started;
-      this.#latencyMs = this.#latencyMs === null ? tookMs : this.#latencyMs + LATENCY_WEIGHT * (tookMs - this.#latencyMs);
+      this.#latencyMs =
+        this.#latencyMs === null ? tookMs : this.#latencyMs + LATENCY_WEIGHT * (tookMs - this.#latencyMs);
       return { reply, answer };
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof BatchRefused) throw error;
       // Together they were too long; each alone may not be.
-      if (Array.isArray(body) && error instanceof AppError && error.code === "egress_answer_too_large") throw new BatchRefused();
+      if (Array.isArray(body) && error instanceof AppError && error.code === "egress_answer_too_large")
+        throw new BatchRefused();
       throw this.#failed(fromEgress(error), "down");
     }
   }
@@ -207,11 +242,19 @@ export class RpcEndpoint {
     };
     if (NOT_THIS_BODY.has(answer.status)) return refuse();
     const replies = readJson(answer);
-    if (!Array.isArray(replies)) return typeof replies === "object" && replies !== null && "error" in replies ? refuse() : failNotRpc(answer.status);
+    if (!Array.isArray(replies))
+      return typeof replies === "object" && replies !== null && "error" in replies
+        ? refuse()
+        : failNotRpc(answer.status);
     if (answer.status !== 200) return failNotRpc(answer.status);
     const outcomes = new Map<unknown, RpcOutcome>();
-    for (const reply of replies as readonly unknown[]) if (typeof reply === "object" && reply !== null && "id" in reply) outcomes.set(reply.id, outcomeOf(reply));
-    return Array.from({ length: count }, (_, at) => outcomes.get(first + at) ?? { ok: false, error: invalid("the node left a call of a batch without an answer") });
+    for (const reply of replies as readonly unknown[])
+      if (typeof reply === "object" && reply !== null && "id" in reply) outcomes.set(reply.id, outcomeOf(reply));
+    return Array.from(
+      { length: count },
+      (_, at) =>
+        outcomes.get(first + at) ?? { ok: false, error: invalid("the node left a call of a batch without an answer") },
+    );
   }
 
   #failed(error: AppError, state: "down" | "mismatch"): AppError {
@@ -225,7 +268,8 @@ export class RpcEndpoint {
       this.#onChange?.({ state, code: error.code });
     }
     this.#lastError = { code: error.code, message: error.message, at: isoTimestamp(this.#clock.nowMs()) };
-    this.#notBeforeMs = this.#clock.monotonicMs() + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failuresInARow - 1, 10));
+    this.#notBeforeMs =
+      this.#clock.monotonicMs() + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failuresInARow - 1, 10));
     return error;
   }
 
@@ -253,11 +297,14 @@ function readJson({ status, body }: EgressAnswer): unknown {
 /** Of one answer in a batch; what is wrong with it concerns its call alone. */
 function outcomeOf(reply: object): RpcOutcome {
   if ("error" in reply && reply.error !== null && reply.error !== undefined) {
-    if (typeof reply.error !== "object") return { ok: false, error: invalid("the node's error is not that of JSON-RPC") };
+    if (typeof reply.error !== "object")
+      return { ok: false, error: invalid("the node's error is not that of JSON-RPC") };
     const refusal = refusalOf(reply.error);
     return { ok: false, error: refusal.code === LIMIT_EXCEEDED ? limited(refusal) : refusal };
   }
-  return "result" in reply ? { ok: true, result: reply.result } : { ok: false, error: invalid("the node's answer is not JSON-RPC") };
+  return "result" in reply
+    ? { ok: true, result: reply.result }
+    : { ok: false, error: invalid("the node's answer is not JSON-RPC") };
 }
 
 function limited(cause: RpcRefusal): AppError {
@@ -269,14 +316,19 @@ function failNotRpc(status: number): never {
 }
 
 function notRpc(status: number): AppError {
-  if (status !== 200) return new AppError("network_unreachable", { message: `the node answers HTTP ${String(status)}` });
+  if (status !== 200)
+    return new AppError("network_unreachable", { message: `the node answers HTTP ${String(status)}` });
   return invalid("the node's answer is not JSON-RPC");
 }
 
 function refusalOf(error: unknown): RpcRefusal {
   if (typeof error !== "object" || error === null) throw invalid("the node's error is not that of JSON-RPC");
   const { message, code, data } = error as { message?: unknown; code?: unknown; data?: unknown };
-  return new RpcRefusal(typeof message === "string" ? message.slice(0, REASON_CHARACTERS_MAX) : "", typeof code === "number" ? code : 0, returnData(data));
+  return new RpcRefusal(
+    typeof message === "string" ? message.slice(0, REASON_CHARACTERS_MAX) : "",
+    typeof code === "number" ? code : 0,
+    returnData(data),
+  );
 }
 
 /** Nodes put the return data into `data`, or one or two objects deeper. */
@@ -288,13 +340,23 @@ function returnData(data: unknown, depth = 0): string | undefined {
 }
 
 function fromEgress(error: unknown): AppError {
-  if (!(error instanceof AppError)) return new AppError("network_unreachable", { message: "the node cannot be reached", cause: error });
+  if (!(error instanceof AppError))
+    return new AppError("network_unreachable", { message: "the node cannot be reached", cause: error });
   switch (error.code) {
-    case "egress_timeout": return new AppError("network_timeout", { message: "the node did not answer in time", cause: error });
-    case "egress_answer_too_large": return new AppError("network_answer_invalid", { message: "the node's answer is too long", cause: error });
-    case "egress_refused": return new AppError("network_unreachable", { message: `the node's URL is not reached: ${error.message}`, cause: error });
-    case "network_unreachable": case "network_answer_invalid": return error;
-    default: return new AppError("network_unreachable", { message: "the node cannot be reached", cause: error });
+    case "egress_timeout":
+      return new AppError("network_timeout", { message: "the node did not answer in time", cause: error });
+    case "egress_answer_too_large":
+      return new AppError("network_answer_invalid", { message: "the node's answer is too long", cause: error });
+    case "egress_refused":
+      return new AppError("network_unreachable", {
+        message: `the node's URL is not reached: ${error.message}`,
+        cause: error,
+      });
+    case "network_unreachable":
+    case "network_answer_invalid":
+      return error;
+    default:
+      return new AppError("network_unreachable", { message: "the node cannot be reached", cause: error });
   }
 }
 

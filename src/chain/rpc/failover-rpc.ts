@@ -29,10 +29,15 @@ export class FailoverRpc implements Rpc {
   readonly endpoints: readonly RpcEndpoint[];
   readonly #clock: Clock;
 
-  constructor({ urls, chainId, authorizations, onChange }: FailoverOptions, dependencies: { readonly egress: Egress; readonly clock: Clock }) {
+  constructor(
+    { urls, chainId, authorizations, onChange }: FailoverOptions,
+    dependencies: { readonly egress: Egress; readonly clock: Clock },
+  ) {
     assert(urls.length > 0, "a network that is asked has a URL");
     this.#clock = dependencies.clock;
-    this.endpoints = urls.map((url) => new RpcEndpoint({ url, chainId, authorization: authorizations?.get(url), onChange }, dependencies));
+    this.endpoints = urls.map(
+      (url) => new RpcEndpoint({ url, chainId, authorization: authorizations?.get(url), onChange }, dependencies),
+    );
   }
 
   health(): EndpointHealth[] {
@@ -64,7 +69,13 @@ export class FailoverRpc implements Rpc {
   }
 
   /** Turns to one node after another; what a node refuses is its answer. */
-  async #attempt<T>({ timeoutMs = TIMEOUT_MS, signal }: RpcOptions, work: (endpoint: RpcEndpoint, call: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined }) => Promise<T>): Promise<T> {
+  async #attempt<T>(
+    { timeoutMs = TIMEOUT_MS, signal }: RpcOptions,
+    work: (
+      endpoint: RpcEndpoint,
+      call: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
+    ) => Promise<T>,
+  ): Promise<T> {
     const end = this.#clock.monotonicMs() + timeoutMs;
     const failures: unknown[] = [];
     const order = this.#inOrder();
@@ -90,7 +101,9 @@ export class FailoverRpc implements Rpc {
   #inOrder(): RpcEndpoint[] {
     if (this.endpoints.length === 1) return [...this.endpoints];
     const ready = this.endpoints.filter((endpoint) => endpoint.isReady);
-    const resting = this.endpoints.filter((endpoint) => !ready.includes(endpoint)).sort((a, b) => a.failuresInARow - b.failuresInARow);
+    const resting = this.endpoints
+      .filter((endpoint) => !ready.includes(endpoint))
+      .sort((a, b) => a.failuresInARow - b.failuresInARow);
     return [...ready, ...resting];
   }
 }
@@ -99,7 +112,10 @@ function batchesOf(calls: readonly RpcCall[]): RpcCall[][] {
   const batches: RpcCall[][] = [];
   let room = 0;
   for (const call of calls) {
-    const characters = call.params.reduce((sum: number, param) => sum + (typeof param === "string" ? param.length : 0), 0);
+    const characters = call.params.reduce(
+      (sum: number, param) => sum + (typeof param === "string" ? param.length : 0),
+      0,
+    );
     const last = batches.at(-1);
     if (last === undefined || last.length >= BATCH_CALLS_MAX || characters > room) {
       batches.push([call]);
@@ -113,10 +129,19 @@ function batchesOf(calls: readonly RpcCall[]): RpcCall[][] {
 }
 
 function isCutOff(error: unknown): boolean {
-  return error instanceof AppError && error.code === "network_unreachable" && error.cause instanceof AppError && error.cause.code === "egress_unreachable";
+  return (
+    error instanceof AppError &&
+    error.code === "network_unreachable" &&
+    error.cause instanceof AppError &&
+    error.cause.code === "egress_unreachable"
+  );
 }
 
 /** A wrong chain is what somebody must mend; else the last word counts. */
 function mostTelling(failures: readonly unknown[]): unknown {
-  return failures.find((error) => error instanceof AppError && error.code === "network_chain_mismatch") ?? failures.at(-1) ?? new AppError("network_timeout", { message: "the node did not answer in time" });
+  return (
+    failures.find((error) => error instanceof AppError && error.code === "network_chain_mismatch") ??
+    failures.at(-1) ??
+    new AppError("network_timeout", { message: "the node did not answer in time" })
+  );
 }

@@ -74,8 +74,13 @@ export class HeadFeed {
     const end = await this.#session().catch((): SessionEnd => "failed");
     if (this.#isClosed) return;
     this.#failures = end === "lost" && clock.monotonicMs() - begunAtMs >= STEADY_MS ? 1 : this.#failures + 1;
-    const pauseMs = end === "refused" ? REFUSED_PAUSE_MS : Math.min(PAUSE_MAX_MS, this.#pauseMs * 2 ** Math.min(this.#failures - 1, 10));
-    this.#pause = setTimeout(() => { void this.#run(); }, pauseMs).unref();
+    const pauseMs =
+      end === "refused"
+        ? REFUSED_PAUSE_MS
+        : Math.min(PAUSE_MAX_MS, this.#pauseMs * 2 ** Math.min(this.#failures - 1, 10));
+    this.#pause = setTimeout(() => {
+      void this.#run();
+    }, pauseMs).unref();
   }
 
   /** One connection, until it is over. Rejects when it cannot be opened. */
@@ -83,17 +88,25 @@ export class HeadFeed {
     const { egress, clock } = this.#with;
     let end: SessionEnd = "failed";
     let ended = (): void => undefined;
-    const closed = new Promise<void>((resolve) => { ended = resolve; });
-    const connection = await openWebSocket(this.url, {
-      onText: (text) => {
-        if (end === "failed") {
-          end = isRefusal(text) ? "refused" : "lost";
-          if (end === "refused") connection.close();
-        }
-        if (end === "lost") this.#hinted();
+    const closed = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    const connection = await openWebSocket(
+      this.url,
+      {
+        onText: (text) => {
+          if (end === "failed") {
+            end = isRefusal(text) ? "refused" : "lost";
+            if (end === "refused") connection.close();
+          }
+          if (end === "lost") this.#hinted();
+        },
+        onClosed: () => {
+          ended();
+        },
       },
-      onClosed: () => { ended(); },
-    }, { egress, clock });
+      { egress, clock },
+    );
     this.#connection = connection;
     // Closed while it was opened.
     if (this.#isClosed) connection.close();

@@ -5,13 +5,21 @@ import type { Rpc, RpcCall, RpcOptions, RpcOutcome } from "./rpc.js";
 const AT_ONCE = 32;
 
 /** As Rpc.requestMany, of any client. */
-export async function requestMany(rpc: Rpc, calls: readonly RpcCall[], options: RpcOptions = {}): Promise<readonly RpcOutcome[]> {
+export async function requestMany(
+  rpc: Rpc,
+  calls: readonly RpcCall[],
+  options: RpcOptions = {},
+): Promise<readonly RpcOutcome[]> {
   if (calls.length > 1 && rpc.requestMany !== undefined) return await rpc.requestMany(calls, options);
   return await requestOneByOne(rpc, calls, options);
 }
 
 /** Each call as a request of its own, begun in their order. */
-export async function requestOneByOne(rpc: Pick<Rpc, "request">, calls: readonly RpcCall[], options: RpcOptions = {}): Promise<readonly RpcOutcome[]> {
+export async function requestOneByOne(
+  rpc: Pick<Rpc, "request">,
+  calls: readonly RpcCall[],
+  options: RpcOptions = {},
+): Promise<readonly RpcOutcome[]> {
   const outcomes: RpcOutcome[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
@@ -19,7 +27,10 @@ export async function requestOneByOne(rpc: Pick<Rpc, "request">, calls: readonly
       const call = calls[at];
       if (call === undefined) return;
       options.signal?.throwIfAborted();
-      outcomes[at] = await rpc.request(call.method, call.params, options).then((result): RpcOutcome => ({ ok: true, result }), (error: unknown): RpcOutcome => ({ ok: false, error }));
+      outcomes[at] = await rpc.request(call.method, call.params, options).then(
+        (result): RpcOutcome => ({ ok: true, result }),
+        (error: unknown): RpcOutcome => ({ ok: false, error }),
+      );
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, calls.length) }, worker));

@@ -32,12 +32,28 @@ const NORMAL_CLOSURE = 1000;
  * Opens a connection. Plain `ws:` only to places that the operator listed, as plain HTTP. Rejects with the guard's errors, and with
  * `network_answer_invalid` when the other side does not become a WebSocket.
  */
-export async function openWebSocket(address: string, ears: WebSocketEars, { egress, clock }: WebSocketDependencies): Promise<WebSocketConnection> {
+export async function openWebSocket(
+  address: string,
+  ears: WebSocketEars,
+  { egress, clock }: WebSocketDependencies,
+): Promise<WebSocketConnection> {
   const url = readAddress(address);
   const isTls = url.protocol === "wss:";
   const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
-  const socket = await egress.connect({ host: url.hostname, port, tls: isTls, isListedOnly: !isTls, timeoutMs: TIMEOUT_MS });
-  const webSocket = new WebSocket(url, { createConnection: () => socket, perMessageDeflate: false, maxPayload: MESSAGE_BYTES_MAX, handshakeTimeout: TIMEOUT_MS, followRedirects: false });
+  const socket = await egress.connect({
+    host: url.hostname,
+    port,
+    tls: isTls,
+    isListedOnly: !isTls,
+    timeoutMs: TIMEOUT_MS,
+  });
+  const webSocket = new WebSocket(url, {
+    createConnection: () => socket,
+    perMessageDeflate: false,
+    maxPayload: MESSAGE_BYTES_MAX,
+    handshakeTimeout: TIMEOUT_MS,
+    followRedirects: false,
+  });
   try {
     await opened(webSocket);
   } catch (error) {
@@ -49,7 +65,12 @@ export async function openWebSocket(address: string, ears: WebSocketEars, { egre
 
 function readAddress(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  const isSound = url !== undefined && (url.protocol === "wss:" || url.protocol === "ws:") && url.username === "" && url.password === "" && url.hash === "";
+  const isSound =
+    url !== undefined &&
+    (url.protocol === "wss:" || url.protocol === "ws:") &&
+    url.username === "" &&
+    url.password === "" &&
+    url.hash === "";
   if (!isSound) throw new AppError("egress_refused", { message: "this is not the URL of a WebSocket" });
   return url;
 }
@@ -57,7 +78,9 @@ function readAddress(address: string): URL {
 async function opened(webSocket: WebSocket): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     // Stays, because whatever goes wrong later is told here too; `close` follows.
-    webSocket.on("error", (error) => { reject(handshakeError(error)); });
+    webSocket.on("error", (error) => {
+      reject(handshakeError(error));
+    });
     webSocket.once("open", () => {
       // Nothing is heard until the caller has the connection.
       webSocket.pause();
@@ -67,8 +90,10 @@ async function opened(webSocket: WebSocket): Promise<void> {
 }
 
 function handshakeError(error: Error & { readonly code?: string }): AppError {
-  if (error.message === "Opening handshake has timed out") return new AppError("egress_timeout", { message: "the other side did not answer in time" });
-  if (error.code?.startsWith("E") === true) return new AppError("egress_unreachable", { message: "the other side hung up" });
+  if (error.message === "Opening handshake has timed out")
+    return new AppError("egress_timeout", { message: "the other side did not answer in time" });
+  if (error.code?.startsWith("E") === true)
+    return new AppError("egress_unreachable", { message: "the other side hung up" });
   return new AppError("network_answer_invalid", { message: "the other side is no WebSocket" });
 }
 
@@ -83,15 +108,24 @@ export class WebSocketConnection {
   #isOver = false;
 
   /** @param parts open, and paused */
-  constructor({ webSocket, socket }: { readonly webSocket: WebSocket; readonly socket: Socket }, { ears, clock }: { readonly ears: WebSocketEars; readonly clock: Clock }) {
+  constructor(
+    { webSocket, socket }: { readonly webSocket: WebSocket; readonly socket: Socket },
+    { ears, clock }: { readonly ears: WebSocketEars; readonly clock: Clock },
+  ) {
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#ears = ears;
     this.#clock = clock;
     this.#heardAtMs = this.#windowSinceMs = clock.monotonicMs();
-    socket.prependListener("data", (chunk: Buffer) => { this.#count(chunk.length); });
-    webSocket.on("message", (data: Buffer, isBinary) => { this.#take(data, isBinary); });
-    webSocket.on("close", () => { this.#over(); });
+    socket.prependListener("data", (chunk: Buffer) => {
+      this.#count(chunk.length);
+    });
+    webSocket.on("message", (data: Buffer, isBinary) => {
+      this.#take(data, isBinary);
+    });
+    webSocket.on("close", () => {
+      this.#over();
+    });
     setImmediate(() => {
       if (webSocket.readyState === WebSocket.OPEN) webSocket.resume();
       else this.#over();

@@ -78,16 +78,44 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
   const ledger = new TransactionLedger({ repository, clock, ...(events === undefined ? {} : { events }) });
   const signing = new TransactionSigning({ keys, accounts, wallets });
   const fees = new FeePolicy({ clock });
-  const lanes = new Lanes({ pollMs: options.pollMs ?? POLL_MS, patienceMs: options.patienceMs ?? PATIENCE_MS, resendMs: options.resendMs ?? RESEND_MS }, { repository, ledger, fees, signing, networks, onHead: dependencies.onHead ?? (() => undefined), clock, log });
-  const service = new TransactionService({ repository, ledger, lanes, gas: new GasEstimates({ clock }), signing, accounts, networks });
+  const lanes = new Lanes(
+    {
+      pollMs: options.pollMs ?? POLL_MS,
+      patienceMs: options.patienceMs ?? PATIENCE_MS,
+      resendMs: options.resendMs ?? RESEND_MS,
+    },
+    { repository, ledger, fees, signing, networks, onHead: dependencies.onHead ?? (() => undefined), clock, log },
+  );
+  const service = new TransactionService({
+    repository,
+    ledger,
+    lanes,
+    gas: new GasEstimates({ clock }),
+    signing,
+    accounts,
+    networks,
+  });
   const replacements = new Replacements({ service, ledger, lanes, fees, signing, networks });
   const selfSigned = new SelfSigned({ service, repository, ledger, lanes, networks });
   return {
-    service, replacements, selfSigned, accounts, wallets,
-    handlers: { ...accountHandlers({ accounts, wallets }), ...transactionHandlers({ transactions: service, replacements, selfSigned }) },
-    start: () => { lanes.start(); },
-    wake: () => { lanes.wake(); },
-    stop: async () => { await lanes.stop(); },
+    service,
+    replacements,
+    selfSigned,
+    accounts,
+    wallets,
+    handlers: {
+      ...accountHandlers({ accounts, wallets }),
+      ...transactionHandlers({ transactions: service, replacements, selfSigned }),
+    },
+    start: () => {
+      lanes.start();
+    },
+    wake: () => {
+      lanes.wake();
+    },
+    stop: async () => {
+      await lanes.stop();
+    },
     purge: async (owner) => {
       await service.purge(owner);
       await accounts.purge(owner);

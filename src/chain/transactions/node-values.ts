@@ -49,7 +49,8 @@ export function readBlock(value: unknown): BlockHead | undefined {
     number: readInteger(number, "block number"),
     hash: readHash(hash, "block hash"),
     timestampSec: readInteger(timestamp, "block time"),
-    baseFeePerGas: baseFeePerGas === undefined || baseFeePerGas === null ? undefined : readQuantity(baseFeePerGas, "base fee"),
+    baseFeePerGas:
+      baseFeePerGas === undefined || baseFeePerGas === null ? undefined : readQuantity(baseFeePerGas, "base fee"),
   };
 }
 
@@ -67,7 +68,10 @@ export function readReceipt(value: unknown, hash: string): Receipt | undefined {
     isSuccess: readQuantity(members.status, "status") === 1n,
     contractAddress: typeof contractAddress === "string" && ADDRESS.test(contractAddress) ? contractAddress : undefined,
     gasUsed: readQuantity(members.gasUsed, "gas used"),
-    effectiveGasPrice: effectiveGasPrice === undefined || effectiveGasPrice === null ? undefined : readQuantity(effectiveGasPrice, "gas price"),
+    effectiveGasPrice:
+      effectiveGasPrice === undefined || effectiveGasPrice === null
+        ? undefined
+        : readQuantity(effectiveGasPrice, "gas price"),
   };
 }
 

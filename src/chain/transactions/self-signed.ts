@@ -35,31 +35,57 @@ export class SelfSigned {
     const network = networks.find(owner, input.network_id);
     const raw = input.raw_transaction.toLowerCase();
     const { chainId, ...members } = await readSigned(raw);
-    if (chainId !== network.chainId) throw invalid(`is for the chain ${String(chainId ?? "of nobody")}, not for ${String(network.chainId)}`);
+    if (chainId !== network.chainId)
+      throw invalid(`is for the chain ${String(chainId ?? "of nobody")}, not for ${String(network.chainId)}`);
     const lane = lanes.laneFor({ chain_id: network.chainId, from: members.from });
-    if (lane.holds(members.nonce)) throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+    if (lane.holds(members.nonce))
+      throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
     const id = newId();
     const now = ledger.now();
     const hash = keccak256(raw as `0x${string}`);
     const { fees, ...rest } = members;
     const record: TransactionRecord = {
-      id, created_at: now, owner_kind: owner.kind, owner_id: owner.id, network_id: network.id, chain_id: network.chainId, account_id: null, wallet_id: null, signer: null,
-      wishes: {}, ref: input.ref ?? id, description: input.description ?? null, contract_id: null, ...UNSENT, ...rest,
-      state: "signed", hash, attempts: [{ hash, kind: "first", signed_at: now, ...fees, raw }],
+      id,
+      created_at: now,
+      owner_kind: owner.kind,
+      owner_id: owner.id,
+      network_id: network.id,
+      chain_id: network.chainId,
+      account_id: null,
+      wallet_id: null,
+      signer: null,
+      wishes: {},
+      ref: input.ref ?? id,
+      description: input.description ?? null,
+      contract_id: null,
+      ...UNSENT,
+      ...rest,
+      state: "signed",
+      hash,
+      attempts: [{ hash, kind: "first", signed_at: now, ...fees, raw }],
     };
     await insertWithRef(this.#dependencies, record);
     const adopted = lanes.adopt(record);
     const { outcome, refusal } = await adopted.lane.sendNow(adopted.entry, raw);
     if (outcome === "accepted" || outcome === "unknown" || outcome === "later") return service.get(owner, id);
-    const fault = refusal === undefined ? { code: "transaction_refused", message: "the node refused the transaction" } : refusalFault(outcome, refusal);
+    const fault =
+      refusal === undefined
+        ? { code: "transaction_refused", message: "the node refused the transaction" }
+        : refusalFault(outcome, refusal);
     await ledger.fail(owner, id, fault);
     adopted.lane.release(adopted.entry, { isUsed: false });
     lanes.forget(adopted.entry);
-    throw new AppError(outcome === "insufficient_funds" ? "insufficient_funds" : "transaction_refused", { message: fault.message });
+    throw new AppError(outcome === "insufficient_funds" ? "insufficient_funds" : "transaction_refused", {
+      message: fault.message,
+    });
   }
 }
 
-type SignedMembers = Pick<TransactionRecord, "from" | "to" | "value" | "data" | "gas"> & { readonly nonce: number; readonly chainId: number | undefined; readonly fees: Readonly<Record<string, string>> };
+type SignedMembers = Pick<TransactionRecord, "from" | "to" | "value" | "data" | "gas"> & {
+  readonly nonce: number;
+  readonly chainId: number | undefined;
+  readonly fees: Readonly<Record<string, string>>;
+};
 
 /** The members and the signer of signed bytes. */
 async function readSigned(raw: string): Promise<SignedMembers> {
@@ -68,9 +94,19 @@ async function readSigned(raw: string): Promise<SignedMembers> {
     const parsed = parseTransaction(serializedTransaction);
     if (!TYPES.has(parsed.type ?? "")) throw new TypeError("is of another type than 0, 1 and 2");
     const from = await recoverTransactionAddress({ serializedTransaction });
-    const fees = Object.entries({ gas_price: parsed.gasPrice, max_fee_per_gas: parsed.maxFeePerGas, max_priority_fee_per_gas: parsed.maxPriorityFeePerGas });
+    const fees = Object.entries({
+      gas_price: parsed.gasPrice,
+      max_fee_per_gas: parsed.maxFeePerGas,
+      max_priority_fee_per_gas: parsed.maxPriorityFeePerGas,
+    });
     return {
-      from, to: typeof parsed.to === "string" ? getAddress(parsed.to) : null, value: String(parsed.value ?? 0n), data: parsed.data ?? "0x", gas: String(parsed.gas ?? 0n), nonce: parsed.nonce ?? 0, chainId: parsed.chainId,
+      from,
+      to: typeof parsed.to === "string" ? getAddress(parsed.to) : null,
+      value: String(parsed.value ?? 0n),
+      data: parsed.data ?? "0x",
+      gas: String(parsed.gas ?? 0n),
+      nonce: parsed.nonce ?? 0,
+      chainId: parsed.chainId,
       fees: Object.fromEntries(fees.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))),
     };
   } catch (error) {
@@ -81,5 +117,8 @@ async function readSigned(raw: string): Promise<SignedMembers> {
 
 function invalid(message: string): AppError {
   const text = `\`raw_transaction\` ${message}`;
-  return new AppError("transaction_invalid", { message: text, details: [{ message: text, code: "transaction_invalid", path: "raw_transaction" }] });
+  return new AppError("transaction_invalid", {
+    message: text,
+    details: [{ message: text, code: "transaction_invalid", path: "raw_transaction" }],
+  });
 }

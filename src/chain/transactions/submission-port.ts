@@ -56,7 +56,11 @@ export interface Submissions {
    * Checks the request (signer, fees, an estimate of gas, so that a revert is told at once with its reason), then stores it with
    * `alongside` in one commit. Broadcast follows by itself and survives a restart.
    */
-  submit(owner: Subject, request: SubmissionRequest, alongside?: (submitted: Submitted) => StoreCommit): Promise<Submitted>;
+  submit(
+    owner: Subject,
+    request: SubmissionRequest,
+    alongside?: (submitted: Submitted) => StoreCommit,
+  ): Promise<Submitted>;
   /** What must happen in the same commit as a settlement: the listener returns the commit's part. */
   onSettled(listener: (settlement: Settlement) => StoreCommit | Promise<StoreCommit>): void;
 }

@@ -16,9 +16,16 @@ export interface TransactionHandlerDependencies {
   readonly selfSigned: SelfSigned;
 }
 
-export function transactionHandlers({ transactions, replacements, selfSigned }: TransactionHandlerDependencies): HandlersFor<typeof transactionRoutes> {
+export function transactionHandlers({
+  transactions,
+  replacements,
+  selfSigned,
+}: TransactionHandlerDependencies): HandlersFor<typeof transactionRoutes> {
   return {
-    listTransactions: ({ principal, query }) => ({ status: 200, ...transactions.list(principal.subject, query, query) }),
+    listTransactions: ({ principal, query }) => ({
+      status: 200,
+      ...transactions.list(principal.subject, query, query),
+    }),
     createTransaction: async ({ principal, body }) => {
       const made = await transactions.create(principal.subject, submissionOf(body));
       return { status: 201, body: made, headers: locationOf(made) };
@@ -28,8 +35,14 @@ export function transactionHandlers({ transactions, replacements, selfSigned }: 
       return { status: 201, body: made, headers: locationOf(made) };
     },
     getTransaction: ({ principal, params }) => ({ status: 200, body: transactions.get(principal.subject, params.id) }),
-    bumpTransaction: async ({ principal, params, body }) => ({ status: 202, body: await replacements.bump(principal.subject, params.id, body ?? {}) }),
-    cancelTransaction: async ({ principal, params }) => ({ status: 202, body: await replacements.cancel(principal.subject, params.id) }),
+    bumpTransaction: async ({ principal, params, body }) => ({
+      status: 202,
+      body: await replacements.bump(principal.subject, params.id, body ?? {}),
+    }),
+    cancelTransaction: async ({ principal, params }) => ({
+      status: 202,
+      body: await replacements.cancel(principal.subject, params.id),
+    }),
   };
 }
 
@@ -37,8 +50,12 @@ export function transactionHandlers({ transactions, replacements, selfSigned }: 
 function requiredSigner(body: CreateTransactionInput): SignerChoice {
   const signer = signerOf(body);
   if (signer !== undefined) return signer;
-  const message = "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`";
-  throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "account_id" }] });
+  const message =
+    "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`";
+  throw new AppError("invalid_request", {
+    message,
+    details: [{ message, code: "invalid_request", path: "account_id" }],
+  });
 }
 
 function submissionOf(body: CreateTransactionInput): SubmissionRequest {

@@ -104,7 +104,14 @@ export function withoutRaw(attempts: readonly Attempt[]): Attempt[] {
 }
 
 const STATUS: Readonly<Record<TransactionState, TransactionJson["status"]>> = {
-  created: "pending", signed: "pending", sent: "pending", mined: "success", confirmed: "success", failed: "failed", replaced: "failed", cancelled: "failed",
+  created: "pending",
+  signed: "pending",
+  sent: "pending",
+  mined: "success",
+  confirmed: "success",
+  failed: "failed",
+  replaced: "failed",
+  cancelled: "failed",
 };
 
 /** The three-valued status that existing clients read. */
@@ -116,7 +123,17 @@ export function statusOf(state: TransactionState): TransactionJson["status"] {
 export type Depth = (record: TransactionRecord) => number | null;
 
 export function transactionOnWire(record: TransactionRecord, depth: Depth): TransactionJson {
-  const { owner_kind: kind, owner_id: ownerId, wishes, attempts, signer, watched: _watched, chain_id: _chain, value, ...rest } = record;
+  const {
+    owner_kind: kind,
+    owner_id: ownerId,
+    wishes,
+    attempts,
+    signer,
+    watched: _watched,
+    chain_id: _chain,
+    value,
+    ...rest
+  } = record;
   const last = attempts.at(-1);
   return {
     ...rest,

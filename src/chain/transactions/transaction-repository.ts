@@ -14,17 +14,21 @@ export class TransactionRepository {
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
-    this.#table = defineTable<TransactionRecord, Index, "ref">({
-      name: TABLE,
-      key: (record) => [...ownerKey(ownerOf(record)), record.id],
-      indexes: {
-        owner: (record) => ownerKey(ownerOf(record)),
-        network: (record) => [...ownerKey(ownerOf(record)), record.network_id],
-        account: (record) => (record.account_id === null ? undefined : [...ownerKey(ownerOf(record)), record.account_id]),
-        open: (record) => (record.watched ? [record.chain_id, record.from] : undefined),
+    this.#table = defineTable<TransactionRecord, Index, "ref">(
+      {
+        name: TABLE,
+        key: (record) => [...ownerKey(ownerOf(record)), record.id],
+        indexes: {
+          owner: (record) => ownerKey(ownerOf(record)),
+          network: (record) => [...ownerKey(ownerOf(record)), record.network_id],
+          account: (record) =>
+            record.account_id === null ? undefined : [...ownerKey(ownerOf(record)), record.account_id],
+          open: (record) => (record.watched ? [record.chain_id, record.from] : undefined),
+        },
+        uniques: { ref: (record) => [...ownerKey(ownerOf(record)), record.ref] },
       },
-      uniques: { ref: (record) => [...ownerKey(ownerOf(record)), record.ref] },
-    }, dependencies);
+      dependencies,
+    );
   }
 
   find(owner: Subject, id: string): StoreRecord<TransactionRecord> | undefined {
@@ -39,8 +43,10 @@ export class TransactionRepository {
   list(owner: Subject, filters: TransactionFilters, page: Page): Listing<TransactionRecord> {
     const wanted = filterOf(filters);
     const options = { page, reverse: true, ...(wanted === undefined ? {} : { filter: wanted }) };
-    if (filters.account_id !== undefined) return this.#table.list("account", [...ownerKey(owner), filters.account_id], options);
-    if (filters.network_id !== undefined) return this.#table.list("network", [...ownerKey(owner), filters.network_id], options);
+    if (filters.account_id !== undefined)
+      return this.#table.list("account", [...ownerKey(owner), filters.account_id], options);
+    if (filters.network_id !== undefined)
+      return this.#table.list("network", [...ownerKey(owner), filters.network_id], options);
     return this.#table.list("owner", ownerKey(owner), options);
   }
 
@@ -82,10 +88,12 @@ function filterOf(filters: TransactionFilters): ((record: TransactionRecord) => 
   const creations = filters.filter_contract_creations === true;
   // The network is part of an index of its own, which an account takes precedence over.
   const network = filters.account_id === undefined ? undefined : filters.network_id;
-  if (statuses === undefined && to === undefined && from === undefined && !creations && network === undefined) return undefined;
-  return (record) => (statuses === undefined || statuses.has(record.state) || statuses.has(statusOf(record.state)))
-    && (to === undefined || record.to?.toLowerCase() === to)
-    && (from === undefined || record.from.toLowerCase() === from)
-    && (network === undefined || record.network_id === network)
-    && (!creations || record.to === null);
+  if (statuses === undefined && to === undefined && from === undefined && !creations && network === undefined)
+    return undefined;
+  return (record) =>
+    (statuses === undefined || statuses.has(record.state) || statuses.has(statusOf(record.state))) &&
+    (to === undefined || record.to?.toLowerCase() === to) &&
+    (from === undefined || record.from.toLowerCase() === from) &&
+    (network === undefined || record.network_id === network) &&
+    (!creations || record.to === null);
 }

@@ -8,13 +8,33 @@ export const DATA_BYTES_MAX = 128 * 1024;
 const RAW_CHARACTERS_MAX = 2 + 2 * (DATA_BYTES_MAX + 1024);
 const DECIMAL_CHARACTERS_MAX = 78;
 
-export const Address = Type.String({ minLength: 42, maxLength: 42, pattern: "^0x[0-9a-fA-F]{40}$", description: "address; in mixed case its checksum (EIP-55) must be right" });
+export const Address = Type.String({
+  minLength: 42,
+  maxLength: 42,
+  pattern: "^0x[0-9a-fA-F]{40}$",
+  description: "address; in mixed case its checksum (EIP-55) must be right",
+});
 export const Hash = Type.String({ minLength: 66, maxLength: 66, pattern: "^0x[0-9a-f]{64}$" });
 /** Wei or gas: JSON integers are exact up to 2^53, so that texts are taken too. */
-export const Quantity = Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.String({ pattern: "^([0-9]{1,78}|0x[0-9a-fA-F]{1,64})$", maxLength: DECIMAL_CHARACTERS_MAX })], { description: "an integer, or its decimal or 0x-hex text" });
+export const Quantity = Type.Union(
+  [
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    Type.String({ pattern: "^([0-9]{1,78}|0x[0-9a-fA-F]{1,64})$", maxLength: DECIMAL_CHARACTERS_MAX }),
+  ],
+  { description: "an integer, or its decimal or 0x-hex text" },
+);
 const Nonce = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const Data = Type.String({ maxLength: 2 + 2 * DATA_BYTES_MAX, pattern: "^(0x)?([0-9a-fA-F]{2})*$", description: "0x-hex" });
-export const Ref = Type.String({ minLength: 1, maxLength: 200, pattern: "^[A-Za-z0-9._:@-]+$", description: "the caller's own name for it, unique among the caller's; a UUID is made when absent" });
+const Data = Type.String({
+  maxLength: 2 + 2 * DATA_BYTES_MAX,
+  pattern: "^(0x)?([0-9a-fA-F]{2})*$",
+  description: "0x-hex",
+});
+export const Ref = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: "^[A-Za-z0-9._:@-]+$",
+  description: "the caller's own name for it, unique among the caller's; a UUID is made when absent",
+});
 export const HdPathText = Type.String({ maxLength: 64, description: "m/44'/60'/account'/change/index" });
 const Decimal = Type.String({ pattern: "^[0-9]{1,78}$" });
 
@@ -23,7 +43,10 @@ const FEE_WISHES = {
   max_fee_per_gas: Type.Optional(Quantity),
   max_priority_fee_per_gas: Type.Optional(Quantity),
 };
-const Params = closed({ gas: Type.Optional(Quantity), ...FEE_WISHES, nonce: Type.Optional(Nonce) }, { description: "left out, all of them are chosen; `gas_price` asks for a type 0 transaction" });
+const Params = closed(
+  { gas: Type.Optional(Quantity), ...FEE_WISHES, nonce: Type.Optional(Nonce) },
+  { description: "left out, all of them are chosen; `gas_price` asks for a type 0 transaction" },
+);
 
 export const CreateTransactionBody = closed({
   network_id: Uuid,
@@ -40,19 +63,39 @@ export const CreateTransactionBody = closed({
 });
 export const BroadcastTransactionBody = closed({
   network_id: Uuid,
-  raw_transaction: Type.String({ minLength: 4, maxLength: RAW_CHARACTERS_MAX, pattern: "^0x([0-9a-fA-F]{2})+$", description: "signed by the caller, of type 0, 1 or 2" }),
+  raw_transaction: Type.String({
+    minLength: 4,
+    maxLength: RAW_CHARACTERS_MAX,
+    pattern: "^0x([0-9a-fA-F]{2})+$",
+    description: "signed by the caller, of type 0, 1 or 2",
+  }),
   ref: Type.Optional(Ref),
   description: Type.Optional(nullable(Description)),
 });
 export const BumpTransactionBody = closed(FEE_WISHES);
 
 export const TRANSACTION_STATUSES = ["pending", "success", "failed"] as const;
-export const TRANSACTION_STATES = ["created", "signed", "sent", "mined", "confirmed", "failed", "replaced", "cancelled"] as const;
+export const TRANSACTION_STATES = [
+  "created",
+  "signed",
+  "sent",
+  "mined",
+  "confirmed",
+  "failed",
+  "replaced",
+  "cancelled",
+] as const;
 
 const STATUS_WORDS = [...new Set([...TRANSACTION_STATUSES, ...TRANSACTION_STATES])].join("|");
 
 export const TransactionListQuery = closed({
-  status: Type.Optional(Type.String({ maxLength: 100, pattern: `^(?:${STATUS_WORDS})(?:,(?:${STATUS_WORDS}))*$`, description: "comma separated: pending, success, failed, or states" })),
+  status: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      pattern: `^(?:${STATUS_WORDS})(?:,(?:${STATUS_WORDS}))*$`,
+      description: "comma separated: pending, success, failed, or states",
+    }),
+  ),
   to: Type.Optional(Address),
   from: Type.Optional(Address),
   network_id: Type.Optional(Uuid),
@@ -61,50 +104,75 @@ export const TransactionListQuery = closed({
 });
 export const TransactionParams = closed({ id: Type.Union([Uuid, Ref], { description: "UUID, or ref" }) });
 
-export const Transaction = closed({
-  id: Uuid,
-  created_at: Timestamp,
-  network_id: Uuid,
-  application_id: nullable(Uuid),
-  organization_id: nullable(Uuid),
-  user_id: nullable(Uuid),
-  account_id: nullable(Uuid),
-  wallet_id: nullable(Uuid),
-  hd_derivation_path: nullable(Type.String()),
-  signer: Type.String({ description: "address that signs" }),
-  from: Type.String(),
-  to: nullable(Type.String()),
-  value: Type.Union([Type.Integer({ minimum: 0 }), Decimal], { description: "wei; text above 2^53" }),
-  data: Type.Optional(Type.String({ description: "not in lists" })),
-  ref: Type.String(),
-  description: nullable(Type.String()),
-  contract_id: nullable(Uuid),
-  status: Type.Enum([...TRANSACTION_STATUSES], { description: "`success` once mined" }),
-  state: Type.Enum([...TRANSACTION_STATES]),
-  hash: nullable(Type.String()),
-  attempts: Type.Array(closed({ hash: Type.String(), kind: Type.Enum(["first", "bump", "cancel"]), signed_at: Timestamp }), { description: "everything that was signed for it, all with its nonce" }),
-  nonce: nullable(Nonce),
-  gas: Decimal,
-  gas_price: nullable(Decimal),
-  max_fee_per_gas: nullable(Decimal),
-  max_priority_fee_per_gas: nullable(Decimal),
-  params: closed({ gas: Type.Optional(Decimal), gas_price: Type.Optional(Decimal), max_fee_per_gas: Type.Optional(Decimal), max_priority_fee_per_gas: Type.Optional(Decimal), nonce: Type.Optional(Nonce) }, { description: "as asked for" }),
-  error: nullable(closed({ code: Type.String(), message: Type.String() }, { description: "why it failed; while `status` is pending, why it is too cheap at present (`fee_too_low`, `replacement_underpriced`, `fee_cap_exceeded`): it goes on by itself when fees fall, or with a bump" })),
-  block: nullable(Type.Integer({ minimum: 0 })),
-  block_hash: nullable(Type.String()),
-  block_timestamp: nullable(Timestamp),
-  confirmations: nullable(Type.Integer({ minimum: 0, description: "blocks from its own to the head that was last seen" })),
-  gas_used: nullable(Decimal),
-  effective_gas_price: nullable(Decimal),
-  contract_address: nullable(Type.String()),
-  broadcast_at: nullable(Timestamp),
-  finalized_at: nullable(Type.String({ description: "when it was seen in a block" })),
-  confirmed_at: nullable(Timestamp),
-  cancel_requested_at: nullable(Timestamp),
-  queue_latency: nullable(Type.Integer({ description: "ms from creation to broadcast" })),
-  network_latency: nullable(Type.Integer({ description: "ms from broadcast to a block" })),
-  e2e_latency: nullable(Type.Integer({ description: "ms from creation to a block" })),
-}, { description: "Transaction" });
+export const Transaction = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    network_id: Uuid,
+    application_id: nullable(Uuid),
+    organization_id: nullable(Uuid),
+    user_id: nullable(Uuid),
+    account_id: nullable(Uuid),
+    wallet_id: nullable(Uuid),
+    hd_derivation_path: nullable(Type.String()),
+    signer: Type.String({ description: "address that signs" }),
+    from: Type.String(),
+    to: nullable(Type.String()),
+    value: Type.Union([Type.Integer({ minimum: 0 }), Decimal], { description: "wei; text above 2^53" }),
+    data: Type.Optional(Type.String({ description: "not in lists" })),
+    ref: Type.String(),
+    description: nullable(Type.String()),
+    contract_id: nullable(Uuid),
+    status: Type.Enum([...TRANSACTION_STATUSES], { description: "`success` once mined" }),
+    state: Type.Enum([...TRANSACTION_STATES]),
+    hash: nullable(Type.String()),
+    attempts: Type.Array(
+      closed({ hash: Type.String(), kind: Type.Enum(["first", "bump", "cancel"]), signed_at: Timestamp }),
+      { description: "everything that was signed for it, all with its nonce" },
+    ),
+    nonce: nullable(Nonce),
+    gas: Decimal,
+    gas_price: nullable(Decimal),
+    max_fee_per_gas: nullable(Decimal),
+    max_priority_fee_per_gas: nullable(Decimal),
+    params: closed(
+      {
+        gas: Type.Optional(Decimal),
+        gas_price: Type.Optional(Decimal),
+        max_fee_per_gas: Type.Optional(Decimal),
+        max_priority_fee_per_gas: Type.Optional(Decimal),
+        nonce: Type.Optional(Nonce),
+      },
+      { description: "as asked for" },
+    ),
+    error: nullable(
+      closed(
+        { code: Type.String(), message: Type.String() },
+        {
+          description:
+            "why it failed; while `status` is pending, why it is too cheap at present (`fee_too_low`, `replacement_underpriced`, `fee_cap_exceeded`): it goes on by itself when fees fall, or with a bump",
+        },
+      ),
+    ),
+    block: nullable(Type.Integer({ minimum: 0 })),
+    block_hash: nullable(Type.String()),
+    block_timestamp: nullable(Timestamp),
+    confirmations: nullable(
+      Type.Integer({ minimum: 0, description: "blocks from its own to the head that was last seen" }),
+    ),
+    gas_used: nullable(Decimal),
+    effective_gas_price: nullable(Decimal),
+    contract_address: nullable(Type.String()),
+    broadcast_at: nullable(Timestamp),
+    finalized_at: nullable(Type.String({ description: "when it was seen in a block" })),
+    confirmed_at: nullable(Timestamp),
+    cancel_requested_at: nullable(Timestamp),
+    queue_latency: nullable(Type.Integer({ description: "ms from creation to broadcast" })),
+    network_latency: nullable(Type.Integer({ description: "ms from broadcast to a block" })),
+    e2e_latency: nullable(Type.Integer({ description: "ms from creation to a block" })),
+  },
+  { description: "Transaction" },
+);
 
 export type TransactionJson = Static<typeof Transaction>;
 export type CreateTransactionInput = Static<typeof CreateTransactionBody>;

@@ -52,7 +52,11 @@ export class TransactionService implements Submissions {
     this.#dependencies.ledger.onSettled(listener);
   }
 
-  async submit(owner: Subject, request: SubmissionRequest, alongside?: (submitted: Submitted) => StoreCommit): Promise<Submitted> {
+  async submit(
+    owner: Subject,
+    request: SubmissionRequest,
+    alongside?: (submitted: Submitted) => StoreCommit,
+  ): Promise<Submitted> {
     const { id, ref } = await this.#store(owner, request, alongside);
     return { id, ref };
   }
@@ -76,14 +80,19 @@ export class TransactionService implements Submissions {
   /** Throws `not_found`. */
   find(owner: Subject, idOrRef: string): StoreRecord<TransactionRecord> {
     const { repository } = this.#dependencies;
-    const found = (isUuid(idOrRef) ? repository.find(owner, idOrRef) : undefined) ?? repository.findByRef(owner, idOrRef);
+    const found =
+      (isUuid(idOrRef) ? repository.find(owner, idOrRef) : undefined) ?? repository.findByRef(owner, idOrRef);
     if (found === undefined) throw new AppError("not_found", { message: "transaction not found" });
     return found;
   }
 
   onWire(record: TransactionRecord): TransactionJson {
-    const { broadcastAt, tooCheap } = (record.block === null ? this.#dependencies.lanes.underWay(record) : undefined) ?? {};
-    const sent = record.state === "signed" && broadcastAt !== undefined ? { state: "sent", broadcast_at: broadcastAt } as const : {};
+    const { broadcastAt, tooCheap } =
+      (record.block === null ? this.#dependencies.lanes.underWay(record) : undefined) ?? {};
+    const sent =
+      record.state === "signed" && broadcastAt !== undefined
+        ? ({ state: "sent", broadcast_at: broadcastAt } as const)
+        : {};
     return transactionOnWire({ ...record, ...sent, error: record.error ?? tooCheap ?? null }, this.#depth);
   }
 
@@ -110,7 +119,11 @@ export class TransactionService implements Submissions {
     }
   }
 
-  async #store(owner: Subject, request: SubmissionRequest, alongside?: (submitted: Submitted) => StoreCommit): Promise<TransactionRecord> {
+  async #store(
+    owner: Subject,
+    request: SubmissionRequest,
+    alongside?: (submitted: Submitted) => StoreCommit,
+  ): Promise<TransactionRecord> {
     const { ledger, lanes, accounts, networks } = this.#dependencies;
     const network = networks.find(owner, request.networkId);
     const wishes = wishesOf(request);
@@ -120,21 +133,49 @@ export class TransactionService implements Submissions {
     if (to === null && data === NO_DATA) throw bad("to", "a transaction has `to`, or `data` that creates a contract");
     const signer = await this.#dependencies.signing.resolve(owner, request.signer);
     const lane = lanes.laneFor({ chain_id: network.chainId, from: signer.from });
-    if (lane.waiting >= WAITING_MAX) throw new AppError("overloaded", { message: "too many transactions of the account are waiting", retryAfterSec: 5 });
-    if (request.nonce !== undefined) await requireNear(network, signer.from, request.nonce, lane.waiting + lane.entries().length);
-    if (request.nonce !== undefined && lane.holds(request.nonce)) throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+    if (lane.waiting >= WAITING_MAX)
+      throw new AppError("overloaded", {
+        message: "too many transactions of the account are waiting",
+        retryAfterSec: 5,
+      });
+    if (request.nonce !== undefined)
+      await requireNear(network, signer.from, request.nonce, lane.waiting + lane.entries().length);
+    if (request.nonce !== undefined && lane.holds(request.nonce))
+      throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
     const value = request.value ?? 0n;
-    if (request.gas !== undefined && request.gas > GAS_MAX) throw bad("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
+    if (request.gas !== undefined && request.gas > GAS_MAX)
+      throw bad("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
     if (request.gas !== undefined) requireIntrinsicGas(request.gas, to, data);
-    const gas = request.gas ?? await this.#dependencies.gas.estimate(network, { from: signer.from, to, value, data });
+    const gas = request.gas ?? (await this.#dependencies.gas.estimate(network, { from: signer.from, to, value, data }));
     const id = newId();
     const record: TransactionRecord = {
-      id, created_at: ledger.now(), owner_kind: owner.kind, owner_id: owner.id, network_id: network.id, chain_id: network.chainId,
-      account_id: signer.accountId, wallet_id: signer.walletId, signer: signer.signer, from: signer.from, to, value: String(value), data, gas: String(gas), wishes,
-      ref: request.ref ?? id, description: request.description ?? null, contract_id: request.contractId ?? null, ...UNSENT,
+      id,
+      created_at: ledger.now(),
+      owner_kind: owner.kind,
+      owner_id: owner.id,
+      network_id: network.id,
+      chain_id: network.chainId,
+      account_id: signer.accountId,
+      wallet_id: signer.walletId,
+      signer: signer.signer,
+      from: signer.from,
+      to,
+      value: String(value),
+      data,
+      gas: String(gas),
+      wishes,
+      ref: request.ref ?? id,
+      description: request.description ?? null,
+      contract_id: request.contractId ?? null,
+      ...UNSENT,
     };
     const used = signer.accountId === null ? {} : accounts.useCommit(owner, signer.accountId);
-    await insertWithRef(this.#dependencies, record, used, ...(alongside === undefined ? [] : [alongside({ id, ref: record.ref })]));
+    await insertWithRef(
+      this.#dependencies,
+      record,
+      used,
+      ...(alongside === undefined ? [] : [alongside({ id, ref: record.ref })]),
+    );
     lanes.add(record);
     return record;
   }
@@ -147,27 +188,57 @@ export class TransactionService implements Submissions {
 
 /** The members of a transaction for which nothing has happened. */
 export const UNSENT = {
-  state: "created", nonce: null, attempts: [], hash: null, error: null, block: null, block_hash: null, block_timestamp: null, gas_used: null, effective_gas_price: null,
-  contract_address: null, broadcast_at: null, finalized_at: null, confirmed_at: null, cancel_requested_at: null, watched: true,
+  state: "created",
+  nonce: null,
+  attempts: [],
+  hash: null,
+  error: null,
+  block: null,
+  block_hash: null,
+  block_timestamp: null,
+  gas_used: null,
+  effective_gas_price: null,
+  contract_address: null,
+  broadcast_at: null,
+  finalized_at: null,
+  confirmed_at: null,
+  cancel_requested_at: null,
+  watched: true,
 } as const satisfies Partial<TransactionRecord>;
 
 /** Stores a new record. Throws `ref_taken`. */
-export async function insertWithRef({ ledger, repository }: Pick<TransactionServiceDependencies, "ledger" | "repository">, record: TransactionRecord, ...alongside: readonly StoreCommit[]): Promise<void> {
+export async function insertWithRef(
+  { ledger, repository }: Pick<TransactionServiceDependencies, "ledger" | "repository">,
+  record: TransactionRecord,
+  ...alongside: readonly StoreCommit[]
+): Promise<void> {
   try {
     await ledger.insert(record, ...alongside);
   } catch (error) {
-    if (error instanceof StoreConflict && repository.isRefConflict(error.key)) throw new AppError("ref_taken", { message: "another transaction has this ref", cause: error });
+    if (error instanceof StoreConflict && repository.isRefConflict(error.key))
+      throw new AppError("ref_taken", { message: "another transaction has this ref", cause: error });
     throw error;
   }
 }
 
 /** Throws `nonce_in_use` for a nonce that the chain has counted, `invalid_request` for one that is far above the account's next. */
 async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: number, openCount: number): Promise<void> {
-  const [mined, pending] = await Promise.all(["latest", "pending"].map(async (at) => Number(readQuantity(await rpc.request("eth_getTransactionCount", [from, at]), "nonce"))));
+  const [mined, pending] = await Promise.all(
+    ["latest", "pending"].map(async (at) =>
+      Number(readQuantity(await rpc.request("eth_getTransactionCount", [from, at]), "nonce")),
+    ),
+  );
   const next = mined ?? 0;
-  if (nonce < next) throw new AppError("nonce_in_use", { message: `the chain has used this nonce; the account's next is ${String(next)}` });
+  if (nonce < next)
+    throw new AppError("nonce_in_use", {
+      message: `the chain has used this nonce; the account's next is ${String(next)}`,
+    });
   const highest = Math.max(next, pending ?? 0) + openCount + NONCES_AHEAD_MAX;
-  if (nonce > highest) throw bad("nonce", `\`nonce\` is too far above the account's next, ${String(next)}; ${String(highest)} is the highest now`);
+  if (nonce > highest)
+    throw bad(
+      "nonce",
+      `\`nonce\` is too far above the account's next, ${String(next)}; ${String(highest)} is the highest now`,
+    );
 }
 
 /** The checksummed form. Throws `invalid_request` that names the member. */
@@ -185,7 +256,9 @@ function wishesOf(request: SubmissionRequest): TransactionWishes {
     ...(request.gas === undefined ? {} : { gas: String(request.gas) }),
     ...(request.gasPrice === undefined ? {} : { gas_price: String(request.gasPrice) }),
     ...(request.maxFeePerGas === undefined ? {} : { max_fee_per_gas: String(request.maxFeePerGas) }),
-    ...(request.maxPriorityFeePerGas === undefined ? {} : { max_priority_fee_per_gas: String(request.maxPriorityFeePerGas) }),
+    ...(request.maxPriorityFeePerGas === undefined
+      ? {}
+      : { max_priority_fee_per_gas: String(request.maxPriorityFeePerGas) }),
     ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
   };
 }

@@ -39,13 +39,27 @@ export class TransactionSigning {
     try {
       if ("walletId" in choice) {
         const { wallet, path, address } = await this.#wallets.addressAt(owner, choice.walletId, choice.path);
-        return { accountId: null, walletId: wallet.id, signer: { vault_id: wallet.vault_id, key_id: wallet.key_id, path }, from: address };
+        return {
+          accountId: null,
+          walletId: wallet.id,
+          signer: { vault_id: wallet.vault_id, key_id: wallet.key_id, path },
+          from: address,
+        };
       }
-      const account = "accountId" in choice ? this.#accounts.find(owner, choice.accountId) : this.#accounts.findByAddress(owner, choice.accountAddress);
+      const account =
+        "accountId" in choice
+          ? this.#accounts.find(owner, choice.accountId)
+          : this.#accounts.findByAddress(owner, choice.accountAddress);
       if (account === undefined) throw new AppError("not_found", { message: "account not found" });
-      return { accountId: account.id, walletId: null, signer: { vault_id: account.vault_id, key_id: account.key_id, path: null }, from: account.address };
+      return {
+        accountId: account.id,
+        walletId: null,
+        signer: { vault_id: account.vault_id, key_id: account.key_id, path: null },
+        from: account.address,
+      };
     } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") throw new AppError("signer_not_found", { message: `${error.message}: no such signer`, cause: error });
+      if (error instanceof AppError && error.code === "not_found")
+        throw new AppError("signer_not_found", { message: `${error.message}: no such signer`, cause: error });
       throw error;
     }
   }
@@ -54,15 +68,37 @@ export class TransactionSigning {
    * Signs a transaction's bytes for a nonce; a cancellation is an empty transfer to the signer itself.
    * Throws `signer_not_found`, `vault_sealed`, `overloaded`, `transaction_invalid`.
    */
-  async sign(record: TransactionRecord, nonce: number, fees: Fees, kind: Attempt["kind"], now: string): Promise<Attempt> {
-    if (record.signer === null) throw new AppError("transaction_not_replaceable", { message: "the transaction was signed by its caller, and only the caller can sign another" });
+  async sign(
+    record: TransactionRecord,
+    nonce: number,
+    fees: Fees,
+    kind: Attempt["kind"],
+    now: string,
+  ): Promise<Attempt> {
+    if (record.signer === null)
+      throw new AppError("transaction_not_replaceable", {
+        message: "the transaction was signed by its caller, and only the caller can sign another",
+      });
     const text = feesText(fees);
-    const content = kind === "cancel"
-      ? { to: record.from, value: "0", gas: CANCEL_GAS }
-      : { ...(record.to === null ? {} : { to: record.to }), value: record.value, data: record.data, gas: record.gas };
+    const content =
+      kind === "cancel"
+        ? { to: record.from, value: "0", gas: CANCEL_GAS }
+        : { ...(record.to === null ? {} : { to: record.to }), value: record.value, data: record.data, gas: record.gas };
     const { raw, hash } = await this.#keys.sign(
-      { owner: ownerOf(record), vaultId: record.signer.vault_id, keyId: record.signer.key_id, path: record.signer.path },
-      { type: text.gas_price === undefined ? 2 : 0, chain_id: record.chain_id, nonce, from: record.from, ...content, ...text },
+      {
+        owner: ownerOf(record),
+        vaultId: record.signer.vault_id,
+        keyId: record.signer.key_id,
+        path: record.signer.path,
+      },
+      {
+        type: text.gas_price === undefined ? 2 : 0,
+        chain_id: record.chain_id,
+        nonce,
+        from: record.from,
+        ...content,
+        ...text,
+      },
     );
     return { hash, kind, signed_at: now, ...text, raw };
   }

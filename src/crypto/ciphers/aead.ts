@@ -34,6 +34,7 @@ export interface Aead {
 
 /** Checks what both ciphers assume; a violation is a bug of the caller. */
 export function assertAeadInput(input: AeadInput): void {
-  if (input.key.type !== "secret" || input.key.symmetricKeySize !== AEAD_KEY_BYTES) throw new TypeError("the key is not a 32-byte secret key");
+  if (input.key.type !== "secret" || input.key.symmetricKeySize !== AEAD_KEY_BYTES)
+    throw new TypeError("the key is not a 32-byte secret key");
   if (input.nonce.length !== AEAD_NONCE_BYTES) throw new TypeError("the nonce is not 24 bytes");
 }

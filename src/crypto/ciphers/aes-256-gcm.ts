@@ -20,7 +20,11 @@ const NO_PREFIX = new Uint8Array();
 const OPTIONS = { authTagLength: AEAD_TAG_BYTES };
 
 /** Answers prefix || ciphertext(n) || tag(16); the prefix is not authenticated. */
-export function sealAes256Gcm({ key, nonce, aad }: Aes256GcmInput, plaintext: Uint8Array, prefix: Uint8Array = NO_PREFIX): Uint8Array {
+export function sealAes256Gcm(
+  { key, nonce, aad }: Aes256GcmInput,
+  plaintext: Uint8Array,
+  prefix: Uint8Array = NO_PREFIX,
+): Uint8Array {
   assertNonce(nonce);
   const cipher = createCipheriv(CIPHER, key, nonce, OPTIONS);
   cipher.setAAD(aad);

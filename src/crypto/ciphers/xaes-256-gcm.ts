@@ -6,7 +6,14 @@
  * takes: two messages under one nonce then are as likely as 2^-32 after 2^58 messages of a key (2^80 with a new first half each time).
  */
 import { createCipheriv, createSecretKey, type Cipher, type KeyObject } from "node:crypto";
-import { AEAD_NONCE_BYTES, AEAD_TAG_BYTES, assertAeadInput, AuthenticationFailure, type Aead, type AeadInput } from "./aead.js";
+import {
+  AEAD_NONCE_BYTES,
+  AEAD_TAG_BYTES,
+  assertAeadInput,
+  AuthenticationFailure,
+  type Aead,
+  type AeadInput,
+} from "./aead.js";
 import { openAes256Gcm, sealAes256Gcm } from "./aes-256-gcm.js";
 import { fillPublicRandom } from "../public-random.js";
 
@@ -60,7 +67,8 @@ function gcmInput(input: AeadInput): { key: KeyObject; nonce: Uint8Array; aad: U
 
 function subKeyOf(key: KeyObject, nonce: Uint8Array): KeyObject {
   const state = stateOf(key);
-  if (state.subKey !== undefined && state.subKeyPrefix.every((byte, index) => byte === nonce[index])) return state.subKey;
+  if (state.subKey !== undefined && state.subKeyPrefix.every((byte, index) => byte === nonce[index]))
+    return state.subKey;
   state.subKeyPrefix.set(nonce.subarray(0, PREFIX_BYTES));
   state.subKey = deriveSubKey(state.blockCipher, state.subKeyPrefix);
   return state.subKey;

@@ -6,8 +6,13 @@ import { fillPublicRandom } from "../public-random.js";
 const NO_PREFIX = new Uint8Array();
 
 export const xchacha20Poly1305: Aead = {
-  writeNonce: (_key, into) => { fillPublicRandom(into); },
-  seal: (input, plaintext, prefix = NO_PREFIX) => withKeyBytes(input, (key) => Buffer.concat([prefix, xchacha20poly1305(key, input.nonce, input.aad).encrypt(plaintext)])),
+  writeNonce: (_key, into) => {
+    fillPublicRandom(into);
+  },
+  seal: (input, plaintext, prefix = NO_PREFIX) =>
+    withKeyBytes(input, (key) =>
+      Buffer.concat([prefix, xchacha20poly1305(key, input.nonce, input.aad).encrypt(plaintext)]),
+    ),
   open(input, sealed) {
     if (sealed.length < AEAD_TAG_BYTES) throw new AuthenticationFailure();
     return withKeyBytes(input, (key) => {

@@ -5,7 +5,8 @@ const ADDRESS_BYTES = 20;
 
 /** The checksummed address of a 65-byte uncompressed secp256k1 public key. */
 export function addressOfPublicKey(publicKey: Uint8Array): string {
-  if (publicKey.length !== 65 || publicKey[0] !== 0x04) throw new TypeError("the public key is not an uncompressed point");
+  if (publicKey.length !== 65 || publicKey[0] !== 0x04)
+    throw new TypeError("the public key is not an uncompressed point");
   return checksumAddress(keccak256(publicKey.subarray(1)).subarray(12));
 }
 

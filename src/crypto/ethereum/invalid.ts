@@ -13,7 +13,8 @@ export class InvalidPayload extends Error {
 
 /** An object of named members; throws InvalidPayload for anything else. */
 export function recordOf(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new InvalidPayload(path, "is not an object");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new InvalidPayload(path, "is not an object");
   return value as Readonly<Record<string, unknown>>;
 }
 

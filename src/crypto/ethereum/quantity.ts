@@ -10,14 +10,17 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
 /** A number from 0 to below 2^bits: a safe integer, decimal text, or hex text with 0x. */
 export function readUint(value: unknown, path: string, bits: number): bigint {
-  const number = typeof value === "string" && HEX_NUMBER.test(value) ? BigInt(value) : readDecimal(value, path, DECIMAL);
-  if (number < 0n || number >= 1n << BigInt(bits)) throw new InvalidPayload(path, `is not in the range of uint${String(bits)}`);
+  const number =
+    typeof value === "string" && HEX_NUMBER.test(value) ? BigInt(value) : readDecimal(value, path, DECIMAL);
+  if (number < 0n || number >= 1n << BigInt(bits))
+    throw new InvalidPayload(path, `is not in the range of uint${String(bits)}`);
   return number;
 }
 
 /** A number of two's complement with so many bits; hex text is read as a positive number. */
 export function readInt(value: unknown, path: string, bits: number): bigint {
-  const number = typeof value === "string" && HEX_NUMBER.test(value) ? BigInt(value) : readDecimal(value, path, SIGNED_DECIMAL);
+  const number =
+    typeof value === "string" && HEX_NUMBER.test(value) ? BigInt(value) : readDecimal(value, path, SIGNED_DECIMAL);
   const half = 1n << BigInt(bits - 1);
   if (number < -half || number >= half) throw new InvalidPayload(path, `is not in the range of int${String(bits)}`);
   return number;
@@ -33,14 +36,20 @@ export function readBytes(value: unknown, path: string, bytesMax: number): Uint8
 
 /** An address of 20 bytes; one in mixed case must have the right checksum (EIP-55), because a wrong one is a typing error. */
 export function readAddress(value: unknown, path: string): Uint8Array {
-  if (typeof value !== "string" || !ADDRESS.test(value)) throw new InvalidPayload(path, "is not an address: 0x and 40 hex digits");
-  if (!isChecksummed(value)) throw new InvalidPayload(path, "is an address in mixed case whose checksum (EIP-55) is wrong");
+  if (typeof value !== "string" || !ADDRESS.test(value))
+    throw new InvalidPayload(path, "is not an address: 0x and 40 hex digits");
+  if (!isChecksummed(value))
+    throw new InvalidPayload(path, "is an address in mixed case whose checksum (EIP-55) is wrong");
   return Uint8Array.from(Buffer.from(value.slice(2), "hex"));
 }
 
 function readDecimal(value: unknown, path: string, form: RegExp): bigint {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
   if (typeof value === "string" && form.test(value)) return BigInt(value);
-  if (Number.isInteger(value)) throw new InvalidPayload(path, "is a number beyond 2^53 - 1, which is not exact in JSON: give it as decimal or 0x-hex text");
+  if (Number.isInteger(value))
+    throw new InvalidPayload(
+      path,
+      "is a number beyond 2^53 - 1, which is not exact in JSON: give it as decimal or 0x-hex text",
+    );
   throw new InvalidPayload(path, "is not a whole number: a safe integer, decimal text, or hex text with 0x");
 }

@@ -40,17 +40,44 @@ const EMPTY = new Uint8Array();
 
 /** Canonical member -> other spellings that callers use (JSON-RPC, libraries). */
 const MEMBERS = {
-  type: [], chain_id: ["chainId"], nonce: [], from: [], to: [], value: [], data: ["input"], gas: ["gas_limit", "gasLimit"],
-  gas_price: ["gasPrice"], max_fee_per_gas: ["maxFeePerGas"], max_priority_fee_per_gas: ["maxPriorityFeePerGas"],
-  access_list: ["accessList"], authorization_list: ["authorizationList"],
+  type: [],
+  chain_id: ["chainId"],
+  nonce: [],
+  from: [],
+  to: [],
+  value: [],
+  data: ["input"],
+  gas: ["gas_limit", "gasLimit"],
+  gas_price: ["gasPrice"],
+  max_fee_per_gas: ["maxFeePerGas"],
+  max_priority_fee_per_gas: ["maxPriorityFeePerGas"],
+  access_list: ["accessList"],
+  authorization_list: ["authorizationList"],
 } as const;
 type Member = keyof typeof MEMBERS;
 
-const TYPE_NAMES: ReadonlyMap<string, number> = new Map([["legacy", 0], ["eip2930", 1], ["eip1559", 2], ["eip4844", 3], ["eip7702", 4]]);
+const TYPE_NAMES: ReadonlyMap<string, number> = new Map([
+  ["legacy", 0],
+  ["eip2930", 1],
+  ["eip1559", 2],
+  ["eip4844", 3],
+  ["eip7702", 4],
+]);
 const BLOB_TYPE = 3;
-const BLOB_MEMBERS: readonly string[] = ["blobs", "sidecars", "blobVersionedHashes", "blob_versioned_hashes", "maxFeePerBlobGas", "max_fee_per_blob_gas"];
+const BLOB_MEMBERS: readonly string[] = [
+  "blobs",
+  "sidecars",
+  "blobVersionedHashes",
+  "blob_versioned_hashes",
+  "maxFeePerBlobGas",
+  "max_fee_per_blob_gas",
+];
 const ONLY_FOR: Readonly<Partial<Record<Member, readonly TransactionType[]>>> = {
-  gas_price: [0, 1], max_fee_per_gas: [2, 4], max_priority_fee_per_gas: [2, 4], access_list: [1, 2, 4], authorization_list: [4],
+  gas_price: [0, 1],
+  max_fee_per_gas: [2, 4],
+  max_priority_fee_per_gas: [2, 4],
+  access_list: [1, 2, 4],
+  authorization_list: [4],
 };
 
 /** Reads a transaction from its JSON members. Throws InvalidPayload that names the member at fault. */
@@ -58,21 +85,32 @@ export function readTransaction(value: unknown): Transaction {
   const members = namedMembers(recordOf(value, "transaction"));
   const type = readType(members);
   for (const [name, types] of Object.entries(ONLY_FOR)) {
-    if (members.has(name as Member) && !types.includes(type)) throw new InvalidPayload(name, `does not belong to a transaction of type ${String(type)}`);
+    if (members.has(name as Member) && !types.includes(type))
+      throw new InvalidPayload(name, `does not belong to a transaction of type ${String(type)}`);
   }
   const chainId = readChainId(required(members, "chain_id"), "chain_id");
   if (chainId === 0n) throw new InvalidPayload("chain_id", "is 0: the transaction could be replayed on every chain");
   const nonce = readUint(required(members, "nonce"), "nonce", 64);
   if (nonce > NONCE_MAX) throw new InvalidPayload("nonce", "is above 2^64 - 2");
   const gas = readUint(required(members, "gas"), "gas", 64);
-  const head = [bytesOfNumber(gas), recipient(members, type), bytesOfNumber(readUint(members.get("value") ?? 0, "value", 256)), readBytes(members.get("data") ?? "0x", "data", DATA_BYTES_MAX)];
+  const head = [
+    bytesOfNumber(gas),
+    recipient(members, type),
+    bytesOfNumber(readUint(members.get("value") ?? 0, "value", 256)),
+    readBytes(members.get("data") ?? "0x", "data", DATA_BYTES_MAX),
+  ];
   const from = members.has("from") ? checksumAddress(readAddress(members.get("from"), "from")) : undefined;
   if (type === 0) return { type, chainId, from, fields: [bytesOfNumber(nonce), gasPrice(members), ...head] };
   const accessList = readAccessList(members.get("access_list") ?? []);
   const typed = [bytesOfNumber(chainId), bytesOfNumber(nonce)];
   if (type === 1) return { type, chainId, from, fields: [...typed, gasPrice(members), ...head, accessList] };
   const fees = [...typed, ...feeMarket(members), ...head, accessList];
-  return { type, chainId, from, fields: type === 2 ? fees : [...fees, readAuthorizations(required(members, "authorization_list"))] };
+  return {
+    type,
+    chainId,
+    from,
+    fields: type === 2 ? fees : [...fees, readAuthorizations(required(members, "authorization_list"))],
+  };
 }
 
 /** The 32-byte digest that the sender signs. */
@@ -84,12 +122,19 @@ export function transactionDigest({ type, chainId, fields }: Transaction): Uint8
 /** The signed transaction as nodes take it. */
 export function serializeSigned(transaction: Transaction, signature: TransactionSignature): Uint8Array {
   const { type, fields } = transaction;
-  const tail = [bytesOfNumber(BigInt(transactionV(transaction, signature))), bytesOfNumber(signature.r), bytesOfNumber(signature.s)];
+  const tail = [
+    bytesOfNumber(BigInt(transactionV(transaction, signature))),
+    bytesOfNumber(signature.r),
+    bytesOfNumber(signature.s),
+  ];
   return type === 0 ? encodeRlp([...fields, ...tail]) : typedEnvelope(type, [...fields, ...tail]);
 }
 
 /** v as it stands in the signed transaction: EIP-155's for legacy ones, the parity for all others. */
-export function transactionV({ type, chainId }: Transaction, { yParity }: Pick<TransactionSignature, "yParity">): number {
+export function transactionV(
+  { type, chainId }: Transaction,
+  { yParity }: Pick<TransactionSignature, "yParity">,
+): number {
   return type === 0 ? Number(chainId * 2n + 35n) + yParity : yParity;
 }
 
@@ -106,7 +151,11 @@ function typedEnvelope(type: TransactionType, fields: readonly RlpItem[]): Uint8
 
 /** Members under their canonical names; throws for one that is not known and for two spellings of one. */
 function namedMembers(record: Readonly<Record<string, unknown>>): ReadonlyMap<Member, unknown> {
-  const names = new Map<string, Member>(Object.entries(MEMBERS).flatMap(([name, others]) => [name, ...others].map((spelling) => [spelling, name as Member] as const)));
+  const names = new Map<string, Member>(
+    Object.entries(MEMBERS).flatMap(([name, others]) =>
+      [name, ...others].map((spelling) => [spelling, name as Member] as const),
+    ),
+  );
   const members = new Map<Member, unknown>();
   for (const [spelling, value] of Object.entries(record)) {
     const name = names.get(spelling);
@@ -133,7 +182,10 @@ function readType(members: ReadonlyMap<Member, unknown>): TransactionType {
 }
 
 function noBlobs(path: string): InvalidPayload {
-  return new InvalidPayload(path, "is of a blob transaction (type 3, EIP-4844): those are not signed, types 0, 1, 2 and 4 are");
+  return new InvalidPayload(
+    path,
+    "is of a blob transaction (type 3, EIP-4844): those are not signed, types 0, 1, 2 and 4 are",
+  );
 }
 
 function required(members: ReadonlyMap<Member, unknown>, name: Member): unknown {
@@ -171,8 +223,15 @@ function readAccessList(value: unknown): RlpItem {
     const path = `access_list[${String(index)}]`;
     const members = recordOf(entry, path);
     refuseOthers(members, ["address", "storage_keys", "storageKeys"], path);
-    const keys = arrayOf(oneSpelling(members, ["storage_keys", "storageKeys"], path) ?? [], `${path}.storage_keys`, STORAGE_KEYS_MAX);
-    return [readAddress(members["address"], `${path}.address`), keys.map((key, at) => readWord(key, `${path}.storage_keys[${String(at)}]`))];
+    const keys = arrayOf(
+      oneSpelling(members, ["storage_keys", "storageKeys"], path) ?? [],
+      `${path}.storage_keys`,
+      STORAGE_KEYS_MAX,
+    );
+    return [
+      readAddress(members["address"], `${path}.address`),
+      keys.map((key, at) => readWord(key, `${path}.storage_keys[${String(at)}]`)),
+    ];
   });
 }
 
@@ -187,7 +246,12 @@ function readAuthorizations(value: unknown): RlpItem {
     if (yParity > 1n) throw new InvalidPayload(`${path}.y_parity`, "is neither 0 nor 1");
     const s = readUint(members["s"], `${path}.s`, 256);
     if (s > SECP256K1_HALF_ORDER) throw new InvalidPayload(`${path}.s`, "is above half of the curve's order");
-    return [...authorizationFields(members, path), bytesOfNumber(yParity), bytesOfNumber(readUint(members["r"], `${path}.r`, 256)), bytesOfNumber(s)];
+    return [
+      ...authorizationFields(members, path),
+      bytesOfNumber(yParity),
+      bytesOfNumber(readUint(members["r"], `${path}.r`, 256)),
+      bytesOfNumber(s),
+    ];
   });
 }
 
@@ -200,8 +264,13 @@ function authorizationFields(members: Readonly<Record<string, unknown>>, path: s
 }
 
 /** The value under whichever spelling is used. Two that differ would leave it to us which of them is signed. */
-function oneSpelling(members: Readonly<Record<string, unknown>>, [name, other]: readonly [string, string], path: string): unknown {
-  if (members[name] !== undefined && members[other] !== undefined) throw new InvalidPayload(memberOf(path, name), "is given twice");
+function oneSpelling(
+  members: Readonly<Record<string, unknown>>,
+  [name, other]: readonly [string, string],
+  path: string,
+): unknown {
+  if (members[name] !== undefined && members[other] !== undefined)
+    throw new InvalidPayload(memberOf(path, name), "is given twice");
   return members[name] ?? members[other];
 }
 

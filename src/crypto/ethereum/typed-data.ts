@@ -31,8 +31,11 @@ const ABSENT_STRUCT = new Uint8Array(32);
 const DOMAIN = "EIP712Domain";
 /** In the order of the standard; the domain's type is built from those that are present when the document does not declare it. */
 const DOMAIN_MEMBERS: readonly Member[] = [
-  { name: "name", type: "string" }, { name: "version", type: "string" }, { name: "chainId", type: "uint256" },
-  { name: "verifyingContract", type: "address" }, { name: "salt", type: "bytes32" },
+  { name: "name", type: "string" },
+  { name: "version", type: "string" },
+  { name: "chainId", type: "uint256" },
+  { name: "verifyingContract", type: "address" },
+  { name: "salt", type: "bytes32" },
 ];
 
 /** The 32-byte digest of `{types, primaryType, domain, message}`. Throws InvalidPayload that names the member at fault. */
@@ -43,7 +46,8 @@ export function typedDataDigest(value: unknown): Uint8Array {
   const domain = recordOf(document["domain"], "domain");
   const types = readTypes(recordOf(document["types"], "types"), domain);
   const primary = document["primaryType"];
-  if (typeof primary !== "string" || !types.has(primary)) throw new InvalidPayload("primaryType", "is not one of the types");
+  if (typeof primary !== "string" || !types.has(primary))
+    throw new InvalidPayload("primaryType", "is not one of the types");
   const budget = { values: VALUES_MAX };
   const parts = [Uint8Array.of(0x19, 0x01), hashStruct({ types, budget }, DOMAIN, domain, "domain", 0)];
   if (primary !== DOMAIN) parts.push(hashStruct({ types, budget }, primary, document["message"], "message", 0));
@@ -60,14 +64,20 @@ function readTypes(declared: Readonly<Record<string, unknown>>, domain: Readonly
   if (entries.length > TYPES_MAX) throw new InvalidPayload("types", `has more than ${String(TYPES_MAX)} types`);
   const types = new Map<string, readonly Member[]>();
   for (const [name, members] of entries) {
-    if (!IDENTIFIER.test(name) || isElementary(name)) throw new InvalidPayload("types", "has a type whose name is not an identifier");
+    if (!IDENTIFIER.test(name) || isElementary(name))
+      throw new InvalidPayload("types", "has a type whose name is not an identifier");
     types.set(name, readMembers(members, `types.${name}`));
   }
-  if (!types.has(DOMAIN)) types.set(DOMAIN, DOMAIN_MEMBERS.filter((member) => domain[member.name] !== undefined));
+  if (!types.has(DOMAIN))
+    types.set(
+      DOMAIN,
+      DOMAIN_MEMBERS.filter((member) => domain[member.name] !== undefined),
+    );
   for (const [name, members] of types) {
     for (const member of members) {
       const base = baseType(member.type);
-      if (!isElementary(base) && !types.has(base)) throw new InvalidPayload(`types.${name}.${member.name}`, "has a type that is not known");
+      if (!isElementary(base) && !types.has(base))
+        throw new InvalidPayload(`types.${name}.${member.name}`, "has a type that is not known");
     }
   }
   return types;
@@ -78,9 +88,15 @@ function readMembers(value: unknown, path: string): readonly Member[] {
   return arrayOf(value, path, MEMBERS_MAX).map((entry, index) => {
     const { name, type, ...others } = recordOf(entry, `${path}[${String(index)}]`);
     const [other] = Object.keys(others);
-    if (other !== undefined) throw new InvalidPayload(`${path}[${String(index)}].${other.slice(0, 64)}`, "is not known here: a member of a type has a name and a type");
-    if (typeof name !== "string" || !IDENTIFIER.test(name) || names.has(name)) throw new InvalidPayload(`${path}[${String(index)}].name`, "is not an identifier of its own");
-    if (typeof type !== "string" || type.length > 128) throw new InvalidPayload(`${path}[${String(index)}].type`, "is not a type");
+    if (other !== undefined)
+      throw new InvalidPayload(
+        `${path}[${String(index)}].${other.slice(0, 64)}`,
+        "is not known here: a member of a type has a name and a type",
+      );
+    if (typeof name !== "string" || !IDENTIFIER.test(name) || names.has(name))
+      throw new InvalidPayload(`${path}[${String(index)}].name`, "is not an identifier of its own");
+    if (typeof type !== "string" || type.length > 128)
+      throw new InvalidPayload(`${path}[${String(index)}].type`, "is not a type");
     names.add(name);
     return { name, type };
   });
@@ -91,8 +107,11 @@ function hashStruct(context: Context, type: string, value: unknown, path: string
   const members = context.types.get(type) ?? [];
   const record = recordOf(value, path);
   const other = Object.keys(record).find((name) => !members.some((member) => member.name === name));
-  if (other !== undefined) throw new InvalidPayload(`${path}.${other.slice(0, 64)}`, `is not a member of the type ${type}`);
-  const words = members.map((member) => encodeValue(context, member.type, record[member.name], `${path}.${member.name}`, depth + 1));
+  if (other !== undefined)
+    throw new InvalidPayload(`${path}.${other.slice(0, 64)}`, `is not a member of the type ${type}`);
+  const words = members.map((member) =>
+    encodeValue(context, member.type, record[member.name], `${path}.${member.name}`, depth + 1),
+  );
   return keccak256(Buffer.concat([keccak256(Buffer.from(encodeType(context.types, type), "utf8")), ...words]));
 }
 
@@ -100,12 +119,18 @@ function hashStruct(context: Context, type: string, value: unknown, path: string
 function encodeValue(context: Context, type: string, value: unknown, path: string, depth: number): Uint8Array {
   if (depth > DEPTH_MAX) throw new InvalidPayload(path, `is nested more than ${String(DEPTH_MAX)} levels deep`);
   context.budget.values -= 1;
-  if (context.budget.values < 0) throw new InvalidPayload(path, `is beyond the ${String(VALUES_MAX)} values that a document may have`);
+  if (context.budget.values < 0)
+    throw new InvalidPayload(path, `is beyond the ${String(VALUES_MAX)} values that a document may have`);
   const array = ARRAY.exec(type);
   if (array !== null) {
     const items = arrayOf(value, path, ARRAY_ITEMS_MAX);
-    if (array[2] !== "" && items.length !== Number(array[2])) throw new InvalidPayload(path, `does not have ${String(Number(array[2]))} items`);
-    return keccak256(Buffer.concat(items.map((item, index) => encodeValue(context, array[1] ?? "", item, `${path}[${String(index)}]`, depth + 1))));
+    if (array[2] !== "" && items.length !== Number(array[2]))
+      throw new InvalidPayload(path, `does not have ${String(Number(array[2]))} items`);
+    return keccak256(
+      Buffer.concat(
+        items.map((item, index) => encodeValue(context, array[1] ?? "", item, `${path}[${String(index)}]`, depth + 1)),
+      ),
+    );
   }
   if (!context.types.has(type)) return encodeElementary(type, value, path);
   if ((value === undefined || value === null) && referredTypes(context.types, type).has(type)) return ABSENT_STRUCT;
@@ -114,7 +139,8 @@ function encodeValue(context: Context, type: string, value: unknown, path: strin
 
 function encodeElementary(type: string, value: unknown, path: string): Uint8Array {
   if (type === "string") {
-    if (typeof value !== "string" || value.length > BYTES_MAX || !value.isWellFormed()) throw new InvalidPayload(path, "is not a text");
+    if (typeof value !== "string" || value.length > BYTES_MAX || !value.isWellFormed())
+      throw new InvalidPayload(path, "is not a text");
     return keccak256(Buffer.from(value, "utf8"));
   }
   if (type === "bytes") return keccak256(readBytes(value, path, BYTES_MAX));
@@ -139,7 +165,9 @@ function encodeElementary(type: string, value: unknown, path: string): Uint8Arra
 function encodeType(types: Types, primary: string): string {
   const referred = referredTypes(types, primary);
   referred.delete(primary);
-  return [primary, ...[...referred].sort()].map((name) => `${name}(${(types.get(name) ?? []).map((member) => `${member.type} ${member.name}`).join(",")})`).join("");
+  return [primary, ...[...referred].sort()]
+    .map((name) => `${name}(${(types.get(name) ?? []).map((member) => `${member.type} ${member.name}`).join(",")})`)
+    .join("");
 }
 
 /** The types that a type refers to, by whatever way; itself among them when it may hold itself. */

@@ -32,7 +32,8 @@ export function poseidonFive(inputs: readonly [bigint, bigint, bigint, bigint, b
 }
 
 function hash(width: Width, inputs: readonly bigint[]): bigint {
-  if (inputs.some((input) => input < 0n || input >= FIELD_ORDER)) throw new RangeError("Poseidon takes canonical field elements");
+  if (inputs.some((input) => input < 0n || input >= FIELD_ORDER))
+    throw new RangeError("Poseidon takes canonical field elements");
   const digest = permutationOf(width)([0n, ...inputs])[0];
   if (digest === undefined) throw new Error("invariant broken: Poseidon yields its whole state");
   return digest;
@@ -42,7 +43,13 @@ function hash(width: Width, inputs: readonly bigint[]): bigint {
 function permutationOf(width: Width): Permutation {
   const known = permutations.get(width);
   if (known !== undefined) return known;
-  const parameters = { Fp: bn254.fields.Fr, t: width + 1, roundsFull: 8, roundsPartial: PARTIAL_ROUNDS[width], sboxPower: 5 };
+  const parameters = {
+    Fp: bn254.fields.Fr,
+    t: width + 1,
+    roundsFull: 8,
+    roundsPartial: PARTIAL_ROUNDS[width],
+    sboxPower: 5,
+  };
   const made = poseidon({ ...parameters, ...grainGenConstants(parameters) });
   permutations.set(width, made);
   return made;

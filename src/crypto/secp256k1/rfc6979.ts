@@ -19,7 +19,8 @@ export class DeterministicNonces {
    * @param digest bits2octets: 32 bytes, big-endian, already below the order
    */
   constructor(privateKey: Uint8Array, digest: Uint8Array) {
-    if (privateKey.length !== BYTES || digest.length !== BYTES) throw new TypeError("a nonce is made of two times 32 bytes");
+    if (privateKey.length !== BYTES || digest.length !== BYTES)
+      throw new TypeError("a nonce is made of two times 32 bytes");
     this.#mix(FIRST, privateKey, digest);
     this.#mix(SECOND, privateKey, digest);
   }

@@ -75,10 +75,14 @@ export function verifyDigest(publicKey: Uint8Array, digest: Uint8Array, signatur
 export function verifyDigests(publicKey: Uint8Array, claims: readonly EcdsaClaim[]): boolean[] {
   // What is out of range has no inverse and gets no sum.
   const inverses = Fn.invertBatch(claims.map((claim) => (isInRange(claim) ? claim.signature.s : 0n)));
-  const sums = affineSums(claims.map(({ digest, signature: { r } }, index) => {
-    const inverse = inverses[index] ?? 0n;
-    return inverse === 0n ? undefined : addMultiples(publicKey, Fn.mul(digestScalar(digest), inverse), Fn.mul(r, inverse));
-  }));
+  const sums = affineSums(
+    claims.map(({ digest, signature: { r } }, index) => {
+      const inverse = inverses[index] ?? 0n;
+      return inverse === 0n
+        ? undefined
+        : addMultiples(publicKey, Fn.mul(digestScalar(digest), inverse), Fn.mul(r, inverse));
+    }),
+  );
   return claims.map(({ signature: { r, yParity } }, index) => {
     const sum = sums[index];
     if (sum === undefined || sum.x % ORDER !== r) return false;
@@ -109,13 +113,19 @@ export function digestScalar(digest: Uint8Array): bigint {
 /** A number of 32 bytes, big-endian; makes no text on the way, which nobody could overwrite. */
 export function readScalar(bytes: Uint8Array): bigint {
   const words = new DataView(bytes.buffer, bytes.byteOffset, PRIVATE_KEY_BYTES);
-  return (words.getBigUint64(0) << 192n) | (words.getBigUint64(8) << 128n) | (words.getBigUint64(16) << 64n) | words.getBigUint64(24);
+  return (
+    (words.getBigUint64(0) << 192n) |
+    (words.getBigUint64(8) << 128n) |
+    (words.getBigUint64(16) << 64n) |
+    words.getBigUint64(24)
+  );
 }
 
 /** Writes a number below 2^256 over the first 32 bytes, big-endian; makes no text on the way. */
 export function writeScalar(bytes: Uint8Array, value: bigint): void {
   const words = new DataView(bytes.buffer, bytes.byteOffset, PRIVATE_KEY_BYTES);
-  for (let word = 0; word < 4; word += 1) words.setBigUint64(8 * word, (value >> BigInt(64 * (3 - word))) & 0xffff_ffff_ffff_ffffn);
+  for (let word = 0; word < 4; word += 1)
+    words.setBigUint64(8 * word, (value >> BigInt(64 * (3 - word))) & 0xffff_ffff_ffff_ffffn);
 }
 
 /** The 32 bytes of a public number, big-endian. */

@@ -12,7 +12,14 @@ import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { DeterministicNonces } from "./rfc6979.js";
 import { addMultiples } from "./known-keys.js";
 import { weightedSum, type AffinePoint } from "./tables.js";
-import { digestScalar, PRIVATE_KEY_BYTES, readScalar, scalarBytes, secp256k1PublicKey, type EcdsaSignature } from "./secp256k1.js";
+import {
+  digestScalar,
+  PRIVATE_KEY_BYTES,
+  readScalar,
+  scalarBytes,
+  secp256k1PublicKey,
+  type EcdsaSignature,
+} from "./secp256k1.js";
 
 const { Fn } = secp256k1.Point;
 const FIELD_ORDER = secp256k1.Point.Fp.ORDER;
@@ -67,14 +74,21 @@ export function freshSignatures(privateKey: Uint8Array, digests: readonly Uint8A
   return drafts.map(({ digest, point, r, blindedNonce, blindedSum }, index) => {
     const s = Fn.mul(blindedSum, inverses[2 * index] ?? 0n);
     const inverse = Fn.mul(blindedNonce, inverses[2 * index + 1] ?? 0n);
-    const low = s <= HALF_ORDER ? { s, inverse, point } : { s: ORDER - s, inverse: ORDER - inverse, point: { x: point.x, y: FIELD_ORDER - point.y } };
+    const low =
+      s <= HALF_ORDER
+        ? { s, inverse, point }
+        : { s: ORDER - s, inverse: ORDER - inverse, point: { x: point.x, y: FIELD_ORDER - point.y } };
     return { digest, r, ...low, yParity: Number(low.point.y & 1n) };
   });
 }
 
 /** Those that verify under the public key, undefined in the place of the others. Three and more are checked together. */
-export function checkedSignatures(publicKey: Uint8Array, signatures: readonly FreshSignature[]): (EcdsaSignature | undefined)[] {
-  const holdTogether = signatures.length >= TOGETHER_MIN && hold(publicKey, signatures, randomWeights(signatures.length));
+export function checkedSignatures(
+  publicKey: Uint8Array,
+  signatures: readonly FreshSignature[],
+): (EcdsaSignature | undefined)[] {
+  const holdTogether =
+    signatures.length >= TOGETHER_MIN && hold(publicKey, signatures, randomWeights(signatures.length));
   return signatures.map((signature) => (holdTogether || hold(publicKey, [signature], [1n]) ? signature : undefined));
 }
 
@@ -97,7 +111,15 @@ function hold(publicKey: Uint8Array, signatures: readonly FreshSignature[], weig
 
 /** The numbers of a signature are in range and belong to each other. */
 function isSound({ r, s, yParity, inverse, point: { x, y } }: FreshSignature): boolean {
-  return r > 0n && r === x && r < ORDER && s > 0n && s <= HALF_ORDER && Number(y & 1n) === yParity && (s * inverse) % ORDER === 1n;
+  return (
+    r > 0n &&
+    r === x &&
+    r < ORDER &&
+    s > 0n &&
+    s <= HALF_ORDER &&
+    Number(y & 1n) === yParity &&
+    (s * inverse) % ORDER === 1n
+  );
 }
 
 function draftOf(privateKey: Uint8Array, d: bigint, digest: Uint8Array): Draft {

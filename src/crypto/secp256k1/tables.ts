@@ -46,7 +46,7 @@ export class MultiplesTable {
     for (let window = 0; window < WINDOWS; window += 1) {
       let multiple = base;
       points.push(multiple);
-      for (let d = 2; d <= ENTRIES; d += 1) points.push(multiple = multiple.add(base));
+      for (let d = 2; d <= ENTRIES; d += 1) points.push((multiple = multiple.add(base)));
       base = multiple.double();
     }
     this.#entries = normalizeZ(Point, points).map(({ X, Y }) => ({ x: X, y: Y }));
@@ -75,7 +75,9 @@ export function affineSums(sums: readonly PointSum[]): (AffinePoint | undefined)
   const inverses = Fp.invertBatch(sums.map((sum) => Fp.create(sum?.ZZZ ?? 0n)));
   return sums.map((sum, index) => {
     const inverse = inverses[index] ?? 0n;
-    return sum === undefined ? undefined : { x: Fp.create(sum.X * Fp.sqr(Fp.create(inverse * sum.ZZ))), y: Fp.create(sum.Y * inverse) };
+    return sum === undefined
+      ? undefined
+      : { x: Fp.create(sum.X * Fp.sqr(Fp.create(inverse * sum.ZZ))), y: Fp.create(sum.Y * inverse) };
   });
 }
 
@@ -126,7 +128,9 @@ function doubled(sum: PointSum): PointSum {
 /** Digits of a positive number in base 2, lowest first, -1 to 1, of which no two neighbours are other than zero. */
 function nonAdjacentForm(k: bigint): number[] {
   const triple = 3n * k;
-  const [plus, minus] = [triple & (triple ^ k), k & (triple ^ k)].map((bits) => (bits >> 1n).toString(2).padStart(k.toString(2).length + 1, "0"));
+  const [plus, minus] = [triple & (triple ^ k), k & (triple ^ k)].map((bits) =>
+    (bits >> 1n).toString(2).padStart(k.toString(2).length + 1, "0"),
+  );
   return Array.from(plus ?? "", (bit, at) => Number(bit) - Number(minus?.[at])).reverse();
 }
 

@@ -62,9 +62,14 @@ export function signPoseidon(privateKey: Uint8Array, message: bigint): EddsaPose
 }
 
 /** Whether S * B8 = R8 + 8 h * A, for points of the prime-order subgroup, S below its order and A not neutral. */
-export function verifyPoseidon(publicKey: BabyJubJubPoint, message: bigint, { r8, s }: EddsaPoseidonSignature): boolean {
+export function verifyPoseidon(
+  publicKey: BabyJubJubPoint,
+  message: bigint,
+  { r8, s }: EddsaPoseidonSignature,
+): boolean {
   assertElement(message);
-  if (s < 0n || s >= SUBGROUP_ORDER || publicKey.is0() || !publicKey.isTorsionFree() || !r8.isTorsionFree()) return false;
+  if (s < 0n || s >= SUBGROUP_ORDER || publicKey.is0() || !publicKey.isTorsionFree() || !r8.isTorsionFree())
+    return false;
   const hash = (8n * challenge(r8, publicKey, message)) % SUBGROUP_ORDER;
   const left = s === 0n ? Point.ZERO : Point.BASE.multiplyUnsafe(s);
   const right = hash === 0n ? r8 : r8.add(publicKey.multiplyUnsafe(hash));

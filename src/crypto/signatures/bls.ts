@@ -50,7 +50,10 @@ export function aggregateBls(signatures: readonly Uint8Array[]): Uint8Array | un
   const points = signatures.map(readSummand);
   if (points.length === 0 || points.includes(undefined)) return undefined;
   // Added here, and written here where it is neutral: the library's own sum takes and gives no neutral element.
-  const sum = points.reduce<SignaturePoint>((total, point) => (point === undefined ? total : total.add(point)), bls12_381.G2.Point.ZERO);
+  const sum = points.reduce<SignaturePoint>(
+    (total, point) => (point === undefined ? total : total.add(point)),
+    bls12_381.G2.Point.ZERO,
+  );
   return sum.is0() ? Uint8Array.from(NEUTRAL_SIGNATURE) : scheme.Signature.toBytes(sum);
 }
 
@@ -58,10 +61,15 @@ export function aggregateBls(signatures: readonly Uint8Array[]): Uint8Array | un
  * Whether an aggregate is that of the i-th key on the i-th message for all i. The messages must differ from each other: with equal
  * ones a signer could choose its key so that it cancels another's (the caller refuses that with words).
  */
-export function verifyAggregateBls(publicKeys: readonly Uint8Array[], messages: readonly Uint8Array[], signature: Uint8Array): boolean {
+export function verifyAggregateBls(
+  publicKeys: readonly Uint8Array[],
+  messages: readonly Uint8Array[],
+  signature: Uint8Array,
+): boolean {
   const point = readSignature(signature);
   const keys = publicKeys.map(readPublicKey);
-  if (point === undefined || keys.length === 0 || keys.length !== messages.length || keys.includes(undefined)) return false;
+  if (point === undefined || keys.length === 0 || keys.length !== messages.length || keys.includes(undefined))
+    return false;
   const items = keys.flatMap((publicKey, index) => {
     const message = messages[index];
     return publicKey === undefined || message === undefined ? [] : [{ message: hashMessage(message), publicKey }];

@@ -35,7 +35,11 @@ export function privateKeyOfSeed(curve: SeedCurve, seed: Uint8Array): KeyObject 
 
 /** A private key of its PKCS #8 DER, as this service exported it. The caller wipes the bytes. */
 export function privateKeyOfPkcs8(der: Uint8Array): KeyObject {
-  return createPrivateKey({ key: Buffer.from(der.buffer, der.byteOffset, der.byteLength), format: "der", type: "pkcs8" });
+  return createPrivateKey({
+    key: Buffer.from(der.buffer, der.byteOffset, der.byteLength),
+    format: "der",
+    type: "pkcs8",
+  });
 }
 
 /**

@@ -23,5 +23,8 @@ export function signP256(privateKey: KeyObject, message: Uint8Array): Uint8Array
 }
 
 export function verifyP256(publicKey: KeyObject, message: Uint8Array, signature: Uint8Array): boolean {
-  return signature.length === SIGNATURE_BYTES && verify("sha256", message, { key: publicKey, dsaEncoding: ENCODING }, signature);
+  return (
+    signature.length === SIGNATURE_BYTES &&
+    verify("sha256", message, { key: publicKey, dsaEncoding: ENCODING }, signature)
+  );
 }

@@ -13,7 +13,11 @@ const keys = new Map<string, KeyObject>();
  * The key of these bytes, read when it is not known.
  * @param kind what the bytes are read as; the same bytes may be keys of several kinds
  */
-export function cachedPublicKey(kind: string, bytes: Uint8Array, read: () => KeyObject | undefined): KeyObject | undefined {
+export function cachedPublicKey(
+  kind: string,
+  bytes: Uint8Array,
+  read: () => KeyObject | undefined,
+): KeyObject | undefined {
   const name = `${kind}|${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1")}`;
   const key = keys.get(name) ?? read();
   if (key === undefined) return undefined;

@@ -23,9 +23,15 @@ export interface RsaKeyPair {
 
 /** Makes a key pair, each half in memory of its own. Holds its thread up: tenths of a second for 2048 bits, seconds for 4096. */
 export function generateRsaKeyPair(modulusBits: number): RsaKeyPair {
-  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: modulusBits, publicExponent: PUBLIC_EXPONENT });
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", {
+    modulusLength: modulusBits,
+    publicExponent: PUBLIC_EXPONENT,
+  });
   // A copy would leave the private one behind, unwiped.
-  return { pkcs8: privateKey.export({ format: "der", type: "pkcs8" }), spki: publicKey.export({ format: "der", type: "spki" }) };
+  return {
+    pkcs8: privateKey.export({ format: "der", type: "pkcs8" }),
+    spki: publicKey.export({ format: "der", type: "spki" }),
+  };
 }
 
 /**
@@ -38,7 +44,12 @@ export function rsaPublicKey(spki: Uint8Array, modulusBits: number): KeyObject |
     try {
       const key = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" });
       const { modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {};
-      if (key.asymmetricKeyType !== "rsa" || modulusLength !== modulusBits || publicExponent !== BigInt(PUBLIC_EXPONENT)) return undefined;
+      if (
+        key.asymmetricKeyType !== "rsa" ||
+        modulusLength !== modulusBits ||
+        publicExponent !== BigInt(PUBLIC_EXPONENT)
+      )
+        return undefined;
       return key.export({ format: "der", type: "spki" }).equals(spki) ? key : undefined;
     } catch {
       return undefined;
@@ -51,9 +62,17 @@ export function signRsa(privateKey: KeyObject, algorithm: RsaAlgorithm, message:
   return new Uint8Array(sign(hashOf(algorithm), message, { key: privateKey, ...paddingOf(algorithm) }));
 }
 
-export function verifyRsa(publicKey: KeyObject, algorithm: RsaAlgorithm, message: Uint8Array, signature: Uint8Array): boolean {
+export function verifyRsa(
+  publicKey: KeyObject,
+  algorithm: RsaAlgorithm,
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
   const bytes = (publicKey.asymmetricKeyDetails?.modulusLength ?? 0) / 8;
-  return signature.length === bytes && verify(hashOf(algorithm), message, { key: publicKey, ...paddingOf(algorithm) }, signature);
+  return (
+    signature.length === bytes &&
+    verify(hashOf(algorithm), message, { key: publicKey, ...paddingOf(algorithm) }, signature)
+  );
 }
 
 function hashOf(algorithm: RsaAlgorithm): string {

@@ -27,7 +27,14 @@ export function parseHdPath(text: string): HdPath | undefined {
   const match = TEXT.exec(text);
   if (match === null) return undefined;
   const [purpose, coin, account, change, number] = match.slice(1, 6).map(Number);
-  if (purpose === undefined || coin === undefined || account === undefined || change === undefined || number === undefined) return undefined;
+  if (
+    purpose === undefined ||
+    coin === undefined ||
+    account === undefined ||
+    change === undefined ||
+    number === undefined
+  )
+    return undefined;
   const isHardened = match[6] === "'";
   if (isHardened && number >= HARDENED) return undefined;
   const path = { purpose, coin, account, change, index: isHardened ? number + HARDENED : number };
@@ -36,7 +43,12 @@ export function parseHdPath(text: string): HdPath | undefined {
 
 /** True when every level is in its range. */
 export function isHdPath({ purpose, coin, account, change, index }: HdPath): boolean {
-  return [purpose, coin, account, change].every((level) => Number.isInteger(level) && level >= 0 && level < HARDENED) && Number.isInteger(index) && index >= 0 && index <= HD_INDEX_MAX;
+  return (
+    [purpose, coin, account, change].every((level) => Number.isInteger(level) && level >= 0 && level < HARDENED) &&
+    Number.isInteger(index) &&
+    index >= 0 &&
+    index <= HD_INDEX_MAX
+  );
 }
 
 /** The child number of each level, as BIP-32 counts them. */

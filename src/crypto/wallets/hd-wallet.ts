@@ -51,7 +51,10 @@ export function accountXpub(seed: Uint8Array, account: Omit<HdPath, "change" | "
  * Uncompressed public keys (65 bytes) of consecutive addresses below an account: m/change/from, m/change/from+1 ... About 0.5 ms each.
  * @param options.from,options.count stay below 2^31: hardened children cannot be had without the private key (BIP-32)
  */
-export function addressPublicKeys(xpub: string, options: { readonly change: number; readonly from: number; readonly count: number }): Uint8Array[] {
+export function addressPublicKeys(
+  xpub: string,
+  options: { readonly change: number; readonly from: number; readonly count: number },
+): Uint8Array[] {
   const branch = HDKey.fromExtendedKey(xpub).deriveChild(options.change);
   return Array.from({ length: options.count }, (_, at) => {
     const { publicKey } = branch.deriveChild(options.from + at);

@@ -107,7 +107,9 @@ function eachAsciiUnit(text: Uint8Array, take: (unit: number) => void): void {
     }
     const size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
     // One character at a time: a string of the whole phrase never exists.
-    const decomposed = Buffer.from(text.subarray(i, i + size)).toString("utf8").normalize("NFKD");
+    const decomposed = Buffer.from(text.subarray(i, i + size))
+      .toString("utf8")
+      .normalize("NFKD");
     for (const character of decomposed) {
       if (/\s/.test(character)) take(SPACE);
       else take(character.charCodeAt(0) < 0x80 ? character.charCodeAt(0) : 0);
@@ -150,6 +152,7 @@ function writeBits(bytes: Uint8Array, offset: number, value: number): void {
 
 function readBits(bytes: Uint8Array, offset: number): number {
   let value = 0;
-  for (let at = offset; at < offset + WORD_BITS; at += 1) value = (value << 1) | (((bytes[at >> 3] ?? 0) >> (7 - (at & 7))) & 1);
+  for (let at = offset; at < offset + WORD_BITS; at += 1)
+    value = (value << 1) | (((bytes[at >> 3] ?? 0) >> (7 - (at & 7))) & 1);
   return value;
 }

@@ -34,18 +34,38 @@ declare module "snarkjs" {
     data?: Uint8Array;
   }
   export const groth16: {
-    prove(zkey: SnarkjsBytes, witness: SnarkjsBytes, logger?: SnarkjsLogger): Promise<{ proof: SnarkjsProof; publicSignals: string[] }>;
-    verify(verifyingKey: unknown, publicSignals: readonly string[], proof: unknown, logger?: SnarkjsLogger): Promise<boolean>;
+    prove(
+      zkey: SnarkjsBytes,
+      witness: SnarkjsBytes,
+      logger?: SnarkjsLogger,
+    ): Promise<{ proof: SnarkjsProof; publicSignals: string[] }>;
+    verify(
+      verifyingKey: unknown,
+      publicSignals: readonly string[],
+      proof: unknown,
+      logger?: SnarkjsLogger,
+    ): Promise<boolean>;
     exportSolidityCallData(proof: unknown, publicSignals: readonly string[]): Promise<string>;
   };
   export const zKey: {
     newZKey(r1cs: SnarkjsBytes, ptau: SnarkjsBytes, zkey: SnarkjsMemoryFile, logger?: SnarkjsLogger): Promise<unknown>;
-    contribute(from: SnarkjsBytes, to: SnarkjsMemoryFile, name: string, entropy: string, logger?: SnarkjsLogger): Promise<unknown>;
+    contribute(
+      from: SnarkjsBytes,
+      to: SnarkjsMemoryFile,
+      name: string,
+      entropy: string,
+      logger?: SnarkjsLogger,
+    ): Promise<unknown>;
     exportVerificationKey(zkey: SnarkjsBytes, logger?: SnarkjsLogger): Promise<unknown>;
     exportSolidityVerifier(zkey: SnarkjsBytes, templates: { groth16: string }, logger?: SnarkjsLogger): Promise<string>;
   };
   export const wtns: {
-    calculate(input: unknown, wasm: SnarkjsBytes, witness: SnarkjsMemoryFile, options?: { memorySize: number }): Promise<void>;
+    calculate(
+      input: unknown,
+      wasm: SnarkjsBytes,
+      witness: SnarkjsMemoryFile,
+      options?: { memorySize: number },
+    ): Promise<void>;
     check(r1cs: SnarkjsBytes, witness: SnarkjsBytes, logger?: SnarkjsLogger): Promise<boolean>;
   };
 }

@@ -15,7 +15,8 @@ const WORDS = COEFFICIENT_BYTES / 8;
  * @throws RangeError when the witness has another number of wires
  */
 export function findUnsatisfied(r1cs: R1cs, witness: Uint8Array): number | undefined {
-  if (witness.length !== r1cs.wireCount * COEFFICIENT_BYTES) throw new RangeError("witness has another number of wires");
+  if (witness.length !== r1cs.wireCount * COEFFICIENT_BYTES)
+    throw new RangeError("witness has another number of wires");
   const wires = toElements(witness);
   if (wires[0] !== 1n || wires.some((value) => value >= r1cs.prime)) return -1;
   const { a, b, c } = r1cs.constraints;
@@ -40,7 +41,11 @@ function rowValue(matrix: R1csMatrix, row: number, wires: readonly bigint[], kno
 
 /** Circuits use few different coefficients (1, -1, powers of two), so each is turned into a number once. */
 function coefficientAt(matrix: R1csMatrix, term: number, known: Map<string, bigint>): bigint {
-  const bytes = Buffer.from(matrix.coefficients.buffer, matrix.coefficients.byteOffset + term * COEFFICIENT_BYTES, COEFFICIENT_BYTES);
+  const bytes = Buffer.from(
+    matrix.coefficients.buffer,
+    matrix.coefficients.byteOffset + term * COEFFICIENT_BYTES,
+    COEFFICIENT_BYTES,
+  );
   const key = bytes.toString("latin1");
   const found = known.get(key);
   if (found !== undefined) return found;
@@ -53,7 +58,8 @@ function toElements(bytes: Uint8Array): bigint[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Array.from({ length: bytes.length / COEFFICIENT_BYTES }, (_, i) => {
     let value = 0n;
-    for (let k = WORDS - 1; k >= 0; k -= 1) value = (value << 64n) | view.getBigUint64(i * COEFFICIENT_BYTES + 8 * k, true);
+    for (let k = WORDS - 1; k >= 0; k -= 1)
+      value = (value << 64n) | view.getBigUint64(i * COEFFICIENT_BYTES + 8 * k, true);
     return value;
   });
 }

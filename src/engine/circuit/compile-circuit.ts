@@ -81,7 +81,10 @@ const TERMINAL_BYTES_MAX = 64 * 1024 * 1024;
  * Cost: 0.1 s for a small circuit, about 10 s and 1 GB for 63,000 constraints. Never ends on a compile-time loop without end.
  * @returns the files, or `source_invalid` with the compiler's errors, or `circuit_too_large` when a limit was reached
  */
-export async function compileCircuit(request: CompileRequest, limits: CompileLimits = DEFAULT_COMPILE_LIMITS): Promise<CompileResult> {
+export async function compileCircuit(
+  request: CompileRequest,
+  limits: CompileLimits = DEFAULT_COMPILE_LIMITS,
+): Promise<CompileResult> {
   const problems = checkSources(request);
   if (problems.length > 0) return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(problems) };
   const toolchain = await loadToolchain(limits.compilerPagesMax);
@@ -91,7 +94,8 @@ export async function compileCircuit(request: CompileRequest, limits: CompileLim
     terminalBytesMax: TERMINAL_BYTES_MAX,
   });
   for (const [path, bytes] of toolchain.library) files.addFile(`${LIBRARY_FOLDER}/${path}`, bytes);
-  for (const [path, text] of Object.entries(request.sources)) files.addFile(`${SOURCE_FOLDER}/${path}`, Buffer.from(text, "utf8"));
+  for (const [path, text] of Object.entries(request.sources))
+    files.addFile(`${SOURCE_FOLDER}/${path}`, Buffer.from(text, "utf8"));
   files.addFolder(OUTPUT_FOLDER);
   const failure = runCompiler(toolchain, files, request);
   return failure ?? collectOutput(files, request, toolchain, limits);
@@ -100,24 +104,45 @@ export async function compileCircuit(request: CompileRequest, limits: CompileLim
 /** Refuses what could not be a circuit before the compiler starts: names, number and size of the files. */
 export function checkSources(request: CompileRequest): Diagnostic[] {
   const entries = Object.entries(request.sources);
-  if (entries.length > SOURCE_FILES_MAX) return [ownError("too_many_files", `at most ${SOURCE_FILES_MAX} source files are taken`)];
+  if (entries.length > SOURCE_FILES_MAX)
+    return [ownError("too_many_files", `at most ${SOURCE_FILES_MAX} source files are taken`)];
   const bytes = entries.reduce((sum, [, text]) => sum + Buffer.byteLength(text, "utf8"), 0);
-  if (bytes > SOURCE_BYTES_MAX) return [ownError("source_too_long", `the source may have ${SOURCE_BYTES_MAX} bytes in all`)];
+  if (bytes > SOURCE_BYTES_MAX)
+    return [ownError("source_too_long", `the source may have ${SOURCE_BYTES_MAX} bytes in all`)];
   const problems: Diagnostic[] = [];
   for (const [path] of entries) {
     if (path.length > SOURCE_PATH_CHARS_MAX || !SOURCE_PATH.test(path)) {
-      problems.push(ownError("bad_path", "a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .circom", path));
+      problems.push(
+        ownError(
+          "bad_path",
+          "a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .circom",
+          path,
+        ),
+      );
     } else if (path.startsWith(LIBRARY_PREFIX)) {
       problems.push(ownError("reserved_path", `${LIBRARY_PREFIX} is the shipped library and cannot be replaced`, path));
     }
   }
-  if (!Object.hasOwn(request.sources, request.main)) problems.push(ownError("no_main_file", "the main file is not among the sources", request.main));
+  if (!Object.hasOwn(request.sources, request.main))
+    problems.push(ownError("no_main_file", "the main file is not among the sources", request.main));
   return problems;
 }
 
 function runCompiler(toolchain: Toolchain, files: MemoryFs, request: CompileRequest): CompileFailure | undefined {
   const { CircomRunner, bindings } = toolchain.circom;
-  const flags = ["--r1cs", "--wasm", "--sym", "--inspect", `--O${String(request.optimization ?? 2)}`, "-p", PRIME_NAMES[request.curve], "-l", LIBRARY_FOLDER, "-o", OUTPUT_FOLDER];
+  const flags = [
+    "--r1cs",
+    "--wasm",
+    "--sym",
+    "--inspect",
+    `--O${String(request.optimization ?? 2)}`,
+    "-p",
+    PRIME_NAMES[request.curve],
+    "-l",
+    LIBRARY_FOLDER,
+    "-o",
+    OUTPUT_FOLDER,
+  ];
   const runner = new CircomRunner({
     args: [`${SOURCE_FOLDER}/${request.main}`, ...flags],
     env: {},
@@ -139,8 +164,10 @@ function failureOf(error: unknown, files: MemoryFs): CompileFailure | undefined 
   if (error instanceof MemoryFsLimitError) return tooLarge(error.message);
   if (error instanceof WebAssembly.RuntimeError) {
     // "memory allocation of N bytes failed", "capacity overflow", or a stack that ran out: all mean too much, not wrong.
-    if (/memory allocation of \d+ bytes failed|capacity overflow/.test(text)) return tooLarge("the circuit needs more memory than a compile may take");
-    if (/out of bounds|stack|call depth/i.test(error.message)) return tooLarge("templates or functions are nested too deeply");
+    if (/memory allocation of \d+ bytes failed|capacity overflow/.test(text))
+      return tooLarge("the circuit needs more memory than a compile may take");
+    if (/out of bounds|stack|call depth/i.test(error.message))
+      return tooLarge("templates or functions are nested too deeply");
     return invalid([...parseDiagnostics(text), ownError("compiler_failed", "the compiler gave up on this source")]);
   }
   if (error instanceof RangeError) return tooLarge("templates or functions are nested too deeply");
@@ -148,10 +175,19 @@ function failureOf(error: unknown, files: MemoryFs): CompileFailure | undefined 
   if (error.code === 0) return undefined;
   const diagnostics = parseDiagnostics(text);
   const told = diagnostics.some(({ severity }) => severity === "error");
-  return invalid(told ? diagnostics : [...diagnostics, ownError("compiler_failed", "the compiler refused this source without a reason")]);
+  return invalid(
+    told
+      ? diagnostics
+      : [...diagnostics, ownError("compiler_failed", "the compiler refused this source without a reason")],
+  );
 }
 
-function collectOutput(files: MemoryFs, request: CompileRequest, toolchain: Toolchain, limits: CompileLimits): CompileResult {
+function collectOutput(
+  files: MemoryFs,
+  request: CompileRequest,
+  toolchain: Toolchain,
+  limits: CompileLimits,
+): CompileResult {
   const name = (request.main.split("/").at(-1) ?? "").replace(/\.circom$/, "");
   const r1cs = files.fileBytes(`${OUTPUT_FOLDER}/${name}.r1cs`);
   const wasm = files.fileBytes(`${OUTPUT_FOLDER}/${name}_js/${name}.wasm`);
@@ -168,9 +204,13 @@ function collectOutput(files: MemoryFs, request: CompileRequest, toolchain: Tool
     const warnings = parseDiagnostics(files.terminalText(2));
     return { ok: true, r1cs, wasm: limited, sym, warnings, compiler: toolchain.compilerName };
   } catch (error) {
-    if (error instanceof WasmMemoryError && error.reason === "too_large") return tooLarge("the witness program needs too much memory");
+    if (error instanceof WasmMemoryError && error.reason === "too_large")
+      return tooLarge("the witness program needs too much memory");
     // The compiler's own output is refused in one known case: custom templates, whose names also break the file's alignment.
-    if (error instanceof R1csFormatError) return invalid([ownError("unsupported_feature", "the circuit uses custom templates, which its proofs cannot cover")]);
+    if (error instanceof R1csFormatError)
+      return invalid([
+        ownError("unsupported_feature", "the circuit uses custom templates, which its proofs cannot cover"),
+      ]);
     throw error;
   }
 }

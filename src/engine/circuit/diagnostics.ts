@@ -58,14 +58,20 @@ export function boundDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic
 /** A finding of our own, beside the compiler's. */
 export function ownError(code: string, message: string, file?: string): Diagnostic {
   const cleaned = cut(cleanText(message), MESSAGE_CHARS_MAX);
-  return { severity: "error", code, message: cleaned, ...(file === undefined ? {} : { file: cut(cleanText(file), FILE_CHARS_MAX) }) };
+  return {
+    severity: "error",
+    code,
+    message: cleaned,
+    ...(file === undefined ? {} : { file: cut(cleanText(file), FILE_CHARS_MAX) }),
+  };
 }
 
 function readFinding(header: RegExpExecArray, lines: readonly string[], at: number): Diagnostic {
   const [, severity, code = "", first = ""] = header;
   const message = [first];
   let next = at + 1;
-  for (; next < lines.length && !MESSAGE_END.test(lines[next] ?? ""); next += 1) message.push((lines[next] ?? "").trim());
+  for (; next < lines.length && !MESSAGE_END.test(lines[next] ?? ""); next += 1)
+    message.push((lines[next] ?? "").trim());
   const location = LOCATION.exec(lines[next] ?? "");
   return {
     severity: severity === "error" ? "error" : "warning",
@@ -76,7 +82,11 @@ function readFinding(header: RegExpExecArray, lines: readonly string[], at: numb
 }
 
 function locationOf(location: RegExpExecArray): { file: string; line: number; column: number } {
-  return { file: cut(withoutPaths(location[1] ?? ""), FILE_CHARS_MAX), line: Number(location[2]), column: Number(location[3]) };
+  return {
+    file: cut(withoutPaths(location[1] ?? ""), FILE_CHARS_MAX),
+    line: Number(location[2]),
+    column: Number(location[3]),
+  };
 }
 
 /** The virtual folders mean nothing to the reader. */

@@ -13,7 +13,9 @@ export interface InputProblem {
   readonly path: string;
 }
 
-export type CheckedInputs = { readonly ok: true; readonly values: SignalValues } | { readonly ok: false; readonly details: readonly InputProblem[] };
+export type CheckedInputs =
+  | { readonly ok: true; readonly values: SignalValues }
+  | { readonly ok: false; readonly details: readonly InputProblem[] };
 
 export interface CheckInputsOptions {
   /**
@@ -40,7 +42,11 @@ const KEY_PART = /\[(\d+)\]|([A-Za-z_$][A-Za-z0-9_$]*)/g;
  * @param inputs parsed JSON
  * @returns values of the required signals, complete, or one problem per member at fault
  */
-export function checkInputs(circuit: CircuitInterface, inputs: unknown, options: CheckInputsOptions = {}): CheckedInputs {
+export function checkInputs(
+  circuit: CircuitInterface,
+  inputs: unknown,
+  options: CheckInputsOptions = {},
+): CheckedInputs {
   const problems = new Problems();
   if (!isRecord(inputs)) {
     problems.add("", "the witness must be an object of member names and values");
@@ -51,7 +57,9 @@ export function checkInputs(circuit: CircuitInterface, inputs: unknown, options:
   for (const signal of circuit.signals) {
     if (signal.visibility !== (publicOnly ? "private" : "output")) wanted.set(signal.name, newSlots(signal));
   }
-  const others = new Map(circuit.signals.filter(({ name }) => !wanted.has(name)).map((signal) => [signal.name, signal]));
+  const others = new Map(
+    circuit.signals.filter(({ name }) => !wanted.has(name)).map((signal) => [signal.name, signal]),
+  );
   const context: FillContext = { prime: scalarFieldOf(circuit.curve), problems };
   for (const [key, value] of Object.entries(inputs)) {
     const parts = partsOf(key);
@@ -77,7 +85,10 @@ class Problems {
 
   list(): InputProblem[] {
     if (this.count <= this.#kept.length) return [...this.#kept];
-    return [...this.#kept, { message: `and ${this.count - this.#kept.length} more`, code: "witness_invalid", path: "" }];
+    return [
+      ...this.#kept,
+      { message: `and ${this.count - this.#kept.length} more`, code: "witness_invalid", path: "" },
+    ];
   }
 }
 
@@ -125,7 +136,13 @@ function reportUnwanted(key: string, other: CircuitSignal | undefined, problems:
 }
 
 /** Follows the rest of a key down to the place it names, then fills that place. */
-function fillAt(start: Place, parts: readonly (string | number)[], value: unknown, slots: SignalSlots, context: FillContext): void {
+function fillAt(
+  start: Place,
+  parts: readonly (string | number)[],
+  value: unknown,
+  slots: SignalSlots,
+  context: FillContext,
+): void {
   let place = start;
   for (const part of parts) {
     const next = typeof part === "number" ? elementAt(place, part) : memberAt(place, part);
@@ -149,7 +166,8 @@ function fillArray(place: Place, value: unknown, slots: SignalSlots, context: Fi
   const length = place.shape.dimensions[place.dimension] ?? 0;
   if (!Array.isArray(value)) return refuse(place, `${place.path} must be an array of ${length} values`, slots, context);
   const items: readonly unknown[] = value;
-  if (items.length !== length) return refuse(place, `${place.path} has ${items.length} values, the circuit takes ${length}`, slots, context);
+  if (items.length !== length)
+    return refuse(place, `${place.path} has ${items.length} values, the circuit takes ${length}`, slots, context);
   for (let i = 0; i < length; i += 1) {
     const element = elementAt(place, i);
     if (element !== undefined) fill(element, items[i], slots, context);
@@ -157,7 +175,8 @@ function fillArray(place: Place, value: unknown, slots: SignalSlots, context: Fi
 }
 
 function fillBus(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
-  if (!isRecord(value)) return refuse(place, `${place.path} must be an object of member names and values`, slots, context);
+  if (!isRecord(value))
+    return refuse(place, `${place.path} must be an object of member names and values`, slots, context);
   for (const [key, item] of Object.entries(value)) {
     const parts = partsOf(key);
     if (parts === undefined) {
@@ -211,7 +230,12 @@ function elementAt(place: Place, index: number): Place | undefined {
   const length = place.shape.dimensions[place.dimension];
   if (length === undefined || index >= length) return undefined;
   const stride = sizeAt(place) / length;
-  return { ...place, dimension: place.dimension + 1, offset: place.offset + index * stride, path: `${place.path}[${index}]` };
+  return {
+    ...place,
+    dimension: place.dimension + 1,
+    offset: place.offset + index * stride,
+    path: `${place.path}[${index}]`,
+  };
 }
 
 function memberAt(place: Place, name: string): Place | undefined {

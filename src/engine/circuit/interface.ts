@@ -61,7 +61,8 @@ export function scalarFieldOf(curve: CircuitInterface["curve"]): bigint {
  * @throws CircuitInterfaceError when the two files do not belong together or the field is of no supported curve
  */
 export function readCircuitInterface(header: R1csHeader, symBytes: Uint8Array): CircuitInterface {
-  if (header.prime !== SCALAR_FIELDS.BN254) throw new CircuitInterfaceError("the circuit is over the field of no supported curve");
+  if (header.prime !== SCALAR_FIELDS.BN254)
+    throw new CircuitInterfaceError("the circuit is over the field of no supported curve");
   const { outputCount, publicInputCount, privateInputCount } = header;
   const paths = readSignalPaths(symBytes, outputCount + publicInputCount + privateInputCount);
   const publicEnd = outputCount + publicInputCount;
@@ -92,7 +93,9 @@ export function runsOf(shape: SignalShape, prefix = ""): SignalRun[] {
   const path = `${prefix}${shape.name}`;
   const { members } = shape;
   if (members === undefined) return [{ path, size: sizeOf(shape) }];
-  return indexTexts(shape.dimensions).flatMap((index) => members.flatMap((member) => runsOf(member, `${path}${index}.`)));
+  return indexTexts(shape.dimensions).flatMap((index) =>
+    members.flatMap((member) => runsOf(member, `${path}${index}.`)),
+  );
 }
 
 /** Names every field element of a signal, in circuit order: `a[0][0]`, `a[0][1]`, ... */
@@ -126,8 +129,12 @@ function readSignalPaths(symBytes: Uint8Array, count: number): string[] {
   for (let label = 1; label <= count; label += 1) {
     const newline = symBytes.indexOf(NEWLINE, at);
     const end = newline < 0 ? symBytes.length : newline;
-    const [labelText, , , path] = Buffer.from(symBytes.buffer, symBytes.byteOffset + at, end - at).toString("utf8").trim().split(",");
-    if (Number(labelText) !== label || path === undefined) throw new CircuitInterfaceError("the symbol table does not match the R1CS");
+    const [labelText, , , path] = Buffer.from(symBytes.buffer, symBytes.byteOffset + at, end - at)
+      .toString("utf8")
+      .trim()
+      .split(",");
+    if (Number(labelText) !== label || path === undefined)
+      throw new CircuitInterfaceError("the symbol table does not match the R1CS");
     paths.push(path);
     at = end + 1;
   }
@@ -172,7 +179,11 @@ function stepsOf(path: string): Step[] {
 function addPath(root: ShapeBuilder, steps: readonly Step[]): void {
   let parent = root;
   for (const { name, indices } of steps) {
-    const builder: ShapeBuilder = parent.members.get(name) ?? { name, dimensions: indices.map(() => 0), members: new Map() };
+    const builder: ShapeBuilder = parent.members.get(name) ?? {
+      name,
+      dimensions: indices.map(() => 0),
+      members: new Map(),
+    };
     builder.dimensions = indices.map((index, i) => Math.max(index + 1, builder.dimensions[i] ?? 0));
     parent.members.set(name, builder);
     parent = builder;

@@ -155,7 +155,8 @@ export class MemoryFs {
 
   #writeTerminal(descriptor: number, part: Uint8Array): number {
     this.#terminalBytes += part.length;
-    if (this.#terminalBytes > this.#options.terminalBytesMax) throw new MemoryFsLimitError("the compiler printed too much");
+    if (this.#terminalBytes > this.#options.terminalBytesMax)
+      throw new MemoryFsLimitError("the compiler printed too much");
     const stream = this.#terminal.get(descriptor) ?? { text: [], kept: 0 };
     const kept = part.slice(0, Math.max(0, this.#options.terminalBytesKept - stream.kept));
     if (kept.length > 0) {
@@ -211,7 +212,9 @@ export class MemoryFs {
 
   readdirSync(path: string): { readonly name: string }[] {
     if (!this.#folders.has(path)) throw fault("ENOENT");
-    const paths = [...this.#files.keys(), ...this.#folders].filter((other) => other !== "/" && parentOf(other) === path);
+    const paths = [...this.#files.keys(), ...this.#folders].filter(
+      (other) => other !== "/" && parentOf(other) === path,
+    );
     return paths.map((other) => ({ name: other.slice(other.lastIndexOf("/") + 1) }));
   }
 

@@ -91,7 +91,8 @@ function sectionsOf(words: Uint32Array): Map<number, Uint32Array> {
     const kind = word(words, at);
     const byteLength = readU64(words, at + 1);
     const end = at + 3 + byteLength / 4;
-    if (byteLength % 4 !== 0 || end > words.length) throw new R1csFormatError("a section runs past the end of the file");
+    if (byteLength % 4 !== 0 || end > words.length)
+      throw new R1csFormatError("a section runs past the end of the file");
     if (sections.has(kind)) throw new R1csFormatError("a section appears twice");
     sections.set(kind, words.subarray(at + 3, end));
     at = end;
@@ -130,8 +131,10 @@ function headerOf(words: Uint32Array): R1csHeader {
   const signalCount = header.outputCount + header.publicInputCount + header.privateInputCount;
   if (prime < 3n || prime % 2n === 0n) throw new R1csFormatError("the modulus is not an odd prime");
   // A private input that no constraint touches has a label but, after optimisation, no wire; public ones always keep theirs.
-  if (header.wireCount < 1 + header.outputCount + header.publicInputCount) throw new R1csFormatError("fewer wires than public signals");
-  if (header.labelCount < 1 + signalCount || header.labelCount < header.wireCount) throw new R1csFormatError("fewer labels than signals");
+  if (header.wireCount < 1 + header.outputCount + header.publicInputCount)
+    throw new R1csFormatError("fewer wires than public signals");
+  if (header.labelCount < 1 + signalCount || header.labelCount < header.wireCount)
+    throw new R1csFormatError("fewer labels than signals");
   return header;
 }
 
@@ -183,7 +186,13 @@ function newBuilder(constraintCount: number, terms: number): MatrixBuilder {
   };
 }
 
-function copyTerms(words: Uint32Array, start: number, into: MatrixBuilder, wireCount: number, primeWords: Uint32Array): number {
+function copyTerms(
+  words: Uint32Array,
+  start: number,
+  into: MatrixBuilder,
+  wireCount: number,
+  primeWords: Uint32Array,
+): number {
   const terms = word(words, start);
   let at = start + 1;
   for (let i = 0; i < terms; i += 1) {
@@ -205,7 +214,11 @@ function copyTerms(words: Uint32Array, start: number, into: MatrixBuilder, wireC
 }
 
 function matrixOf(builder: MatrixBuilder): R1csMatrix {
-  return { rowOffsets: builder.rowOffsets, wires: builder.wires, coefficients: new Uint8Array(builder.coefficientWords.buffer) };
+  return {
+    rowOffsets: builder.rowOffsets,
+    wires: builder.wires,
+    coefficients: new Uint8Array(builder.coefficientWords.buffer),
+  };
 }
 
 function readWireLabels(words: Uint32Array, header: R1csHeader): Uint32Array {

@@ -41,7 +41,9 @@ export const LIBRARY_PREFIX = "circomlib/";
 
 /** Name and version of the compiler, such as `circom2 0.2.23`, without loading it. */
 export function readCompilerName(): string {
-  const { version } = JSON.parse(readFileSync(createRequire(import.meta.url).resolve("circom2/package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(
+    readFileSync(createRequire(import.meta.url).resolve("circom2/package.json"), "utf8"),
+  ) as { version: string };
   return `circom2 ${version}`;
 }
 
@@ -64,7 +66,8 @@ export async function loadToolchain(memoryPagesMax: number): Promise<Toolchain> 
 function loadLibrary(folder: string): Map<string, Uint8Array> {
   const library = new Map<string, Uint8Array>();
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-    if (name.endsWith(".circom")) library.set(`${LIBRARY_PREFIX}circuits/${name.replaceAll("\\", "/")}`, readFileSync(join(folder, name)));
+    if (name.endsWith(".circom"))
+      library.set(`${LIBRARY_PREFIX}circuits/${name.replaceAll("\\", "/")}`, readFileSync(join(folder, name)));
   }
   return library;
 }

@@ -30,11 +30,13 @@ export function withMemoryMaximum(wasm: Uint8Array, pagesMax: number): Uint8Arra
   const section = findMemorySection(wasm);
   const count = readUint(wasm, section.contentStart);
   const flags = wasm[count.end];
-  if (count.value !== 1 || flags === undefined || flags > WITH_MAXIMUM) throw new WasmMemoryError("malformed", "not one plain memory");
+  if (count.value !== 1 || flags === undefined || flags > WITH_MAXIMUM)
+    throw new WasmMemoryError("malformed", "not one plain memory");
   const initial = readUint(wasm, count.end + 1);
   const declared = flags === WITH_MAXIMUM ? readUint(wasm, initial.end) : { value: pagesMax, end: initial.end };
   if (declared.end !== section.end) throw new WasmMemoryError("malformed", "memory section has a wrong length");
-  if (initial.value > pagesMax) throw new WasmMemoryError("too_large", `needs ${initial.value} pages of memory, ${pagesMax} allowed`);
+  if (initial.value > pagesMax)
+    throw new WasmMemoryError("too_large", `needs ${initial.value} pages of memory, ${pagesMax} allowed`);
   const content = [1, WITH_MAXIMUM, ...writeUint(initial.value), ...writeUint(Math.min(declared.value, pagesMax))];
   return Buffer.concat([
     wasm.subarray(0, section.start),

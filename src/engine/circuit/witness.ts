@@ -20,7 +20,12 @@ export type WitnessResult =
       /** One 32-byte little-endian field element per wire, standard form, wire 0 first. */
       readonly witness: Uint8Array;
     }
-  | { readonly ok: false; readonly code: "constraints_unsatisfied"; readonly message: string; readonly details: readonly UnsatisfiedDetail[] };
+  | {
+      readonly ok: false;
+      readonly code: "constraints_unsatisfied";
+      readonly message: string;
+      readonly details: readonly UnsatisfiedDetail[];
+    };
 
 /** Bytes of one element of a witness. */
 export const WITNESS_ELEMENT_BYTES = 32;
@@ -65,7 +70,11 @@ class ProgramException extends Error {
  * @param values every public and private input, from `checkInputs`
  * @returns the witness, or where the inputs break the circuit's rules
  */
-export function computeWitness(module: WebAssembly.Module, circuit: CircuitInterface, values: SignalValues): WitnessResult {
+export function computeWitness(
+  module: WebAssembly.Module,
+  circuit: CircuitInterface,
+  values: SignalValues,
+): WitnessResult {
   const trace: string[] = [];
   const program = instantiate(module, trace);
   checkProgram(program, circuit);
@@ -113,9 +122,11 @@ function instantiate(module: WebAssembly.Module, trace: string[]): ProgramExport
 function checkProgram(program: ProgramExports, circuit: CircuitInterface): void {
   if (program.getFieldNumLen32() !== WORDS_PER_ELEMENT) throw new Error("witness program has another field size");
   program.getRawPrime();
-  if (toBigInt(sharedWords(program)) !== scalarFieldOf(circuit.curve)) throw new Error("witness program is over another field");
+  if (toBigInt(sharedWords(program)) !== scalarFieldOf(circuit.curve))
+    throw new Error("witness program is over another field");
   if (program.getWitnessSize() !== circuit.wireCount) throw new Error("witness program has another number of wires");
-  if (program.getInputSize() !== circuit.publicInputCount + circuit.privateInputCount) throw new Error("witness program takes other inputs");
+  if (program.getInputSize() !== circuit.publicInputCount + circuit.privateInputCount)
+    throw new Error("witness program takes other inputs");
 }
 
 function setInputs(program: ProgramExports, circuit: CircuitInterface, values: SignalValues): void {
@@ -127,7 +138,8 @@ function setInputs(program: ProgramExports, circuit: CircuitInterface, values: S
       const hash = fnv1a64(run.path);
       const high = Number(hash >> 32n) | 0;
       const low = Number(hash & 0xffffffffn) | 0;
-      if (program.getInputSignalSize(high, low) !== run.size) throw new Error("witness program takes another shape of input");
+      if (program.getInputSignalSize(high, low) !== run.size)
+        throw new Error("witness program takes another shape of input");
       for (let i = 0; i < run.size; i += 1) {
         const element = elements[next];
         if (element === undefined) throw new Error("inputs are incomplete");
@@ -190,7 +202,8 @@ function sentenceOf(error: unknown): string | undefined {
     }
   }
   // A trap: recursion without end, or arithmetic that the program does not allow.
-  if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) return "the circuit's witness program failed for these inputs";
+  if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError)
+    return "the circuit's witness program failed for these inputs";
   return undefined;
 }
 
@@ -200,7 +213,11 @@ function unsatisfied(message: string, trace: readonly string[]): WitnessResult &
   const places = trace.flatMap((line) => [...line.matchAll(/Error in template (\w+?)(?:_\d+)? line: (\d+)/g)]);
   const details = places.map(([, template = "", line = ""], depth): UnsatisfiedDetail => {
     const where = `template ${template}, line ${line}`;
-    return { message: depth === 0 ? `${message}: ${where}` : `called from ${where}`, code, path: `${template}:${line}` };
+    return {
+      message: depth === 0 ? `${message}: ${where}` : `called from ${where}`,
+      code,
+      path: `${template}:${line}`,
+    };
   });
   const first: UnsatisfiedDetail = details[0] ?? { message, code };
   return { ok: false, code, message: first.message, details: details.length === 0 ? [first] : details };

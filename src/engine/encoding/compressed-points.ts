@@ -81,7 +81,10 @@ function squaredYOnTwist(x: Fq2, curve: CurveParameters): Fq2 {
 
 /** c1 before c0. */
 function readPair(bytes: Uint8Array, curve: CurveParameters, name: string): Fq2 {
-  return { c1: readCoordinate(bytes.subarray(0, curve.fqBytes), curve, name), c0: readCoordinate(bytes.subarray(curve.fqBytes), curve, name) };
+  return {
+    c1: readCoordinate(bytes.subarray(0, curve.fqBytes), curve, name),
+    c0: readCoordinate(bytes.subarray(curve.fqBytes), curve, name),
+  };
 }
 
 function rootPowerOf(checks: PointChecks): RootPower {
@@ -90,10 +93,14 @@ function rootPowerOf(checks: PointChecks): RootPower {
 
 function readFlag(bytes: Uint8Array, name: string): boolean {
   switch ((bytes[0] ?? 0) & FLAG.mask) {
-    case FLAG.smallest: return false;
-    case FLAG.largest: return true;
-    case FLAG.infinity: throw new Malformed(`${name} is the point at infinity`);
-    default: throw new Malformed(`${name} is not a compressed point`);
+    case FLAG.smallest:
+      return false;
+    case FLAG.largest:
+      return true;
+    case FLAG.infinity:
+      throw new Malformed(`${name} is the point at infinity`);
+    default:
+      throw new Malformed(`${name} is not a compressed point`);
   }
 }
 

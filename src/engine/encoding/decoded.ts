@@ -1,5 +1,6 @@
 /** The result of a decoder: a value or one sentence. Decoders never throw on what comes from outside. */
-export type Decoded<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly message: string };
+export type Decoded<Value> =
+  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly message: string };
 
 /** Thrown inside a decoder only, and turned into its result by `decoding`. */
 export class Malformed extends Error {

@@ -45,7 +45,8 @@ export function encodeProofHex(proof: Groth16Proof, curve: CurveParameters): str
 export function decodeProofBytes(bytes: Uint8Array, checks: PointChecks): Decoded<Groth16Proof> {
   return decoding(() => {
     const { curve } = checks;
-    if (bytes.length !== proofBytes(curve)) throw new Malformed(`the proof must be ${String(proofBytes(curve))} bytes long`);
+    if (bytes.length !== proofBytes(curve))
+      throw new Malformed(`the proof must be ${String(proofBytes(curve))} bytes long`);
     return {
       curve: curve.name,
       a: decompressG1(bytes.subarray(0, curve.fqBytes), checks, "Ar"),
@@ -57,19 +58,30 @@ export function decodeProofBytes(bytes: Uint8Array, checks: PointChecks): Decode
 
 /** Reads lower-case hex without prefix; see `decodeProofBytes`. */
 export function decodeProofHex(text: string, checks: PointChecks): Decoded<Groth16Proof> {
-  if (!isProofHex(text, checks.curve)) return { ok: false, message: `the proof must be ${String(2 * proofBytes(checks.curve))} lower-case hex digits` };
+  if (!isProofHex(text, checks.curve))
+    return { ok: false, message: `the proof must be ${String(2 * proofBytes(checks.curve))} lower-case hex digits` };
   return decodeProofBytes(Buffer.from(text, "hex"), checks);
 }
 
 /** The proof object of snarkjs. */
 export function proofToJson(proof: Groth16Proof, curve: CurveParameters): Groth16ProofJson {
-  return { pi_a: g1ToJson(proof.a), pi_b: g2ToJson(proof.b), pi_c: g1ToJson(proof.c), protocol: "groth16", curve: curve.snarkjsName };
+  return {
+    pi_a: g1ToJson(proof.a),
+    pi_b: g2ToJson(proof.b),
+    pi_c: g1ToJson(proof.c),
+    protocol: "groth16",
+    curve: curve.snarkjsName,
+  };
 }
 
 /** Reads snarkjs' proof object as parsed JSON. */
 export function proofFromJson(value: unknown, checks: PointChecks): Decoded<Groth16Proof> {
   return decoding(() => {
-    const record = readRecord(value, { required: ["pi_a", "pi_b", "pi_c", "protocol", "curve"], optional: [] }, "the proof");
+    const record = readRecord(
+      value,
+      { required: ["pi_a", "pi_b", "pi_c", "protocol", "curve"], optional: [] },
+      "the proof",
+    );
     if (record.protocol !== "groth16") throw new Malformed("the proof's protocol must be groth16");
     checkCurveName(record.curve, checks.curve);
     return {
@@ -90,7 +102,11 @@ export function decodeProof(value: unknown, checks: PointChecks): Decoded<Groth1
 /** As `decodeProof` for each value. Roots, and membership in G2, are computed for all together. */
 export function decodeProofs(values: readonly unknown[], checks: JointPointChecks): Decoded<Groth16Proof>[] {
   const powers = rootPowers(values, checks);
-  const unchecked: PointChecks = { curve: checks.curve, isInSubgroupG2: () => true, squareRootPower: (value) => powers.get(value) ?? checks.squareRootPower(value) };
+  const unchecked: PointChecks = {
+    curve: checks.curve,
+    isInSubgroupG2: () => true,
+    squareRootPower: (value) => powers.get(value) ?? checks.squareRootPower(value),
+  };
   const decoded = values.map((value) => decodeProof(value, unchecked));
   const areInSubgroup = checks.areInSubgroupG2(decoded.flatMap((each) => (each.ok ? [each.value.b] : [])));
   let next = 0;
@@ -124,16 +140,22 @@ function rootPowers(values: readonly unknown[], checks: JointPointChecks): Map<b
     for (const [i, power] of checks.squareRootPowers(of).entries()) powers.set(of[i] ?? 0n, power);
   };
   compute(radicands.flatMap(({ a, b, c }) => [a, normFq2(b, curve.q), c]));
-  compute(radicands.flatMap(({ b }) => {
-    const norm = squareRoot(normFq2(b, curve.q), curve.q, (value) => powers.get(value) ?? 0n);
-    return norm === undefined ? [] : [realPartSquared(b, norm, curve.q)];
-  }));
+  compute(
+    radicands.flatMap(({ b }) => {
+      const norm = squareRoot(normFq2(b, curve.q), curve.q, (value) => powers.get(value) ?? 0n);
+      return norm === undefined ? [] : [realPartSquared(b, norm, curve.q)];
+    }),
+  );
   return powers;
 }
 
 function radicandsOf(bytes: Uint8Array, curve: CurveParameters): { a: bigint; b: Fq2; c: bigint }[] {
   const { fqBytes } = curve;
-  const read = decoding(() => ({ a: radicandG1(bytes.subarray(0, fqBytes), curve), b: radicandG2(bytes.subarray(fqBytes, 3 * fqBytes), curve), c: radicandG1(bytes.subarray(3 * fqBytes), curve) }));
+  const read = decoding(() => ({
+    a: radicandG1(bytes.subarray(0, fqBytes), curve),
+    b: radicandG2(bytes.subarray(fqBytes, 3 * fqBytes), curve),
+    c: radicandG1(bytes.subarray(3 * fqBytes), curve),
+  }));
   return read.ok ? [read.value] : [];
 }
 

@@ -11,11 +11,14 @@ import { Malformed } from "./decoded.js";
 export type PointChecks = Pick<PairingKernels, "curve" | "isInSubgroupG2" | "squareRootPower">;
 
 /** Names by which snarkjs and others call the curve; accepted at the edge, written as the first. */
-const CURVE_NAMES: Readonly<Record<CurveParameters["name"], readonly string[]>> = { BN254: ["bn128", "bn254", "bn-254", "alt_bn128", "altbn128"] };
+const CURVE_NAMES: Readonly<Record<CurveParameters["name"], readonly string[]>> = {
+  BN254: ["bn128", "bn254", "bn-254", "alt_bn128", "altbn128"],
+};
 
 /** @throws Malformed unless the value names the curve. */
 export function checkCurveName(value: unknown, curve: CurveParameters): void {
-  if (typeof value !== "string" || !CURVE_NAMES[curve.name].includes(value.toLowerCase())) throw new Malformed(`curve must be ${curve.snarkjsName}`);
+  if (typeof value !== "string" || !CURVE_NAMES[curve.name].includes(value.toLowerCase()))
+    throw new Malformed(`curve must be ${curve.snarkjsName}`);
 }
 
 export function g1ToJson(point: G1Point): string[] {
@@ -23,7 +26,11 @@ export function g1ToJson(point: G1Point): string[] {
 }
 
 export function g2ToJson(point: G2Point): string[][] {
-  return [[point.x.c0.toString(), point.x.c1.toString()], [point.y.c0.toString(), point.y.c1.toString()], ["1", "0"]];
+  return [
+    [point.x.c0.toString(), point.x.c1.toString()],
+    [point.y.c0.toString(), point.y.c1.toString()],
+    ["1", "0"],
+  ];
 }
 
 /** A finite G1 point. @throws Malformed on any other form, infinity included. */

@@ -10,5 +10,9 @@ export function encodePublicSignals(publicSignals: readonly bigint[]): string[] 
 
 /** Reads exactly `count` canonical decimals below r (comparing with the base field's modulus instead is CVE-2023-33252's sequel). */
 export function decodePublicSignals(value: unknown, count: number, curve: CurveParameters): Decoded<bigint[]> {
-  return decoding(() => readTuple(value, count, "publicSignals").map((signal, i) => readDecimal(signal, curve.r, `publicSignals[${String(i)}]`)));
+  return decoding(() =>
+    readTuple(value, count, "publicSignals").map((signal, i) =>
+      readDecimal(signal, curve.r, `publicSignals[${String(i)}]`),
+    ),
+  );
 }

@@ -46,7 +46,11 @@ export function inverse(value: bigint, modulus: bigint): bigint {
 export type RootPower = (value: bigint) => bigint;
 
 /** A square root, or undefined when there is none. For moduli that are 3 mod 4 (both base fields here are). */
-export function squareRoot(value: bigint, modulus: bigint, rootPower: RootPower = plainRootPower(modulus)): bigint | undefined {
+export function squareRoot(
+  value: bigint,
+  modulus: bigint,
+  rootPower: RootPower = plainRootPower(modulus),
+): bigint | undefined {
   const root = (value * rootPower(value)) % modulus;
   return (root * root) % modulus === value ? root : undefined;
 }

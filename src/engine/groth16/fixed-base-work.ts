@@ -55,7 +55,12 @@ export function runFixedBaseJobs(work: FixedBaseWork, threads: number, onJob: ()
     for (let i = Atomics.add(next, 0, 1); i < work.jobs.length; i = Atomics.add(next, 0, 1)) {
       const job = work.jobs[i];
       if (job === undefined) break;
-      tables.of(job.group).multiply(new Uint8Array(work.scalars, job.scalarsAt, job.count * SCALAR_BYTES), new Uint8Array(work.output, job.outputAt, job.count * bytesOf(job.group)));
+      tables
+        .of(job.group)
+        .multiply(
+          new Uint8Array(work.scalars, job.scalarsAt, job.count * SCALAR_BYTES),
+          new Uint8Array(work.output, job.outputAt, job.count * bytesOf(job.group)),
+        );
       onJob();
     }
   } finally {
@@ -72,10 +77,14 @@ class Tables {
   readonly #tables: { G1?: FixedBase; G2?: FixedBase } = {};
 
   constructor(jobs: readonly FixedBaseJob[], threads: number) {
-    const expected = (group: FixedBaseJob["group"]): number => Math.ceil(jobs.reduce((sum, job) => (job.group === group ? sum + job.count : sum), 0) / threads);
+    const expected = (group: FixedBaseJob["group"]): number =>
+      Math.ceil(jobs.reduce((sum, job) => (job.group === group ? sum + job.count : sum), 0) / threads);
     this.#expected = { G1: expected("G1"), G2: expected("G2") };
     const sizing = loadKernels({ pages: 1 });
-    const bytes = KERNEL_RESERVED_BYTES + fixedBaseBytes(sizing, "g1", this.#expected.G1) + fixedBaseBytes(sizing, "g2", this.#expected.G2);
+    const bytes =
+      KERNEL_RESERVED_BYTES +
+      fixedBaseBytes(sizing, "g1", this.#expected.G1) +
+      fixedBaseBytes(sizing, "g2", this.#expected.G2);
     const pages = Math.ceil(bytes / PAGE_BYTES);
     this.#kernels = loadKernels({ pages });
     this.#arena = new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES);
@@ -93,7 +102,9 @@ class Tables {
     const kernels = this.#kernels;
     const group = name === "G1" ? "g1" : "g2";
     const point = this.#arena.take(kernels[group].pointBytes);
-    this.#arena.scoped(() => { kernels.writePoint(point, kernels.curve[group], this.#arena.take(4 * kernels.fq.bytes)); });
+    this.#arena.scoped(() => {
+      kernels.writePoint(point, kernels.curve[group], this.#arena.take(4 * kernels.fq.bytes));
+    });
     return new FixedBase(kernels, group, this.#arena, { point, expectedCount: this.#expected[name] });
   }
 }

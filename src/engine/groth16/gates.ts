@@ -47,12 +47,42 @@ const CHANGED_SIGNALS_MAX = 16;
 /** Runs the gates in order and stops at the first that fails. About 1.5 s for 60,000 wires. */
 export function checkKey(kernels: CurveKernels, program: CurveProgram, subject: GateSubject): GateResult {
   const gates: readonly (readonly [GateName, () => void])[] = [
-    ["header", () => { checkHeader(kernels, subject.key); }],
-    ["phase2", () => { checkPhase2(kernels, subject.key); }],
-    ["verifying_key", () => { checkVerifyingKey(subject); }],
-    ["circuit", () => { checkCircuit(kernels, program, subject); }],
-    ["points", () => { checkPoints(kernels, subject.key); }],
-    ["canary", () => { checkCanary(kernels, subject.verifyingKey); }],
+    [
+      "header",
+      () => {
+        checkHeader(kernels, subject.key);
+      },
+    ],
+    [
+      "phase2",
+      () => {
+        checkPhase2(kernels, subject.key);
+      },
+    ],
+    [
+      "verifying_key",
+      () => {
+        checkVerifyingKey(subject);
+      },
+    ],
+    [
+      "circuit",
+      () => {
+        checkCircuit(kernels, program, subject);
+      },
+    ],
+    [
+      "points",
+      () => {
+        checkPoints(kernels, subject.key);
+      },
+    ],
+    [
+      "canary",
+      () => {
+        checkCanary(kernels, subject.verifyingKey);
+      },
+    ],
   ];
   return runGates(gates);
 }
@@ -61,16 +91,27 @@ export function checkKey(kernels: CurveKernels, program: CurveProgram, subject: 
  * The gate for circuits that come with a satisfying witness: the proof verifies; it does not with a signal changed, left out or added.
  * Also for the verifier alone, whatever made the proof.
  */
-export function checkHonestProof(prepared: PreparedVerifyingKey, proof: Groth16Proof, publicSignals: readonly bigint[]): GateResult {
-  return runGates([["honest_proof", (): void => {
-    const fails = (signals: readonly bigint[], what: string): void => {
-      if (verifyGroth16(prepared, proof, signals)) throw new GateFailure(`the proof verifies with ${what}`);
-    };
-    if (!verifyGroth16(prepared, proof, publicSignals)) throw new GateFailure("an honest proof does not verify");
-    publicSignals.slice(0, CHANGED_SIGNALS_MAX).forEach((signal, i) => { fails(publicSignals.with(i, signal === 0n ? 1n : signal - 1n), `public signal ${String(i)} changed`); });
-    if (publicSignals.length > 0) fails(publicSignals.slice(0, -1), "a public signal missing");
-    fails([...publicSignals, 0n], "a public signal too many");
-  }]]);
+export function checkHonestProof(
+  prepared: PreparedVerifyingKey,
+  proof: Groth16Proof,
+  publicSignals: readonly bigint[],
+): GateResult {
+  return runGates([
+    [
+      "honest_proof",
+      (): void => {
+        const fails = (signals: readonly bigint[], what: string): void => {
+          if (verifyGroth16(prepared, proof, signals)) throw new GateFailure(`the proof verifies with ${what}`);
+        };
+        if (!verifyGroth16(prepared, proof, publicSignals)) throw new GateFailure("an honest proof does not verify");
+        publicSignals.slice(0, CHANGED_SIGNALS_MAX).forEach((signal, i) => {
+          fails(publicSignals.with(i, signal === 0n ? 1n : signal - 1n), `public signal ${String(i)} changed`);
+        });
+        if (publicSignals.length > 0) fails(publicSignals.slice(0, -1), "a public signal missing");
+        fails([...publicSignals, 0n], "a public signal too many");
+      },
+    ],
+  ]);
 }
 
 function runGates(gates: readonly (readonly [GateName, () => void])[]): GateResult {
@@ -79,7 +120,8 @@ function runGates(gates: readonly (readonly [GateName, () => void])[]): GateResu
       run();
     } catch (error) {
       // An IC point off the curve is found while the verifying key is read out of the proving key.
-      if (error instanceof GateFailure || error instanceof ProvingKeyFormatError) return { ok: false, gate, message: error.message };
+      if (error instanceof GateFailure || error instanceof ProvingKeyFormatError)
+        return { ok: false, gate, message: error.message };
       throw error;
     }
   }
@@ -89,11 +131,19 @@ function runGates(gates: readonly (readonly [GateName, () => void])[]): GateResu
 /** G2 membership, and that beta and delta are the same scalars in both groups. The reader has proved the points finite and on their curves. */
 function checkHeader(kernels: CurveKernels, key: Groth16ProvingKey): void {
   const { generatorG1, generatorG2 } = kernels.curve;
-  for (const [name, point] of [["beta", key.betaG2], ["gamma", key.gammaG2], ["delta", key.deltaG2]] as const) {
+  for (const [name, point] of [
+    ["beta", key.betaG2],
+    ["gamma", key.gammaG2],
+    ["delta", key.deltaG2],
+  ] as const) {
     if (!kernels.isInSubgroupG2(point)) throw new GateFailure(`${name} is not in the subgroup G2`);
   }
-  for (const [name, g1, g2] of [["beta", key.betaG1, key.betaG2], ["delta", key.deltaG1, key.deltaG2]] as const) {
-    const left = kernels.pairingProduct([{ g1, g2: generatorG2 }]), right = kernels.pairingProduct([{ g1: generatorG1, g2 }]);
+  for (const [name, g1, g2] of [
+    ["beta", key.betaG1, key.betaG2],
+    ["delta", key.deltaG1, key.deltaG2],
+  ] as const) {
+    const left = kernels.pairingProduct([{ g1, g2: generatorG2 }]),
+      right = kernels.pairingProduct([{ g1: generatorG1, g2 }]);
     if (!kernels.equalPairingValues(left, right)) throw new GateFailure(`${name} differs between G1 and G2`);
   }
 }
@@ -101,14 +151,21 @@ function checkHeader(kernels: CurveKernels, key: Groth16ProvingKey): void {
 function checkPhase2(kernels: CurveKernels, key: Groth16ProvingKey): void {
   const { generatorG1, generatorG2 } = kernels.curve;
   if (equalG2(key.gammaG2, key.deltaG2)) throw new GateFailure("gamma equals delta: anyone can forge proofs");
-  if (equalG2(key.deltaG2, generatorG2) || equalG1(key.deltaG1, generatorG1)) throw new GateFailure("delta is the generator: phase 2 has no contribution");
+  if (equalG2(key.deltaG2, generatorG2) || equalG1(key.deltaG1, generatorG1))
+    throw new GateFailure("delta is the generator: phase 2 has no contribution");
 }
 
 function checkVerifyingKey({ key, verifyingKey }: GateSubject): void {
   const own = verifyingKeyOf(key);
-  const isSame = own.curve === verifyingKey.curve && own.publicCount === verifyingKey.publicCount && equalG1(own.alphaG1, verifyingKey.alphaG1)
-    && equalG2(own.betaG2, verifyingKey.betaG2) && equalG2(own.gammaG2, verifyingKey.gammaG2) && equalG2(own.deltaG2, verifyingKey.deltaG2)
-    && own.ic.length === verifyingKey.ic.length && own.ic.every((point, i) => equalOptional(point, verifyingKey.ic[i]));
+  const isSame =
+    own.curve === verifyingKey.curve &&
+    own.publicCount === verifyingKey.publicCount &&
+    equalG1(own.alphaG1, verifyingKey.alphaG1) &&
+    equalG2(own.betaG2, verifyingKey.betaG2) &&
+    equalG2(own.gammaG2, verifyingKey.gammaG2) &&
+    equalG2(own.deltaG2, verifyingKey.deltaG2) &&
+    own.ic.length === verifyingKey.ic.length &&
+    own.ic.every((point, i) => equalOptional(point, verifyingKey.ic[i]));
   if (!isSame) throw new GateFailure("the verifying key does not belong to the proving key");
   const unbound = own.ic.findIndex((point, i) => i > 0 && point === undefined);
   if (unbound > 0) throw new GateFailure(`public signal ${String(unbound - 1)} is not bound by the key`);
@@ -121,24 +178,37 @@ function equalOptional(a: G1Point | undefined, b: G1Point | undefined): boolean 
 /** Counts, and A and B entry by entry. C is not in a key's table; the points made from it are the self-test's business. */
 function checkCircuit(kernels: CurveKernels, program: CurveProgram, { key, r1cs }: GateSubject): void {
   const counts = zkeyCountsOf(r1cs);
-  if (r1cs.prime !== key.curve.r || counts.wireCount !== key.wireCount || counts.publicCount !== key.publicCount || counts.domainPower !== key.domainPower) {
+  if (
+    r1cs.prime !== key.curve.r ||
+    counts.wireCount !== key.wireCount ||
+    counts.publicCount !== key.publicCount ||
+    counts.domainPower !== key.domainPower
+  ) {
     throw new GateFailure("the key's counts are not the circuit's");
   }
   const expected = new Uint8Array(coefficientSectionBytes(r1cs));
   writeCoefficients(program, kernels.curve, r1cs, expected);
-  if (Buffer.compare(expected.subarray(4), key.coefficients.entries) !== 0) throw new GateFailure("the key's coefficients are not the circuit's");
+  if (Buffer.compare(expected.subarray(4), key.coefficients.entries) !== 0)
+    throw new GateFailure("the key's coefficients are not the circuit's");
 }
 
 function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
-  for (const [name, points] of [["A", key.aPoints], ["B1", key.b1Points], ["C", key.cPoints], ["H", key.hPoints]] as const) {
+  for (const [name, points] of [
+    ["A", key.aPoints],
+    ["B1", key.b1Points],
+    ["C", key.cPoints],
+    ["H", key.hPoints],
+  ] as const) {
     if (!kernels.surveyG1(points).isOnCurve) throw new GateFailure(`a point of ${name} is not on the curve`);
   }
   if (!kernels.surveyG2(key.b2Points).isOnCurve) throw new GateFailure("a point of B2 is not on the curve");
   if (kernels.surveyG1(key.hPoints).infinities > 0) throw new GateFailure("a point of H is infinity");
   for (let round = 0; round < COMBINATION_ROUNDS; round += 1) {
     const weights = randomWeights(key);
-    const b1 = kernels.msmG1(key.b1Points, weights), b2 = kernels.msmG2(key.b2Points, weights);
-    if (b2 !== undefined && !kernels.isInSubgroupG2(b2)) throw new GateFailure("a point of B2 is not in the subgroup G2");
+    const b1 = kernels.msmG1(key.b1Points, weights),
+      b2 = kernels.msmG2(key.b2Points, weights);
+    if (b2 !== undefined && !kernels.isInSubgroupG2(b2))
+      throw new GateFailure("a point of B2 is not in the subgroup G2");
     if (!isSameScalar(kernels, b1, b2)) throw new GateFailure("B differs between G1 and G2");
   }
 }
@@ -146,7 +216,8 @@ function checkPoints(kernels: CurveKernels, key: Groth16ProvingKey): void {
 function randomWeights(key: Groth16ProvingKey): Uint8Array {
   const weights = new Uint8Array(key.wireCount * key.curve.frBytes);
   const random = randomBytes(key.wireCount * COMBINATION_BYTES);
-  for (let i = 0; i < random.length; i += 1) weights[Math.floor(i / COMBINATION_BYTES) * key.curve.frBytes + (i % COMBINATION_BYTES)] = random[i] as number;
+  for (let i = 0; i < random.length; i += 1)
+    weights[Math.floor(i / COMBINATION_BYTES) * key.curve.frBytes + (i % COMBINATION_BYTES)] = random[i] as number;
   return weights;
 }
 
@@ -154,7 +225,10 @@ function randomWeights(key: Groth16ProvingKey): Uint8Array {
 function isSameScalar(kernels: CurveKernels, g1: G1Point | undefined, g2: G2Point | undefined): boolean {
   if (g1 === undefined || g2 === undefined) return g1 === undefined && g2 === undefined;
   const { generatorG1, generatorG2 } = kernels.curve;
-  return kernels.equalPairingValues(kernels.pairingProduct([{ g1, g2: generatorG2 }]), kernels.pairingProduct([{ g1: generatorG1, g2 }]));
+  return kernels.equalPairingValues(
+    kernels.pairingProduct([{ g1, g2: generatorG2 }]),
+    kernels.pairingProduct([{ g1: generatorG1, g2 }]),
+  );
 }
 
 function checkCanary(kernels: CurveKernels, verifyingKey: Groth16VerifyingKey): void {
@@ -162,6 +236,7 @@ function checkCanary(kernels: CurveKernels, verifyingKey: Groth16VerifyingKey): 
   for (const value of [0n, 1n, kernels.curve.r - 1n]) {
     const signals = Array.from({ length: verifyingKey.publicCount }, () => value);
     const canary = forgeCanary(kernels, verifyingKey, signals);
-    if (canary !== undefined && verifyGroth16(prepared, canary, signals)) throw new GateFailure("the canary forgery verifies: anyone can forge proofs");
+    if (canary !== undefined && verifyGroth16(prepared, canary, signals))
+      throw new GateFailure("the canary forgery verifies: anyone can forge proofs");
   }
 }

@@ -21,10 +21,17 @@ export interface MadeKey {
   readonly verifyingKey: Groth16VerifyingKeyJson;
   /** Gates that the key has passed. */
   readonly gates: readonly (GateName | "self_test")[];
-  readonly timings: { readonly readMs: number; readonly scalarsMs: number; readonly pointsMs: number; readonly selfTestMs: number; readonly gatesMs: number };
+  readonly timings: {
+    readonly readMs: number;
+    readonly scalarsMs: number;
+    readonly pointsMs: number;
+    readonly selfTestMs: number;
+    readonly gatesMs: number;
+  };
 }
 
-export type MakeKeyResult = MadeKey | { readonly ok: false; readonly code: "circuit_unsupported" | "gate_failed"; readonly message: string };
+export type MakeKeyResult =
+  MadeKey | { readonly ok: false; readonly code: "circuit_unsupported" | "gate_failed"; readonly message: string };
 
 /** Runs setup and gates. About 6 s for 60,000 constraints on two threads. */
 export async function makeGroth16Key(r1csBytes: Uint8Array, options: SetupOptions = {}): Promise<MakeKeyResult> {
@@ -39,11 +46,15 @@ export async function makeGroth16Key(r1csBytes: Uint8Array, options: SetupOption
     const gates = checkKey(kernels, await primeCurve(), { key: readProvingKey(zkey), verifyingKey, r1cs });
     if (!gates.ok) return { ok: false, code: "gate_failed", message: `${gates.gate}: ${gates.message}` };
     return {
-      ok: true, zkey, verifyingKey: verifyingKeyToJson(verifyingKey, kernels), gates: ["self_test", ...gates.passed],
+      ok: true,
+      zkey,
+      verifyingKey: verifyingKeyToJson(verifyingKey, kernels),
+      gates: ["self_test", ...gates.passed],
       timings: { readMs: readAt - startedAt, ...timings, gatesMs: performance.now() - gatesFrom },
     };
   } catch (error) {
-    if (error instanceof R1csFormatError || error instanceof SetupInputError) return { ok: false, code: "circuit_unsupported", message: error.message };
+    if (error instanceof R1csFormatError || error instanceof SetupInputError)
+      return { ok: false, code: "circuit_unsupported", message: error.message };
     throw error;
   }
 }

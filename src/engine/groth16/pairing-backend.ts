@@ -43,11 +43,24 @@ function tested(kernels: PairingKernels): PairingKernels {
   };
   const [a, b] = [r / 3n, r / 5n + 2n];
   const prepared = kernels.prepareG2(q);
-  const product = kernels.pairingProduct([{ g1: p(a), g2: q }, { g1: p(b), g2: prepared }]);
-  const one = kernels.pairingProduct([{ g1: p(a), g2: q }, { g1: negateG1(p(a), BN254), g2: prepared }]);
-  const holds = kernels.equalPairingValues(product, kernels.pairingProduct([{ g1: p((a + b) % r), g2: q }]))
-    && kernels.equalPairingValues(one, kernels.pairingProduct([{ g1: p(b), g2: q }, { g1: p(r - b), g2: q }]))
-    && !kernels.equalPairingValues(product, one);
+  const product = kernels.pairingProduct([
+    { g1: p(a), g2: q },
+    { g1: p(b), g2: prepared },
+  ]);
+  const one = kernels.pairingProduct([
+    { g1: p(a), g2: q },
+    { g1: negateG1(p(a), BN254), g2: prepared },
+  ]);
+  const holds =
+    kernels.equalPairingValues(product, kernels.pairingProduct([{ g1: p((a + b) % r), g2: q }])) &&
+    kernels.equalPairingValues(
+      one,
+      kernels.pairingProduct([
+        { g1: p(b), g2: q },
+        { g1: p(r - b), g2: q },
+      ]),
+    ) &&
+    !kernels.equalPairingValues(product, one);
   if (!holds) throw new Error("pairing self-test: the kernels compute wrong values");
   return kernels;
 }

@@ -23,12 +23,18 @@ export class WitnessFormatError extends Error {
 export async function proveGroth16(key: Groth16ProvingKey, witness: Uint8Array): Promise<Groth16Proof> {
   checkWitness(key, witness);
   const kernels = await loadKernels();
-  const r = randomNonZero(key.curve.r), s = randomNonZero(key.curve.r);
+  const r = randomNonZero(key.curve.r),
+    s = randomNonZero(key.curve.r);
   return assembleProof(kernels, key, witness, { r, s });
 }
 
 /** The deterministic part: the proof for given blinding factors. Exported for the setup's self-test only. */
-export function assembleProof(kernels: CurveKernels, key: Groth16ProvingKey, witness: Uint8Array, blinding: { readonly r: bigint; readonly s: bigint }): Groth16Proof {
+export function assembleProof(
+  kernels: CurveKernels,
+  key: Groth16ProvingKey,
+  witness: Uint8Array,
+  blinding: { readonly r: bigint; readonly s: bigint },
+): Groth16Proof {
   const { r, s } = blinding;
   const quotient = kernels.quotientOnCoset(key.coefficients, witness);
   const h = kernels.msmG1(key.hPoints, quotient);
@@ -56,13 +62,16 @@ export function assembleProof(kernels: CurveKernels, key: Groth16ProvingKey, wit
     { point: key.deltaG1, scalar: reduce(-r * s, key.curve.r) },
   ]);
   // With random blinding each of these is infinity with probability 2^-254; a key made of identities would do it too.
-  if (a === undefined || b === undefined || c === undefined) throw new Error("a proof element is the point at infinity: the proving key is degenerate");
+  if (a === undefined || b === undefined || c === undefined)
+    throw new Error("a proof element is the point at infinity: the proving key is degenerate");
   return { curve: key.curve.name, a, b, c };
 }
 
 /** The public signals of a witness: outputs, then public inputs. */
 export function publicSignalsOf(key: Pick<Groth16ProvingKey, "curve" | "publicCount">, witness: Uint8Array): bigint[] {
-  return Array.from({ length: key.publicCount }, (_, i) => readBigIntLE(witness, (i + 1) * key.curve.frBytes, key.curve.frBytes));
+  return Array.from({ length: key.publicCount }, (_, i) =>
+    readBigIntLE(witness, (i + 1) * key.curve.frBytes, key.curve.frBytes),
+  );
 }
 
 /** @throws WitnessFormatError unless the witness has one value below r per wire, wire 0 being one. */
@@ -74,7 +83,8 @@ export function checkWitness(key: Pick<Groth16ProvingKey, "curve" | "wireCount">
   for (let at = 0; at < witness.length; at += frBytes) {
     // Almost every value is decided by its top word; the rare tie is settled exactly.
     const top = view.getUint32(at + frBytes - 4, true);
-    if (top > topWord || (top === topWord && !isBelow(witness, at, key.curve))) throw new WitnessFormatError("a witness value is not below the field's modulus");
+    if (top > topWord || (top === topWord && !isBelow(witness, at, key.curve)))
+      throw new WitnessFormatError("a witness value is not below the field's modulus");
   }
   if (readBigIntLE(witness, 0, frBytes) !== 1n) throw new WitnessFormatError("wire 0 of the witness is not one");
 }
@@ -82,4 +92,3 @@ export function checkWitness(key: Pick<Groth16ProvingKey, "curve" | "wireCount">
 function isBelow(witness: Uint8Array, at: number, curve: CurveParameters): boolean {
   return readBigIntLE(witness, at, curve.frBytes) < curve.r;
 }
-

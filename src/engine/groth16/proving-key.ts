@@ -11,7 +11,16 @@ import type { G1Point, G2Point } from "../reference/points.js";
 import { readBigIntLE } from "../field/bytes.js";
 import { PUBLIC_SIGNALS_MAX } from "./proof.js";
 import type { Groth16VerifyingKey } from "./proof.js";
-import { DOMAIN_POWER_MAX, GROTH16_PROTOCOL, ZKEY_COEFFICIENT_BYTES, ZKEY_MAGIC, ZKEY_SECTION, ZKEY_VERSION, headerOffsets, sectionBytes } from "./zkey-layout.js";
+import {
+  DOMAIN_POWER_MAX,
+  GROTH16_PROTOCOL,
+  ZKEY_COEFFICIENT_BYTES,
+  ZKEY_MAGIC,
+  ZKEY_SECTION,
+  ZKEY_VERSION,
+  headerOffsets,
+  sectionBytes,
+} from "./zkey-layout.js";
 import type { ZkeyCounts } from "./zkey-layout.js";
 
 export interface Groth16ProvingKey extends ZkeyCounts {
@@ -66,12 +75,18 @@ export function readProvingKey(bytes: Uint8Array): Groth16ProvingKey {
     return found;
   };
   const contributions = section(ZKEY_SECTION.contributions);
-  if (contributions.length < CIRCUIT_HASH_BYTES + 4) throw new ProvingKeyFormatError("section contributions is too short");
+  if (contributions.length < CIRCUIT_HASH_BYTES + 4)
+    throw new ProvingKeyFormatError("section contributions is too short");
   return {
     curve,
     ...header,
     coefficients: readCoefficients(section(ZKEY_SECTION.coefficients), header),
-    icPoints: points("ic"), aPoints: points("a"), b1Points: points("b1"), b2Points: points("b2"), cPoints: points("c"), hPoints: points("h"),
+    icPoints: points("ic"),
+    aPoints: points("a"),
+    b1Points: points("b1"),
+    b2Points: points("b2"),
+    cPoints: points("c"),
+    hPoints: points("h"),
     circuitHash: contributions.subarray(0, CIRCUIT_HASH_BYTES),
   };
 }
@@ -87,7 +102,15 @@ export function verifyingKeyOf(key: Groth16ProvingKey): Groth16VerifyingKey {
     if (key.icPoints.subarray(at, at + pointBytes).every((byte) => byte === 0)) return undefined;
     return required(decodeG1(key.icPoints, at, key.curve), `point ${String(i)} of section ic`);
   });
-  return { curve: key.curve.name, publicCount: key.publicCount, alphaG1: key.alphaG1, betaG2: key.betaG2, gammaG2: key.gammaG2, deltaG2: key.deltaG2, ic };
+  return {
+    curve: key.curve.name,
+    publicCount: key.publicCount,
+    alphaG1: key.alphaG1,
+    betaG2: key.betaG2,
+    gammaG2: key.gammaG2,
+    deltaG2: key.deltaG2,
+    ic,
+  };
 }
 
 function readSections(bytes: Uint8Array): Map<number, Uint8Array> {
@@ -115,29 +138,47 @@ type Header = ZkeyCounts & Pick<Groth16ProvingKey, "alphaG1" | "betaG1" | "betaG
 function readHeader(bytes: Uint8Array, curve: CurveParameters): Header {
   const at = headerOffsets(curve);
   if (bytes.length !== at.end) throw new ProvingKeyFormatError("section header has a wrong length");
-  const isCurve = readU32(bytes, 0) === curve.fqBytes && readBigIntLE(bytes, at.q, curve.fqBytes) === curve.q
-    && readU32(bytes, at.r - 4) === curve.frBytes && readBigIntLE(bytes, at.r, curve.frBytes) === curve.r;
+  const isCurve =
+    readU32(bytes, 0) === curve.fqBytes &&
+    readBigIntLE(bytes, at.q, curve.fqBytes) === curve.q &&
+    readU32(bytes, at.r - 4) === curve.frBytes &&
+    readBigIntLE(bytes, at.r, curve.frBytes) === curve.r;
   if (!isCurve) throw new ProvingKeyFormatError(`the key is not over ${curve.name}`);
-  const wireCount = readU32(bytes, at.counts), publicCount = readU32(bytes, at.counts + 4), domainSize = readU32(bytes, at.counts + 8);
+  const wireCount = readU32(bytes, at.counts),
+    publicCount = readU32(bytes, at.counts + 4),
+    domainSize = readU32(bytes, at.counts + 8);
   const domainPower = 31 - Math.clz32(domainSize);
-  if (domainSize < 2 || domainPower > DOMAIN_POWER_MAX || 2 ** domainPower !== domainSize) throw new ProvingKeyFormatError("the domain size is not a supported power of two");
-  if (publicCount > PUBLIC_SIGNALS_MAX || publicCount + 1 > wireCount || publicCount + 1 > domainSize) throw new ProvingKeyFormatError("too many public signals");
+  if (domainSize < 2 || domainPower > DOMAIN_POWER_MAX || 2 ** domainPower !== domainSize)
+    throw new ProvingKeyFormatError("the domain size is not a supported power of two");
+  if (publicCount > PUBLIC_SIGNALS_MAX || publicCount + 1 > wireCount || publicCount + 1 > domainSize)
+    throw new ProvingKeyFormatError("too many public signals");
   const g1 = (offset: number, name: string): G1Point => required(decodeG1(bytes, offset, curve), name);
   const g2 = (offset: number, name: string): G2Point => required(decodeG2(bytes, offset, curve), name);
   return {
-    wireCount, publicCount, domainPower,
-    alphaG1: g1(at.alphaG1, "alpha"), betaG1: g1(at.betaG1, "beta in G1"), betaG2: g2(at.betaG2, "beta in G2"),
-    gammaG2: g2(at.gammaG2, "gamma"), deltaG1: g1(at.deltaG1, "delta in G1"), deltaG2: g2(at.deltaG2, "delta in G2"),
+    wireCount,
+    publicCount,
+    domainPower,
+    alphaG1: g1(at.alphaG1, "alpha"),
+    betaG1: g1(at.betaG1, "beta in G1"),
+    betaG2: g2(at.betaG2, "beta in G2"),
+    gammaG2: g2(at.gammaG2, "gamma"),
+    deltaG1: g1(at.deltaG1, "delta in G1"),
+    deltaG2: g2(at.deltaG2, "delta in G2"),
   };
 }
 
 function readCoefficients(bytes: Uint8Array, counts: ZkeyCounts): CoefficientTable {
   const count = readU32(bytes, 0);
-  if (bytes.length !== 4 + count * ZKEY_COEFFICIENT_BYTES) throw new ProvingKeyFormatError("section coefficients has a wrong length");
+  if (bytes.length !== 4 + count * ZKEY_COEFFICIENT_BYTES)
+    throw new ProvingKeyFormatError("section coefficients has a wrong length");
   const entries = bytes.subarray(4);
   const view = new DataView(entries.buffer, entries.byteOffset, entries.byteLength);
   for (let at = 0; at < entries.length; at += ZKEY_COEFFICIENT_BYTES) {
-    if (view.getUint32(at, true) > 1 || view.getUint32(at + 4, true) >= 2 ** counts.domainPower || view.getUint32(at + 8, true) >= counts.wireCount) {
+    if (
+      view.getUint32(at, true) > 1 ||
+      view.getUint32(at + 4, true) >= 2 ** counts.domainPower ||
+      view.getUint32(at + 8, true) >= counts.wireCount
+    ) {
       throw new ProvingKeyFormatError("a coefficient lies outside the circuit");
     }
   }

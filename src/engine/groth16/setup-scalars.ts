@@ -37,7 +37,13 @@ const TERMS_PER_CHUNK = 1 << 14;
 /** Draws the trapdoor anew until nothing in it coincides: gamma = delta would let anyone forge, delta = 1 is an uncontributed key. */
 export function drawTrapdoor(curve: CurveParameters, domainPower: number): Trapdoor {
   for (;;) {
-    const [tau, alpha, beta, gamma, delta] = [0, 0, 0, 0, 0].map(() => randomNonZero(curve.r)) as [bigint, bigint, bigint, bigint, bigint];
+    const [tau, alpha, beta, gamma, delta] = [0, 0, 0, 0, 0].map(() => randomNonZero(curve.r)) as [
+      bigint,
+      bigint,
+      bigint,
+      bigint,
+      bigint,
+    ];
     const isOutside = power(tau, 1n << BigInt(domainPower + 1), curve.r) !== 1n;
     if (isOutside && gamma !== delta && delta !== 1n && gamma !== 1n) return { tau, alpha, beta, gamma, delta };
   }
@@ -59,7 +65,12 @@ export class SetupScalars {
   /** Lagrange basis of the domain at tau, Montgomery form. */
   readonly #lagrange: number;
 
-  constructor(program: CurveProgram, curve: CurveParameters, circuit: { readonly r1cs: R1cs; readonly domainPower: number }, trapdoor: Trapdoor) {
+  constructor(
+    program: CurveProgram,
+    curve: CurveParameters,
+    circuit: { readonly r1cs: R1cs; readonly domainPower: number },
+    trapdoor: Trapdoor,
+  ) {
     this.#arena = new Arena(program);
     this.#curve = curve;
     this.#r1cs = circuit.r1cs;
@@ -76,10 +87,14 @@ export class SetupScalars {
     const { fr } = this.#arena;
     const wires = this.#r1cs.wireCount * SCALAR_BYTES;
     this.#arena.scoped(() => {
-      const a = this.#accumulate(this.#r1cs.constraints.a), b = this.#accumulate(this.#r1cs.constraints.b), k = this.#accumulate(this.#r1cs.constraints.c);
+      const a = this.#accumulate(this.#r1cs.constraints.a),
+        b = this.#accumulate(this.#r1cs.constraints.b),
+        k = this.#accumulate(this.#r1cs.constraints.c);
       this.#bindPublicWires(a);
       const { alpha, beta, gamma, delta } = this.#trapdoor;
-      const factors = [alpha, beta, inverse(gamma, this.#curve.r), inverse(delta, this.#curve.r)].map((value) => putScalar(this.#arena, value));
+      const factors = [alpha, beta, inverse(gamma, this.#curve.r), inverse(delta, this.#curve.r)].map((value) =>
+        putScalar(this.#arena, value),
+      );
       const [alphaAt, betaAt, gammaAt, deltaAt] = factors as [number, number, number, number];
       const product = this.#arena.alloc(SCALAR_BYTES);
       const publicEnd = (this.#publicCount + 1) * SCALAR_BYTES;
@@ -108,7 +123,8 @@ export class SetupScalars {
       const witnessAt = this.#arena.put(witness);
       const { a, b, c } = this.#r1cs.constraints;
       const rows = [a, b, c].map((matrix) => this.#applyRows(matrix, witnessAt)) as [number, number, number];
-      const sum = this.#arena.alloc(SCALAR_BYTES), product = this.#arena.alloc(SCALAR_BYTES);
+      const sum = this.#arena.alloc(SCALAR_BYTES),
+        product = this.#arena.alloc(SCALAR_BYTES);
       this.#arena.bytes.fill(0, sum, sum + SCALAR_BYTES);
       const radixSquared = this.#putRaw(power(2n, 512n, this.#curve.r));
       for (let row = 0; row < this.#r1cs.constraintCount * SCALAR_BYTES; row += SCALAR_BYTES) {
@@ -131,14 +147,19 @@ export class SetupScalars {
   }
 
   /** L_i(tau) * factor for the points x_i = first * step^i of a domain of 2^orderPower points: x_i (tau^n - 1) / (n (tau - x_i)). */
-  #evaluateLagrange(into: number, points: { readonly first: bigint; readonly step: bigint; readonly orderPower: number; readonly factor: bigint }): void {
+  #evaluateLagrange(
+    into: number,
+    points: { readonly first: bigint; readonly step: bigint; readonly orderPower: number; readonly factor: bigint },
+  ): void {
     const { fr } = this.#arena;
     const { r } = this.#curve;
     const order = 1n << BigInt(points.orderPower);
-    const scale = (reduce(power(this.#trapdoor.tau, order, r) - 1n, r) * inverse(order, r) % r) * points.factor % r;
+    const scale = (((reduce(power(this.#trapdoor.tau, order, r) - 1n, r) * inverse(order, r)) % r) * points.factor) % r;
     const count = 2 ** this.#domainPower;
     this.#arena.scoped(() => {
-      const [tau, scaled, step] = [this.#trapdoor.tau, points.first * scale % r, points.step].map((value) => putScalar(this.#arena, value)) as [number, number, number];
+      const [tau, scaled, step] = [this.#trapdoor.tau, (points.first * scale) % r, points.step].map((value) =>
+        putScalar(this.#arena, value),
+      ) as [number, number, number];
       const x = putScalar(this.#arena, points.first);
       const denominators = this.#arena.alloc(count * SCALAR_BYTES);
       for (let i = 0; i < count * SCALAR_BYTES; i += SCALAR_BYTES) {
@@ -162,7 +183,12 @@ export class SetupScalars {
     this.#arena.scoped(() => {
       const h = this.#arena.alloc(length);
       const factor = inverse(this.#trapdoor.delta, this.#curve.r);
-      this.#evaluateLagrange(h, { first: root, step: root * root % this.#curve.r, orderPower: this.#domainPower + 1, factor });
+      this.#evaluateLagrange(h, {
+        first: root,
+        step: (root * root) % this.#curve.r,
+        orderPower: this.#domainPower + 1,
+        factor,
+      });
       this.#arena.vector.batchFromMontgomery(h, length / SCALAR_BYTES, h);
       into.set(this.#arena.bytes.subarray(h, h + length), at);
     });

@@ -35,8 +35,11 @@ export function selfTestSetup(kernels: CurveKernels, key: Groth16ProvingKey, sec
   const blinding = { r: randomNonZero(curve.r), s: randomNonZero(curve.r) };
   // On the kernels that will prove with the key, which takes a fifth of the reference's time; a fault of theirs fails the test.
   const uncorrected = proveResident(new ResidentProver(makeKeyResident(key, { workspaces: 1 })), witness, blinding);
-  const shortfall = secrets.residue(witness) * inverse(secrets.delta, curve.r) % curve.r;
-  const c = kernels.combineG1([{ point: uncorrected.c, scalar: 1n }, { point: curve.generatorG1, scalar: shortfall }]);
+  const shortfall = (secrets.residue(witness) * inverse(secrets.delta, curve.r)) % curve.r;
+  const c = kernels.combineG1([
+    { point: uncorrected.c, scalar: 1n },
+    { point: curve.generatorG1, scalar: shortfall },
+  ]);
   if (c === undefined) return { ok: false, message: "the corrected proof is degenerate" };
   const proof: Groth16Proof = { ...uncorrected, c };
 
@@ -44,15 +47,19 @@ export function selfTestSetup(kernels: CurveKernels, key: Groth16ProvingKey, sec
   const signals = publicSignalsOf(key, witness);
   if (!verifyGroth16(prepared, proof, signals)) return { ok: false, message: "the key does not belong to the circuit" };
   // A circuit that happens to be satisfied by anything (no constraints) has nothing to miss.
-  if (shortfall !== 0n && verifyGroth16(prepared, uncorrected, signals)) return { ok: false, message: "a proof of an unsatisfied assignment verifies" };
+  if (shortfall !== 0n && verifyGroth16(prepared, uncorrected, signals))
+    return { ok: false, message: "a proof of an unsatisfied assignment verifies" };
   for (let i = 0; i < Math.min(signals.length, CHANGED_SIGNALS_MAX); i += 1) {
     const changed = signals.with(i, (signals[i] as bigint) === 0n ? 1n : (signals[i] as bigint) - 1n);
     // A public signal that no constraint reads has an IC point all the same: its own row in A.
-    if (verifyGroth16(prepared, proof, changed)) return { ok: false, message: `public signal ${String(i)} is not bound by the key` };
+    if (verifyGroth16(prepared, proof, changed))
+      return { ok: false, message: `public signal ${String(i)} is not bound by the key` };
   }
-  if (signals.length > 0 && verifyGroth16(prepared, proof, signals.slice(1))) return { ok: false, message: "a proof with a missing public signal verifies" };
+  if (signals.length > 0 && verifyGroth16(prepared, proof, signals.slice(1)))
+    return { ok: false, message: "a proof with a missing public signal verifies" };
   const canary = forgeCanary(kernels, prepared.key, signals);
-  if (canary !== undefined && verifyGroth16(prepared, canary, signals)) return { ok: false, message: "the canary forgery verifies: gamma equals delta" };
+  if (canary !== undefined && verifyGroth16(prepared, canary, signals))
+    return { ok: false, message: "the canary forgery verifies: gamma equals delta" };
   return { ok: true };
 }
 
@@ -63,7 +70,8 @@ function randomAssignment(key: Groth16ProvingKey): Uint8Array {
   const { frBytes } = key.curve;
   const witness = new Uint8Array(key.wireCount * frBytes);
   const random = randomBytes(key.wireCount * WIRE_BYTES);
-  for (let wire = 0; wire < key.wireCount; wire += 1) witness.set(random.subarray(wire * WIRE_BYTES, (wire + 1) * WIRE_BYTES), wire * frBytes);
+  for (let wire = 0; wire < key.wireCount; wire += 1)
+    witness.set(random.subarray(wire * WIRE_BYTES, (wire + 1) * WIRE_BYTES), wire * frBytes);
   witness.fill(0, 0, frBytes);
   witness[0] = 1;
   return witness;

@@ -53,8 +53,10 @@ export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Prom
   const report = options.onProgress ?? ((): void => undefined);
   const counts = zkeyCountsOf(r1cs);
   if (r1cs.prime !== BN254.r) throw new SetupInputError(`the circuit is not over the scalar field of ${BN254.name}`);
-  if (counts.domainPower > DOMAIN_POWER_MAX) throw new SetupInputError(`the circuit has more than 2^${String(DOMAIN_POWER_MAX)} rows`);
-  if (counts.publicCount > PUBLIC_SIGNALS_MAX) throw new SetupInputError(`the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals`);
+  if (counts.domainPower > DOMAIN_POWER_MAX)
+    throw new SetupInputError(`the circuit has more than 2^${String(DOMAIN_POWER_MAX)} rows`);
+  if (counts.publicCount > PUBLIC_SIGNALS_MAX)
+    throw new SetupInputError(`the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals`);
   const program = await primeCurve();
   const kernels = await loadKernels();
   const startedAt = performance.now();
@@ -73,18 +75,29 @@ export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Prom
 
     const jobs = planJobs(r1cs, frame);
     let done = 0;
-    await (options.execute ?? runInline)({ jobs, scalars: secret, output: frame.buffer, next: new SharedArrayBuffer(4) }, () => {
-      done += 1;
-      report(PROGRESS.scalars + (PROGRESS.points - PROGRESS.scalars) * (done / jobs.length));
-    });
+    await (options.execute ?? runInline)(
+      { jobs, scalars: secret, output: frame.buffer, next: new SharedArrayBuffer(4) },
+      () => {
+        done += 1;
+        report(PROGRESS.scalars + (PROGRESS.points - PROGRESS.scalars) * (done / jobs.length));
+      },
+    );
     const pointsAt = performance.now();
 
     const key = readProvingKey(zkey);
     const verifyingKey = verifyingKeyOf(key);
-    const selfTest = selfTestSetup(kernels, key, { residue: (witness) => scalars.residue(witness), delta: trapdoor.delta });
+    const selfTest = selfTestSetup(kernels, key, {
+      residue: (witness) => scalars.residue(witness),
+      delta: trapdoor.delta,
+    });
     const endedAt = performance.now();
     report(1);
-    return { zkey, verifyingKey, selfTest, timings: { scalarsMs: scalarsAt - startedAt, pointsMs: pointsAt - scalarsAt, selfTestMs: endedAt - pointsAt } };
+    return {
+      zkey,
+      verifyingKey,
+      selfTest,
+      timings: { scalarsMs: scalarsAt - startedAt, pointsMs: pointsAt - scalarsAt, selfTestMs: endedAt - pointsAt },
+    };
   } finally {
     new Uint8Array(secret).fill(0);
     scalars.wipe();
@@ -96,8 +109,12 @@ function headerPoints(kernels: CurveKernels, trapdoor: Trapdoor): ZkeyHeaderPoin
   const g1 = (scalar: bigint): G1Point => finite(kernels.combineG1([{ point: generatorG1, scalar }]));
   const g2 = (scalar: bigint): G2Point => finite(kernels.combineG2([{ point: generatorG2, scalar }]));
   return {
-    alphaG1: g1(trapdoor.alpha), betaG1: g1(trapdoor.beta), betaG2: g2(trapdoor.beta),
-    gammaG2: g2(trapdoor.gamma), deltaG1: g1(trapdoor.delta), deltaG2: g2(trapdoor.delta),
+    alphaG1: g1(trapdoor.alpha),
+    betaG1: g1(trapdoor.beta),
+    betaG2: g2(trapdoor.beta),
+    gammaG2: g2(trapdoor.gamma),
+    deltaG1: g1(trapdoor.delta),
+    deltaG2: g2(trapdoor.delta),
   };
 }
 

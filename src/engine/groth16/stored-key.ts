@@ -35,7 +35,8 @@ export interface StoredKey {
   readonly example?: HonestExample;
 }
 
-export type StoredKeyResult = { readonly ok: true; readonly verifierContract: string } | { readonly ok: false; readonly message: string };
+export type StoredKeyResult =
+  { readonly ok: true; readonly verifierContract: string } | { readonly ok: false; readonly message: string };
 
 /** Runs the gates. About 2 s for 60,000 constraints, and the time of a proof when there is an example. */
 export async function checkStoredKey(stored: StoredKey): Promise<StoredKeyResult> {
@@ -43,7 +44,11 @@ export async function checkStoredKey(stored: StoredKey): Promise<StoredKeyResult
   const decoded = verifyingKeyFromJson(JSON.parse(stored.verifyingKey), kernels);
   if (!decoded.ok) return { ok: false, message: `verifying_key: ${decoded.message}` };
   const key = readProvingKey(stored.provingKey);
-  const checked = checkKey(kernels, await primeCurve(), { key, verifyingKey: decoded.value, r1cs: readR1cs(stored.r1cs) });
+  const checked = checkKey(kernels, await primeCurve(), {
+    key,
+    verifyingKey: decoded.value,
+    r1cs: readR1cs(stored.r1cs),
+  });
   if (!checked.ok) return failed(checked);
   if (stored.example !== undefined) {
     const honest = await tryHonestProof(key, prepareWith(kernels, decoded.value), stored.example);
@@ -52,11 +57,21 @@ export async function checkStoredKey(stored: StoredKey): Promise<StoredKeyResult
   return { ok: true, verifierContract: await solidityVerifier(decoded.value) };
 }
 
-async function tryHonestProof(key: Groth16ProvingKey, prepared: PreparedVerifyingKey, example: HonestExample): Promise<GateResult> {
+async function tryHonestProof(
+  key: Groth16ProvingKey,
+  prepared: PreparedVerifyingKey,
+  example: HonestExample,
+): Promise<GateResult> {
   const inputs = checkInputs(example.circuit, example.inputs);
-  if (!inputs.ok) return { ok: false, gate: "honest_proof", message: "the circuit's own example has other inputs than the circuit" };
-  const computed = computeWitness(await WebAssembly.compile(example.witnessProgram.slice()), example.circuit, inputs.values);
-  if (!computed.ok) return { ok: false, gate: "honest_proof", message: "the circuit's own example does not satisfy it" };
+  if (!inputs.ok)
+    return { ok: false, gate: "honest_proof", message: "the circuit's own example has other inputs than the circuit" };
+  const computed = computeWitness(
+    await WebAssembly.compile(example.witnessProgram.slice()),
+    example.circuit,
+    inputs.values,
+  );
+  if (!computed.ok)
+    return { ok: false, gate: "honest_proof", message: "the circuit's own example does not satisfy it" };
   return checkHonestProof(prepared, await proveGroth16(key, computed.witness), publicSignalsOf(key, computed.witness));
 }
 

@@ -33,7 +33,9 @@ const WEIGHT_HALF_BYTES = 8;
 /** Whether each statement's proof is valid, in order. Weights are fresh for each call. */
 export function verifyGroth16Batch(prepared: PreparedVerifyingKey, statements: readonly Statement[]): boolean[] {
   const results = statements.map(() => false);
-  const onCurves = [...statements.entries()].filter(([, { proof, publicSignals }]) => isOnCurves(prepared, proof, publicSignals));
+  const onCurves = [...statements.entries()].filter(([, { proof, publicSignals }]) =>
+    isOnCurves(prepared, proof, publicSignals),
+  );
   const areInSubgroup = prepared.kernels.areInSubgroupG2(onCurves.map(([, { proof }]) => proof.b));
   const candidates = onCurves.filter((_, i) => areInSubgroup[i] === true);
   if (candidates.length <= SINGLE_UP_TO) {
@@ -45,7 +47,12 @@ export function verifyGroth16Batch(prepared: PreparedVerifyingKey, statements: r
 }
 
 /** Sets the results of valid statements. `isKnownBad` when a check has shown that at least one is not. */
-function markValid(prepared: PreparedVerifyingKey, items: readonly Weighted[], results: boolean[], isKnownBad: boolean): boolean {
+function markValid(
+  prepared: PreparedVerifyingKey,
+  items: readonly Weighted[],
+  results: boolean[],
+  isKnownBad: boolean,
+): boolean {
   if (items.length <= SINGLE_UP_TO) {
     for (const { index, statement } of items) results[index] = verifyOne(prepared, statement);
     return items.every(({ index }) => results[index] === true);
@@ -65,15 +72,31 @@ function holdsTogether(prepared: PreparedVerifyingKey, items: readonly Weighted[
   const { key, kernels, beta, alphaBeta } = prepared;
   const { r } = kernels.curve;
   const weights = items.reduce((sum, { weight }) => sum + weight, 0n) % r;
-  const scalars = [weights, ...Array.from({ length: key.publicCount }, (_, j) => items.reduce((sum, { weight, statement }) => sum + weight * (statement.publicSignals[j] ?? 0n), 0n) % r)];
+  const scalars = [
+    weights,
+    ...Array.from(
+      { length: key.publicCount },
+      (_, j) => items.reduce((sum, { weight, statement }) => sum + weight * (statement.publicSignals[j] ?? 0n), 0n) % r,
+    ),
+  ];
   const publicPart = kernels.combineG1(key.ic.map((point, j) => ({ point, scalar: scalars[j] ?? 0n })));
   const c = kernels.combineG1(items.map(({ statement, weight }) => ({ point: statement.proof.c, scalar: weight })));
   const alpha = kernels.combineG1([{ point: key.alphaG1, scalar: (r + 1n - weights) % r }]);
-  const terms = termsOf(prepared, items.map(({ a, statement }) => ({ g1: a, g2: statement.proof.b })), { c, publicPart });
-  return kernels.equalPairingValues(kernels.pairingProduct(alpha === undefined ? terms : [...terms, { g1: alpha, g2: beta }]), alphaBeta);
+  const terms = termsOf(
+    prepared,
+    items.map(({ a, statement }) => ({ g1: a, g2: statement.proof.b })),
+    { c, publicPart },
+  );
+  return kernels.equalPairingValues(
+    kernels.pairingProduct(alpha === undefined ? terms : [...terms, { g1: alpha, g2: beta }]),
+    alphaBeta,
+  );
 }
 
-function withWeights({ kernels }: PreparedVerifyingKey, entries: readonly (readonly [number, Statement])[]): Weighted[] {
+function withWeights(
+  { kernels }: PreparedVerifyingKey,
+  entries: readonly (readonly [number, Statement])[],
+): Weighted[] {
   const { r, endomorphismScalar } = kernels.curve;
   const bytes = randomBytes(2 * WEIGHT_HALF_BYTES * entries.length);
   const half = (index: number): bigint => bytes.readBigUInt64LE(WEIGHT_HALF_BYTES * index);

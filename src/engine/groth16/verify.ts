@@ -24,7 +24,10 @@ export interface PreparedVerifyingKey {
  * Checks a verifying key's points and prepares it. About 10 ms, plus 0.3 s for the thread's first use of the reference backend.
  * @throws RangeError when a point is off its curve or outside its subgroup, or IC does not fit the count of public signals.
  */
-export async function prepareVerifyingKey(key: Groth16VerifyingKey, backend: PairingBackend = "wasm"): Promise<PreparedVerifyingKey> {
+export async function prepareVerifyingKey(
+  key: Groth16VerifyingKey,
+  backend: PairingBackend = "wasm",
+): Promise<PreparedVerifyingKey> {
   return prepareWith(await loadPairing(backend), key);
 }
 
@@ -32,7 +35,8 @@ export async function prepareVerifyingKey(key: Groth16VerifyingKey, backend: Pai
 export function prepareWith(kernels: PairingKernels, key: Groth16VerifyingKey): PreparedVerifyingKey {
   checkKey(kernels, key);
   return {
-    key, kernels,
+    key,
+    kernels,
     alphaBeta: kernels.pairingProduct([{ g1: key.alphaG1, g2: key.betaG2 }]),
     beta: kernels.prepareG2(key.betaG2),
     gamma: kernels.prepareG2(key.gammaG2),
@@ -46,10 +50,16 @@ export function prepareWith(kernels: PairingKernels, key: Groth16VerifyingKey): 
  * backend, and a little for each public signal.
  * @param publicSignals outputs, then public inputs, exactly `key.publicCount` of them, each in [0, r).
  */
-export function verifyGroth16(prepared: PreparedVerifyingKey, proof: Groth16Proof, publicSignals: readonly bigint[]): boolean {
+export function verifyGroth16(
+  prepared: PreparedVerifyingKey,
+  proof: Groth16Proof,
+  publicSignals: readonly bigint[],
+): boolean {
   if (!isWellFormed(prepared, proof, publicSignals)) return false;
   const { key, kernels } = prepared;
-  const publicPart = kernels.combineG1(key.ic.map((point, i) => ({ point, scalar: i === 0 ? 1n : (publicSignals[i - 1] ?? 0n) })));
+  const publicPart = kernels.combineG1(
+    key.ic.map((point, i) => ({ point, scalar: i === 0 ? 1n : (publicSignals[i - 1] ?? 0n) })),
+  );
   const terms = termsOf(prepared, [{ g1: proof.a, g2: proof.b }], { c: proof.c, publicPart });
   return kernels.equalPairingValues(kernels.pairingProduct(terms), prepared.alphaBeta);
 }
@@ -60,7 +70,11 @@ function isWellFormed(prepared: PreparedVerifyingKey, proof: Groth16Proof, publi
 }
 
 /** All of that but the subgroup, which costs the most and less for many proofs together. */
-export function isOnCurves({ key, kernels }: PreparedVerifyingKey, proof: Groth16Proof, publicSignals: readonly bigint[]): boolean {
+export function isOnCurves(
+  { key, kernels }: PreparedVerifyingKey,
+  proof: Groth16Proof,
+  publicSignals: readonly bigint[],
+): boolean {
   const { curve } = kernels;
   if (publicSignals.length !== key.publicCount || key.ic.length !== key.publicCount + 1) return false;
   if (!publicSignals.every((signal) => signal >= 0n && signal < curve.r)) return false;
@@ -68,7 +82,11 @@ export function isOnCurves({ key, kernels }: PreparedVerifyingKey, proof: Groth1
 }
 
 /** The given terms with those of C and the public part, negated; infinity pairs to one and is left out. */
-export function termsOf({ kernels, delta, gamma }: PreparedVerifyingKey, terms: readonly PairingTerm[], rest: { readonly c: G1Point | undefined; readonly publicPart: G1Point | undefined }): PairingTerm[] {
+export function termsOf(
+  { kernels, delta, gamma }: PreparedVerifyingKey,
+  terms: readonly PairingTerm[],
+  rest: { readonly c: G1Point | undefined; readonly publicPart: G1Point | undefined },
+): PairingTerm[] {
   const { curve } = kernels;
   return [
     ...terms,
@@ -80,10 +98,17 @@ export function termsOf({ kernels, delta, gamma }: PreparedVerifyingKey, terms: 
 function checkKey(kernels: PairingKernels, key: Groth16VerifyingKey): void {
   const { curve } = kernels;
   if (key.curve !== curve.name || curve !== BN254) throw new RangeError("the verifying key is for another curve");
-  if (key.ic.length !== key.publicCount + 1) throw new RangeError("the verifying key's IC does not fit its number of public signals");
+  if (key.ic.length !== key.publicCount + 1)
+    throw new RangeError("the verifying key's IC does not fit its number of public signals");
   if (!isOnCurveG1(key.alphaG1, curve)) throw new RangeError("alpha of the verifying key is not on the curve");
-  if (!key.ic.every((point) => point === undefined || isOnCurveG1(point, curve))) throw new RangeError("an IC point of the verifying key is not on the curve");
-  for (const [name, point] of [["beta", key.betaG2], ["gamma", key.gammaG2], ["delta", key.deltaG2]] as const) {
-    if (!isOnTwist(point, curve) || !kernels.isInSubgroupG2(point)) throw new RangeError(`${name} of the verifying key is not in G2`);
+  if (!key.ic.every((point) => point === undefined || isOnCurveG1(point, curve)))
+    throw new RangeError("an IC point of the verifying key is not on the curve");
+  for (const [name, point] of [
+    ["beta", key.betaG2],
+    ["gamma", key.gammaG2],
+    ["delta", key.deltaG2],
+  ] as const) {
+    if (!isOnTwist(point, curve) || !kernels.isInSubgroupG2(point))
+      throw new RangeError(`${name} of the verifying key is not in G2`);
   }
 }

@@ -12,7 +12,16 @@ export const ZKEY_VERSION = 1;
 export const GROTH16_PROTOCOL = 1;
 
 export const ZKEY_SECTION = {
-  protocol: 1, header: 2, ic: 3, coefficients: 4, a: 5, b1: 6, b2: 7, c: 8, h: 9, contributions: 10,
+  protocol: 1,
+  header: 2,
+  ic: 3,
+  coefficients: 4,
+  a: 5,
+  b1: 6,
+  b2: 7,
+  c: 8,
+  h: 9,
+  contributions: 10,
 } as const;
 export type ZkeySection = (typeof ZKEY_SECTION)[keyof typeof ZKEY_SECTION];
 
@@ -29,15 +38,28 @@ export interface ZkeyCounts {
 }
 
 /** Byte offsets inside the header section. */
-export function headerOffsets(curve: CurveParameters): Record<"q" | "r" | "counts" | "alphaG1" | "betaG1" | "betaG2" | "gammaG2" | "deltaG1" | "deltaG2" | "end", number> {
-  const g1 = 2 * curve.fqBytes, g2 = 4 * curve.fqBytes;
-  const q = 4, r = q + curve.fqBytes + 4, counts = r + curve.frBytes;
-  const alphaG1 = counts + 12, betaG1 = alphaG1 + g1, betaG2 = betaG1 + g1, gammaG2 = betaG2 + g2, deltaG1 = gammaG2 + g2, deltaG2 = deltaG1 + g1;
+export function headerOffsets(
+  curve: CurveParameters,
+): Record<"q" | "r" | "counts" | "alphaG1" | "betaG1" | "betaG2" | "gammaG2" | "deltaG1" | "deltaG2" | "end", number> {
+  const g1 = 2 * curve.fqBytes,
+    g2 = 4 * curve.fqBytes;
+  const q = 4,
+    r = q + curve.fqBytes + 4,
+    counts = r + curve.frBytes;
+  const alphaG1 = counts + 12,
+    betaG1 = alphaG1 + g1,
+    betaG2 = betaG1 + g1,
+    gammaG2 = betaG2 + g2,
+    deltaG1 = gammaG2 + g2,
+    deltaG2 = deltaG1 + g1;
   return { q, r, counts, alphaG1, betaG1, betaG2, gammaG2, deltaG1, deltaG2, end: deltaG2 + g2 };
 }
 
 /** Bytes of the sections whose length the counts fix. */
-export function sectionBytes(counts: ZkeyCounts, curve: CurveParameters): Record<"ic" | "a" | "b1" | "b2" | "c" | "h", number> {
+export function sectionBytes(
+  counts: ZkeyCounts,
+  curve: CurveParameters,
+): Record<"ic" | "a" | "b1" | "b2" | "c" | "h", number> {
   const g1 = 2 * curve.fqBytes;
   return {
     ic: (counts.publicCount + 1) * g1,

@@ -10,7 +10,15 @@ import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { writeBigIntLE } from "../field/bytes.js";
 import { power } from "../field/prime-field.js";
 import type { Groth16VerifyingKey } from "./proof.js";
-import { GROTH16_PROTOCOL, ZKEY_COEFFICIENT_BYTES, ZKEY_MAGIC, ZKEY_SECTION, ZKEY_VERSION, headerOffsets, sectionBytes } from "./zkey-layout.js";
+import {
+  GROTH16_PROTOCOL,
+  ZKEY_COEFFICIENT_BYTES,
+  ZKEY_MAGIC,
+  ZKEY_SECTION,
+  ZKEY_VERSION,
+  headerOffsets,
+  sectionBytes,
+} from "./zkey-layout.js";
 import type { ZkeyCounts } from "./zkey-layout.js";
 
 export interface ZkeyHeaderPoints {
@@ -55,7 +63,11 @@ export function coefficientSectionBytes(r1cs: R1cs): number {
 export function writeZkeyFrame(curve: CurveParameters, r1cs: R1cs, points: ZkeyHeaderPoints): ZkeyFrame {
   const counts = zkeyCountsOf(r1cs);
   const lengths: Record<SectionName, number> = {
-    ...sectionBytes(counts, curve), protocol: 4, header: headerOffsets(curve).end, coefficients: coefficientSectionBytes(r1cs), contributions: CONTRIBUTIONS_BYTES,
+    ...sectionBytes(counts, curve),
+    protocol: 4,
+    header: headerOffsets(curve).end,
+    coefficients: coefficientSectionBytes(r1cs),
+    contributions: CONTRIBUTIONS_BYTES,
   };
   const frame = allocateFrame(lengths);
   writeHeads(frame, curve, counts, points);
@@ -69,16 +81,22 @@ export function writeVerifierZkey(curve: CurveParameters, key: Groth16VerifyingK
   const frame = allocateFrame({ protocol: 4, header: headerOffsets(curve).end, ic: sectionBytes(counts, curve).ic });
   writeHeads(frame, curve, counts, key);
   const bytes = new Uint8Array(frame.buffer);
-  key.ic.forEach((point, i) => { if (point !== undefined) bytes.set(encodeG1(point, curve), frame.at.ic + i * 2 * curve.fqBytes); });
+  key.ic.forEach((point, i) => {
+    if (point !== undefined) bytes.set(encodeG1(point, curve), frame.at.ic + i * 2 * curve.fqBytes);
+  });
   // A copy, because snarkjs does not take shared memory everywhere.
   return Uint8Array.from(bytes);
 }
 
 function allocateFrame(lengths: Partial<Record<SectionName, number>>): ZkeyFrame {
   const names = (Object.keys(lengths) as SectionName[]).sort((a, b) => ZKEY_SECTION[a] - ZKEY_SECTION[b]);
-  const buffer = new SharedArrayBuffer(names.reduce((sum, name) => sum + SECTION_HEAD_BYTES + (lengths[name] ?? 0), FILE_HEAD_BYTES));
+  const buffer = new SharedArrayBuffer(
+    names.reduce((sum, name) => sum + SECTION_HEAD_BYTES + (lengths[name] ?? 0), FILE_HEAD_BYTES),
+  );
   const view = new DataView(buffer);
-  [ZKEY_MAGIC, ZKEY_VERSION, names.length].forEach((value, i) => { view.setUint32(4 * i, value, true); });
+  [ZKEY_MAGIC, ZKEY_VERSION, names.length].forEach((value, i) => {
+    view.setUint32(4 * i, value, true);
+  });
   const at = { protocol: 0, header: 0, ic: 0, coefficients: 0, a: 0, b1: 0, b2: 0, c: 0, h: 0, contributions: 0 };
   let position = FILE_HEAD_BYTES;
   for (const name of names) {
@@ -94,7 +112,9 @@ function allocateFrame(lengths: Partial<Record<SectionName, number>>): ZkeyFrame
 export function writeCoefficients(program: CurveProgram, curve: CurveParameters, r1cs: R1cs, into: Uint8Array): void {
   const words = new Uint32Array(into.buffer, into.byteOffset, into.byteLength / 4);
   words[0] = coefficientCount(r1cs);
-  const converters = [r1cs.constraints.a, r1cs.constraints.b].map((matrix) => new CoefficientReader(new Arena(program), curve, matrix));
+  const converters = [r1cs.constraints.a, r1cs.constraints.b].map(
+    (matrix) => new CoefficientReader(new Arena(program), curve, matrix),
+  );
   let at = 1;
   for (let row = 0; row < r1cs.constraintCount; row += 1) {
     for (const [matrix, reader] of converters.entries()) at = reader.writeRow(row, matrix, words, at);
@@ -114,7 +134,15 @@ export function writeCoefficients(program: CurveProgram, curve: CurveParameters,
 /** SHA-512 over the label, the counts and the three matrices as they lie in memory (little-endian on every supported machine). */
 export function circuitHashOf(r1cs: R1cs): Uint8Array {
   const hash = createHash("sha512").update(CIRCUIT_HASH_LABEL);
-  hash.update(Uint32Array.of(r1cs.wireCount, r1cs.outputCount, r1cs.publicInputCount, r1cs.privateInputCount, r1cs.constraintCount));
+  hash.update(
+    Uint32Array.of(
+      r1cs.wireCount,
+      r1cs.outputCount,
+      r1cs.publicInputCount,
+      r1cs.privateInputCount,
+      r1cs.constraintCount,
+    ),
+  );
   for (const matrix of [r1cs.constraints.a, r1cs.constraints.b, r1cs.constraints.c]) {
     hash.update(matrix.rowOffsets).update(matrix.wires).update(matrix.coefficients);
   }
@@ -122,7 +150,9 @@ export function circuitHashOf(r1cs: R1cs): Uint8Array {
 }
 
 function coefficientCount(r1cs: R1cs): number {
-  return r1cs.constraints.a.wires.length + r1cs.constraints.b.wires.length + r1cs.outputCount + r1cs.publicInputCount + 1;
+  return (
+    r1cs.constraints.a.wires.length + r1cs.constraints.b.wires.length + r1cs.outputCount + r1cs.publicInputCount + 1
+  );
 }
 
 /** A verifier's file has no beta and delta in G1: they stay zero. */
@@ -137,7 +167,9 @@ function writeHeads(frame: ZkeyFrame, curve: CurveParameters, counts: ZkeyCounts
   writeBigIntLE(curve.q, bytes, at.q, curve.fqBytes);
   view.setUint32(at.r - 4, curve.frBytes, true);
   writeBigIntLE(curve.r, bytes, at.r, curve.frBytes);
-  [counts.wireCount, counts.publicCount, 2 ** counts.domainPower].forEach((value, i) => { view.setUint32(at.counts + 4 * i, value, true); });
+  [counts.wireCount, counts.publicCount, 2 ** counts.domainPower].forEach((value, i) => {
+    view.setUint32(at.counts + 4 * i, value, true);
+  });
   bytes.set(encodeG1(points.alphaG1, curve), at.alphaG1);
   if (points.betaG1 !== undefined) bytes.set(encodeG1(points.betaG1, curve), at.betaG1);
   bytes.set(encodeG2(points.betaG2, curve), at.betaG2);
@@ -181,9 +213,13 @@ class CoefficientReader {
 
   #convertNext(): void {
     const { coefficients } = this.#matrix;
-    const part = coefficients.subarray(this.#converted * SCALAR_BYTES, (this.#converted + TERMS_PER_CHUNK) * SCALAR_BYTES);
+    const part = coefficients.subarray(
+      this.#converted * SCALAR_BYTES,
+      (this.#converted + TERMS_PER_CHUNK) * SCALAR_BYTES,
+    );
     this.#arena.bytes.set(part, this.#chunk);
-    for (let i = 0; i < part.length; i += SCALAR_BYTES) this.#arena.fr.mul(this.#chunk + i, this.#factor, this.#chunk + i);
+    for (let i = 0; i < part.length; i += SCALAR_BYTES)
+      this.#arena.fr.mul(this.#chunk + i, this.#factor, this.#chunk + i);
     this.#converted += TERMS_PER_CHUNK;
   }
 }

@@ -55,7 +55,13 @@ export class Kernels {
   /** The whole memory; kernel memories have a fixed size. */
   private readonly memoryWords: Uint32Array;
 
-  constructor(compiled: Compiled, kind: KernelKind, curve: CurveConstants, memory: WebAssembly.Memory, isPrepared: boolean) {
+  constructor(
+    compiled: Compiled,
+    kind: KernelKind,
+    curve: CurveConstants,
+    memory: WebAssembly.Memory,
+    isPrepared: boolean,
+  ) {
     const { layout, module } = compiled;
     this.kind = kind;
     this.curve = curve;
@@ -94,7 +100,8 @@ export class Kernels {
     const { pointBytes, entriesPerStep } = this[group];
     const padded = Math.ceil(entries / entriesPerStep) * entriesPerStep;
     const filler = this.infinity[group] + pointBytes;
-    for (let i = entries; i < padded; i += 1) this.words(list + i * LIST_ENTRY_BYTES, 3).set([filler, filler + pointBytes, PLACE.fillerTarget]);
+    for (let i = entries; i < padded; i += 1)
+      this.words(list + i * LIST_ENTRY_BYTES, 3).set([filler, filler + pointBytes, PLACE.fillerTarget]);
     this.call(`${group}_add_batch`, list, padded, scratch);
   }
 
@@ -127,7 +134,8 @@ export class Kernels {
 
   /** Writes a point from coordinates in fq (x, y, or x.c0, x.c1, y.c0, y.c1); `scratch` has room for them as bytes. */
   writePoint(address: number, coordinates: readonly bigint[], scratch: number): void {
-    for (const [i, coordinate] of coordinates.entries()) this.writeInteger(scratch + i * this.fq.bytes, coordinate, this.fq.bytes);
+    for (const [i, coordinate] of coordinates.entries())
+      this.writeInteger(scratch + i * this.fq.bytes, coordinate, this.fq.bytes);
     this.call("fq_import_plain", address, scratch, coordinates.length);
   }
 
@@ -145,7 +153,11 @@ export class Kernels {
       this.call(`${group}_mark`, base);
       // Fillers need not lie on the curve: only x1 <> x2 counts.
       this.writePoint(base + pointBytes, generator, PLACE.scratch);
-      this.writePoint(base + 2 * pointBytes, generator.map((coordinate) => coordinate + 1n), PLACE.scratch);
+      this.writePoint(
+        base + 2 * pointBytes,
+        generator.map((coordinate) => coordinate + 1n),
+        PLACE.scratch,
+      );
     }
   }
 }

@@ -34,7 +34,8 @@ export const NOTE_TREE_DEPTH_MAX = 32;
 
 /** The tree without a leaf. */
 export function emptyNoteTree(depth: number): NoteTreeState {
-  if (!Number.isInteger(depth) || depth < 1 || depth > NOTE_TREE_DEPTH_MAX) throw new RangeError("depth of the note tree is 1 to 32");
+  if (!Number.isInteger(depth) || depth < 1 || depth > NOTE_TREE_DEPTH_MAX)
+    throw new RangeError("depth of the note tree is 1 to 32");
   return { depth, size: 0, frontier: Array.from({ length: depth }, () => ""), root: toHex(emptySubtree(depth)) };
 }
 
@@ -58,13 +59,21 @@ export function appendLeaves(state: NoteTreeState, leaves: readonly string[]): N
   if (state.size + leaves.length > 2 ** state.depth) throw new RangeError("the note tree is full");
   const frontier = [...state.frontier];
   const completed: NoteTreeNode[] = [];
-  leaves.forEach((leaf, offset) => { climb(frontier, state.size + offset, leaf, completed); });
+  leaves.forEach((leaf, offset) => {
+    climb(frontier, state.size + offset, leaf, completed);
+  });
   const size = state.size + leaves.length;
-  return { state: { depth: state.depth, size, frontier, root: rootOf(state.depth, size, frontier, completed) }, completed };
+  return {
+    state: { depth: state.depth, size, frontier, root: rootOf(state.depth, size, frontier, completed) },
+    completed,
+  };
 }
 
 /** The `append_notes` task: makes a leaf of each digest and appends them. */
-export function appendNotes(message: { readonly state: NoteTreeState; readonly digests: readonly string[] }): NoteTreeAppend & { readonly leaves: readonly string[] } {
+export function appendNotes(message: {
+  readonly state: NoteTreeState;
+  readonly digests: readonly string[];
+}): NoteTreeAppend & { readonly leaves: readonly string[] } {
   const leaves = message.digests.map(noteLeaf);
   return { ...appendLeaves(message.state, leaves), leaves };
 }
@@ -93,7 +102,9 @@ function rootOf(depth: number, size: number, frontier: readonly string[], comple
   let node = 0n;
   for (let level = 0; level < depth; level += 1) {
     const hasLeftSibling = Math.floor(size / 2 ** level) % 2 === 1;
-    node = hasLeftSibling ? poseidonPair(fromHex(frontier[level] ?? ""), node) : poseidonPair(node, emptySubtree(level));
+    node = hasLeftSibling
+      ? poseidonPair(fromHex(frontier[level] ?? ""), node)
+      : poseidonPair(node, emptySubtree(level));
   }
   return toHex(node);
 }

@@ -22,11 +22,16 @@ const REPORT_EVERY_MS = 100;
  * Runs a handler on the request named by the command line: `node entry.js FOLDER ANSWER_BYTES_MAX`.
  * The process ends when the handler has answered, even if it left threads or timers behind. A handler that throws is a crash.
  */
-export async function runProcessEntry<Request, Answer>(handler: (request: Request, report: ReportProgress) => Promise<Answer>): Promise<never> {
+export async function runProcessEntry<Request, Answer>(
+  handler: (request: Request, report: ReportProgress) => Promise<Answer>,
+): Promise<never> {
   const [, , folder, answerBytesMax] = process.argv;
   if (folder === undefined || answerBytesMax === undefined) throw new Error("usage: entry FOLDER ANSWER_BYTES_MAX");
-  const { head, parts } = encodeMessage(await handler(readRequest(join(folder, REQUEST_FILE)) as Request, progressReporter()));
-  if (parts.reduce((sum, part) => sum + part.length, head.length) > Number(answerBytesMax)) process.exit(EXIT_ANSWER_TOO_LARGE);
+  const { head, parts } = encodeMessage(
+    await handler(readRequest(join(folder, REQUEST_FILE)) as Request, progressReporter()),
+  );
+  if (parts.reduce((sum, part) => sum + part.length, head.length) > Number(answerBytesMax))
+    process.exit(EXIT_ANSWER_TOO_LARGE);
   const file = join(folder, ANSWER_FILE);
   parts.forEach((part, i) => writeFileSync(partFile(file, i), part, { mode: 0o600 }));
   // The head comes last and is renamed into place, so that a process killed in the middle has no answer rather than half of one.

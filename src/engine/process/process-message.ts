@@ -49,7 +49,8 @@ class PartDeserializer extends DefaultDeserializer {
   }
 
   _readHostObject(): unknown {
-    if (this.readUint32() === IN_HEAD) return (DefaultDeserializer.prototype as unknown as HostObjectMethods)._readHostObject.call(this);
+    if (this.readUint32() === IN_HEAD)
+      return (DefaultDeserializer.prototype as unknown as HostObjectMethods)._readHostObject.call(this);
     const part = this.#parts[this.readUint32()];
     if (part === undefined) throw new RangeError("message names a part that it does not have");
     return part;

@@ -8,7 +8,7 @@ import { workerData } from "node:worker_threads";
 
 /** Applies the niceness that the pool put into workerData. Cannot be undone without privilege; called once per thread. */
 export function applyThreadNiceness(): void {
-  const niceness = (workerData as { niceness?: unknown } | readonly unknown[] | null | undefined);
+  const niceness = workerData as { niceness?: unknown } | readonly unknown[] | null | undefined;
   const value = findNiceness(niceness);
   if (value === undefined || value <= 0 || process.platform !== "linux") return;
   try {
@@ -22,6 +22,7 @@ export function applyThreadNiceness(): void {
 /** Piscina wraps the pool's workerData in a list of its own; a plain worker has it bare. */
 function findNiceness(data: unknown): number | undefined {
   if (Array.isArray(data)) return data.map(findNiceness).find((value) => value !== undefined);
-  if (typeof data === "object" && data !== null && "niceness" in data && typeof data.niceness === "number") return data.niceness;
+  if (typeof data === "object" && data !== null && "niceness" in data && typeof data.niceness === "number")
+    return data.niceness;
   return undefined;
 }

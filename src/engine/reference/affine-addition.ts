@@ -65,8 +65,12 @@ export class AffineAddition {
   /** x2 - x1; for equal points 2y; zero (which the batch inversion skips) where the sum is infinity. */
   #fillDenominators(count: number): number {
     const { sub, isZero, bytes, eq, add } = this.#field;
-    const leftX = this.#leftX, rightX = this.#rightX, leftY = this.#leftY, rightY = this.#rightY;
-    const isInfinity = this.isInfinity, isDoubling = this.#isDoubling;
+    const leftX = this.#leftX,
+      rightX = this.#rightX,
+      leftY = this.#leftY,
+      rightY = this.#rightY;
+    const isInfinity = this.isInfinity,
+      isDoubling = this.#isDoubling;
     let infinities = 0;
     let denominator = this.#denominators;
     for (let i = 0; i < count; i += 1, denominator += bytes) {
@@ -88,12 +92,21 @@ export class AffineAddition {
 
   #addAll(count: number): void {
     const { add, sub, mul, square, bytes } = this.#field;
-    const leftX = this.#leftX, rightX = this.#rightX, leftY = this.#leftY, rightY = this.#rightY, out = this.#out;
-    const slope = this.#scratch, x3 = slope + bytes, t = x3 + bytes;
+    const leftX = this.#leftX,
+      rightX = this.#rightX,
+      leftY = this.#leftY,
+      rightY = this.#rightY,
+      out = this.#out;
+    const slope = this.#scratch,
+      x3 = slope + bytes,
+      t = x3 + bytes;
     let inverse = this.#inverses;
     for (let i = 0; i < count; i += 1, inverse += bytes) {
       if (this.isInfinity[i] === 1) continue;
-      const x1 = leftX[i] as number, y1 = leftY[i] as number, x2 = rightX[i] as number, target = out[i] as number;
+      const x1 = leftX[i] as number,
+        y1 = leftY[i] as number,
+        x2 = rightX[i] as number,
+        target = out[i] as number;
       if (this.#isDoubling[i] === 1) {
         square(x1, t);
         add(t, t, slope);

@@ -76,11 +76,18 @@ function isCanonical(value: bigint, curve: CurveParameters): boolean {
 
 function encodeMontgomery(values: readonly bigint[], curve: CurveParameters): Uint8Array {
   const bytes = new Uint8Array(values.length * curve.fqBytes);
-  values.forEach((value, i) => writeBigIntLE((value << BigInt(8 * curve.fqBytes)) % curve.q, bytes, i * curve.fqBytes, curve.fqBytes));
+  values.forEach((value, i) =>
+    writeBigIntLE((value << BigInt(8 * curve.fqBytes)) % curve.q, bytes, i * curve.fqBytes, curve.fqBytes),
+  );
   return bytes;
 }
 
-function decodeMontgomery(bytes: Uint8Array, offset: number, count: number, curve: CurveParameters): (bigint | undefined)[] {
+function decodeMontgomery(
+  bytes: Uint8Array,
+  offset: number,
+  count: number,
+  curve: CurveParameters,
+): (bigint | undefined)[] {
   const radixInverse = inverse(1n << BigInt(8 * curve.fqBytes), curve.q);
   return Array.from({ length: count }, (_, i) => {
     const raw = readBigIntLE(bytes, offset + i * curve.fqBytes, curve.fqBytes);

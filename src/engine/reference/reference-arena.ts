@@ -118,7 +118,8 @@ export class Arena {
     const wanted = end + SCRATCH_BYTES;
     if (wanted > this.bytes.length) {
       const pages = Math.ceil((wanted - this.bytes.length) / PAGE_BYTES);
-      if (pages + this.bytes.length / PAGE_BYTES > PAGES_MAX) throw new RangeError("the computation does not fit the memory of one WebAssembly instance");
+      if (pages + this.bytes.length / PAGE_BYTES > PAGES_MAX)
+        throw new RangeError("the computation does not fit the memory of one WebAssembly instance");
       this.#memory.grow(pages);
       this.bytes = new Uint8Array(this.#memory.buffer);
       this.words = new Uint32Array(this.#memory.buffer);

@@ -47,7 +47,8 @@ export class FixedBaseTable {
   /** Writes scalar_i * point, affine Montgomery, infinity as zeros. Scalars: 32 bytes little-endian, below the group order. */
   multiply(scalars: Uint8Array, output: Uint8Array): void {
     const count = scalars.length / SCALAR_BYTES;
-    if (!Number.isInteger(count) || output.length !== count * this.#group.affineBytes) throw new RangeError("scalars and output differ in number");
+    if (!Number.isInteger(count) || output.length !== count * this.#group.affineBytes)
+      throw new RangeError("scalars and output differ in number");
     const words = scalarWords(scalars);
     for (let start = 0; start < count; start += PAIRS_PER_BATCH) {
       const size = Math.min(PAIRS_PER_BATCH, count - start);
@@ -57,8 +58,10 @@ export class FixedBaseTable {
   }
 
   #multiplyBatch(words: Uint32Array, start: number, size: number): void {
-    const carries = new Uint8Array(size), digits = new Int32Array(size);
-    const accX = this.#accX.fill(0), accY = this.#accY;
+    const carries = new Uint8Array(size),
+      digits = new Int32Array(size);
+    const accX = this.#accX.fill(0),
+      accY = this.#accY;
     const { affineBytes, field } = this.#group;
     for (let window = 0; window < this.#windows; window += 1) {
       takeDigits(words, start, { window, windowBits: this.#windowBits }, carries, digits);
@@ -93,7 +96,8 @@ export class FixedBaseTable {
     const { bytes } = this.#arena;
     for (let i = 0; i < size; i += 1) {
       const target = (start + i) * affineBytes;
-      const x = this.#accX[i] as number, y = this.#accY[i] as number;
+      const x = this.#accX[i] as number,
+        y = this.#accY[i] as number;
       if (x === 0) {
         output.fill(0, target, target + affineBytes);
       } else {
@@ -145,7 +149,8 @@ export class FixedBaseTable {
 
 /** The width that makes table and additions together cheapest. */
 function chooseWindow(count: number): number {
-  let best = 2, bestCost = Infinity;
+  let best = 2,
+    bestCost = Infinity;
   for (let bits = 2; bits <= WINDOW_BITS_MAX; bits += 1) {
     const cost = windowCount(SCALAR_BITS, bits) * (count + 2 ** (bits - 1));
     if (cost < bestCost) [best, bestCost] = [bits, cost];

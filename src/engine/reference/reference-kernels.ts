@@ -54,7 +54,15 @@ export class WasmKernels implements CurveKernels {
     const present = withPoints(terms);
     return this.#run((arena) => {
       const points = present.map(({ point }) => arena.put(encodeG1(point, this.curve)));
-      return this.#readG1(arena, this.#combine(arena, arena.g1, points, present.map(({ scalar }) => scalar)));
+      return this.#readG1(
+        arena,
+        this.#combine(
+          arena,
+          arena.g1,
+          points,
+          present.map(({ scalar }) => scalar),
+        ),
+      );
     });
   }
 
@@ -62,18 +70,30 @@ export class WasmKernels implements CurveKernels {
     const present = withPoints(terms);
     return this.#run((arena) => {
       const points = present.map(({ point }) => arena.put(encodeG2(point, this.curve)));
-      return this.#readG2(arena, this.#combine(arena, arena.g2, points, present.map(({ scalar }) => scalar)));
+      return this.#readG2(
+        arena,
+        this.#combine(
+          arena,
+          arena.g2,
+          points,
+          present.map(({ scalar }) => scalar),
+        ),
+      );
     });
   }
 
   fixedBaseG1(scalars: Uint8Array, output: Uint8Array): void {
     const base = encodeG1(this.curve.generatorG1, this.curve);
-    this.#run((arena) => { new FixedBaseTable(arena, arena.g1, base, scalars.length / this.curve.frBytes).multiply(scalars, output); });
+    this.#run((arena) => {
+      new FixedBaseTable(arena, arena.g1, base, scalars.length / this.curve.frBytes).multiply(scalars, output);
+    });
   }
 
   fixedBaseG2(scalars: Uint8Array, output: Uint8Array): void {
     const base = encodeG2(this.curve.generatorG2, this.curve);
-    this.#run((arena) => { new FixedBaseTable(arena, arena.g2, base, scalars.length / this.curve.frBytes).multiply(scalars, output); });
+    this.#run((arena) => {
+      new FixedBaseTable(arena, arena.g2, base, scalars.length / this.curve.frBytes).multiply(scalars, output);
+    });
   }
 
   quotientOnCoset(table: CoefficientTable, witness: Uint8Array): Uint8Array {
@@ -100,7 +120,10 @@ export class WasmKernels implements CurveKernels {
     if (terms.length === 0) throw new RangeError("a product of no pairings");
     return this.#run((arena) => {
       const { targetBytes, preparedG1Bytes, prepareG1, millerLoop, finalExponentiation, target } = arena.pairing;
-      const product = arena.alloc(targetBytes), factor = arena.alloc(targetBytes), prepared = arena.alloc(preparedG1Bytes), point = arena.alloc(arena.g1.jacobianBytes);
+      const product = arena.alloc(targetBytes),
+        factor = arena.alloc(targetBytes),
+        prepared = arena.alloc(preparedG1Bytes),
+        point = arena.alloc(arena.g1.jacobianBytes);
       terms.forEach((term, i) => {
         arena.scoped(() => {
           arena.g1.toJacobian(arena.put(encodeG1(term.g1, this.curve)), point);
@@ -130,7 +153,10 @@ export class WasmKernels implements CurveKernels {
   pairingCoordinates(value: PairingValue): bigint[] {
     const { fqBytes, q } = this.curve;
     const radixInverse = inverse(1n << BigInt(8 * fqBytes), q);
-    return Array.from({ length: value.bytes.length / fqBytes }, (_, i) => (readBigIntLE(value.bytes, i * fqBytes, fqBytes) * radixInverse) % q);
+    return Array.from(
+      { length: value.bytes.length / fqBytes },
+      (_, i) => (readBigIntLE(value.bytes, i * fqBytes, fqBytes) * radixInverse) % q,
+    );
   }
 
   surveyG1(points: Uint8Array): { infinities: number; isOnCurve: boolean } {
@@ -157,7 +183,8 @@ export class WasmKernels implements CurveKernels {
   }
 
   #combine(arena: Arena, group: GroupOperations, points: readonly number[], scalars: readonly bigint[]): number {
-    const result = arena.alloc(group.jacobianBytes), partial = arena.alloc(group.jacobianBytes);
+    const result = arena.alloc(group.jacobianBytes),
+      partial = arena.alloc(group.jacobianBytes);
     group.zero(result);
     for (let start = 0; start < points.length; start += SMALL_SUM_TERMS_MAX) {
       const end = start + SMALL_SUM_TERMS_MAX;
@@ -200,7 +227,9 @@ function scalarBytes(scalar: bigint): Uint8Array {
   return bytes;
 }
 
-function withPoints<Point>(terms: readonly { readonly point: Point | undefined; readonly scalar: bigint }[]): { point: Point; scalar: bigint }[] {
+function withPoints<Point>(
+  terms: readonly { readonly point: Point | undefined; readonly scalar: bigint }[],
+): { point: Point; scalar: bigint }[] {
   return terms.flatMap(({ point, scalar }) => (point === undefined || scalar === 0n ? [] : [{ point, scalar }]));
 }
 

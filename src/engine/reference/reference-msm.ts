@@ -22,9 +22,16 @@ const INTERLEAVED_POINTS_MAX = 64;
  * @param scalars standard form, 32 bytes little-endian, below the group order; n scalars.
  * @returns the pointer of a Jacobian point in `result`.
  */
-export function multiScalarMultiply(arena: Arena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array, result: number): void {
+export function multiScalarMultiply(
+  arena: Arena,
+  group: GroupOperations,
+  points: Uint8Array,
+  scalars: Uint8Array,
+  result: number,
+): void {
   const count = points.length / group.affineBytes;
-  if (!Number.isInteger(count) || scalars.length !== count * SCALAR_BYTES) throw new RangeError("points and scalars differ in number");
+  if (!Number.isInteger(count) || scalars.length !== count * SCALAR_BYTES)
+    throw new RangeError("points and scalars differ in number");
   if (count <= INTERLEAVED_POINTS_MAX) {
     sumFew(arena, group, points, scalars, result);
     return;
@@ -34,7 +41,12 @@ export function multiScalarMultiply(arena: Arena, group: GroupOperations, points
     const end = Math.min(count, start + POINTS_PER_CHUNK);
     arena.scoped(() => {
       const partial = arena.alloc(group.jacobianBytes);
-      new BucketSum(arena, group, points.subarray(start * group.affineBytes, end * group.affineBytes), scalars.subarray(start * SCALAR_BYTES, end * SCALAR_BYTES)).run(partial);
+      new BucketSum(
+        arena,
+        group,
+        points.subarray(start * group.affineBytes, end * group.affineBytes),
+        scalars.subarray(start * SCALAR_BYTES, end * SCALAR_BYTES),
+      ).run(partial);
       group.add(result, partial, result);
     });
   }
@@ -45,7 +57,13 @@ function sumFew(arena: Arena, group: GroupOperations, points: Uint8Array, scalar
     const base = arena.put(points);
     const { kept } = selectTerms(arena, group, base, points.length / group.affineBytes, scalars);
     const indices = Array.from(kept);
-    sumMultiples(arena, group, indices.map((i) => base + i * group.affineBytes), indices.map((i) => scalars.subarray(i * SCALAR_BYTES, (i + 1) * SCALAR_BYTES)), result);
+    sumMultiples(
+      arena,
+      group,
+      indices.map((i) => base + i * group.affineBytes),
+      indices.map((i) => scalars.subarray(i * SCALAR_BYTES, (i + 1) * SCALAR_BYTES)),
+      result,
+    );
   });
 }
 
@@ -163,16 +181,21 @@ class BucketSum {
    */
   #pairUp(start: number, length: number): void {
     const { affineBytes, field } = this.#group;
-    const refX = this.#refX, refY = this.#refY;
+    const refX = this.#refX,
+      refY = this.#refY;
     for (let k = 0; 2 * k < length; k += 1) {
-      const left = start + 2 * k, right = left + 1, place = start + k;
-      const leftX = refX[left] as number, leftY = refY[left] as number;
+      const left = start + 2 * k,
+        right = left + 1,
+        place = start + k;
+      const leftX = refX[left] as number,
+        leftY = refY[left] as number;
       if (2 * k + 1 === length) {
         refX[place] = leftX;
         refY[place] = leftY;
         return;
       }
-      const rightX = refX[right] as number, rightY = refY[right] as number;
+      const rightX = refX[right] as number,
+        rightY = refY[right] as number;
       // Zero stands for infinity: it arises from opposite points and never from an allocation.
       if (leftX === 0 || rightX === 0) {
         this.#moveTo(place, leftX === 0 ? rightX : leftX, leftX === 0 ? rightY : leftY);
@@ -244,12 +267,16 @@ function selectTerms(arena: Arena, group: GroupOperations, base: number, total: 
   const kept = new Int32Array(total);
   const words = new Uint32Array(total * SCALAR_WORDS);
   const coordinateWords = group.field.bytes / 4;
-  let count = 0, bitsMax = 1, narrowBitsMax = 1, wideCount = 0;
+  let count = 0,
+    bitsMax = 1,
+    narrowBitsMax = 1,
+    wideCount = 0;
   for (let i = 0; i < total; i += 1) {
     let top = SCALAR_WORDS - 1;
     while (top >= 0 && source[i * SCALAR_WORDS + top] === 0) top -= 1;
     // No finite point of these groups has y = 0: their order is odd.
-    if (top < 0 || isZeroWords(arena.words, (base + i * group.affineBytes + group.field.bytes) / 4, coordinateWords)) continue;
+    if (top < 0 || isZeroWords(arena.words, (base + i * group.affineBytes + group.field.bytes) / 4, coordinateWords))
+      continue;
     kept[count] = i;
     for (let k = 0; k < SCALAR_WORDS; k += 1) words[count * SCALAR_WORDS + k] = source[i * SCALAR_WORDS + k] as number;
     count += 1;
@@ -269,7 +296,8 @@ function isZeroWords(words: Uint32Array, start: number, length: number): boolean
 /** The window that makes additions and bucket steps together cheapest. */
 function chooseWindow(terms: Terms): number {
   const narrowCount = terms.kept.length - terms.wideCount;
-  let best = 2, bestCost = Infinity;
+  let best = 2,
+    bestCost = Infinity;
   for (let bits = 2; bits <= WINDOW_BITS_MAX; bits += 1) {
     const windows = windowCount(terms.bitsMax, bits);
     const narrowWindows = windowCount(terms.narrowBitsMax, bits);

@@ -71,10 +71,12 @@ export class NttDomain {
     const twiddles = this.#twiddles;
     const middle = (this.size / 2) * bytes;
     for (let half = this.size / 2; half >= 1; half /= 2) {
-      const stride = (this.size / (2 * half)) * bytes, halfBytes = half * bytes;
+      const stride = (this.size / (2 * half)) * bytes,
+        halfBytes = half * bytes;
       for (let block = 0; block < this.size * bytes; block += 2 * halfBytes) {
         // The first butterfly's root is one. For the others w^-k = -w^(n/2 - k), so the difference is taken the other way round.
-        let low = values + block, high = low + halfBytes;
+        let low = values + block,
+          high = low + halfBytes;
         sub(low, high, difference);
         add(low, high, low);
         this.#arena.fr.copy(difference, high);
@@ -94,9 +96,11 @@ export class NttDomain {
     const { bytes, add, sub, mul } = this.#arena.fr;
     const product = this.#arena.scoped(() => this.#arena.alloc(bytes));
     for (let half = 1; half < this.size; half *= 2) {
-      const stride = (this.size / (2 * half)) * bytes, halfBytes = half * bytes;
+      const stride = (this.size / (2 * half)) * bytes,
+        halfBytes = half * bytes;
       for (let block = 0; block < this.size * bytes; block += 2 * halfBytes) {
-        let low = values + block, high = low + halfBytes;
+        let low = values + block,
+          high = low + halfBytes;
         this.#arena.fr.copy(high, product);
         sub(low, product, high);
         add(low, product, low);

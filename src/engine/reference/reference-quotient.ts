@@ -11,13 +11,22 @@ const ENTRY_WORDS = ENTRY_BYTES / 4;
 const ENTRIES_PER_CHUNK = 1 << 14;
 
 /** See `CurveKernels.quotientOnCoset`. The table must have been checked: wires and constraints are used as offsets. */
-export function quotientOnCoset(arena: Arena, curve: CurveParameters, table: CoefficientTable, witness: Uint8Array): Uint8Array {
+export function quotientOnCoset(
+  arena: Arena,
+  curve: CurveParameters,
+  table: CoefficientTable,
+  witness: Uint8Array,
+): Uint8Array {
   const size = 2 ** table.domainPower;
   const { bytes, mul } = arena.fr;
   const length = size * bytes;
-  const a = arena.alloc(length), b = arena.alloc(length), c = arena.alloc(length);
+  const a = arena.alloc(length),
+    b = arena.alloc(length),
+    c = arena.alloc(length);
   arena.bytes.fill(0, a, c);
-  arena.scoped(() => { applyRows(arena, table, witness, { a, b }); });
+  arena.scoped(() => {
+    applyRows(arena, table, witness, { a, b });
+  });
   for (let i = 0; i < length; i += bytes) mul(a + i, b + i, c + i);
   const domain = new NttDomain(arena, curve, table.domainPower);
   for (const values of [a, b, c]) domain.moveToCoset(values);
@@ -27,10 +36,16 @@ export function quotientOnCoset(arena: Arena, curve: CurveParameters, table: Coe
 }
 
 /** Adds coefficient * witness[wire] to the row of each entry. The stored factor 2^512 makes the products Montgomery values. */
-function applyRows(arena: Arena, table: CoefficientTable, witness: Uint8Array, rows: { readonly a: number; readonly b: number }): void {
+function applyRows(
+  arena: Arena,
+  table: CoefficientTable,
+  witness: Uint8Array,
+  rows: { readonly a: number; readonly b: number },
+): void {
   const { mul, add, bytes } = arena.fr;
   const witnessAt = arena.put(witness);
-  const chunk = arena.alloc(ENTRIES_PER_CHUNK * ENTRY_BYTES), product = arena.alloc(bytes);
+  const chunk = arena.alloc(ENTRIES_PER_CHUNK * ENTRY_BYTES),
+    product = arena.alloc(bytes);
   const isZero = zeroWires(arena.words, witnessAt / 4, witness.length / bytes);
   const { words } = arena;
   for (let start = 0; start < table.entries.length; start += ENTRIES_PER_CHUNK * ENTRY_BYTES) {

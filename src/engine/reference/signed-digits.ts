@@ -19,12 +19,20 @@ export function windowCount(scalarBits: number, windowBits: number): number {
  * Writes the digits of one window of the scalars start .. start + carries.length - 1. Windows must be taken in order from 0: a digit
  * of the upper half borrows from the next window through `carries`, which start as zeros.
  */
-export function takeDigits(words: Uint32Array, start: number, options: { readonly window: number; readonly windowBits: number }, carries: Uint8Array, digits: Int32Array): void {
+export function takeDigits(
+  words: Uint32Array,
+  start: number,
+  options: { readonly window: number; readonly windowBits: number },
+  carries: Uint8Array,
+  digits: Int32Array,
+): void {
   const { window, windowBits } = options;
   const at = window * windowBits;
-  const wordIndex = at >>> 5, shift = at & 31;
+  const wordIndex = at >>> 5,
+    shift = at & 31;
   const spans = shift + windowBits > 32 && wordIndex + 1 < SCALAR_WORDS;
-  const mask = 2 ** windowBits - 1, half = 2 ** (windowBits - 1);
+  const mask = 2 ** windowBits - 1,
+    half = 2 ** (windowBits - 1);
   for (let i = 0; i < carries.length; i += 1) {
     const word = (start + i) * SCALAR_WORDS + wordIndex;
     let value = wordIndex < SCALAR_WORDS ? (words[word] as number) >>> shift : 0;

@@ -16,7 +16,13 @@ const ENTRIES = 2 ** WINDOW_BITS - 1;
  * @param points pointers of affine points, none infinity.
  * @param scalars 32 bytes little-endian for each point.
  */
-export function sumMultiples(arena: Arena, group: GroupOperations, points: readonly number[], scalars: readonly Uint8Array[], result: number): void {
+export function sumMultiples(
+  arena: Arena,
+  group: GroupOperations,
+  points: readonly number[],
+  scalars: readonly Uint8Array[],
+  result: number,
+): void {
   const { jacobianBytes, add, addMixed, double, toJacobian, zero } = group;
   arena.scoped(() => {
     const tables = points.map((point) => {
@@ -67,7 +73,11 @@ export class SubgroupTest {
     const { add, addMixed, double, eq, field, jacobianBytes, timesScalarAffine } = arena.g2;
     return arena.scoped(() => {
       const factors = { x: arena.put(this.#factors.x), y: arena.put(this.#factors.y) };
-      const [multiple, image, sum] = [arena.alloc(jacobianBytes), arena.alloc(jacobianBytes), arena.alloc(jacobianBytes)];
+      const [multiple, image, sum] = [
+        arena.alloc(jacobianBytes),
+        arena.alloc(jacobianBytes),
+        arena.alloc(jacobianBytes),
+      ];
       const applyPsi = (target: number): void => {
         const [x, y, z] = [target, target + field.bytes, target + 2 * field.bytes];
         for (const coordinate of [x, y, z]) arena.conjugateFq2(coordinate, coordinate);

@@ -25,7 +25,9 @@ export interface SolidityRequest {
 }
 
 /** Where the address of a library belongs: byte offsets into the bytecode, by file and name of the library. */
-export type LinkReferences = Readonly<Record<string, Readonly<Record<string, readonly { readonly start: number; readonly length: number }[]>>>>;
+export type LinkReferences = Readonly<
+  Record<string, Readonly<Record<string, readonly { readonly start: number; readonly length: number }[]>>>
+>;
 
 export interface CompiledContract {
   readonly ok: true;
@@ -68,7 +70,9 @@ interface CompilerFinding {
 interface CompilerContract {
   readonly abi: readonly unknown[];
   readonly metadata: string;
-  readonly evm: { readonly bytecode: { readonly object: string; readonly opcodes: string; readonly linkReferences: LinkReferences } };
+  readonly evm: {
+    readonly bytecode: { readonly object: string; readonly opcodes: string; readonly linkReferences: LinkReferences };
+  };
 }
 
 interface CompilerOutput {
@@ -86,15 +90,33 @@ const NAMES_SHOWN_MAX = 20;
 export function compileSolidity(request: SolidityRequest): SolidityResult {
   const compiler = createRequire(import.meta.url)("solc") as Compiler;
   const output = JSON.parse(compiler.compile(JSON.stringify(standardInput(request)))) as CompilerOutput;
-  const findings = (output.errors ?? []).filter(({ severity }) => severity !== "info").map((finding) => diagnosticOf(finding, request.sources));
+  const findings = (output.errors ?? [])
+    .filter(({ severity }) => severity !== "info")
+    .map((finding) => diagnosticOf(finding, request.sources));
   const errors = findings.filter(({ severity }) => severity === "error");
   if (errors.length > 0) return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(errors) };
   const picked = pick(request, output);
   if ("problem" in picked) return { ok: false, code: "source_invalid", diagnostics: [picked.problem] };
-  const { file, name, contract: { abi, metadata, evm: { bytecode } } } = picked;
+  const {
+    file,
+    name,
+    contract: {
+      abi,
+      metadata,
+      evm: { bytecode },
+    },
+  } = picked;
   return {
-    ok: true, file, name, abi, bytecode: bytecode.object, linkReferences: bytecode.linkReferences, opcodes: bytecode.opcodes, metadata,
-    warnings: boundDiagnostics(findings), compiler: `solc ${compiler.version().replace(/\.Emscripten.*$/, "")}`,
+    ok: true,
+    file,
+    name,
+    abi,
+    bytecode: bytecode.object,
+    linkReferences: bytecode.linkReferences,
+    opcodes: bytecode.opcodes,
+    metadata,
+    warnings: boundDiagnostics(findings),
+    compiler: `solc ${compiler.version().replace(/\.Emscripten.*$/, "")}`,
   };
 }
 
@@ -106,7 +128,9 @@ function standardInput({ sources, settings }: SolidityRequest): unknown {
       evmVersion: settings.evmVersion,
       viaIR: settings.viaIr,
       optimizer: settings.optimizerRuns === null ? { enabled: false } : { enabled: true, runs: settings.optimizerRuns },
-      outputSelection: { "*": { "*": ["abi", "metadata", "evm.bytecode.object", "evm.bytecode.opcodes", "evm.bytecode.linkReferences"] } },
+      outputSelection: {
+        "*": { "*": ["abi", "metadata", "evm.bytecode.object", "evm.bytecode.opcodes", "evm.bytecode.linkReferences"] },
+      },
     },
   };
 }
@@ -118,20 +142,28 @@ interface Picked {
 }
 
 /** Interfaces and abstract contracts have no bytecode and cannot be meant. */
-function pick({ contract: wanted, main }: SolidityRequest, { contracts = {} }: CompilerOutput): Picked | { readonly problem: Diagnostic } {
+function pick(
+  { contract: wanted, main }: SolidityRequest,
+  { contracts = {} }: CompilerOutput,
+): Picked | { readonly problem: Diagnostic } {
   const all = Object.entries(contracts)
     .filter(([file]) => main === undefined || file === main)
     .flatMap(([file, byName]) => Object.entries(byName).map(([name, contract]) => ({ file, name, contract })));
-  const named = wanted === undefined ? all : all.filter(({ file, name }) => name === wanted || `${file}:${name}` === wanted);
+  const named =
+    wanted === undefined ? all : all.filter(({ file, name }) => name === wanted || `${file}:${name}` === wanted);
   const able = named.filter(({ contract }) => contract.evm.bytecode.object !== "");
   const [only, second] = able;
   if (only === undefined) {
-    if (wanted === undefined) return { problem: ownError("no_contract", "the source has no contract that can be deployed") };
+    if (wanted === undefined)
+      return { problem: ownError("no_contract", "the source has no contract that can be deployed") };
     const why = named.length > 0 ? "is abstract or an interface and cannot be deployed" : "is not in the source";
     return { problem: ownError("no_contract", `the contract ${wanted} ${why}`) };
   }
   if (second === undefined) return only;
-  const names = able.slice(0, NAMES_SHOWN_MAX).map(({ file, name }) => `${file}:${name}`).join(", ");
+  const names = able
+    .slice(0, NAMES_SHOWN_MAX)
+    .map(({ file, name }) => `${file}:${name}`)
+    .join(", ");
   return { problem: ownError("contract_ambiguous", `several contracts can be deployed; name one: ${names}`) };
 }
 
@@ -142,7 +174,9 @@ function diagnosticOf(finding: CompilerFinding, sources: SolidityRequest["source
     severity: finding.severity === "error" ? "error" : "warning",
     code: finding.errorCode ?? finding.type,
     message,
-    ...(file === undefined ? {} : { file, ...placeOf(sources[finding.sourceLocation?.file ?? ""], finding.sourceLocation?.start ?? -1) }),
+    ...(file === undefined
+      ? {}
+      : { file, ...placeOf(sources[finding.sourceLocation?.file ?? ""], finding.sourceLocation?.start ?? -1) }),
   };
 }
 

@@ -5,7 +5,8 @@
  */
 
 /** Words that are refused alone, in disguise (p@ssw0rd) or with digits and signs around them (Summer2024!). */
-export const COMMON_WORDS: ReadonlySet<string> = new Set(`
+export const COMMON_WORDS: ReadonlySet<string> = new Set(
+  `
   aaaa aaron abcabc abcd abcde abcdef abcdefg abcdefgh access accessdenied acdc adam admin adminadmin administrator airforce ajax alan albert alberto
   alejandro alessandro alexander always amanda amazon america american amy andrea andreas andrew android angel angela angels anna anthony antonio
   anything apollo apple april aragorn army arsenal arthur asdf asdfasdf asdfgh asdfghjkl asdqwe ashley asshole athena atlanta audi august austin
@@ -59,10 +60,14 @@ export const COMMON_WORDS: ReadonlySet<string> = new Set(`
   wednesday weed weekend welcome welcomeback welcomehome whatever whatsup whiskey whoami william willie willkommen windows winner winnie winter witch
   wizard wolf wolverine wolves worldofwarcraft wsxedc xbox xxxx xxxxxx yahoo yamaha yankees yoda yourpassword youtube zachary zaqwsx zaqxsw zelda zeus
   zombie zxcv zxcvbn zxcvbnm zzzz
-`.trim().split(/\s+/));
+`
+    .trim()
+    .split(/\s+/),
+);
 
 /** Whole passwords of at least 8 characters. */
-export const COMMON_PASSWORDS: ReadonlySet<string> = new Set(`
+export const COMMON_PASSWORDS: ReadonlySet<string> = new Set(
+  `
   !qaz2wsx !qaz@wsx 00000000 01234567 0123456789 0987654321 10101010 11111111 11223344 1122334455 112233445566 12121212 123123123 1231231234 123321123
   12341234 12344321 123454321 1234554321 12345654321 12345678 123456789 1234567890 12345679 1234abcd 1234asdf 1234qwer 123abc123 123qwe123 123qweasd
   12qwaszx 13579246 147258369 147852369 159357456 159753456 19841984 19851985 19861986 19871987 19881988 19891989 19901990 19911991 19921992 19931993
@@ -83,4 +88,7 @@ export const COMMON_PASSWORDS: ReadonlySet<string> = new Set(`
   temppassword testing123 testpassword testtest1 thx1138a tomcat123 toor1234 topsecret1 trustinme trustno1 trustno1! user1234 username1 vagrant1
   welcome1 welcome1! welcome123 welcome@123 whatever1 whatthehell winter2020 winter2021 winter2022 winter2023 winter2024 winter2025 wordpress wordpress1
   xoxoxoxo youaremine z1x2c3v4 zaq12wsx zaq1xsw2 zxcv1234 zxczxczxc
-`.trim().split(/\s+/));
+`
+    .trim()
+    .split(/\s+/),
+);

@@ -28,7 +28,10 @@ export class HourlyLimit {
   readonly #message: string;
 
   /** @param options.perHourMax Infinity switches the limit off */
-  constructor(options: { readonly kind: CounterKind; readonly perHourMax: number; readonly message: string }, dependencies: { readonly store: Store; readonly clock: Clock; readonly counters: ThrottleCounters }) {
+  constructor(
+    options: { readonly kind: CounterKind; readonly perHourMax: number; readonly message: string },
+    dependencies: { readonly store: Store; readonly clock: Clock; readonly counters: ThrottleCounters },
+  ) {
     this.#perHourMax = options.perHourMax;
     this.#kind = options.kind;
     this.#message = options.message;
@@ -40,16 +43,20 @@ export class HourlyLimit {
   /** Counts one. @param hash of whoever is counted (`throttle-keys.ts`). Throws `too_many_requests` when the hour's share is used up. */
   async count(hash: string): Promise<void> {
     if (this.#perHourMax === Infinity) return;
-    await this.#turns.run(hash, () => retryOnConflict(async () => {
-      const now = this.#clock.nowMs();
-      const counter = this.#counters.read(this.#kind, hash);
-      const windowEndsMs = counter.value.count === 0 ? now + WINDOW_MS : counter.value.forget_at_ms;
-      if (counter.value.count >= this.#perHourMax) {
-        const waitMs = Math.min(windowEndsMs - now, WINDOW_MS);
-        throw new AppError("too_many_requests", { message: this.#message, retryAfterSec: Math.ceil(waitMs / 1000) });
-      }
-      await this.#store.commit(replaceCounter(counter, { ...counter.value, count: counter.value.count + 1, forget_at_ms: windowEndsMs }));
-    }));
+    await this.#turns.run(hash, () =>
+      retryOnConflict(async () => {
+        const now = this.#clock.nowMs();
+        const counter = this.#counters.read(this.#kind, hash);
+        const windowEndsMs = counter.value.count === 0 ? now + WINDOW_MS : counter.value.forget_at_ms;
+        if (counter.value.count >= this.#perHourMax) {
+          const waitMs = Math.min(windowEndsMs - now, WINDOW_MS);
+          throw new AppError("too_many_requests", { message: this.#message, retryAfterSec: Math.ceil(waitMs / 1000) });
+        }
+        await this.#store.commit(
+          replaceCounter(counter, { ...counter.value, count: counter.value.count + 1, forget_at_ms: windowEndsMs }),
+        );
+      }),
+    );
     await this.#counters.sweep();
   }
 }

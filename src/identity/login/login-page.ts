@@ -19,13 +19,25 @@ export interface LoginPage {
   readonly contentSecurityPolicy: string;
 }
 
-const STYLE = "body{font:16px/1.5 system-ui,sans-serif;max-width:24rem;margin:10vh auto;padding:0 1rem}label{display:block;margin:1rem 0 .25rem}input{width:100%;padding:.5rem;font:inherit;box-sizing:border-box}button{margin:1rem .5rem 0 0;padding:.5rem 1rem;font:inherit}.warn{color:#a00}";
+const STYLE =
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:24rem;margin:10vh auto;padding:0 1rem}label{display:block;margin:1rem 0 .25rem}input{width:100%;padding:.5rem;font:inherit;box-sizing:border-box}button{margin:1rem .5rem 0 0;padding:.5rem 1rem;font:inherit}.warn{color:#a00}";
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
-const CARRIED = ["response_type", "client_id", "redirect_uri", "code_challenge", "code_challenge_method", "scope", "state", "nonce"] as const;
+const CARRIED = [
+  "response_type",
+  "client_id",
+  "redirect_uri",
+  "code_challenge",
+  "code_challenge_method",
+  "scope",
+  "state",
+  "nonce",
+] as const;
 
 export function loginPage(input: LoginPageInput): LoginPage {
   const { request, applicationName, scopes, message } = input;
-  const hidden = CARRIED.flatMap((name) => (request[name] === undefined ? [] : [`<input type="hidden" name="${name}" value="${escapeHtml(request[name])}">`]));
+  const hidden = CARRIED.flatMap((name) =>
+    request[name] === undefined ? [] : [`<input type="hidden" name="${name}" value="${escapeHtml(request[name])}">`],
+  );
   const asks = scopes.length === 0 ? "" : `<p>It asks for: ${scopes.map(escapeHtml).join(", ")}.</p>`;
   const html = [
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Log in</title><style>${STYLE}</style></head><body>`,
@@ -52,5 +64,10 @@ function placeOf(redirectUri: string): string {
 }
 
 function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", "&#39;");
 }

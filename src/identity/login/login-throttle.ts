@@ -58,7 +58,10 @@ export class LoginThrottle {
   #urgentSinceMs = -Infinity;
   #urgentAttempts = 0;
 
-  constructor(options: LoginThrottleOptions, dependencies: { readonly store: Store; readonly clock: Clock; readonly counters: ThrottleCounters }) {
+  constructor(
+    options: LoginThrottleOptions,
+    dependencies: { readonly store: Store; readonly clock: Clock; readonly counters: ThrottleCounters },
+  ) {
     this.#accountFailuresMax = options.accountFailuresMax ?? ACCOUNT_FAILURES_MAX;
     this.#addressFailuresMax = options.addressFailuresMax ?? ADDRESS_FAILURES_MAX;
     this.#store = dependencies.store;
@@ -67,8 +70,16 @@ export class LoginThrottle {
   }
 
   /** Takes a place for one attempt and counts it as failed until told otherwise. Throws `too_many_requests` with the time to wait. */
-  async reserve(attempt: { readonly email: string; readonly address: string; readonly applicationId?: string | undefined }): Promise<LoginReservation> {
-    const place = { id: newId(), accountKey: accountThrottleKey(attempt.email, attempt.applicationId), addressKey: addressThrottleKey(attempt.address) };
+  async reserve(attempt: {
+    readonly email: string;
+    readonly address: string;
+    readonly applicationId?: string | undefined;
+  }): Promise<LoginReservation> {
+    const place = {
+      id: newId(),
+      accountKey: accountThrottleKey(attempt.email, attempt.applicationId),
+      addressKey: addressThrottleKey(attempt.address),
+    };
     const isUrgent = await this.#turns.run(place.addressKey, () => this.#reserved(place));
     await this.#counters.sweep();
     return { ...place, isUrgent };
@@ -101,7 +112,12 @@ export class LoginThrottle {
       const account = this.#counters.read("account", reservation.accountKey);
       if (account.value.attempt_id !== reservation.id) return;
       const now = this.#clock.nowMs();
-      const failed = replaceCounter(account, { ...account.value, ...this.#after(account.value.count, now, this.#accountFailuresMax), attempt_id: null, attempt_until_ms: 0 });
+      const failed = replaceCounter(account, {
+        ...account.value,
+        ...this.#after(account.value.count, now, this.#accountFailuresMax),
+        attempt_id: null,
+        attempt_until_ms: 0,
+      });
       await this.#store.commit({ ...failed, urgent: reservation.isUrgent });
     });
   }
@@ -112,7 +128,15 @@ export class LoginThrottle {
       const account = this.#counters.read("account", reservation.accountKey);
       const parts = [this.#refundAddress(reservation)];
       if (account.value.attempt_id === reservation.id) {
-        parts.push(replaceCounter(account, { ...account.value, count: Math.max(0, account.value.count - 1), blocked_until_ms: 0, attempt_id: null, attempt_until_ms: 0 }));
+        parts.push(
+          replaceCounter(account, {
+            ...account.value,
+            count: Math.max(0, account.value.count - 1),
+            blocked_until_ms: 0,
+            attempt_id: null,
+            attempt_until_ms: 0,
+          }),
+        );
       }
       await this.#store.commit({ ...mergeCommits(...parts), urgent: reservation.isUrgent });
     });
@@ -126,9 +150,10 @@ export class LoginThrottle {
   /** What a successful login adds to its commit (within `settle`): the account's failures are forgotten, the address gets back this one attempt only. */
   successCommit(reservation: LoginReservation): StoreCommit {
     const account = this.#counters.read("account", reservation.accountKey);
-    const forgotten: StoreCommit = account.version === "absent"
-      ? { checks: [{ key: account.key, version: "absent" }] }
-      : { checks: [{ key: account.key, version: account.version }], deletes: [account.key] };
+    const forgotten: StoreCommit =
+      account.version === "absent"
+        ? { checks: [{ key: account.key, version: "absent" }] }
+        : { checks: [{ key: account.key, version: account.version }], deletes: [account.key] };
     return mergeCommits(forgotten, this.#refundAddress(reservation));
   }
 
@@ -142,19 +167,39 @@ export class LoginThrottle {
     const now = this.#clock.nowMs();
     const account = this.#counters.read("account", reservation.accountKey);
     const address = this.#counters.read("address", reservation.addressKey);
-    const waitMs = Math.max(remaining(account.value.blocked_until_ms, now), remaining(address.value.blocked_until_ms, now));
+    const waitMs = Math.max(
+      remaining(account.value.blocked_until_ms, now),
+      remaining(address.value.blocked_until_ms, now),
+    );
     if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1000));
-    if (account.value.attempt_id !== null && remaining(account.value.attempt_until_ms, now) > 0) throw tooMany(BUSY_RETRY_SEC);
+    if (account.value.attempt_id !== null && remaining(account.value.attempt_until_ms, now) > 0)
+      throw tooMany(BUSY_RETRY_SEC);
     return mergeCommits(
-      replaceCounter(account, { ...this.#after(account.value.count + 1, now, this.#accountFailuresMax), attempt_id: reservation.id, attempt_until_ms: now + ATTEMPT_LEASE_MS }),
-      replaceCounter(address, { ...this.#after(address.value.count + 1, now, this.#addressFailuresMax), attempt_id: null, attempt_until_ms: 0 }),
+      replaceCounter(account, {
+        ...this.#after(account.value.count + 1, now, this.#accountFailuresMax),
+        attempt_id: reservation.id,
+        attempt_until_ms: now + ATTEMPT_LEASE_MS,
+      }),
+      replaceCounter(address, {
+        ...this.#after(address.value.count + 1, now, this.#addressFailuresMax),
+        attempt_id: null,
+        attempt_until_ms: 0,
+      }),
     );
   }
 
   /** The counter's count and waiting time after that many failures. */
-  #after(count: number, nowMs: number, failuresMax: number): Pick<Counter, "count" | "blocked_until_ms" | "forget_at_ms"> {
+  #after(
+    count: number,
+    nowMs: number,
+    failuresMax: number,
+  ): Pick<Counter, "count" | "blocked_until_ms" | "forget_at_ms"> {
     const waitMs = waitAfter(count, failuresMax);
-    return { count, blocked_until_ms: waitMs === 0 ? 0 : nowMs + waitMs, forget_at_ms: nowMs + waitMs + FORGET_AFTER_MS };
+    return {
+      count,
+      blocked_until_ms: waitMs === 0 ? 0 : nowMs + waitMs,
+      forget_at_ms: nowMs + waitMs + FORGET_AFTER_MS,
+    };
   }
 
   #refundAddress(reservation: LoginReservation): StoreCommit {
@@ -178,5 +223,8 @@ function remaining(untilMs: number, nowMs: number): number {
 }
 
 function tooMany(retryAfterSec: number): AppError {
-  return new AppError("too_many_requests", { message: `too many attempts; try again in ${retryAfterSec} s`, retryAfterSec });
+  return new AppError("too_many_requests", {
+    message: `too many attempts; try again in ${retryAfterSec} s`,
+    retryAfterSec,
+  });
 }

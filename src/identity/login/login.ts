@@ -2,7 +2,13 @@
  * Login with e-mail and password. An unknown address, a wrong password and a user who may not log in are the same to the caller: same
  * work, same answer. The one path by which a password yields a token.
  */
-import { decoyPasswordHash, hashPassword, isPasswordHashStale, verifyPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
+import {
+  decoyPasswordHash,
+  hashPassword,
+  isPasswordHashStale,
+  verifyPassword,
+  type PasswordHashCost,
+} from "../../crypto/hashes/password.js";
 import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -64,9 +70,15 @@ export class Login {
    * @param extra what goes into the same commit, given the user (an invitation that is accepted); may throw
    * Throws `invalid_credentials`, or `too_many_requests` with the time to wait.
    */
-  async authenticate(input: PasswordAttempt & { readonly scope?: string }, address: string, extra?: (user: UserRecord) => StoreCommit): Promise<{ user: UserJson; token: TokenJson }> {
+  async authenticate(
+    input: PasswordAttempt & { readonly scope?: string },
+    address: string,
+    extra?: (user: UserRecord) => StoreCommit,
+  ): Promise<{ user: UserJson; token: TokenJson }> {
     const { sessions, log } = this.#dependencies;
-    const { user, prepared } = await this.#attempt(input, address, (match, reservation) => this.#open(match, input.scope, reservation, extra));
+    const { user, prepared } = await this.#attempt(input, address, (match, reservation) =>
+      this.#open(match, input.scope, reservation, extra),
+    );
     const token = await sessions.issueToken(prepared, user.permissions);
     log.info("login", { subject: `user:${user.id}` });
     return { user: userJson(user), token };
@@ -79,11 +91,22 @@ export class Login {
 
   /** The same for an account that is known. Throws `invalid_credentials` when the password is another. */
   async confirm(user: UserRecord, password: string, address: string): Promise<void> {
-    await this.check({ email: user.email, password, ...(user.application_id === undefined ? {} : { application_id: user.application_id }) }, address);
+    await this.check(
+      {
+        email: user.email,
+        password,
+        ...(user.application_id === undefined ? {} : { application_id: user.application_id }),
+      },
+      address,
+    );
   }
 
   /** One attempt from the reserved place to the verdict; what follows a right password is `settle`. */
-  async #attempt<R>(input: PasswordAttempt, address: string, settle: (match: Match, reservation: LoginReservation) => Promise<R | undefined>): Promise<R> {
+  async #attempt<R>(
+    input: PasswordAttempt,
+    address: string,
+    settle: (match: Match, reservation: LoginReservation) => Promise<R | undefined>,
+  ): Promise<R> {
     const leave = await this.#dependencies.hashGate.admit();
     try {
       return await this.#admittedAttempt(input, address, settle);
@@ -92,11 +115,16 @@ export class Login {
     }
   }
 
-  async #admittedAttempt<R>(input: PasswordAttempt, address: string, settle: (match: Match, reservation: LoginReservation) => Promise<R | undefined>): Promise<R> {
+  async #admittedAttempt<R>(
+    input: PasswordAttempt,
+    address: string,
+    settle: (match: Match, reservation: LoginReservation) => Promise<R | undefined>,
+  ): Promise<R> {
     const { throttle, log } = this.#dependencies;
     const reservation = await throttle.reserve({ email: input.email, address, applicationId: input.application_id });
     const match = await this.#evaluate(input, reservation);
-    const settled = match === undefined ? undefined : await this.#settleOrRelease(reservation, () => settle(match, reservation));
+    const settled =
+      match === undefined ? undefined : await this.#settleOrRelease(reservation, () => settle(match, reservation));
     if (settled === undefined) {
       await throttle.fail(reservation);
       log.info("login refused", { address, code: "invalid_credentials" });
@@ -115,7 +143,9 @@ export class Login {
         const phc = credential?.record.value.password_hash ?? this.#decoyHash;
         const isRight = await verifyPassword(phc, password);
         if (!isRight || credential === undefined) return undefined;
-        const freshHash = isPasswordHashStale(phc, this.#hashCost) ? await hashPassword(password, this.#hashCost) : undefined;
+        const freshHash = isPasswordHashStale(phc, this.#hashCost)
+          ? await hashPassword(password, this.#hashCost)
+          : undefined;
         return { userId: credential.userId, freshHash };
       });
     } catch (error) {
@@ -136,14 +166,29 @@ export class Login {
   }
 
   /** One commit: session, forgotten failures, and the new hash where there is one. Undefined when the user may not log in. */
-  async #open(match: Match, scope: string | undefined, reservation: LoginReservation, extra?: (user: UserRecord) => StoreCommit): Promise<Opened | undefined> {
+  async #open(
+    match: Match,
+    scope: string | undefined,
+    reservation: LoginReservation,
+    extra?: (user: UserRecord) => StoreCommit,
+  ): Promise<Opened | undefined> {
     const { repository, sessions, throttle, clock } = this.#dependencies;
     const admitted = this.#admitted(match.userId);
     if (admitted === undefined) return undefined;
     const { user, state } = admitted;
     const subject: Subject = { kind: "user", id: match.userId };
-    const prepared = sessions.prepare({ subject, epoch: state.epoch, scope: grantedScope(scope), marks: { password_at_ms: clock.nowMs() } });
-    const commit = mergeCommits(prepared.commit, throttle.successCommit(reservation), this.#rehashCommit(match), extra?.(user) ?? {});
+    const prepared = sessions.prepare({
+      subject,
+      epoch: state.epoch,
+      scope: grantedScope(scope),
+      marks: { password_at_ms: clock.nowMs() },
+    });
+    const commit = mergeCommits(
+      prepared.commit,
+      throttle.successCommit(reservation),
+      this.#rehashCommit(match),
+      extra?.(user) ?? {},
+    );
     // A bare login may use the room of a full disk, within the throttle's bounds: it is the way to a token that may delete.
     await repository.commit(extra === undefined && reservation.isUrgent ? { ...commit, urgent: true } : commit);
     return { user, prepared };
@@ -153,7 +198,10 @@ export class Login {
     const { repository, throttle } = this.#dependencies;
     const admitted = this.#admitted(match.userId);
     if (admitted === undefined) return undefined;
-    await repository.commit({ ...mergeCommits(throttle.successCommit(reservation), this.#rehashCommit(match)), urgent: reservation.isUrgent });
+    await repository.commit({
+      ...mergeCommits(throttle.successCommit(reservation), this.#rehashCommit(match)),
+      urgent: reservation.isUrgent,
+    });
     return admitted.user;
   }
 
@@ -162,13 +210,21 @@ export class Login {
     const { repository } = this.#dependencies;
     const user = repository.findUser(userId)?.value;
     const state = repository.findState({ kind: "user", id: userId })?.value;
-    if (user === undefined || state === undefined || !state.enabled || !holdsAll(user.permissions, PERMISSIONS.authenticate)) return undefined;
+    if (
+      user === undefined ||
+      state === undefined ||
+      !state.enabled ||
+      !holdsAll(user.permissions, PERMISSIONS.authenticate)
+    )
+      return undefined;
     return { user, state };
   }
 
   #rehashCommit(match: Match): StoreCommit {
     const { repository } = this.#dependencies;
     const credential = match.freshHash === undefined ? undefined : repository.findCredentialOf(match.userId);
-    return match.freshHash === undefined || credential === undefined ? {} : repository.replaceCredentialCommit(credential, match.freshHash);
+    return match.freshHash === undefined || credential === undefined
+      ? {}
+      : repository.replaceCredentialCommit(credential, match.freshHash);
   }
 }

@@ -10,8 +10,28 @@ export const PASSWORD_CHARACTERS_MAX = 128;
 
 /** Shorter parts of an address occur in words by chance. */
 const EMAIL_PART_CHARACTERS_MIN = 4;
-const KEYBOARD_ROWS = ["abcdefghijklmnopqrstuvwxyz", "01234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "1qaz2wsx3edc4rfv5tgb6yhn7ujm"];
-const LOOKALIKES: Readonly<Record<string, string>> = { "0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b", "@": "a", $: "s", "!": "i" };
+const KEYBOARD_ROWS = [
+  "abcdefghijklmnopqrstuvwxyz",
+  "01234567890",
+  "qwertyuiop",
+  "qwertzuiop",
+  "azertyuiop",
+  "asdfghjkl",
+  "zxcvbnm",
+  "1qaz2wsx3edc4rfv5tgb6yhn7ujm",
+];
+const LOOKALIKES: Readonly<Record<string, string>> = {
+  "0": "o",
+  "1": "i",
+  "3": "e",
+  "4": "a",
+  "5": "s",
+  "7": "t",
+  "8": "b",
+  "@": "a",
+  $: "s",
+  "!": "i",
+};
 
 /** The form in which a password is hashed and compared. */
 export function normalizePassword(password: string): string {
@@ -30,7 +50,8 @@ export function isPasswordLengthSound(normalized: string): boolean {
  * @param email the user's address after `normalizeEmail`
  */
 export function findPasswordWeakness(normalized: string, email: string): string | undefined {
-  if (!isPasswordLengthSound(normalized)) return `the password must have ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters`;
+  if (!isPasswordLengthSound(normalized))
+    return `the password must have ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters`;
   const folded = foldText(normalized);
   if (isRepetition(folded) || isWalk(folded) || isCommon(folded)) return "the password is one of the common ones";
   if (resemblesEmail(folded, email)) return "the password must not be made from the e-mail address";
@@ -39,7 +60,14 @@ export function findPasswordWeakness(normalized: string, email: string): string 
 
 /** One to three characters over and over. */
 function isRepetition(text: string): boolean {
-  return [1, 2, 3].some((period) => text === text.slice(0, period).repeat(Math.ceil(text.length / period)).slice(0, text.length));
+  return [1, 2, 3].some(
+    (period) =>
+      text ===
+      text
+        .slice(0, period)
+        .repeat(Math.ceil(text.length / period))
+        .slice(0, text.length),
+  );
 }
 
 /** A stretch of the alphabet, of the digits or of a keyboard row, forwards or backwards, perhaps twice. */
@@ -54,7 +82,13 @@ function isWalk(text: string): boolean {
 function isCommon(text: string): boolean {
   if (COMMON_PASSWORDS.has(text)) return true;
   const core = text.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, "");
-  const candidates = [text, core, disguiseRemoved(text), disguiseRemoved(core), disguiseRemoved(text).replace(/[^\p{L}]+$/u, "")];
+  const candidates = [
+    text,
+    core,
+    disguiseRemoved(text),
+    disguiseRemoved(core),
+    disguiseRemoved(text).replace(/[^\p{L}]+$/u, ""),
+  ];
   return candidates.some((word) => COMMON_PASSWORDS.has(word) || COMMON_WORDS.has(word));
 }
 
@@ -64,7 +98,9 @@ function disguiseRemoved(text: string): string {
 
 function resemblesEmail(text: string, email: string): boolean {
   const [localPart = "", domain = ""] = email.split("@");
-  const parts = [email, localPart, domain, domain.split(".")[0] ?? ""].filter((part) => part.length >= EMAIL_PART_CHARACTERS_MIN);
+  const parts = [email, localPart, domain, domain.split(".")[0] ?? ""].filter(
+    (part) => part.length >= EMAIL_PART_CHARACTERS_MIN,
+  );
   // A passphrase may hold a name; a password that is mostly the name may not.
   return parts.some((part) => part.includes(text) || (text.includes(part) && part.length * 2 > text.length));
 }

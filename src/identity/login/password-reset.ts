@@ -53,7 +53,10 @@ export class PasswordReset {
   readonly #dependencies: PasswordResetDependencies;
   readonly #resets: ExpiringRecords<ResetRecord>;
 
-  constructor(options: { readonly hashCost: PasswordHashCost; readonly serviceUrl: string }, dependencies: PasswordResetDependencies) {
+  constructor(
+    options: { readonly hashCost: PasswordHashCost; readonly serviceUrl: string },
+    dependencies: PasswordResetDependencies,
+  ) {
     this.#hashCost = options.hashCost;
     this.#serviceUrl = options.serviceUrl;
     this.#dependencies = dependencies;
@@ -76,13 +79,15 @@ export class PasswordReset {
     const subject = await retryOnConflict(async () => {
       const { record, user } = this.#found(tokenText);
       const owner: Subject = { kind: "user", id: user.value.id };
-      await repository.commit(mergeCommits(
-        this.#resets.deleteCommit(record),
-        repository.setPasswordCommit(owner.id, passwordHash),
-        repository.updateUserCommit(user, { ...user.value, email_verified: true }),
-        user.value.application_id === undefined ? throttle.forgetCommit(user.value.email) : {},
-        tokens.voidCommit(owner),
-      ));
+      await repository.commit(
+        mergeCommits(
+          this.#resets.deleteCommit(record),
+          repository.setPasswordCommit(owner.id, passwordHash),
+          repository.updateUserCommit(user, { ...user.value, email_verified: true }),
+          user.value.application_id === undefined ? throttle.forgetCommit(user.value.email) : {},
+          tokens.voidCommit(owner),
+        ),
+      );
       return owner;
     });
     await sessions.endDerived(subject);
@@ -103,9 +108,17 @@ export class PasswordReset {
       throw error;
     }
     const token = createOpaqueToken("password_reset");
-    await store.commit(this.#resets.insertCommit(token.hash, { user_id: user.id, epoch: state.epoch, expires_at_ms: clock.nowMs() + LIFE_MINUTES * 60_000 }));
+    await store.commit(
+      this.#resets.insertCommit(token.hash, {
+        user_id: user.id,
+        epoch: state.epoch,
+        expires_at_ms: clock.nowMs() + LIFE_MINUTES * 60_000,
+      }),
+    );
     await this.#resets.sweep();
-    await mail.send(passwordResetLetter({ to: user.email, serviceUrl: this.#serviceUrl, token: token.text, minutes: LIFE_MINUTES }));
+    await mail.send(
+      passwordResetLetter({ to: user.email, serviceUrl: this.#serviceUrl, token: token.text, minutes: LIFE_MINUTES }),
+    );
   }
 
   #found(text: string): { record: StoreRecord<ResetRecord>; user: StoreRecord<UserRecord> } {

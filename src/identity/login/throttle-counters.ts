@@ -57,13 +57,19 @@ export class ThrottleCounters {
     this.#sinceSweep += 1;
     if (this.#sinceSweep < SWEEP_EVERY) return;
     this.#sinceSweep = 0;
-    const records = this.#store.range<Counter>([TABLE], { limit: SWEEP_RECORDS, ...(this.#sweepAfter === undefined ? {} : { after: this.#sweepAfter }) });
+    const records = this.#store.range<Counter>([TABLE], {
+      limit: SWEEP_RECORDS,
+      ...(this.#sweepAfter === undefined ? {} : { after: this.#sweepAfter }),
+    });
     this.#sweepAfter = records.length < SWEEP_RECORDS ? undefined : records.at(-1)?.key;
     const now = this.#clock.nowMs();
     const over = records.filter((record) => record.value.forget_at_ms <= now);
     if (over.length === 0) return;
     try {
-      await this.#store.commit({ checks: over.map(({ key, version }) => ({ key, version })), deletes: over.map(({ key }) => key) });
+      await this.#store.commit({
+        checks: over.map(({ key, version }) => ({ key, version })),
+        deletes: over.map(({ key }) => key),
+      });
     } catch (error) {
       // Somebody used one of them meanwhile: none is removed, and the next round finds the rest.
       if (!(error instanceof StoreConflict)) throw error;

@@ -31,8 +31,15 @@ export function addressNetwork(address: string): string {
   if (isIPv4(plain) || !isIPv6(plain)) return plain;
   const groups = ipv6Groups(plain);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (isMapped) return groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]).join(".");
-  return groups.slice(0, IPV6_NETWORK_GROUPS).map((group) => group.toString(16)).join(":");
+  if (isMapped)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 0xff])
+      .join(".");
+  return groups
+    .slice(0, IPV6_NETWORK_GROUPS)
+    .map((group) => group.toString(16))
+    .join(":");
 }
 
 /** The eight 16-bit groups of a sound IPv6 address. */

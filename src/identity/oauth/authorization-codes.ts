@@ -80,16 +80,31 @@ export class AuthorizationCodes {
   async issue(consent: Consent): Promise<string> {
     const { store, clock } = this.#dependencies;
     const code = createOpaqueToken("authorization_code");
-    await store.commit(this.#codes.insertCommit(code.hash, {
-      expires_at_ms: clock.nowMs() + CODE_LIFE_MS, client_id: consent.client.id, user_id: consent.userId, epoch: consent.epoch, redirect_uri: consent.redirectUri,
-      code_challenge: consent.codeChallenge, scope: consent.scope, nonce: consent.nonce ?? null, password_at_ms: consent.passwordAtMs ?? null, session_id: null,
-    }));
+    await store.commit(
+      this.#codes.insertCommit(code.hash, {
+        expires_at_ms: clock.nowMs() + CODE_LIFE_MS,
+        client_id: consent.client.id,
+        user_id: consent.userId,
+        epoch: consent.epoch,
+        redirect_uri: consent.redirectUri,
+        code_challenge: consent.codeChallenge,
+        scope: consent.scope,
+        nonce: consent.nonce ?? null,
+        password_at_ms: consent.passwordAtMs ?? null,
+        session_id: null,
+      }),
+    );
     await this.#codes.sweep();
     return code.text;
   }
 
   /** Turns a code into an open session. Throws `invalid_grant`, with the same words for every reason. */
-  async redeem(input: { readonly code: string; readonly codeVerifier: string; readonly redirectUri: string; readonly client: ClientRecord }): Promise<Redeemed> {
+  async redeem(input: {
+    readonly code: string;
+    readonly codeVerifier: string;
+    readonly redirectUri: string;
+    readonly client: ClientRecord;
+  }): Promise<Redeemed> {
     const { repository, sessions } = this.#dependencies;
     const hash = opaqueTokenHash("authorization_code", input.code);
     if (hash === undefined) throw invalidCode();
@@ -98,15 +113,32 @@ export class AuthorizationCodes {
       if (record === undefined || record.value.client_id !== input.client.id) throw invalidCode();
       if (record.value.session_id !== null) return this.#endReused(record);
       const { value } = record;
-      const matches = value.redirect_uri === input.redirectUri && VERIFIER.test(input.codeVerifier) && sameHash(challengeOf(input.codeVerifier), value.code_challenge);
+      const matches =
+        value.redirect_uri === input.redirectUri &&
+        VERIFIER.test(input.codeVerifier) &&
+        sameHash(challengeOf(input.codeVerifier), value.code_challenge);
       const subject: Subject = { kind: "user", id: value.user_id };
       const state = repository.findState(subject)?.value;
       if (!matches || state?.enabled !== true || value.epoch < state.epoch) throw invalidCode();
-      const marks = { client_id: input.client.id, permissions_max: scopePermissions(value.scope), ...(value.password_at_ms === null ? {} : { password_at_ms: value.password_at_ms }) };
+      const marks = {
+        client_id: input.client.id,
+        permissions_max: scopePermissions(value.scope),
+        ...(value.password_at_ms === null ? {} : { password_at_ms: value.password_at_ms }),
+      };
       const prepared = sessions.prepare({ subject, epoch: state.epoch, scope: value.scope, marks });
-      const used = this.#codes.replaceCommit(record, { ...value, expires_at_ms: value.expires_at_ms + USED_CODE_KEPT_MS, session_id: prepared.session.id });
+      const used = this.#codes.replaceCommit(record, {
+        ...value,
+        expires_at_ms: value.expires_at_ms + USED_CODE_KEPT_MS,
+        session_id: prepared.session.id,
+      });
       await repository.commit(mergeCommits(prepared.commit, used));
-      return { prepared, userId: value.user_id, scope: value.scope, nonce: value.nonce ?? undefined, passwordAtMs: value.password_at_ms ?? undefined };
+      return {
+        prepared,
+        userId: value.user_id,
+        scope: value.scope,
+        nonce: value.nonce ?? undefined,
+        passwordAtMs: value.password_at_ms ?? undefined,
+      };
     });
   }
 

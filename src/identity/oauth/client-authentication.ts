@@ -43,7 +43,10 @@ export class ClientAuthentication {
   readonly #clock: Clock;
   readonly #seen: ExpiringRecords<SeenAssertion>;
 
-  constructor(options: ClientAuthenticationOptions, dependencies: { readonly clients: Clients; readonly store: Store; readonly clock: Clock }) {
+  constructor(
+    options: ClientAuthenticationOptions,
+    dependencies: { readonly clients: Clients; readonly store: Store; readonly clock: Clock },
+  ) {
     this.#audiences = options.audiences;
     this.#clients = dependencies.clients;
     this.#store = dependencies.store;
@@ -60,7 +63,8 @@ export class ClientAuthentication {
 
   /** The client that proved itself, or a public one that only named itself; PKCE protects its codes. Throws `invalid_client`. */
   async identify(given: ClientCredentials): Promise<ClientRecord> {
-    const isNamedOnly = given.client_secret === undefined && given.client_assertion === undefined && !isBasic(given.authorization);
+    const isNamedOnly =
+      given.client_secret === undefined && given.client_assertion === undefined && !isBasic(given.authorization);
     if (!isNamedOnly) return this.authenticate(given);
     const client = this.#find(given.client_id);
     if (client?.public !== true) throw invalidClient();
@@ -74,29 +78,54 @@ export class ClientAuthentication {
     const id = basic?.id ?? given.client_id;
     const secret = basic?.secret ?? given.client_secret;
     // Two ways at once, or two names, is a request that was tampered with (RFC 6749 section 2.3).
-    if (basic !== undefined && (given.client_secret !== undefined || (given.client_id !== undefined && given.client_id !== basic.id))) return undefined;
+    if (
+      basic !== undefined &&
+      (given.client_secret !== undefined || (given.client_id !== undefined && given.client_id !== basic.id))
+    )
+      return undefined;
     const client = this.#find(id);
     return client !== undefined && secret !== undefined && this.#clients.isSecret(client, secret) ? client : undefined;
   }
 
   async #byAssertion(given: ClientCredentials, assertion: string): Promise<ClientRecord | undefined> {
-    if (given.client_assertion_type !== ASSERTION_TYPE || assertion.length > ASSERTION_CHARACTERS_MAX || given.client_secret !== undefined) return undefined;
+    if (
+      given.client_assertion_type !== ASSERTION_TYPE ||
+      assertion.length > ASSERTION_CHARACTERS_MAX ||
+      given.client_secret !== undefined
+    )
+      return undefined;
     const claimed = claimedIssuer(assertion);
     const client = this.#find(claimed);
-    if (client === undefined || client.keys.length === 0 || (given.client_id !== undefined && given.client_id !== claimed)) return undefined;
+    if (
+      client === undefined ||
+      client.keys.length === 0 ||
+      (given.client_id !== undefined && given.client_id !== claimed)
+    )
+      return undefined;
     const nowMs = this.#clock.nowMs();
     let payload: JWTPayload;
     try {
       ({ payload } = await jwtVerify(assertion, createLocalJWKSet({ keys: client.keys.map(verificationJwk) }), {
-        algorithms: ASSERTION_ALGORITHMS, issuer: client.id, subject: client.id, audience: [...this.#audiences],
-        clockTolerance: CLOCK_TOLERANCE_SEC, requiredClaims: ["exp", "jti"], currentDate: new Date(nowMs),
+        algorithms: ASSERTION_ALGORITHMS,
+        issuer: client.id,
+        subject: client.id,
+        audience: [...this.#audiences],
+        clockTolerance: CLOCK_TOLERANCE_SEC,
+        requiredClaims: ["exp", "jti"],
+        currentDate: new Date(nowMs),
       }));
     } catch {
       // Which rule failed is the attacker's question.
       return undefined;
     }
     const { exp, jti } = payload;
-    if (typeof jti !== "string" || jti === "" || exp === undefined || exp * 1000 > nowMs + (ASSERTION_LIFE_SEC_MAX + CLOCK_TOLERANCE_SEC) * 1000) return undefined;
+    if (
+      typeof jti !== "string" ||
+      jti === "" ||
+      exp === undefined ||
+      exp * 1000 > nowMs + (ASSERTION_LIFE_SEC_MAX + CLOCK_TOLERANCE_SEC) * 1000
+    )
+      return undefined;
     return (await this.#isFirstUse(client.id, jti, (exp + CLOCK_TOLERANCE_SEC) * 1000)) ? client : undefined;
   }
 
@@ -141,7 +170,9 @@ function isBasic(authorization: string | undefined): boolean {
 }
 
 /** Id and secret of `Basic`, both form-encoded before they were joined (RFC 6749 section 2.3.1). */
-function basicCredentials(authorization: string | undefined): { readonly id: string; readonly secret: string } | undefined {
+function basicCredentials(
+  authorization: string | undefined,
+): { readonly id: string; readonly secret: string } | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization ?? "")?.[1];
   if (encoded === undefined) return undefined;
   const text = Buffer.from(encoded, "base64").toString("utf8");

@@ -18,14 +18,23 @@ export const ClientKey = closed(
     n: Type.Optional(Base64Url),
     e: Type.Optional(Base64Url),
     kid: Type.String({ minLength: 1, maxLength: 128 }),
-    alg: Type.Optional(Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256"), Type.Literal("PS256")])),
+    alg: Type.Optional(
+      Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256"), Type.Literal("PS256")]),
+    ),
     use: Type.Optional(Type.Literal("sig")),
   },
   { description: "Public JWK (RFC 7517): Ed25519, P-256, or RSA of 2048 bits and more" },
 );
 const ClientKeys = closed({ keys: Type.Array(ClientKey, { minItems: 1, maxItems: KEYS_MAX }) });
-const RedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), { maxItems: REDIRECT_URIS_MAX, description: "compared character by character; https, http on loopback, or a scheme of the client's own with a dot" });
-const ClientPermissions = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bits of the tokens that the client gets for itself (client_credentials)" });
+const RedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), {
+  maxItems: REDIRECT_URIS_MAX,
+  description: "compared character by character; https, http on loopback, or a scheme of the client's own with a dot",
+});
+const ClientPermissions = Type.Integer({
+  minimum: 0,
+  maximum: 2 ** 31 - 1,
+  description: "bits of the tokens that the client gets for itself (client_credentials)",
+});
 
 export const Client = closed(
   {
@@ -47,10 +56,21 @@ export const UpdateClientBody = closed({
   permissions: Type.Optional(ClientPermissions),
 });
 export const RotateSecretBody = closed({
-  overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 3600, description: "how long the replaced secret still works; 0 unless given" })),
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 7 * 24 * 3600,
+      description: "how long the replaced secret still works; 0 unless given",
+    }),
+  ),
 });
 export const ClientSecret = closed(
-  { client_id: Uuid, client_secret: Type.String({ description: "shown this once; only its hash is kept" }), secret_created_at: Timestamp, previous_secret_expires_at: nullable(Timestamp) },
+  {
+    client_id: Uuid,
+    client_secret: Type.String({ description: "shown this once; only its hash is kept" }),
+    secret_created_at: Timestamp,
+    previous_secret_expires_at: nullable(Timestamp),
+  },
   { description: "A client's new secret" },
 );
 

@@ -54,7 +54,8 @@ export class Clients {
   find(applicationId: string): ClientRecord | undefined {
     const { tenants } = this.#dependencies;
     const application = tenants.applications.get([applicationId])?.value;
-    if (application === undefined || tenants.liveCheck({ kind: "application", id: applicationId }) === undefined) return undefined;
+    if (application === undefined || tenants.liveCheck({ kind: "application", id: applicationId }) === undefined)
+      return undefined;
     return this.#stored(applicationId)?.value ?? bare(applicationId, application.created_at);
   }
 
@@ -66,7 +67,8 @@ export class Clients {
   /** Changes what is given. Throws `permission_escalation` for bits that the caller does not hold on the application. */
   async update(principal: Principal, applicationId: string, input: UpdateClientInput): Promise<void> {
     const held = this.#dependencies.access.require(principal, tenantOf(applicationId), MANAGE);
-    if (input.permissions !== undefined) this.#dependencies.access.requireSubset(input.permissions, held & TENANT_PERMISSIONS);
+    if (input.permissions !== undefined)
+      this.#dependencies.access.requireSubset(input.permissions, held & TENANT_PERMISSIONS);
     for (const uri of input.redirect_uris ?? []) requireRedirectUri(uri);
     for (const key of input.jwks?.keys ?? []) requireClientKey(key);
     const kids = input.jwks?.keys.map(({ kid }) => kid) ?? [];
@@ -98,7 +100,12 @@ export class Clients {
     }));
     this.#logged("oauth client secret replaced", principal, applicationId);
     const { client_id, secret_created_at, previous_secret_expires_at } = this.#json(changed);
-    return { client_id, client_secret: secret.text, secret_created_at: secret_created_at ?? isoTimestamp(nowMs), previous_secret_expires_at };
+    return {
+      client_id,
+      client_secret: secret.text,
+      secret_created_at: secret_created_at ?? isoTimestamp(nowMs),
+      previous_secret_expires_at,
+    };
   }
 
   /** Takes secret, keys and redirect addresses away; tokens that the client got are void. */
@@ -108,7 +115,8 @@ export class Clients {
     this.#found(applicationId);
     await retryOnConflict(async () => {
       const stored = this.#stored(applicationId);
-      if (stored !== undefined) await repository.commit({ checks: [{ key: stored.key, version: stored.version }], deletes: [stored.key] });
+      if (stored !== undefined)
+        await repository.commit({ checks: [{ key: stored.key, version: stored.version }], deletes: [stored.key] });
     });
     await this.#endOwn(applicationId);
     this.#logged("oauth client removed", principal, applicationId);
@@ -124,13 +132,19 @@ export class Clients {
     const hash = opaqueTokenHash("client_secret", text);
     if (hash === undefined) return false;
     const isCurrent = client.secret_hash !== null && sameHash(hash, client.secret_hash);
-    const isPrevious = client.previous_secret_hash !== null && sameHash(hash, client.previous_secret_hash) && this.#dependencies.clock.nowMs() < client.previous_secret_until_ms;
+    const isPrevious =
+      client.previous_secret_hash !== null &&
+      sameHash(hash, client.previous_secret_hash) &&
+      this.#dependencies.clock.nowMs() < client.previous_secret_until_ms;
     return isCurrent || isPrevious;
   }
 
   /** Sessions that the client opened for the application itself end; people's sessions are theirs. */
   async #endOwn(applicationId: string): Promise<void> {
-    await this.#dependencies.sessions.endWhere(tenantOf(applicationId), (session) => session.client_id === applicationId);
+    await this.#dependencies.sessions.endWhere(
+      tenantOf(applicationId),
+      (session) => session.client_id === applicationId,
+    );
   }
 
   async #change(applicationId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord> {
@@ -140,7 +154,9 @@ export class Clients {
       const next = change(this.#found(applicationId));
       const key = clientKey(applicationId);
       const live = tenants.liveCheck(tenantOf(applicationId)) ?? {};
-      await repository.commit(mergeCommits(live, { checks: [{ key, version: stored?.version ?? "absent" }], puts: [{ key, value: next }] }));
+      await repository.commit(
+        mergeCommits(live, { checks: [{ key, version: stored?.version ?? "absent" }], puts: [{ key, value: next }] }),
+      );
       return next;
     });
   }
@@ -156,17 +172,25 @@ export class Clients {
   }
 
   #json(client: ClientRecord): ClientJson {
-    const overlaps = client.previous_secret_hash !== null && this.#dependencies.clock.nowMs() < client.previous_secret_until_ms;
+    const overlaps =
+      client.previous_secret_hash !== null && this.#dependencies.clock.nowMs() < client.previous_secret_until_ms;
     return {
-      client_id: client.id, created_at: client.created_at, redirect_uris: [...client.redirect_uris], public: client.public,
+      client_id: client.id,
+      created_at: client.created_at,
+      redirect_uris: [...client.redirect_uris],
+      public: client.public,
       jwks: client.keys.length === 0 ? null : { keys: client.keys.map((key) => key as ClientKeyJson) },
-      permissions: client.permissions, secret_created_at: client.secret_created_at,
+      permissions: client.permissions,
+      secret_created_at: client.secret_created_at,
       previous_secret_expires_at: overlaps ? isoTimestamp(client.previous_secret_until_ms) : null,
     };
   }
 
   #logged(event: string, principal: Principal, applicationId: string): void {
-    this.#dependencies.log.info(event, { subject: formatSubject(principal.subject), tenant: `application:${applicationId}` });
+    this.#dependencies.log.info(event, {
+      subject: formatSubject(principal.subject),
+      tenant: `application:${applicationId}`,
+    });
   }
 }
 
@@ -180,8 +204,16 @@ function tenantOf(applicationId: string): Tenant {
 
 function bare(id: string, createdAt: string): ClientRecord {
   return {
-    id, created_at: createdAt, redirect_uris: [], public: false, keys: [], permissions: TENANT_PERMISSIONS,
-    secret_hash: null, secret_created_at: null, previous_secret_hash: null, previous_secret_until_ms: 0,
+    id,
+    created_at: createdAt,
+    redirect_uris: [],
+    public: false,
+    keys: [],
+    permissions: TENANT_PERMISSIONS,
+    secret_hash: null,
+    secret_created_at: null,
+    previous_secret_hash: null,
+    previous_secret_until_ms: 0,
   };
 }
 
@@ -195,24 +227,40 @@ function requireRedirectUri(uri: string): void {
   }
   const isLoopback = parsed.protocol === "http:" && ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
   const isPrivateScheme = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(parsed.protocol);
-  if (parsed.protocol !== "https:" && !isLoopback && !isPrivateScheme) throw badRedirect("a redirect URI must use https, http on loopback, or a private scheme with a dot");
+  if (parsed.protocol !== "https:" && !isLoopback && !isPrivateScheme)
+    throw badRedirect("a redirect URI must use https, http on loopback, or a private scheme with a dot");
   if (uri.includes("#")) throw badRedirect("a redirect URI must have no fragment");
-  if (parsed.username !== "" || parsed.password !== "" || !/^[\x21-\x7e]+$/.test(uri)) throw badRedirect("a redirect URI must be plain ASCII without credentials");
+  if (parsed.username !== "" || parsed.password !== "" || !/^[\x21-\x7e]+$/.test(uri))
+    throw badRedirect("a redirect URI must be plain ASCII without credentials");
 }
 
 function badRedirect(message: string): AppError {
-  return new AppError("invalid_request", { message: `redirect_uris: ${message}`, details: [{ message: `redirect_uris: ${message}`, code: "invalid_request", path: "redirect_uris" }] });
+  return new AppError("invalid_request", {
+    message: `redirect_uris: ${message}`,
+    details: [{ message: `redirect_uris: ${message}`, code: "invalid_request", path: "redirect_uris" }],
+  });
 }
 
 /** 2048 bits in base64url. */
 const MODULUS_CHARACTERS_MIN = 342;
-const KEY_MEMBERS: Readonly<Record<ClientKeyJson["kty"], readonly (keyof ClientKeyJson)[]>> = { OKP: ["crv", "x"], EC: ["crv", "x", "y"], RSA: ["n", "e"] };
+const KEY_MEMBERS: Readonly<Record<ClientKeyJson["kty"], readonly (keyof ClientKeyJson)[]>> = {
+  OKP: ["crv", "x"],
+  EC: ["crv", "x", "y"],
+  RSA: ["n", "e"],
+};
 
 function requireClientKey(key: ClientKeyJson): void {
   const missing = KEY_MEMBERS[key.kty].filter((name) => key[name] === undefined);
   const wrongCurve = (key.kty === "OKP" && key.crv !== "Ed25519") || (key.kty === "EC" && key.crv !== "P-256");
   const tooShort = key.kty === "RSA" && (key.n?.length ?? 0) < MODULUS_CHARACTERS_MIN;
-  const reason = missing.length > 0 ? `a key lacks ${missing.join(", ")}` : wrongCurve ? "a key is on a curve that is not taken" : tooShort ? "an RSA key is shorter than 2048 bits" : undefined;
+  const reason =
+    missing.length > 0
+      ? `a key lacks ${missing.join(", ")}`
+      : wrongCurve
+        ? "a key is on a curve that is not taken"
+        : tooShort
+          ? "an RSA key is shorter than 2048 bits"
+          : undefined;
   if (reason !== undefined) throw badKeys(reason);
   try {
     createPublicKey({ key: { ...key }, format: "jwk" });

@@ -3,7 +3,14 @@
  * as absent and is swept up on the way, because strangers can make them and would not tidy.
  */
 import type { Clock } from "../../platform/clock.js";
-import { StoreConflict, type Store, type StoreCommit, type StoreKey, type StoreRecord, type StoreValue } from "../../platform/store/store.js";
+import {
+  StoreConflict,
+  type Store,
+  type StoreCommit,
+  type StoreKey,
+  type StoreRecord,
+  type StoreValue,
+} from "../../platform/store/store.js";
 
 /** A type, not an interface, so that records that extend it are StoreValues. */
 export type Expiring = { readonly expires_at_ms: number };
@@ -51,13 +58,19 @@ export class ExpiringRecords<T extends Expiring & StoreValue> {
     this.#sinceSweep += 1;
     if (this.#sinceSweep < SWEEP_EVERY) return;
     this.#sinceSweep = 0;
-    const records = this.#store.range<T>([this.#table], { limit: SWEEP_RECORDS, ...(this.#sweepAfter === undefined ? {} : { after: this.#sweepAfter }) });
+    const records = this.#store.range<T>([this.#table], {
+      limit: SWEEP_RECORDS,
+      ...(this.#sweepAfter === undefined ? {} : { after: this.#sweepAfter }),
+    });
     this.#sweepAfter = records.length < SWEEP_RECORDS ? undefined : records.at(-1)?.key;
     const now = this.#clock.nowMs();
     const over = records.filter((record) => record.value.expires_at_ms <= now);
     if (over.length === 0) return;
     try {
-      await this.#store.commit({ checks: over.map(({ key, version }) => ({ key, version })), deletes: over.map(({ key }) => key) });
+      await this.#store.commit({
+        checks: over.map(({ key, version }) => ({ key, version })),
+        deletes: over.map(({ key }) => key),
+      });
     } catch (error) {
       // Somebody used one of them meanwhile: none is removed, and the next round finds the rest.
       if (!(error instanceof StoreConflict)) throw error;

@@ -14,19 +14,48 @@ export function oauthHandlers(service: IdentityService): HandlersFor<typeof oaut
     getOAuthServerMetadata: () => ({ status: 200, body: oauth.configuration() }),
     authorize: async ({ query, bearer }) => {
       const answer = await oauth.begin(query, bearer);
-      return "location" in answer ? { status: 302, headers: { location: answer.location } } : { status: 200, ...page(answer) };
+      return "location" in answer
+        ? { status: 302, headers: { location: answer.location } }
+        : { status: 200, ...page(answer) };
     },
     submitAuthorization: async ({ body, address }) => {
       const answer = await oauth.submit(body, address);
-      return "location" in answer ? { status: 303, headers: { location: answer.location } } : { status: 401, ...page(answer) };
+      return "location" in answer
+        ? { status: 303, headers: { location: answer.location } }
+        : { status: 401, ...page(answer) };
     },
     createOAuthToken: async ({ body, bearer, authorization }) => {
       if (body?.grant_type === undefined) throw new AppError("invalid_request", { message: "grant_type is required" });
-      const { client_id, client_secret, client_assertion, client_assertion_type, grant_type, code, code_verifier, redirect_uri, refresh_token, scope } = body;
-      const input = given({ client_id, client_secret, client_assertion, client_assertion_type, grant_type, code, code_verifier, redirect_uri, refresh_token, scope });
+      const {
+        client_id,
+        client_secret,
+        client_assertion,
+        client_assertion_type,
+        grant_type,
+        code,
+        code_verifier,
+        redirect_uri,
+        refresh_token,
+        scope,
+      } = body;
+      const input = given({
+        client_id,
+        client_secret,
+        client_assertion,
+        client_assertion_type,
+        grant_type,
+        code,
+        code_verifier,
+        redirect_uri,
+        refresh_token,
+        scope,
+      });
       return { status: 200, body: oauthToken(await service.createToken(input, { bearer, authorization })) };
     },
-    introspectToken: async ({ body, bearer, authorization }) => ({ status: 200, body: await oauth.introspect(body ?? {}, { bearer, authorization }) }),
+    introspectToken: async ({ body, bearer, authorization }) => ({
+      status: 200,
+      body: await oauth.introspect(body ?? {}, { bearer, authorization }),
+    }),
     revokeToken: async ({ body, bearer, authorization }) => {
       await oauth.revoke(body ?? {}, { bearer, authorization });
       return { status: 200, body: {} };
@@ -44,9 +73,19 @@ function oauthToken(token: TokenJson): OAuthTokenJson {
   return { access_token, token_type: "Bearer", expires_in, ...given({ refresh_token, scope, id_token }) };
 }
 
-function page(answer: Extract<Authorization, { readonly page: unknown }>): { readonly bytes: Uint8Array; readonly headers: Readonly<Record<string, string>> } {
+function page(answer: Extract<Authorization, { readonly page: unknown }>): {
+  readonly bytes: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+} {
   const { html, contentSecurityPolicy } = answer.page;
-  return { bytes: html, headers: { "Content-Security-Policy": contentSecurityPolicy, "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer" } };
+  return {
+    bytes: html,
+    headers: {
+      "Content-Security-Policy": contentSecurityPolicy,
+      "X-Frame-Options": "DENY",
+      "Referrer-Policy": "no-referrer",
+    },
+  };
 }
 
 type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };

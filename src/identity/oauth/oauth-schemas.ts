@@ -8,13 +8,25 @@ import { Uuid, closed } from "../../platform/contract/schemas.js";
 const Short = Type.Optional(Type.String({ maxLength: 200 }));
 const Long = Type.Optional(Type.String({ maxLength: 2000 }));
 
-const CLIENT_MEMBERS = { client_id: Short, client_secret: Short, client_assertion: Type.Optional(Type.String({ maxLength: 4096 })), client_assertion_type: Short };
+const CLIENT_MEMBERS = {
+  client_id: Short,
+  client_secret: Short,
+  client_assertion: Type.Optional(Type.String({ maxLength: 4096 })),
+  client_assertion_type: Short,
+};
 
 const AUTHORIZATION_MEMBERS = {
   response_type: Type.Literal("code"),
   client_id: Uuid,
-  redirect_uri: Type.String({ minLength: 1, maxLength: 2000, description: "one of the client's, character by character" }),
-  code_challenge: Type.String({ pattern: "^[A-Za-z0-9_-]{43}$", description: "BASE64URL(SHA-256(verifier)), RFC 7636" }),
+  redirect_uri: Type.String({
+    minLength: 1,
+    maxLength: 2000,
+    description: "one of the client's, character by character",
+  }),
+  code_challenge: Type.String({
+    pattern: "^[A-Za-z0-9_-]{43}$",
+    description: "BASE64URL(SHA-256(verifier)), RFC 7636",
+  }),
   code_challenge_method: Type.Literal("S256"),
   scope: Type.Optional(Type.String({ maxLength: 256 })),
   state: Type.Optional(Type.String({ maxLength: 1000 })),
@@ -25,19 +37,36 @@ const AUTHORIZATION_MEMBERS = {
 /** Unknown parameters are ignored (RFC 6749 section 3.1). */
 export const AuthorizeQuery = Type.Object(AUTHORIZATION_MEMBERS, { additionalProperties: true });
 export const AuthorizeForm = Type.Object(
-  { ...AUTHORIZATION_MEMBERS, email: Type.String({ maxLength: 320 }), password: Type.String({ maxLength: 512 }), decision: Type.Optional(Type.String({ maxLength: 16 })) },
+  {
+    ...AUTHORIZATION_MEMBERS,
+    email: Type.String({ maxLength: 320 }),
+    password: Type.String({ maxLength: 512 }),
+    decision: Type.Optional(Type.String({ maxLength: 16 })),
+  },
   { additionalProperties: true, description: "The login form, with the parameters of the request that showed it" },
 );
 
 /** Open: RFC 6749 section 3.2 has unknown parameters ignored. */
 export const OAuthTokenForm = Type.Object(
-  { ...CLIENT_MEMBERS, grant_type: Short, code: Short, code_verifier: Short, redirect_uri: Long, refresh_token: Short, scope: Type.Optional(Type.String({ maxLength: 256 })) },
+  {
+    ...CLIENT_MEMBERS,
+    grant_type: Short,
+    code: Short,
+    code_verifier: Short,
+    redirect_uri: Long,
+    refresh_token: Short,
+    scope: Type.Optional(Type.String({ maxLength: 256 })),
+  },
   { additionalProperties: true, description: "Token request (RFC 6749 sections 4.1.3, 4.4.2 and 6)" },
 );
 /** Well above any token of ours: what is longer is asked about all the same, and is none. The body's limit is above it. */
 const QUESTION_CHARACTERS_MAX = 12_000;
 export const TokenQuestionForm = Type.Object(
-  { ...CLIENT_MEMBERS, token: Type.Optional(Type.String({ maxLength: QUESTION_CHARACTERS_MAX })), token_type_hint: Short },
+  {
+    ...CLIENT_MEMBERS,
+    token: Type.Optional(Type.String({ maxLength: QUESTION_CHARACTERS_MAX })),
+    token_type_hint: Short,
+  },
   { additionalProperties: true, description: "Introspection (RFC 7662) or revocation (RFC 7009) request" },
 );
 
@@ -52,7 +81,10 @@ export const OAuthToken = closed(
   },
   { description: "Token (RFC 6749 section 5.1)" },
 );
-export const OAuthError = closed({ error: Type.String(), error_description: Type.Optional(Type.String()) }, { description: "Failure (RFC 6749 section 5.2)" });
+export const OAuthError = closed(
+  { error: Type.String(), error_description: Type.Optional(Type.String()) },
+  { description: "Failure (RFC 6749 section 5.2)" },
+);
 
 export const Introspection = closed(
   {
@@ -75,26 +107,55 @@ export const Revoked = closed({}, { description: "Nothing more to say (RFC 7009 
 
 export const UserInfo = closed(
   {
-    sub: Type.String(), name: Type.Optional(Type.String()), given_name: Type.Optional(Type.String()), family_name: Type.Optional(Type.String()),
-    email: Type.Optional(Type.String()), email_verified: Type.Optional(Type.Boolean()),
+    sub: Type.String(),
+    name: Type.Optional(Type.String()),
+    given_name: Type.Optional(Type.String()),
+    family_name: Type.Optional(Type.String()),
+    email: Type.Optional(Type.String()),
+    email_verified: Type.Optional(Type.Boolean()),
   },
   { description: "Claims about the user (OpenID Connect Core section 5.3)" },
 );
 
-export const OAuthApplication = closed({ client_id: Uuid, name: Type.String(), redirect_uris: Type.Array(Type.String()) }, { description: "What a login page shows of a client" });
+export const OAuthApplication = closed(
+  { client_id: Uuid, name: Type.String(), redirect_uris: Type.Array(Type.String()) },
+  { description: "What a login page shows of a client" },
+);
 
 const Texts = Type.Array(Type.String());
 export const OpenIdConfiguration = closed({
-  issuer: Type.String(), authorization_endpoint: Type.String(), token_endpoint: Type.String(), jwks_uri: Type.String(), userinfo_endpoint: Type.String(),
-  introspection_endpoint: Type.String(), revocation_endpoint: Type.String(), scopes_supported: Texts, response_types_supported: Texts, response_modes_supported: Texts,
-  grant_types_supported: Texts, subject_types_supported: Texts, id_token_signing_alg_values_supported: Texts, token_endpoint_auth_methods_supported: Texts,
-  token_endpoint_auth_signing_alg_values_supported: Texts, introspection_endpoint_auth_methods_supported: Texts, revocation_endpoint_auth_methods_supported: Texts,
-  code_challenge_methods_supported: Texts, claims_supported: Texts, authorization_response_iss_parameter_supported: Type.Boolean(),
-  request_parameter_supported: Type.Boolean(), request_uri_parameter_supported: Type.Boolean(), claims_parameter_supported: Type.Boolean(),
+  issuer: Type.String(),
+  authorization_endpoint: Type.String(),
+  token_endpoint: Type.String(),
+  jwks_uri: Type.String(),
+  userinfo_endpoint: Type.String(),
+  introspection_endpoint: Type.String(),
+  revocation_endpoint: Type.String(),
+  scopes_supported: Texts,
+  response_types_supported: Texts,
+  response_modes_supported: Texts,
+  grant_types_supported: Texts,
+  subject_types_supported: Texts,
+  id_token_signing_alg_values_supported: Texts,
+  token_endpoint_auth_methods_supported: Texts,
+  token_endpoint_auth_signing_alg_values_supported: Texts,
+  introspection_endpoint_auth_methods_supported: Texts,
+  revocation_endpoint_auth_methods_supported: Texts,
+  code_challenge_methods_supported: Texts,
+  claims_supported: Texts,
+  authorization_response_iss_parameter_supported: Type.Boolean(),
+  request_parameter_supported: Type.Boolean(),
+  request_uri_parameter_supported: Type.Boolean(),
+  claims_parameter_supported: Type.Boolean(),
 });
 
 export const LegalDocument = closed(
-  { content: Type.Union([Type.String(), Type.Null()]), href: Type.Union([Type.String(), Type.Null()], { description: "where the document is, when the operator named a place" }) },
+  {
+    content: Type.Union([Type.String(), Type.Null()]),
+    href: Type.Union([Type.String(), Type.Null()], {
+      description: "where the document is, when the operator named a place",
+    }),
+  },
   { description: "Legal document" },
 );
 

@@ -17,7 +17,14 @@ import { ASSERTION_ALGORITHMS, type ClientAuthentication, type ClientCredentials
 import type { ClientRecord, Clients } from "./clients.js";
 import type { Login } from "../login/login.js";
 import { loginPage, type LoginPage } from "../login/login-page.js";
-import type { AuthorizeFormInput, AuthorizeInput, IntrospectionJson, OpenIdConfigurationJson, TokenQuestionInput, UserInfoJson } from "./oauth-schemas.js";
+import type {
+  AuthorizeFormInput,
+  AuthorizeInput,
+  IntrospectionJson,
+  OpenIdConfigurationJson,
+  TokenQuestionInput,
+  UserInfoJson,
+} from "./oauth-schemas.js";
 import type { IdentityRepository, SessionRecord, UserRecord } from "../repository.js";
 import { CLIENT_SCOPES, grantedClientScope, hasWord } from "../tokens/scope.js";
 import type { Sessions } from "../tokens/sessions.js";
@@ -67,7 +74,8 @@ export class OAuth {
   /** What a login page may show of a client. Throws `not_found` for an application that takes no logins. */
   applicationDetails(id: string): { client_id: string; name: string; redirect_uris: string[] } {
     const client = this.#dependencies.clients.find(id);
-    if (client === undefined || client.redirect_uris.length === 0) throw new AppError("not_found", { message: "oauth client application not found" });
+    if (client === undefined || client.redirect_uris.length === 0)
+      throw new AppError("not_found", { message: "oauth client application not found" });
     return { client_id: client.id, name: this.#nameOf(client), redirect_uris: [...client.redirect_uris] };
   }
 
@@ -100,12 +108,19 @@ export class OAuth {
     const { repository, keys, clock } = this.#dependencies;
     const nowSec = Math.floor(clock.nowMs() / 1000);
     const user = repository.findUser(redeemed.userId)?.value;
-    return keys.sign({
-      iss: this.#issuer, sub: `user:${redeemed.userId}`, aud: clientId, iat: nowSec, exp: nowSec + ID_TOKEN_LIFE_SEC,
-      ...(redeemed.passwordAtMs === undefined ? {} : { auth_time: Math.floor(redeemed.passwordAtMs / 1000) }),
-      ...(redeemed.nonce === undefined ? {} : { nonce: redeemed.nonce }),
-      ...(user === undefined ? {} : personClaims(user, redeemed.scope)),
-    }, ID_TOKEN_TYPE);
+    return keys.sign(
+      {
+        iss: this.#issuer,
+        sub: `user:${redeemed.userId}`,
+        aud: clientId,
+        iat: nowSec,
+        exp: nowSec + ID_TOKEN_LIFE_SEC,
+        ...(redeemed.passwordAtMs === undefined ? {} : { auth_time: Math.floor(redeemed.passwordAtMs / 1000) }),
+        ...(redeemed.nonce === undefined ? {} : { nonce: redeemed.nonce }),
+        ...(user === undefined ? {} : personClaims(user, redeemed.scope)),
+      },
+      ID_TOKEN_TYPE,
+    );
   }
 
   /** OpenID Connect Core section 5.3: what the token's scope lets its client know. */
@@ -120,7 +135,10 @@ export class OAuth {
   }
 
   /** RFC 7662. The caller is a client or anybody with a token; `active: false` for whatever is not a good token. */
-  async introspect(question: TokenQuestionInput, headers: { readonly bearer: string | undefined; readonly authorization: string | undefined }): Promise<IntrospectionJson> {
+  async introspect(
+    question: TokenQuestionInput,
+    headers: { readonly bearer: string | undefined; readonly authorization: string | undefined },
+  ): Promise<IntrospectionJson> {
     await this.#requireCaller(question, headers, false);
     const found = await this.#find(requireToken(question));
     if (found === undefined) return INACTIVE;
@@ -128,14 +146,18 @@ export class OAuth {
   }
 
   /** RFC 7009: a client revokes what it holds, anybody else its own. What cannot be revoked is passed over in silence (section 2.2). */
-  async revoke(question: TokenQuestionInput, headers: { readonly bearer: string | undefined; readonly authorization: string | undefined }): Promise<void> {
+  async revoke(
+    question: TokenQuestionInput,
+    headers: { readonly bearer: string | undefined; readonly authorization: string | undefined },
+  ): Promise<void> {
     const caller = await this.#requireCaller(question, headers, true);
     const found = await this.#find(requireToken(question));
     if (found === undefined) return;
     const { owner, session, id } = found;
-    const isHolder = "client" in caller
-      ? session?.client_id === caller.client.id || (owner.kind === "application" && owner.id === caller.client.id)
-      : owner.kind === caller.principal.subject.kind && owner.id === caller.principal.subject.id;
+    const isHolder =
+      "client" in caller
+        ? session?.client_id === caller.client.id || (owner.kind === "application" && owner.id === caller.client.id)
+        : owner.kind === caller.principal.subject.kind && owner.id === caller.principal.subject.id;
     if (!isHolder) return;
     const { sessions, apiTokens } = this.#dependencies;
     if (!(await sessions.end(owner, id)) && (await apiTokens.revoke(owner, id))) await sessions.endDerived(owner, id);
@@ -147,23 +169,39 @@ export class OAuth {
     const oauth = `${base}/api/v1/oauth`;
     const methods = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
     return {
-      issuer: this.#issuer, authorization_endpoint: `${oauth}/authorize`, token_endpoint: `${oauth}/token`, jwks_uri: `${base}/.well-known/jwks.json`,
-      userinfo_endpoint: `${oauth}/userinfo`, introspection_endpoint: `${oauth}/introspect`, revocation_endpoint: `${oauth}/revoke`,
-      scopes_supported: [...CLIENT_SCOPES], response_types_supported: ["code"], response_modes_supported: ["query"], grant_types_supported: [...GRANT_TYPES],
-      subject_types_supported: ["public"], id_token_signing_alg_values_supported: [...new Set(this.#dependencies.keys.publicKeys().map(({ alg }) => alg))],
-      token_endpoint_auth_methods_supported: [...methods, "none"], token_endpoint_auth_signing_alg_values_supported: [...ASSERTION_ALGORITHMS],
-      introspection_endpoint_auth_methods_supported: methods, revocation_endpoint_auth_methods_supported: [...methods, "none"],
-      code_challenge_methods_supported: ["S256"], claims_supported: ["sub", "name", "given_name", "family_name", "email", "email_verified", "auth_time", "nonce"],
+      issuer: this.#issuer,
+      authorization_endpoint: `${oauth}/authorize`,
+      token_endpoint: `${oauth}/token`,
+      jwks_uri: `${base}/.well-known/jwks.json`,
+      userinfo_endpoint: `${oauth}/userinfo`,
+      introspection_endpoint: `${oauth}/introspect`,
+      revocation_endpoint: `${oauth}/revoke`,
+      scopes_supported: [...CLIENT_SCOPES],
+      response_types_supported: ["code"],
+      response_modes_supported: ["query"],
+      grant_types_supported: [...GRANT_TYPES],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: [...new Set(this.#dependencies.keys.publicKeys().map(({ alg }) => alg))],
+      token_endpoint_auth_methods_supported: [...methods, "none"],
+      token_endpoint_auth_signing_alg_values_supported: [...ASSERTION_ALGORITHMS],
+      introspection_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_methods_supported: [...methods, "none"],
+      code_challenge_methods_supported: ["S256"],
+      claims_supported: ["sub", "name", "given_name", "family_name", "email", "email_verified", "auth_time", "nonce"],
       authorization_response_iss_parameter_supported: true,
       // The second is true where it is left out (OpenID Connect Discovery section 3).
-      request_parameter_supported: false, request_uri_parameter_supported: false, claims_parameter_supported: false,
+      request_parameter_supported: false,
+      request_uri_parameter_supported: false,
+      claims_parameter_supported: false,
     };
   }
 
   #clientFor(request: AuthorizeInput): ClientRecord {
     const client = this.#dependencies.clients.find(request.client_id.toLowerCase());
     if (client?.redirect_uris.includes(request.redirect_uri) !== true) {
-      throw new AppError("invalid_request", { message: "client_id, redirect_uri: no client is registered with this address" });
+      throw new AppError("invalid_request", {
+        message: "client_id, redirect_uri: no client is registered with this address",
+      });
     }
     return client;
   }
@@ -172,7 +210,12 @@ export class OAuth {
   async #byBearer(client: ClientRecord, request: AuthorizeInput, bearer: string): Promise<string> {
     const principal = await this.#dependencies.authenticate(bearer);
     const session = this.#dependencies.repository.findSession(principal.subject, principal.sessionId)?.value;
-    if (principal.subject.kind !== "user" || session?.password_at_ms === undefined || session.client_id !== undefined || session.permissions_max !== undefined) {
+    if (
+      principal.subject.kind !== "user" ||
+      session?.password_at_ms === undefined ||
+      session.client_id !== undefined ||
+      session.permissions_max !== undefined
+    ) {
       throw new AppError("forbidden", { message: "an authorization needs the token of a login" });
     }
     return this.#codeFor(client, request, principal.subject.id, session.password_at_ms);
@@ -182,7 +225,14 @@ export class OAuth {
     const { codes, repository } = this.#dependencies;
     const epoch = repository.findState({ kind: "user", id: userId })?.value.epoch ?? 0;
     const code = await codes.issue({
-      client, userId, epoch, redirectUri: request.redirect_uri, codeChallenge: request.code_challenge, scope: grantedClientScope(request.scope), nonce: request.nonce, passwordAtMs,
+      client,
+      userId,
+      epoch,
+      redirectUri: request.redirect_uri,
+      codeChallenge: request.code_challenge,
+      scope: grantedClientScope(request.scope),
+      nonce: request.nonce,
+      passwordAtMs,
     });
     return this.#redirect(request, { code });
   }
@@ -201,22 +251,40 @@ export class OAuth {
   }
 
   #page(client: ClientRecord, request: AuthorizeInput, message?: string): LoginPage {
-    const scopes = grantedClientScope(request.scope).split(" ").filter((word) => word !== "");
-    return loginPage({ applicationName: this.#nameOf(client), request, scopes, ...(message === undefined ? {} : { message }) });
+    const scopes = grantedClientScope(request.scope)
+      .split(" ")
+      .filter((word) => word !== "");
+    return loginPage({
+      applicationName: this.#nameOf(client),
+      request,
+      scopes,
+      ...(message === undefined ? {} : { message }),
+    });
   }
 
   #nameOf(client: ClientRecord): string {
     return this.#dependencies.tenants.applications.get([client.id])?.value.name ?? "";
   }
 
-  async #requireCaller(given: ClientCredentials, headers: { readonly bearer: string | undefined; readonly authorization: string | undefined }, publicToo: boolean): Promise<{ client: ClientRecord } | { principal: Principal }> {
+  async #requireCaller(
+    given: ClientCredentials,
+    headers: { readonly bearer: string | undefined; readonly authorization: string | undefined },
+    publicToo: boolean,
+  ): Promise<{ client: ClientRecord } | { principal: Principal }> {
     if (headers.bearer !== undefined) return { principal: await this.#dependencies.authenticate(headers.bearer) };
     const credentials: ClientCredentials = {
-      client_id: given.client_id, client_secret: given.client_secret, client_assertion: given.client_assertion,
-      client_assertion_type: given.client_assertion_type, authorization: headers.authorization,
+      client_id: given.client_id,
+      client_secret: given.client_secret,
+      client_assertion: given.client_assertion,
+      client_assertion_type: given.client_assertion_type,
+      authorization: headers.authorization,
     };
     const { clientAuthentication } = this.#dependencies;
-    return { client: await (publicToo ? clientAuthentication.identify(credentials) : clientAuthentication.authenticate(credentials)) };
+    return {
+      client: await (publicToo
+        ? clientAuthentication.identify(credentials)
+        : clientAuthentication.authenticate(credentials)),
+    };
   }
 
   /** What a token's text stands for, whatever kind it is; undefined for any that is not good now. */
@@ -234,8 +302,16 @@ export class OAuth {
     if (session === undefined) return undefined;
     const { iat } = decodeJwt(text);
     return {
-      owner: principal.subject, session, id: session.id,
-      answer: { ...this.#about(principal.subject, session), token_type: "Bearer", exp: principal.expiresAtSec, ...(iat === undefined ? {} : { iat }), permissions: principal.permissions },
+      owner: principal.subject,
+      session,
+      id: session.id,
+      answer: {
+        ...this.#about(principal.subject, session),
+        token_type: "Bearer",
+        exp: principal.expiresAtSec,
+        ...(iat === undefined ? {} : { iat }),
+        permissions: principal.permissions,
+      },
     };
   }
 
@@ -243,10 +319,25 @@ export class OAuth {
     const token = parseRefreshToken(text);
     const found = token === undefined ? undefined : this.#dependencies.repository.findSessionByHandle(token.handleHash);
     const refresh = found?.session.value.refresh;
-    if (token === undefined || found === undefined || refresh === null || refresh === undefined || !sameHash(token.tokenHash, refresh.current_hash)) return undefined;
+    if (
+      token === undefined ||
+      found === undefined ||
+      refresh === null ||
+      refresh === undefined ||
+      !sameHash(token.tokenHash, refresh.current_hash)
+    )
+      return undefined;
     const session = this.#dependencies.sessions.live(found.subject).find(({ id }) => id === found.session.value.id);
     if (session === undefined) return undefined;
-    return { owner: found.subject, session, id: session.id, answer: { ...this.#about(found.subject, session), exp: Math.floor(Math.min(session.ends_at_ms, refresh.idle_until_ms) / 1000) } };
+    return {
+      owner: found.subject,
+      session,
+      id: session.id,
+      answer: {
+        ...this.#about(found.subject, session),
+        exp: Math.floor(Math.min(session.ends_at_ms, refresh.idle_until_ms) / 1000),
+      },
+    };
   }
 
   #findPersonal(text: string): FoundToken | undefined {
@@ -256,13 +347,30 @@ export class OAuth {
     const held = this.#dependencies.access.heldBy(owner, record);
     if (held === undefined) return undefined;
     return {
-      owner, session: undefined, id: record.id,
-      answer: { sub: formatSubject(owner), iss: this.#issuer, aud: [...AUDIENCES], token_type: "Bearer", exp: Math.floor(record.expires_at_ms / 1000), permissions: held & record.permissions, sid: record.id },
+      owner,
+      session: undefined,
+      id: record.id,
+      answer: {
+        sub: formatSubject(owner),
+        iss: this.#issuer,
+        aud: [...AUDIENCES],
+        token_type: "Bearer",
+        exp: Math.floor(record.expires_at_ms / 1000),
+        permissions: held & record.permissions,
+        sid: record.id,
+      },
     };
   }
 
   #about(owner: Subject, session: SessionRecord): Omit<IntrospectionJson, "active"> {
-    return { sub: formatSubject(owner), iss: this.#issuer, aud: [...AUDIENCES], sid: session.id, scope: session.scope, ...(session.client_id === undefined ? {} : { client_id: session.client_id }) };
+    return {
+      sub: formatSubject(owner),
+      iss: this.#issuer,
+      aud: [...AUDIENCES],
+      sid: session.id,
+      scope: session.scope,
+      ...(session.client_id === undefined ? {} : { client_id: session.client_id }),
+    };
   }
 }
 
@@ -274,7 +382,9 @@ function requireToken({ token }: TokenQuestionInput): string {
 
 function personClaims(user: UserRecord, scope: string): Omit<UserInfoJson, "sub"> {
   return {
-    ...(hasWord(scope, "profile") ? { name: `${user.first_name} ${user.last_name}`, given_name: user.first_name, family_name: user.last_name } : {}),
+    ...(hasWord(scope, "profile")
+      ? { name: `${user.first_name} ${user.last_name}`, given_name: user.first_name, family_name: user.last_name }
+      : {}),
     ...(hasWord(scope, "email") ? { email: user.email, email_verified: user.email_verified === true } : {}),
   };
 }

@@ -30,10 +30,13 @@ export class Granters {
   async #another(tenant: Tenant, leaving: Member): Promise<Member | undefined> {
     const membership = this.#tenants.findMembership(tenant, leaving)?.value;
     // A tenant that is going needs nobody any more.
-    if (membership === undefined || !canGrant(membership) || this.#tenants.liveCheck(tenant) === undefined) return undefined;
+    if (membership === undefined || !canGrant(membership) || this.#tenants.liveCheck(tenant) === undefined)
+      return undefined;
     for (let page = 1; ; page += 1) {
       const rows = this.#tenants.pageOfMembers(tenant, { page, rpp: MEMBERS_AT_ONCE });
-      const found = rows.map(memberOf).find((member) => !isSame(member, leaving) && this.#granterCheck(tenant, member) !== undefined);
+      const found = rows
+        .map(memberOf)
+        .find((member) => !isSame(member, leaving) && this.#granterCheck(tenant, member) !== undefined);
       if (found !== undefined) return found;
       if (rows.length < MEMBERS_AT_ONCE) throw lastGranter(tenant);
       await nextTurn();
@@ -53,7 +56,9 @@ export class Granters {
     const membership = this.#tenants.findMembership(tenant, member);
     if (membership === undefined || !canGrant(membership.value)) return undefined;
     const live = this.#tenants.liveCheck(member);
-    return live === undefined ? undefined : mergeCommits(live, { checks: [{ key: membership.key, version: membership.version }] });
+    return live === undefined
+      ? undefined
+      : mergeCommits(live, { checks: [{ key: membership.key, version: membership.version }] });
   }
 }
 
@@ -70,5 +75,7 @@ function isSame(one: Member, other: Member): boolean {
 }
 
 function lastGranter({ kind, id }: Tenant): AppError {
-  return new AppError("last_granter", { message: `the ${kind} ${id} has no other member that can grant; let another one grant first, or delete the ${kind}` });
+  return new AppError("last_granter", {
+    message: `the ${kind} ${id} has no other member that can grant; let another one grant first, or delete the ${kind}`,
+  });
 }

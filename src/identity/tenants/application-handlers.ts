@@ -21,13 +21,21 @@ export function applicationHandlers(service: IdentityService): HandlersFor<typeo
       await applications.delete(principal, params.id);
       return { status: 204 };
     },
-    listApplicationUsers: ({ principal, params, query }) => ({ status: 200, ...memberships.listUsers(principal, application(params.id), query) }),
+    listApplicationUsers: ({ principal, params, query }) => ({
+      status: 200,
+      ...memberships.listUsers(principal, application(params.id), query),
+    }),
     createApplicationUser: async ({ principal, params, body }) => {
       await memberships.add(principal, application(params.id), { kind: "user", id: body.user_id }, body.permissions);
       return { status: 204 };
     },
     updateApplicationUser: async ({ principal, params, body }) => {
-      await memberships.update(principal, application(params.id), { kind: "user", id: params.user_id }, body.permissions);
+      await memberships.update(
+        principal,
+        application(params.id),
+        { kind: "user", id: params.user_id },
+        body.permissions,
+      );
       return { status: 204 };
     },
     deleteApplicationUser: async ({ principal, params }) => {
@@ -39,18 +47,31 @@ export function applicationHandlers(service: IdentityService): HandlersFor<typeo
       return { status: 200, body: rows, total };
     },
     createApplicationOrganization: async ({ principal, params, body }) => {
-      await memberships.add(principal, application(params.id), { kind: "organization", id: body.organization_id }, body.permissions);
+      await memberships.add(
+        principal,
+        application(params.id),
+        { kind: "organization", id: body.organization_id },
+        body.permissions,
+      );
       return { status: 204 };
     },
     updateApplicationOrganization: async ({ principal, params, body }) => {
-      await memberships.update(principal, application(params.id), { kind: "organization", id: params.organization_id }, body.permissions);
+      await memberships.update(
+        principal,
+        application(params.id),
+        { kind: "organization", id: params.organization_id },
+        body.permissions,
+      );
       return { status: 204 };
     },
     deleteApplicationOrganization: async ({ principal, params }) => {
       await memberships.remove(principal, application(params.id), { kind: "organization", id: params.organization_id });
       return { status: 204 };
     },
-    listApplicationTokens: ({ principal, params, query }) => ({ status: 200, ...tokens.listOf(principal, application(params.id), query) }),
+    listApplicationTokens: ({ principal, params, query }) => ({
+      status: 200,
+      ...tokens.listOf(principal, application(params.id), query),
+    }),
     deleteApplicationTokens: async ({ principal, params }) => {
       await tokens.revokeTenant(principal, application(params.id));
       return { status: 204 };
@@ -64,7 +85,10 @@ export function applicationHandlers(service: IdentityService): HandlersFor<typeo
       await clients.delete(principal, params.id);
       return { status: 204 };
     },
-    createApplicationClientSecret: async ({ principal, params, body }) => ({ status: 201, body: await clients.rotateSecret(principal, params.id, body?.overlap_seconds ?? 0) }),
+    createApplicationClientSecret: async ({ principal, params, body }) => ({
+      status: 201,
+      body: await clients.rotateSecret(principal, params.id, body?.overlap_seconds ?? 0),
+    }),
   };
 }
 

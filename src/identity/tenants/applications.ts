@@ -44,7 +44,8 @@ export class Applications {
   async create(principal: Principal, input: CreateApplicationInput): Promise<ApplicationJson> {
     const { repository, tenants, memberships, clock, log } = this.#dependencies;
     const { subject } = principal;
-    if (subject.kind === "application") throw new AppError("forbidden", { message: "an application cannot create applications" });
+    if (subject.kind === "application")
+      throw new AppError("forbidden", { message: "an application cannot create applications" });
     const id = newId();
     const application: ApplicationRecord = {
       id,
@@ -61,10 +62,13 @@ export class Applications {
     const tenant: Tenant = { kind: "application", id };
     const creator: Member = { kind: subject.kind, id: subject.id };
     memberships.requireRoom(creator, "application");
-    await repository.commit(mergeCommits(
-      tenants.applications.insertCommit(application), tenants.createStateCommit(tenant),
-      tenants.insertMembershipCommit(memberships.newMembership(tenant, creator, TENANT_PERMISSIONS)),
-    ));
+    await repository.commit(
+      mergeCommits(
+        tenants.applications.insertCommit(application),
+        tenants.createStateCommit(tenant),
+        tenants.insertMembershipCommit(memberships.newMembership(tenant, creator, TENANT_PERMISSIONS)),
+      ),
+    );
     log.info("application created", { subject: formatSubject(subject), tenant: formatSubject(tenant) });
     return application;
   }
@@ -72,14 +76,21 @@ export class Applications {
   /** Applications where the caller may read, oldest first: its own for a token of an application, all for `app_list` and `sudo`. */
   list(principal: Principal, filters: ApplicationFilters, page: Page): { body: ApplicationJson[]; total: number } {
     const matches = (row: ApplicationRecord): boolean =>
-      row.hidden === (filters.hidden ?? false) && (filters.type === undefined || row.type === filters.type) && (filters.network_id === undefined || row.network_id === filters.network_id);
+      row.hidden === (filters.hidden ?? false) &&
+      (filters.type === undefined || row.type === filters.type) &&
+      (filters.network_id === undefined || row.network_id === filters.network_id);
     const { applications } = this.#dependencies.tenants;
     if (holdsAll(principal.permissions, PERMISSIONS.app_list) || holdsAll(principal.permissions, PERMISSIONS.sudo)) {
       const { rows, total } = applications.list("all", [], { page, filter: matches });
       return { body: rows, total };
     }
-    const visible = this.#memberOf(principal).flatMap((id) => applications.get([id])?.value ?? []).filter(matches);
-    const { rows, total } = onPage(visible.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)), page);
+    const visible = this.#memberOf(principal)
+      .flatMap((id) => applications.get([id])?.value ?? [])
+      .filter(matches);
+    const { rows, total } = onPage(
+      visible.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)),
+      page,
+    );
     return { body: rows, total };
   }
 
@@ -95,13 +106,17 @@ export class Applications {
       access.require(principal, { kind: "application", id }, PERMISSIONS.update);
       const current = this.#found(id);
       if (input.network_id !== undefined && input.network_id !== current.value.network_id) {
-        throw new AppError("conflict", { message: "network_id: the primary network is set at creation and cannot be changed" });
+        throw new AppError("conflict", {
+          message: "network_id: the primary network is set at creation and cannot be changed",
+        });
       }
       const { name, description, type, hidden } = input;
       const next: ApplicationRecord = {
         ...current.value,
-        ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }),
-        ...(type === undefined ? {} : { type }), ...(hidden === undefined ? {} : { hidden }),
+        ...(name === undefined ? {} : { name }),
+        ...(description === undefined ? {} : { description }),
+        ...(type === undefined ? {} : { type }),
+        ...(hidden === undefined ? {} : { hidden }),
         ...(input.config === undefined ? {} : { config: configOf(input) }),
       };
       await repository.commit(tenants.applications.updateCommit(current, next));
@@ -114,13 +129,18 @@ export class Applications {
     this.#dependencies.access.require(principal, tenant, PERMISSIONS.delete);
     this.#found(id);
     await this.#dependencies.deletion.delete(tenant);
-    this.#dependencies.log.info("application deleted", { subject: formatSubject(principal.subject), tenant: formatSubject(tenant) });
+    this.#dependencies.log.info("application deleted", {
+      subject: formatSubject(principal.subject),
+      tenant: formatSubject(tenant),
+    });
   }
 
   #memberOf({ subject }: Principal): string[] {
     if (subject.kind === "application") return [subject.id];
-    return this.#dependencies.tenants.listMemberships({ kind: subject.kind, id: subject.id }, "application")
-      .filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read)).map(({ tenant_id: id }) => id);
+    return this.#dependencies.tenants
+      .listMemberships({ kind: subject.kind, id: subject.id }, "application")
+      .filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read))
+      .map(({ tenant_id: id }) => id);
   }
 
   #found(id: string): NonNullable<ReturnType<TenantRepository["applications"]["get"]>> {

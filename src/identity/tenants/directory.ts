@@ -28,14 +28,21 @@ export class Directory {
   knows(principal: Principal, member: Member): boolean {
     if (this.#repository.findState(member)?.value.enabled !== true) return false;
     // What its acting user could name itself, a token may name for it.
-    return this.#canSee(principal, member) || (principal.actingUserId !== undefined && this.#userSees(principal.actingUserId, member));
+    return (
+      this.#canSee(principal, member) ||
+      (principal.actingUserId !== undefined && this.#userSees(principal.actingUserId, member))
+    );
   }
 
   /**
    * Users in the caller's scope, oldest first: all for `user_list` or `sudo`; for a user itself and the members of its
    * organizations; for an application or organization its members.
    */
-  listUsers(principal: Principal, page: Page, email: string | undefined): { readonly rows: UserRecord[]; readonly total: number } {
+  listUsers(
+    principal: Principal,
+    page: Page,
+    email: string | undefined,
+  ): { readonly rows: UserRecord[]; readonly total: number } {
     if (seesAllUsers(principal)) {
       if (email === undefined) return this.#repository.listUsers(page);
       const found = this.#repository.findUserByEmail(email)?.value;
@@ -43,16 +50,23 @@ export class Directory {
     }
     const users = this.#visibleUserIds(principal).flatMap((id) => this.#repository.findUser(id)?.value ?? []);
     const kept = email === undefined ? users : users.filter((user) => user.email === email);
-    return onPage(kept.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)), page);
+    return onPage(
+      kept.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)),
+      page,
+    );
   }
 
   #visibleUserIds(principal: Principal): string[] {
     const { subject } = principal;
-    if (subject.kind !== "user") return this.#tenants.listMembers({ kind: subject.kind, id: subject.id }, "user").rows.map(({ member_id: id }) => id);
+    if (subject.kind !== "user")
+      return this.#tenants
+        .listMembers({ kind: subject.kind, id: subject.id }, "user")
+        .rows.map(({ member_id: id }) => id);
     const ids = new Set([subject.id]);
     for (const membership of this.#tenants.listMemberships({ kind: "user", id: subject.id }, "organization")) {
       if (!holdsAll(membership.permissions, PERMISSIONS.read)) continue;
-      for (const fellow of this.#tenants.listMembers({ kind: "organization", id: membership.tenant_id }, "user").rows) ids.add(fellow.member_id);
+      for (const fellow of this.#tenants.listMembers({ kind: "organization", id: membership.tenant_id }, "user").rows)
+        ids.add(fellow.member_id);
     }
     return [...ids];
   }
@@ -60,7 +74,8 @@ export class Directory {
   #canSee(principal: Principal, member: Member): boolean {
     const { subject } = principal;
     if (subject.kind === member.kind && subject.id === member.id) return true;
-    if (holdsAll(principal.permissions, PERMISSIONS.sudo) || (member.kind === "user" && seesAllUsers(principal))) return true;
+    if (holdsAll(principal.permissions, PERMISSIONS.sudo) || (member.kind === "user" && seesAllUsers(principal)))
+      return true;
     if (subject.kind === "user") return this.#userSees(subject.id, member);
     return this.#tenants.findMembership({ kind: subject.kind, id: subject.id }, member) !== undefined;
   }
@@ -70,8 +85,13 @@ export class Directory {
     const user: Member = { kind: "user", id: userId };
     if (member.kind === "user" && member.id === userId) return true;
     const readable = (["organization", "application"] as const).flatMap((kind) =>
-      this.#tenants.listMemberships(user, kind).filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read)).map(({ tenant_id: id }) => ({ kind, id })));
-    if (member.kind === "organization" && readable.some(({ kind, id }) => kind === "organization" && id === member.id)) return true;
+      this.#tenants
+        .listMemberships(user, kind)
+        .filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read))
+        .map(({ tenant_id: id }) => ({ kind, id })),
+    );
+    if (member.kind === "organization" && readable.some(({ kind, id }) => kind === "organization" && id === member.id))
+      return true;
     return readable.some((tenant) => this.#tenants.findMembership(tenant, member) !== undefined);
   }
 }

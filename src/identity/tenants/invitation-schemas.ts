@@ -31,15 +31,31 @@ export const CreateInvitationBody = closed({
   organization_id: Type.Optional(Uuid),
   organization_name: Type.Optional(Name),
   permissions: Type.Optional(Permissions),
-  params: Type.Optional(closed({
-    is_organization_invite: Type.Optional(Type.Boolean({ description: "the invited user founds an organization, which is associated with the application" })),
-    is_organization_user_invite: Type.Optional(Type.Boolean({ description: "no more than `organization_id` says already" })),
-  })),
+  params: Type.Optional(
+    closed({
+      is_organization_invite: Type.Optional(
+        Type.Boolean({
+          description: "the invited user founds an organization, which is associated with the application",
+        }),
+      ),
+      is_organization_user_invite: Type.Optional(
+        Type.Boolean({ description: "no more than `organization_id` says already" }),
+      ),
+    }),
+  ),
 });
 
 export const RequestResetBody = closed({ email: EmailText, application_id: Type.Optional(Uuid) });
-export const ResetBody = closed({ password: Type.String({ minLength: 1, maxLength: 512, description: "8 to 128 characters after NFKC, not a common one" }) });
-export const ResetParams = closed({ token: Type.String({ minLength: 1, maxLength: 200, pattern: "^[A-Za-z0-9_-]+$" }) });
+export const ResetBody = closed({
+  password: Type.String({
+    minLength: 1,
+    maxLength: 512,
+    description: "8 to 128 characters after NFKC, not a common one",
+  }),
+});
+export const ResetParams = closed({
+  token: Type.String({ minLength: 1, maxLength: 200, pattern: "^[A-Za-z0-9_-]+$" }),
+});
 
 export type InvitationJson = Static<typeof Invitation>;
 export type CreateInvitationInput = Static<typeof CreateInvitationBody>;

@@ -2,7 +2,12 @@
  * The access lists of applications and organizations: who is a member and with which permissions. Granting takes `grant` and what is
  * granted, taking away takes `revoke`; tokens that act for a member end with the membership.
  */
-import { ASSOCIATE_PERMISSIONS, ORGANIZATION_MEMBER_PERMISSIONS, PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
+import {
+  ASSOCIATE_PERMISSIONS,
+  ORGANIZATION_MEMBER_PERMISSIONS,
+  PERMISSIONS,
+  holdsAll,
+} from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -56,9 +61,13 @@ export class Memberships {
     const existing = tenants.findMembership(tenant, member)?.value;
     if (existing !== undefined) {
       if (permissions === undefined || permissions === existing.permissions) return;
-      throw new AppError("conflict", { message: `the ${member.kind} is a member already; change its permissions with PUT` });
+      throw new AppError("conflict", {
+        message: `the ${member.kind} is a member already; change its permissions with PUT`,
+      });
     }
-    await retryOnConflict(async () => { await this.#dependencies.repository.commit(this.joinCommit(tenant, member, wanted)); });
+    await retryOnConflict(async () => {
+      await this.#dependencies.repository.commit(this.joinCommit(tenant, member, wanted));
+    });
     this.#logged("member added", principal, tenant);
   }
 
@@ -69,8 +78,12 @@ export class Memberships {
     if (checks[0] === undefined) throw tenantNotFound(tenant.kind);
     if (checks[1] === undefined) throw new AppError("not_found", { message: `${member.kind} not found` });
     this.requireRoom(member, tenant.kind);
-    if (tenants.countMembers(tenant) >= MEMBERS_MAX[tenant.kind]) throw new AppError("conflict", { message: `the ${tenant.kind} has as many members as one may have` });
-    return mergeCommits(...checks.flatMap((check) => check ?? []), tenants.insertMembershipCommit(this.newMembership(tenant, member, permissions)));
+    if (tenants.countMembers(tenant) >= MEMBERS_MAX[tenant.kind])
+      throw new AppError("conflict", { message: `the ${tenant.kind} has as many members as one may have` });
+    return mergeCommits(
+      ...checks.flatMap((check) => check ?? []),
+      tenants.insertMembershipCommit(this.newMembership(tenant, member, permissions)),
+    );
   }
 
   /** The commit by which an organization joins an application in the commit that founds it. */
@@ -78,7 +91,10 @@ export class Memberships {
     const { tenants } = this.#dependencies;
     const live = tenants.liveCheck(application);
     if (live === undefined) throw tenantNotFound("application");
-    return mergeCommits(live, tenants.insertMembershipCommit(this.newMembership(application, organization, ASSOCIATE_PERMISSIONS & held)));
+    return mergeCommits(
+      live,
+      tenants.insertMembershipCommit(this.newMembership(application, organization, ASSOCIATE_PERMISSIONS & held)),
+    );
   }
 
   /** The commit by which a user joins in the commit that makes it. */
@@ -86,21 +102,29 @@ export class Memberships {
     const { tenants } = this.#dependencies;
     const live = tenants.liveCheck(tenant);
     if (live === undefined) throw tenantNotFound(tenant.kind);
-    if (tenants.countMembers(tenant) >= MEMBERS_MAX[tenant.kind]) throw new AppError("conflict", { message: `the ${tenant.kind} has as many members as one may have` });
+    if (tenants.countMembers(tenant) >= MEMBERS_MAX[tenant.kind])
+      throw new AppError("conflict", { message: `the ${tenant.kind} has as many members as one may have` });
     return mergeCommits(live, tenants.insertMembershipCommit(this.newMembership(tenant, user, permissions)));
   }
 
   newMembership(tenant: Tenant, member: Member, permissions: number): MembershipRecord {
     return {
-      id: newId(), created_at: isoTimestamp(this.#dependencies.clock.nowMs()), tenant_kind: tenant.kind, tenant_id: tenant.id,
-      member_kind: member.kind, member_id: member.id, permissions,
+      id: newId(),
+      created_at: isoTimestamp(this.#dependencies.clock.nowMs()),
+      tenant_kind: tenant.kind,
+      tenant_id: tenant.id,
+      member_kind: member.kind,
+      member_id: member.id,
+      permissions,
     };
   }
 
   /** Throws `conflict` when somebody is a member of as many tenants as one may be. */
   requireRoom(member: Member, kind: Tenant["kind"]): void {
     if (this.#dependencies.tenants.countMemberships(member, kind) >= MEMBERSHIPS_MAX) {
-      throw new AppError("conflict", { message: `nobody can be a member of more than ${String(MEMBERSHIPS_MAX)} ${kind}s` });
+      throw new AppError("conflict", {
+        message: `nobody can be a member of more than ${String(MEMBERSHIPS_MAX)} ${kind}s`,
+      });
     }
   }
 
@@ -149,11 +173,19 @@ export class Memberships {
       if (user === undefined) return [];
       // An application learns the addresses of its own users only.
       const showsEmail = tenant.kind === "organization" || user.application_id === tenant.id;
-      return [{
-        id: user.id, created_at: user.created_at, name: `${user.first_name} ${user.last_name}`, first_name: user.first_name, last_name: user.last_name,
-        ...(showsEmail ? { email: user.email } : {}), permissions: membership.permissions,
-        privacy_policy_agreed_at: user.privacy_policy_agreed_at, terms_of_service_agreed_at: user.terms_of_service_agreed_at,
-      }];
+      return [
+        {
+          id: user.id,
+          created_at: user.created_at,
+          name: `${user.first_name} ${user.last_name}`,
+          first_name: user.first_name,
+          last_name: user.last_name,
+          ...(showsEmail ? { email: user.email } : {}),
+          permissions: membership.permissions,
+          privacy_policy_agreed_at: user.privacy_policy_agreed_at,
+          terms_of_service_agreed_at: user.terms_of_service_agreed_at,
+        },
+      ];
     });
     return { body, total };
   }
@@ -168,11 +200,15 @@ export class Memberships {
   /** Ends the sessions in which a tenant's tokens act for a member whose rights there changed, and those that its organization got elsewhere through them. */
   async endActing(tenant: Tenant, member: Member): Promise<void> {
     const { sessions, tenants } = this.#dependencies;
-    const actsFor = (userId: string | undefined, organizationId: string | undefined): boolean => (member.kind === "user" ? userId === member.id : organizationId === member.id);
+    const actsFor = (userId: string | undefined, organizationId: string | undefined): boolean =>
+      member.kind === "user" ? userId === member.id : organizationId === member.id;
     await sessions.endWhere(tenant, (session) => actsFor(session.acting_user_id, session.acting_organization_id));
     if (tenant.kind !== "organization") return;
     for (const { tenant_id: id } of tenants.listMemberships({ kind: "organization", id: tenant.id }, "application")) {
-      await sessions.endWhere({ kind: "application", id }, (session) => session.acting_organization_id === tenant.id && actsFor(session.acting_user_id, undefined));
+      await sessions.endWhere(
+        { kind: "application", id },
+        (session) => session.acting_organization_id === tenant.id && actsFor(session.acting_user_id, undefined),
+      );
     }
   }
 
@@ -182,9 +218,19 @@ export class Memberships {
     for (;;) {
       const some = tenants.someMemberships(of, subject, BATCH);
       if (some.length === 0) return;
-      await retryOnConflict(async () => { await repository.commit(mergeCommits(...tenants.someMemberships(of, subject, BATCH).map((row) => tenants.deleteMembershipCommit(row)))); });
+      await retryOnConflict(async () => {
+        await repository.commit(
+          mergeCommits(
+            ...tenants.someMemberships(of, subject, BATCH).map((row) => tenants.deleteMembershipCommit(row)),
+          ),
+        );
+      });
       if (of === "tenant") continue;
-      for (const { value } of some) await this.endActing({ kind: value.tenant_kind, id: value.tenant_id }, { kind: value.member_kind, id: value.member_id });
+      for (const { value } of some)
+        await this.endActing(
+          { kind: value.tenant_kind, id: value.tenant_id },
+          { kind: value.member_kind, id: value.member_id },
+        );
     }
   }
 

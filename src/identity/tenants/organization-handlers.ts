@@ -22,20 +22,31 @@ export function organizationHandlers(service: IdentityService): HandlersFor<type
       await organizations.delete(principal, params.id);
       return { status: 204 };
     },
-    listOrganizationUsers: ({ principal, params, query }) => ({ status: 200, ...memberships.listUsers(principal, organization(params.id), query) }),
+    listOrganizationUsers: ({ principal, params, query }) => ({
+      status: 200,
+      ...memberships.listUsers(principal, organization(params.id), query),
+    }),
     createOrganizationUser: async ({ principal, params, body }) => {
       await service.addToOrganization(principal, params.id, body);
       return { status: 204 };
     },
     updateOrganizationUser: async ({ principal, params, body }) => {
-      await memberships.update(principal, organization(params.id), { kind: "user", id: params.user_id }, body.permissions);
+      await memberships.update(
+        principal,
+        organization(params.id),
+        { kind: "user", id: params.user_id },
+        body.permissions,
+      );
       return { status: 204 };
     },
     deleteOrganizationUser: async ({ principal, params }) => {
       await memberships.remove(principal, organization(params.id), { kind: "user", id: params.user_id });
       return { status: 204 };
     },
-    listOrganizationTokens: ({ principal, params, query }) => ({ status: 200, ...tokens.listOf(principal, organization(params.id), query) }),
+    listOrganizationTokens: ({ principal, params, query }) => ({
+      status: 200,
+      ...tokens.listOf(principal, organization(params.id), query),
+    }),
     deleteOrganizationTokens: async ({ principal, params }) => {
       await tokens.revokeTenant(principal, organization(params.id));
       return { status: 204 };
@@ -55,8 +66,14 @@ export function invitationHandlers(service: IdentityService): HandlersFor<typeof
       await invitations.revoke(principal, params.id);
       return { status: 204 };
     },
-    listApplicationInvitations: ({ principal, params, query }) => ({ status: 200, ...invitations.list(principal, { kind: "application", id: params.id }, query) }),
-    listOrganizationInvitations: ({ principal, params, query }) => ({ status: 200, ...invitations.list(principal, organization(params.id), query) }),
+    listApplicationInvitations: ({ principal, params, query }) => ({
+      status: 200,
+      ...invitations.list(principal, { kind: "application", id: params.id }, query),
+    }),
+    listOrganizationInvitations: ({ principal, params, query }) => ({
+      status: 200,
+      ...invitations.list(principal, organization(params.id), query),
+    }),
   };
 }
 

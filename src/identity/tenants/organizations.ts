@@ -44,10 +44,17 @@ export class Organizations {
    * with it, and the user it acts for becomes the first member.
    * @param extra what goes into the same commit, given the organization's id (an invitation that is used up)
    */
-  async create(principal: Principal, input: CreateOrganizationInput, extra?: (organization: Tenant & Member) => StoreCommit): Promise<OrganizationJson> {
+  async create(
+    principal: Principal,
+    input: CreateOrganizationInput,
+    extra?: (organization: Tenant & Member) => StoreCommit,
+  ): Promise<OrganizationJson> {
     const { repository, tenants, memberships, firstVault, events, clock, log } = this.#dependencies;
     const userId = principal.subject.kind === "user" ? principal.subject.id : principal.actingUserId;
-    if (userId === undefined) throw new AppError("forbidden", { message: "an organization is founded by a user, or by an application that acts for one" });
+    if (userId === undefined)
+      throw new AppError("forbidden", {
+        message: "an organization is founded by a user, or by an application that acts for one",
+      });
     const organization: OrganizationRecord = {
       id: newId(),
       created_at: isoTimestamp(clock.nowMs()),
@@ -61,11 +68,17 @@ export class Organizations {
     memberships.requireRoom(founder, "organization");
     const association = principal.subject.kind === "application" ? this.#association(principal, tenant) : {};
     const vault = await firstVault(tenant, `${input.name} vault`);
-    await repository.commit(mergeCommits(
-      tenants.organizations.insertCommit(organization), tenants.createStateCommit(tenant),
-      tenants.insertMembershipCommit(memberships.newMembership(tenant, founder, TENANT_PERMISSIONS)),
-      association, vault ?? {}, extra?.(tenant) ?? {}, events.commitOf([organizationEvent("created", principal, organization)]),
-    ));
+    await repository.commit(
+      mergeCommits(
+        tenants.organizations.insertCommit(organization),
+        tenants.createStateCommit(tenant),
+        tenants.insertMembershipCommit(memberships.newMembership(tenant, founder, TENANT_PERMISSIONS)),
+        association,
+        vault ?? {},
+        extra?.(tenant) ?? {},
+        events.commitOf([organizationEvent("created", principal, organization)]),
+      ),
+    );
     log.info("organization created", { subject: formatSubject(principal.subject), tenant: formatSubject(tenant) });
     return organization;
   }
@@ -78,7 +91,10 @@ export class Organizations {
       return { body: rows, total };
     }
     const visible = this.#idsFor(principal).flatMap((id) => organizations.get([id])?.value ?? []);
-    const { rows, total } = onPage(visible.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)), page);
+    const { rows, total } = onPage(
+      visible.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)),
+      page,
+    );
     return { body: rows, total };
   }
 
@@ -95,10 +111,16 @@ export class Organizations {
       const { name, description } = input;
       const next: OrganizationRecord = {
         ...current.value,
-        ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }),
+        ...(name === undefined ? {} : { name }),
+        ...(description === undefined ? {} : { description }),
         ...(input.metadata === undefined ? {} : { metadata: metadataOf(input) }),
       };
-      await repository.commit(mergeCommits(tenants.organizations.updateCommit(current, next), events.commitOf([organizationEvent("updated", principal, next)])));
+      await repository.commit(
+        mergeCommits(
+          tenants.organizations.updateCommit(current, next),
+          events.commitOf([organizationEvent("updated", principal, next)]),
+        ),
+      );
     });
   }
 
@@ -108,7 +130,10 @@ export class Organizations {
     this.#dependencies.access.require(principal, tenant, PERMISSIONS.delete);
     this.#found(id);
     await this.#dependencies.deletion.delete(tenant);
-    this.#dependencies.log.info("organization deleted", { subject: formatSubject(principal.subject), tenant: formatSubject(tenant) });
+    this.#dependencies.log.info("organization deleted", {
+      subject: formatSubject(principal.subject),
+      tenant: formatSubject(tenant),
+    });
   }
 
   #association(principal: Principal, organization: Member): StoreCommit {
@@ -121,8 +146,14 @@ export class Organizations {
   #idsFor({ subject }: Principal): string[] {
     const { tenants } = this.#dependencies;
     if (subject.kind === "organization") return [subject.id];
-    if (subject.kind === "application") return tenants.listMembers({ kind: "application", id: subject.id }, "organization").rows.map(({ member_id: id }) => id);
-    return tenants.listMemberships({ kind: "user", id: subject.id }, "organization").filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read)).map(({ tenant_id: id }) => id);
+    if (subject.kind === "application")
+      return tenants
+        .listMembers({ kind: "application", id: subject.id }, "organization")
+        .rows.map(({ member_id: id }) => id);
+    return tenants
+      .listMemberships({ kind: "user", id: subject.id }, "organization")
+      .filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read))
+      .map(({ tenant_id: id }) => id);
   }
 
   #found(id: string): NonNullable<ReturnType<TenantRepository["organizations"]["get"]>> {
@@ -133,6 +164,8 @@ export class Organizations {
 }
 
 /** JSON as it came: the front has parsed it, so that it holds nothing but JSON values. */
-function metadataOf(input: { readonly metadata?: Readonly<Record<string, unknown>> | null }): OrganizationRecord["metadata"] {
+function metadataOf(input: {
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
+}): OrganizationRecord["metadata"] {
   return (input.metadata ?? null) as OrganizationRecord["metadata"];
 }

@@ -2,7 +2,13 @@
  * What a caller may do on an application or organization: the one place where access lists are read. Rights come from a
  * membership, from being the tenant, or from an administrator's bit; that somebody once created the tenant grants nothing.
  */
-import { PERMISSIONS, PERMISSIONS_MAX, TENANT_PERMISSIONS, holdsAll, permissionNames } from "../../platform/auth/permissions.js";
+import {
+  PERMISSIONS,
+  PERMISSIONS_MAX,
+  TENANT_PERMISSIONS,
+  holdsAll,
+  permissionNames,
+} from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { IdentityRepository, SessionRecord } from "../repository.js";
@@ -37,7 +43,9 @@ export class Access {
     if (userId === undefined && organizationId === undefined) return TENANT_PERMISSIONS;
     if (organizationId === undefined) return this.#ofUser(tenant, userId);
     const organization: Tenant & Member = { kind: "organization", id: organizationId };
-    const ofOrganization = this.#isLive(organization) ? this.#tenants.findMembership(tenant, organization)?.value.permissions : undefined;
+    const ofOrganization = this.#isLive(organization)
+      ? this.#tenants.findMembership(tenant, organization)?.value.permissions
+      : undefined;
     if (ofOrganization === undefined || userId === undefined) return ofOrganization;
     const ofUser = this.#ofUser(organization, userId);
     return ofUser === undefined ? undefined : ofOrganization & ofUser;
@@ -52,7 +60,11 @@ export class Access {
   /** The bits that the caller holds on a tenant; undefined when it has nothing to do with it, and the tenant is not there for it. */
   bitsOn(principal: Principal, tenant: Tenant): number | undefined {
     if (principal.subject.kind === tenant.kind && principal.subject.id === tenant.id) return principal.permissions;
-    const own = principal.subject.kind === "application" ? undefined : this.#tenants.findMembership(tenant, { kind: principal.subject.kind, id: principal.subject.id })?.value.permissions;
+    const own =
+      principal.subject.kind === "application"
+        ? undefined
+        : this.#tenants.findMembership(tenant, { kind: principal.subject.kind, id: principal.subject.id })?.value
+            .permissions;
     const administrator = this.#bitsOfAdministrator(principal, tenant);
     if (own === undefined) return administrator;
     // A user's generic bits lack granting and revoking, which its memberships carry; a token that was cut down stays cut down.
@@ -65,7 +77,9 @@ export class Access {
     const bits = this.bitsOn(principal, tenant);
     if (bits === undefined || (bits & PERMISSIONS.read) === 0) throw tenantNotFound(tenant.kind);
     if (!holdsAll(bits, needed)) {
-      throw new AppError("forbidden", { message: `this needs ${permissionNames(needed & ~bits).join(", ")} on the ${tenant.kind}` });
+      throw new AppError("forbidden", {
+        message: `this needs ${permissionNames(needed & ~bits).join(", ")} on the ${tenant.kind}`,
+      });
     }
     return bits;
   }
@@ -73,7 +87,9 @@ export class Access {
   /** Throws `permission_escalation` when somebody would grant what it does not hold. */
   requireSubset(granted: number, held: number): void {
     if (holdsAll(held, granted)) return;
-    throw new AppError("permission_escalation", { message: `nobody can grant what it does not hold: ${permissionNames(granted & ~held).join(", ")}` });
+    throw new AppError("permission_escalation", {
+      message: `nobody can grant what it does not hold: ${permissionNames(granted & ~held).join(", ")}`,
+    });
   }
 
   #ofUser(tenant: Tenant, userId: string | undefined): number | undefined {
@@ -91,7 +107,11 @@ export class Access {
     if (tenant.kind !== "application") return undefined;
     const { app_list: list, app_update: update, app_delete: remove } = PERMISSIONS;
     if ((permissions & (list | update | remove)) === 0) return undefined;
-    return PERMISSIONS.read | (holdsAll(permissions, update) ? PERMISSIONS.update : 0) | (holdsAll(permissions, remove) ? PERMISSIONS.delete : 0);
+    return (
+      PERMISSIONS.read |
+      (holdsAll(permissions, update) ? PERMISSIONS.update : 0) |
+      (holdsAll(permissions, remove) ? PERMISSIONS.delete : 0)
+    );
   }
 
   #isLive(subject: Subject): boolean {

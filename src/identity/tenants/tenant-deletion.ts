@@ -36,7 +36,9 @@ export class TenantDeletion {
     await this.purge(tenant);
     if (tenant.kind === "organization") await memberships.removeAll("member", { kind: "organization", id: tenant.id });
     await memberships.removeAll("tenant", tenant);
-    await retryOnConflict(async () => { await repository.commit(tenants.deleteTenantCommit(tenant)); });
+    await retryOnConflict(async () => {
+      await repository.commit(tenants.deleteTenantCommit(tenant));
+    });
   }
 
   /** Voids every token of a subject for good. */
@@ -44,7 +46,11 @@ export class TenantDeletion {
     const { repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const state = repository.findState(subject);
-      if (state?.value.enabled === true) await repository.commit({ ...repository.replaceStateCommit(state, { enabled: false, epoch: state.value.epoch + 1 }), urgent: true });
+      if (state?.value.enabled === true)
+        await repository.commit({
+          ...repository.replaceStateCommit(state, { enabled: false, epoch: state.value.epoch + 1 }),
+          urgent: true,
+        });
     });
   }
 

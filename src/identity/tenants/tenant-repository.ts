@@ -64,8 +64,14 @@ export class TenantRepository {
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
-    this.applications = defineTable({ name: "application", key: (row) => [row.id], indexes: { all: () => [] } }, dependencies);
-    this.organizations = defineTable({ name: "organization", key: (row) => [row.id], indexes: { all: () => [] } }, dependencies);
+    this.applications = defineTable(
+      { name: "application", key: (row) => [row.id], indexes: { all: () => [] } },
+      dependencies,
+    );
+    this.organizations = defineTable(
+      { name: "organization", key: (row) => [row.id], indexes: { all: () => [] } },
+      dependencies,
+    );
     this.#memberships = defineTable(
       {
         name: "membership",
@@ -138,11 +144,15 @@ export class TenantRepository {
 
   /** Everything that is left of a tenant once its members are gone. */
   deleteTenantCommit(tenant: Tenant): StoreCommit {
-    const record = tenant.kind === "application" ? this.applications.get([tenant.id]) : this.organizations.get([tenant.id]);
+    const record =
+      tenant.kind === "application" ? this.applications.get([tenant.id]) : this.organizations.get([tenant.id]);
     const state: StoreKey = ["subject_state", ...ownerKey(tenant)];
-    const own = record === undefined ? {} : tenant.kind === "application"
-      ? this.applications.deleteCommit(record as StoreRecord<ApplicationRecord>)
-      : this.organizations.deleteCommit(record as StoreRecord<OrganizationRecord>);
+    const own =
+      record === undefined
+        ? {}
+        : tenant.kind === "application"
+          ? this.applications.deleteCommit(record as StoreRecord<ApplicationRecord>)
+          : this.organizations.deleteCommit(record as StoreRecord<OrganizationRecord>);
     return mergeCommits(own, { deletes: [state] });
   }
 }

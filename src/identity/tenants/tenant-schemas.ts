@@ -33,7 +33,9 @@ const APPLICATION_INPUT = {
   hidden: Type.Optional(Type.Boolean()),
 };
 export const CreateApplicationBody = closed(APPLICATION_INPUT);
-export const UpdateApplicationBody = closed(APPLICATION_INPUT, { description: "Members that are absent stay as they are; `network_id` cannot be changed" });
+export const UpdateApplicationBody = closed(APPLICATION_INPUT, {
+  description: "Members that are absent stay as they are; `network_id` cannot be changed",
+});
 export const ApplicationQuery = closed({
   network_id: Type.Optional(Uuid),
   type: Type.Optional(Type.String({ maxLength: 64 })),
@@ -56,7 +58,9 @@ export const CreateOrganizationBody = closed({
   name: Name,
   description: Type.Optional(nullable(Description)),
   metadata: Type.Optional(nullable(FreeObject)),
-  invitation_token: Type.Optional(Type.String({ maxLength: 200, description: "of an invitation to bring an organization to an application" })),
+  invitation_token: Type.Optional(
+    Type.String({ maxLength: 200, description: "of an invitation to bring an organization to an application" }),
+  ),
 });
 export const UpdateOrganizationBody = closed({
   name: Type.Optional(Name),
@@ -71,7 +75,9 @@ export const MemberUser = closed(
     name: Type.String(),
     first_name: Type.String(),
     last_name: Type.String(),
-    email: Type.Optional(Type.String({ description: "of an organization's members, and of an application's own users" })),
+    email: Type.Optional(
+      Type.String({ description: "of an organization's members, and of an application's own users" }),
+    ),
     permissions: Type.Integer({ description: "what the user may do on the application or organization" }),
     privacy_policy_agreed_at: nullable(Timestamp),
     terms_of_service_agreed_at: nullable(Timestamp),
@@ -84,7 +90,9 @@ export const AddUserBody = closed({ user_id: Uuid, permissions: Type.Optional(Pe
 export const JoinBody = closed({
   user_id: Type.Optional(Uuid),
   permissions: Type.Optional(Permissions),
-  invitation_token: Type.Optional(Type.String({ maxLength: 200, description: "of an invitation to this organization: the calling user joins" })),
+  invitation_token: Type.Optional(
+    Type.String({ maxLength: 200, description: "of an invitation to this organization: the calling user joins" }),
+  ),
 });
 export const AddOrganizationBody = closed({ organization_id: Uuid, permissions: Type.Optional(Permissions) });
 export const UpdateMemberBody = closed({ permissions: Type.Optional(Permissions) });

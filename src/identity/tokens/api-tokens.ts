@@ -4,7 +4,13 @@
  */
 import { hash } from "node:crypto";
 import { createOpaqueToken, OPAQUE_PREFIXES, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
-import { formatSubject, ownerKey, type Principal, type Subject, type SubjectKind } from "../../platform/auth/principal.js";
+import {
+  formatSubject,
+  ownerKey,
+  type Principal,
+  type Subject,
+  type SubjectKind,
+} from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
@@ -63,8 +69,10 @@ export class ApiTokens {
     this.#dependencies = dependencies;
     this.#table = defineTable(
       {
-        name: "api_token", key: (row) => [row.owner_kind, row.owner_id, row.id],
-        indexes: { owner: (row) => [row.owner_kind, row.owner_id] }, uniques: { hash: (row) => [row.token_hash] },
+        name: "api_token",
+        key: (row) => [row.owner_kind, row.owner_id, row.id],
+        indexes: { owner: (row) => [row.owner_kind, row.owner_id] },
+        uniques: { hash: (row) => [row.token_hash] },
       },
       dependencies,
     );
@@ -75,21 +83,35 @@ export class ApiTokens {
   }
 
   /** Makes a token for the caller's subject. Throws `permission_escalation` for bits that the caller's own token lacks, `conflict` over the limit. */
-  async create(principal: Principal, input: { readonly name: string; readonly permissions?: number; readonly expires_in_days?: number }): Promise<{ record: ApiTokenRecord; text: string }> {
+  async create(
+    principal: Principal,
+    input: { readonly name: string; readonly permissions?: number; readonly expires_in_days?: number },
+  ): Promise<{ record: ApiTokenRecord; text: string }> {
     const { repository, access, clock, log } = this.#dependencies;
     const { subject } = principal;
     const session = repository.findSession(subject, principal.sessionId)?.value;
-    if (session === undefined || session.client_id !== undefined) throw new AppError("forbidden", { message: "personal access tokens are made with the token of a login" });
+    if (session === undefined || session.client_id !== undefined)
+      throw new AppError("forbidden", { message: "personal access tokens are made with the token of a login" });
     const permissions = input.permissions ?? principal.permissions;
     access.requireSubset(permissions, principal.permissions);
-    if (this.#table.count("owner", ownerKey(subject)) >= TOKENS_MAX) throw new AppError("conflict", { message: `nobody can have more than ${String(TOKENS_MAX)} personal access tokens; revoke some` });
+    if (this.#table.count("owner", ownerKey(subject)) >= TOKENS_MAX)
+      throw new AppError("conflict", {
+        message: `nobody can have more than ${String(TOKENS_MAX)} personal access tokens; revoke some`,
+      });
     const token = createOpaqueToken("personal");
     const nowMs = clock.nowMs();
     const { acting_user_id: userId, acting_organization_id: organizationId } = session;
     const record: ApiTokenRecord = {
-      id: newId(), created_at: isoTimestamp(nowMs), owner_kind: subject.kind, owner_id: subject.id, name: input.name, permissions,
-      expires_at_ms: nowMs + (input.expires_in_days ?? LIFE_DAYS_DEFAULT) * DAY_MS, token_hash: token.hash,
-      ...(userId === undefined ? {} : { acting_user_id: userId }), ...(organizationId === undefined ? {} : { acting_organization_id: organizationId }),
+      id: newId(),
+      created_at: isoTimestamp(nowMs),
+      owner_kind: subject.kind,
+      owner_id: subject.id,
+      name: input.name,
+      permissions,
+      expires_at_ms: nowMs + (input.expires_in_days ?? LIFE_DAYS_DEFAULT) * DAY_MS,
+      token_hash: token.hash,
+      ...(userId === undefined ? {} : { acting_user_id: userId }),
+      ...(organizationId === undefined ? {} : { acting_organization_id: organizationId }),
     };
     await repository.commit(this.#table.insertCommit(record));
     log.info("personal access token created", { subject: formatSubject(subject) });
@@ -149,18 +171,26 @@ export class ApiTokens {
     return retryOnConflict(async () => {
       const record = this.#table.get([...ownerKey(owner), id]);
       if (record === undefined) return false;
-      await this.#dependencies.repository.commit(mergeCommits(this.#table.deleteCommit(record), { deletes: [useKey(id)] }));
+      await this.#dependencies.repository.commit(
+        mergeCommits(this.#table.deleteCommit(record), { deletes: [useKey(id)] }),
+      );
       return true;
     });
   }
 
   async revokeAll(owner: Subject): Promise<void> {
-    await retryOnConflict(async () => { await this.#dependencies.repository.commit(this.revokeAllCommit(owner)); });
+    await retryOnConflict(async () => {
+      await this.#dependencies.repository.commit(this.revokeAllCommit(owner));
+    });
   }
 
   revokeAllCommit(owner: Subject): StoreCommit {
     const records = this.#table.records("owner", ownerKey(owner));
-    return mergeCommits(...records.map((record) => mergeCommits(this.#table.deleteCommit(record), { deletes: [useKey(record.value.id)] })));
+    return mergeCommits(
+      ...records.map((record) =>
+        mergeCommits(this.#table.deleteCommit(record), { deletes: [useKey(record.value.id)] }),
+      ),
+    );
   }
 
   #look(text: string, cacheKey: string): Known | undefined {
@@ -174,7 +204,13 @@ export class ApiTokens {
         break;
       }
     }
-    const known: Known = { record, principal, revision: this.#dependencies.repository.revision(), checkedAtMs: this.#dependencies.clock.nowMs(), useWrittenAtMs: -Infinity };
+    const known: Known = {
+      record,
+      principal,
+      revision: this.#dependencies.repository.revision(),
+      checkedAtMs: this.#dependencies.clock.nowMs(),
+      useWrittenAtMs: -Infinity,
+    };
     this.#known.set(cacheKey, known);
     return known;
   }
@@ -186,7 +222,11 @@ export class ApiTokens {
     const held = this.#dependencies.access.heldBy(subject, record);
     if (held === undefined) return undefined;
     return {
-      subject, permissions: held & record.permissions, tokenId: record.id, sessionId: record.id, expiresAtSec: Math.floor(record.expires_at_ms / 1000),
+      subject,
+      permissions: held & record.permissions,
+      tokenId: record.id,
+      sessionId: record.id,
+      expiresAtSec: Math.floor(record.expires_at_ms / 1000),
       ...(record.acting_user_id === undefined ? {} : { actingUserId: record.acting_user_id }),
     };
   }
@@ -196,7 +236,9 @@ export class ApiTokens {
     known.useWrittenAtMs = nowMs;
     // Beside the request: that a time of last use is lost must not fail it. No state of tokens changes, so the revision stays.
     this.#dependencies.store.commit({ puts: [{ key: useKey(known.record.id), value: nowMs }] }).catch(() => {
-      this.#dependencies.log.warn("last use of a personal access token not written", { subject: `${known.record.owner_kind}:${known.record.owner_id}` });
+      this.#dependencies.log.warn("last use of a personal access token not written", {
+        subject: `${known.record.owner_kind}:${known.record.owner_id}`,
+      });
     });
   }
 }

@@ -10,7 +10,16 @@ export const OFFLINE_ACCESS = "offline_access";
 export const OPENID = "openid";
 const IDENTITY_WORDS: readonly string[] = [OPENID, "profile", "email", OFFLINE_ACCESS];
 /** Bits that a person may hand to a client; administrators' bits stay with administrators. */
-const CLIENT_PERMISSIONS: readonly PermissionName[] = ["read", "create", "update", "delete", "publish", "subscribe", "vault_use", "secret_read"];
+const CLIENT_PERMISSIONS: readonly PermissionName[] = [
+  "read",
+  "create",
+  "update",
+  "delete",
+  "publish",
+  "subscribe",
+  "vault_use",
+  "secret_read",
+];
 
 /** Every scope that a client may ask for. */
 export const CLIENT_SCOPES: readonly string[] = [...IDENTITY_WORDS, ...CLIENT_PERMISSIONS];

@@ -41,7 +41,10 @@ export interface NewSession {
   readonly epoch: number;
   /** Granted scope (`grantedScope`). A refresh token comes only with `offline_access`. */
   readonly scope: string;
-  readonly marks?: Pick<SessionRecord, "permissions_max" | "acting_user_id" | "acting_organization_id" | "client_id" | "password_at_ms" | "derived">;
+  readonly marks?: Pick<
+    SessionRecord,
+    "permissions_max" | "acting_user_id" | "acting_organization_id" | "client_id" | "password_at_ms" | "derived"
+  >;
 }
 
 /** A session that is about to begin: its records, and what its token needs. */
@@ -95,7 +98,10 @@ export class Sessions {
       created_at: isoTimestamp(now),
       epoch,
       scope,
-      ends_at_ms: Math.min(untilMs, now + (token === undefined ? ACCESS_TOKEN_LIFE_SEC[subject.kind] * 1000 : SESSION_LIFE_MS)),
+      ends_at_ms: Math.min(
+        untilMs,
+        now + (token === undefined ? ACCESS_TOKEN_LIFE_SEC[subject.kind] * 1000 : SESSION_LIFE_MS),
+      ),
       refresh: token === undefined ? null : firstRefreshState(token, now),
       ...marks,
     };
@@ -119,7 +125,14 @@ export class Sessions {
     // Existing clients take the answer's id for the `jti`: it is, for the session's first token.
     const tokenId = (session.refresh?.generation ?? 1) === 1 ? session.id : newId();
     const claims = accessClaims({
-      issuer: this.#issuer, subject, permissions: granted, epoch: session.epoch, tokenId, sessionId: session.id, nowSec, notAfterSec,
+      issuer: this.#issuer,
+      subject,
+      permissions: granted,
+      epoch: session.epoch,
+      tokenId,
+      sessionId: session.id,
+      nowSec,
+      notAfterSec,
       ...(actingUserId === undefined ? {} : { actingUserId }),
     });
     return {
@@ -137,10 +150,16 @@ export class Sessions {
    * session) or of another client, `permission_escalation` for a wider scope than the session's.
    * @param mayHold whether the caller is the OAuth client that the session belongs to; asked for sessions of clients only
    */
-  async refresh(text: string, requestedScope: string | undefined, mayHold: (clientId: string) => boolean): Promise<TokenJson> {
+  async refresh(
+    text: string,
+    requestedScope: string | undefined,
+    mayHold: (clientId: string) => boolean,
+  ): Promise<TokenJson> {
     const token = parseRefreshToken(text);
     if (token === undefined) throw invalidGrant();
-    const { prepared, permissions } = await this.#turns.run(token.handleHash, () => retryOnConflict(() => this.#rotate(token, requestedScope, mayHold)));
+    const { prepared, permissions } = await this.#turns.run(token.handleHash, () =>
+      retryOnConflict(() => this.#rotate(token, requestedScope, mayHold)),
+    );
     return this.issueToken(prepared, permissions);
   }
 
@@ -170,7 +189,10 @@ export class Sessions {
   async endWhere(subject: Subject, isEnding: (session: SessionRecord) => boolean): Promise<void> {
     const ended = await retryOnConflict(async () => {
       const ending = this.#repository.listSessions(subject).filter(({ value }) => isEnding(value));
-      if (ending.length > 0) await this.#repository.commit(mergeCommits(...ending.map((session) => this.#repository.deleteSessionCommit(session))));
+      if (ending.length > 0)
+        await this.#repository.commit(
+          mergeCommits(...ending.map((session) => this.#repository.deleteSessionCommit(session))),
+        );
       return ending;
     });
     for (const { value } of ended) await this.endDerived(subject, value.id);
@@ -180,7 +202,11 @@ export class Sessions {
   live(subject: Subject): SessionRecord[] {
     const now = this.#clock.nowMs();
     const epoch = this.#repository.findState(subject)?.value.epoch ?? 0;
-    return this.#repository.listSessions(subject).map(({ value }) => value).filter((session) => !isOver(session, epoch, now)).sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1));
+    return this.#repository
+      .listSessions(subject)
+      .map(({ value }) => value)
+      .filter((session) => !isOver(session, epoch, now))
+      .sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1));
   }
 
   /** What ends every session of a subject and what was made by them, for others to merge into theirs; `endDerived` after it ends the rest of very many. */
@@ -188,10 +214,17 @@ export class Sessions {
     const state = this.#repository.findState(subject);
     if (state === undefined) return {};
     // The epoch voids sessions and tokens alike; their records go as they are tidied.
-    return mergeCommits(this.#repository.replaceStateCommit(state, { ...state.value, epoch: state.value.epoch + 1 }), this.#derivedCommit(subject, undefined).commit);
+    return mergeCommits(
+      this.#repository.replaceStateCommit(state, { ...state.value, epoch: state.value.epoch + 1 }),
+      this.#derivedCommit(subject, undefined).commit,
+    );
   }
 
-  async #rotate(token: RefreshToken, requestedScope: string | undefined, mayHold: (clientId: string) => boolean): Promise<{ prepared: PreparedSession; permissions: number }> {
+  async #rotate(
+    token: RefreshToken,
+    requestedScope: string | undefined,
+    mayHold: (clientId: string) => boolean,
+  ): Promise<{ prepared: PreparedSession; permissions: number }> {
     const found = this.#repository.findSessionByHandle(token.handleHash);
     const refresh = found?.session.value.refresh;
     if (found === undefined || refresh === null || refresh === undefined) throw invalidGrant();
@@ -203,7 +236,13 @@ export class Sessions {
     if (permissions === undefined) return this.#end(subject, session, "session over");
     const state = nextRefreshState(token, refresh, now);
     if (state === undefined) return this.#end(subject, session, "refresh token reused");
-    if (requestedScope !== undefined && !isWithinScope(clientId === undefined ? grantedScope(requestedScope) : grantedClientScope(requestedScope), session.value.scope)) {
+    if (
+      requestedScope !== undefined &&
+      !isWithinScope(
+        clientId === undefined ? grantedScope(requestedScope) : grantedClientScope(requestedScope),
+        session.value.scope,
+      )
+    ) {
       throw new AppError("permission_escalation", { message: "a refresh cannot widen the session's scope" });
     }
     const value: SessionRecord = { ...session.value, refresh: state.refresh };
@@ -223,7 +262,9 @@ export class Sessions {
     if (state === undefined || !state.enabled || session.epoch < state.epoch) return undefined;
     const permissions = this.#permissionsOf(subject, session);
     // The bit is about people logging in; applications and organizations hold none.
-    return permissions !== undefined && (subject.kind !== "user" || holdsAll(permissions, PERMISSIONS.authenticate)) ? permissions : undefined;
+    return permissions !== undefined && (subject.kind !== "user" || holdsAll(permissions, PERMISSIONS.authenticate))
+      ? permissions
+      : undefined;
   }
 
   async #end(subject: Subject, session: StoreRecord<SessionRecord>, reason: string): Promise<never> {
@@ -239,19 +280,31 @@ export class Sessions {
     if (derived.count === DERIVED_BATCH) await this.endDerived(subject, session.value.id);
   }
 
-  #derivedCommit(subject: Subject, tokenId: string | undefined): { readonly commit: StoreCommit; readonly count: number } {
+  #derivedCommit(
+    subject: Subject,
+    tokenId: string | undefined,
+  ): { readonly commit: StoreCommit; readonly count: number } {
     const some = this.#repository.someDerived(subject, tokenId, DERIVED_BATCH);
     // A session that was made by several tokens of the subject stands here several times.
-    const sessions = new Map(some.flatMap(({ session }) => (session === undefined ? [] : [[session.key.join(" "), session] as const])));
+    const sessions = new Map(
+      some.flatMap(({ session }) => (session === undefined ? [] : [[session.key.join(" "), session] as const])),
+    );
     const stale = some.filter(({ session }) => session === undefined).map(({ entry }) => entry);
-    return { commit: mergeCommits(...[...sessions.values()].map((session) => this.#repository.deleteSessionCommit(session)), { deletes: stale }), count: some.length };
+    return {
+      commit: mergeCommits(...[...sessions.values()].map((session) => this.#repository.deleteSessionCommit(session)), {
+        deletes: stale,
+      }),
+      count: some.length,
+    };
   }
 
   /** Clears away sessions that are over, and the oldest ones beyond the limit. */
   #tidyCommit(subject: Subject, nowMs: number): StoreCommit {
     if (this.#repository.countSessions(subject) < SESSIONS_TIDY_FROM) return {};
     const epoch = this.#repository.findState(subject)?.value.epoch ?? 0;
-    const sessions = this.#repository.listSessions(subject).sort((a, b) => b.value.created_at.localeCompare(a.value.created_at));
+    const sessions = this.#repository
+      .listSessions(subject)
+      .sort((a, b) => b.value.created_at.localeCompare(a.value.created_at));
     const live = sessions.filter(({ value }) => !isOver(value, epoch, nowMs));
     const ending = [...sessions.filter(({ value }) => isOver(value, epoch, nowMs)), ...live.slice(SESSIONS_MAX - 1)];
     return mergeCommits(...ending.map((session) => this.#repository.deleteSessionCommit(session)));
@@ -263,14 +316,28 @@ function isOver(session: SessionRecord, epoch: number, nowMs: number): boolean {
 }
 
 function firstRefreshState(token: RefreshToken, nowMs: number): RefreshState {
-  return { handle_hash: token.handleHash, generation: 1, current_hash: token.tokenHash, previous_hash: null, previous_until_ms: 0, idle_until_ms: nowMs + IDLE_LIFE_MS };
+  return {
+    handle_hash: token.handleHash,
+    generation: 1,
+    current_hash: token.tokenHash,
+    previous_hash: null,
+    previous_until_ms: 0,
+    idle_until_ms: nowMs + IDLE_LIFE_MS,
+  };
 }
 
 /** The family's next state and token, or undefined when the presented token may no longer be used. */
-function nextRefreshState(presented: RefreshToken, state: RefreshState, nowMs: number): { refresh: RefreshState; token: RefreshToken } | undefined {
+function nextRefreshState(
+  presented: RefreshToken,
+  state: RefreshState,
+  nowMs: number,
+): { refresh: RefreshState; token: RefreshToken } | undefined {
   const isCurrent = sameHash(presented.tokenHash, state.current_hash);
   // The successor was not used yet, or it would be the previous one by now: its answer was lost, so it is replaced.
-  const isRetry = state.previous_hash !== null && sameHash(presented.tokenHash, state.previous_hash) && nowMs < state.previous_until_ms;
+  const isRetry =
+    state.previous_hash !== null &&
+    sameHash(presented.tokenHash, state.previous_hash) &&
+    nowMs < state.previous_until_ms;
   if (!isCurrent && !isRetry) return undefined;
   const token = createRefreshToken(presented.handle);
   const refresh: RefreshState = {

@@ -54,8 +54,11 @@ export class Tokens {
   async revoke(principal: Principal, id: string): Promise<void> {
     const { access, sessions, apiTokens, log } = this.#dependencies;
     const { owner, row } = this.#found(principal, id);
-    const isOwn = isSame(owner, principal.subject) || (principal.subject.kind === "user" && row.acting_user_id === principal.subject.id);
-    if (!isOwn && owner.kind !== "user") access.require(principal, { kind: owner.kind, id: owner.id }, PERMISSIONS.revoke);
+    const isOwn =
+      isSame(owner, principal.subject) ||
+      (principal.subject.kind === "user" && row.acting_user_id === principal.subject.id);
+    if (!isOwn && owner.kind !== "user")
+      access.require(principal, { kind: owner.kind, id: owner.id }, PERMISSIONS.revoke);
     const ended = (await sessions.end(owner, id)) || (await apiTokens.revoke(owner, id));
     if (!ended) throw tokenNotFound();
     await sessions.endDerived(owner, id);
@@ -75,14 +78,19 @@ export class Tokens {
   /** Voids every token that a subject has, and what was made by them. */
   async revokeAllOf(subject: Subject): Promise<void> {
     // On a full disk too: it takes one record's room, and a stolen token cannot wait.
-    await retryOnConflict(async () => { await this.#dependencies.repository.commit({ ...this.voidCommit(subject), urgent: true }); });
+    await retryOnConflict(async () => {
+      await this.#dependencies.repository.commit({ ...this.voidCommit(subject), urgent: true });
+    });
     await this.#dependencies.sessions.endDerived(subject);
     this.#dependencies.log.info("all tokens of a subject voided", { subject: formatSubject(subject) });
   }
 
   /** The same as a part of the commit that is the reason for it, so that no token outlives it by a crash; `endDerived` follows. */
   voidCommit(subject: Subject): StoreCommit {
-    return mergeCommits(this.#dependencies.sessions.endAllCommit(subject), this.#dependencies.apiTokens.revokeAllCommit(subject));
+    return mergeCommits(
+      this.#dependencies.sessions.endAllCommit(subject),
+      this.#dependencies.apiTokens.revokeAllCommit(subject),
+    );
   }
 
   #rows(owner: Subject, page: Page): { body: TokenRowJson[]; total: number } {
@@ -109,24 +117,41 @@ export class Tokens {
     if (subject.kind === "application") return [subject];
     const { tenants } = this.#dependencies;
     const member = { kind: subject.kind, id: subject.id };
-    const memberships = (["application", "organization"] as const).flatMap((kind) => tenants.listMemberships(member, kind));
-    return [subject, ...memberships.filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read)).map((row) => ({ kind: row.tenant_kind, id: row.tenant_id }))];
+    const memberships = (["application", "organization"] as const).flatMap((kind) =>
+      tenants.listMemberships(member, kind),
+    );
+    return [
+      subject,
+      ...memberships
+        .filter(({ permissions }) => holdsAll(permissions, PERMISSIONS.read))
+        .map((row) => ({ kind: row.tenant_kind, id: row.tenant_id })),
+    ];
   }
 
   #subjectOf(principal: Principal, userId: string | undefined, needed: number): Subject {
-    if (userId === undefined || (principal.subject.kind === "user" && principal.subject.id === userId)) return principal.subject;
+    if (userId === undefined || (principal.subject.kind === "user" && principal.subject.id === userId))
+      return principal.subject;
     const mayAll = holdsAll(principal.permissions, needed) || holdsAll(principal.permissions, PERMISSIONS.sudo);
     const subject: Subject = { kind: "user", id: userId };
-    if (!mayAll || this.#dependencies.repository.findState(subject) === undefined) throw new AppError("not_found", { message: "user not found" });
+    if (!mayAll || this.#dependencies.repository.findState(subject) === undefined)
+      throw new AppError("not_found", { message: "user not found" });
     return subject;
   }
 
   #sessionRow(owner: Subject, session: SessionRecord): TokenRowJson {
     const held = this.#dependencies.access.heldBy(owner, session) ?? 0;
     return {
-      id: session.id, created_at: session.created_at, kind: "session", subject: formatSubject(owner), name: null, scope: session.scope,
-      permissions: held & (session.permissions_max ?? PERMISSIONS_MAX), expires_at: isoTimestamp(session.ends_at_ms), last_used_at: null,
-      client_id: session.client_id ?? null, acting_user_id: session.acting_user_id ?? null,
+      id: session.id,
+      created_at: session.created_at,
+      kind: "session",
+      subject: formatSubject(owner),
+      name: null,
+      scope: session.scope,
+      permissions: held & (session.permissions_max ?? PERMISSIONS_MAX),
+      expires_at: isoTimestamp(session.ends_at_ms),
+      last_used_at: null,
+      client_id: session.client_id ?? null,
+      acting_user_id: session.acting_user_id ?? null,
     };
   }
 
@@ -134,9 +159,17 @@ export class Tokens {
     const owner: Subject = { kind: record.owner_kind, id: record.owner_id };
     const held = this.#dependencies.access.heldBy(owner, record) ?? 0;
     return {
-      id: record.id, created_at: record.created_at, kind: "personal", subject: formatSubject(owner), name: record.name, scope: "",
-      permissions: held & record.permissions, expires_at: isoTimestamp(record.expires_at_ms), last_used_at: this.#dependencies.apiTokens.lastUsedAt(record.id),
-      client_id: null, acting_user_id: record.acting_user_id ?? null,
+      id: record.id,
+      created_at: record.created_at,
+      kind: "personal",
+      subject: formatSubject(owner),
+      name: record.name,
+      scope: "",
+      permissions: held & record.permissions,
+      expires_at: isoTimestamp(record.expires_at_ms),
+      last_used_at: this.#dependencies.apiTokens.lastUsedAt(record.id),
+      client_id: null,
+      acting_user_id: record.acting_user_id ?? null,
     };
   }
 }

@@ -36,7 +36,10 @@ export class Bootstrap {
   async offer(path: string): Promise<boolean> {
     if (this.#repository.listUsers(PAGE).total > 0) return false;
     const token = createOpaqueToken("bootstrap");
-    await this.#store.commit({ ...this.#tokens.insertCommit(token.hash, { expires_at_ms: this.#clock.nowMs() + LIFE_MS }), deletePrefixes: [["bootstrap_token"]] });
+    await this.#store.commit({
+      ...this.#tokens.insertCommit(token.hash, { expires_at_ms: this.#clock.nowMs() + LIFE_MS }),
+      deletePrefixes: [["bootstrap_token"]],
+    });
     await replacePrivateFile(path, Buffer.from(`${token.text}\n`, "utf8"));
     return true;
   }

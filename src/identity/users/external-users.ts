@@ -49,13 +49,25 @@ export class ExternalUsers {
     const nowMs = this.#dependencies.clock.nowMs();
     const cacheKey = hash("sha256", token, "base64");
     const known = this.#known.get(cacheKey);
-    if (known !== undefined && nowMs - known.verifiedAtMs < KNOWN_MS && nowMs >= known.verifiedAtMs && nowMs < known.expiresAtSec * 1000) return this.#principal(known);
+    if (
+      known !== undefined &&
+      nowMs - known.verifiedAtMs < KNOWN_MS &&
+      nowMs >= known.verifiedAtMs &&
+      nowMs < known.expiresAtSec * 1000
+    )
+      return this.#principal(known);
     const claims = await this.#dependencies.issuers.verify(token);
     if (claims === undefined) throw refusal();
     const userId = await this.#userOf(claims);
     const state = this.#dependencies.repository.findState({ kind: "user", id: userId })?.value;
     if (state === undefined) throw refusal();
-    const fresh: Known = { userId, tokenId: idFrom(cacheKey), expiresAtSec: claims.expiresAtSec, verifiedAtMs: nowMs, epoch: state.epoch };
+    const fresh: Known = {
+      userId,
+      tokenId: idFrom(cacheKey),
+      expiresAtSec: claims.expiresAtSec,
+      verifiedAtMs: nowMs,
+      epoch: state.epoch,
+    };
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
     this.#known.set(cacheKey, fresh);
     return this.#principal(fresh);
@@ -71,7 +83,10 @@ export class ExternalUsers {
 
   async #userOf(claims: ExternalClaims): Promise<string> {
     const { repository } = this.#dependencies;
-    const { issuer: { issuer, create_users: mayCreate }, subject } = claims;
+    const {
+      issuer: { issuer, create_users: mayCreate },
+      subject,
+    } = claims;
     const found = repository.findExternalUser(issuer, subject)?.value;
     if (found !== undefined) return found.id;
     if (mayCreate === false) throw refusal();
@@ -82,15 +97,25 @@ export class ExternalUsers {
   async #create(claims: ExternalClaims): Promise<string> {
     const { repository, clock, log } = this.#dependencies;
     const user: UserRecord = {
-      id: newId(), created_at: isoTimestamp(clock.nowMs()), email: normalizeEmail(claims.email ?? "") ?? "", first_name: claims.firstName ?? "", last_name: claims.lastName ?? "",
-      permissions: claims.issuer.permissions ?? NEW_USER_PERMISSIONS, privacy_policy_agreed_at: null, terms_of_service_agreed_at: null,
-      external_issuer: claims.issuer.issuer, external_subject: claims.subject,
+      id: newId(),
+      created_at: isoTimestamp(clock.nowMs()),
+      email: normalizeEmail(claims.email ?? "") ?? "",
+      first_name: claims.firstName ?? "",
+      last_name: claims.lastName ?? "",
+      permissions: claims.issuer.permissions ?? NEW_USER_PERMISSIONS,
+      privacy_policy_agreed_at: null,
+      terms_of_service_agreed_at: null,
+      external_issuer: claims.issuer.issuer,
+      external_subject: claims.subject,
     };
     try {
       await repository.commit(repository.createUserCommit(user, undefined));
     } catch (error) {
       // Its two first requests came at once: the other one made it.
-      const other = error instanceof StoreConflict ? repository.findExternalUser(claims.issuer.issuer, claims.subject)?.value : undefined;
+      const other =
+        error instanceof StoreConflict
+          ? repository.findExternalUser(claims.issuer.issuer, claims.subject)?.value
+          : undefined;
       if (other === undefined) throw error;
       return other.id;
     }

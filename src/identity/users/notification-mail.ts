@@ -1,7 +1,12 @@
 /** The texts of the mails that identity sends. Each says what it is about, how long it holds, and what to do when it was not asked for. */
 import type { MailMessage } from "../../platform/mail/mail.js";
 
-export function passwordResetLetter(input: { readonly to: string; readonly serviceUrl: string; readonly token: string; readonly minutes: number }): MailMessage {
+export function passwordResetLetter(input: {
+  readonly to: string;
+  readonly serviceUrl: string;
+  readonly token: string;
+  readonly minutes: number;
+}): MailMessage {
   return {
     to: input.to,
     subject: "Reset your password",
@@ -18,7 +23,13 @@ export function passwordResetLetter(input: { readonly to: string; readonly servi
   };
 }
 
-export function invitationLetter(input: { readonly to: string; readonly serviceUrl: string; readonly token: string; readonly hours: number; readonly what: string }): MailMessage {
+export function invitationLetter(input: {
+  readonly to: string;
+  readonly serviceUrl: string;
+  readonly token: string;
+  readonly hours: number;
+  readonly what: string;
+}): MailMessage {
   return {
     to: input.to,
     subject: `Invitation to ${input.what}`,

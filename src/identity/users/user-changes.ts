@@ -4,7 +4,13 @@
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
-import { NEW_USER_PERMISSIONS, PERMISSIONS, TENANT_PERMISSIONS, holdsAll, permissionNames } from "../../platform/auth/permissions.js";
+import {
+  NEW_USER_PERMISSIONS,
+  PERMISSIONS,
+  TENANT_PERMISSIONS,
+  holdsAll,
+  permissionNames,
+} from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -63,19 +69,29 @@ export class UserChanges {
     const { repository, log } = this.#dependencies;
     const user = this.#changeable(principal, id, PERMISSIONS.user_update);
     const isAdministrator = holdsAny(principal, PERMISSIONS.user_update | PERMISSIONS.sudo);
-    if (input.permissions !== undefined || input.email !== undefined || input.password !== undefined) requireNotAbove(principal, user);
-    if (input.permissions !== undefined && input.permissions !== user.permissions) this.#requireGrantable(principal, isAdministrator, input.permissions);
+    if (input.permissions !== undefined || input.email !== undefined || input.password !== undefined)
+      requireNotAbove(principal, user);
+    if (input.permissions !== undefined && input.permissions !== user.permissions)
+      this.#requireGrantable(principal, isAdministrator, input.permissions);
     const email = input.email === undefined ? user.email : this.#newEmail(input.email);
-    if ((email !== user.email || input.password !== undefined) && !isAdministrator && !isOwnUserOf(principal, user)) await this.#requireProof(principal, user, input.current_password, address);
+    if ((email !== user.email || input.password !== undefined) && !isAdministrator && !isOwnUserOf(principal, user))
+      await this.#requireProof(principal, user, input.current_password, address);
     const password = input.password === undefined ? undefined : soundPassword(input.password, email);
     if (email !== user.email) await this.#dependencies.signupLimit.count(addressThrottleKey(address));
-    const passwordHash = password === undefined ? undefined : await this.#dependencies.hashGate.run(() => hashPassword(password, this.#hashCost));
+    const passwordHash =
+      password === undefined
+        ? undefined
+        : await this.#dependencies.hashGate.run(() => hashPassword(password, this.#hashCost));
     const change = this.#recordChange(input, email);
     const subject = { kind: "user", id } as const;
-    const isVoiding = passwordHash !== undefined || (input.permissions !== undefined && input.permissions !== user.permissions);
-    await this.#commit(id, change, () => mergeCommits(
-      passwordHash === undefined ? {} : repository.setPasswordCommit(id, passwordHash), isVoiding ? this.#dependencies.tokens.voidCommit(subject) : {},
-    ));
+    const isVoiding =
+      passwordHash !== undefined || (input.permissions !== undefined && input.permissions !== user.permissions);
+    await this.#commit(id, change, () =>
+      mergeCommits(
+        passwordHash === undefined ? {} : repository.setPasswordCommit(id, passwordHash),
+        isVoiding ? this.#dependencies.tokens.voidCommit(subject) : {},
+      ),
+    );
     if (isVoiding) await this.#dependencies.sessions.endDerived(subject);
     log.info("user changed", { subject: `user:${id}` });
   }
@@ -112,12 +128,21 @@ export class UserChanges {
   }
 
   #requireGrantable(principal: Principal, isAdministrator: boolean, permissions: number): void {
-    if (!isAdministrator) throw new AppError("permission_escalation", refusal("not able to assert permissions", "permission_escalation", "permissions"));
+    if (!isAdministrator)
+      throw new AppError(
+        "permission_escalation",
+        refusal("not able to assert permissions", "permission_escalation", "permissions"),
+      );
     this.#dependencies.access.requireSubset(permissions, principal.permissions);
   }
 
   /** The present password, or a login of the last minutes. Throws `forbidden`, `invalid_credentials`, `too_many_requests`. */
-  async #requireProof(principal: Principal, user: UserRecord, currentPassword: string | undefined, address: string): Promise<void> {
+  async #requireProof(
+    principal: Principal,
+    user: UserRecord,
+    currentPassword: string | undefined,
+    address: string,
+  ): Promise<void> {
     const { repository, login, clock } = this.#dependencies;
     if (currentPassword !== undefined) {
       await login.confirm(user, currentPassword, address);
@@ -126,12 +151,15 @@ export class UserChanges {
     const session = repository.findSession(principal.subject, principal.sessionId)?.value;
     const provenAtMs = session?.permissions_max === undefined ? (session?.password_at_ms ?? -Infinity) : -Infinity;
     if (clock.nowMs() - provenAtMs < RECENT_LOGIN_MS) return;
-    throw new AppError("forbidden", { message: "changing the password or the address needs current_password, or a login of the last five minutes" });
+    throw new AppError("forbidden", {
+      message: "changing the password or the address needs current_password, or a login of the last five minutes",
+    });
   }
 
   #newEmail(text: string): string {
     const email = normalizeEmail(text);
-    if (email === undefined) throw new AppError("invalid_email", refusal("the e-mail address is not valid", "invalid_email", "email"));
+    if (email === undefined)
+      throw new AppError("invalid_email", refusal("the e-mail address is not valid", "invalid_email", "email"));
     return email;
   }
 
@@ -143,9 +171,11 @@ export class UserChanges {
       ...user,
       email,
       ...(email === user.email ? {} : { email_verified: false }),
-      ...(firstName === undefined ? {} : { first_name: firstName }), ...(lastName === undefined ? {} : { last_name: lastName }),
+      ...(firstName === undefined ? {} : { first_name: firstName }),
+      ...(lastName === undefined ? {} : { last_name: lastName }),
       ...(permissions === undefined ? {} : { permissions }),
-      ...(privacy === undefined ? {} : { privacy_policy_agreed_at: privacy }), ...(terms === undefined ? {} : { terms_of_service_agreed_at: terms }),
+      ...(privacy === undefined ? {} : { privacy_policy_agreed_at: privacy }),
+      ...(terms === undefined ? {} : { terms_of_service_agreed_at: terms }),
     });
   }
 
@@ -154,7 +184,10 @@ export class UserChanges {
     if (text === undefined) return undefined;
     const ms = Date.parse(text);
     if (Number.isNaN(ms) || ms > this.#dependencies.clock.nowMs() + CLOCK_AHEAD_MS) {
-      throw new AppError("invalid_request", refusal(`${member}: must be a time that has been`, "invalid_request", member));
+      throw new AppError(
+        "invalid_request",
+        refusal(`${member}: must be a time that has been`, "invalid_request", member),
+      );
     }
     return isoTimestamp(ms);
   }
@@ -183,7 +216,10 @@ function requireNotAbove(principal: Principal, user: UserRecord): void {
   if ((subject.kind === "user" && subject.id === user.id) || holdsAll(permissions, PERMISSIONS.sudo)) return;
   const bounded = isOwnUserOf(principal, user) ? TENANT_PERMISSIONS | ~NEW_USER_PERMISSIONS : ~NEW_USER_PERMISSIONS;
   const above = user.permissions & bounded & ~permissions;
-  if (above !== 0) throw new AppError("permission_escalation", { message: `the user holds what the caller does not: ${permissionNames(above).join(", ")}` });
+  if (above !== 0)
+    throw new AppError("permission_escalation", {
+      message: `the user holds what the caller does not: ${permissionNames(above).join(", ")}`,
+    });
 }
 
 /** True for an application and a user that it made itself. */

@@ -70,11 +70,19 @@ export class Users {
     if (applicationId === undefined && origin.uncounted !== true) await signupLimit.count(addressThrottleKey(address));
     const user = this.#newUser(input, { email, permissions, applicationId, invitation });
     if (invitation !== undefined && invitation.value.email !== email) throw invitationInvalid();
-    const passwordHash = password === undefined ? undefined : await hashGate.run(() => hashPassword(password, this.#hashCost));
+    const passwordHash =
+      password === undefined ? undefined : await hashGate.run(() => hashPassword(password, this.#hashCost));
     if (repository.findUserByEmail(email, applicationId) !== undefined) throw emailTaken();
     try {
       const joining = invitation === undefined ? {} : invitations.acceptCommit(invitation, user, { isNew: true });
-      await repository.commit(mergeCommits(repository.createUserCommit(user, passwordHash), joining, this.#virtualCommit(user), origin.extra ?? {}));
+      await repository.commit(
+        mergeCommits(
+          repository.createUserCommit(user, passwordHash),
+          joining,
+          this.#virtualCommit(user),
+          origin.extra ?? {},
+        ),
+      );
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
       if (repository.isEmailConflict(error.key)) throw emailTaken();
@@ -86,7 +94,10 @@ export class Users {
   }
 
   /** Users that the caller may see, oldest first; see Directory. */
-  list(principal: Principal, query: Page & { readonly email?: string }): { readonly users: UserJson[]; readonly total: number } {
+  list(
+    principal: Principal,
+    query: Page & { readonly email?: string },
+  ): { readonly users: UserJson[]; readonly total: number } {
     const email = query.email === undefined ? undefined : (normalizeEmail(query.email) ?? "");
     const { rows, total } = this.#dependencies.directory.listUsers(principal, query, email);
     return { users: rows.map(userJson), total };
@@ -98,7 +109,17 @@ export class Users {
     if (user === undefined) throw userNotFound();
     const json = userJson(user);
     const { name, email } = json;
-    return { ...json, metadata: { user_id: id, name, email, email_verified: user.email_verified === true, app_metadata: { ident_user_id: id }, user_metadata: {} } };
+    return {
+      ...json,
+      metadata: {
+        user_id: id,
+        name,
+        email,
+        email_verified: user.email_verified === true,
+        app_metadata: { ident_user_id: id },
+        user_metadata: {},
+      },
+    };
   }
 
   /** Bits of the new user. Only administrators may say which, and only such as they hold. */
@@ -106,7 +127,11 @@ export class Users {
     if (input.permissions === undefined) return NEW_USER_PERMISSIONS;
     const bits = principal?.subject.kind === "user" ? principal.permissions : 0;
     const { user_create: create, sudo } = PERMISSIONS;
-    if (!holdsAll(bits, create) && !holdsAll(bits, sudo)) throw new AppError("permission_escalation", refusal("not able to assert permissions", "permission_escalation", "permissions"));
+    if (!holdsAll(bits, create) && !holdsAll(bits, sudo))
+      throw new AppError(
+        "permission_escalation",
+        refusal("not able to assert permissions", "permission_escalation", "permissions"),
+      );
     this.#dependencies.access.requireSubset(input.permissions, bits);
     return input.permissions;
   }
@@ -114,13 +139,15 @@ export class Users {
   /** The application whose virtual user it will be. Throws `forbidden` for a token of one that may not create. */
   #applicationOf(principal: Principal | undefined): string | undefined {
     if (principal?.subject.kind !== "application") return undefined;
-    if (!holdsAll(principal.permissions, PERMISSIONS.create)) throw new AppError("forbidden", { message: "this needs the permission create" });
+    if (!holdsAll(principal.permissions, PERMISSIONS.create))
+      throw new AppError("forbidden", { message: "this needs the permission create" });
     return principal.subject.id;
   }
 
   #emailOf(input: CompleteInput): string {
     const email = normalizeEmail(input.email);
-    if (email === undefined) throw new AppError("invalid_email", refusal("the e-mail address is not valid", "invalid_email", "email"));
+    if (email === undefined)
+      throw new AppError("invalid_email", refusal("the e-mail address is not valid", "invalid_email", "email"));
     return email;
   }
 
@@ -133,7 +160,15 @@ export class Users {
     return soundPassword(input.password, email);
   }
 
-  #newUser(input: CompleteInput, details: { readonly email: string; readonly permissions: number; readonly applicationId: string | undefined; readonly invitation: StoreRecord<InvitationRecord> | undefined }): UserRecord {
+  #newUser(
+    input: CompleteInput,
+    details: {
+      readonly email: string;
+      readonly permissions: number;
+      readonly applicationId: string | undefined;
+      readonly invitation: StoreRecord<InvitationRecord> | undefined;
+    },
+  ): UserRecord {
     const { email, permissions, applicationId, invitation } = details;
     return {
       id: newId(),
@@ -153,7 +188,11 @@ export class Users {
   /** A virtual user is a member of its application from the start. */
   #virtualCommit(user: UserRecord): StoreCommit {
     if (user.application_id === undefined) return {};
-    return this.#dependencies.memberships.newUserCommit({ kind: "application", id: user.application_id }, { kind: "user", id: user.id }, PERMISSIONS.read);
+    return this.#dependencies.memberships.newUserCommit(
+      { kind: "application", id: user.application_id },
+      { kind: "user", id: user.id },
+      PERMISSIONS.read,
+    );
   }
 }
 
@@ -164,9 +203,16 @@ function completed(input: CreateUserInput, invitation: InvitationRecord | undefi
   const email = input.email ?? invitation?.email;
   const firstName = input.first_name ?? invitation?.first_name ?? undefined;
   const lastName = input.last_name ?? invitation?.last_name ?? undefined;
-  if (email !== undefined && firstName !== undefined && lastName !== undefined) return { ...input, email, first_name: firstName, last_name: lastName };
-  const missing = Object.entries({ email, first_name: firstName, last_name: lastName }).filter(([, value]) => value === undefined).map(([member]) => member);
-  const details = missing.map((member) => ({ message: `${member}: is missing`, code: "invalid_request" as const, path: member }));
+  if (email !== undefined && firstName !== undefined && lastName !== undefined)
+    return { ...input, email, first_name: firstName, last_name: lastName };
+  const missing = Object.entries({ email, first_name: firstName, last_name: lastName })
+    .filter(([, value]) => value === undefined)
+    .map(([member]) => member);
+  const details = missing.map((member) => ({
+    message: `${member}: is missing`,
+    code: "invalid_request" as const,
+    path: member,
+  }));
   throw new AppError("invalid_request", { message: details[0]?.message ?? "", details });
 }
 
@@ -200,6 +246,10 @@ export function emailTaken(): AppError {
   return new AppError("email_taken", refusal("a user with this e-mail address exists", "email_taken", "email"));
 }
 
-export function refusal(message: string, code: string, path: string): { message: string; details: { message: string; code: string; path: string }[] } {
+export function refusal(
+  message: string,
+  code: string,
+  path: string,
+): { message: string; details: { message: string; code: string; path: string }[] } {
   return { message, details: [{ message, code, path }] };
 }

@@ -12,10 +12,14 @@ export function auditHandlers(dependencies: { readonly audit: AuditLog }): Handl
     listAudit: ({ principal, query }) => {
       const own = formatSubject(principal.subject);
       const wanted = query.subject ?? own;
-      if (wanted !== own && !holdsAll(principal.permissions, PERMISSIONS.sudo)) throw new AppError("forbidden", { message: "the events of others need the permission sudo" });
+      if (wanted !== own && !holdsAll(principal.permissions, PERMISSIONS.sudo))
+        throw new AppError("forbidden", { message: "the events of others need the permission sudo" });
       const { entries, total } = audit.list(query, wanted === "all" ? undefined : wanted);
       return { status: 200, body: entries, total };
     },
-    exportAudit: ({ query }) => ({ status: 200, bytes: Buffer.from(audit.exportLines(query.after ?? 0, query.limit ?? EXPORT_RECORDS_MAX)) }),
+    exportAudit: ({ query }) => ({
+      status: 200,
+      bytes: Buffer.from(audit.exportLines(query.after ?? 0, query.limit ?? EXPORT_RECORDS_MAX)),
+    }),
   };
 }

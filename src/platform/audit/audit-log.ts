@@ -11,7 +11,13 @@ import { createPrivateFile, readPrivateFile } from "../files/private-file.js";
 import { StartError } from "../start-error.js";
 import { CHAIN_KEY_BYTES, chainHeadKey, chainKeyId, type ChainHead, type ChainRecord } from "../store/chain.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../store/store.js";
-import { AUDIT_CHAIN, AUDIT_STARTED, AUDIT_SUBJECT_INDEX, type AuditEvent, type StoredAuditEvent } from "./audit-event.js";
+import {
+  AUDIT_CHAIN,
+  AUDIT_STARTED,
+  AUDIT_SUBJECT_INDEX,
+  type AuditEvent,
+  type StoredAuditEvent,
+} from "./audit-event.js";
 
 /** What other parts of the service may do with the log. */
 export interface AuditPort {
@@ -58,7 +64,10 @@ export async function openAuditKey(dataDir: string): Promise<Uint8Array> {
   const path = `${dataDir}/${KEY_FILE}`;
   await createPrivateFile(path, randomBytes(CHAIN_KEY_BYTES));
   const key = await readPrivateFile(path);
-  if (key?.length !== CHAIN_KEY_BYTES) throw new StartError(`${path} does not hold ${String(CHAIN_KEY_BYTES)} bytes; put the right file back, or move it away to start a new stretch of the audit log`);
+  if (key?.length !== CHAIN_KEY_BYTES)
+    throw new StartError(
+      `${path} does not hold ${String(CHAIN_KEY_BYTES)} bytes; put the right file back, or move it away to start a new stretch of the audit log`,
+    );
   return key;
 }
 
@@ -79,7 +88,9 @@ export class AuditLog implements AuditPort {
     const head = this.head();
     const keyId = chainKeyId(this.#key);
     if (head !== undefined && head.key_id !== keyId) {
-      this.#dependencies.log.warn("the audit log goes on with another key than before: keep the old audit-key file to verify the older part");
+      this.#dependencies.log.warn(
+        "the audit log goes on with another key than before: keep the old audit-key file to verify the older part",
+      );
     }
     await this.append({ action: AUDIT_STARTED, outcome: "ok", detail: { key_id: keyId } });
   }
@@ -102,14 +113,23 @@ export class AuditLog implements AuditPort {
     } catch (error) {
       if (error instanceof AppError && PASSING.has(error.code)) throw error;
       this.#failures += 1;
-      this.#dependencies.log.error("the audit log cannot be written", { count: this.#failures, ...(error instanceof AppError ? { code: error.code } : {}) });
+      this.#dependencies.log.error("the audit log cannot be written", {
+        count: this.#failures,
+        ...(error instanceof AppError ? { code: error.code } : {}),
+      });
       if (this.#failures >= FAILURES_MAX) this.#dependencies.onUnwritable();
-      throw new AppError("audit_unavailable", { message: "the audit log cannot be written; the request is refused", cause: error });
+      throw new AppError("audit_unavailable", {
+        message: "the audit log cannot be written; the request is refused",
+        cause: error,
+      });
     }
   }
 
   hashName(text: string): string {
-    return createHmac("sha256", this.#nameKey).update(text.normalize("NFKC").toLowerCase()).digest("hex").slice(0, 2 * NAME_HASH_BYTES);
+    return createHmac("sha256", this.#nameKey)
+      .update(text.normalize("NFKC").toLowerCase())
+      .digest("hex")
+      .slice(0, 2 * NAME_HASH_BYTES);
   }
 
   /** Newest first: everybody's events, or one subject's. */
@@ -135,8 +155,13 @@ export class AuditLog implements AuditPort {
 
 /** One line per record: `{"number","mac","event"}`. */
 export function auditLines(store: Pick<Store, "range">, after: number, limit: number): string {
-  const records = store.range<ChainRecord>([AUDIT_CHAIN], { limit, ...(after === 0 ? {} : { after: [AUDIT_CHAIN, after] }) });
-  return records.map(({ key, value }) => `${JSON.stringify({ number: Number(key[1]), mac: value.mac, event: value.event })}\n`).join("");
+  const records = store.range<ChainRecord>([AUDIT_CHAIN], {
+    limit,
+    ...(after === 0 ? {} : { after: [AUDIT_CHAIN, after] }),
+  });
+  return records
+    .map(({ key, value }) => `${JSON.stringify({ number: Number(key[1]), mac: value.mac, event: value.event })}\n`)
+    .join("");
 }
 
 function toEntry({ key, value }: StoreRecord<ChainRecord>): AuditEntry {

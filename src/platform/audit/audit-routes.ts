@@ -20,32 +20,55 @@ const AuditEntry = closed({
   address: Type.Optional(Type.String()),
   target: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "ids of the path" })),
   objects: Type.Optional(Type.Array(Type.String(), { maxItems: 100, description: "records written and deleted" })),
-  names: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "keyed hashes of names; never the names" })),
+  names: Type.Optional(
+    Type.Record(Type.String(), Type.String(), { description: "keyed hashes of names; never the names" }),
+  ),
   count: Type.Optional(Type.Integer({ description: "items of a batch" })),
   detail: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
 const AuditQuery = closed({
-  subject: Type.Optional(Type.String({ pattern: "^(all|(user|application|organization):[0-9a-f-]{36})$", description: "`all`, or whose events; others than one's own need the permission sudo" })),
+  subject: Type.Optional(
+    Type.String({
+      pattern: "^(all|(user|application|organization):[0-9a-f-]{36})$",
+      description: "`all`, or whose events; others than one's own need the permission sudo",
+    }),
+  ),
 });
 const ExportQuery = closed({
-  after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: "number of the last record that the caller has" })),
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: "number of the last record that the caller has",
+    }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: EXPORT_RECORDS_MAX })),
 });
 
 export const auditRoutes = {
   listAudit: defineRoute({
-    id: "listAudit", area: "vault", method: "GET", path: "/api/v1/audit",
+    id: "listAudit",
+    area: "vault",
+    method: "GET",
+    path: "/api/v1/audit",
     summary: "List events of the audit log, newest first",
-    description: "One's own events, or with the permission sudo those of others. Values and names are never in the log.",
-    auth: { permissions: ["read"] }, query: AuditQuery, list: true,
+    description:
+      "One's own events, or with the permission sudo those of others. Values and names are never in the log.",
+    auth: { permissions: ["read"] },
+    query: AuditQuery,
+    list: true,
     responses: { 200: { description: "Events", schema: Type.Array(AuditEntry, { maxItems: LIST_ITEMS_MAX }) } },
   }),
   exportAudit: defineRoute({
-    id: "exportAudit", area: "vault", method: "GET", path: "/api/v1/audit/export",
+    id: "exportAudit",
+    area: "vault",
+    method: "GET",
+    path: "/api/v1/audit/export",
     summary: "Export the audit log as lines of JSON, oldest first",
     description: `Up to ${String(EXPORT_RECORDS_MAX)} records of \`{"number", "mac", "event"}\`; ask again with \`after\` set to the last number until nothing comes.`,
-    auth: { permissions: ["sudo"] }, query: ExportQuery,
+    auth: { permissions: ["sudo"] },
+    query: ExportQuery,
     responses: { 200: { description: "Lines of JSON", bytes: "application/x-ndjson" } },
   }),
 } as const;

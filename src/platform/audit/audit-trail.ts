@@ -72,14 +72,20 @@ export class AuditTrail {
     } catch (error) {
       // Turned away unread, like those that the front turns away: a record of each would let strangers fill the disk.
       if (error instanceof AppError && error.code === "too_many_requests" && scope.recorded === 0) throw error;
-      await this.#audit.append({ outcome: "refused", code: error instanceof AppError ? error.code : "internal_error", ...contextOf(scope) });
+      await this.#audit.append({
+        outcome: "refused",
+        code: error instanceof AppError ? error.code : "internal_error",
+        ...contextOf(scope),
+      });
       throw error;
     }
     if (scope.recorded > 0) return value;
     // The spread comes last: a member that is added to a spread copy costs three times what the copy does.
     const recorded = this.#audit.append({ outcome: "ok", ...contextOf(scope) });
     if (mode === "deferred") {
-      recorded.catch(() => { this.#log.warn("an event was not recorded", { kind: scope.context.action }); });
+      recorded.catch(() => {
+        this.#log.warn("an event was not recorded", { kind: scope.context.action });
+      });
       return value;
     }
     try {
@@ -126,8 +132,12 @@ export class AuditTrail {
       range: (prefix, options) => store.range(prefix, options),
       count: (prefix) => store.count(prefix),
       ...(store.revision === undefined ? {} : { revision: store.revision.bind(store) }),
-      close: async () => { await store.close(); },
-      commit: async (commit) => { await this.#commit(store, commit, isAudited); },
+      close: async () => {
+        await store.close();
+      },
+      commit: async (commit) => {
+        await this.#commit(store, commit, isAudited);
+      },
     };
   }
 
@@ -149,7 +159,12 @@ export class AuditTrail {
   }
 
   #describe(touched: readonly Touched[]): string[] {
-    const objects = touched.slice(0, OBJECTS_MAX).map(({ change, key }) => `${change} ${key.map((part, index) => (index === 0 ? String(part) : auditedPart(part, this.#audit))).join("/")}`);
+    const objects = touched
+      .slice(0, OBJECTS_MAX)
+      .map(
+        ({ change, key }) =>
+          `${change} ${key.map((part, index) => (index === 0 ? String(part) : auditedPart(part, this.#audit))).join("/")}`,
+      );
     return touched.length > OBJECTS_MAX ? [...objects, `and ${String(touched.length - OBJECTS_MAX)} more`] : objects;
   }
 }
@@ -184,5 +199,7 @@ function newScope(context: AuditContext): Scope {
 }
 
 function contextOf(scope: Scope): AuditContext {
-  return scope.context.subject !== undefined || scope.subject === undefined ? scope.context : { ...scope.context, subject: scope.subject };
+  return scope.context.subject !== undefined || scope.subject === undefined
+    ? scope.context
+    : { ...scope.context, subject: scope.subject };
 }

@@ -38,7 +38,14 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
 
 /** Uses of keys and secrets by operation id: they change no record that is audited. A test holds them against what they commit. */
 export const USES: ReadonlySet<string> = new Set([
-  "signMessage", "signWithOrganizationVaultKey", "encrypt", "decrypt", "agree", "getSecret", "getOrganizationVaultSecret", "getXpub",
+  "signMessage",
+  "signWithOrganizationVaultKey",
+  "encrypt",
+  "decrypt",
+  "agree",
+  "getSecret",
+  "getOrganizationVaultSecret",
+  "getXpub",
 ]);
 
 /** How a route is recorded. */
@@ -57,13 +64,20 @@ interface RequestView {
 }
 
 /** The same routes; handlers of those that are recorded run in the trail's scope. */
-export function auditedRoutes(bound: readonly BoundRoute[], dependencies: { readonly trail: AuditTrail; readonly audit: AuditPort }): BoundRoute[] {
+export function auditedRoutes(
+  bound: readonly BoundRoute[],
+  dependencies: { readonly trail: AuditTrail; readonly audit: AuditPort },
+): BoundRoute[] {
   return bound.map(({ route, handler }) => {
     const mode = auditModeOf(route);
     if (mode === "none") return { route, handler };
     const { trail, audit } = dependencies;
     const recorded = USES.has(route.id) ? trail.runUse.bind(trail) : trail.run.bind(trail);
-    return { route, handler: (request: RequestView) => recorded(contextOf(route, request, audit), mode, { work: () => handler(request as never), discard: wipe }) };
+    return {
+      route,
+      handler: (request: RequestView) =>
+        recorded(contextOf(route, request, audit), mode, { work: () => handler(request as never), discard: wipe }),
+    };
   });
 }
 
@@ -72,7 +86,11 @@ function wipe({ bytes }: AnyReply): void {
   bytes?.fill(0);
 }
 
-function contextOf(route: RouteSpec, { principal, params, body, requestId, address }: RequestView, audit: AuditPort): AuditContext {
+function contextOf(
+  route: RouteSpec,
+  { principal, params, body, requestId, address }: RequestView,
+  audit: AuditPort,
+): AuditContext {
   return {
     action: route.id,
     ...(principal === undefined ? undefined : callerOf(principal)),
@@ -83,7 +101,11 @@ function contextOf(route: RouteSpec, { principal, params, body, requestId, addre
   };
 }
 
-function callerOf({ subject, sessionId, actingUserId }: Principal): Pick<AuditContext, "subject" | "session_id" | "acting_user_id"> {
+function callerOf({
+  subject,
+  sessionId,
+  actingUserId,
+}: Principal): Pick<AuditContext, "subject" | "session_id" | "acting_user_id"> {
   const caller = { subject: formatSubject(subject), session_id: sessionId };
   return actingUserId === undefined ? caller : { ...caller, acting_user_id: actingUserId };
 }
@@ -101,8 +123,18 @@ function targetOf(params: RequestView["params"], audit: AuditPort): Pick<AuditCo
 /** Of a body: hashes of the members that name something, and the size of a batch. */
 function bodyParts(body: unknown, audit: AuditPort): Pick<AuditContext, "names" | "count"> | undefined {
   if (typeof body !== "object" || body === null || ArrayBuffer.isView(body)) return undefined;
-  const { name, email, batch } = body as { readonly name?: unknown; readonly email?: unknown; readonly batch?: unknown };
+  const { name, email, batch } = body as {
+    readonly name?: unknown;
+    readonly email?: unknown;
+    readonly batch?: unknown;
+  };
   if (name === undefined && email === undefined && batch === undefined) return undefined;
-  const names = { ...(typeof name === "string" ? { name: audit.hashName(name) } : {}), ...(typeof email === "string" ? { email: audit.hashName(email.trim()) } : {}) };
-  return { ...(Object.keys(names).length === 0 ? {} : { names }), ...(Array.isArray(batch) ? { count: batch.length } : {}) };
+  const names = {
+    ...(typeof name === "string" ? { name: audit.hashName(name) } : {}),
+    ...(typeof email === "string" ? { email: audit.hashName(email.trim()) } : {}),
+  };
+  return {
+    ...(Object.keys(names).length === 0 ? {} : { names }),
+    ...(Array.isArray(batch) ? { count: batch.length } : {}),
+  };
 }

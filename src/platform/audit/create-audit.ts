@@ -26,15 +26,24 @@ export interface CreateAuditDependencies {
 
 const VAULT_TABLES: ReadonlySet<string> = new Set(["vault", "key", "key_generation", "secret", "seal"]);
 /** Counters and pointers that say nothing about who may do what. */
-const IDENTITY_HOUSEKEEPING: ReadonlySet<string> = new Set(["login_throttle", "refresh_handle", "api_token_use", "client_assertion"]);
+const IDENTITY_HOUSEKEEPING: ReadonlySet<string> = new Set([
+  "login_throttle",
+  "refresh_handle",
+  "api_token_use",
+  "client_assertion",
+]);
 
 /** Records the start; everything else that is recorded comes after it. */
-export async function createAudit(options: { readonly key: Uint8Array }, dependencies: CreateAuditDependencies): Promise<Audit> {
+export async function createAudit(
+  options: { readonly key: Uint8Array },
+  dependencies: CreateAuditDependencies,
+): Promise<Audit> {
   const log = new AuditLog(options, dependencies);
   const trail = new AuditTrail({ audit: log, log: dependencies.log });
   await log.start();
   return {
-    log, trail,
+    log,
+    trail,
     refusals: new AuditRefusals({ audit: log, clock: dependencies.clock, log: dependencies.log }),
     vaultStore: trail.audited(dependencies.store, (table) => VAULT_TABLES.has(table)),
     identityStore: trail.audited(dependencies.store, (table) => !IDENTITY_HOUSEKEEPING.has(table)),

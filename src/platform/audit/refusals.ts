@@ -58,7 +58,13 @@ export class AuditRefusals {
       return;
     }
     this.#recorded += 1;
-    this.#append({ action: route.id, code, request_id: requestId, address, ...(subject === undefined ? {} : { subject }) });
+    this.#append({
+      action: route.id,
+      code,
+      request_id: requestId,
+      address,
+      ...(subject === undefined ? {} : { subject }),
+    });
   }
 
   /** Records what was counted so far; for the end of a window and of the server. */
@@ -68,7 +74,11 @@ export class AuditRefusals {
     if (this.#counted.size === 0) return;
     const detail = Object.fromEntries(this.#counted);
     this.#counted.clear();
-    this.#append({ action: REFUSALS_COUNTED, count: Object.values(detail).reduce((sum, count) => sum + count, 0), detail });
+    this.#append({
+      action: REFUSALS_COUNTED,
+      count: Object.values(detail).reduce((sum, count) => sum + count, 0),
+      detail,
+    });
   }
 
   #turnWindow(): void {
@@ -76,10 +86,14 @@ export class AuditRefusals {
     this.#startedMs = this.#clock.monotonicMs();
     this.#byCaller.clear();
     this.#recorded = 0;
-    this.#timer = setTimeout(() => { this.flush(); }, WINDOW_MS).unref();
+    this.#timer = setTimeout(() => {
+      this.flush();
+    }, WINDOW_MS).unref();
   }
 
   #append(event: Omit<Parameters<AuditPort["append"]>[0], "outcome">): void {
-    this.#audit.append({ ...event, outcome: "refused" }).catch(() => { this.#log.warn("a refusal was not recorded", { kind: event.action }); });
+    this.#audit.append({ ...event, outcome: "refused" }).catch(() => {
+      this.#log.warn("a refusal was not recorded", { kind: event.action });
+    });
   }
 }

@@ -1,5 +1,12 @@
 /** Walks the audit log and finds the first place where it is not what was written. Reads only; needs the key file. */
-import { chainHeadKey, chainKeyId, chainMac, NO_PREDECESSOR, type ChainHead, type ChainRecord } from "../store/chain.js";
+import {
+  chainHeadKey,
+  chainKeyId,
+  chainMac,
+  NO_PREDECESSOR,
+  type ChainHead,
+  type ChainRecord,
+} from "../store/chain.js";
 import type { Store, StoreRecord } from "../store/store.js";
 import { AUDIT_CHAIN, AUDIT_STARTED, type StoredAuditEvent } from "./audit-event.js";
 
@@ -16,11 +23,18 @@ export type AuditVerdict =
 const PAGE = 1000;
 
 /** @param keys all keys that the log was ever linked with, in any order */
-export function verifyAudit(store: Pick<Store, "get" | "range">, keys: readonly Uint8Array[], anchor?: AuditAnchor): AuditVerdict {
+export function verifyAudit(
+  store: Pick<Store, "get" | "range">,
+  keys: readonly Uint8Array[],
+  anchor?: AuditAnchor,
+): AuditVerdict {
   const byId = new Map(keys.map((key) => [chainKeyId(key), key]));
   const walk = new Walk(byId, anchor);
-  for (let after = 0; ; ) {
-    const records = store.range<ChainRecord>([AUDIT_CHAIN], { limit: PAGE, ...(after === 0 ? {} : { after: [AUDIT_CHAIN, after] }) });
+  for (let after = 0; ;) {
+    const records = store.range<ChainRecord>([AUDIT_CHAIN], {
+      limit: PAGE,
+      ...(after === 0 ? {} : { after: [AUDIT_CHAIN, after] }),
+    });
     for (const record of records) {
       const reason = walk.step(record);
       if (reason !== undefined) return { sound: false, records: walk.number, brokenAt: walk.number + 1, reason };
@@ -30,7 +44,11 @@ export function verifyAudit(store: Pick<Store, "get" | "range">, keys: readonly 
   }
   const reason = walk.end(store.get<ChainHead>(chainHeadKey(AUDIT_CHAIN))?.value);
   if (reason !== undefined) return { sound: false, records: walk.number, brokenAt: walk.number + 1, reason };
-  return { sound: true, records: walk.number, head: walk.number === 0 ? undefined : { number: walk.number, mac: walk.mac } };
+  return {
+    sound: true,
+    records: walk.number,
+    head: walk.number === 0 ? undefined : { number: walk.number, mac: walk.mac },
+  };
 }
 
 class Walk {
@@ -53,12 +71,14 @@ class Walk {
     if (event.action === AUDIT_STARTED) {
       const keyId = event.detail?.key_id;
       this.#key = typeof keyId === "string" ? this.#keys.get(keyId) : undefined;
-      if (this.#key === undefined) return `from here on the log was linked with another key (${typeof keyId === "string" ? keyId : "unnamed"}); give its file with --key`;
+      if (this.#key === undefined)
+        return `from here on the log was linked with another key (${typeof keyId === "string" ? keyId : "unnamed"}); give its file with --key`;
     }
     if (this.#key === undefined) return "the log does not begin with its start";
     const mac = chainMac(this.#key, { chain: AUDIT_CHAIN, number, predecessor: this.mac, json: JSON.stringify(event) });
     if (mac !== value.mac) return "the record was changed, or what stood before it was";
-    if (this.#anchor?.number === number && this.#anchor.mac !== mac) return "the record is another one than the anchor names";
+    if (this.#anchor?.number === number && this.#anchor.mac !== mac)
+      return "the record is another one than the anchor names";
     this.number = number;
     this.mac = mac;
     return undefined;
@@ -66,8 +86,10 @@ class Walk {
 
   /** Checks that the walk ended where the log ends. */
   end(head: ChainHead | undefined): string | undefined {
-    if ((head?.number ?? 0) !== this.number || (head?.mac ?? NO_PREDECESSOR) !== this.mac) return "the end of the log was cut off or its head was changed";
-    if (this.#anchor !== undefined && this.#anchor.number > this.number) return `the log ends before the anchor (${String(this.#anchor.number)}): its end was cut off, or an older copy was put in its place`;
+    if ((head?.number ?? 0) !== this.number || (head?.mac ?? NO_PREDECESSOR) !== this.mac)
+      return "the end of the log was cut off or its head was changed";
+    if (this.#anchor !== undefined && this.#anchor.number > this.number)
+      return `the log ends before the anchor (${String(this.#anchor.number)}): its end was cut off, or an older copy was put in its place`;
     return undefined;
   }
 }

@@ -13,7 +13,14 @@ import { PERMISSIONS_MAX } from "./permissions.js";
 import { SUBJECT_KINDS, formatSubject, type Principal, type Subject, type SubjectKind } from "./principal.js";
 import { claimsOf, readOwnJws } from "./own-jws.js";
 import type { VerificationKeys } from "./signing-keys.js";
-import { ACCESS_TOKEN_CHARACTERS_MAX, ACCESS_TOKEN_LIFE_SEC, AUDIENCES, CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX, type Audience } from "./token-limits.js";
+import {
+  ACCESS_TOKEN_CHARACTERS_MAX,
+  ACCESS_TOKEN_LIFE_SEC,
+  AUDIENCES,
+  CLOCK_TOLERANCE_SEC,
+  TOKEN_LIFE_SEC_MAX,
+  type Audience,
+} from "./token-limits.js";
 
 /** What must hold of a token's subject and session at the moment of each use. Answers from memory or in microseconds. */
 export interface TokenStateLookup {
@@ -80,8 +87,26 @@ const CACHE_TTL_MS = 60_000;
  * once there are several, counts within this time. Reading costs 6 us of the 8 that a use would take.
  */
 const STATE_AGE_MAX_MS = 1000;
-const CLAIM_NAMES: ReadonlySet<string> = new Set(["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "perm", "ep", "act"]);
-const AUDIENCE_OF_AREA: Readonly<Record<Area, Audience | undefined>> = { prover: "privacy", vault: "vault", chain: "chain", identity: "ident", service: undefined };
+const CLAIM_NAMES: ReadonlySet<string> = new Set([
+  "iss",
+  "aud",
+  "sub",
+  "iat",
+  "nbf",
+  "exp",
+  "jti",
+  "sid",
+  "perm",
+  "ep",
+  "act",
+]);
+const AUDIENCE_OF_AREA: Readonly<Record<Area, Audience | undefined>> = {
+  prover: "privacy",
+  vault: "vault",
+  chain: "chain",
+  identity: "ident",
+  service: undefined,
+};
 
 /** Verifies access tokens. */
 export class AccessTokenVerifier {
@@ -130,7 +155,14 @@ export class AccessTokenVerifier {
     const claims = readClaims(claimsOf(jws), { issuer: this.#issuer, nowSec: Math.floor(verifiedAtMs / 1000) });
     if (claims === undefined) throw refusal();
     const forgetAtMs = Math.min(verifiedAtMs + CACHE_TTL_MS, claims.principal.expiresAtSec * 1000);
-    const verified: VerifiedToken = { ...claims, encodedHeader, verifiedAtMs, forgetAtMs, stateReadAtMs: -Infinity, stateRevision: -1 };
+    const verified: VerifiedToken = {
+      ...claims,
+      encodedHeader,
+      verifiedAtMs,
+      forgetAtMs,
+      stateReadAtMs: -Infinity,
+      stateRevision: -1,
+    };
     const principal = this.#admit(verified, area, this.#clock.nowMs());
     if (verified.forgetAtMs > verifiedAtMs) this.#remember(cacheKey, verified);
     return principal;
@@ -184,7 +216,10 @@ export function accessClaims(input: {
   readonly actingUserId?: string;
 }): AccessClaims {
   const { nowSec } = input;
-  const exp = Math.min(nowSec + ACCESS_TOKEN_LIFE_SEC[input.subject.kind], input.notAfterSec ?? Number.MAX_SAFE_INTEGER);
+  const exp = Math.min(
+    nowSec + ACCESS_TOKEN_LIFE_SEC[input.subject.kind],
+    input.notAfterSec ?? Number.MAX_SAFE_INTEGER,
+  );
   return {
     iss: input.issuer,
     aud: [...AUDIENCES],
@@ -211,19 +246,39 @@ function isMeantFor(audiences: readonly string[], area: Area | undefined): boole
 }
 
 /** Checks issuer, times, exact types, known names, sound ids, lives. Undefined when anything is off. */
-function readClaims(payload: JWTPayload | undefined, { issuer, nowSec }: { readonly issuer: string; readonly nowSec: number }): Pick<VerifiedToken, "principal" | "epoch" | "audiences"> | undefined {
+function readClaims(
+  payload: JWTPayload | undefined,
+  { issuer, nowSec }: { readonly issuer: string; readonly nowSec: number },
+): Pick<VerifiedToken, "principal" | "epoch" | "audiences"> | undefined {
   if (payload?.iss !== issuer || !Object.keys(payload).every((name) => CLAIM_NAMES.has(name))) return undefined;
   const { aud, iat, nbf, exp, jti, sid, perm, ep, act } = payload;
   const subject = parseSubject(payload.sub);
   if (subject === undefined || !isId(jti) || !isId(sid) || (act !== undefined && !isId(act))) return undefined;
-  if (!isCount(iat) || !isCount(nbf) || !isCount(exp) || !isCount(ep) || !isCount(perm) || perm > PERMISSIONS_MAX) return undefined;
-  if (exp <= iat || exp - iat > ACCESS_TOKEN_LIFE_SEC[subject.kind] || !isAudienceList(aud) || !isTimely({ iat, nbf, exp }, nowSec)) return undefined;
-  const principal: Principal = { subject, permissions: perm, tokenId: jti, sessionId: sid, expiresAtSec: exp, ...(act === undefined ? {} : { actingUserId: act }) };
+  if (!isCount(iat) || !isCount(nbf) || !isCount(exp) || !isCount(ep) || !isCount(perm) || perm > PERMISSIONS_MAX)
+    return undefined;
+  if (
+    exp <= iat ||
+    exp - iat > ACCESS_TOKEN_LIFE_SEC[subject.kind] ||
+    !isAudienceList(aud) ||
+    !isTimely({ iat, nbf, exp }, nowSec)
+  )
+    return undefined;
+  const principal: Principal = {
+    subject,
+    permissions: perm,
+    tokenId: jti,
+    sessionId: sid,
+    expiresAtSec: exp,
+    ...(act === undefined ? {} : { actingUserId: act }),
+  };
   return { principal, epoch: ep, audiences: aud };
 }
 
 /** RFC 7519 sections 4.1.4 to 4.1.6, with tolerance for clocks of other machines; and no token is from the future or older than any may be. */
-function isTimely({ iat, nbf, exp }: { readonly iat: number; readonly nbf: number; readonly exp: number }, nowSec: number): boolean {
+function isTimely(
+  { iat, nbf, exp }: { readonly iat: number; readonly nbf: number; readonly exp: number },
+  nowSec: number,
+): boolean {
   const [early, late] = [nowSec - CLOCK_TOLERANCE_SEC, nowSec + CLOCK_TOLERANCE_SEC];
   return exp > early && nbf <= late && iat <= late && iat >= early - TOKEN_LIFE_SEC_MAX;
 }
@@ -239,7 +294,12 @@ function isSubjectKind(value: string | undefined): value is SubjectKind {
 }
 
 function isAudienceList(value: unknown): value is Audience[] {
-  return Array.isArray(value) && value.length > 0 && value.length <= AUDIENCES.length && value.every((item) => AUDIENCES.some((audience) => audience === item));
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= AUDIENCES.length &&
+    value.every((item) => AUDIENCES.some((audience) => audience === item))
+  );
 }
 
 function isId(value: unknown): value is string {

@@ -12,9 +12,11 @@ export function authorizer(rule: Needs): (principal: Principal) => void {
   const missingPermission = `this needs the permission${rule.permissions.length === 1 ? "" : "s"} ${rule.permissions.join(", ")}`;
   const wrongSubject = `this needs a token of ${(rule.subjects ?? []).join(" or ")}`;
   return (principal) => {
-    if (principal.limitedTo !== undefined && rule.limitedTokens !== true) throw new AppError("forbidden", { message: "this token is good for listening to events only" });
+    if (principal.limitedTo !== undefined && rule.limitedTokens !== true)
+      throw new AppError("forbidden", { message: "this token is good for listening to events only" });
     if (!holdsAll(principal.permissions, needed)) throw new AppError("forbidden", { message: missingPermission });
-    if (rule.subjects !== undefined && !rule.subjects.includes(principal.subject.kind)) throw new AppError("forbidden", { message: wrongSubject });
+    if (rule.subjects !== undefined && !rule.subjects.includes(principal.subject.kind))
+      throw new AppError("forbidden", { message: wrongSubject });
   };
 }
 

@@ -3,7 +3,15 @@
  * settings, never from one that a token names; which issuer a token is of decides which keys may verify it.
  */
 import { readFile } from "node:fs/promises";
-import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify, type FetchImplementation, type JWTPayload, type JWTVerifyGetKey } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  jwtVerify,
+  type FetchImplementation,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+} from "jose";
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Clock } from "../clock.js";
@@ -18,12 +26,25 @@ const Issuer = Type.Object(
     jwks_url: Text,
     /** What `aud` of its tokens must hold. */
     audience: Text,
-    algorithms: Type.Optional(Type.Array(Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256"), Type.Literal("PS256")]), { minItems: 1, maxItems: 4 })),
+    algorithms: Type.Optional(
+      Type.Array(
+        Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256"), Type.Literal("PS256")]),
+        { minItems: 1, maxItems: 4 },
+      ),
+    ),
     /** `typ` of its access tokens; tokens of another type are refused when it is given. */
     token_type: Type.Optional(Text),
-    claims: Type.Optional(Type.Object({
-      subject: Type.Optional(Text), email: Type.Optional(Text), first_name: Type.Optional(Text), last_name: Type.Optional(Text),
-    }, { additionalProperties: false })),
+    claims: Type.Optional(
+      Type.Object(
+        {
+          subject: Type.Optional(Text),
+          email: Type.Optional(Text),
+          first_name: Type.Optional(Text),
+          last_name: Type.Optional(Text),
+        },
+        { additionalProperties: false },
+      ),
+    ),
     /** Bits that its users get when they first come; a new user's own unless given. */
     permissions: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
     /** False: only users that are here already are let in. */
@@ -68,9 +89,13 @@ export async function readTrustedIssuers(path: string): Promise<TrustedIssuer[]>
   } catch (error) {
     throw new StartError(`the file of trusted issuers, ${path}, cannot be read as JSON`, { cause: error });
   }
-  if (!issuersFile.Check(value)) throw new StartError(`the file of trusted issuers, ${path}, has not the expected form: a list of {issuer, jwks_url, audience, ...}`);
+  if (!issuersFile.Check(value))
+    throw new StartError(
+      `the file of trusted issuers, ${path}, has not the expected form: a list of {issuer, jwks_url, audience, ...}`,
+    );
   for (const { jwks_url: url } of value) requireSafeUrl(url, path);
-  if (new Set(value.map(({ issuer }) => issuer)).size !== value.length) throw new StartError(`the file of trusted issuers, ${path}, names an issuer twice`);
+  if (new Set(value.map(({ issuer }) => issuer)).size !== value.length)
+    throw new StartError(`the file of trusted issuers, ${path}, names an issuer twice`);
   return value;
 }
 
@@ -78,11 +103,25 @@ export class ExternalIssuers {
   readonly #clock: Clock;
   readonly #issuers: ReadonlyMap<string, { readonly issuer: TrustedIssuer; readonly keys: JWTVerifyGetKey }>;
 
-  constructor(options: { readonly issuers: readonly TrustedIssuer[] }, dependencies: { readonly clock: Clock; readonly log: Log }) {
+  constructor(
+    options: { readonly issuers: readonly TrustedIssuer[] },
+    dependencies: { readonly clock: Clock; readonly log: Log },
+  ) {
     this.#clock = dependencies.clock;
-    this.#issuers = new Map(options.issuers.map((issuer) => [issuer.issuer, {
-      issuer, keys: createRemoteJWKSet(new URL(issuer.jwks_url), { cooldownDuration: JWKS_COOLDOWN_MS, cacheMaxAge: JWKS_MAX_AGE_MS, timeoutDuration: JWKS_TIMEOUT_MS, [customFetch]: sparingFetch(dependencies) }),
-    }]));
+    this.#issuers = new Map(
+      options.issuers.map((issuer) => [
+        issuer.issuer,
+        {
+          issuer,
+          keys: createRemoteJWKSet(new URL(issuer.jwks_url), {
+            cooldownDuration: JWKS_COOLDOWN_MS,
+            cacheMaxAge: JWKS_MAX_AGE_MS,
+            timeoutDuration: JWKS_TIMEOUT_MS,
+            [customFetch]: sparingFetch(dependencies),
+          }),
+        },
+      ]),
+    );
   }
 
   /** True when the token says that it is of a trusted issuer; nothing is verified yet, and nothing fetched. */
@@ -98,8 +137,14 @@ export class ExternalIssuers {
     let payload: JWTPayload;
     try {
       ({ payload } = await jwtVerify(token, keys, {
-        algorithms: [...(issuer.algorithms ?? ALGORITHMS_DEFAULT)], issuer: issuer.issuer, audience: issuer.audience, clockTolerance: CLOCK_TOLERANCE_SEC,
-        maxTokenAge: TOKEN_AGE_SEC_MAX, requiredClaims: ["exp", "iat"], currentDate: new Date(this.#clock.nowMs()), ...(issuer.token_type === undefined ? {} : { typ: issuer.token_type }),
+        algorithms: [...(issuer.algorithms ?? ALGORITHMS_DEFAULT)],
+        issuer: issuer.issuer,
+        audience: issuer.audience,
+        clockTolerance: CLOCK_TOLERANCE_SEC,
+        maxTokenAge: TOKEN_AGE_SEC_MAX,
+        requiredClaims: ["exp", "iat"],
+        currentDate: new Date(this.#clock.nowMs()),
+        ...(issuer.token_type === undefined ? {} : { typ: issuer.token_type }),
       }));
     } catch {
       // Which rule failed is the attacker's question; an issuer that cannot be reached is no reason to let anybody in.
@@ -127,7 +172,10 @@ function sparingFetch({ clock, log }: { readonly clock: Clock; readonly log: Log
     } catch (error) {
       failures += 1;
       retryAtMs = clock.monotonicMs() + JWKS_RETRY_MS;
-      log.warn("the keys of a trusted issuer cannot be fetched; its users are refused unless their key is known", { address: new URL(url).host, count: failures });
+      log.warn("the keys of a trusted issuer cannot be fetched; its users are refused unless their key is known", {
+        address: new URL(url).host,
+        count: failures,
+      });
       throw error;
     }
   };
@@ -146,9 +194,19 @@ function readClaims(issuer: TrustedIssuer, payload: JWTPayload): ExternalClaims 
   const names = issuer.claims ?? {};
   const subject = payload[names.subject ?? "sub"];
   const { exp } = payload;
-  if (typeof subject !== "string" || subject === "" || subject.length > SUBJECT_CHARACTERS_MAX || !/^[\x20-\x7e]+$/.test(subject) || exp === undefined || !Number.isSafeInteger(exp)) return undefined;
+  if (
+    typeof subject !== "string" ||
+    subject === "" ||
+    subject.length > SUBJECT_CHARACTERS_MAX ||
+    !/^[\x20-\x7e]+$/.test(subject) ||
+    exp === undefined ||
+    !Number.isSafeInteger(exp)
+  )
+    return undefined;
   return {
-    issuer, subject, expiresAtSec: exp,
+    issuer,
+    subject,
+    expiresAtSec: exp,
     email: textClaim(payload[names.email ?? "email"], 320),
     firstName: textClaim(payload[names.first_name ?? "given_name"], NAME_CHARACTERS_MAX),
     lastName: textClaim(payload[names.last_name ?? "family_name"], NAME_CHARACTERS_MAX),
@@ -156,7 +214,12 @@ function readClaims(issuer: TrustedIssuer, payload: JWTPayload): ExternalClaims 
 }
 
 function textClaim(value: unknown, charactersMax: number): string | undefined {
-  return typeof value === "string" && value !== "" && value.length <= charactersMax && !/[\u0000-\u001f\u007f]/.test(value) ? value : undefined;
+  return typeof value === "string" &&
+    value !== "" &&
+    value.length <= charactersMax &&
+    !/[\u0000-\u001f\u007f]/.test(value)
+    ? value
+    : undefined;
 }
 
 function issuerOf(token: string): string | undefined {
@@ -172,5 +235,6 @@ function issuerOf(token: string): string | undefined {
 function requireSafeUrl(text: string, path: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isLoopback = url?.protocol === "http:" && ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname);
-  if (url === undefined || (url.protocol !== "https:" && !isLoopback)) throw new StartError(`${path}: jwks_url must use https (or http on loopback)`);
+  if (url === undefined || (url.protocol !== "https:" && !isLoopback))
+    throw new StartError(`${path}: jwks_url must use https (or http on loopback)`);
 }

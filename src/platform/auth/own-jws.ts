@@ -18,7 +18,8 @@ export interface OwnJws {
  * base64url header, payload and a signature of exactly 64 bytes (EdDSA, ES256) or 256 (RS256). A last character that holds bits of no byte
  * holds zeros: any other is a second spelling (RFC 4648, 3.5). The header need not be read: it is looked up as it stands.
  */
-const COMPACT_FORM = /^([A-Za-z0-9_-]+)\.((?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?)\.([A-Za-z0-9_-]{85}[AQgw]|[A-Za-z0-9_-]{341}[AQgw])$/;
+const COMPACT_FORM =
+  /^([A-Za-z0-9_-]+)\.((?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?)\.([A-Za-z0-9_-]{85}[AQgw]|[A-Za-z0-9_-]{341}[AQgw])$/;
 
 /** The parts of a token in its one canonical spelling; undefined for any other text. */
 export function readOwnJws(token: string): OwnJws | undefined {

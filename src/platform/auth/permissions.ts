@@ -54,13 +54,32 @@ export function permissionNames(bits: number): PermissionName[] {
  * so that an ordinary user can run a vault of its own. Unsealing and sealing need the seal key in the body anyway.
  */
 export const NEW_USER_PERMISSIONS = permissionBits([
-  "authenticate", "read", "create", "update", "delete", "publish", "subscribe", "vault_use", "secret_read", "vault_unseal", "vault_seal",
+  "authenticate",
+  "read",
+  "create",
+  "update",
+  "delete",
+  "publish",
+  "subscribe",
+  "vault_use",
+  "secret_read",
+  "vault_unseal",
+  "vault_seal",
 ]);
 
 const VAULT_PERMISSIONS = permissionBits(["vault_use", "secret_read", "vault_unseal", "vault_seal"]);
 
 /** What an application is associated with by default: 510, the default that existing clients know; cut to what the granter holds. */
-export const ASSOCIATE_PERMISSIONS = permissionBits(["read", "create", "update", "delete", "grant", "revoke", "publish", "subscribe"]);
+export const ASSOCIATE_PERMISSIONS = permissionBits([
+  "read",
+  "create",
+  "update",
+  "delete",
+  "grant",
+  "revoke",
+  "publish",
+  "subscribe",
+]);
 /** What the creator of an application or organization may do there, and the most that a token of either carries: 510 and the vault's bits. */
 export const TENANT_PERMISSIONS = ASSOCIATE_PERMISSIONS | VAULT_PERMISSIONS;
 /** What a member of an organization may do there unless told otherwise: 386. */

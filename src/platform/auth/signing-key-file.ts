@@ -17,10 +17,27 @@ const COMMON_MEMBERS = {
 };
 /** Private keys in the members of their JWK, base64url (RFC 8037, RFC 7518 section 6). */
 const StoredKey = Type.Union([
-  Type.Object({ ...COMMON_MEMBERS, alg: Type.Optional(Type.Literal("EdDSA")), d: Base64Url32, x: Base64Url32 }, { additionalProperties: false }),
-  Type.Object({ ...COMMON_MEMBERS, alg: Type.Literal("ES256"), d: Base64Url32, x: Base64Url32, y: Base64Url32 }, { additionalProperties: false }),
   Type.Object(
-    { ...COMMON_MEMBERS, alg: Type.Literal("RS256"), n: Base64Url, e: Base64Url, d: Base64Url, p: Base64Url, q: Base64Url, dp: Base64Url, dq: Base64Url, qi: Base64Url },
+    { ...COMMON_MEMBERS, alg: Type.Optional(Type.Literal("EdDSA")), d: Base64Url32, x: Base64Url32 },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    { ...COMMON_MEMBERS, alg: Type.Literal("ES256"), d: Base64Url32, x: Base64Url32, y: Base64Url32 },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    {
+      ...COMMON_MEMBERS,
+      alg: Type.Literal("RS256"),
+      n: Base64Url,
+      e: Base64Url,
+      d: Base64Url,
+      p: Base64Url,
+      q: Base64Url,
+      dp: Base64Url,
+      dq: Base64Url,
+      qi: Base64Url,
+    },
     { additionalProperties: false },
   ),
 ]);

@@ -5,14 +5,35 @@
  */
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { SignJWT, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK, type JWTPayload } from "jose";
+import {
+  SignJWT,
+  calculateJwkThumbprint,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type CryptoKey,
+  type JWK,
+  type JWTPayload,
+} from "jose";
 import { AppError } from "../errors.js";
 import { isoTimestamp, type Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX } from "./token-limits.js";
 import { PrivateFileError } from "../files/private-file.js";
-import { createSigningKeyFile, readSigningKeyFile, replaceSigningKeyFile, type SigningKeyFile, type StoredSigningKey } from "./signing-key-file.js";
-import { verificationKey, withLowS, type KeyPair, type SigningAlgorithm, type VerificationKey } from "./verification-key.js";
+import {
+  createSigningKeyFile,
+  readSigningKeyFile,
+  replaceSigningKeyFile,
+  type SigningKeyFile,
+  type StoredSigningKey,
+} from "./signing-key-file.js";
+import {
+  verificationKey,
+  withLowS,
+  type KeyPair,
+  type SigningAlgorithm,
+  type VerificationKey,
+} from "./verification-key.js";
 
 /** `typ` of RFC 9068: an access token is never mistaken for another kind of JWT. */
 export const ACCESS_TOKEN_TYPE = "at+jwt";
@@ -31,7 +52,13 @@ interface JwkBase {
 }
 export type PublicJwk =
   | (JwkBase & { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string; readonly alg: "EdDSA" })
-  | (JwkBase & { readonly kty: "EC"; readonly crv: "P-256"; readonly x: string; readonly y: string; readonly alg: "ES256" })
+  | (JwkBase & {
+      readonly kty: "EC";
+      readonly crv: "P-256";
+      readonly x: string;
+      readonly y: string;
+      readonly alg: "ES256";
+    })
   | (JwkBase & { readonly kty: "RSA"; readonly n: string; readonly e: string; readonly alg: "RS256" });
 
 /** What a verifier needs of the keys. */
@@ -53,15 +80,24 @@ interface LoadedKey {
 }
 
 /** Opens the key file, making it at the first start. Throws PrivateFileError when it is damaged or others can read it. */
-export async function openSigningKeys(options: SigningKeysOptions, dependencies: { readonly clock: Clock; readonly log: Log }): Promise<SigningKeys> {
+export async function openSigningKeys(
+  options: SigningKeysOptions,
+  dependencies: { readonly clock: Clock; readonly log: Log },
+): Promise<SigningKeys> {
   const { clock, log } = dependencies;
   const algorithm = options.algorithm ?? "EdDSA";
   let content = await readSigningKeyFile(options.path);
   if (content === undefined) {
-    const first: SigningKeyFile = { version: 1, current: await generateKey(algorithm, clock), next: await generateKey(algorithm, clock), previous: [] };
+    const first: SigningKeyFile = {
+      version: 1,
+      current: await generateKey(algorithm, clock),
+      next: await generateKey(algorithm, clock),
+      previous: [],
+    };
     const created = await createSigningKeyFile(options.path, first);
     content = created ? first : await readSigningKeyFile(options.path);
-    if (content === undefined) throw new PrivateFileError(`signing key file ${options.path} vanished while it was opened`);
+    if (content === undefined)
+      throw new PrivateFileError(`signing key file ${options.path} vanished while it was opened`);
     if (created) log.info("signing keys created", { kind: "signing_keys" });
   }
   const keys = new SigningKeys(options, dependencies);
@@ -123,13 +159,17 @@ export class SigningKeys implements VerificationKeys {
       const content = this.#opened();
       if (algorithmOf(content.next) === this.#algorithm) return;
       await this.#replace({ ...content, next: await generateKey(this.#algorithm, this.#clock) });
-      this.#log.info("a signing key of another algorithm is published; it signs after the next rotation", { kind: "signing_keys" });
+      this.#log.info("a signing key of another algorithm is published; it signs after the next rotation", {
+        kind: "signing_keys",
+      });
     });
   }
 
   /** Looks at the file now and then, and adopts what another process (`proofwright rotate-keys`) wrote. */
   startWatching(): void {
-    this.#watch ??= setInterval(() => { void this.reload(); }, WATCH_EVERY_MS).unref();
+    this.#watch ??= setInterval(() => {
+      void this.reload();
+    }, WATCH_EVERY_MS).unref();
   }
 
   stopWatching(): void {
@@ -167,11 +207,18 @@ export class SigningKeys implements VerificationKeys {
       const now = this.#clock.nowMs();
       const usableFromMs = next.published_at_ms + PUBLISH_BEFORE_USE_MS;
       if (now < usableFromMs) {
-        throw new AppError("conflict", { message: `the next signing key may be used from ${isoTimestamp(usableFromMs)}: it must be published for 15 minutes first` });
+        throw new AppError("conflict", {
+          message: `the next signing key may be used from ${isoTimestamp(usableFromMs)}: it must be published for 15 minutes first`,
+        });
       }
       const retired = { ...current, verifies_until_ms: now + (TOKEN_LIFE_SEC_MAX + CLOCK_TOLERANCE_SEC) * 1000 };
       const stillVerifying = previous.filter((key) => isVerifying(key, now));
-      await this.#replace({ version: 1, current: next, next: await generateKey(this.#algorithm, this.#clock), previous: [retired, ...stillVerifying].slice(0, PREVIOUS_KEYS_MAX) });
+      await this.#replace({
+        version: 1,
+        current: next,
+        next: await generateKey(this.#algorithm, this.#clock),
+        previous: [retired, ...stillVerifying].slice(0, PREVIOUS_KEYS_MAX),
+      });
       this.#log.info("signing keys rotated", { kind: "signing_keys" });
     });
   }
@@ -179,7 +226,12 @@ export class SigningKeys implements VerificationKeys {
   /** For a leaked key: forgets every key at once. All access tokens are void from now on; sessions go on through refresh. */
   async replaceAll(): Promise<void> {
     await this.#exclusively(async () => {
-      await this.#replace({ version: 1, current: await generateKey(this.#algorithm, this.#clock), next: await generateKey(this.#algorithm, this.#clock), previous: [] });
+      await this.#replace({
+        version: 1,
+        current: await generateKey(this.#algorithm, this.#clock),
+        next: await generateKey(this.#algorithm, this.#clock),
+        previous: [],
+      });
       this.#log.warn("all signing keys replaced", { kind: "signing_keys" });
     });
   }
@@ -204,7 +256,9 @@ export class SigningKeys implements VerificationKeys {
 
 /** SubjectPublicKeyInfo in PEM, for clients that take no JWK. */
 export function publicKeyPem(jwk: PublicJwk): string {
-  return createPublicKey({ key: { ...jwk }, format: "jwk" }).export({ type: "spki", format: "pem" }).toString();
+  return createPublicKey({ key: { ...jwk }, format: "jwk" })
+    .export({ type: "spki", format: "pem" })
+    .toString();
 }
 
 function tokenWithLowS(token: string): string {
@@ -226,9 +280,12 @@ function protectedHeader(key: StoredSigningKey, typ: string): { alg: SigningAlgo
 
 function publicJwk(key: StoredSigningKey): PublicJwk {
   switch (key.alg) {
-    case "ES256": return { kty: "EC", crv: "P-256", x: key.x, y: key.y, kid: key.kid, use: "sig", alg: "ES256" };
-    case "RS256": return { kty: "RSA", n: key.n, e: key.e, kid: key.kid, use: "sig", alg: "RS256" };
-    default: return { kty: "OKP", crv: "Ed25519", x: key.x, kid: key.kid, use: "sig", alg: "EdDSA" };
+    case "ES256":
+      return { kty: "EC", crv: "P-256", x: key.x, y: key.y, kid: key.kid, use: "sig", alg: "ES256" };
+    case "RS256":
+      return { kty: "RSA", n: key.n, e: key.e, kid: key.kid, use: "sig", alg: "RS256" };
+    default:
+      return { kty: "OKP", crv: "Ed25519", x: key.x, kid: key.kid, use: "sig", alg: "EdDSA" };
   }
 }
 
@@ -240,22 +297,34 @@ function privateJwk(key: StoredSigningKey): JWK & { kty: string } {
 }
 
 async function generateKey(algorithm: SigningAlgorithm, clock: Clock): Promise<StoredSigningKey> {
-  const { privateKey } = await generateKeyPair(algorithm, { extractable: true, ...(algorithm === "EdDSA" ? { crv: "Ed25519" } : {}), ...(algorithm === "RS256" ? { modulusLength: RSA_BITS } : {}) });
+  const { privateKey } = await generateKeyPair(algorithm, {
+    extractable: true,
+    ...(algorithm === "EdDSA" ? { crv: "Ed25519" } : {}),
+    ...(algorithm === "RS256" ? { modulusLength: RSA_BITS } : {}),
+  });
   const jwk = await exportJWK(privateKey);
   const { d = "", x = "", y = "", n = "", e = "", p = "", q = "", dp = "", dq = "", qi = "" } = jwk;
   const common = { kid: await calculateJwkThumbprint(jwk, "sha256"), published_at_ms: clock.nowMs() };
   switch (algorithm) {
-    case "EdDSA": return { ...common, alg: "EdDSA", d, x };
-    case "ES256": return { ...common, alg: "ES256", d, x, y };
-    case "RS256": return { ...common, alg: "RS256", n, e, d, p, q, dp, dq, qi };
+    case "EdDSA":
+      return { ...common, alg: "EdDSA", d, x };
+    case "ES256":
+      return { ...common, alg: "ES256", d, x, y };
+    case "RS256":
+      return { ...common, alg: "RS256", n, e, d, p, q, dp, dq, qi };
   }
 }
 
 async function loadKey(stored: StoredSigningKey): Promise<LoadedKey> {
   const jwk = publicJwk(stored);
-  if ((await calculateJwkThumbprint(jwk, "sha256")) !== stored.kid) throw new PrivateFileError("a signing key's name is not its thumbprint; the key file is damaged");
+  if ((await calculateJwkThumbprint(jwk, "sha256")) !== stored.kid)
+    throw new PrivateFileError("a signing key's name is not its thumbprint; the key file is damaged");
   const verification = verificationKey(readPair(stored), algorithmOf(stored));
-  return { stored, verification, encodedHeader: Buffer.from(JSON.stringify(protectedHeader(stored, ACCESS_TOKEN_TYPE))).toString("base64url") };
+  return {
+    stored,
+    verification,
+    encodedHeader: Buffer.from(JSON.stringify(protectedHeader(stored, ACCESS_TOKEN_TYPE))).toString("base64url"),
+  };
 }
 
 /** The two parts as OpenSSL holds them. Signs and verifies a probe: the one test of a pair that is the same for every kind of key. */
@@ -263,12 +332,17 @@ function readPair(stored: StoredSigningKey): KeyPair {
   const probe = Buffer.from("proofwright signing key probe");
   const digest = stored.alg === "ES256" || stored.alg === "RS256" ? "sha256" : null;
   try {
-    const pair = { privateKey: createPrivateKey({ key: privateJwk(stored), format: "jwk" }), publicKey: createPublicKey({ key: { ...publicJwk(stored) }, format: "jwk" }) };
+    const pair = {
+      privateKey: createPrivateKey({ key: privateJwk(stored), format: "jwk" }),
+      publicKey: createPublicKey({ key: { ...publicJwk(stored) }, format: "jwk" }),
+    };
     if (verify(digest, probe, pair.publicKey, sign(digest, probe, pair.privateKey))) return pair;
   } catch {
     // The library's message may quote key members.
   }
-  throw new PrivateFileError("a signing key's private and public parts do not belong together; the key file is damaged");
+  throw new PrivateFileError(
+    "a signing key's private and public parts do not belong together; the key file is damaged",
+  );
 }
 
 async function importPrivate(stored: StoredSigningKey): Promise<CryptoKey> {

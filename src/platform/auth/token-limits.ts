@@ -2,7 +2,11 @@
 import type { SubjectKind } from "./principal.js";
 
 /** Seconds that an access token lives, by kind of subject (security 3.1). */
-export const ACCESS_TOKEN_LIFE_SEC: Readonly<Record<SubjectKind, number>> = { user: 15 * 60, application: 60 * 60, organization: 60 * 60 };
+export const ACCESS_TOKEN_LIFE_SEC: Readonly<Record<SubjectKind, number>> = {
+  user: 15 * 60,
+  application: 60 * 60,
+  organization: 60 * 60,
+};
 /** The longest of them; an older token is refused whatever its `exp` says, and a retired key verifies for this long. */
 export const TOKEN_LIFE_SEC_MAX = 60 * 60;
 /** How far the clocks of two nodes may differ. */

@@ -23,9 +23,18 @@ export interface KeyPair {
 
 export function verificationKey({ privateKey, publicKey }: KeyPair, alg: SigningAlgorithm): VerificationKey {
   switch (alg) {
-    case "EdDSA": return { signed: (bytes, signature) => signature.length === ED25519_BYTES && timingSafeEqual(sign(null, bytes, privateKey), signature) };
-    case "ES256": return { signed: (bytes, signature) => hasLowS(signature) && verify("sha256", bytes, { key: publicKey, dsaEncoding: "ieee-p1363" }, signature) };
-    case "RS256": return { signed: (bytes, signature) => verify("sha256", bytes, publicKey, signature) };
+    case "EdDSA":
+      return {
+        signed: (bytes, signature) =>
+          signature.length === ED25519_BYTES && timingSafeEqual(sign(null, bytes, privateKey), signature),
+      };
+    case "ES256":
+      return {
+        signed: (bytes, signature) =>
+          hasLowS(signature) && verify("sha256", bytes, { key: publicKey, dsaEncoding: "ieee-p1363" }, signature),
+      };
+    case "RS256":
+      return { signed: (bytes, signature) => verify("sha256", bytes, publicKey, signature) };
   }
 }
 

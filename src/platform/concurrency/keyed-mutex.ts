@@ -24,7 +24,8 @@ export class Turns {
    */
   async run<T>(key: string, work: () => Promise<T>, options: { readonly evenWhenFull?: boolean } = {}): Promise<T> {
     const line = this.#lines.get(key) ?? { tail: Promise.resolve(), waiting: 0 };
-    if (line.waiting >= this.#waitingMax && options.evenWhenFull !== true) throw new AppError("too_many_requests", { message: "too many requests at once", retryAfterSec: 1 });
+    if (line.waiting >= this.#waitingMax && options.evenWhenFull !== true)
+      throw new AppError("too_many_requests", { message: "too many requests at once", retryAfterSec: 1 });
     line.waiting += 1;
     this.#lines.set(key, line);
     const result = line.tail.then(work);

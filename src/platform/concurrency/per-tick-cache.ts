@@ -6,7 +6,9 @@ export class TurnMemo<Value> {
   readonly #work: (text: string) => Value;
   #known = new Map<string, Value>();
   /** A new one each time: one that has become old would leave its texts behind until the next full collection. */
-  readonly #forget = (): void => { this.#known = new Map(); };
+  readonly #forget = (): void => {
+    this.#known = new Map();
+  };
 
   /** @param work gives the same for the same text; what it throws is not kept */
   constructor(work: (text: string) => Value) {

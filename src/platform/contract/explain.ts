@@ -62,7 +62,11 @@ class Findings {
 
   add(path: string, sentence: string, code: "invalid_request" | "unknown_member" = "invalid_request"): void {
     if (this.isFull) return;
-    this.list.push({ message: `${path === "" ? this.#place : path}: ${sentence}`, code, ...(path === "" ? {} : { path }) });
+    this.list.push({
+      message: `${path === "" ? this.#place : path}: ${sentence}`,
+      code,
+      ...(path === "" ? {} : { path }),
+    });
   }
 }
 
@@ -85,7 +89,8 @@ function visit(schema: Keywords, value: unknown, path: string, findings: Finding
   if (typeof value === "string") visitText(schema, value, path, findings);
   else if (typeof value === "number") visitNumber(schema, value, path, findings);
   else if (Array.isArray(value)) visitList(schema, value, path, findings);
-  else if (typeof value === "object" && value !== null) visitObject(schema, value as Readonly<Record<string, unknown>>, path, findings);
+  else if (typeof value === "object" && value !== null)
+    visitObject(schema, value as Readonly<Record<string, unknown>>, path, findings);
 }
 
 /** Nothing where a member of the union takes the value; else one finding, or those of its only member that fits by type. */
@@ -99,9 +104,12 @@ function visitUnion({ anyOf, description }: Keywords, value: unknown, path: stri
   }
   const fitting = members.filter((member) => member.type !== undefined && hasType(member.type, value));
   const only = fitting.length === 1 ? fitting[0] : undefined;
-  const isBeyondJson = typeof value === "number" && value > Number.MAX_SAFE_INTEGER && only?.maximum === Number.MAX_SAFE_INTEGER;
-  if (isBeyondJson && members.some(({ type }) => type === "string")) findings.add(path, "is a number beyond 2^53 - 1, which is not exact in JSON: give it as a string");
-  else if (only !== undefined) visit(description === undefined ? only : { description, ...only }, value, path, findings);
+  const isBeyondJson =
+    typeof value === "number" && value > Number.MAX_SAFE_INTEGER && only?.maximum === Number.MAX_SAFE_INTEGER;
+  if (isBeyondJson && members.some(({ type }) => type === "string"))
+    findings.add(path, "is a number beyond 2^53 - 1, which is not exact in JSON: give it as a string");
+  else if (only !== undefined)
+    visit(description === undefined ? only : { description, ...only }, value, path, findings);
   else findings.add(path, `expected ${[...new Set(members.map(describe))].join(" or ")}`);
 }
 
@@ -119,22 +127,38 @@ function takes(schema: Keywords, value: unknown): boolean {
 function visitText(schema: Keywords, value: string, path: string, findings: Findings): void {
   const characters = [...value].length;
   const { format } = schema;
-  if (format !== undefined && Format.Has(format) && !Format.Test(format, value)) findings.add(path, `expected ${describeFormat(format)}`);
-  else if (characters < (schema.minLength ?? 0)) findings.add(path, schema.minLength === 1 ? "must not be empty" : `must have at least ${String(schema.minLength)} characters`);
-  else if (schema.maxLength !== undefined && characters > schema.maxLength) findings.add(path, `must have at most ${String(schema.maxLength)} characters`);
-  else if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value)) findings.add(path, `has characters or a form that are not allowed here${schema.description === undefined ? "" : ` (${schema.description})`}`);
+  if (format !== undefined && Format.Has(format) && !Format.Test(format, value))
+    findings.add(path, `expected ${describeFormat(format)}`);
+  else if (characters < (schema.minLength ?? 0))
+    findings.add(
+      path,
+      schema.minLength === 1 ? "must not be empty" : `must have at least ${String(schema.minLength)} characters`,
+    );
+  else if (schema.maxLength !== undefined && characters > schema.maxLength)
+    findings.add(path, `must have at most ${String(schema.maxLength)} characters`);
+  else if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value))
+    findings.add(
+      path,
+      `has characters or a form that are not allowed here${schema.description === undefined ? "" : ` (${schema.description})`}`,
+    );
 }
 
 function visitNumber(schema: Keywords, value: number, path: string, findings: Findings): void {
-  if (schema.minimum !== undefined && value < schema.minimum) findings.add(path, `must be at least ${String(schema.minimum)}`);
-  else if (schema.maximum !== undefined && value > schema.maximum) findings.add(path, `must be at most ${String(schema.maximum)}`);
-  else if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum) findings.add(path, `must be above ${String(schema.exclusiveMinimum)}`);
-  else if (schema.exclusiveMaximum !== undefined && value >= schema.exclusiveMaximum) findings.add(path, `must be below ${String(schema.exclusiveMaximum)}`);
+  if (schema.minimum !== undefined && value < schema.minimum)
+    findings.add(path, `must be at least ${String(schema.minimum)}`);
+  else if (schema.maximum !== undefined && value > schema.maximum)
+    findings.add(path, `must be at most ${String(schema.maximum)}`);
+  else if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum)
+    findings.add(path, `must be above ${String(schema.exclusiveMinimum)}`);
+  else if (schema.exclusiveMaximum !== undefined && value >= schema.exclusiveMaximum)
+    findings.add(path, `must be below ${String(schema.exclusiveMaximum)}`);
 }
 
 function visitList(schema: Keywords, value: readonly unknown[], path: string, findings: Findings): void {
-  if (schema.minItems !== undefined && value.length < schema.minItems) findings.add(path, `must have at least ${String(schema.minItems)} entries`);
-  else if (schema.maxItems !== undefined && value.length > schema.maxItems) findings.add(path, `must have at most ${String(schema.maxItems)} entries`);
+  if (schema.minItems !== undefined && value.length < schema.minItems)
+    findings.add(path, `must have at least ${String(schema.minItems)} entries`);
+  else if (schema.maxItems !== undefined && value.length > schema.maxItems)
+    findings.add(path, `must have at most ${String(schema.maxItems)} entries`);
   const { items } = schema;
   if (items === undefined) return;
   for (let index = 0; index < value.length && !findings.isFull; index += 1) {
@@ -143,13 +167,20 @@ function visitList(schema: Keywords, value: readonly unknown[], path: string, fi
   }
 }
 
-function visitObject(schema: Keywords, value: Readonly<Record<string, unknown>>, path: string, findings: Findings): void {
+function visitObject(
+  schema: Keywords,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  findings: Findings,
+): void {
   for (const name of schema.required ?? []) {
     if (!Object.hasOwn(value, name)) findings.add(member(path, name), "is missing");
   }
   const names = Object.keys(value);
-  if (schema.minProperties !== undefined && names.length < schema.minProperties) findings.add(path, `must have at least ${String(schema.minProperties)} members`);
-  if (schema.maxProperties !== undefined && names.length > schema.maxProperties) findings.add(path, `must have at most ${String(schema.maxProperties)} members`);
+  if (schema.minProperties !== undefined && names.length < schema.minProperties)
+    findings.add(path, `must have at least ${String(schema.minProperties)} members`);
+  if (schema.maxProperties !== undefined && names.length > schema.maxProperties)
+    findings.add(path, `must have at most ${String(schema.maxProperties)} members`);
   for (const name of names) {
     if (findings.isFull) return;
     const known = memberSchema(schema, name);
@@ -175,20 +206,38 @@ function member(path: string, name: string): string {
 
 function hasType(type: string, value: unknown): boolean {
   switch (type) {
-    case "null": return value === null;
-    case "array": return Array.isArray(value);
-    case "object": return typeof value === "object" && value !== null && !Array.isArray(value);
-    case "integer": return Number.isInteger(value);
-    case "number": return Number.isFinite(value);
-    default: return typeof value === type;
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "number":
+      return Number.isFinite(value);
+    default:
+      return typeof value === type;
   }
 }
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
-  string: "a string", integer: "an integer", number: "a number", boolean: "true or false", object: "an object", array: "a list", null: "null",
+  string: "a string",
+  integer: "an integer",
+  number: "a number",
+  boolean: "true or false",
+  object: "an object",
+  array: "a list",
+  null: "null",
 };
 const FORMAT_WORDS: Readonly<Record<string, string>> = {
-  uuid: "a UUID", email: "an e-mail address", "date-time": "a timestamp (ISO 8601)", uri: "a URI", ipv4: "an IPv4 address", ipv6: "an IPv6 address", hostname: "a host name",
+  uuid: "a UUID",
+  email: "an e-mail address",
+  "date-time": "a timestamp (ISO 8601)",
+  uri: "a URI",
+  ipv4: "an IPv4 address",
+  ipv6: "an IPv6 address",
+  hostname: "a host name",
 };
 
 function describeType(type: string): string {

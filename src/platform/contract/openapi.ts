@@ -22,16 +22,33 @@ const AREA_TEXT: Readonly<Record<Area, string>> = {
   identity: "Users, applications and tokens.",
   service: "State and description of the server itself.",
 };
-const REQUEST_ID: JsonObject = { description: "Id of the request; the client's own when it sent a sane one", schema: { type: "string" } };
+const REQUEST_ID: JsonObject = {
+  description: "Id of the request; the client's own when it sent a sane one",
+  schema: { type: "string" },
+};
 
 /** Failures that every route of a kind may answer, beyond those that it names itself. */
 function errorCodes(route: RouteSpec): ErrorCode[] {
-  const codes = new Set<ErrorCode>(["malformed_path", "malformed_request", "invalid_request", "unknown_member", "too_many_requests", "internal_error", "data_corrupt", "overloaded", "deadline_exceeded", "shutting_down", ...(route.errors ?? [])]);
+  const codes = new Set<ErrorCode>([
+    "malformed_path",
+    "malformed_request",
+    "invalid_request",
+    "unknown_member",
+    "too_many_requests",
+    "internal_error",
+    "data_corrupt",
+    "overloaded",
+    "deadline_exceeded",
+    "shutting_down",
+    ...(route.errors ?? []),
+  ]);
   if (route.auth !== "public") codes.add("unauthorized").add("forbidden");
   if (route.needsUnsealed === true) codes.add("vault_sealed");
-  if (route.method !== "GET") codes.add("body_too_large").add("conflict").add("storage_full").add("storage_failed").add("audit_unavailable");
+  if (route.method !== "GET")
+    codes.add("body_too_large").add("conflict").add("storage_full").add("storage_failed").add("audit_unavailable");
   // A POST without a body of its own takes an empty object, and judges what comes as one.
-  if (route.body !== undefined || route.method === "POST" || route.method === "PUT") codes.add("malformed_json").add("unsupported_media_type");
+  if (route.body !== undefined || route.method === "POST" || route.method === "PUT")
+    codes.add("malformed_json").add("unsupported_media_type");
   if (route.creates === true) codes.add("idempotency_key_reused").add("idempotency_in_progress");
   return [...codes];
 }
@@ -56,7 +73,14 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[])
     tags: areas.map((area) => ({ name: area, description: AREA_TEXT[area] })),
     paths,
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: "Access token of POST /api/v1/authenticate" } },
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "JWT",
+          description: "Access token of POST /api/v1/authenticate",
+        },
+      },
       schemas: { Error: plain(ErrorBody) },
     },
     "x-permissions": { ...PERMISSIONS },
@@ -64,13 +88,24 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[])
 }
 
 function permissionTable(): string {
-  const rows = Object.entries(PERMISSIONS).map(([name, bit]) => `| ${name} | ${String(Math.log2(bit))} | ${String(bit)} |`);
-  return ["A token carries a bit-set of permissions. A route needs all of the permissions that it names.", "", "| Permission | Bit | Value |", "|---|---|---|", ...rows].join("\n");
+  const rows = Object.entries(PERMISSIONS).map(
+    ([name, bit]) => `| ${name} | ${String(Math.log2(bit))} | ${String(bit)} |`,
+  );
+  return [
+    "A token carries a bit-set of permissions. A route needs all of the permissions that it names.",
+    "",
+    "| Permission | Bit | Value |",
+    "|---|---|---|",
+    ...rows,
+  ].join("\n");
 }
 
 function operation(route: RouteSpec): JsonObject {
   const { auth } = route;
-  const needs = auth === "public" ? "Needs no token." : `Needs the permissions: ${auth.permissions.join(", ")}.${auth.subjects === undefined ? "" : ` Tokens of: ${auth.subjects.join(", ")}.`}`;
+  const needs =
+    auth === "public"
+      ? "Needs no token."
+      : `Needs the permissions: ${auth.permissions.join(", ")}.${auth.subjects === undefined ? "" : ` Tokens of: ${auth.subjects.join(", ")}.`}`;
   return {
     operationId: route.id,
     tags: [route.area],
@@ -78,7 +113,11 @@ function operation(route: RouteSpec): JsonObject {
     description: [route.description, needs].filter((part) => part !== undefined).join("\n\n"),
     security: auth === "public" ? [{}] : [{ bearer: [] }],
     ...(auth === "public" ? {} : { "x-permissions": auth.permissions }),
-    parameters: [...objectParameters(route.params, "path"), ...objectParameters(queryObject(route), "query"), ...headerParameters(route)],
+    parameters: [
+      ...objectParameters(route.params, "path"),
+      ...objectParameters(queryObject(route), "query"),
+      ...headerParameters(route),
+    ],
     ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body) }),
     responses: { ...successes(route), ...failures(route) },
   };
@@ -101,21 +140,48 @@ function objectParameters(schema: TObject | undefined, place: "path" | "query"):
 function headerParameters(route: RouteSpec): Json[] {
   const text = { type: "string" };
   return [
-    ...(route.creates === true ? [{ name: "Idempotency-Key", in: "header", required: false, description: "A repeat with the same key and request within 24 h gets the first answer again", schema: { ...text, maxLength: 255 } }] : []),
-    ...(route.responses[202] === undefined ? [] : [{ name: "Prefer", in: "header", required: false, description: "`wait=N`: wait up to N seconds for the end of the work", schema: text }]),
+    ...(route.creates === true
+      ? [
+          {
+            name: "Idempotency-Key",
+            in: "header",
+            required: false,
+            description: "A repeat with the same key and request within 24 h gets the first answer again",
+            schema: { ...text, maxLength: 255 },
+          },
+        ]
+      : []),
+    ...(route.responses[202] === undefined
+      ? []
+      : [
+          {
+            name: "Prefer",
+            in: "header",
+            required: false,
+            description: "`wait=N`: wait up to N seconds for the end of the work",
+            schema: text,
+          },
+        ]),
   ];
 }
 
 function requestBody(route: RouteSpec, body: TSchema): JsonObject {
   const example = route.example?.body as Json;
   const media = { schema: plain(body), ...(example === undefined ? {} : { example }) };
-  return { required: route.bodyOptional !== true, content: { [JSON_MEDIA]: media, ...(route.form === true ? { "application/x-www-form-urlencoded": media } : {}) } };
+  return {
+    required: route.bodyOptional !== true,
+    content: { [JSON_MEDIA]: media, ...(route.form === true ? { "application/x-www-form-urlencoded": media } : {}) },
+  };
 }
 
 function successes(route: RouteSpec): JsonObject {
   const answers: Record<string, Json> = {};
   for (const [status, spec] of Object.entries(route.responses)) {
-    answers[status] = { description: spec.description, headers: successHeaders(route, Number(status), spec), ...successContent(spec) };
+    answers[status] = {
+      description: spec.description,
+      headers: successHeaders(route, Number(status), spec),
+      ...successContent(spec),
+    };
     if (spec.file !== undefined) Object.assign(answers, fileAnswers(spec));
   }
   return answers;
@@ -124,8 +190,25 @@ function successes(route: RouteSpec): JsonObject {
 function successContent(spec: ResponseSpec): JsonObject {
   const schema = spec.schema === undefined ? undefined : plain(spec.schema);
   if (spec.file !== undefined) return { content: { [spec.file]: { schema: { type: "string", format: "binary" } } } };
-  if (spec.stream !== undefined) return { content: { [spec.stream]: { schema: { type: "string", description: "Server-sent events; over WebSocket the same messages as text frames" } } } };
-  if (spec.bytes !== undefined) return { content: { [spec.bytes.split(";")[0] ?? spec.bytes]: { schema: schema ?? (spec.bytes.startsWith(JSON_MEDIA) ? { type: "object" } : { type: "string" }) } } };
+  if (spec.stream !== undefined)
+    return {
+      content: {
+        [spec.stream]: {
+          schema: {
+            type: "string",
+            description: "Server-sent events; over WebSocket the same messages as text frames",
+          },
+        },
+      },
+    };
+  if (spec.bytes !== undefined)
+    return {
+      content: {
+        [spec.bytes.split(";")[0] ?? spec.bytes]: {
+          schema: schema ?? (spec.bytes.startsWith(JSON_MEDIA) ? { type: "object" } : { type: "string" }),
+        },
+      },
+    };
   return schema === undefined ? {} : { content: { [JSON_MEDIA]: { schema } } };
 }
 
@@ -138,9 +221,15 @@ function successHeaders(route: RouteSpec, status: number, spec: ResponseSpec): J
           Link: { description: "Pages first, prev, next and last (RFC 8288)", schema: { type: "string" } },
         }
       : {}),
-    ...(status === 201 || status === 202 ? { Location: { description: "Path of the new resource, where it has one", schema: { type: "string" } } } : {}),
-    ...(spec.file === undefined ? {} : { ETag: { description: "SHA-256 of the file, quoted", schema: { type: "string" } } }),
-    ...(status === 503 ? { "Retry-After": { description: "Seconds until a try may succeed", schema: { type: "integer", minimum: 1 } } } : {}),
+    ...(status === 201 || status === 202
+      ? { Location: { description: "Path of the new resource, where it has one", schema: { type: "string" } } }
+      : {}),
+    ...(spec.file === undefined
+      ? {}
+      : { ETag: { description: "SHA-256 of the file, quoted", schema: { type: "string" } } }),
+    ...(status === 503
+      ? { "Retry-After": { description: "Seconds until a try may succeed", schema: { type: "integer", minimum: 1 } } }
+      : {}),
   };
 }
 
@@ -168,14 +257,26 @@ function failures(route: RouteSpec): JsonObject {
 function failure(route: RouteSpec, status: number, codes: readonly ErrorCode[]): JsonObject {
   const added = Object.entries(route.errorMembers ?? {});
   const base = { $ref: "#/components/schemas/Error" };
-  const schema: Json = added.length === 0
-    ? base
-    : { allOf: [base, { type: "object", required: added.map(([name]) => name), properties: Object.fromEntries(added.map(([name, value]) => [name, { const: value }])) }] };
+  const schema: Json =
+    added.length === 0
+      ? base
+      : {
+          allOf: [
+            base,
+            {
+              type: "object",
+              required: added.map(([name]) => name),
+              properties: Object.fromEntries(added.map(([name, value]) => [name, { const: value }])),
+            },
+          ],
+        };
   return {
     description: codes.map((code) => `\`${code}\``).join(", "),
     headers: {
       "X-Request-Id": REQUEST_ID,
-      ...(status === 429 || status === 503 ? { "Retry-After": { description: "Seconds until a try may succeed", schema: { type: "integer", minimum: 1 } } } : {}),
+      ...(status === 429 || status === 503
+        ? { "Retry-After": { description: "Seconds until a try may succeed", schema: { type: "integer", minimum: 1 } } }
+        : {}),
     },
     content: { [JSON_MEDIA]: { schema }, "application/problem+json": { schema } },
     "x-codes": codes,

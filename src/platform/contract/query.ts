@@ -26,7 +26,8 @@ export type QueryPair = readonly [name: string, value: string];
 export function parseQuery(text: string): QueryPair[] {
   if (text === "") return [];
   const parts = text.split("&");
-  if (parts.length > MEMBERS_MAX) throw new AppError("malformed_request", { message: `the query has more than ${String(MEMBERS_MAX)} members` });
+  if (parts.length > MEMBERS_MAX)
+    throw new AppError("malformed_request", { message: `the query has more than ${String(MEMBERS_MAX)} members` });
   const pairs: QueryPair[] = [];
   for (const part of parts) {
     if (part === "") continue;
@@ -45,8 +46,12 @@ export class QueryReader {
 
   constructor(schema: TObject) {
     const members = Object.entries(schema.properties as Readonly<Record<string, KindSource>>);
-    this.#kinds = new Map(members.map(([name, member]) => [name, { kind: kindOf(member), itemKind: kindOf(listItems(member)) }]));
-    this.#defaults = members.flatMap(([name, member]) => (member.default === undefined ? [] : [[name, member.default] as const]));
+    this.#kinds = new Map(
+      members.map(([name, member]) => [name, { kind: kindOf(member), itemKind: kindOf(listItems(member)) }]),
+    );
+    this.#defaults = members.flatMap(([name, member]) =>
+      member.default === undefined ? [] : [[name, member.default] as const],
+    );
   }
 
   /** Members as values, defaults filled in. Throws `invalid_request` when a member that is no list is given twice. */
@@ -77,7 +82,10 @@ export function paramReader(schema: KindSource): (text: string) => unknown {
 
 function repeated(name: string | undefined): AppError {
   const message = `${name ?? "a query member"}: given more than once`;
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", ...(name === undefined ? {} : { path: name }) }] });
+  return new AppError("invalid_request", {
+    message,
+    details: [{ message, code: "invalid_request", ...(name === undefined ? {} : { path: name }) }],
+  });
 }
 
 function decode(text: string): string {
@@ -110,9 +118,12 @@ function coerce(kind: Kind, text: string): unknown {
       const value = /^-?(0|[1-9][0-9]{0,15})$/.test(text) ? Number(text) : Number.NaN;
       return Number.isSafeInteger(value) ? value : text;
     }
-    case "number": return /^-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,16})?$/.test(text) ? Number(text) : text;
-    case "boolean": return text === "true" ? true : text === "false" ? false : text;
+    case "number":
+      return /^-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,16})?$/.test(text) ? Number(text) : text;
+    case "boolean":
+      return text === "true" ? true : text === "false" ? false : text;
     case "string":
-    case "list": return text;
+    case "list":
+      return text;
   }
 }

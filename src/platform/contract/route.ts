@@ -151,7 +151,9 @@ export type ReplyOf<R extends RouteSpec> = {
 export type Handler<R extends RouteSpec> = (request: HandlerRequest<R>) => ReplyOf<R> | Promise<ReplyOf<R>>;
 
 /** Handlers for a group of routes: one for each, no more and no fewer. */
-export type HandlersFor<Routes extends Readonly<Record<string, RouteSpec>>> = { readonly [Name in keyof Routes]: Handler<Routes[Name]> };
+export type HandlersFor<Routes extends Readonly<Record<string, RouteSpec>>> = {
+  readonly [Name in keyof Routes]: Handler<Routes[Name]>;
+};
 
 /** What the front sees of a reply, whichever route gave it. */
 export interface AnyReply {
@@ -174,6 +176,12 @@ export interface BoundRoute {
 }
 
 /** Pairs each route with its handler, as the server takes them. */
-export function bindRoutes<const Routes extends Readonly<Record<string, RouteSpec>>>(routes: Routes, handlers: HandlersFor<Routes>): BoundRoute[] {
-  return (Object.keys(routes) as (keyof Routes)[]).map((name) => ({ route: routes[name] as RouteSpec, handler: handlers[name] }));
+export function bindRoutes<const Routes extends Readonly<Record<string, RouteSpec>>>(
+  routes: Routes,
+  handlers: HandlersFor<Routes>,
+): BoundRoute[] {
+  return (Object.keys(routes) as (keyof Routes)[]).map((name) => ({
+    route: routes[name] as RouteSpec,
+    handler: handlers[name],
+  }));
 }

@@ -2,7 +2,11 @@
 import Type, { type TProperties, type TSchema } from "typebox";
 
 export const Uuid = Type.String({ format: "uuid", minLength: 36, maxLength: 36, description: "UUID" });
-export const Timestamp = Type.String({ format: "date-time", maxLength: 40, description: "ISO 8601 with fractional seconds" });
+export const Timestamp = Type.String({
+  format: "date-time",
+  maxLength: 40,
+  description: "ISO 8601 with fractional seconds",
+});
 
 /** A closed object: an unknown member is refused by name. */
 export function closed<T extends TProperties>(properties: T, options: { description?: string } = {}) {
@@ -15,7 +19,10 @@ export function nullable<T extends TSchema>(schema: T) {
 
 /** A name for people: no control characters, no white space at the ends. */
 export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: "^[^\\u0000-\\u001f\\u007f]+$" });
-export const Description = Type.String({ maxLength: 2000, pattern: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$" });
+export const Description = Type.String({
+  maxLength: 2000,
+  pattern: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$",
+});
 
 export const IdParams = closed({ id: Uuid });
 
@@ -31,4 +38,7 @@ export const ErrorDetailSchema = Type.Object({
   path: Type.Optional(Type.String()),
 });
 /** The one error form. Some routes add members (`proof: null`, `result: false`). */
-export const ErrorBody = Type.Object({ message: Type.String(), errors: Type.Array(ErrorDetailSchema) }, { description: "Failure" });
+export const ErrorBody = Type.Object(
+  { message: Type.String(), errors: Type.Array(ErrorDetailSchema) },
+  { description: "Failure" },
+);

@@ -28,7 +28,9 @@ export function compileRoute(route: RouteSpec): RouteValidator {
   const params = compileParams(route.params ?? NOTHING);
   const query = compileQuery(queryObject(route));
   const body = compileBody(route.body ?? NOTHING);
-  const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(({ format }) => format === "uuid");
+  const takesIdsOnly = Object.values<UuidSource>((route.params ?? NOTHING).properties).every(
+    ({ format }) => format === "uuid",
+  );
   return { params, takesIdsOnly, query, body };
 }
 
@@ -40,7 +42,9 @@ export function queryObject(route: RouteSpec): TObject {
 
 function compileParams(schema: TObject): RouteValidator["params"] {
   const validator = Compile(schema);
-  const members = Object.entries<TSchema>(schema.properties).map(([name, member]) => [name, paramReader(member)] as const);
+  const members = Object.entries<TSchema>(schema.properties).map(
+    ([name, member]) => [name, paramReader(member)] as const,
+  );
   const lowerCase = lowerCaseUuids(schema);
   return (raw) => {
     const value: Record<string, unknown> = {};
@@ -72,7 +76,9 @@ function compileBody(schema: TSchema): RouteValidator["body"] {
   const lowerCase = lowerCaseUuids(schema);
   return (value) => {
     if (!validator.Check(value)) throw refusal("invalid_request", explainRefusal(schema, value, "the body"));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? lowerCase(value as Record<string, unknown>) : value;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? lowerCase(value as Record<string, unknown>)
+      : value;
   };
 }
 

@@ -74,7 +74,10 @@ export class EventBus implements Events {
     return {
       open: (sink) => {
         const { position, isBeyond } = this.#position(request.lastEventId);
-        const subscription = new Subscription({ group: this.#hub.groupOf(audience, filters), position, sink }, { hub: this.#hub, clock: this.#dependencies.clock });
+        const subscription = new Subscription(
+          { group: this.#hub.groupOf(audience, filters), position, sink },
+          { hub: this.#hub, clock: this.#dependencies.clock },
+        );
         subscription.send({ id: position, type: "ready", json: JSON.stringify({ id: position, type: "ready" }) });
         if (isBeyond) subscription.send(gapMessage(position));
         this.#hub.add(subscription);
@@ -87,13 +90,20 @@ export class EventBus implements Events {
   #position(lastEventId: number | undefined): { position: number; isBeyond: boolean } {
     const { seen } = this.#hub;
     if (lastEventId === undefined) return { position: seen, isBeyond: false };
-    return lastEventId > this.#log.head() ? { position: seen, isBeyond: true } : { position: lastEventId, isBeyond: false };
+    return lastEventId > this.#log.head()
+      ? { position: seen, isBeyond: true }
+      : { position: lastEventId, isBeyond: false };
   }
 
   #requireRoom(audience: string): void {
     const { streamsMax, streamsPerSubjectMax } = this.#options;
-    if (this.#hub.countOf(audience) >= streamsPerSubjectMax) throw new AppError("too_many_requests", { message: `at most ${String(streamsPerSubjectMax)} event streams of one subject may be open`, retryAfterSec: RETRY_SEC });
-    if (this.#hub.size >= streamsMax) throw new AppError("too_many_requests", { message: "too many event streams are open", retryAfterSec: RETRY_SEC });
+    if (this.#hub.countOf(audience) >= streamsPerSubjectMax)
+      throw new AppError("too_many_requests", {
+        message: `at most ${String(streamsPerSubjectMax)} event streams of one subject may be open`,
+        retryAfterSec: RETRY_SEC,
+      });
+    if (this.#hub.size >= streamsMax)
+      throw new AppError("too_many_requests", { message: "too many event streams are open", retryAfterSec: RETRY_SEC });
   }
 }
 
@@ -111,6 +121,7 @@ function filtersOf({ limitedTo }: Principal, texts: readonly string[] | undefine
 
 function requiredFilter(text: string): SubjectFilter {
   const filter = parseFilter(text);
-  if (filter === undefined) throw new AppError("invalid_request", { message: "subject: words between dots, `*` for one word, `>` at the end" });
+  if (filter === undefined)
+    throw new AppError("invalid_request", { message: "subject: words between dots, `*` for one word, `>` at the end" });
   return filter;
 }

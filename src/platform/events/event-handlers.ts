@@ -12,7 +12,10 @@ export function eventHandlers(dependencies: { readonly events: EventBus }): Hand
       status: 200,
       // Proxies that gather answers before passing them on would hold events back.
       headers: { "Cache-Control": "no-store", "X-Accel-Buffering": "no" },
-      stream: dependencies.events.listen(principal, { subjects: query.subject, lastEventId: lastEventId === undefined || lastEventId === "" ? query.last_event_id : eventId(lastEventId) }),
+      stream: dependencies.events.listen(principal, {
+        subjects: query.subject,
+        lastEventId: lastEventId === undefined || lastEventId === "" ? query.last_event_id : eventId(lastEventId),
+      }),
     }),
   };
 }
@@ -20,7 +23,10 @@ export function eventHandlers(dependencies: { readonly events: EventBus }): Hand
 function eventId(text: string): number {
   if (!EVENT_ID.test(text) || !Number.isSafeInteger(Number(text))) {
     const message = "Last-Event-ID: must be the id of an event";
-    throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "Last-Event-ID" }] });
+    throw new AppError("invalid_request", {
+      message,
+      details: [{ message, code: "invalid_request", path: "Last-Event-ID" }],
+    });
   }
   return Number(text);
 }

@@ -73,10 +73,16 @@ export class EventHub {
 
   start(): void {
     this.#seen = this.#log.head();
-    this.#stopListening = this.#log.onAppend(() => { this.#wake(); });
+    this.#stopListening = this.#log.onAppend(() => {
+      this.#wake();
+    });
     this.#timers = [
-      setInterval(() => { this.#heartbeat(); }, HEARTBEAT_MS).unref(),
-      setInterval(() => { this.#endStalled(); }, STALL_TICK_MS).unref(),
+      setInterval(() => {
+        this.#heartbeat();
+      }, HEARTBEAT_MS).unref(),
+      setInterval(() => {
+        this.#endStalled();
+      }, STALL_TICK_MS).unref(),
     ];
   }
 
@@ -182,7 +188,10 @@ export class EventHub {
       if (isBusy || this.#replaying.size > 0) this.#wake();
     } catch (error) {
       // The log cannot be read: whoever listens is told to come again, rather than left in silence.
-      this.#logger.error("events cannot be passed on", error instanceof Error && "code" in error ? { code: String(error.code) } : {});
+      this.#logger.error(
+        "events cannot be passed on",
+        error instanceof Error && "code" in error ? { code: String(error.code) } : {},
+      );
       for (const subscription of [...this.#subscriptions]) subscription.end("failed");
       this.#seen = Math.max(this.#seen, this.#headOrSeen());
     }
@@ -212,7 +221,10 @@ export class EventHub {
 
   #dispatch(event: LoggedEvent): void {
     const spelled = new Map<string, StreamMessage>();
-    const groups = event.to === EVERYONE ? this.#groups.values() : new Set(event.to.flatMap((audience) => [...(this.#byAudience.get(audience) ?? [])]));
+    const groups =
+      event.to === EVERYONE
+        ? this.#groups.values()
+        : new Set(event.to.flatMap((audience) => [...(this.#byAudience.get(audience) ?? [])]));
     for (const group of groups) {
       const subject = matchingSubject(event, group.filters);
       if (subject === undefined) continue;
@@ -226,8 +238,16 @@ export class EventHub {
     // To the end of the line, so that everybody who is behind gets a turn.
     this.#replaying.delete(subscription);
     const firstKept = this.#log.firstKept();
-    if (subscription.position > 0 && firstKept > subscription.position + 1 && !subscription.send(gapMessage(firstKept - 1))) return;
-    const events = this.#log.visibleAfter(subscription.group.audience, subscription.position, { upTo: this.#seen, limit: REPLAY_PAGE });
+    if (
+      subscription.position > 0 &&
+      firstKept > subscription.position + 1 &&
+      !subscription.send(gapMessage(firstKept - 1))
+    )
+      return;
+    const events = this.#log.visibleAfter(subscription.group.audience, subscription.position, {
+      upTo: this.#seen,
+      limit: REPLAY_PAGE,
+    });
     for (const event of events) {
       const subject = matchingSubject(event, subscription.group.filters);
       if (subject !== undefined && !subscription.send(eventMessage(event, subject))) return;
@@ -238,14 +258,19 @@ export class EventHub {
   }
 
   #heartbeat(): void {
-    const message: StreamMessage = { id: this.#seen, type: "heartbeat", json: JSON.stringify({ id: this.#seen, type: "heartbeat" }) };
+    const message: StreamMessage = {
+      id: this.#seen,
+      type: "heartbeat",
+      json: JSON.stringify({ id: this.#seen, type: "heartbeat" }),
+    };
     for (const group of this.#groups.values()) deliver(group, message);
   }
 
   #endStalled(): void {
     const before = this.#clock.monotonicMs() - STALL_MS;
     for (const subscription of [...this.#subscriptions]) {
-      if (subscription.heldSinceMs !== undefined && subscription.heldSinceMs <= before) subscription.end("slow_consumer");
+      if (subscription.heldSinceMs !== undefined && subscription.heldSinceMs <= before)
+        subscription.end("slow_consumer");
     }
   }
 }
@@ -275,5 +300,8 @@ export function gapMessage(upTo: number): StreamMessage {
 
 function eventMessage(event: LoggedEvent, subject: string): StreamMessage {
   const { number: id, at: created_at, payload, truncated } = event;
-  return { id, json: JSON.stringify({ id, subject, created_at, payload, ...(truncated === undefined ? {} : { truncated }) }) };
+  return {
+    id,
+    json: JSON.stringify({ id, subject, created_at, payload, ...(truncated === undefined ? {} : { truncated }) }),
+  };
 }

@@ -93,13 +93,26 @@ export class EventLog implements Events {
 
   /** Everybody's events after a number, oldest first. */
   after(number: number, limit: number): LoggedEvent[] {
-    return this.#store.range<StoredEvent>([EVENT_CHAIN], { limit, after: [EVENT_CHAIN, number] }).map(({ key, value }) => ({ ...value, number: Number(key[1]) }));
+    return this.#store
+      .range<StoredEvent>([EVENT_CHAIN], { limit, after: [EVENT_CHAIN, number] })
+      .map(({ key, value }) => ({ ...value, number: Number(key[1]) }));
   }
 
   /** The events after a number that one audience may see, oldest first; fewer than `limit` means that these were all up to `upTo`. */
-  visibleAfter(audience: string, number: number, limits: { readonly upTo: number; readonly limit: number }): LoggedEvent[] {
-    const numbers = [audience, EVERYONE].flatMap((to) => this.#store.range([AUDIENCE_INDEX, to], { limit: limits.limit, after: [AUDIENCE_INDEX, to, number] }).map(({ key }) => Number(key[2])));
-    const page = numbers.filter((found) => found <= limits.upTo).sort((a, b) => a - b).slice(0, limits.limit);
+  visibleAfter(
+    audience: string,
+    number: number,
+    limits: { readonly upTo: number; readonly limit: number },
+  ): LoggedEvent[] {
+    const numbers = [audience, EVERYONE].flatMap((to) =>
+      this.#store
+        .range([AUDIENCE_INDEX, to], { limit: limits.limit, after: [AUDIENCE_INDEX, to, number] })
+        .map(({ key }) => Number(key[2])),
+    );
+    const page = numbers
+      .filter((found) => found <= limits.upTo)
+      .sort((a, b) => a - b)
+      .slice(0, limits.limit);
     return page.flatMap((found) => {
       const record = this.#store.get<StoredEvent>([EVENT_CHAIN, found]);
       return record === undefined ? [] : [{ ...record.value, number: found }];
@@ -114,8 +127,12 @@ export class EventLog implements Events {
   /** Starts to delete what is past its time, at once and from then on. */
   start(): void {
     this.#trimmedAt = this.head();
-    this.#stopListening = this.onAppend(() => { if (this.head() - this.#trimmedAt >= TRIM_EVERY_APPENDS) this.#trimSoon(); });
-    this.#timer = setInterval(() => { this.#trimSoon(); }, TRIM_EVERY_MS).unref();
+    this.#stopListening = this.onAppend(() => {
+      if (this.head() - this.#trimmedAt >= TRIM_EVERY_APPENDS) this.#trimSoon();
+    });
+    this.#timer = setInterval(() => {
+      this.#trimSoon();
+    }, TRIM_EVERY_MS).unref();
     this.#trimSoon();
   }
 
@@ -133,7 +150,12 @@ export class EventLog implements Events {
       const page = this.#store.range<StoredEvent>([EVENT_CHAIN], { limit: TRIM_PAGE });
       const gone = page.filter(({ key, value }) => Number(key[1]) <= lastGone || Date.parse(value.at) < oldestMs);
       if (gone.length === 0) return;
-      await this.#store.commit({ deletes: gone.flatMap(({ key, value }) => [key, ...audienceNames(value.to).map((name): StoreKey => [AUDIENCE_INDEX, name, Number(key[1])])]) });
+      await this.#store.commit({
+        deletes: gone.flatMap(({ key, value }) => [
+          key,
+          ...audienceNames(value.to).map((name): StoreKey => [AUDIENCE_INDEX, name, Number(key[1])]),
+        ]),
+      });
       if (gone.length < page.length) return;
     }
   }
@@ -142,8 +164,15 @@ export class EventLog implements Events {
     if (this.#trimming !== undefined) return;
     this.#trimmedAt = this.head();
     this.#trimming = this.trim()
-      .catch((error: unknown) => { this.#log.warn("old events were not deleted; the next round tries again", error instanceof Error && "code" in error ? { code: String(error.code) } : {}); })
-      .finally(() => { this.#trimming = undefined; });
+      .catch((error: unknown) => {
+        this.#log.warn(
+          "old events were not deleted; the next round tries again",
+          error instanceof Error && "code" in error ? { code: String(error.code) } : {},
+        );
+      })
+      .finally(() => {
+        this.#trimming = undefined;
+      });
   }
 }
 
@@ -155,12 +184,26 @@ export function eventCommit(drafts: readonly EventDraft[], clock: Clock): StoreC
 
 function toAppend({ subject, also = [], payload, audience }: EventDraft, at: string): StoreAppend {
   const subjects = [...new Set([subject, ...also])];
-  assert(subjects.length <= SUBJECTS_MAX && subjects.every(isSubject), `an event's subjects are words between dots: ${subject}`);
+  assert(
+    subjects.length <= SUBJECTS_MAX && subjects.every(isSubject),
+    `an event's subjects are words between dots: ${subject}`,
+  );
   const to = audience === EVERYONE ? EVERYONE : [...new Set(audience.map(formatSubject))];
   assert(to === EVERYONE || (to.length > 0 && to.length <= AUDIENCE_MAX), "an event has an audience, and not a crowd");
   const isLong = JSON.stringify(payload).length > PAYLOAD_CHARACTERS_MAX;
-  const value: StoredEvent = { subjects, at, to, payload: isLong ? null : payload, ...(isLong ? { truncated: true } : {}) };
-  return { chain: EVENT_CHAIN, value, unlinked: true, indexes: audienceNames(to).map((name) => [AUDIENCE_INDEX, name]) };
+  const value: StoredEvent = {
+    subjects,
+    at,
+    to,
+    payload: isLong ? null : payload,
+    ...(isLong ? { truncated: true } : {}),
+  };
+  return {
+    chain: EVENT_CHAIN,
+    value,
+    unlinked: true,
+    indexes: audienceNames(to).map((name) => [AUDIENCE_INDEX, name]),
+  };
 }
 
 function audienceNames(to: StoredEvent["to"]): readonly string[] {

@@ -19,7 +19,10 @@ export interface SubscriptionTokensOptions {
 export interface SubscriptionTokensDependencies {
   readonly clock: Clock;
   /** What a caller's own token rests on; undefined once it is over. */
-  readonly standingOf: (subject: Subject, sessionId: string) => { readonly epoch: number; readonly endsAtSec: number } | undefined;
+  readonly standingOf: (
+    subject: Subject,
+    sessionId: string,
+  ) => { readonly epoch: number; readonly endsAtSec: number } | undefined;
 }
 
 export interface SubscriptionToken {
@@ -61,11 +64,19 @@ export class SubscriptionTokens {
   /** Makes a token for the caller, good for the filters. Lives a day, or as long as the caller's session. Throws `forbidden` for a caller without a session here. */
   create(principal: Principal, allow: readonly string[]): SubscriptionToken {
     const standing = this.#with.standingOf(principal.subject, principal.sessionId);
-    if (standing === undefined || principal.limitedTo !== undefined) throw new AppError("forbidden", { message: "a subscription token is made with the token of a login or a personal one" });
+    if (standing === undefined || principal.limitedTo !== undefined)
+      throw new AppError("forbidden", {
+        message: "a subscription token is made with the token of a login or a personal one",
+      });
     const issuedAtSec = Math.floor(this.#with.clock.nowMs() / 1000);
     const claims: Claims = {
-      id: newId(), kind: principal.subject.kind, sub: principal.subject.id, sid: principal.sessionId, ep: standing.epoch,
-      exp: Math.min(issuedAtSec + LIFE_SEC, standing.endsAtSec), allow,
+      id: newId(),
+      kind: principal.subject.kind,
+      sub: principal.subject.id,
+      sid: principal.sessionId,
+      ep: standing.epoch,
+      exp: Math.min(issuedAtSec + LIFE_SEC, standing.endsAtSec),
+      allow,
     };
     const body = PREFIX + Buffer.from(JSON.stringify(claims)).toString("base64url");
     return { id: claims.id, text: `${body}.${this.#sign(body)}`, issuedAtSec, expiresAtSec: claims.exp };
@@ -77,7 +88,14 @@ export class SubscriptionTokens {
     if (claims === undefined || this.#with.clock.nowMs() >= claims.exp * 1000) throw refusal();
     const subject: Subject = { kind: claims.kind, id: claims.sub };
     if (this.#with.standingOf(subject, claims.sid)?.epoch !== claims.ep) throw refusal();
-    return { subject, permissions: LISTENING, tokenId: claims.id, sessionId: claims.sid, expiresAtSec: claims.exp, limitedTo: claims.allow };
+    return {
+      subject,
+      permissions: LISTENING,
+      tokenId: claims.id,
+      sessionId: claims.sid,
+      expiresAtSec: claims.exp,
+      limitedTo: claims.allow,
+    };
   }
 
   #verified(text: string): Claims | undefined {

@@ -31,7 +31,13 @@ const TRIES_MAX = 5;
 export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, LOCK_FILE);
-  const own: Holder = { token: randomUUID(), pid: process.pid, started: startTime(process.pid) ?? "", boot: bootId(), host: hostname() };
+  const own: Holder = {
+    token: randomUUID(),
+    pid: process.pid,
+    started: startTime(process.pid) ?? "",
+    boot: bootId(),
+    host: hostname(),
+  };
   const draft = `${path}.${own.token}`;
   writeFileSync(draft, JSON.stringify(own), { mode: 0o600 });
   try {
@@ -62,7 +68,9 @@ function removeAbandoned(path: string, folder: string): void {
   if (holder === undefined) return;
   if (isAlive(path, holder)) {
     const where = holder.host === hostname() ? "" : ` on host ${holder.host}`;
-    throw new AppError("conflict", { message: `the data folder ${folder} is in use by process ${holder.pid}${where}; stop it first` });
+    throw new AppError("conflict", {
+      message: `the data folder ${folder} is in use by process ${holder.pid}${where}; stop it first`,
+    });
   }
   // Of several starting servers only one moves the file; if it was not the file we judged, it goes back.
   const aside = `${path}.${randomUUID()}`;
@@ -87,7 +95,10 @@ function readHolder(path: string): Holder | undefined {
   try {
     return JSON.parse(text) as Holder;
   } catch (error) {
-    throw new AppError("conflict", { message: `the lock file ${path} is unreadable; remove it if no server runs`, cause: error });
+    throw new AppError("conflict", {
+      message: `the lock file ${path} is unreadable; remove it if no server runs`,
+      cause: error,
+    });
   }
 }
 

@@ -52,7 +52,8 @@ export async function readPrivateFile(path: string): Promise<Buffer | undefined>
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {
     if (isErrno(error, "ENOENT")) return undefined;
-    if (isErrno(error, "ELOOP")) throw new PrivateFileError(`${path} is a symbolic link; a key file must be a plain file`);
+    if (isErrno(error, "ELOOP"))
+      throw new PrivateFileError(`${path} is a symbolic link; a key file must be a plain file`);
     throw error;
   }
   try {
@@ -65,8 +66,10 @@ export async function readPrivateFile(path: string): Promise<Buffer | undefined>
 
 function refuseUnsafe(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new PrivateFileError(`${path} is not a regular file`);
-  if ((stats.mode & OTHERS_MASK) !== 0) throw new PrivateFileError(`${path} can be reached by group or others; make it private with chmod 600`);
-  if (process.getuid !== undefined && stats.uid !== process.getuid()) throw new PrivateFileError(`${path} belongs to another user`);
+  if ((stats.mode & OTHERS_MASK) !== 0)
+    throw new PrivateFileError(`${path} can be reached by group or others; make it private with chmod 600`);
+  if (process.getuid !== undefined && stats.uid !== process.getuid())
+    throw new PrivateFileError(`${path} belongs to another user`);
   if (stats.size > FILE_BYTES_MAX) throw new PrivateFileError(`${path} is too large to be a key file`);
 }
 

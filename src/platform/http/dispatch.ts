@@ -105,15 +105,25 @@ export class Dispatcher {
     this.#streams = new Streams(dependencies);
     this.#sockets = new Sockets({ ...dependencies, streams: this.#streams });
     this.inFlight = new InFlight(
-      { stallMs: limits.stallMs, perAddressMax: limits.rateLimits ? limits.requestsPerAddressMax : Number.POSITIVE_INFINITY },
-      { clock: dependencies.clock, onDeadline: (exchange) => { this.#giveUp(exchange, new AppError("deadline_exceeded", { message: "the work took longer than its time" })); } },
+      {
+        stallMs: limits.stallMs,
+        perAddressMax: limits.rateLimits ? limits.requestsPerAddressMax : Number.POSITIVE_INFINITY,
+      },
+      {
+        clock: dependencies.clock,
+        onDeadline: (exchange) => {
+          this.#giveUp(exchange, new AppError("deadline_exceeded", { message: "the work took longer than its time" }));
+        },
+      },
     );
   }
 
   /** Serves one request. Never throws, never leaves a response without an abort handler: either would end the process. */
   handle(response: RawResponse, request: RawRequest, upgrade?: UpgradeOffer): void {
     let exchange: Exchange | undefined;
-    response.onAborted(() => { exchange?.clientGone(); });
+    response.onAborted(() => {
+      exchange?.clientGone();
+    });
     try {
       const head = readHead(request);
       if (head.ambiguous) {
@@ -129,7 +139,9 @@ export class Dispatcher {
         startedMs: nowMs,
         deadlineAtMs: nowMs + this.#options.limits.deadlineMs,
         upgrade,
-        onDone: (done) => { this.#ended(done); },
+        onDone: (done) => {
+          this.#ended(done);
+        },
       });
       void this.#serve(exchange);
     } catch (error) {
@@ -175,15 +187,26 @@ export class Dispatcher {
     exchange.deadlineAtMs = exchange.startedMs + compiled.deadlineMs;
     if (this.#draining && compiled.route.area !== "service") throw shuttingDown();
     if (!hasRoom) throw new AppError("too_many_requests", { message: "too many requests at once from this address" });
-    const body = head.hasBody ? new BodyCollector({ bytesMax: compiled.bodyBytesMax, declaredBytes: head.contentLength }, { budget: this.#budget }).attach(exchange.response) : undefined;
-    if (body !== undefined) exchange.whenClosed(() => { body.abandon(); });
+    const body = head.hasBody
+      ? new BodyCollector(
+          { bytesMax: compiled.bodyBytesMax, declaredBytes: head.contentLength },
+          { budget: this.#budget },
+        ).attach(exchange.response)
+      : undefined;
+    if (body !== undefined)
+      exchange.whenClosed(() => {
+        body.abandon();
+      });
     return this.#handled(exchange, compiled, { place, body });
   }
 
   /** The bearer token of the Authorization header, or of a WebSocket's subprotocols. */
   #tokenOf({ head, upgrade }: Exchange): string | undefined {
     const token = bearerToken(head, (authorization) => this.#bearers.of(authorization));
-    return token ?? (upgrade === undefined || head.authorizationCount > 0 ? undefined : readProtocols(upgrade.protocols).token);
+    return (
+      token ??
+      (upgrade === undefined || head.authorizationCount > 0 ? undefined : readProtocols(upgrade.protocols).token)
+    );
   }
 
   /** Throws or rejects with `unauthorized`. Answers at once where the token is known. */
@@ -201,13 +224,15 @@ export class Dispatcher {
     }
     exchange.principal = principal;
     this.#takeRate(compiled, exchange.subject ?? exchange.address);
-    if (compiled.route.needsUnsealed === true && !this.#dependencies.isUnsealed()) throw new AppError("vault_sealed", { message: "the vault is sealed" });
+    if (compiled.route.needsUnsealed === true && !this.#dependencies.isUnsealed())
+      throw new AppError("vault_sealed", { message: "the vault is sealed" });
   }
 
   #takeRate({ route }: CompiledRoute, caller: string): void {
     if (route.area === "service" || this.#rates === undefined) return;
     const waitSec = this.#rates.take(caller, route.method === "GET" ? "read" : "write");
-    if (waitSec > 0) throw new AppError("too_many_requests", { message: "too many requests; slow down", retryAfterSec: waitSec });
+    if (waitSec > 0)
+      throw new AppError("too_many_requests", { message: "too many requests; slow down", retryAfterSec: waitSec });
   }
 
   /**
@@ -220,7 +245,8 @@ export class Dispatcher {
     let isLetIn = false;
     let bytes: Buffer = EMPTY;
     try {
-      if (exchange.upgrade !== undefined && this.#tokenOf(exchange) === undefined && head.authorizationCount === 0) return this.#upgradeNameless(exchange, exchange.upgrade, compiled);
+      if (exchange.upgrade !== undefined && this.#tokenOf(exchange) === undefined && head.authorizationCount === 0)
+        return this.#upgradeNameless(exchange, exchange.upgrade, compiled);
       const caller = compiled.check === undefined ? undefined : this.#authenticate(exchange, route.area);
       const principal = caller instanceof Promise ? await caller : caller;
       this.#admit(exchange, compiled, principal);
@@ -236,7 +262,14 @@ export class Dispatcher {
       const answer = replyAnswer(exchange, compiled, reply, { path: input.place.path, members, pairs });
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
-      if (!isLetIn && error instanceof AppError) this.#dependencies.onRefused?.({ route, code: error.code, subject: exchange.subject, requestId: exchange.requestId, address: exchange.address });
+      if (!isLetIn && error instanceof AppError)
+        this.#dependencies.onRefused?.({
+          route,
+          code: error.code,
+          subject: exchange.subject,
+          requestId: exchange.requestId,
+          address: exchange.address,
+        });
       throw error;
     } finally {
       if (route.rawBody === true) bytes.fill(0);
@@ -245,22 +278,36 @@ export class Dispatcher {
   }
 
   /** Runs the handler, or gives the kept answer of the same request. */
-  #once(exchange: Exchange, compiled: CompiledRoute, input: Input, bytes: Buffer, request: FrontRequest): AnyReply | Promise<AnyReply> {
+  #once(
+    exchange: Exchange,
+    compiled: CompiledRoute,
+    input: Input,
+    bytes: Buffer,
+    request: FrontRequest,
+  ): AnyReply | Promise<AnyReply> {
     const key = exchange.head.headers["idempotency-key"];
     const { idempotency } = this.#dependencies;
     const { subject } = exchange;
-    if (key === undefined || compiled.route.creates !== true || idempotency === undefined || subject === undefined) return compiled.handler(request as never);
+    if (key === undefined || compiled.route.creates !== true || idempotency === undefined || subject === undefined)
+      return compiled.handler(request as never);
     const requestHash = hashRequest(this.#options.requestHashKey, input.place.path, exchange.head.query, bytes);
-    return runOnce(idempotency, { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash }, () => compiled.handler(request as never));
+    return runOnce(
+      idempotency,
+      { subject, routeId: compiled.route.id, key: checkedIdempotencyKey(key), requestHash },
+      () => compiled.handler(request as never),
+    );
   }
 
   /** A promise only where the answer goes out in pieces. */
   #send(exchange: Exchange, answer: Answer): Promise<void> | undefined {
     let sending: Promise<void> | undefined;
     try {
-      if (answer.stream === undefined) sending = sendAnswer(exchange, this.#draining ? { ...answer, closes: true } : answer, this.#dependencies.clock);
+      if (answer.stream === undefined)
+        sending = sendAnswer(exchange, this.#draining ? { ...answer, closes: true } : answer, this.#dependencies.clock);
       else this.#startStream(exchange, answer, answer.stream);
-      return sending?.finally(() => { wipe(exchange, answer); });
+      return sending?.finally(() => {
+        wipe(exchange, answer);
+      });
     } finally {
       if (sending === undefined) wipe(exchange, answer);
     }
@@ -277,7 +324,17 @@ export class Dispatcher {
     }
     this.inFlight.remove(exchange);
     const stream = new StreamAnswer(exchange);
-    const release = this.#streams.add({ token, principal, area: compiled.route.area, check: (current) => { compiled.check?.(current); }, end: (reason) => { stream.end(reason); } });
+    const release = this.#streams.add({
+      token,
+      principal,
+      area: compiled.route.area,
+      check: (current) => {
+        compiled.check?.(current);
+      },
+      end: (reason) => {
+        stream.end(reason);
+      },
+    });
     stream.start(answer, source, { nowMs: this.#dependencies.clock.monotonicMs(), onClosed: release });
   }
 
@@ -287,10 +344,16 @@ export class Dispatcher {
     return { status: 101 };
   }
 
-  #acceptSocket(exchange: Exchange, upgrade: UpgradeOffer, compiled: CompiledRoute, admitted: Admitted | undefined): void {
+  #acceptSocket(
+    exchange: Exchange,
+    upgrade: UpgradeOffer,
+    compiled: CompiledRoute,
+    admitted: Admitted | undefined,
+  ): void {
     if (!exchange.isOpen) return;
     const session = this.#sockets.session({
-      compiled, admitted,
+      compiled,
+      admitted,
       admitLate: async (request) => await this.#admitLate(exchange, compiled, request),
       authenticate: (token) => this.#dependencies.authenticate(token, compiled.route.area),
     });
@@ -305,7 +368,18 @@ export class Dispatcher {
     compiled.check?.(principal);
     this.#takeRate(compiled, formatSubject(principal.subject));
     const { members } = compiled.validator.query(query);
-    const request = { params: {}, query: members, body: undefined, principal, bearer: undefined, authorization: undefined, signal: exchange.signal, requestId: exchange.requestId, address: exchange.address, preferWaitSec: 0 };
+    const request = {
+      params: {},
+      query: members,
+      body: undefined,
+      principal,
+      bearer: undefined,
+      authorization: undefined,
+      signal: exchange.signal,
+      requestId: exchange.requestId,
+      address: exchange.address,
+      preferWaitSec: 0,
+    };
     const { stream: source } = await compiled.handler(request as never);
     assert(source !== undefined, "a route that takes WebSockets answers a stream");
     return { principal, token, source };
@@ -316,12 +390,16 @@ export class Dispatcher {
     const { error, bug } = asAppError(thrown, exchange.requestId);
     // A file that turns out broken half way is past an answer, but not past the log.
     if (exchange.isOpen || error.code === "data_corrupt") this.#logFailure(exchange, error, bug);
-    else this.#dependencies.log.debug("work ended after its request", () => ({ ...fieldsOf(exchange), code: error.code }));
+    else
+      this.#dependencies.log.debug("work ended after its request", () => ({ ...fieldsOf(exchange), code: error.code }));
     try {
       const sending = this.#send(exchange, errorAnswer(exchange, error));
       if (sending !== undefined) await sending;
     } catch (second) {
-      this.#dependencies.log.error("answer not sent", { ...fieldsOf(exchange), ...stackOf(asAppError(second, "").bug) });
+      this.#dependencies.log.error("answer not sent", {
+        ...fieldsOf(exchange),
+        ...stackOf(asAppError(second, "").bug),
+      });
       if (exchange.isOpen || exchange.isSending) exchange.response.close();
     }
   }
@@ -334,9 +412,19 @@ export class Dispatcher {
 
   #logFailure(exchange: Exchange, error: AppError, bug: Error | undefined): void {
     if (error.status < 500) return;
-    const fields = { ...fieldsOf(exchange), status: error.status, code: error.code, ...stackOf(bug ?? (error.cause instanceof Error ? error.cause : undefined)) };
+    const fields = {
+      ...fieldsOf(exchange),
+      status: error.status,
+      code: error.code,
+      ...stackOf(bug ?? (error.cause instanceof Error ? error.cause : undefined)),
+    };
     // A system that a user named, and that whoever talks to it tells of when it begins: each request in between is no news.
-    if (BEYOND_US.has(error.status)) this.#dependencies.log.debug("another system failed a request", () => ({ ...fieldsOf(exchange), status: error.status, code: error.code }));
+    if (BEYOND_US.has(error.status))
+      this.#dependencies.log.debug("another system failed a request", () => ({
+        ...fieldsOf(exchange),
+        status: error.status,
+        code: error.code,
+      }));
     else if (error.status === 503) this.#dependencies.log.warn("request refused", fields);
     else this.#dependencies.log.error("request failed", fields);
   }
@@ -346,10 +434,17 @@ export class Dispatcher {
     const { log, clock, metrics } = this.#dependencies;
     const durationMs = clock.monotonicMs() - exchange.startedMs;
     const routeId = exchange.route?.route.id ?? NO_ROUTE;
-    const method = METHODS.has(exchange.head.method) || exchange.isHead || exchange.head.method === "OPTIONS" ? exchange.head.method : "other";
+    const method =
+      METHODS.has(exchange.head.method) || exchange.isHead || exchange.head.method === "OPTIONS"
+        ? exchange.head.method
+        : "other";
     metrics?.requestEnded(routeId, method, exchange.status, durationMs / 1000);
     metrics?.requestsInFlight(this.inFlight.size);
-    log.debug("request", () => ({ ...fieldsOf(exchange), status: exchange.status, duration_ms: Math.round(durationMs * 1000) / 1000 }));
+    log.debug("request", () => ({
+      ...fieldsOf(exchange),
+      status: exchange.status,
+      duration_ms: Math.round(durationMs * 1000) / 1000,
+    }));
   }
 }
 
@@ -363,11 +458,19 @@ function shuttingDown(): AppError {
 }
 
 function fieldsOf(exchange: Exchange): { request_id: string; route: string; subject?: string } {
-  return { request_id: exchange.requestId, route: exchange.route?.route.id ?? NO_ROUTE, ...(exchange.subject === undefined ? {} : { subject: exchange.subject }) };
+  return {
+    request_id: exchange.requestId,
+    route: exchange.route?.route.id ?? NO_ROUTE,
+    ...(exchange.subject === undefined ? {} : { subject: exchange.subject }),
+  };
 }
 
 /** Frames only: the message may repeat what a library read. */
 function stackOf(bug: Error | undefined): { stack?: string } {
-  const frames = bug?.stack?.split("\n").filter((line) => /^\s+at /.test(line)).slice(0, 12).join("\n");
+  const frames = bug?.stack
+    ?.split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 12)
+    .join("\n");
   return frames === undefined || frames === "" ? {} : { stack: `${bug?.name ?? "Error"}\n${frames}` };
 }

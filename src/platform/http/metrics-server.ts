@@ -15,14 +15,30 @@ export interface MetricsServer {
 /** A scraper or two, and somebody looking. */
 const CONNECTIONS_MAX = 16;
 
-export function createMetricsServer(options: { readonly host: string; readonly port: number }, dependencies: { readonly metrics: MetricsSource; readonly log: Log }): MetricsServer {
-  const app = createHttpApp({ connectionsMax: CONNECTIONS_MAX }, (response, request) => { serve(response, request, dependencies); });
-  return { listen: async () => await app.listen(options.host, options.port), stop: () => { app.close(); } };
+export function createMetricsServer(
+  options: { readonly host: string; readonly port: number },
+  dependencies: { readonly metrics: MetricsSource; readonly log: Log },
+): MetricsServer {
+  const app = createHttpApp({ connectionsMax: CONNECTIONS_MAX }, (response, request) => {
+    serve(response, request, dependencies);
+  });
+  return {
+    listen: async () => await app.listen(options.host, options.port),
+    stop: () => {
+      app.close();
+    },
+  };
 }
 
-function serve(response: RawResponse, request: RawRequest, dependencies: { readonly metrics: MetricsSource; readonly log: Log }): void {
+function serve(
+  response: RawResponse,
+  request: RawRequest,
+  dependencies: { readonly metrics: MetricsSource; readonly log: Log },
+): void {
   let gone = false;
-  response.onAborted(() => { gone = true; });
+  response.onAborted(() => {
+    gone = true;
+  });
   const answer = (status: string, type: string, body: string): void => {
     if (gone) return;
     gone = true;
@@ -37,7 +53,9 @@ function serve(response: RawResponse, request: RawRequest, dependencies: { reado
     return;
   }
   dependencies.metrics.render().then(
-    (text) => { answer("200 OK", dependencies.metrics.contentType, text); },
+    (text) => {
+      answer("200 OK", dependencies.metrics.contentType, text);
+    },
     () => {
       dependencies.log.error("metrics not rendered");
       answer("500 Internal Server Error", "text/plain", "failed\n");

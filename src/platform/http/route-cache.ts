@@ -61,7 +61,8 @@ export class Places {
 
   #look(method: string, url: string): Place {
     const path = canonicalPath(url);
-    if (path === undefined) throw new AppError("malformed_path", { message: "the path has a form that is not taken here" });
+    if (path === undefined)
+      throw new AppError("malformed_path", { message: "the path has a form that is not taken here" });
     const wanted = method === "HEAD" ? "GET" : METHODS.has(method) ? (method as HttpMethod) : undefined;
     const found = this.#router.find(wanted, path.segments);
     if (isFound(found)) return { compiled: found.value, path: path.path, raw: found.params };

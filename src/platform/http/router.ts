@@ -40,10 +40,20 @@ export class Router<T> {
 
   /** The route, or the methods that the path has (none when it is unknown). */
   find(method: HttpMethod | undefined, segments: readonly string[]): Found<T> | readonly HttpMethod[] {
-    return (method === undefined ? undefined : this.#search(this.#root, method, segments, 0, [])) ?? [...this.#methodsOf(this.#root, segments, 0)];
+    return (
+      (method === undefined ? undefined : this.#search(this.#root, method, segments, 0, [])) ?? [
+        ...this.#methodsOf(this.#root, segments, 0),
+      ]
+    );
   }
 
-  #search(node: Node<T>, method: HttpMethod, segments: readonly string[], depth: number, values: string[]): Found<T> | undefined {
+  #search(
+    node: Node<T>,
+    method: HttpMethod,
+    segments: readonly string[],
+    depth: number,
+    values: string[],
+  ): Found<T> | undefined {
     const segment = segments[depth];
     if (segment === undefined) {
       const hit = node.routes.get(method);
@@ -63,13 +73,18 @@ export class Router<T> {
     const segment = segments[depth];
     if (node === undefined) return new Set();
     if (segment === undefined) return new Set(node.routes.keys());
-    return new Set([...this.#methodsOf(node.literals.get(segment), segments, depth + 1), ...this.#methodsOf(node.parameter, segments, depth + 1)]);
+    return new Set([
+      ...this.#methodsOf(node.literals.get(segment), segments, depth + 1),
+      ...this.#methodsOf(node.parameter, segments, depth + 1),
+    ]);
   }
 }
 
 function paramsOf(names: readonly string[], values: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {};
-  names.forEach((name, index) => { params[name] = values[index] ?? ""; });
+  names.forEach((name, index) => {
+    params[name] = values[index] ?? "";
+  });
   return params;
 }
 

@@ -6,7 +6,15 @@ import { compileRoute } from "../contract/validate.js";
 import { TrustedProxies } from "../net/client-address.js";
 import { Dispatcher, type DispatchDependencies } from "./dispatch.js";
 import type { CompiledRoute } from "./request/exchange.js";
-import { BODY_BYTES_DEFAULT, HTTP_LIMITS, JSON_DEPTH_MAX, JSON_KEY_BYTES_MAX, JSON_NUMBER_BYTES_MAX, JSON_TOKENS_DEFAULT, type HttpLimits } from "./limits/limits.js";
+import {
+  BODY_BYTES_DEFAULT,
+  HTTP_LIMITS,
+  JSON_DEPTH_MAX,
+  JSON_KEY_BYTES_MAX,
+  JSON_NUMBER_BYTES_MAX,
+  JSON_TOKENS_DEFAULT,
+  type HttpLimits,
+} from "./limits/limits.js";
 import { Router } from "./router.js";
 import { SOCKET_LIMITS } from "./sockets.js";
 import { createHttpApp, type TlsFiles } from "./uws.js";
@@ -56,20 +64,40 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
     if (Object.values(route.responses).some(({ stream }) => stream !== undefined)) socketPaths.push(route.path);
   }
   const dispatcher = new Dispatcher(
-    { limits, requestHashKey: options.requestHashKey ?? randomBytes(32), trustedProxies: new TrustedProxies(options.trustedProxies ?? []) },
-    { ...dependencies, publish: (topic, message) => { app.publish(topic, message); } },
+    {
+      limits,
+      requestHashKey: options.requestHashKey ?? randomBytes(32),
+      trustedProxies: new TrustedProxies(options.trustedProxies ?? []),
+    },
+    {
+      ...dependencies,
+      publish: (topic, message) => {
+        app.publish(topic, message);
+      },
+    },
     router,
   );
   const app = createHttpApp(
-    { connectionsMax: limits.connectionsMax, sockets: { ...SOCKET_LIMITS, paths: socketPaths }, ...(options.tls === undefined ? {} : { tls: options.tls }) },
-    (response, request, upgrade) => { dispatcher.handle(response, request, upgrade); },
+    {
+      connectionsMax: limits.connectionsMax,
+      sockets: { ...SOCKET_LIMITS, paths: socketPaths },
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+    },
+    (response, request, upgrade) => {
+      dispatcher.handle(response, request, upgrade);
+    },
   );
   return {
     listen: async () => await app.listen(options.host, options.port),
     stop: async ({ graceMs }) => {
       app.stopListening();
       const streams = dispatcher.startDraining();
-      const lastWords = streams === 0 ? undefined : new Promise((resolve) => { setTimeout(resolve, LAST_ANSWERS_MS); });
+      const lastWords =
+        streams === 0
+          ? undefined
+          : new Promise((resolve) => {
+              setTimeout(resolve, LAST_ANSWERS_MS);
+            });
       const { inFlight } = dispatcher;
       if (!(await inFlight.empty(graceMs))) {
         dispatcher.abandonAll();
@@ -79,7 +107,9 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
       // Closing sooner would take the reason why they ended from the readers of streams.
       await lastWords;
       // The last answer may have been given inside the library's own turn, and is not in the socket before that ends.
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
       app.close();
     },
   };
@@ -92,7 +122,12 @@ function compile(bound: BoundRoute, limits: HttpLimits): CompiledRoute {
     validator: compileRoute(route),
     ...(route.auth === "public" ? {} : { check: authorizer(route.auth) }),
     bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_DEFAULT,
-    jsonLimits: { depthMax: JSON_DEPTH_MAX, tokensMax: route.jsonTokensMax ?? JSON_TOKENS_DEFAULT, keyBytesMax: JSON_KEY_BYTES_MAX, numberBytesMax: JSON_NUMBER_BYTES_MAX },
+    jsonLimits: {
+      depthMax: JSON_DEPTH_MAX,
+      tokensMax: route.jsonTokensMax ?? JSON_TOKENS_DEFAULT,
+      keyBytesMax: JSON_KEY_BYTES_MAX,
+      numberBytesMax: JSON_NUMBER_BYTES_MAX,
+    },
     deadlineMs: route.deadlineMs ?? limits.deadlineMs,
     noStore: route.area === "vault" || route.area === "identity",
   };

@@ -4,7 +4,14 @@
  */
 import { formatSubject, type Principal } from "../auth/principal.js";
 import type { Clock } from "../clock.js";
-import type { OpenStream, StreamChannel, StreamEnd, StreamMessage, StreamSink, StreamSource } from "../contract/stream.js";
+import type {
+  OpenStream,
+  StreamChannel,
+  StreamEnd,
+  StreamMessage,
+  StreamSink,
+  StreamSource,
+} from "../contract/stream.js";
 import { AppError } from "../errors.js";
 import type { CompiledRoute } from "./request/exchange.js";
 import type { Streams } from "./response/streams.js";
@@ -27,7 +34,14 @@ const NAMELESS_MAX = 1024;
 /** Between two messages of one client. */
 const MESSAGE_INTERVAL_MS = 200;
 
-const CLOSE_CODES: Readonly<Record<StreamEnd, number>> = { token_expired: 4401, token_revoked: 4401, forbidden: 4403, slow_consumer: 4408, shutting_down: 1012, failed: 1011 };
+const CLOSE_CODES: Readonly<Record<StreamEnd, number>> = {
+  token_expired: 4401,
+  token_revoked: 4401,
+  forbidden: 4403,
+  slow_consumer: 4408,
+  shutting_down: 1012,
+  failed: 1011,
+};
 const CLOSE_UNSUPPORTED = 1003;
 const CLOSE_LATER = 1013;
 
@@ -96,7 +110,9 @@ export class Sockets {
   noteDropped(socket: StreamSocket, position: number): void {
     if (this.#dropped.has(socket)) return;
     this.#dropped.set(socket, position);
-    setImmediate(() => { this.#holdDropped(); });
+    setImmediate(() => {
+      this.#holdDropped();
+    });
   }
 
   /** Ends those that no stream is open on yet. */
@@ -139,8 +155,12 @@ class StreamSocket implements SocketSession, StreamSink {
       return;
     }
     this.#sockets.nameless.add(this);
-    if (this.#sockets.nameless.size > NAMELESS_MAX) this.#close(CLOSE_LATER, "too many connections wait for their token");
-    else this.#timer = setTimeout(() => { this.#close(4401, "no token came"); }, FIRST_MESSAGE_MS).unref();
+    if (this.#sockets.nameless.size > NAMELESS_MAX)
+      this.#close(CLOSE_LATER, "too many connections wait for their token");
+    else
+      this.#timer = setTimeout(() => {
+        this.#close(4401, "no token came");
+      }, FIRST_MESSAGE_MS).unref();
   }
 
   message(text: string | undefined): void {
@@ -152,11 +172,16 @@ class StreamSocket implements SocketSession, StreamSink {
     this.#lastMessageAtMs = nowMs;
     const request = text === undefined ? undefined : readRequest(text);
     if (request === undefined) {
-      this.#close(text === undefined ? CLOSE_UNSUPPORTED : 4422, 'messages are {"token", "subject"?, "last_event_id"?}');
+      this.#close(
+        text === undefined ? CLOSE_UNSUPPORTED : 4422,
+        'messages are {"token", "subject"?, "last_event_id"?}',
+      );
       return;
     }
     this.#isBusy = true;
-    void this.#take(request).finally(() => { this.#isBusy = false; });
+    void this.#take(request).finally(() => {
+      this.#isBusy = false;
+    });
   }
 
   drained(): void {
@@ -217,7 +242,17 @@ class StreamSocket implements SocketSession, StreamSink {
     const { compiled } = this.#init;
     this.#principal = principal;
     this.#release?.();
-    this.#release = this.#sockets.streams.add({ token, principal, area: compiled.route.area, check: (current) => { compiled.check?.(current); }, end: (reason) => { this.end(reason); } });
+    this.#release = this.#sockets.streams.add({
+      token,
+      principal,
+      area: compiled.route.area,
+      check: (current) => {
+        compiled.check?.(current);
+      },
+      end: (reason) => {
+        this.end(reason);
+      },
+    });
   }
 
   async #take(request: LateRequest): Promise<void> {
@@ -238,7 +273,9 @@ class StreamSocket implements SocketSession, StreamSink {
     if (request.query !== "") throw new AppError("invalid_request", { message: "an open stream keeps its filters" });
     const principal = await this.#init.authenticate(request.token);
     this.#init.compiled.check?.(principal);
-    const isSame = formatSubject(principal.subject) === formatSubject(present.subject) && (principal.limitedTo ?? []).join(" ") === (present.limitedTo ?? []).join(" ");
+    const isSame =
+      formatSubject(principal.subject) === formatSubject(present.subject) &&
+      (principal.limitedTo ?? []).join(" ") === (present.limitedTo ?? []).join(" ");
     if (!isSame) throw new AppError("forbidden", { message: "a stream is prolonged by a token of the same subject" });
     if (this.#socket !== undefined) this.#watch(principal, request.token);
   }
@@ -261,7 +298,8 @@ function readRequest(text: string): LateRequest | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const { token, subject = [], last_event_id: lastEventId, ...rest } = value as { readonly [member: string]: unknown };
   const subjects: readonly unknown[] = Array.isArray(subject) ? subject : [subject];
-  if (typeof token !== "string" || Object.keys(rest).length > 0 || !subjects.every((name) => typeof name === "string")) return undefined;
+  if (typeof token !== "string" || Object.keys(rest).length > 0 || !subjects.every((name) => typeof name === "string"))
+    return undefined;
   if (lastEventId !== undefined && typeof lastEventId !== "number") return undefined;
   const query = new URLSearchParams(subjects.map((name): [string, string] => ["subject", String(name)]));
   if (lastEventId !== undefined) query.append("last_event_id", String(lastEventId));

@@ -115,8 +115,14 @@ interface ListensWithOptions {
  * Makes an app that hands every request, whatever its method and path, to `handle`, with an offer when it may become a WebSocket;
  * `handle` must not throw.
  */
-export function createHttpApp(options: HttpAppOptions, handle: (response: RawResponse, request: RawRequest, upgrade?: UpgradeOffer) => void): HttpApp {
-  const app: TemplatedApp = options.tls === undefined ? App({}) : SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile });
+export function createHttpApp(
+  options: HttpAppOptions,
+  handle: (response: RawResponse, request: RawRequest, upgrade?: UpgradeOffer) => void,
+): HttpApp {
+  const app: TemplatedApp =
+    options.tls === undefined
+      ? App({})
+      : SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile });
   let connections = 0;
   let socket: us_listen_socket | undefined;
   app.filter((response, change) => {
@@ -124,7 +130,9 @@ export function createHttpApp(options: HttpAppOptions, handle: (response: RawRes
     if (Number(change) > 0 && connections > options.connectionsMax) response.close();
   });
   if (options.sockets !== undefined) takeSockets(app, options.sockets, handle);
-  app.any("/*", (response, request) => { handle(response, request); });
+  app.any("/*", (response, request) => {
+    handle(response, request);
+  });
   const stopListening = (): void => {
     if (socket !== undefined) us_listen_socket_close(socket);
     socket = undefined;
@@ -135,7 +143,11 @@ export function createHttpApp(options: HttpAppOptions, handle: (response: RawRes
       return await new Promise((resolve, reject) => {
         (app as unknown as ListensWithOptions).listen(host, port, SHARED_PORT, (opened) => {
           if (opened === false) {
-            reject(new StartError(`cannot listen on ${host} port ${String(port)}: the address is not this machine's, or the port needs more rights`));
+            reject(
+              new StartError(
+                `cannot listen on ${host} port ${String(port)}: the address is not this machine's, or the port needs more rights`,
+              ),
+            );
             return;
           }
           socket = opened;
@@ -144,7 +156,9 @@ export function createHttpApp(options: HttpAppOptions, handle: (response: RawRes
       });
     },
     stopListening,
-    publish: (topic, message) => { app.publish(topic, message); },
+    publish: (topic, message) => {
+      app.publish(topic, message);
+    },
     close: () => {
       stopListening();
       app.close();
@@ -156,23 +170,48 @@ interface SocketData {
   readonly session: SocketSession;
 }
 
-function takeSockets(app: TemplatedApp, options: SocketOptions, handle: (response: HttpResponse, request: RawRequest, upgrade: UpgradeOffer) => void): void {
+function takeSockets(
+  app: TemplatedApp,
+  options: SocketOptions,
+  handle: (response: HttpResponse, request: RawRequest, upgrade: UpgradeOffer) => void,
+): void {
   for (const path of options.paths) {
     app.ws<SocketData>(path, {
-      maxPayloadLength: options.messageBytesMax, maxBackpressure: options.backlogBytesMax, idleTimeout: options.idleSec, sendPingsAutomatically: true,
+      maxPayloadLength: options.messageBytesMax,
+      maxBackpressure: options.backlogBytesMax,
+      idleTimeout: options.idleSec,
+      sendPingsAutomatically: true,
       upgrade: (response, request, context) => {
         // Read now: the request is gone after this turn.
-        const [key, protocols, extensions] = [request.getHeader("sec-websocket-key"), request.getHeader("sec-websocket-protocol"), request.getHeader("sec-websocket-extensions")];
+        const [key, protocols, extensions] = [
+          request.getHeader("sec-websocket-key"),
+          request.getHeader("sec-websocket-protocol"),
+          request.getHeader("sec-websocket-extensions"),
+        ];
         handle(response, request, {
           protocols,
-          accept: (session, protocol) => { response.cork(() => { response.upgrade<SocketData>({ session }, key, protocol, extensions, context); }); },
+          accept: (session, protocol) => {
+            response.cork(() => {
+              response.upgrade<SocketData>({ session }, key, protocol, extensions, context);
+            });
+          },
         });
       },
-      open: (socket) => { socket.getUserData().session.opened(socket); },
-      message: (socket, message, isBinary) => { socket.getUserData().session.message(isBinary ? undefined : Buffer.from(message).toString("utf8")); },
-      drain: (socket) => { if (socket.getBufferedAmount() === 0) socket.getUserData().session.drained(); },
-      dropped: (socket, message) => { socket.getUserData().session.dropped(Buffer.from(message).toString("utf8")); },
-      close: (socket) => { socket.getUserData().session.closed(); },
+      open: (socket) => {
+        socket.getUserData().session.opened(socket);
+      },
+      message: (socket, message, isBinary) => {
+        socket.getUserData().session.message(isBinary ? undefined : Buffer.from(message).toString("utf8"));
+      },
+      drain: (socket) => {
+        if (socket.getBufferedAmount() === 0) socket.getUserData().session.drained();
+      },
+      dropped: (socket, message) => {
+        socket.getUserData().session.dropped(Buffer.from(message).toString("utf8"));
+      },
+      close: (socket) => {
+        socket.getUserData().session.closed();
+      },
     });
   }
 }

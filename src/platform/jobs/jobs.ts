@@ -110,7 +110,10 @@ export class Jobs {
   #stopping: Promise<void> | undefined;
 
   constructor(options: JobsOptions, dependencies: JobsDependencies) {
-    this.#options = { retryDelayMs: options.retryDelayMs ?? RETRY_DELAY_MS, settleDelayMs: options.settleDelayMs ?? SETTLE_DELAY_MS };
+    this.#options = {
+      retryDelayMs: options.retryDelayMs ?? RETRY_DELAY_MS,
+      settleDelayMs: options.settleDelayMs ?? SETTLE_DELAY_MS,
+    };
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
@@ -140,7 +143,9 @@ export class Jobs {
   /** Hears of every state, phase and progress. Returns how to stop listening. */
   subscribe(listener: (event: JobEvent) => void): () => void {
     this.#listeners.add(listener);
-    return () => { this.#listeners.delete(listener); };
+    return () => {
+      this.#listeners.delete(listener);
+    };
   }
 
   /** Takes back what other processes left running, then begins to work. */
@@ -209,14 +214,16 @@ export class Jobs {
 
   #launch(id: string, kind: string, runner: JobRunner): void {
     const abort = new AbortController();
-    const settled = this.#perform(id, runner, abort).catch((error: unknown) => {
-      // Every expected outcome is handled inside; the job stays as it is, for a later try or the next start.
-      this.#log.error("job bookkeeping broke", { job_id: id, kind, ...codeOf(error), ...stackOf(error) });
-      this.#rest(id, BROKEN_REST_MS);
-    }).finally(() => {
-      this.#running.delete(id);
-      this.wake();
-    });
+    const settled = this.#perform(id, runner, abort)
+      .catch((error: unknown) => {
+        // Every expected outcome is handled inside; the job stays as it is, for a later try or the next start.
+        this.#log.error("job bookkeeping broke", { job_id: id, kind, ...codeOf(error), ...stackOf(error) });
+        this.#rest(id, BROKEN_REST_MS);
+      })
+      .finally(() => {
+        this.#running.delete(id);
+        this.wake();
+      });
     this.#running.set(id, { kind, abort, settled });
   }
 
@@ -233,7 +240,13 @@ export class Jobs {
       thrown = { error };
     }
     const state = await this.#settle(id, runner, abort.signal, thrown);
-    this.#log.info("job settled", { job_id: id, kind: leased.kind, attempt: leased.attempt, duration_ms: Math.round(this.#clock.monotonicMs() - startedMs), state });
+    this.#log.info("job settled", {
+      job_id: id,
+      kind: leased.kind,
+      attempt: leased.attempt,
+      duration_ms: Math.round(this.#clock.monotonicMs() - startedMs),
+      state,
+    });
   }
 
   /** Marks the job as ours before anything is done for it. Undefined when it is gone, given up, or cannot be written now. */
@@ -242,7 +255,10 @@ export class Jobs {
     if (record === undefined || record.value.state !== "queued" || this.#stopping !== undefined) return undefined;
     try {
       if (record.value.cut_offs >= CUT_OFFS_MAX) {
-        await this.#fail(record, runner, { code: "attempts_exhausted", message: `the server ended ${CUT_OFFS_MAX} times during this step` });
+        await this.#fail(record, runner, {
+          code: "attempts_exhausted",
+          message: `the server ended ${CUT_OFFS_MAX} times during this step`,
+        });
         return undefined;
       }
       return await this.#write(record, { state: "running", boot_id: this.#bootId, attempt: record.value.attempt + 1 });
@@ -259,7 +275,9 @@ export class Jobs {
     const jobs = { current: leased };
     return {
       signal: abort.signal,
-      get job() { return jobs.current; },
+      get job() {
+        return jobs.current;
+      },
       setPhase: async (phase, commit) => {
         abort.signal.throwIfAborted();
         const record = this.#table.get([leased.id]);
@@ -279,7 +297,12 @@ export class Jobs {
   }
 
   /** Records the outcome, however long the store takes to accept it: until then the job counts as running. */
-  async #settle(id: string, runner: JobRunner, signal: AbortSignal, thrown: { error: unknown } | undefined): Promise<Job["state"] | "gone"> {
+  async #settle(
+    id: string,
+    runner: JobRunner,
+    signal: AbortSignal,
+    thrown: { error: unknown } | undefined,
+  ): Promise<Job["state"] | "gone"> {
     for (;;) {
       const record = this.#table.get([id]);
       if (record === undefined || !this.#isOurs(record.value)) return "gone";
@@ -290,12 +313,19 @@ export class Jobs {
         // A stopping server does not wait for a disk: the next start takes the job back.
         if (!(error instanceof AppError) || this.#stopping !== undefined) throw error;
         this.#log.warn("job outcome cannot be recorded yet", { job_id: id, code: error.code });
-        await new Promise<void>((resolve) => { setTimeout(resolve, this.#options.settleDelayMs).unref(); });
+        await new Promise<void>((resolve) => {
+          setTimeout(resolve, this.#options.settleDelayMs).unref();
+        });
       }
     }
   }
 
-  async #settleOnce(record: StoreRecord<Job>, runner: JobRunner, signal: AbortSignal, thrown: { error: unknown } | undefined): Promise<Job["state"]> {
+  async #settleOnce(
+    record: StoreRecord<Job>,
+    runner: JobRunner,
+    signal: AbortSignal,
+    thrown: { error: unknown } | undefined,
+  ): Promise<Job["state"]> {
     const job = record.value;
     if (signal.aborted) {
       // Being stopped is no failure of the job, so that the attempt does not count; a runner that returned may have cut its work
@@ -305,7 +335,14 @@ export class Jobs {
     if (thrown === undefined) return (await this.#write(record, { state: "done", boot_id: null })).state;
     const { error } = thrown;
     if (error instanceof JobFailure) return this.#fail(record, runner, { code: error.code, message: error.message });
-    this.#log.error("job attempt failed", { job_id: job.id, kind: job.kind, attempt: job.attempt, step: job.phase, ...codeOf(error), ...stackOf(error) });
+    this.#log.error("job attempt failed", {
+      job_id: job.id,
+      kind: job.kind,
+      attempt: job.attempt,
+      step: job.phase,
+      ...codeOf(error),
+      ...stackOf(error),
+    });
     if (job.attempt >= ATTEMPTS_MAX) return this.#fail(record, runner, faultOf(error));
     const requeued = await this.#write(record, { state: "queued", boot_id: null });
     this.#rest(job.id, this.#options.retryDelayMs * 2 ** (job.attempt - 1));
@@ -313,7 +350,13 @@ export class Jobs {
   }
 
   async #fail(record: StoreRecord<Job>, runner: JobRunner, fault: JobFault): Promise<Job["state"]> {
-    return (await this.#write(record, { state: "failed", boot_id: null, error: fault }, runner.onFailed?.(record.value, fault))).state;
+    return (
+      await this.#write(
+        record,
+        { state: "failed", boot_id: null, error: fault },
+        runner.onFailed?.(record.value, fault),
+      )
+    ).state;
   }
 
   async #write(record: StoreRecord<Job>, change: Partial<Job>, commit: StoreCommit = {}): Promise<Job> {
@@ -340,7 +383,12 @@ export class Jobs {
     await retryOnConflict(async () => {
       const record = this.#table.get([id]);
       if (record?.value.state === "running" && record.value.boot_id !== this.#bootId) {
-        await this.#write(record, { state: "queued", boot_id: null, attempt: record.value.attempt - 1, cut_offs: record.value.cut_offs + 1 });
+        await this.#write(record, {
+          state: "queued",
+          boot_id: null,
+          attempt: record.value.attempt - 1,
+          cut_offs: record.value.cut_offs + 1,
+        });
       }
     });
   }
@@ -350,7 +398,9 @@ export class Jobs {
     for (const state of ["done", "failed"] as const) {
       const old = this.#table.records("state", [state]).filter((record) => record.value.updated_at < before);
       for (let from = 0; from < old.length; from += PRUNE_BATCH) {
-        await this.#store.commit(mergeCommits(...old.slice(from, from + PRUNE_BATCH).map((record) => this.#table.deleteCommit(record))));
+        await this.#store.commit(
+          mergeCommits(...old.slice(from, from + PRUNE_BATCH).map((record) => this.#table.deleteCommit(record))),
+        );
       }
     }
   }

@@ -50,7 +50,11 @@ const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const ESCAPED: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
-const LITERALS: ReadonlyMap<number, Buffer> = new Map([[0x74, Buffer.from("true")], [0x66, Buffer.from("false")], [0x6e, Buffer.from("null")]]);
+const LITERALS: ReadonlyMap<number, Buffer> = new Map([
+  [0x74, Buffer.from("true")],
+  [0x66, Buffer.from("false")],
+  [0x6e, Buffer.from("null")],
+]);
 
 class Fault extends Error {
   readonly reason: string;
@@ -117,14 +121,16 @@ class Scan {
         if (names !== undefined) this.#name();
         return true;
       }
-      if (!this.#leaveIf(names === undefined ? CLOSE_ARRAY : CLOSE_OBJECT)) throw this.#fault(this.#expected("a comma or the end of the list or object"));
+      if (!this.#leaveIf(names === undefined ? CLOSE_ARRAY : CLOSE_OBJECT))
+        throw this.#fault(this.#expected("a comma or the end of the list or object"));
     }
     this.#space();
     return false;
   }
 
   #enter(names: Set<string> | undefined): void {
-    if (this.#open.length >= this.#limits.depthMax) throw this.#fault(`nested deeper than ${String(this.#limits.depthMax)}`);
+    if (this.#open.length >= this.#limits.depthMax)
+      throw this.#fault(`nested deeper than ${String(this.#limits.depthMax)}`);
     this.#open.push(names);
     this.#at += 1;
   }
@@ -143,8 +149,11 @@ class Scan {
     if (this.#bytes[this.#at] !== QUOTE) throw this.#fault(this.#expected("a member name in double quotes"));
     const start = this.#at;
     const escaped = this.#string();
-    if (this.#at - start - 2 > this.#limits.keyBytesMax) throw this.#fault(`a member name is longer than ${String(this.#limits.keyBytesMax)} bytes`);
-    const name = escaped ? (JSON.parse(this.#bytes.toString("utf8", start, this.#at)) as string) : this.#bytes.toString("utf8", start + 1, this.#at - 1);
+    if (this.#at - start - 2 > this.#limits.keyBytesMax)
+      throw this.#fault(`a member name is longer than ${String(this.#limits.keyBytesMax)} bytes`);
+    const name = escaped
+      ? (JSON.parse(this.#bytes.toString("utf8", start, this.#at)) as string)
+      : this.#bytes.toString("utf8", start + 1, this.#at - 1);
     if (FORBIDDEN_KEYS.has(name)) throw this.#fault("a member name that is not allowed");
     const names = this.#open[this.#open.length - 1];
     if (names?.has(name) === true) throw this.#fault("a member is given twice");
@@ -164,7 +173,16 @@ class Scan {
       return;
     }
     const literal = byte === undefined ? undefined : LITERALS.get(byte);
-    if (literal === undefined || this.#bytes.compare(literal, 0, literal.length, this.#at, Math.min(this.#at + literal.length, this.#bytes.length)) !== 0) {
+    if (
+      literal === undefined ||
+      this.#bytes.compare(
+        literal,
+        0,
+        literal.length,
+        this.#at,
+        Math.min(this.#at + literal.length, this.#bytes.length),
+      ) !== 0
+    ) {
       throw this.#fault(this.#expected("a JSON value"));
     }
     this.#at += literal.length;
@@ -241,13 +259,15 @@ class Scan {
       if (this.#bytes[this.#at] === PLUS || this.#bytes[this.#at] === MINUS) this.#at += 1;
       this.#digits();
     }
-    if (this.#at - start > this.#limits.numberBytesMax) throw this.#fault(`a number is longer than ${String(this.#limits.numberBytesMax)} characters`);
+    if (this.#at - start > this.#limits.numberBytesMax)
+      throw this.#fault(`a number is longer than ${String(this.#limits.numberBytesMax)} characters`);
     // Digits alone: 80 of them cannot leave the range of a double, and none is read as another safe integer.
     if (isPlain) return;
     const text = this.#bytes.toString("latin1", start, this.#at);
     const read = Number(text);
     if (!Number.isFinite(read)) throw this.#fault("a number out of range");
-    if (Number.isSafeInteger(read) && !isExactly(text, read)) throw this.#fault("a number that would be rounded to a whole number (a text keeps all digits)");
+    if (Number.isSafeInteger(read) && !isExactly(text, read))
+      throw this.#fault("a number that would be rounded to a whole number (a text keeps all digits)");
   }
 
   #digits(): void {
@@ -265,7 +285,8 @@ class Scan {
 
   #countToken(): void {
     this.#tokens += 1;
-    if (this.#tokens > this.#limits.tokensMax) throw this.#fault(`more than ${String(this.#limits.tokensMax)} names and values`);
+    if (this.#tokens > this.#limits.tokensMax)
+      throw this.#fault(`more than ${String(this.#limits.tokensMax)} names and values`);
   }
 
   #expected(what: string): string {

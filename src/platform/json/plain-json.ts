@@ -22,7 +22,12 @@ export function parsePlainJson(bytes: Buffer, limits: JsonLimits): Record<string
   const names = Object.keys(value);
   if (1 + 2 * names.length > limits.tokensMax) return undefined;
   for (const name of names) {
-    if (typeof value[name] !== "string" || FORBIDDEN_KEYS.has(name) || UNIT_BYTES_MAX * name.length > limits.keyBytesMax) return undefined;
+    if (
+      typeof value[name] !== "string" ||
+      FORBIDDEN_KEYS.has(name) ||
+      UNIT_BYTES_MAX * name.length > limits.keyBytesMax
+    )
+      return undefined;
   }
   // Each text stands between two quotes, and there is no other quote without an escape. A member that came twice left more behind.
   return hasQuotes(text, 4 * names.length) ? (value as Record<string, string>) : undefined;

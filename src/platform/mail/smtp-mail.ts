@@ -11,7 +11,10 @@ const CONNECTIONS_MAX = 2;
  * @param options.url `smtp://user:password@host:587` (STARTTLS is required unless the host is loopback) or `smtps://...:465`
  * @param options.from address in `From:`
  */
-export function createSmtpMail(options: { readonly url: string; readonly from: string }): MailDriver & { close(): void } {
+export function createSmtpMail(options: {
+  readonly url: string;
+  readonly from: string;
+}): MailDriver & { close(): void } {
   const { protocol, hostname, port, username, password } = new URL(options.url);
   const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
   const secure = protocol === "smtps:";
@@ -23,15 +26,21 @@ export function createSmtpMail(options: { readonly url: string; readonly from: s
     ...(username === "" ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     pool: true,
     maxConnections: CONNECTIONS_MAX,
-    connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS,
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
     // A message is text that we wrote; nothing in it may make the library read a file or an address.
-    disableFileAccess: true, disableUrlAccess: true,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   });
   return {
     send: async ({ to, subject, text }) => {
-      if (![to, subject].every(isSafeHeaderText)) throw new Error("a mail header has characters that a header cannot have");
+      if (![to, subject].every(isSafeHeaderText))
+        throw new Error("a mail header has characters that a header cannot have");
       await transport.sendMail({ from: options.from, to: { name: "", address: to }, subject, text });
     },
-    close: () => { transport.close(); },
+    close: () => {
+      transport.close();
+    },
   };
 }

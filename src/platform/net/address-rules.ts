@@ -7,14 +7,32 @@ import { BlockList, isIP } from "node:net";
 
 /** IPv4 that is not public. */
 const INSIDE_V4: readonly (readonly [string, number])[] = [
-  ["0.0.0.0", 8], ["10.0.0.0", 8], ["100.64.0.0", 10], ["127.0.0.0", 8], ["169.254.0.0", 16], ["172.16.0.0", 12], ["192.0.0.0", 24], ["192.0.2.0", 24],
-  ["192.88.99.0", 24], ["192.168.0.0", 16], ["198.18.0.0", 15], ["198.51.100.0", 24], ["203.0.113.0", 24], ["224.0.0.0", 4], ["240.0.0.0", 4],
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4],
   // Azure's platform address: public by number, inside by nature.
   ["168.63.129.16", 32],
 ];
 /** The only IPv6 that is public at all; without what embeds IPv4 (Teredo, 6to4) or is for documents. IPv4-mapped and NAT64 lie outside it. */
 const GLOBAL_V6 = ["2000::", 3] as const;
-const INSIDE_V6: readonly (readonly [string, number])[] = [["2001::", 23], ["2001:db8::", 32], ["2002::", 16], ["3fff::", 20]];
+const INSIDE_V6: readonly (readonly [string, number])[] = [
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  ["2002::", 16],
+  ["3fff::", 20],
+];
 
 const insideV4 = new BlockList();
 for (const [network, bits] of INSIDE_V4) insideV4.addSubnet(network, bits, "ipv4");
@@ -37,7 +55,8 @@ interface Entry {
   readonly port?: number;
 }
 
-const ENTRY = /^(?:\[([0-9a-f:.]+)(?:\/(\d{1,3}))?\]|([0-9a-f]*:[0-9a-f:.]+)(?:\/(\d{1,3}))?|([0-9.]+)(?:\/(\d{1,2}))?(?=$|:)|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?))(?::(\d{1,5}))?$/;
+const ENTRY =
+  /^(?:\[([0-9a-f:.]+)(?:\/(\d{1,3}))?\]|([0-9a-f]*:[0-9a-f:.]+)(?:\/(\d{1,3}))?|([0-9.]+)(?:\/(\d{1,2}))?(?=$|:)|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?))(?::(\d{1,5}))?$/;
 
 /** Targets that may be reached although they lie inside: `host[:port]`, `10.1.2.3[:port]`, `10.0.0.0/8[:port]`, `[fd00::/8]:port`. */
 export class AllowList {
@@ -56,7 +75,9 @@ export class AllowList {
   allowsAddress(address: string, port: number): boolean {
     const family = isIP(address);
     if (family === 0 || isMapped(address)) return false;
-    return this.#entries.some((entry) => entry.network?.check(address, family === 4 ? "ipv4" : "ipv6") === true && fits(entry, port));
+    return this.#entries.some(
+      (entry) => entry.network?.check(address, family === 4 ? "ipv4" : "ipv6") === true && fits(entry, port),
+    );
   }
 
   /** Whether a name that is not listed may turn out to lie at a listed address. */

@@ -48,7 +48,15 @@ const INSIDE_NAME = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|in-
 /** What resolvers take as names; WHATWG has decoded IPv4 in all its spellings already. */
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*$/;
 /** Headers that decide where a request goes or where it ends are the guard's. */
-const OWN_HEADERS: ReadonlySet<string> = new Set(["host", "connection", "transfer-encoding", "content-length", "upgrade", "expect", "proxy-authorization"]);
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  "host",
+  "connection",
+  "transfer-encoding",
+  "content-length",
+  "upgrade",
+  "expect",
+  "proxy-authorization",
+]);
 
 interface Target {
   /** Lower case, without brackets. */
@@ -73,7 +81,13 @@ class Guard implements EgressGuard {
     this.#allow = allow;
     this.#ports = new Set(ports);
     this.#resolve = resolve ?? (async (host) => await systemLookup(host, { all: true, verbatim: true }));
-    const pool = { keepAlive: true, maxSockets: SOCKETS_PER_HOST_MAX, maxFreeSockets: IDLE_SOCKETS_MAX, timeout: IDLE_MS, scheduling: "lifo" as const };
+    const pool = {
+      keepAlive: true,
+      maxSockets: SOCKETS_PER_HOST_MAX,
+      maxFreeSockets: IDLE_SOCKETS_MAX,
+      timeout: IDLE_MS,
+      scheduling: "lifo" as const,
+    };
     this.#http = new HttpAgent(pool);
     this.#https = new HttpsAgent(pool);
   }
@@ -99,7 +113,10 @@ class Guard implements EgressGuard {
   async connect(asked: EgressTarget): Promise<Socket> {
     const bracketed = asked.host.includes(":") && !asked.host.startsWith("[") ? `[${asked.host}]` : asked.host;
     // As https, because the protocol is the caller's: only the place is judged here, unless its plain form is for listed ones.
-    const { target } = this.#target(`${asked.isListedOnly === true ? "http" : "https"}://${bracketed}:${String(asked.port)}/`, asked.host);
+    const { target } = this.#target(
+      `${asked.isListedOnly === true ? "http" : "https"}://${bracketed}:${String(asked.port)}/`,
+      asked.host,
+    );
     const deadline = AbortSignal.timeout(Math.ceil(asked.timeoutMs ?? TIMEOUT_MS));
     try {
       const addresses = await untilAborted(this.#addresses(target), deadline);
@@ -114,18 +131,35 @@ class Guard implements EgressGuard {
     this.#https.destroy();
   }
 
-  async #send(url: URL, target: Target, { method = "GET", headers = {}, body }: EgressRequest, signal: AbortSignal): Promise<{ incoming: IncomingMessage; isNewConnection: boolean }> {
+  async #send(
+    url: URL,
+    target: Target,
+    { method = "GET", headers = {}, body }: EgressRequest,
+    signal: AbortSignal,
+  ): Promise<{ incoming: IncomingMessage; isNewConnection: boolean }> {
     const isTls = url.protocol === "https:";
     const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase())));
     const options = {
-      method, signal, maxHeaderSize: ANSWER_HEADER_BYTES_MAX, lookup: this.#lookup(target), agent: isTls ? this.#https : this.#http,
-      headers: { accept: "application/json", ...kept, ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }) },
+      method,
+      signal,
+      maxHeaderSize: ANSWER_HEADER_BYTES_MAX,
+      lookup: this.#lookup(target),
+      agent: isTls ? this.#https : this.#http,
+      headers: {
+        accept: "application/json",
+        ...kept,
+        ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
+      },
     };
     return await new Promise((resolve, reject) => {
       const outgoing: ClientRequest = isTls ? httpsRequest(url, options) : httpRequest(url, options);
-      outgoing.once("response", (incoming) => { resolve({ incoming, isNewConnection: !outgoing.reusedSocket }); });
+      outgoing.once("response", (incoming) => {
+        resolve({ incoming, isNewConnection: !outgoing.reusedSocket });
+      });
       outgoing.once("error", reject);
-      outgoing.on("upgrade", (_incoming, socket) => { socket.destroy(); });
+      outgoing.on("upgrade", (_incoming, socket) => {
+        socket.destroy();
+      });
       outgoing.end(body);
     });
   }
@@ -133,12 +167,16 @@ class Guard implements EgressGuard {
   /** Resolution for a new connection of the pool; never asked for addresses, which #target has judged. */
   #lookup(target: Target): LookupFunction {
     return (_host, { all }, callback) => {
-      this.#addresses(target).then((addresses) => {
-        const [first] = addresses;
-        if (first === undefined) throw new AppError("egress_unreachable", { message: "the name has no address" });
-        if (all === true) callback(null, [...addresses]);
-        else callback(null, first.address, first.family);
-      }).catch((error: unknown) => { callback(error as Error, "", 0); });
+      this.#addresses(target)
+        .then((addresses) => {
+          const [first] = addresses;
+          if (first === undefined) throw new AppError("egress_unreachable", { message: "the name has no address" });
+          if (all === true) callback(null, [...addresses]);
+          else callback(null, first.address, first.family);
+        })
+        .catch((error: unknown) => {
+          callback(error as Error, "", 0);
+        });
     };
   }
 
@@ -150,7 +188,8 @@ class Guard implements EgressGuard {
     if (this.#allow.allowsHost(host, port)) return found;
     for (const { address } of found) {
       const isListed = this.#allow.allowsAddress(address, port);
-      if (!isListed && (isPlain || !this.#ports.has(port) || !isPublicAddress(address))) throw refused("the URL leads to a place that may not be reached");
+      if (!isListed && (isPlain || !this.#ports.has(port) || !isPublicAddress(address)))
+        throw refused("the URL leads to a place that may not be reached");
     }
     return found;
   }
@@ -161,11 +200,19 @@ class Guard implements EgressGuard {
     if (!URL.canParse(text)) throw refused("this is not a URL");
     const url = new URL(text);
     if (url.protocol !== "https:" && url.protocol !== "http:") throw refused("only https URLs are reached");
-    if (url.username !== "" || url.password !== "" || /^[a-z]+:[\\/]*[^\\/?#]*@/i.test(text)) throw refused("the URL carries a user name or password");
+    if (url.username !== "" || url.password !== "" || /^[a-z]+:[\\/]*[^\\/?#]*@/i.test(text))
+      throw refused("the URL carries a user name or password");
     // A dot at the end names the same host and would slip past lists.
-    const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "").toLowerCase();
+    const host = url.hostname
+      .replace(/^\[|\]$/g, "")
+      .replace(/\.$/, "")
+      .toLowerCase();
     if (exactHost !== undefined && /[\s/?#@\\%]/.test(exactHost)) throw refused("this is not a host name");
-    const target: Target = { host, port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port), isPlain: url.protocol === "http:" };
+    const target: Target = {
+      host,
+      port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port),
+      isPlain: url.protocol === "http:",
+    };
     this.#judgePlace(target);
     return { url, target };
   }
@@ -178,7 +225,8 @@ class Guard implements EgressGuard {
     } else {
       if (!HOST_NAME.test(host)) throw refused("the URL has no sound host name");
       if (this.#allow.mayAllowPort(port)) return;
-      if (INSIDE_NAME.test(host) || !host.includes(".")) throw refused("the URL leads to a place that may not be reached");
+      if (INSIDE_NAME.test(host) || !host.includes("."))
+        throw refused("the URL leads to a place that may not be reached");
     }
     if (isPlain) throw refused("the URL is not https");
     if (!this.#ports.has(port)) throw refused("the port is not among those that are reached");
@@ -197,12 +245,25 @@ async function readAnswer(incoming: IncomingMessage, bytesMax: number): Promise<
     chunks.push(chunk);
   }
   if (!incoming.complete) throw new AppError("egress_unreachable", { message: "the answer was cut off" });
-  const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : String(value)]));
-  return { status: incoming.statusCode ?? 0, headers, body: chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length) };
+  const headers = Object.fromEntries(
+    Object.entries(incoming.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : String(value),
+    ]),
+  );
+  return {
+    status: incoming.statusCode ?? 0,
+    headers,
+    body: chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length),
+  };
 }
 
 /** Tries the checked addresses in turn. */
-async function connectFirst(addresses: readonly ResolvedAddress[], { host, port }: Target, { tls, deadline }: { readonly tls: boolean; readonly deadline: AbortSignal }): Promise<Socket> {
+async function connectFirst(
+  addresses: readonly ResolvedAddress[],
+  { host, port }: Target,
+  { tls, deadline }: { readonly tls: boolean; readonly deadline: AbortSignal },
+): Promise<Socket> {
   let last: unknown;
   for (const { address } of addresses) {
     deadline.throwIfAborted();
@@ -215,29 +276,49 @@ async function connectFirst(addresses: readonly ResolvedAddress[], { host, port 
   throw last;
 }
 
-async function connectTo(address: string, port: number, { serverName, deadline }: { readonly serverName: string | undefined; readonly deadline: AbortSignal }): Promise<Socket> {
+async function connectTo(
+  address: string,
+  port: number,
+  { serverName, deadline }: { readonly serverName: string | undefined; readonly deadline: AbortSignal },
+): Promise<Socket> {
   return await new Promise((resolve, reject) => {
-    const socket = serverName === undefined
-      ? connectTcp({ host: address, port })
-      : connectTls({ host: address, port, ...(isIP(serverName) === 0 ? { servername: serverName } : {}) });
+    const socket =
+      serverName === undefined
+        ? connectTcp({ host: address, port })
+        : connectTls({ host: address, port, ...(isIP(serverName) === 0 ? { servername: serverName } : {}) });
     const settle = (act: () => void): void => {
       deadline.removeEventListener("abort", onDeadline);
       socket.removeListener("error", onError);
       act();
     };
-    const onError = (error: Error): void => { settle(() => { socket.destroy(); reject(error); }); };
-    const onDeadline = (): void => { onError(new Error("no connection in time")); };
+    const onError = (error: Error): void => {
+      settle(() => {
+        socket.destroy();
+        reject(error);
+      });
+    };
+    const onDeadline = (): void => {
+      onError(new Error("no connection in time"));
+    };
     socket.once("error", onError);
     deadline.addEventListener("abort", onDeadline, { once: true });
-    socket.once(serverName === undefined ? "connect" : "secureConnect", () => { settle(() => { resolve(socket); }); });
+    socket.once(serverName === undefined ? "connect" : "secureConnect", () => {
+      settle(() => {
+        resolve(socket);
+      });
+    });
   });
 }
 
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return await new Promise((resolve, reject) => {
-    const onAbort = (): void => { reject(signal.reason as Error); };
+    const onAbort = (): void => {
+      reject(signal.reason as Error);
+    };
     signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => { signal.removeEventListener("abort", onAbort); });
+    work.then(resolve, reject).finally(() => {
+      signal.removeEventListener("abort", onAbort);
+    });
   });
 }
 

@@ -13,7 +13,8 @@ export class PeerAddresses {
   /** IPv4 in dotted form, also where it came through an IPv6 socket; IPv6 as the library writes it. */
   addressOf(response: Pick<RawResponse, "getRemoteAddress" | "getRemoteAddressAsText">): string {
     const bytes = new DataView(response.getRemoteAddress());
-    if (bytes.byteLength !== 4 && !isMapped(bytes)) return Buffer.from(response.getRemoteAddressAsText()).toString("latin1");
+    if (bytes.byteLength !== 4 && !isMapped(bytes))
+      return Buffer.from(response.getRemoteAddressAsText()).toString("latin1");
     const number = bytes.getUint32(bytes.byteLength - 4);
     let text = this.#known.get(number);
     if (text === undefined) {
@@ -26,5 +27,10 @@ export class PeerAddresses {
 }
 
 function isMapped(bytes: DataView): boolean {
-  return bytes.byteLength === MAPPED_BYTES + 4 && bytes.getUint32(0) === 0 && bytes.getUint32(4) === 0 && bytes.getUint32(8) === MAPPED_MARK;
+  return (
+    bytes.byteLength === MAPPED_BYTES + 4 &&
+    bytes.getUint32(0) === 0 &&
+    bytes.getUint32(4) === 0 &&
+    bytes.getUint32(8) === MAPPED_MARK
+  );
 }

@@ -41,7 +41,11 @@ export async function probeSandboxTools(): Promise<SandboxTools> {
     starts(["prlimit", "--core=0", "--"]),
     starts(["nice", "-n", "19"]),
   ]);
-  const noNetwork = asRoot ? ["unshare", "--net", "--"] : asUser ? ["unshare", "--map-current-user", "--net", "--"] : [];
+  const noNetwork = asRoot
+    ? ["unshare", "--net", "--"]
+    : asUser
+      ? ["unshare", "--map-current-user", "--net", "--"]
+      : [];
   return { noNetwork, setpriv, prlimit, nice };
 }
 
@@ -54,7 +58,14 @@ export function sandboxed(command: readonly string[], limits: SandboxLimits, too
   if (tools.setpriv) wrapped.push(...SETPRIV);
   if (tools.prlimit) {
     const cpu = Math.ceil(limits.cpuSeconds);
-    wrapped.push("prlimit", "--core=0", `--cpu=${cpu}:${cpu + CPU_GRACE_SEC}`, `--fsize=${limits.fileBytesMax}`, `--nofile=${limits.openFilesMax}`, "--");
+    wrapped.push(
+      "prlimit",
+      "--core=0",
+      `--cpu=${cpu}:${cpu + CPU_GRACE_SEC}`,
+      `--fsize=${limits.fileBytesMax}`,
+      `--nofile=${limits.openFilesMax}`,
+      "--",
+    );
   }
   return [...wrapped, ...command];
 }

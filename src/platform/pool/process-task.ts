@@ -122,7 +122,11 @@ async function removeStaleFolders(parentFolder: string): Promise<void> {
 type KillReason = "deadline" | "memory" | "aborted";
 
 /** @returns undefined when the process ended well and should have left an answer */
-async function runToEnd<Request>(task: ProcessTask<Request>, folder: string, tools: SandboxTools): Promise<ProcessTaskFailure | undefined> {
+async function runToEnd<Request>(
+  task: ProcessTask<Request>,
+  folder: string,
+  tools: SandboxTools,
+): Promise<ProcessTaskFailure | undefined> {
   const { limits, signal } = task;
   // Checked again: it may have fired while the request was written, and a fired signal calls no listener.
   if (signal?.aborted === true) return failure("aborted");
@@ -150,8 +154,18 @@ async function runToEnd<Request>(task: ProcessTask<Request>, folder: string, too
 
 function start<Request>(task: ProcessTask<Request>, folder: string, tools: SandboxTools): ChildProcess {
   const { limits } = task;
-  const node = [process.execPath, `--max-old-space-size=${limits.heapMegabytesMax}`, task.entry, folder, String(limits.answerBytesMax)];
-  const [program = "", ...args] = sandboxed(node, { ...limits, fileBytesMax: limits.answerBytesMax + FILE_BYTES_SLACK }, tools);
+  const node = [
+    process.execPath,
+    `--max-old-space-size=${limits.heapMegabytesMax}`,
+    task.entry,
+    folder,
+    String(limits.answerBytesMax),
+  ];
+  const [program = "", ...args] = sandboxed(
+    node,
+    { ...limits, fileBytesMax: limits.answerBytesMax + FILE_BYTES_SLACK },
+    tools,
+  );
   return spawn(program, args, {
     cwd: folder,
     // Nothing of the server's environment: it may hold seal keys and credentials. Node's own options are not inherited either.
@@ -171,19 +185,29 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; signal
   });
 }
 
-function judge(killed: KillReason | undefined, code: number | null, signal: NodeJS.Signals | null, stderr: string): ProcessTaskFailure | undefined {
+function judge(
+  killed: KillReason | undefined,
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  stderr: string,
+): ProcessTaskFailure | undefined {
   if (killed !== undefined) return failure(killed);
   if (code === 0) return undefined;
-  if (code === EXIT_ANSWER_TOO_LARGE || signal === "SIGXFSZ" || /EFBIG|ERR_BUFFER_TOO_LARGE/.test(stderr)) return failure("output", stderr);
+  if (code === EXIT_ANSWER_TOO_LARGE || signal === "SIGXFSZ" || /EFBIG|ERR_BUFFER_TOO_LARGE/.test(stderr))
+    return failure("output", stderr);
   if (signal === "SIGXCPU") return failure("deadline", stderr);
   // V8 aborts when its heap is full; a kill that nobody here asked for is the kernel's when the machine is out of memory.
-  if (signal === "SIGKILL" || /heap out of memory|Array buffer allocation failed|out of memory/i.test(stderr)) return failure("memory", stderr);
+  if (signal === "SIGKILL" || /heap out of memory|Array buffer allocation failed|out of memory/i.test(stderr))
+    return failure("memory", stderr);
   return failure("crashed", stderr);
 }
 
 async function writeRequest(file: string, request: unknown): Promise<void> {
   const { head, parts } = encodeMessage(request);
-  await Promise.all([writeFile(file, head, { mode: 0o600 }), ...parts.map((part, i) => writeFile(partFile(file, i), part, { mode: 0o600 }))]);
+  await Promise.all([
+    writeFile(file, head, { mode: 0o600 }),
+    ...parts.map((part, i) => writeFile(partFile(file, i), part, { mode: 0o600 })),
+  ]);
 }
 
 /** The child is not trusted: its answer is made of plain files of bounded size, or there is none. */
@@ -212,10 +236,12 @@ class AnswerTooLargeError extends Error {
 /** @returns undefined when there is no such file; throws when it is something else than a file, or too large */
 async function readPlainFile(path: string, bytesMax: number): Promise<Uint8Array | undefined> {
   // No link is followed, and a pipe in the file's place doesn't block.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: unknown) => {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw error;
+    },
+  );
   if (file === undefined) return undefined;
   try {
     const stat = await file.stat();

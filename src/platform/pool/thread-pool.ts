@@ -64,7 +64,9 @@ export class ThreadPool {
       closeTimeout: 5_000,
     });
     // A thread that dies rejects its own task; the event is for the log only, and an unheard 'error' would end the process.
-    this.#piscina.on("error", () => { this.#log.warn("worker thread failed", { lane: options.name }); });
+    this.#piscina.on("error", () => {
+      this.#log.warn("worker thread failed", { lane: options.name });
+    });
   }
 
   /** Tasks that wait for a thread. */
@@ -99,7 +101,10 @@ export class ThreadPool {
     } catch (error) {
       if (options.signal?.aborted === true) throw options.signal.reason;
       if (deadline?.aborted === true) {
-        throw new AppError("deadline_exceeded", { message: `${this.#options.name}: the work did not end within ${String(options.deadlineMs)} ms`, retryAfterSec: this.retryAfterSec() });
+        throw new AppError("deadline_exceeded", {
+          message: `${this.#options.name}: the work did not end within ${String(options.deadlineMs)} ms`,
+          retryAfterSec: this.retryAfterSec(),
+        });
       }
       throw error;
     }
@@ -118,10 +123,17 @@ export class ThreadPool {
     } catch (error) {
       if (signals.some((signal) => signal.aborted)) throw error;
       if (isQueueFull(error)) {
-        throw new AppError("overloaded", { message: `${this.#options.name}: the queue is full, try again later`, retryAfterSec: this.retryAfterSec() });
+        throw new AppError("overloaded", {
+          message: `${this.#options.name}: the queue is full, try again later`,
+          retryAfterSec: this.retryAfterSec(),
+        });
       }
-      if (this.#stopping) throw new AppError("shutting_down", { message: "the server is stopping", retryAfterSec: 5, cause: error });
-      this.#log.error("task lost with its thread", { lane: this.#options.name, ...(error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {}) });
+      if (this.#stopping)
+        throw new AppError("shutting_down", { message: "the server is stopping", retryAfterSec: 5, cause: error });
+      this.#log.error("task lost with its thread", {
+        lane: this.#options.name,
+        ...(error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {}),
+      });
       if (mayRetry) return await this.#attempt<Value>(message, signals, false);
       throw new AppError("internal_error", { message: `${this.#options.name}: the worker failed`, cause: error });
     }

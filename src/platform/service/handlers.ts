@@ -26,7 +26,10 @@ export interface ServiceDependencies {
 /** How long a probe should wait when a check fails; unsealing and a full disk take a person. */
 const NOT_READY_RETRY_SEC = "5";
 
-export function createServiceHandlers(options: ServiceOptions, dependencies: ServiceDependencies): HandlersFor<typeof serviceRoutes> {
+export function createServiceHandlers(
+  options: ServiceOptions,
+  dependencies: ServiceDependencies,
+): HandlersFor<typeof serviceRoutes> {
   const { name, version } = options;
   const document = Buffer.from(JSON.stringify(openApiDocument({ title: name, version }, dependencies.routes)), "utf8");
   const page = Buffer.from(docsPage(name), "utf8");
@@ -37,7 +40,9 @@ export function createServiceHandlers(options: ServiceOptions, dependencies: Ser
     getReadiness: () => {
       const checks = dependencies.readiness().map((check) => ({ name: check.name, ok: check.ok }));
       const ready = checks.every(({ ok }) => ok);
-      return ready ? { status: 200, body: { ready, checks } } : { status: 503, body: { ready, checks }, headers: { "Retry-After": NOT_READY_RETRY_SEC } };
+      return ready
+        ? { status: 200, body: { ready, checks } }
+        : { status: 503, body: { ready, checks }, headers: { "Retry-After": NOT_READY_RETRY_SEC } };
     },
     getOpenApi: () => ({ status: 200, bytes: document }),
     getDocs: () => ({ status: 200, bytes: page, headers: { "Content-Security-Policy": policy } }),

@@ -9,7 +9,9 @@ export const Liveness = Type.Object({ live: Type.Literal(true) }, { description:
 export const Readiness = Type.Object(
   {
     ready: Type.Boolean({ description: "true when every check holds" }),
-    checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean() }), { description: "what must hold for work to be taken" }),
+    checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean() }), {
+      description: "what must hold for work to be taken",
+    }),
   },
   { description: "whether to send work here" },
 );

@@ -98,7 +98,9 @@ class ArtifactFolder implements Artifacts {
       const { size, identity } = await identify(handle);
       if (this.#verified.get(sha256) !== identity) {
         const hash = createHash("sha256");
-        await readThrough(handle, Buffer.allocUnsafe(CHUNK_BYTES), (chunk) => { hash.update(chunk); });
+        await readThrough(handle, Buffer.allocUnsafe(CHUNK_BYTES), (chunk) => {
+          hash.update(chunk);
+        });
         this.#accept(sha256, hash, identity);
       }
       return { sha256, bytes: size };
@@ -160,7 +162,9 @@ class ArtifactFolder implements Artifacts {
       const content = allocate(size);
       const isKnown = this.#verified.get(sha256) === identity;
       const hash = createHash("sha256");
-      const length = await readThrough(handle, content, (chunk) => { if (!isKnown) hash.update(chunk); });
+      const length = await readThrough(handle, content, (chunk) => {
+        if (!isKnown) hash.update(chunk);
+      });
       if (length !== size) throw artifactCorrupt("an artifact changed while it was read");
       if (!isKnown) this.#accept(sha256, hash, identity);
       return content;
@@ -178,7 +182,8 @@ class ArtifactFolder implements Artifacts {
   }
 
   #accept(sha256: string, hash: Hash, identity: string): void {
-    if (hash.digest("hex") !== sha256) throw artifactCorrupt("an artifact is damaged: its content is not what its name says");
+    if (hash.digest("hex") !== sha256)
+      throw artifactCorrupt("an artifact is damaged: its content is not what its name says");
     if (this.#verified.size >= VERIFIED_MAX) this.#verified.clear();
     this.#verified.set(sha256, identity);
   }
@@ -191,7 +196,8 @@ async function writeDurably(path: string, source: Uint8Array | { readonly path: 
   const handle = await open(path, "wx", 0o600);
   try {
     // Made only now: a stream that fails before somebody reads it ends the process.
-    const chunks = source instanceof Uint8Array ? slices(source) : createReadStream(source.path, { highWaterMark: CHUNK_BYTES });
+    const chunks =
+      source instanceof Uint8Array ? slices(source) : createReadStream(source.path, { highWaterMark: CHUNK_BYTES });
     for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
       await writeAll(handle, chunk);
@@ -209,7 +215,7 @@ function* slices(content: Uint8Array): Generator<Uint8Array> {
 }
 
 async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let written = 0; written < chunk.length; ) {
+  for (let written = 0; written < chunk.length;) {
     written += (await handle.write(chunk, written)).bytesWritten;
   }
 }

@@ -33,17 +33,33 @@ export function chainRecordKey(chain: string, number: number): StoreKey {
 
 /** Names a key without telling it, 16 hex digits. */
 export function chainKeyId(key: Uint8Array): string {
-  return createHmac("sha256", key).update(KEY_ID_LABEL).digest("hex").slice(0, 2 * KEY_ID_BYTES);
+  return createHmac("sha256", key)
+    .update(KEY_ID_LABEL)
+    .digest("hex")
+    .slice(0, 2 * KEY_ID_BYTES);
 }
 
 /** @param json the record's content exactly as JSON.stringify writes it */
-export function chainMac(key: Uint8Array, link: { readonly chain: string; readonly number: number; readonly predecessor: string; readonly json: Uint8Array | string }): string {
+export function chainMac(
+  key: Uint8Array,
+  link: {
+    readonly chain: string;
+    readonly number: number;
+    readonly predecessor: string;
+    readonly json: Uint8Array | string;
+  },
+): string {
   const chain = Buffer.from(link.chain);
   const frame = Buffer.alloc(2 + chain.length + 8);
   frame.writeUInt16BE(chain.length, 0);
   frame.set(chain, 2);
   frame.writeBigUInt64BE(BigInt(link.number), 2 + chain.length);
-  return createHmac("sha256", key).update(LABEL).update(frame).update(Buffer.from(link.predecessor, "hex")).update(link.json).digest("hex");
+  return createHmac("sha256", key)
+    .update(LABEL)
+    .update(frame)
+    .update(Buffer.from(link.predecessor, "hex"))
+    .update(link.json)
+    .digest("hex");
 }
 
 const HASH_BLOCK_BYTES = 64;
@@ -72,7 +88,12 @@ export class ChainKey {
   }
 
   /** @param link chain: the name as UTF-8; see chainMac */
-  mac(link: { readonly chain: Uint8Array; readonly number: number; readonly predecessor: string; readonly json: Uint8Array }): string {
+  mac(link: {
+    readonly chain: Uint8Array;
+    readonly number: number;
+    readonly predecessor: string;
+    readonly json: Uint8Array;
+  }): string {
     const { chain, number, predecessor, json } = link;
     const start = HASH_BLOCK_BYTES + LABEL.length;
     const length = start + 2 + chain.length + 8 + MAC_BYTES + json.length;

@@ -17,7 +17,10 @@ export function mergeCommits(...commits: readonly StoreCommit[]): StoreCommit {
   for (const commit of commits) {
     for (const check of commit.checks ?? []) {
       const earlier = checks.get(nameOf(check.key));
-      assert(earlier === undefined || earlier.version === check.version, `two parts of a commit pin one record of ${String(check.key[0])} to different versions`);
+      assert(
+        earlier === undefined || earlier.version === check.version,
+        `two parts of a commit pin one record of ${String(check.key[0])} to different versions`,
+      );
       checks.set(nameOf(check.key), check);
     }
     for (const put of commit.puts ?? []) {
@@ -40,7 +43,10 @@ export function mergeCommits(...commits: readonly StoreCommit[]): StoreCommit {
  * Runs `attempt` (read, decide, commit) again as long as its commit meets a conflict.
  * Throws `conflict` when the record is still contended after the last attempt; any other error at once.
  */
-export async function retryOnConflict<R>(attempt: () => Promise<R>, options: { readonly attemptsMax?: number } = {}): Promise<R> {
+export async function retryOnConflict<R>(
+  attempt: () => Promise<R>,
+  options: { readonly attemptsMax?: number } = {},
+): Promise<R> {
   const attemptsMax = options.attemptsMax ?? ATTEMPTS_MAX;
   for (let tried = 1; ; tried += 1) {
     try {

@@ -48,7 +48,8 @@ export function writeKey(key: StoreKey, target: Buffer, position: number): numbe
 
 /** Encodes a number as a part of a key at a position of `target`, and returns where it ends. Throws `invalid_request` unless it is finite. */
 export function writeNumber(part: number, target: Buffer, position: number): number {
-  if (!Number.isFinite(part)) throw new AppError("invalid_request", { message: "a number in a key of the store is not finite" });
+  if (!Number.isFinite(part))
+    throw new AppError("invalid_request", { message: "a number in a key of the store is not finite" });
   target[position] = NUMBER_PART;
   // Minus zero would be a second spelling of zero.
   const end = target.writeDoubleBE(part === 0 ? 0 : part, position + 1);
@@ -73,7 +74,7 @@ export function afterPrefix(encoded: Buffer): Buffer {
 export function decodeKey(bytes: Uint8Array): (string | number)[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const parts: (string | number)[] = [];
-  for (let position = 0; position < buffer.length; ) {
+  for (let position = 0; position < buffer.length;) {
     const kind = buffer[position];
     if (kind === NUMBER_PART && position + NUMBER_PART_BYTES <= buffer.length) {
       parts.push(readNumber(buffer, position + 1));

@@ -30,7 +30,11 @@ const scratch = Buffer.allocUnsafeSlow(64 * 1024);
  *
  * @param json the JSON in one piece or several, as UTF-8 or as ASCII text
  */
-export function encodeRecord(key: Buffer, version: number, ...json: readonly (string | Uint8Array)[]): { bytes: Buffer; tag: bigint } {
+export function encodeRecord(
+  key: Buffer,
+  version: number,
+  ...json: readonly (string | Uint8Array)[]
+): { bytes: Buffer; tag: bigint } {
   const start = 2 + key.length;
   let tagAt = start + HEADER_BYTES;
   for (const piece of json) tagAt += piece.length;
@@ -72,5 +76,8 @@ function digestOf(bytes: Buffer, length: number): string {
 }
 
 export function corrupt(cause?: unknown): AppError {
-  return new AppError("data_corrupt", { message: "a stored record is damaged; it is not served", ...(cause === undefined ? {} : { cause }) });
+  return new AppError("data_corrupt", {
+    message: "a stored record is damaged; it is not served",
+    ...(cause === undefined ? {} : { cause }),
+  });
 }

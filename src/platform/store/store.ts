@@ -7,7 +7,8 @@
 export type StoreKey = readonly (string | number)[];
 
 /** What a record may hold: plain JSON. Bytes travel as base64 or hex text. */
-export type StoreValue = string | number | boolean | null | readonly StoreValue[] | { readonly [member: string]: StoreValue | undefined };
+export type StoreValue =
+  string | number | boolean | null | readonly StoreValue[] | { readonly [member: string]: StoreValue | undefined };
 
 export interface StoreRecord<T = StoreValue> {
   readonly key: StoreKey;

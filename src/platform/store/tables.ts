@@ -103,9 +103,14 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
   list(index: I, prefix: StoreKey, options: ListOptions<T> = {}): Listing<T> {
     const { page, reverse, filter } = options;
     if (filter === undefined) {
-      return { rows: this.#read(index, prefix, page, reverse).map((record) => record.value), total: this.count(index, prefix) };
+      return {
+        rows: this.#read(index, prefix, page, reverse).map((record) => record.value),
+        total: this.count(index, prefix),
+      };
     }
-    const kept = this.#read(index, prefix, undefined, reverse).map((record) => record.value).filter(filter);
+    const kept = this.#read(index, prefix, undefined, reverse)
+      .map((record) => record.value)
+      .filter(filter);
     const from = page === undefined ? 0 : (page.page - 1) * page.rpp;
     return { rows: page === undefined ? kept : kept.slice(from, from + page.rpp), total: kept.length };
   }
@@ -124,7 +129,10 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
     const uniques = entries.filter((entry) => entry.unique).map((entry) => entry.key);
     return {
       checks: [key, ...uniques].map((checked) => ({ key: checked, version: "absent" })),
-      puts: [{ key, value: toValue(record) }, ...entries.map((entry) => ({ key: entry.key, value: this.#options.key(record) }))],
+      puts: [
+        { key, value: toValue(record) },
+        ...entries.map((entry) => ({ key: entry.key, value: this.#options.key(record) })),
+      ],
     };
   }
 
@@ -141,7 +149,10 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
         ...added.filter((entry) => entry.unique).map((entry) => ({ key: entry.key, version: "absent" as const })),
       ],
       deletes: gone.map((entry) => entry.key),
-      puts: [{ key, value: toValue(next) }, ...added.map((entry) => ({ key: entry.key, value: this.#options.key(next) }))],
+      puts: [
+        { key, value: toValue(next) },
+        ...added.map((entry) => ({ key: entry.key, value: this.#options.key(next) })),
+      ],
     };
   }
 
@@ -176,7 +187,8 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
   #follow(entry: StoreRecord<StoreKey>): StoreRecord<T> {
     const record = this.get(entry.value);
     // Both are written in one commit and read in one turn, so that an entry without its record is damage.
-    if (record === undefined) throw new AppError("data_corrupt", { message: "an index of the store names a record that is not there" });
+    if (record === undefined)
+      throw new AppError("data_corrupt", { message: "an index of the store names a record that is not there" });
     return record;
   }
 
@@ -186,7 +198,8 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
     const entries: { key: StoreKey; unique: boolean }[] = [];
     for (const [index, keyOf] of Object.entries<KeyOf<T>>(indexes ?? {})) {
       const key = keyOf(record);
-      if (key !== undefined) entries.push({ key: [`${name}#${index}`, ...key, record.created_at, record.id], unique: false });
+      if (key !== undefined)
+        entries.push({ key: [`${name}#${index}`, ...key, record.created_at, record.id], unique: false });
     }
     for (const [unique, keyOf] of Object.entries<KeyOf<T>>(uniques ?? {})) {
       const key = keyOf(record);

@@ -28,7 +28,13 @@ export type Operation =
   | { readonly kind: typeof CHECK; readonly key: Buffer; readonly version: number }
   | { readonly kind: typeof DELETE_PREFIX | typeof DELETE; readonly key: Buffer }
   | { readonly kind: typeof PUT; readonly key: Buffer; readonly json: Buffer }
-  | { readonly kind: typeof APPEND; readonly key: Buffer; readonly json: Buffer; readonly indexes: readonly Buffer[]; readonly unlinked: boolean };
+  | {
+      readonly kind: typeof APPEND;
+      readonly key: Buffer;
+      readonly json: Buffer;
+      readonly indexes: readonly Buffer[];
+      readonly unlinked: boolean;
+    };
 
 export interface PackedCommit {
   readonly urgent: boolean;
@@ -144,7 +150,7 @@ export class CommitPacker {
 export function unpackCommits(bytes: Uint8Array): PackedCommit[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const commits: PackedCommit[] = [];
-  for (let position = 0; position < buffer.length; ) {
+  for (let position = 0; position < buffer.length;) {
     const start = position;
     const urgent = buffer[position] === 1;
     const count = buffer.readUInt32BE(position + 1);

@@ -62,8 +62,12 @@ export class WriteQueue {
     const workerData: WriterOptions = { path, dataBytesMax, reserveBytes, chainKey };
     // The writer needs nothing of the environment, where keys and passwords may stand.
     this.#worker = new Worker(options.workerPath, { workerData, env: {}, execArgv: [], name: "store-writer" });
-    this.#worker.on("message", (reply: WriterReply) => { this.#settle(reply); });
-    this.#worker.on("error", (error) => { this.#die(error); });
+    this.#worker.on("message", (reply: WriterReply) => {
+      this.#settle(reply);
+    });
+    this.#worker.on("error", (error) => {
+      this.#die(error);
+    });
     this.#exited = new Promise((resolve) => {
       this.#worker.once("exit", () => {
         if (!this.#closed) this.#die(new Error("the writer thread ended"));
@@ -83,7 +87,9 @@ export class WriteQueue {
 
   /** Resolves when the writer has opened the store. Rejects when it cannot. */
   ready(): Promise<void> {
-    return new Promise((resolve, reject) => { this.#whenReady = { resolve, reject }; });
+    return new Promise((resolve, reject) => {
+      this.#whenReady = { resolve, reject };
+    });
   }
 
   /** See Store.commit. */
@@ -93,7 +99,13 @@ export class WriteQueue {
       this.#refuse();
       const bytes = this.#packer.add(commit);
       this.#pendingBytes += bytes;
-      this.#pending.push({ bytes, chains: commit.appends?.map(({ chain }) => chain), replaces: replaces(commit), resolve, reject });
+      this.#pending.push({
+        bytes,
+        chains: commit.appends?.map(({ chain }) => chain),
+        replaces: replaces(commit),
+        resolve,
+        reject,
+      });
       this.#scheduleFlush();
     });
   }
@@ -102,7 +114,10 @@ export class WriteQueue {
   async close(): Promise<void> {
     if (this.#closed) return this.#exited;
     this.#closed = true;
-    if (this.#pending.length > 0) await new Promise<void>((resolve) => { this.#whenEmpty = resolve; });
+    if (this.#pending.length > 0)
+      await new Promise<void>((resolve) => {
+        this.#whenEmpty = resolve;
+      });
     this.#post({ close: true });
     await this.#exited;
   }
@@ -137,7 +152,11 @@ export class WriteQueue {
   #settle(reply: WriterReply): void {
     this.#whenReady?.resolve();
     this.#whenReady = undefined;
-    const { settled: count, failures, state } = typeof reply === "number" ? { settled: reply, failures: [], state: "ready" as const } : reply;
+    const {
+      settled: count,
+      failures,
+      state,
+    } = typeof reply === "number" ? { settled: reply, failures: [], state: "ready" as const } : reply;
     this.#state = state;
     this.#dependencies.onBatch(state);
     const settled = this.#pending.splice(0, count);
@@ -193,11 +212,16 @@ function storageFailed(message: string, cause?: unknown): AppError {
 
 function toError(failure: WriteFailure): Error {
   switch (failure.code) {
-    case "conflict": return new StoreConflict(failure.key);
-    case "storage_failed": return storageFailed(failure.message);
-    case "too_many_records": return new AppError("conflict", { message: failure.message });
-    case "internal_error": return new Error(`invariant broken: ${failure.message}`);
+    case "conflict":
+      return new StoreConflict(failure.key);
+    case "storage_failed":
+      return storageFailed(failure.message);
+    case "too_many_records":
+      return new AppError("conflict", { message: failure.message });
+    case "internal_error":
+      return new Error(`invariant broken: ${failure.message}`);
     case "data_corrupt":
-    case "storage_full": return new AppError(failure.code, { message: failure.message });
+    case "storage_full":
+      return new AppError(failure.code, { message: failure.message });
   }
 }

@@ -3,7 +3,12 @@
  * among them, comes back as a compile failure that names it; only the server's own troubles are failures of another kind.
  */
 import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile-circuit.js";
-import type { CompileFailure, CompileLimits, CompileRequest, CompileResult } from "../../engine/circuit/compile-circuit.js";
+import type {
+  CompileFailure,
+  CompileLimits,
+  CompileRequest,
+  CompileResult,
+} from "../../engine/circuit/compile-circuit.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 
@@ -41,7 +46,11 @@ export const COMPILE_PROCESS_LIMITS: ProcessTaskLimits = {
  * Compiles one circuit. Cost: 0.3 s and more, mostly of another core; see `compileCircuit`.
  * @returns what the compile gave; rejects only when the server's own temporary folder fails
  */
-export async function compileInProcess(tasks: ProcessTasks, request: CompileRequest, options: CompileTaskOptions = {}): Promise<CompileTaskResult> {
+export async function compileInProcess(
+  tasks: ProcessTasks,
+  request: CompileRequest,
+  options: CompileTaskOptions = {},
+): Promise<CompileTaskResult> {
   const processLimits = options.processLimits ?? COMPILE_PROCESS_LIMITS;
   const outcome = await tasks.run<{ request: CompileRequest; limits: CompileLimits }, CompileResult>({
     entry: workerPath("compile.process"),
@@ -52,7 +61,9 @@ export async function compileInProcess(tasks: ProcessTasks, request: CompileRequ
   if (outcome.ok) return { settled: true, result: outcome.value };
   switch (outcome.code) {
     case "deadline":
-      return settled(`the circuit did not compile within ${processLimits.cpuSeconds} seconds of processor time: a loop without end, or too large`);
+      return settled(
+        `the circuit did not compile within ${processLimits.cpuSeconds} seconds of processor time: a loop without end, or too large`,
+      );
     case "memory":
       return settled("the circuit needs more memory than a compile may take");
     case "output":
@@ -66,6 +77,10 @@ export async function compileInProcess(tasks: ProcessTasks, request: CompileRequ
 }
 
 function settled(message: string): CompileTaskResult {
-  const result: CompileFailure = { ok: false, code: "circuit_too_large", diagnostics: [{ severity: "error", code: "circuit_too_large", message }] };
+  const result: CompileFailure = {
+    ok: false,
+    code: "circuit_too_large",
+    diagnostics: [{ severity: "error", code: "circuit_too_large", message }],
+  };
   return { settled: true, result };
 }

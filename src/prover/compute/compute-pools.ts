@@ -6,7 +6,16 @@
  * another task wants a thread, and none of them is ever waited for by anything but the proof that they are in.
  */
 import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/point/team.js";
-import type { ComputeRequest, ComputeTaskName, ComputeTasks, OpenKey, PairingBackend, ProveMessage, ProveValue, TaskResult } from "../../engine/protocol.js";
+import type {
+  ComputeRequest,
+  ComputeTaskName,
+  ComputeTasks,
+  OpenKey,
+  PairingBackend,
+  ProveMessage,
+  ProveValue,
+  TaskResult,
+} from "../../engine/protocol.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
@@ -50,18 +59,35 @@ export class Lanes {
     this.#helpersMax = options.proveHelpersMax ?? 0;
     this.#pools = {
       interactive: new ThreadPool(
-        { name: "interactive", entry, threads: options.interactiveThreads, queueLengthMax: options.interactiveQueueLengthMax, niceness: INTERACTIVE_NICENESS },
+        {
+          name: "interactive",
+          entry,
+          threads: options.interactiveThreads,
+          queueLengthMax: options.interactiveQueueLengthMax,
+          niceness: INTERACTIVE_NICENESS,
+        },
         dependencies,
       ),
       prove: new ThreadPool(
-        { name: "prove", entry, threads: options.proveThreads, queueLengthMax: options.proveQueueLengthMax, niceness: PROVE_NICENESS },
+        {
+          name: "prove",
+          entry,
+          threads: options.proveThreads,
+          queueLengthMax: options.proveQueueLengthMax,
+          niceness: PROVE_NICENESS,
+        },
         dependencies,
       ),
     };
   }
 
   /** Runs a compute task on a lane; failures that are part of the task come back as a union, the rest rejects (thread-pool.ts). */
-  async run<Name extends ComputeTaskName>(lane: LaneName, task: Name, message: ComputeTasks[Name]["message"], options?: RunOptions): Promise<TaskResult<ComputeTasks[Name]["value"]>> {
+  async run<Name extends ComputeTaskName>(
+    lane: LaneName,
+    task: Name,
+    message: ComputeTasks[Name]["message"],
+    options?: RunOptions,
+  ): Promise<TaskResult<ComputeTasks[Name]["value"]>> {
     const request = { task, message } as ComputeRequest;
     if (lane === "interactive") return await this.#pools.interactive.run(request, options);
     if (this.#proveTasks >= this.#pools.prove.threads) this.#teams.forEach(dismissHelpers);
@@ -78,7 +104,10 @@ export class Lanes {
     const team = createTeam();
     const helpers = message.openKey === undefined ? 0 : this.#helpersFor(message.openKey);
     try {
-      const leading = this.run("prove", "prove", helpers === 0 ? message : { ...message, team }, { ...options, retryOnCrash: false });
+      const leading = this.run("prove", "prove", helpers === 0 ? message : { ...message, team }, {
+        ...options,
+        retryOnCrash: false,
+      });
       if (helpers > 0) this.#teams.add(team);
       for (let i = 0; i < helpers; i += 1) void this.#help(message.openKey, team, options.onThreadLost);
       return await leading;
@@ -96,7 +125,9 @@ export class Lanes {
   /** Loads in every thread, ahead of the first request, the backend that requests will ask for. */
   async warm(backend: PairingBackend): Promise<void> {
     const warmups = Object.values(this.#pools).flatMap((pool) =>
-      Array.from({ length: pool.threads }, async () => { await pool.run({ task: "warm", message: { backend } }); }),
+      Array.from({ length: pool.threads }, async () => {
+        await pool.run({ task: "warm", message: { backend } });
+      }),
     );
     await Promise.all(warmups);
   }
@@ -113,7 +144,11 @@ export class Lanes {
   }
 
   /** Settles when the helper is back in its lane, and never rejects. */
-  async #help(openKey: OpenKey | undefined, team: SharedArrayBuffer, onThreadLost: (() => void) | undefined): Promise<void> {
+  async #help(
+    openKey: OpenKey | undefined,
+    team: SharedArrayBuffer,
+    onThreadLost: (() => void) | undefined,
+  ): Promise<void> {
     if (openKey === undefined) return;
     try {
       await this.run("prove", "help", { openKey, team }, { retryOnCrash: false });
@@ -125,6 +160,10 @@ export class Lanes {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(Object.values(this.#pools).map(async (pool) => { await pool.stop(); }));
+    await Promise.all(
+      Object.values(this.#pools).map(async (pool) => {
+        await pool.stop();
+      }),
+    );
   }
 }

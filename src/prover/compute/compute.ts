@@ -3,7 +3,17 @@
  * verification on the lanes. Expected failures are unions; what rejects is capacity (`overloaded`), time (`deadline_exceeded`),
  * the caller's abort, or a fault.
  */
-import type { AppendNotesMessage, AppendNotesValue, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../../engine/protocol.js";
+import type {
+  AppendNotesMessage,
+  AppendNotesValue,
+  ProveMessage,
+  ProveValue,
+  TaskResult,
+  VerifyBatchMessage,
+  VerifyBatchValue,
+  VerifyMessage,
+  VerifyValue,
+} from "../../engine/protocol.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
 import type { Finding } from "../schemas.js";
 import type { CircuitSource } from "../provisioning/sources.js";
@@ -25,7 +35,9 @@ export interface Compilation {
   readonly warnings: readonly Finding[];
 }
 
-export type CompileOutcome = { readonly ok: true; readonly value: Compilation } | { readonly ok: false; readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
+export type CompileOutcome =
+  | { readonly ok: true; readonly value: Compilation }
+  | { readonly ok: false; readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
 
 /** The keys that a setup made, not yet trusted. */
 export interface SetupKeys {
@@ -53,7 +65,11 @@ export interface GatesInput {
   readonly provingKey: StoredFile;
   readonly verifyingKey: StoredFile;
   /** Inputs that satisfy the circuit, where it comes with some: an honest proof of them is tried too. Built-in circuits only. */
-  readonly example?: { readonly circuit: CircuitInterface; readonly witnessProgram: StoredFile; readonly inputs: unknown };
+  readonly example?: {
+    readonly circuit: CircuitInterface;
+    readonly witnessProgram: StoredFile;
+    readonly inputs: unknown;
+  };
 }
 
 export interface PassedGates {
@@ -67,9 +83,15 @@ export interface ProverCompute {
   /** Compiles untrusted source. Never rejects for what the source does. */
   compile(source: CircuitSource, options?: ComputeOptions): Promise<CompileOutcome>;
   /** Makes fresh keys; no two calls give the same. */
-  setup(r1cs: Uint8Array, options?: ComputeOptions): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure>;
+  setup(
+    r1cs: Uint8Array,
+    options?: ComputeOptions,
+  ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure>;
   /** All setup gates of security 2.12 on the stored keys, the canary forgery among them. */
-  gates(input: GatesInput, options?: ComputeOptions): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure>;
+  gates(
+    input: GatesInput,
+    options?: ComputeOptions,
+  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure>;
   prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>>;
   verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>>;
   /** Many proofs of one key; the lane is taken for all of them at once. */

@@ -40,7 +40,11 @@ export interface GatesTaskOptions {
 }
 
 /** Runs all gates on the files; rejects only when the server's own temporary folder fails. */
-export async function checkKeyInProcess(tasks: ProcessTasks, request: GatesRequest, options: GatesTaskOptions = {}): Promise<ProcessTaskResult<GatesAnswer>> {
+export async function checkKeyInProcess(
+  tasks: ProcessTasks,
+  request: GatesRequest,
+  options: GatesTaskOptions = {},
+): Promise<ProcessTaskResult<GatesAnswer>> {
   return await tasks.run<GatesRequest, GatesAnswer>({
     entry: workerPath("gates.process"),
     request,

@@ -49,7 +49,10 @@ export class OpenKeys {
   async #openNow(provingKey: SharedBytes): Promise<OpenKey | undefined> {
     const { sha256 } = provingKey;
     try {
-      const opened = await this.#with.lanes.run("prove", "open_key", { provingKey, workspaces: this.#options.workspaces });
+      const opened = await this.#with.lanes.run("prove", "open_key", {
+        provingKey,
+        workspaces: this.#options.workspaces,
+      });
       if (!opened.ok) throw new Error(opened.message);
       if (this.#open.has(sha256)) this.#bytes.set(sha256, opened.value.memory.buffer.byteLength);
       this.#dropOldest(sha256);

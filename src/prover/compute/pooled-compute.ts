@@ -15,8 +15,27 @@ import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
 import { readCircuitInterface } from "../../engine/circuit/interface.js";
 import { readR1csHeader } from "../../engine/circuit/r1cs.js";
 import { readCompilerName } from "../../engine/circuit/toolchain.js";
-import type { AppendNotesMessage, AppendNotesValue, PairingBackend, ProveMessage, ProveValue, TaskResult, VerifyBatchMessage, VerifyBatchValue, VerifyMessage, VerifyValue } from "../../engine/protocol.js";
-import type { CompileOutcome, ComputeOptions, GatesInput, PassedGates, ProverCompute, SetupKeys, StepFailure } from "./compute.js";
+import type {
+  AppendNotesMessage,
+  AppendNotesValue,
+  PairingBackend,
+  ProveMessage,
+  ProveValue,
+  TaskResult,
+  VerifyBatchMessage,
+  VerifyBatchValue,
+  VerifyMessage,
+  VerifyValue,
+} from "../../engine/protocol.js";
+import type {
+  CompileOutcome,
+  ComputeOptions,
+  GatesInput,
+  PassedGates,
+  ProverCompute,
+  SetupKeys,
+  StepFailure,
+} from "./compute.js";
 import { finding } from "../provisioning/compile-warnings.js";
 import type { CircuitSource } from "../provisioning/sources.js";
 
@@ -58,47 +77,82 @@ export class LanesCompute implements ProverCompute {
     const { memoryMb, seconds } = options.compile;
     const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
-    this.#processLimits = { ...COMPILE_PROCESS_LIMITS, memoryBytesMax: memoryMb * MIB, deadlineMs: seconds * WALL_PER_CPU_SECOND * 1000, cpuSeconds: seconds };
+    this.#processLimits = {
+      ...COMPILE_PROCESS_LIMITS,
+      memoryBytesMax: memoryMb * MIB,
+      deadlineMs: seconds * WALL_PER_CPU_SECOND * 1000,
+      cpuSeconds: seconds,
+    };
     this.#lanes = dependencies.lanes;
     this.#log = dependencies.log;
     this.#openKeys = options.openKeys === undefined ? undefined : new OpenKeys(options.openKeys, dependencies);
   }
 
   async compile(source: CircuitSource, options: ComputeOptions = {}): Promise<CompileOutcome> {
-    const outcome = await compileInProcess(this.#tasks, { sources: source.files, main: source.main, curve: "BN254" }, {
-      limits: this.#compileLimits, processLimits: this.#processLimits, ...signalOf(options),
-    });
+    const outcome = await compileInProcess(
+      this.#tasks,
+      { sources: source.files, main: source.main, curve: "BN254" },
+      {
+        limits: this.#compileLimits,
+        processLimits: this.#processLimits,
+        ...signalOf(options),
+      },
+    );
     if (!outcome.settled) throw this.#processError("compile", outcome.failure, options);
     const { result } = outcome;
     if (!result.ok) {
-      const of = (wanted: Diagnostic["severity"]): Diagnostic[] => result.diagnostics.filter(({ severity }) => severity === wanted);
+      const of = (wanted: Diagnostic["severity"]): Diagnostic[] =>
+        result.diagnostics.filter(({ severity }) => severity === wanted);
       return { ok: false, errors: of("error"), warnings: of("warning") };
     }
     const { wasm, r1cs, sym, warnings } = result;
-    return { ok: true, value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings } };
+    return {
+      ok: true,
+      value: { witnessProgram: wasm, r1cs, sym, circuit: readCircuitInterface(readR1csHeader(r1cs), sym), warnings },
+    };
   }
 
-  async setup(r1cs: Uint8Array, options: ComputeOptions = {}): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
-    const outcome = await setupInProcess(this.#tasks, r1cs, { ...signalOf(options), ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }) });
+  async setup(
+    r1cs: Uint8Array,
+    options: ComputeOptions = {},
+  ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure> {
+    const outcome = await setupInProcess(this.#tasks, r1cs, {
+      ...signalOf(options),
+      ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+    });
     if (!outcome.ok) return this.#stepFailure("setup", outcome, options);
     const made = outcome.value;
-    if (!made.ok) return { ok: false, errors: [finding(made.code === "gate_failed" ? "setup_gate_failed" : made.code, made.message)] };
+    if (!made.ok)
+      return {
+        ok: false,
+        errors: [finding(made.code === "gate_failed" ? "setup_gate_failed" : made.code, made.message)],
+      };
     return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
   }
 
-  async gates(input: GatesInput, options: ComputeOptions = {}): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure> {
+  async gates(
+    input: GatesInput,
+    options: ComputeOptions = {},
+  ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure> {
     const outcome = await checkKeyInProcess(this.#tasks, input, signalOf(options));
     if (!outcome.ok) return this.#stepFailure("gates", outcome, options);
     const checked = outcome.value;
-    return checked.ok ? { ok: true, value: { verifierContract: checked.verifierContract } } : { ok: false, errors: [finding("setup_gate_failed", checked.message)] };
+    return checked.ok
+      ? { ok: true, value: { verifierContract: checked.verifierContract } }
+      : { ok: false, errors: [finding("setup_gate_failed", checked.message)] };
   }
 
   async prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>> {
     const openKey = await this.#openKeys?.get(message.provingKey);
     // A thread that is lost under a proof takes a workspace of the key with it.
-    const onThreadLost = (): void => { this.#openKeys?.drop(message.provingKey.sha256); };
+    const onThreadLost = (): void => {
+      this.#openKeys?.drop(message.provingKey.sha256);
+    };
     try {
-      return await this.#lanes.prove(openKey === undefined ? message : { ...message, openKey }, { ...options, onThreadLost });
+      return await this.#lanes.prove(openKey === undefined ? message : { ...message, openKey }, {
+        ...options,
+        onThreadLost,
+      });
     } catch (error) {
       // A refused task had no thread; any other end may have taken one.
       if (!(error instanceof AppError && error.code === "overloaded")) onThreadLost();
@@ -111,7 +165,12 @@ export class LanesCompute implements ProverCompute {
   }
 
   async verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>> {
-    return await this.#lanes.run("interactive", "verify_batch", { ...message, backend: this.#pairingBackend() }, options);
+    return await this.#lanes.run(
+      "interactive",
+      "verify_batch",
+      { ...message, backend: this.#pairingBackend() },
+      options,
+    );
   }
 
   async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {

@@ -27,7 +27,11 @@ export interface SetupTaskOptions {
 }
 
 /** Runs setup and gates on the bytes of an R1CS file; rejects only when the server's own temporary folder fails. */
-export async function setupInProcess(tasks: ProcessTasks, r1cs: Uint8Array, options: SetupTaskOptions = {}): Promise<ProcessTaskResult<MakeKeyResult>> {
+export async function setupInProcess(
+  tasks: ProcessTasks,
+  r1cs: Uint8Array,
+  options: SetupTaskOptions = {},
+): Promise<ProcessTaskResult<MakeKeyResult>> {
   return await tasks.run<{ r1cs: Uint8Array }, MakeKeyResult>({
     entry: workerPath("setup.process"),
     request: { r1cs },

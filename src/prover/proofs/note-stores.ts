@@ -6,7 +6,15 @@ import { AppError, assert } from "../../platform/errors.js";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { newId } from "../../platform/ids.js";
-import { StoreConflict, type Store, type StoreCheck, type StoreCommit, type StoreKey, type StorePut, type StoreRecord } from "../../platform/store/store.js";
+import {
+  StoreConflict,
+  type Store,
+  type StoreCheck,
+  type StoreCommit,
+  type StoreKey,
+  type StorePut,
+  type StoreRecord,
+} from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import type { AppendNotesMessage, AppendNotesValue } from "../../engine/protocol.js";
 import type { NoteTreeState } from "../../engine/merkle/note-tree.js";
@@ -64,7 +72,12 @@ export interface NoteStoresDependencies {
 /** 2^32 notes. */
 const DEPTH = 32;
 /** What new note stores start with; `emptyNoteTree(32)`, kept as a constant because making it takes 33 hashes on the event loop. */
-export const EMPTY_TREE: NoteTreeState = { depth: DEPTH, size: 0, frontier: Array.from({ length: DEPTH }, () => ""), root: "2f68a1c58e257e42a17a6c61dff5551ed560b9922ab119d5ac8e184c9734ead9" };
+export const EMPTY_TREE: NoteTreeState = {
+  depth: DEPTH,
+  size: 0,
+  frontier: Array.from({ length: DEPTH }, () => ""),
+  root: "2f68a1c58e257e42a17a6c61dff5551ed560b9922ab119d5ac8e184c9734ead9",
+};
 /** Notes of one batch: about 20 ms of hashing and one commit. */
 const BATCH_LENGTH_MAX = 32;
 /** Notes that may wait for one store; each is a finished proof, so this many proofs would have to end within one batch. */
@@ -90,12 +103,18 @@ export class NoteStores {
    * Finds or makes the two stores of a new prover; the commit is for the caller to merge into its own.
    * @throws AppError `store_unsuitable` when a named store is not there for this owner, of the other kind or of another curve.
    */
-  prepare(owner: Subject, proverId: string, curve: string, wanted: { readonly notes: string | undefined; readonly nullifiers: string | undefined }): { readonly noteStoreId: string; readonly nullifierStoreId: string; readonly commit: StoreCommit } {
+  prepare(
+    owner: Subject,
+    proverId: string,
+    curve: string,
+    wanted: { readonly notes: string | undefined; readonly nullifiers: string | undefined },
+  ): { readonly noteStoreId: string; readonly nullifierStoreId: string; readonly commit: StoreCommit } {
     const checks: StoreCheck[] = [];
     const puts: StorePut[] = [];
     const use = (kind: StoreKind, id: string | undefined): string => {
       const storeId = id ?? newId();
-      if (id === undefined) puts.push({ key: storeKey(owner, storeId), value: this.#newStore(storeId, kind, curve, proverId) });
+      if (id === undefined)
+        puts.push({ key: storeKey(owner, storeId), value: this.#newStore(storeId, kind, curve, proverId) });
       else {
         const found = this.#findSuitable(owner, storeId, kind, curve);
         checks.push({ key: found.key, version: found.version });
@@ -125,7 +144,11 @@ export class NoteStores {
         deletePrefixes: [notesPrefix(owner, storeId), nodesPrefix(owner, storeId), statementsPrefix(owner, storeId)],
       };
     });
-    return { checks: parts.flatMap((part) => part.checks), deletes: parts.flatMap((part) => part.deletes), deletePrefixes: parts.flatMap((part) => part.deletePrefixes) };
+    return {
+      checks: parts.flatMap((part) => part.checks),
+      deletes: parts.flatMap((part) => part.deletes),
+      deletePrefixes: parts.flatMap((part) => part.deletePrefixes),
+    };
   }
 
   read(owner: Subject, storeId: string): ProofStore | undefined {
@@ -175,25 +198,51 @@ export class NoteStores {
       if (wanted.length === 0) return;
       const record = this.#dependencies.store.get<ProofStore>(storeKey(owner, storeId));
       const tree = record?.value.tree;
-      if (record === undefined || tree === undefined) throw new AppError("not_found", { message: "note store not found" });
-      if (tree.size + wanted.length > 2 ** tree.depth) throw new AppError("note_store_full", { message: "the note store is full; name another one for new provers" });
-      const appended = await this.#dependencies.appendNotes({ state: tree, digests: wanted.map(({ waiting }) => waiting.pending.digest) });
+      if (record === undefined || tree === undefined)
+        throw new AppError("not_found", { message: "note store not found" });
+      if (tree.size + wanted.length > 2 ** tree.depth)
+        throw new AppError("note_store_full", { message: "the note store is full; name another one for new provers" });
+      const appended = await this.#dependencies.appendNotes({
+        state: tree,
+        digests: wanted.map(({ waiting }) => waiting.pending.digest),
+      });
       try {
-        await this.#dependencies.store.commit(mergeCommits(
-          { checks: [{ key: record.key, version: record.version }], puts: this.#puts(owner, record.value, tree.size, wanted.map(({ waiting }) => waiting.pending), appended) },
-          ...wanted.map(({ waiting, checks }, offset) => mergeCommits({ checks }, waiting.pending.records(tree.size + offset))),
-        ));
+        await this.#dependencies.store.commit(
+          mergeCommits(
+            {
+              checks: [{ key: record.key, version: record.version }],
+              puts: this.#puts(
+                owner,
+                record.value,
+                tree.size,
+                wanted.map(({ waiting }) => waiting.pending),
+                appended,
+              ),
+            },
+            ...wanted.map(({ waiting, checks }, offset) =>
+              mergeCommits({ checks }, waiting.pending.records(tree.size + offset)),
+            ),
+          ),
+        );
       } catch (error) {
         if (error instanceof StoreConflict) continue;
         throw error;
       }
-      wanted.forEach(({ waiting }, offset) => { waiting.resolve(tree.size + offset); });
+      wanted.forEach(({ waiting }, offset) => {
+        waiting.resolve(tree.size + offset);
+      });
       return;
     }
     throw new AppError("overloaded", { message: "the note store is busy, try again", retryAfterSec: 1 });
   }
 
-  #puts(owner: Subject, record: ProofStore, size: number, notes: readonly PendingNote[], appended: AppendNotesValue): StorePut[] {
+  #puts(
+    owner: Subject,
+    record: ProofStore,
+    size: number,
+    notes: readonly PendingNote[],
+    appended: AppendNotesValue,
+  ): StorePut[] {
     const createdAt = isoTimestamp(this.#dependencies.clock.nowMs());
     const records = notes.flatMap((pending, offset): StorePut[] => {
       const leaf = appended.leaves[offset];
@@ -206,13 +255,21 @@ export class NoteStores {
       ];
     });
     // Leaves are in the notes; of the inner nodes each is written once, when it is complete. Inclusion proofs come from them.
-    const nodes = appended.completed.filter((node) => node.level > 0).map((node): StorePut => ({ key: [...nodesPrefix(owner, record.id), node.level, node.index], value: node.hash }));
+    const nodes = appended.completed
+      .filter((node) => node.level > 0)
+      .map((node): StorePut => ({ key: [...nodesPrefix(owner, record.id), node.level, node.index], value: node.hash }));
     const state: ProofStore = { ...record, tree: appended.state };
     return [{ key: storeKey(owner, record.id), value: state }, ...records, ...nodes];
   }
 
   #newStore(id: string, kind: StoreKind, curve: string, proverId: string): ProofStore {
-    const base = { id, created_at: isoTimestamp(this.#dependencies.clock.nowMs()), name: `${kind} of prover ${proverId}`, kind, curve };
+    const base = {
+      id,
+      created_at: isoTimestamp(this.#dependencies.clock.nowMs()),
+      name: `${kind} of prover ${proverId}`,
+      kind,
+      curve,
+    };
     return kind === "notes" ? { ...base, tree: EMPTY_TREE } : base;
   }
 
@@ -221,7 +278,10 @@ export class NoteStores {
     const member = kind === "notes" ? "note_store_id" : "nullifier_store_id";
     const message = `${member}: there is no store of ${kind} for ${curve} with this id`;
     if (record === undefined || record.value.kind !== kind || record.value.curve !== curve) {
-      throw new AppError("store_unsuitable", { message, details: [{ message, code: "store_unsuitable", path: member }] });
+      throw new AppError("store_unsuitable", {
+        message,
+        details: [{ message, code: "store_unsuitable", path: member }],
+      });
     }
     return record;
   }

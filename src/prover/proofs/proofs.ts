@@ -73,10 +73,21 @@ export class Proofs {
    * @throws AppError `not_found`, `prover_not_provisioned`, `witness_missing`, `witness_invalid`, `constraints_unsatisfied`,
    * `proof_self_check_failed`, `artifact_corrupt`, and what lanes, vault and store throw.
    */
-  async prove(owner: Subject, id: string, request: { readonly inputs: unknown; readonly format?: "snarkjs" | "solidity" | undefined; readonly signal: AbortSignal }): Promise<ProveResult> {
+  async prove(
+    owner: Subject,
+    id: string,
+    request: {
+      readonly inputs: unknown;
+      readonly format?: "snarkjs" | "solidity" | undefined;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<ProveResult> {
     const prover = this.#provisioned(owner, id);
     if (request.inputs === undefined) throw witnessMissing("witness required for proof generation");
-    const [provingKeySha256, verifyingKeySha256] = await Promise.all([this.#with.pins.read(owner, prover, "proving_key"), this.#with.pins.read(owner, prover, "verifying_key")]);
+    const [provingKeySha256, verifyingKeySha256] = await Promise.all([
+      this.#with.pins.read(owner, prover, "proving_key"),
+      this.#with.pins.read(owner, prover, "verifying_key"),
+    ]);
     const [circuit, witnessProgram, provingKey, verifyingKey] = await Promise.all([
       this.#with.interfaces.get(artifact(prover, "interface.json")),
       this.#with.resident.get(artifact(prover, "circuit.wasm")),
@@ -90,8 +101,15 @@ export class Proofs {
     if (!made.ok) throw taskError(made);
     const { proof, proofJson, publicSignals, timings } = made.value;
     const record = await this.#keep(owner, prover, {
-      proof, publicSignals, verifyingKeySha256, origin: "prove",
-      timings: { witness_ms: round(timings.witnessMs), prove_ms: round(timings.proveMs), check_ms: round(timings.checkMs) },
+      proof,
+      publicSignals,
+      verifyingKeySha256,
+      origin: "prove",
+      timings: {
+        witness_ms: round(timings.witnessMs),
+        prove_ms: round(timings.proveMs),
+        check_ms: round(timings.checkMs),
+      },
     });
     return { proof, ...record, ...forms(request.format, proofJson, publicSignals) };
   }
@@ -100,12 +118,24 @@ export class Proofs {
    * True when the proof is valid for the public members of the inputs; `store` then keeps a note of it.
    * @throws AppError `proof_malformed`, `witness_missing`, `witness_invalid` and as `prove`.
    */
-  async verify(owner: Subject, id: string, request: { readonly inputs: unknown; readonly proof: unknown; readonly store: boolean; readonly signal: AbortSignal }): Promise<boolean> {
+  async verify(
+    owner: Subject,
+    id: string,
+    request: {
+      readonly inputs: unknown;
+      readonly proof: unknown;
+      readonly store: boolean;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<boolean> {
     const prover = this.#provisioned(owner, id);
     const missing = missingFrom(request);
     if (missing !== undefined) throw missing;
     const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
-    const [circuit, verifyingKey] = await Promise.all([this.#with.interfaces.get(artifact(prover, "interface.json")), this.#with.resident.get(verifyingKeySha256)]);
+    const [circuit, verifyingKey] = await Promise.all([
+      this.#with.interfaces.get(artifact(prover, "interface.json")),
+      this.#with.resident.get(verifyingKeySha256),
+    ]);
     const checked = await this.#with.compute.verify(
       { circuit, verifyingKey, inputs: request.inputs, proof: request.proof },
       { signal: request.signal, deadlineMs: this.#options.verifyDeadlineMs },
@@ -123,10 +153,17 @@ export class Proofs {
    * slices, one after the other, so that a single verification waits for one slice at most and a long batch takes one thread.
    * @throws AppError what concerns the prover or the lane, and so all items.
    */
-  async verifyBatch(owner: Subject, id: string, request: { readonly items: readonly StatementItem[]; readonly signal: AbortSignal }): Promise<(boolean | AppError)[]> {
+  async verifyBatch(
+    owner: Subject,
+    id: string,
+    request: { readonly items: readonly StatementItem[]; readonly signal: AbortSignal },
+  ): Promise<(boolean | AppError)[]> {
     const prover = this.#provisioned(owner, id);
     const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
-    const [circuit, verifyingKey] = await Promise.all([this.#with.interfaces.get(artifact(prover, "interface.json")), this.#with.resident.get(verifyingKeySha256)]);
+    const [circuit, verifyingKey] = await Promise.all([
+      this.#with.interfaces.get(artifact(prover, "interface.json")),
+      this.#with.resident.get(verifyingKeySha256),
+    ]);
     const results: (boolean | AppError)[] = [];
     for (let start = 0; start < request.items.length; start += VERIFY_SLICE_ITEMS) {
       const slice = request.items.slice(start, start + VERIFY_SLICE_ITEMS);
@@ -151,7 +188,11 @@ export class Proofs {
     if (note === undefined || tree === undefined) throw new AppError("not_found", { message: "note not found" });
     const plaintext = await this.#open(owner, prover.note_store_id, note);
     return {
-      index, root: tree.root, size: tree.size, leaf: note.leaf, nullifier_key: nullifierKey(note.ciphertext),
+      index,
+      root: tree.root,
+      size: tree.size,
+      leaf: note.leaf,
+      nullifier_key: nullifierKey(note.ciphertext),
       value: Buffer.from(plaintext).toString("base64"),
     };
   }
@@ -159,25 +200,52 @@ export class Proofs {
   /** A shared store keeps the leaves of a prover that was deleted; what its notes said is gone with its vault. */
   async #open(owner: Subject, storeId: string, note: StoredNote): Promise<Uint8Array> {
     try {
-      return await this.#with.vault.decrypt(owner, note.vault_id, note.key_id, note.ciphertext, noteContext(storeId, note.prover_id));
+      return await this.#with.vault.decrypt(
+        owner,
+        note.vault_id,
+        note.key_id,
+        note.ciphertext,
+        noteContext(storeId, note.prover_id),
+      );
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "not_found") throw error;
       throw new AppError("not_found", { message: "the key that opens this note was deleted", cause: error });
     }
   }
 
-  async #keep(owner: Subject, prover: StoredProver, made: {
-    readonly proof: string; readonly publicSignals: readonly string[]; readonly verifyingKeySha256: string; readonly origin: ProofRecord["origin"]; readonly timings: Timings;
-  }): Promise<ProofRecord> {
+  async #keep(
+    owner: Subject,
+    prover: StoredProver,
+    made: {
+      readonly proof: string;
+      readonly publicSignals: readonly string[];
+      readonly verifyingKeySha256: string;
+      readonly origin: ProofRecord["origin"];
+      readonly timings: Timings;
+    },
+  ): Promise<ProofRecord> {
     const proofHash = hashProof(made.proof);
     const statementHash = hashStatement(prover.id, made.verifyingKeySha256, made.publicSignals);
     const content: NoteContent = { prover_id: prover.id, proof: made.proof, public_signals: made.publicSignals };
     const storeId = prover.note_store_id;
     const keyId = prover.build.note_key_id;
-    const ciphertext = await this.#with.vault.encrypt(owner, prover.vault_id, keyId, Buffer.from(JSON.stringify(content)), noteContext(storeId, prover.id));
+    const ciphertext = await this.#with.vault.encrypt(
+      owner,
+      prover.vault_id,
+      keyId,
+      Buffer.from(JSON.stringify(content)),
+      noteContext(storeId, prover.id),
+    );
     const record: Omit<ProofRecord, "note_index"> = {
-      id: newId(), created_at: isoTimestamp(this.#with.clock.nowMs()), prover_id: prover.id, hash: proofHash, statement_hash: statementHash,
-      public_signals: [...made.publicSignals], bytes: made.proof.length / 2, origin: made.origin, timings: made.timings,
+      id: newId(),
+      created_at: isoTimestamp(this.#with.clock.nowMs()),
+      prover_id: prover.id,
+      hash: proofHash,
+      statement_hash: statementHash,
+      public_signals: [...made.publicSignals],
+      bytes: made.proof.length / 2,
+      origin: made.origin,
+      timings: made.timings,
     };
     const noteIndex = await this.#with.notes.append(owner, storeId, {
       digest: noteDigest(statementHash, proofHash),
@@ -185,8 +253,15 @@ export class Proofs {
       proofHash,
       note: { prover_id: prover.id, vault_id: prover.vault_id, key_id: keyId, ciphertext },
       // A prover that was deleted meanwhile leaves nothing behind.
-      checks: () => { const { key, version } = this.#find(owner, prover.id); return [{ key, version }]; },
-      records: (index) => mergeCommits(this.#with.repository.insertProof(owner, { ...record, note_index: index }), this.#with.events.commitOf([noteDeposited(owner, prover.id)])),
+      checks: () => {
+        const { key, version } = this.#find(owner, prover.id);
+        return [{ key, version }];
+      },
+      records: (index) =>
+        mergeCommits(
+          this.#with.repository.insertProof(owner, { ...record, note_index: index }),
+          this.#with.events.commitOf([noteDeposited(owner, prover.id)]),
+        ),
     });
     return { ...record, note_index: noteIndex };
   }
@@ -199,7 +274,10 @@ export class Proofs {
 
   #provisioned(owner: Subject, id: string): StoredProver {
     const prover = this.#find(owner, id).value;
-    if (prover.status !== "provisioned") throw new AppError("prover_not_provisioned", { message: `the prover is not provisioned, its status is ${prover.status}` });
+    if (prover.status !== "provisioned")
+      throw new AppError("prover_not_provisioned", {
+        message: `the prover is not provisioned, its status is ${prover.status}`,
+      });
     return prover;
   }
 }
@@ -233,14 +311,26 @@ function witnessMissing(message: string): AppError {
 }
 
 function taskError(failure: TaskFailure): AppError {
-  return new AppError(failure.code, { message: failure.message, ...(failure.details === undefined ? {} : { details: failure.details }) });
+  return new AppError(failure.code, {
+    message: failure.message,
+    ...(failure.details === undefined ? {} : { details: failure.details }),
+  });
 }
 
-function forms(format: "snarkjs" | "solidity" | undefined, proof: Groth16ProofJson, publicSignals: readonly string[]): Pick<ProveResult, "snarkjs" | "solidity"> {
+function forms(
+  format: "snarkjs" | "solidity" | undefined,
+  proof: Groth16ProofJson,
+  publicSignals: readonly string[],
+): Pick<ProveResult, "snarkjs" | "solidity"> {
   if (format === "solidity") return { solidity: solidityProof(proof, publicSignals) };
   if (format !== "snarkjs") return {};
   const { pi_a, pi_b, pi_c, protocol, curve } = proof;
-  return { snarkjs: { proof: { pi_a: [...pi_a], pi_b: pi_b.map((row) => [...row]), pi_c: [...pi_c], protocol, curve }, public_signals: [...publicSignals] } };
+  return {
+    snarkjs: {
+      proof: { pi_a: [...pi_a], pi_b: pi_b.map((row) => [...row]), pi_c: [...pi_c], protocol, curve },
+      public_signals: [...publicSignals],
+    },
+  };
 }
 
 /** Tenths of a millisecond. */

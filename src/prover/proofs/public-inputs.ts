@@ -17,14 +17,29 @@ export function hashProof(proofHex: string): string {
  * @param publicSignals canonical decimals, outputs first
  */
 export function hashStatement(proverId: string, verifyingKeySha256: string, publicSignals: readonly string[]): string {
-  const hash = createHash("sha256").update("pv/v1/proof").update(uuidBytes(proverId)).update(Buffer.from(verifyingKeySha256, "hex"));
-  for (const signal of publicSignals) hash.update(Buffer.from(BigInt(signal).toString(16).padStart(2 * ELEMENT_BYTES, "0"), "hex"));
+  const hash = createHash("sha256")
+    .update("pv/v1/proof")
+    .update(uuidBytes(proverId))
+    .update(Buffer.from(verifyingKeySha256, "hex"));
+  for (const signal of publicSignals)
+    hash.update(
+      Buffer.from(
+        BigInt(signal)
+          .toString(16)
+          .padStart(2 * ELEMENT_BYTES, "0"),
+        "hex",
+      ),
+    );
   return hash.digest("hex");
 }
 
 /** What the note's leaf is made from: SHA-256("pv/v1/note" || statement hash(32) || proof hash(32)), hex. */
 export function noteDigest(statementHash: string, proofHash: string): string {
-  return createHash("sha256").update("pv/v1/note").update(Buffer.from(statementHash, "hex")).update(Buffer.from(proofHash, "hex")).digest("hex");
+  return createHash("sha256")
+    .update("pv/v1/note")
+    .update(Buffer.from(statementHash, "hex"))
+    .update(Buffer.from(proofHash, "hex"))
+    .digest("hex");
 }
 
 /** Key under which a note would be nullified: SHA-256("pv/v1/nullifier" || the note as encrypted), base64. */

@@ -15,7 +15,10 @@ export function solidityProof(proof: Groth16ProofJson, publicSignals: readonly s
   const [bx, by] = [proof.pi_b[0] ?? [], proof.pi_b[1] ?? []];
   return {
     a: proof.pi_a.slice(0, 2).map(word),
-    b: [[word(at(bx, 1)), word(at(bx, 0))], [word(at(by, 1)), word(at(by, 0))]],
+    b: [
+      [word(at(bx, 1)), word(at(bx, 0))],
+      [word(at(by, 1)), word(at(by, 0))],
+    ],
     c: proof.pi_c.slice(0, 2).map(word),
     input: publicSignals.map(word),
   };

@@ -27,5 +27,8 @@ function limitFinding({ message, code, file, line, column }: Finding): Finding {
 
 function printable(text: string, lengthMax: number): string {
   // Through UTF-8, which turns lone surrogates into U+FFFD: the store takes well-formed text only.
-  return Buffer.from(text).toString("utf8").replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "").slice(0, lengthMax);
+  return Buffer.from(text)
+    .toString("utf8")
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "")
+    .slice(0, lengthMax);
 }

@@ -17,8 +17,18 @@ interface Pin {
 }
 
 const PINNED = {
-  proving_key: { artifact: "proving_key", member: "proving_key_id", kind: "groth16_proving_key", format: "snarkjs-zkey" },
-  verifying_key: { artifact: "verifying_key.json", member: "verifying_key_id", kind: "groth16_verifying_key", format: "snarkjs-json" },
+  proving_key: {
+    artifact: "proving_key",
+    member: "proving_key_id",
+    kind: "groth16_proving_key",
+    format: "snarkjs-zkey",
+  },
+  verifying_key: {
+    artifact: "verifying_key.json",
+    member: "verifying_key_id",
+    kind: "groth16_verifying_key",
+    format: "snarkjs-json",
+  },
 } as const;
 type PinnedName = keyof typeof PINNED;
 
@@ -30,10 +40,19 @@ export class KeyPins {
   }
 
   /** Makes the secret for one key; it exists once the commit is applied. */
-  async prepare(owner: Subject, prover: StoredProver, name: PinnedName, artifact: ArtifactReference): Promise<{ readonly secretId: string; readonly commit: StoreCommit }> {
+  async prepare(
+    owner: Subject,
+    prover: StoredProver,
+    name: PinnedName,
+    artifact: ArtifactReference,
+  ): Promise<{ readonly secretId: string; readonly commit: StoreCommit }> {
     const { kind, format } = PINNED[name];
     const pin: Pin = { kind, sha256: artifact.sha256, bytes: artifact.bytes, format };
-    return await this.#vault.prepareSecret(owner, prover.vault_id, { name, type: `prover_${name}`, value: JSON.stringify(pin) });
+    return await this.#vault.prepareSecret(owner, prover.vault_id, {
+      name,
+      type: `prover_${name}`,
+      value: JSON.stringify(pin),
+    });
   }
 
   /**
@@ -47,7 +66,8 @@ export class KeyPins {
     const recorded = prover.build.artifacts[artifact];
     if (secretId === null || recorded === undefined) throw corrupt(name);
     const pin = await this.#readPin(owner, prover.vault_id, secretId, name);
-    if (pin.kind !== kind || pin.format !== format || pin.sha256 !== recorded.sha256 || pin.bytes !== recorded.bytes) throw corrupt(name);
+    if (pin.kind !== kind || pin.format !== format || pin.sha256 !== recorded.sha256 || pin.bytes !== recorded.bytes)
+      throw corrupt(name);
     return pin.sha256;
   }
 
@@ -57,7 +77,10 @@ export class KeyPins {
     } catch (error) {
       if (!(error instanceof AppError)) throw corrupt(name, error);
       if (error.code !== "not_found") throw error;
-      throw new AppError("prover_keys_missing", { message: `the secret that pins the prover's ${name.replace("_", " ")} was deleted from its vault`, cause: error });
+      throw new AppError("prover_keys_missing", {
+        message: `the secret that pins the prover's ${name.replace("_", " ")} was deleted from its vault`,
+        cause: error,
+      });
     }
   }
 }

@@ -3,7 +3,16 @@
  * a client that polls never sees it go back, whatever crashed in between.
  */
 
-export const PROVER_STATUSES = ["init", "compiling", "compiled", "pending_setup", "running_setup", "deploying_artifacts", "provisioned", "failed"] as const;
+export const PROVER_STATUSES = [
+  "init",
+  "compiling",
+  "compiled",
+  "pending_setup",
+  "running_setup",
+  "deploying_artifacts",
+  "provisioned",
+  "failed",
+] as const;
 export type ProverStatus = (typeof PROVER_STATUSES)[number];
 
 /**

@@ -16,7 +16,14 @@ import { finding, limitFindings } from "./compile-warnings.js";
 import type { KeyPins } from "./key-pins.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
-import { scopeOf, type ArtifactName, type ArtifactSet, type CompiledCircuit, type ProverRepository, type StoredProver } from "../repository.js";
+import {
+  scopeOf,
+  type ArtifactName,
+  type ArtifactSet,
+  type CompiledCircuit,
+  type ProverRepository,
+  type StoredProver,
+} from "../repository.js";
 import { statusEvents } from "../prover-events.js";
 import type { Finding } from "../schemas.js";
 import { circuitHash, type BuiltInCircuits, type CircuitSource } from "./sources.js";
@@ -80,11 +87,22 @@ export class Provisioning {
   }
 
   /** What to commit when the queue gives up: the prover fails with the reason. Undefined when it is finished or gone. */
-  failure(owner: Subject, proverId: string, reason: { readonly code: string; readonly message: string }): StoreCommit | undefined {
+  failure(
+    owner: Subject,
+    proverId: string,
+    reason: { readonly code: string; readonly message: string },
+  ): StoreCommit | undefined {
     const record = this.#with.repository.find(owner, proverId);
     if (record === undefined || isFinished(record.value.status)) return undefined;
-    const failed: StoredProver = { ...this.#touched(record), status: "failed", errors: [finding(reason.code, reason.message)] };
-    return mergeCommits(this.#with.repository.update(record, failed), this.#with.events.commitOf(statusEvents(owner, proverId, "failed")));
+    const failed: StoredProver = {
+      ...this.#touched(record),
+      status: "failed",
+      errors: [finding(reason.code, reason.message)],
+    };
+    return mergeCommits(
+      this.#with.repository.update(record, failed),
+      this.#with.events.commitOf(statusEvents(owner, proverId, "failed")),
+    );
   }
 
   async #step(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
@@ -114,13 +132,21 @@ export class Provisioning {
     const hash = prover.build.circuit_hash;
     const known = this.#with.repository.findCircuit(scope, hash) ?? (await this.#compileAnew(prover, lease));
     if (known === undefined) return;
-    await this.#move(withCompiled(prover, known), "compiled", lease, this.#with.repository.putCircuit(scope, hash, known));
+    await this.#move(
+      withCompiled(prover, known),
+      "compiled",
+      lease,
+      this.#with.repository.putCircuit(scope, hash, known),
+    );
   }
 
   /** Undefined when the source does not compile; the prover has failed then. */
   async #compileAnew(prover: StoredProver, lease: ProvisioningLease): Promise<CompiledCircuit | undefined> {
     const text = await this.#with.artifacts.read(required(prover, "source.json").sha256);
-    const outcome = await this.#with.compute.compile(JSON.parse(text.toString("utf8")) as CircuitSource, { signal: lease.signal, onProgress: lease.progress });
+    const outcome = await this.#with.compute.compile(JSON.parse(text.toString("utf8")) as CircuitSource, {
+      signal: lease.signal,
+      onProgress: lease.progress,
+    });
     if (!outcome.ok) {
       await this.#fail({ ...prover, warnings: limitFindings(outcome.warnings) }, outcome.errors, lease);
       return undefined;
@@ -154,11 +180,19 @@ export class Provisioning {
     };
     const example = await this.#example(prover, file("circuit.wasm"));
     const passed = await this.#with.compute.gates(
-      { r1cs: file("circuit.r1cs"), provingKey: file("proving_key"), verifyingKey: file("verifying_key.json"), ...(example === undefined ? {} : { example }) },
+      {
+        r1cs: file("circuit.r1cs"),
+        provingKey: file("proving_key"),
+        verifyingKey: file("verifying_key.json"),
+        ...(example === undefined ? {} : { example }),
+      },
       { signal: lease.signal, onProgress: lease.progress },
     );
     if (!passed.ok) return await this.#fail(prover, passed.errors, lease);
-    const artifacts: ArtifactSet = { ...prover.build.artifacts, "verifier.sol": await this.#with.artifacts.put(Buffer.from(passed.value.verifierContract)) };
+    const artifacts: ArtifactSet = {
+      ...prover.build.artifacts,
+      "verifier.sol": await this.#with.artifacts.put(Buffer.from(passed.value.verifierContract)),
+    };
     await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
   }
 
@@ -166,9 +200,17 @@ export class Provisioning {
   async #example(prover: StoredProver, witnessProgram: StoredFile): Promise<GatesInput["example"]> {
     if (!prover.build.is_built_in) return undefined;
     const found = this.#with.builtIns.find(prover.identifier);
-    if (found?.satisfyingInputs === undefined || circuitHash(found, prover.curve, this.#with.compute.compilerName) !== prover.build.circuit_hash) return undefined;
+    if (
+      found?.satisfyingInputs === undefined ||
+      circuitHash(found, prover.curve, this.#with.compute.compilerName) !== prover.build.circuit_hash
+    )
+      return undefined;
     const text = await this.#with.artifacts.read(required(prover, "interface.json").sha256);
-    return { circuit: JSON.parse(text.toString("utf8")) as CircuitInterface, witnessProgram, inputs: found.satisfyingInputs };
+    return {
+      circuit: JSON.parse(text.toString("utf8")) as CircuitInterface,
+      witnessProgram,
+      inputs: found.satisfyingInputs,
+    };
   }
 
   /** The vault has to be unsealed for this; until then the job waits with everything else done. */
@@ -178,12 +220,22 @@ export class Provisioning {
       await this.#with.vault.untilUnsealed(lease.signal);
       try {
         const proving = await this.#with.pins.prepare(owner, prover, "proving_key", required(prover, "proving_key"));
-        const verifying = await this.#with.pins.prepare(owner, prover, "verifying_key", required(prover, "verifying_key.json"));
+        const verifying = await this.#with.pins.prepare(
+          owner,
+          prover,
+          "verifying_key",
+          required(prover, "verifying_key.json"),
+        );
         const pinned = { ...prover, proving_key_id: proving.secretId, verifying_key_id: verifying.secretId };
         return await this.#move(pinned, "provisioned", lease, mergeCommits(proving.commit, verifying.commit));
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        if (error.code === "not_found") return await this.#fail(prover, [finding("vault_gone", "the prover's vault was deleted before its keys could be kept")], lease);
+        if (error.code === "not_found")
+          return await this.#fail(
+            prover,
+            [finding("vault_gone", "the prover's vault was deleted before its keys could be kept")],
+            lease,
+          );
         if (error.code !== "vault_sealed") throw error;
       }
     }
@@ -204,14 +256,24 @@ export class Provisioning {
    * Writes the record if it is still as it was when the step began: nobody else moved or deleted it. A lost race means that another
    * lease did the same step, or that the prover or its vault is gone.
    */
-  async #write(before: StoredProver, after: StoredProver, lease: ProvisioningLease, more: StoreCommit = {}): Promise<void> {
+  async #write(
+    before: StoredProver,
+    after: StoredProver,
+    lease: ProvisioningLease,
+    more: StoreCommit = {},
+  ): Promise<void> {
     const record = this.#with.repository.find(before.build.owner, before.id);
-    if (record === undefined || record.value.updated_at !== before.updated_at) throw new NothingToDo("the prover was changed or deleted");
+    if (record === undefined || record.value.updated_at !== before.updated_at)
+      throw new NothingToDo("the prover was changed or deleted");
     const updated: StoredProver = { ...after, updated_at: this.#touched(record).updated_at };
     try {
       await lease.commit(phaseOf(updated), mergeCommits(this.#with.repository.update(record, updated), more));
     } catch (error) {
-      if (error instanceof StoreConflict && this.#with.repository.find(before.build.owner, before.id)?.version !== record.version) throw new NothingToDo("the prover was changed or deleted");
+      if (
+        error instanceof StoreConflict &&
+        this.#with.repository.find(before.build.owner, before.id)?.version !== record.version
+      )
+        throw new NothingToDo("the prover was changed or deleted");
       throw error;
     }
   }
@@ -232,7 +294,11 @@ export function phaseOf(prover: StoredProver): ProvisioningPhase {
 
 /** The prover with what compiling its circuit gave. */
 export function withCompiled(prover: StoredProver, circuit: CompiledCircuit): StoredProver {
-  return { ...prover, warnings: [...circuit.warnings], build: { ...prover.build, artifacts: { ...prover.build.artifacts, ...circuit.artifacts } } };
+  return {
+    ...prover,
+    warnings: [...circuit.warnings],
+    build: { ...prover.build, artifacts: { ...prover.build.artifacts, ...circuit.artifacts } },
+  };
 }
 
 function required(prover: StoredProver, name: ArtifactName): ArtifactReference {

@@ -40,7 +40,13 @@ export class BuiltInCircuits {
       if (!entry.isDirectory() || !IDENTIFIER.test(entry.name)) continue;
       const folder = join(options.folder, entry.name);
       const source = readFolder(folder, `${entry.name}.circom`);
-      this.#sources.set(entry.name, { identifier: entry.name, isBuiltIn: true, source, hash: hashSource(source), satisfyingInputs: readExample(folder) });
+      this.#sources.set(entry.name, {
+        identifier: entry.name,
+        isBuiltIn: true,
+        source,
+        hash: hashSource(source),
+        satisfyingInputs: readExample(folder),
+      });
     }
   }
 
@@ -58,7 +64,10 @@ export class BuiltInCircuits {
     const found = this.find(identifier);
     if (found === undefined) {
       const message = `there is no built-in circuit "${identifier}"; built in: ${this.identifiers.join(", ")}`;
-      throw new AppError("identifier_unknown", { message, details: [{ message, code: "identifier_unknown", path: "identifier" }] });
+      throw new AppError("identifier_unknown", {
+        message,
+        details: [{ message, code: "identifier_unknown", path: "identifier" }],
+      });
     }
     return found;
   }
@@ -68,14 +77,20 @@ export class BuiltInCircuits {
  * Takes the circuit out of a request: a built-in one by name, or the caller's own text.
  * @throws AppError `identifier_unknown`, or `source_invalid` when neither or both are given, the source is too long or has no main file.
  */
-export function sourceOf(request: Pick<CreateProver, "identifier" | "source" | "main">, builtIns: BuiltInCircuits): NamedSource {
+export function sourceOf(
+  request: Pick<CreateProver, "identifier" | "source" | "main">,
+  builtIns: BuiltInCircuits,
+): NamedSource {
   const { identifier, source } = request;
   if (typeof identifier === "string") {
-    if (source !== undefined && source !== null) throw sourceInvalid("give either identifier or source, not both", "source");
-    if (typeof request.main === "string") throw sourceInvalid("main belongs to source; a built-in circuit has its own", "main");
+    if (source !== undefined && source !== null)
+      throw sourceInvalid("give either identifier or source, not both", "source");
+    if (typeof request.main === "string")
+      throw sourceInvalid("main belongs to source; a built-in circuit has its own", "main");
     return builtIns.get(identifier);
   }
-  if (source === undefined || source === null) throw sourceInvalid("one of identifier and source is needed", "identifier");
+  if (source === undefined || source === null)
+    throw sourceInvalid("one of identifier and source is needed", "identifier");
   const own = ownSource(source, request.main ?? undefined);
   const hash = hashSource(own);
   return { identifier: `source-${hash.slice(0, IDENTIFIER_HASH_LENGTH)}`, isBuiltIn: false, source: own, hash };
@@ -90,17 +105,25 @@ export function circuitHash(circuit: Pick<NamedSource, "hash">, curve: string, c
 }
 
 function ownSource(source: string | Readonly<Record<string, string>>, main: string | undefined): CircuitSource {
-  const files: Readonly<Record<string, string>> = typeof source === "string" ? { [main ?? MAIN_FILE_DEFAULT]: source } : source;
+  const files: Readonly<Record<string, string>> =
+    typeof source === "string" ? { [main ?? MAIN_FILE_DEFAULT]: source } : source;
   const names = Object.keys(files);
   const mainFile = main ?? (names.length === 1 ? names[0] : undefined) ?? MAIN_FILE_DEFAULT;
-  if (!Object.hasOwn(files, mainFile)) throw sourceInvalid(`the source has no file ${mainFile}; name the one with the main component in "main"`, "main");
+  if (!Object.hasOwn(files, mainFile))
+    throw sourceInvalid(`the source has no file ${mainFile}; name the one with the main component in "main"`, "main");
   const bytes = names.reduce((total, name) => total + Buffer.byteLength(files[name] ?? ""), 0);
-  if (bytes > SOURCE_BYTES_MAX) throw sourceInvalid(`the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are taken`, "source");
+  if (bytes > SOURCE_BYTES_MAX)
+    throw sourceInvalid(
+      `the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are taken`,
+      "source",
+    );
   return { files, main: mainFile };
 }
 
 function readFolder(folder: string, main: string): CircuitSource {
-  const names = readdirSync(folder).filter((name) => name.endsWith(".circom")).sort();
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith(".circom"))
+    .sort();
   assert(names.includes(main), `a built-in circuit has its main file ${main}`);
   return { files: Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")])), main };
 }
@@ -112,7 +135,12 @@ function readExample(folder: string): unknown {
 /** Every text is preceded by its length, so that no two sources have the same bytes. */
 function hashSource(source: CircuitSource): string {
   const hash = createHash("sha256").update("pv/v1/source");
-  const texts = [source.main, ...Object.keys(source.files).sort().flatMap((name) => [name, source.files[name] ?? ""])];
+  const texts = [
+    source.main,
+    ...Object.keys(source.files)
+      .sort()
+      .flatMap((name) => [name, source.files[name] ?? ""]),
+  ];
   for (const text of texts) hash.update(`${String(Buffer.byteLength(text))}:`).update(text);
   return hash.digest("hex");
 }

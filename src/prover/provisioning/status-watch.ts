@@ -23,7 +23,11 @@ export class StatusWatch {
   }
 
   /** Waits until `isDone` holds, the time is up or the signal fires, whichever comes first. */
-  async waitUntil(proverId: string, isDone: () => boolean, limits: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<void> {
+  async waitUntil(
+    proverId: string,
+    isDone: () => boolean,
+    limits: { readonly waitMs: number; readonly signal: AbortSignal },
+  ): Promise<void> {
     if (limits.waitMs <= 0 || limits.signal.aborted || isDone()) return;
     await new Promise<void>((resolve) => {
       const listeners = this.#listeners.get(proverId) ?? new Set<Listener>();
@@ -35,7 +39,9 @@ export class StatusWatch {
         if (listeners.size === 0) this.#listeners.delete(proverId);
         resolve();
       };
-      const check = (): void => { if (isDone()) end(); };
+      const check = (): void => {
+        if (isDone()) end();
+      };
       const timer = setTimeout(end, limits.waitMs);
       limits.signal.addEventListener("abort", end, { once: true });
       listeners.add(check);

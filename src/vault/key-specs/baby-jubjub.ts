@@ -3,8 +3,17 @@
  * also holds the inputs of the circuit `eddsa_signature`.
  */
 import {
-  BABY_JUBJUB_SIGNATURE_BYTES, babyJubJubPublicKey, generateBabyJubJub, packPoint, packSignature, signPoseidon, unpackPoint, unpackSignature, verifyPoseidon,
-  type BabyJubJubPoint, type EddsaPoseidonSignature,
+  BABY_JUBJUB_SIGNATURE_BYTES,
+  babyJubJubPublicKey,
+  generateBabyJubJub,
+  packPoint,
+  packSignature,
+  signPoseidon,
+  unpackPoint,
+  unpackSignature,
+  verifyPoseidon,
+  type BabyJubJubPoint,
+  type EddsaPoseidonSignature,
 } from "../../crypto/signatures/baby-jubjub.js";
 import { FIELD_ORDER } from "../../crypto/hashes/poseidon.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
@@ -52,10 +61,16 @@ function verify(publicKey: Uint8Array, item: VerifyItem): boolean {
 /** The message as a number, big-endian. Throws `message_out_of_field` instead of reducing it: two messages would share a signature. */
 function fieldElement(item: SignItem): bigint {
   refuseOptions(item.options, NAME, ["format", "encoding"]);
-  if ((item.options?.format ?? "raw") !== "raw") throw invalidMember("options.format", `${NAME} keys sign raw field elements only`, "option_unsupported");
+  if ((item.options?.format ?? "raw") !== "raw")
+    throw invalidMember("options.format", `${NAME} keys sign raw field elements only`, "option_unsupported");
   const bytes = messageBytes(item);
   const element = bytes.length > ELEMENT_BYTES ? FIELD_ORDER : BigInt(`0x${plainHex(bytes)}`);
-  if (element >= FIELD_ORDER) throw invalidMember("message", "`message` is not an element of BN254's scalar field: at most 32 bytes, big-endian, below the field's order", "message_out_of_field");
+  if (element >= FIELD_ORDER)
+    throw invalidMember(
+      "message",
+      "`message` is not an element of BN254's scalar field: at most 32 bytes, big-endian, below the field's order",
+      "message_out_of_field",
+    );
   return element;
 }
 
@@ -65,7 +80,11 @@ function pointOf(packed: Uint8Array): BabyJubJubPoint {
   return point;
 }
 
-function circuitInputs(publicKey: BabyJubJubPoint, message: bigint, { r8, s }: EddsaPoseidonSignature): NonNullable<SignAnswer["inputs"]> {
+function circuitInputs(
+  publicKey: BabyJubJubPoint,
+  message: bigint,
+  { r8, s }: EddsaPoseidonSignature,
+): NonNullable<SignAnswer["inputs"]> {
   const pair = (point: BabyJubJubPoint): string[] => {
     const { x, y } = point.toAffine();
     return [String(x), String(y)];

@@ -30,7 +30,8 @@ export const bip39: KeySpec = {
       hd_derivation_path: formatHdPath(path),
     }));
   },
-  verify: (key, item: VerifyItem) => withChild(key, pathOf(item.options?.hdwallet), (_privateKey, publicKey) => verifyEthereum(publicKey, item, BIP39)),
+  verify: (key, item: VerifyItem) =>
+    withChild(key, pathOf(item.options?.hdwallet), (_privateKey, publicKey) => verifyEthereum(publicKey, item, BIP39)),
 };
 
 /** The account address at a path of the wallet. */
@@ -48,12 +49,15 @@ export function hdXpub(key: UnwrappedKey, account: Omit<HdPath, "change" | "inde
 function pathOf(options: Parameters<typeof readHdWallet>[0]): HdPath {
   const { path, isNext } = readHdWallet(options);
   // Signing and deriving have chosen the index before this runs.
-  if (isNext) throw invalidMember("options.hdwallet.next", "`next` is for signing and deriving", "derivation_path_invalid");
+  if (isNext)
+    throw invalidMember("options.hdwallet.next", "`next` is for signing and deriving", "derivation_path_invalid");
   return path;
 }
 
 function withChild<T>(key: UnwrappedKey, path: HdPath, use: (privateKey: Uint8Array, publicKey: Uint8Array) => T): T {
-  const child = key.toKeyObject(`child ${formatHdPath(path)}`, (entropy) => withSeedOf(entropy, (seed) => withHdKey(seed, path, childKeyObject)));
+  const child = key.toKeyObject(`child ${formatHdPath(path)}`, (entropy) =>
+    withSeedOf(entropy, (seed) => withHdKey(seed, path, childKeyObject)),
+  );
   const bytes = child.export();
   try {
     return use(bytes.subarray(0, PRIVATE_KEY_BYTES), bytes.subarray(PRIVATE_KEY_BYTES));

@@ -1,5 +1,12 @@
 /** BLS12-381 keys: BLS signatures as Ethereum's consensus layer uses them; 48-byte public keys, 96-byte signatures. */
-import { BLS_SIGNATURE_BYTES, blsPublicKey, generateBls, isBlsPublicKey, signBls, verifyBls } from "../../crypto/signatures/bls.js";
+import {
+  BLS_SIGNATURE_BYTES,
+  blsPublicKey,
+  generateBls,
+  isBlsPublicKey,
+  signBls,
+  verifyBls,
+} from "../../crypto/signatures/bls.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { byteSigner } from "./byte-signer.js";
 import type { KeySpec } from "./key-spec.js";

@@ -39,10 +39,16 @@ interface Reading<A> {
 }
 
 /** The signing members of a spec. */
-export function byteSigner<A extends string>(scheme: ByteScheme<A>): Required<Pick<KeySpec, "sign" | "verify" | "verifyDetached">> & Pick<KeySpec, "signMany"> {
+export function byteSigner<A extends string>(
+  scheme: ByteScheme<A>,
+): Required<Pick<KeySpec, "sign" | "verify" | "verifyDetached">> & Pick<KeySpec, "signMany"> {
   const verifyDetached = (publicKey: Uint8Array, item: VerifyItem): boolean => {
     const { algorithm, isJws } = read(scheme, item);
-    if (isJws) return verifyJws({ algorithm, verify: (input, signature) => scheme.verify(publicKey, algorithm, input, signature) }, item);
+    if (isJws)
+      return verifyJws(
+        { algorithm, verify: (input, signature) => scheme.verify(publicKey, algorithm, input, signature) },
+        item,
+      );
     // An empty message can be verified, because others sign them; signing one here is taken for a mistake.
     const message = messageBytes(item, { mayBeEmpty: true });
     const signature = signatureOfHex(item.signature, [scheme.signatureBytes]);
@@ -54,13 +60,24 @@ export function byteSigner<A extends string>(scheme: ByteScheme<A>): Required<Pi
       if (answer === undefined) throw new Error("invariant broken: one item has one answer");
       return answer();
     },
-    ...("signChecked" in scheme && { signMany: (key, items) => workTogether(items, (item) => readingOf(scheme, key, item), (readings) => answersOf(scheme, key, readings)) }),
+    ...("signChecked" in scheme && {
+      signMany: (key, items) =>
+        workTogether(
+          items,
+          (item) => readingOf(scheme, key, item),
+          (readings) => answersOf(scheme, key, readings),
+        ),
+    }),
     verify: (key, item) => verifyDetached(key.publicKey, item),
     verifyDetached,
   };
 }
 
-function answersOf<A extends string>(scheme: ByteScheme<A>, key: UnwrappedKey, readings: readonly Reading<A>[]): Answer<SignAnswer>[] {
+function answersOf<A extends string>(
+  scheme: ByteScheme<A>,
+  key: UnwrappedKey,
+  readings: readonly Reading<A>[],
+): Answer<SignAnswer>[] {
   const signatures = soundSignatures(scheme, key, readings);
   return readings.map(({ answer }, index) => () => {
     const signature = signatures[index];
@@ -69,8 +86,16 @@ function answersOf<A extends string>(scheme: ByteScheme<A>, key: UnwrappedKey, r
   });
 }
 
-function soundSignatures<A extends string>(scheme: ByteScheme<A>, key: UnwrappedKey, readings: readonly Reading<A>[]): readonly (Uint8Array | undefined)[] {
-  if ("signChecked" in scheme) return scheme.signChecked(key, readings.map(({ input }) => input));
+function soundSignatures<A extends string>(
+  scheme: ByteScheme<A>,
+  key: UnwrappedKey,
+  readings: readonly Reading<A>[],
+): readonly (Uint8Array | undefined)[] {
+  if ("signChecked" in scheme)
+    return scheme.signChecked(
+      key,
+      readings.map(({ input }) => input),
+    );
   return readings.map(({ algorithm, input }) => {
     const signature = scheme.sign(key, algorithm, input);
     return scheme.verify(key.publicKey, algorithm, input, signature) ? signature : undefined;
@@ -79,7 +104,8 @@ function soundSignatures<A extends string>(scheme: ByteScheme<A>, key: Unwrapped
 
 function readingOf<A extends string>(scheme: ByteScheme<A>, key: UnwrappedKey, item: SignItem): Reading<A> {
   const { algorithm, isJws } = read(scheme, item);
-  if (!isJws) return { algorithm, input: messageBytes(item), answer: (signature) => ({ signature: plainHex(signature) }) };
+  if (!isJws)
+    return { algorithm, input: messageBytes(item), answer: (signature) => ({ signature: plainHex(signature) }) };
   const input = jwsInput(algorithm, key.keyId, item);
   return { algorithm, input: Buffer.from(input, "latin1"), answer: (signature) => jwsAnswer(input, signature) };
 }
@@ -90,9 +116,15 @@ function read<A extends string>(scheme: ByteScheme<A>, { options }: SignItem): {
   const algorithm = chosenAlgorithm(options, scheme.algorithms, scheme.spec);
   if (format === "jws") {
     if (scheme.jwsAlgorithms.includes(algorithm)) return { algorithm, isJws: true };
-    throw invalidMember("options.format", `${scheme.spec} keys sign no JWS${scheme.jwsAlgorithms.length === 0 ? "" : ` with ${algorithm}`}`, "option_unsupported");
+    throw invalidMember(
+      "options.format",
+      `${scheme.spec} keys sign no JWS${scheme.jwsAlgorithms.length === 0 ? "" : ` with ${algorithm}`}`,
+      "option_unsupported",
+    );
   }
-  if (format !== "raw") throw invalidMember("options.format", `${scheme.spec} keys do not sign ${format}`, "option_unsupported");
-  if (options?.header !== undefined) throw invalidMember("options.header", "only a JWS has a header", "option_unsupported");
+  if (format !== "raw")
+    throw invalidMember("options.format", `${scheme.spec} keys do not sign ${format}`, "option_unsupported");
+  if (options?.header !== undefined)
+    throw invalidMember("options.header", "only a JWS has a header", "option_unsupported");
   return { algorithm, isJws: false };
 }

@@ -20,7 +20,10 @@ export const c25519: KeySpec = {
     return { material: SecretBytes.take(seed), publicKey: okpPublicKey("x25519", privateKeyOfSeed("x25519", seed)) };
   },
   agree: (key, peer, context) => {
-    const secret = x25519SharedSecret(key.toKeyObject("agree", (seed) => privateKeyOfSeed("x25519", seed)), peer);
+    const secret = x25519SharedSecret(
+      key.toKeyObject("agree", (seed) => privateKeyOfSeed("x25519", seed)),
+      peer,
+    );
     if (secret === undefined) return undefined;
     try {
       return deriveAgreedKey(secret, key.publicKey, peer, context);

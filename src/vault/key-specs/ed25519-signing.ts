@@ -13,8 +13,15 @@ import type { UnwrappedKey } from "./key-spec.js";
 const COPIES = ["first", "second"] as const;
 
 /** By the kernel, which makes both at once. */
-export function signSideBySide(signer: Ed25519Signer, key: UnwrappedKey, raw: Uint8Array, messages: readonly Uint8Array[]): readonly (Uint8Array | undefined)[] {
-  const [first, second] = COPIES.map((copy) => key.toKeyObject(`expanded, ${copy}`, (seed) => laneKey(seed, raw)).export());
+export function signSideBySide(
+  signer: Ed25519Signer,
+  key: UnwrappedKey,
+  raw: Uint8Array,
+  messages: readonly Uint8Array[],
+): readonly (Uint8Array | undefined)[] {
+  const [first, second] = COPIES.map((copy) =>
+    key.toKeyObject(`expanded, ${copy}`, (seed) => laneKey(seed, raw)).export(),
+  );
   if (first === undefined || second === undefined) throw new Error("invariant broken: there are two copies");
   try {
     return signer.sign([first, second], messages);
@@ -25,8 +32,14 @@ export function signSideBySide(signer: Ed25519Signer, key: UnwrappedKey, raw: Ui
 }
 
 /** By OpenSSL, one after the other: signing again costs a third of a verification. */
-export function signTwice(key: UnwrappedKey, raw: Uint8Array, messages: readonly Uint8Array[]): readonly (Uint8Array | undefined)[] {
-  const [first, second] = COPIES.map((copy) => key.toKeyObject(`sign, ${copy}`, (seed) => checkedPrivateKey(seed, raw)));
+export function signTwice(
+  key: UnwrappedKey,
+  raw: Uint8Array,
+  messages: readonly Uint8Array[],
+): readonly (Uint8Array | undefined)[] {
+  const [first, second] = COPIES.map((copy) =>
+    key.toKeyObject(`sign, ${copy}`, (seed) => checkedPrivateKey(seed, raw)),
+  );
   if (first === undefined || second === undefined) throw new Error("invariant broken: there are two copies");
   return messages.map((message) => {
     const signature = signEd25519(first, message);

@@ -1,7 +1,14 @@
 /** Ed25519 keys (RFC 8032) and the same with NATS's text form of the public key. Signed by the kernel, or by OpenSSL where it cannot run. */
 import { randomBytes } from "node:crypto";
 import { publicKeyOfRaw } from "../../crypto/signatures/der-keys.js";
-import { ED25519_SIGNATURE_BYTES, ed25519PrivateKey, isEd25519PublicKey, okpPublicKey, SEED_BYTES, verifyEd25519 } from "../../crypto/signatures/ed25519.js";
+import {
+  ED25519_SIGNATURE_BYTES,
+  ed25519PrivateKey,
+  isEd25519PublicKey,
+  okpPublicKey,
+  SEED_BYTES,
+  verifyEd25519,
+} from "../../crypto/signatures/ed25519.js";
 import { decodeNkey, encodeNkey, NKEY_CHARACTERS, type NkeyPrefix } from "../../crypto/signatures/nkeys.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { ed25519Signer } from "../../engine/kernels/ed25519/signer.js";

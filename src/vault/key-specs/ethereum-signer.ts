@@ -6,10 +6,25 @@ import { createHash } from "node:crypto";
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
 import { InvalidPayload } from "../../crypto/ethereum/invalid.js";
 import { personalDigest } from "../../crypto/ethereum/personal-message.js";
-import { authorizationDigest, readTransaction, serializeSigned, transactionDigest, transactionV, type Transaction } from "../../crypto/ethereum/transaction.js";
+import {
+  authorizationDigest,
+  readTransaction,
+  serializeSigned,
+  transactionDigest,
+  transactionV,
+  type Transaction,
+} from "../../crypto/ethereum/transaction.js";
 import { typedDataDigest } from "../../crypto/ethereum/typed-data.js";
 import { keccak256 } from "../../crypto/hashes/keccak.js";
-import { DIGEST_BYTES, readSignature, signatureBytes, verifyDigest, verifyDigests, type EcdsaClaim, type EcdsaSignature } from "../../crypto/secp256k1/secp256k1.js";
+import {
+  DIGEST_BYTES,
+  readSignature,
+  signatureBytes,
+  verifyDigest,
+  verifyDigests,
+  type EcdsaClaim,
+  type EcdsaSignature,
+} from "../../crypto/secp256k1/secp256k1.js";
 import { signDigests, type SigningKey } from "../../crypto/secp256k1/signing.js";
 import type { ErrorCode } from "../../platform/errors.js";
 import { invalidMember, toHex } from "../keys/validation.js";
@@ -50,14 +65,21 @@ export function signEthereum(key: EthereumKey, item: SignItem): SignAnswer {
 
 /** The same for items of one key, whose signatures are checked together. */
 export function signEthereumItems(key: EthereumKey, items: readonly SignItem[]): Answer<SignAnswer>[] {
-  return workTogether(items, (item) => draftOf(key, item), (drafts) => {
-    const signatures = signDigests(key, drafts.map(({ digest }) => digest));
-    return drafts.map((draft, index) => () => {
-      const signature = signatures[index];
-      if (signature === undefined) throw selfCheckFailed();
-      return draft.answer(signature);
-    });
-  });
+  return workTogether(
+    items,
+    (item) => draftOf(key, item),
+    (drafts) => {
+      const signatures = signDigests(
+        key,
+        drafts.map(({ digest }) => digest),
+      );
+      return drafts.map((draft, index) => () => {
+        const signature = signatures[index];
+        if (signature === undefined) throw selfCheckFailed();
+        return draft.answer(signature);
+      });
+    },
+  );
 }
 
 /** Whether a signature of 65 bytes (with a recovery byte 0, 1, 27 or 28 that fits) or of 64 is the key's on the item. */
@@ -67,37 +89,65 @@ export function verifyEthereum(publicKey: Uint8Array, item: VerifyItem, spec: st
 }
 
 /** The same for items of one key. */
-export function verifyEthereumItems(publicKey: Uint8Array, items: readonly VerifyItem[], spec: string): Answer<boolean>[] {
-  return workTogether(items, (item) => claimOf(publicKey, item, spec), (claims) => {
-    const verified = verifyDigests(publicKey, claims.filter((claim) => typeof claim !== "boolean")).values();
-    return claims.map((claim) => {
-      const answer = typeof claim === "boolean" ? claim : verified.next().value === true;
-      return () => answer;
-    });
-  });
+export function verifyEthereumItems(
+  publicKey: Uint8Array,
+  items: readonly VerifyItem[],
+  spec: string,
+): Answer<boolean>[] {
+  return workTogether(
+    items,
+    (item) => claimOf(publicKey, item, spec),
+    (claims) => {
+      const verified = verifyDigests(
+        publicKey,
+        claims.filter((claim) => typeof claim !== "boolean"),
+      ).values();
+      return claims.map((claim) => {
+        const answer = typeof claim === "boolean" ? claim : verified.next().value === true;
+        return () => answer;
+      });
+    },
+  );
 }
 
 function draftOf(key: EthereumKey, item: SignItem): Draft {
   if (readFormat(item, key.spec) === "jws") {
     const input = jwsInput(ALGORITHM, key.keyId, item);
-    return { digest: sha256(Buffer.from(input, "latin1")), answer: (signature) => jwsAnswer(input, signatureBytes(signature)) };
+    return {
+      digest: sha256(Buffer.from(input, "latin1")),
+      answer: (signature) => jwsAnswer(input, signatureBytes(signature)),
+    };
   }
   const { transaction, digest, vOffset } = readItem(item, key.spec);
   if (transaction?.from !== undefined && transaction.from !== addressOfPublicKey(key.publicKey)) {
     throw invalidMember("message.from", "`from` is not the address of the key that signs", "transaction_invalid");
   }
-  return { digest, answer: (signature) => ({ ...signatureForms(signature, vOffset), ...(transaction === undefined ? {} : signedTransaction(transaction, signature)) }) };
+  return {
+    digest,
+    answer: (signature) => ({
+      ...signatureForms(signature, vOffset),
+      ...(transaction === undefined ? {} : signedTransaction(transaction, signature)),
+    }),
+  };
 }
 
 /** What is to be verified, or the answer where there is nothing to calculate. */
 function claimOf(publicKey: Uint8Array, item: VerifyItem, spec: string): EcdsaClaim | boolean {
-  if (readFormat(item, spec) === "jws") return verifyJws({ algorithm: ALGORITHM, verify: (input, bytes) => bytes.length === 64 && verifyDigest(publicKey, sha256(input), readSignature(bytes)) }, item);
+  if (readFormat(item, spec) === "jws")
+    return verifyJws(
+      {
+        algorithm: ALGORITHM,
+        verify: (input, bytes) => bytes.length === 64 && verifyDigest(publicKey, sha256(input), readSignature(bytes)),
+      },
+      item,
+    );
   // Others sign empty messages; signing one here is taken for a mistake.
   const { digest } = readItem(item, spec, { mayBeEmpty: true });
   const bytes = signatureOfHex(item.signature, [64, 65]);
   if (bytes === undefined) return false;
   const recovery = bytes[64];
-  const yParity = recovery === undefined ? undefined : recovery >= MESSAGE_V_OFFSET ? recovery - MESSAGE_V_OFFSET : recovery;
+  const yParity =
+    recovery === undefined ? undefined : recovery >= MESSAGE_V_OFFSET ? recovery - MESSAGE_V_OFFSET : recovery;
   if (yParity !== undefined && yParity > 1) return false;
   return { digest, signature: { ...readSignature(bytes), yParity } };
 }
@@ -106,9 +156,12 @@ function readFormat({ options }: SignItem, spec: string): NonNullable<NonNullabl
   refuseOptions(options, spec, ["format", "encoding", "digest", "algorithm", "header", "hdwallet"]);
   const format = options?.format ?? "raw";
   chosenAlgorithm(options, [ALGORITHM], spec);
-  if (options?.digest !== undefined && format !== "raw") throw invalidMember("options.digest", `the format ${format} says itself what is hashed`, "option_unsupported");
-  if (options?.encoding !== undefined && !OF_BYTES.has(format)) throw invalidMember("options.encoding", `the format ${format} signs an object, not bytes`, "option_unsupported");
-  if (options?.header !== undefined && format !== "jws") throw invalidMember("options.header", "only a JWS has a header", "option_unsupported");
+  if (options?.digest !== undefined && format !== "raw")
+    throw invalidMember("options.digest", `the format ${format} says itself what is hashed`, "option_unsupported");
+  if (options?.encoding !== undefined && !OF_BYTES.has(format))
+    throw invalidMember("options.encoding", `the format ${format} signs an object, not bytes`, "option_unsupported");
+  if (options?.header !== undefined && format !== "jws")
+    throw invalidMember("options.header", "only a JWS has a header", "option_unsupported");
   return format;
 }
 
@@ -141,13 +194,18 @@ function rawDigest(item: SignItem, limits: { readonly mayBeEmpty?: boolean }): U
       return sha256(message);
     case "none":
       if (message.length === DIGEST_BYTES) return message;
-      throw invalidMember("message", `\`message\` must be a digest of ${String(DIGEST_BYTES)} bytes; name a hash in \`options.digest\` to have it made`, "digest_length_invalid");
+      throw invalidMember(
+        "message",
+        `\`message\` must be a digest of ${String(DIGEST_BYTES)} bytes; name a hash in \`options.digest\` to have it made`,
+        "digest_length_invalid",
+      );
   }
 }
 
 function structured<T>(code: ErrorCode, item: SignItem, read: (value: unknown) => T): T {
   const value = messageObject(item);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalidMember("message", "`message` is not an object", code);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw invalidMember("message", "`message` is not an object", code);
   try {
     return read(value);
   } catch (error) {
@@ -168,9 +226,16 @@ function signatureForms(signature: EcdsaSignature, vOffset: 0 | 27): SignAnswer 
   };
 }
 
-function signedTransaction(transaction: Transaction, signature: EcdsaSignature): Pick<SignAnswer, "v" | "raw_transaction" | "transaction_hash"> {
+function signedTransaction(
+  transaction: Transaction,
+  signature: EcdsaSignature,
+): Pick<SignAnswer, "v" | "raw_transaction" | "transaction_hash"> {
   const raw = serializeSigned(transaction, signature);
-  return { v: transactionV(transaction, signature), raw_transaction: toHex(raw), transaction_hash: toHex(keccak256(raw)) };
+  return {
+    v: transactionV(transaction, signature),
+    raw_transaction: toHex(raw),
+    transaction_hash: toHex(keccak256(raw)),
+  };
 }
 
 function sha256(bytes: Uint8Array): Uint8Array {

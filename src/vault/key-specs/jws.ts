@@ -34,17 +34,34 @@ export function jwsAnswer(input: string, signature: Uint8Array): SignAnswer {
 export function verifyJws(scheme: JwsScheme, item: VerifyItem): boolean {
   const parts = item.signature.split(".");
   const [header, payload, signature] = parts;
-  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined || header === "" || signature === "" || !parts.every(isCanonical)) {
-    throw invalidMember("signature", "`signature` is not a compact JWS: three parts in base64url", "signature_malformed");
+  if (
+    parts.length !== 3 ||
+    header === undefined ||
+    payload === undefined ||
+    signature === undefined ||
+    header === "" ||
+    signature === "" ||
+    !parts.every(isCanonical)
+  ) {
+    throw invalidMember(
+      "signature",
+      "`signature` is not a compact JWS: three parts in base64url",
+      "signature_malformed",
+    );
   }
   // Others sign empty payloads; a payload kept elsewhere looks the same and does not verify, as its signature covers another text.
   if (item.message !== undefined && base64url(messageBytes(item, { mayBeEmpty: true })) !== payload) return false;
-  return algorithmOf(header) === scheme.algorithm && scheme.verify(Buffer.from(`${header}.${payload}`, "latin1"), Buffer.from(signature, "base64url"));
+  return (
+    algorithmOf(header) === scheme.algorithm &&
+    scheme.verify(Buffer.from(`${header}.${payload}`, "latin1"), Buffer.from(signature, "base64url"))
+  );
 }
 
 /** A signature that its own key refuses: a fault of the machine or of a library, and not to be let out. */
 export function selfCheckFailed(): AppError {
-  return new AppError("signature_self_check_failed", { message: "a fresh signature did not verify and was thrown away" });
+  return new AppError("signature_self_check_failed", {
+    message: "a fresh signature did not verify and was thrown away",
+  });
 }
 
 function base64url(bytes: Uint8Array): string {
@@ -62,7 +79,15 @@ function algorithmOf(part: string): string | undefined {
   if (bytes.length > HEADER_BYTES_MAX) return undefined;
   try {
     const header = JSON.parse(bytes.toString("utf8")) as unknown;
-    if (typeof header !== "object" || header === null || Array.isArray(header) || "crit" in header || "b64" in header || !("alg" in header)) return undefined;
+    if (
+      typeof header !== "object" ||
+      header === null ||
+      Array.isArray(header) ||
+      "crit" in header ||
+      "b64" in header ||
+      !("alg" in header)
+    )
+      return undefined;
     return typeof header.alg === "string" ? header.alg : undefined;
   } catch {
     return undefined;

@@ -14,11 +14,13 @@ const JSON_LIMITS = { depthMax: 32, tokensMax: 50_000, keyBytesMax: 256, numberB
 export function messageBytes(item: SignItem, limits: { readonly mayBeEmpty?: boolean } = {}): Uint8Array {
   const { message, options } = item;
   if (message === undefined) throw invalidMember("message", "message required", "message_required");
-  if (typeof message !== "string") throw invalidMember("message", "`message` is an object: only typed data, transactions and authorizations are");
+  if (typeof message !== "string")
+    throw invalidMember("message", "`message` is an object: only typed data, transactions and authorizations are");
   const encoding = options?.encoding ?? "hex";
   if (isOverlong(message, encoding, MESSAGE_BYTES_MAX)) throw messageTooLong();
   const bytes = encoding === "utf8" ? utf8Bytes(message, "message") : hexBytes(message, "message");
-  if (bytes.length === 0 && limits.mayBeEmpty !== true) throw invalidMember("message", "message required: it is empty", "message_required");
+  if (bytes.length === 0 && limits.mayBeEmpty !== true)
+    throw invalidMember("message", "message required: it is empty", "message_required");
   if (bytes.length > MESSAGE_BYTES_MAX) throw messageTooLong();
   return bytes;
 }
@@ -36,7 +38,8 @@ export function messageObject({ message }: SignItem): unknown {
   if (typeof message !== "string") return message;
   const bytes = Buffer.from(utf8Bytes(message, "message"));
   const fault = findJsonFault(bytes, JSON_LIMITS);
-  if (fault !== undefined) throw invalidMember("message", `\`message\` is neither an object nor JSON text of one: ${fault}`);
+  if (fault !== undefined)
+    throw invalidMember("message", `\`message\` is neither an object nor JSON text of one: ${fault}`);
   return parseJson(bytes);
 }
 
@@ -44,15 +47,25 @@ export function messageObject({ message }: SignItem): unknown {
 export function refuseOptions(options: SignOptions | undefined, spec: string, supported: readonly OptionName[]): void {
   const names = Object.keys(options ?? {}) as OptionName[];
   const other = names.find((name) => options?.[name] !== undefined && !supported.includes(name));
-  if (other !== undefined) throw invalidMember(`options.${other}`, `${spec} keys have no option \`${other}\``, "option_unsupported");
+  if (other !== undefined)
+    throw invalidMember(`options.${other}`, `${spec} keys have no option \`${other}\``, "option_unsupported");
 }
 
 /** The algorithm that was asked for, or the first of those there are. Throws `algorithm_unsupported`. */
-export function chosenAlgorithm<A extends string>(options: SignOptions | undefined, algorithms: readonly [A, ...A[]], spec: string): A {
+export function chosenAlgorithm<A extends string>(
+  options: SignOptions | undefined,
+  algorithms: readonly [A, ...A[]],
+  spec: string,
+): A {
   const asked = options?.algorithm;
   if (asked === undefined) return algorithms[0];
   const found = algorithms.find((algorithm) => algorithm === asked);
-  if (found === undefined) throw invalidMember("options.algorithm", `${spec} keys sign with ${algorithms.join(", ")}`, "algorithm_unsupported");
+  if (found === undefined)
+    throw invalidMember(
+      "options.algorithm",
+      `${spec} keys sign with ${algorithms.join(", ")}`,
+      "algorithm_unsupported",
+    );
   return found;
 }
 
@@ -63,7 +76,11 @@ export function signatureOfHex(text: string, lengths: readonly number[]): Uint8A
 }
 
 /** Bytes of hex with or without 0x; throws a code of its own. */
-export function readHexMember(text: string, path: string, code: "signature_malformed" | "public_key_invalid"): Uint8Array {
+export function readHexMember(
+  text: string,
+  path: string,
+  code: "signature_malformed" | "public_key_invalid",
+): Uint8Array {
   try {
     return hexBytes(text, path);
   } catch {

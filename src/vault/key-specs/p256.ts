@@ -38,6 +38,8 @@ export const p256: KeySpec = {
 
 /** x and y of a 65-byte uncompressed point, as a JSON Web Key has them. */
 export function coordinates(point: Uint8Array): { x: string; y: string } {
-  const [x, y] = [point.subarray(1, 1 + COORDINATE_BYTES), point.subarray(1 + COORDINATE_BYTES)].map((bytes) => Buffer.from(bytes).toString("base64url"));
+  const [x, y] = [point.subarray(1, 1 + COORDINATE_BYTES), point.subarray(1 + COORDINATE_BYTES)].map((bytes) =>
+    Buffer.from(bytes).toString("base64url"),
+  );
   return { x: x ?? "", y: y ?? "" };
 }

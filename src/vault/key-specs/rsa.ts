@@ -10,7 +10,10 @@ import { publicKeyOfHex } from "./messages.js";
 
 const PEM = /^-----BEGIN PUBLIC KEY-----\s*([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/;
 /** PSS first: it is what an absent algorithm means. */
-const ALGORITHMS: readonly [RsaAlgorithm, ...RsaAlgorithm[]] = ["PS256", ...RSA_ALGORITHMS.filter((algorithm) => algorithm !== "PS256")];
+const ALGORITHMS: readonly [RsaAlgorithm, ...RsaAlgorithm[]] = [
+  "PS256",
+  ...RSA_ALGORITHMS.filter((algorithm) => algorithm !== "PS256"),
+];
 const threads = new RsaThreads();
 
 function rsa(modulusBits: number, operationUs: number): KeySpec {
@@ -42,7 +45,9 @@ function rsa(modulusBits: number, operationUs: number): KeySpec {
       return spki !== undefined && rsaPublicKey(spki, modulusBits) !== undefined ? spki : undefined;
     },
     jwk: (spki) => {
-      const { n, e } = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" }).export({ format: "jwk" });
+      const { n, e } = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" }).export({
+        format: "jwk",
+      });
       return { kty: "RSA", use: "sig", n: n ?? "", e: e ?? "" };
     },
   };

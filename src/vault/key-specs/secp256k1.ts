@@ -2,7 +2,13 @@
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
 import { generateSecp256k1, parseSecp256k1PublicKey, secp256k1PublicKey } from "../../crypto/secp256k1/secp256k1.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { signEthereum, signEthereumItems, verifyEthereum, verifyEthereumItems, type EthereumKey } from "./ethereum-signer.js";
+import {
+  signEthereum,
+  signEthereumItems,
+  verifyEthereum,
+  verifyEthereumItems,
+  type EthereumKey,
+} from "./ethereum-signer.js";
 import type { KeySpec, SignItem, UnwrappedKey, VerifyItem } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
 import { invalidMember } from "../keys/validation.js";
@@ -23,9 +29,11 @@ export const secp256k1: KeySpec = {
     return { material: SecretBytes.take(privateKey), publicKey, address: addressOfPublicKey(publicKey) };
   },
   sign: (key, item) => useKey(key, (signer) => signEthereum(signer, withoutHdOptions(item))),
-  signMany: (key, items) => workTogether(items, withoutHdOptions, (all) => useKey(key, (signer) => signEthereumItems(signer, all))),
+  signMany: (key, items) =>
+    workTogether(items, withoutHdOptions, (all) => useKey(key, (signer) => signEthereumItems(signer, all))),
   verify: (key, item) => verify(key.publicKey, item),
-  verifyMany: (key, items) => workTogether(items, withoutHdOptions, (all) => verifyEthereumItems(key.publicKey, all, NAME)),
+  verifyMany: (key, items) =>
+    workTogether(items, withoutHdOptions, (all) => verifyEthereumItems(key.publicKey, all, NAME)),
   verifyDetached: verify,
   readPublicKey: (text) => {
     const bytes = publicKeyOfHex(text);
@@ -44,6 +52,7 @@ function verify(publicKey: Uint8Array, item: VerifyItem): boolean {
 
 /** The item, unless it has them. */
 function withoutHdOptions<Item extends SignItem>(item: Item): Item {
-  if (item.options?.hdwallet !== undefined) throw invalidMember("options.hdwallet", "only BIP39 keys have keys to choose from", "option_unsupported");
+  if (item.options?.hdwallet !== undefined)
+    throw invalidMember("options.hdwallet", "only BIP39 keys have keys to choose from", "option_unsupported");
   return item;
 }

@@ -13,7 +13,19 @@ import { rsa2048, rsa3072, rsa4096 } from "./rsa.js";
 import { secp256k1 } from "./secp256k1.js";
 
 const KEY_SPECS: readonly KeySpec[] = [
-  aes256Gcm, chaCha20, babyJubJub, c25519, ed25519, ed25519Nkey, rsa2048, rsa3072, rsa4096, secp256k1, p256, bls12381, bip39,
+  aes256Gcm,
+  chaCha20,
+  babyJubJub,
+  c25519,
+  ed25519,
+  ed25519Nkey,
+  rsa2048,
+  rsa3072,
+  rsa4096,
+  secp256k1,
+  p256,
+  bls12381,
+  bip39,
 ];
 
 const BY_NAME: ReadonlyMap<string, KeySpec> = new Map(KEY_SPECS.map((spec) => [spec.name.toLowerCase(), spec]));

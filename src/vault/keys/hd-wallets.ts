@@ -15,7 +15,13 @@ import { BIP39 } from "../key-specs/bip39.js";
 import { readHdWallet, type HdChoice } from "../key-specs/hd-options.js";
 import type { HdAddressJson, SignInput, SignResultJson } from "./operation-schemas.js";
 import type { HdAccount, ItemOutcome } from "../protocol.js";
-import { unchanged, type FoundKey, type FoundVault, type HdAddressRecord, type VaultRepository } from "../repository.js";
+import {
+  unchanged,
+  type FoundKey,
+  type FoundVault,
+  type HdAddressRecord,
+  type VaultRepository,
+} from "../repository.js";
 import type { KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 
@@ -47,7 +53,11 @@ export class HdWallets {
   async derive(vault: FoundVault, key: FoundKey, choice: HdChoice): Promise<KeyJson> {
     const derived = async (path: HdPath): Promise<KeyJson> => {
       const text = formatHdPath(path);
-      const address = await this.#seal.run("hd_address", { vault: vault.reference, key: key.reference, path: text }, key.reference.keyId);
+      const address = await this.#seal.run(
+        "hd_address",
+        { vault: vault.reference, key: key.reference, path: text },
+        key.reference.keyId,
+      );
       return { ...keyJson(key.record.value), address, hd_derivation_path: text };
     };
     if (choice.isNext) return await this.#withNext(key, choice.path, derived, (result) => result.address);
@@ -62,13 +72,25 @@ export class HdWallets {
    * Signs an item with the next unused index. The signature is made first and answered last: in between the index is taken durably. A
    * refused item takes none.
    */
-  async signNext(vault: FoundVault, key: FoundKey, item: SignInput, run: (items: readonly object[]) => Promise<readonly ItemOutcome[]>): Promise<ItemOutcome> {
+  async signNext(
+    vault: FoundVault,
+    key: FoundKey,
+    item: SignInput,
+    run: (items: readonly object[]) => Promise<readonly ItemOutcome[]>,
+  ): Promise<ItemOutcome> {
     const { path } = readHdWallet(item.options?.hdwallet);
-    return await this.#withNext(key, path, async (next): Promise<ItemOutcome> => {
-      const [outcome] = await run([{ ...item, options: { ...item.options, hdwallet: { hd_derivation_path: formatHdPath(next) } } }]);
-      if (outcome === undefined) throw new Error("invariant broken: each item has an outcome");
-      return outcome;
-    }, (outcome) => (outcome.ok ? (outcome.value as SignResultJson).address : undefined));
+    return await this.#withNext(
+      key,
+      path,
+      async (next): Promise<ItemOutcome> => {
+        const [outcome] = await run([
+          { ...item, options: { ...item.options, hdwallet: { hd_derivation_path: formatHdPath(next) } } },
+        ]);
+        if (outcome === undefined) throw new Error("invariant broken: each item has an outcome");
+        return outcome;
+      },
+      (outcome) => (outcome.ok ? (outcome.value as SignResultJson).address : undefined),
+    );
   }
 
   /** The addresses that were derived from a wallet, oldest first. Throws `spec_cannot_derive`. */
@@ -79,28 +101,55 @@ export class HdWallets {
   }
 
   /** The extended public key of an account, of purpose 44 unless another is given. Throws `spec_has_no_xpub`. */
-  async xpub(owner: Subject, vaultId: string, keyId: string, account: number, purpose = ACCOUNT.purpose): Promise<{ xpub: string; hd_derivation_path: string }> {
+  async xpub(
+    owner: Subject,
+    vaultId: string,
+    keyId: string,
+    account: number,
+    purpose = ACCOUNT.purpose,
+  ): Promise<{ xpub: string; hd_derivation_path: string }> {
     const { vault, key } = this.#find(owner, vaultId, keyId, "spec_has_no_xpub");
     const branch = { ...ACCOUNT, purpose, account };
-    const xpub = await this.#seal.run("hd_xpub", { vault: vault.reference, key: key.reference, account: branch }, keyId);
+    const xpub = await this.#seal.run(
+      "hd_xpub",
+      { vault: vault.reference, key: key.reference, account: branch },
+      keyId,
+    );
     return { xpub, hd_derivation_path: formatAccountPath(branch) };
   }
 
   /** Does work at the next index of a branch; the index is taken when the work has an address, before the result is given. */
-  async #withNext<T>(key: FoundKey, branch: HdPath, work: (path: HdPath) => Promise<T>, addressOf: (result: T) => string | undefined): Promise<T> {
-    return await this.#turns.run(key.reference.keyId, async () => await this.#retried(async () => {
-      const { index, claim } = this.#repository.nextHdIndex(key, branch);
-      if (index > HD_INDEX_MAX) throw new AppError("derivation_index_exhausted", { message: "every index of this account was given out; use the next account" });
-      const path = { ...branch, index };
-      const result = await work(path);
-      const address = addressOf(result);
-      if (address !== undefined) await this.#repository.commit(unchanged(key.record), claim, this.#listing(key, path, address));
-      return result;
-    }));
+  async #withNext<T>(
+    key: FoundKey,
+    branch: HdPath,
+    work: (path: HdPath) => Promise<T>,
+    addressOf: (result: T) => string | undefined,
+  ): Promise<T> {
+    return await this.#turns.run(
+      key.reference.keyId,
+      async () =>
+        await this.#retried(async () => {
+          const { index, claim } = this.#repository.nextHdIndex(key, branch);
+          if (index > HD_INDEX_MAX)
+            throw new AppError("derivation_index_exhausted", {
+              message: "every index of this account was given out; use the next account",
+            });
+          const path = { ...branch, index };
+          const result = await work(path);
+          const address = addressOf(result);
+          if (address !== undefined)
+            await this.#repository.commit(unchanged(key.record), claim, this.#listing(key, path, address));
+          return result;
+        }),
+    );
   }
 
   #listing(key: FoundKey, path: HdPath, address: string): ReturnType<VaultRepository["hdAddressInsertion"]> {
-    return this.#repository.hdAddressInsertion(key, path, { id: newId(), created_at: isoTimestamp(this.#clock.nowMs()), address });
+    return this.#repository.hdAddressInsertion(key, path, {
+      id: newId(),
+      created_at: isoTimestamp(this.#clock.nowMs()),
+      address,
+    });
   }
 
   async #retried<T>(attempt: () => Promise<T>): Promise<T> {
@@ -110,12 +159,21 @@ export class HdWallets {
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error;
         if (error.key[0] === "key") throw new AppError("not_found", { message: "key not found", cause: error });
-        if (tries === TRIES_MAX) throw new AppError("conflict", { message: "the wallet is changed by others at the same time; try again", cause: error });
+        if (tries === TRIES_MAX)
+          throw new AppError("conflict", {
+            message: "the wallet is changed by others at the same time; try again",
+            cause: error,
+          });
       }
     }
   }
 
-  #find(owner: Subject, vaultId: string, keyId: string, otherwise: "spec_cannot_derive" | "spec_has_no_xpub"): { vault: FoundVault; key: FoundKey } {
+  #find(
+    owner: Subject,
+    vaultId: string,
+    keyId: string,
+    otherwise: "spec_cannot_derive" | "spec_has_no_xpub",
+  ): { vault: FoundVault; key: FoundKey } {
     this.#seal.requireUnsealed();
     const vault = this.#repository.findVault(owner, vaultId);
     const key = this.#repository.findKey(vaultId, keyId);

@@ -13,7 +13,14 @@ import { readHdWallet } from "../key-specs/hd-options.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import type { DeriveKeyInput } from "./operation-schemas.js";
 import type { ItemOutcome } from "../protocol.js";
-import { isNonceClaim, nonceClaim, unchanged, type FoundKey, type FoundVault, type VaultRepository } from "../repository.js";
+import {
+  isNonceClaim,
+  nonceClaim,
+  unchanged,
+  type FoundKey,
+  type FoundVault,
+  type VaultRepository,
+} from "../repository.js";
 import { CONTEXT_BYTES_MAX, type KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 import { invalidMember, utf8Bytes } from "./validation.js";
@@ -50,16 +57,21 @@ export class KeyDerivation {
   }
 
   /** Throws `spec_cannot_derive`, `not_found`, and for a single item `nonce_reused`, `derivation_path_invalid` and others. */
-  async derive({ owner, vaultId, keyId, signal }: KeyCall, input: DeriveKeyInput): Promise<KeyJson | BatchJson<KeyJson>> {
+  async derive(
+    { owner, vaultId, keyId, signal }: KeyCall,
+    input: DeriveKeyInput,
+  ): Promise<KeyJson | BatchJson<KeyJson>> {
     this.#seal.requireUnsealed();
     const vault = this.#repository.findVault(owner, vaultId);
     const key = this.#repository.findKey(vaultId, keyId);
     const isWallet = key.reference.spec === BIP39;
-    if (!isWallet && keySpecNamed(key.reference.spec).derive === undefined) throw new AppError("spec_cannot_derive", { message: "key does not support derivation" });
+    if (!isWallet && keySpecNamed(key.reference.spec).derive === undefined)
+      throw new AppError("spec_cannot_derive", { message: "key does not support derivation" });
     // As for all other operations, a key that is switched off is the failure of the call, not of each of its items.
     if (key.reference.isDisabled === true) throw keyDisabled();
     const { items, isBatch } = itemsOf<DeriveItem>(input);
-    const derive = async (item: DeriveItem): Promise<KeyJson> => isWallet ? await this.#deriveAddress(vault, key, item) : await this.#deriveChild(vault, key, item);
+    const derive = async (item: DeriveItem): Promise<KeyJson> =>
+      isWallet ? await this.#deriveAddress(vault, key, item) : await this.#deriveChild(vault, key, item);
     if (!isBatch) return await derive(items[0] ?? {});
     // One after the other: each is a commit, and the answers are in the order of the nonces and indexes.
     const outcomes: ItemOutcome[] = [];
@@ -70,20 +82,44 @@ export class KeyDerivation {
     return batchOf<KeyJson>(outcomes);
   }
 
-  async #deriveAddress(vault: FoundVault, key: FoundKey, { hd_derivation_path: path, options, ...others }: DeriveItem): Promise<KeyJson> {
+  async #deriveAddress(
+    vault: FoundVault,
+    key: FoundKey,
+    { hd_derivation_path: path, options, ...others }: DeriveItem,
+  ): Promise<KeyJson> {
     const other = (["nonce", "context", "name", "description"] as const).find((name) => others[name] !== undefined);
-    if (other !== undefined) throw invalidMember(other, `\`${other}\` is for ChaCha20 keys: the addresses of a wallet have none`, "option_unsupported");
-    if (path !== undefined && options?.hdwallet !== undefined) throw invalidMember("hd_derivation_path", "give `hd_derivation_path` or `options.hdwallet`, not both", "derivation_path_invalid");
-    return await this.#wallets.derive(vault, key, readHdWallet(path === undefined ? options?.hdwallet : { hd_derivation_path: path }));
+    if (other !== undefined)
+      throw invalidMember(
+        other,
+        `\`${other}\` is for ChaCha20 keys: the addresses of a wallet have none`,
+        "option_unsupported",
+      );
+    if (path !== undefined && options?.hdwallet !== undefined)
+      throw invalidMember(
+        "hd_derivation_path",
+        "give `hd_derivation_path` or `options.hdwallet`, not both",
+        "derivation_path_invalid",
+      );
+    return await this.#wallets.derive(
+      vault,
+      key,
+      readHdWallet(path === undefined ? options?.hdwallet : { hd_derivation_path: path }),
+    );
   }
 
   async #deriveChild(vault: FoundVault, parent: FoundKey, item: DeriveItem): Promise<KeyJson> {
-    if (item.hd_derivation_path !== undefined || item.options?.hdwallet !== undefined) throw invalidMember("hd_derivation_path", "only BIP39 keys have paths", "option_unsupported");
+    if (item.hd_derivation_path !== undefined || item.options?.hdwallet !== undefined)
+      throw invalidMember("hd_derivation_path", "only BIP39 keys have paths", "option_unsupported");
     if (item.context === undefined) throw invalidMember("context", "context required");
     if (item.name === undefined) throw invalidMember("name", "name required");
     const context = utf8Bytes(item.context, "context");
-    if (context.length > CONTEXT_BYTES_MAX) throw invalidMember("context", `\`context\` is longer than ${String(CONTEXT_BYTES_MAX)} bytes`);
-    const child = { name: item.name, context, ...(item.description === undefined ? {} : { description: item.description }) };
+    if (context.length > CONTEXT_BYTES_MAX)
+      throw invalidMember("context", `\`context\` is longer than ${String(CONTEXT_BYTES_MAX)} bytes`);
+    const child = {
+      name: item.name,
+      context,
+      ...(item.description === undefined ? {} : { description: item.description }),
+    };
     if (item.nonce !== undefined) {
       const key = await this.#deriveWith(vault, parent, child, item.nonce);
       if (key === undefined) throw new AppError("nonce_reused", { message: "the nonce was used with this key before" });
@@ -100,10 +136,24 @@ export class KeyDerivation {
   async #deriveWith(vault: FoundVault, parent: FoundKey, child: Child, nonce: number): Promise<KeyJson | undefined> {
     const { vaultId } = vault.reference;
     const keyId = newId();
-    const made = await this.#seal.run("derive_key", { vault: vault.reference, parent: parent.reference, keyId, nonce, context: child.context }, parent.reference.keyId);
-    const record = newKeyRecord({ id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId }, keySpecNamed(parent.reference.spec), child, made);
+    const made = await this.#seal.run(
+      "derive_key",
+      { vault: vault.reference, parent: parent.reference, keyId, nonce, context: child.context },
+      parent.reference.keyId,
+    );
+    const record = newKeyRecord(
+      { id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId },
+      keySpecNamed(parent.reference.spec),
+      child,
+      made,
+    );
     try {
-      await this.#repository.commit(unchanged(vault.record), unchanged(parent.record), nonceClaim(parent.record.value, nonce), this.#repository.keyInsertion(record));
+      await this.#repository.commit(
+        unchanged(vault.record),
+        unchanged(parent.record),
+        nonceClaim(parent.record.value, nonce),
+        this.#repository.keyInsertion(record),
+      );
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
       if (isNonceClaim(error.key)) return undefined;

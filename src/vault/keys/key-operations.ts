@@ -6,7 +6,15 @@ import type { Subject } from "../../platform/auth/principal.js";
 import type { JsonText } from "../../platform/json/json-text.js";
 import { frameGeneration, FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES } from "../worker/ciphertext-frame.js";
 import type { HdWallets } from "./hd-wallets.js";
-import { answersJson, batchText, itemsOf, laneOf, runSlices, valueOf, type BatchJson } from "../threads/item-batches.js";
+import {
+  answersJson,
+  batchText,
+  itemsOf,
+  laneOf,
+  runSlices,
+  valueOf,
+  type BatchJson,
+} from "../threads/item-batches.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import type { AgreeInput, CipherBatchInput, SignInput, SignResultJson, VerifyInput } from "./operation-schemas.js";
@@ -99,33 +107,50 @@ export class KeyOperations {
     return this.#run<Agreed>(call, "agree", input);
   }
 
-  async #run<Result, Single = Result>(call: KeyCall, operation: KeyOperation, input: object): Promise<Single | JsonText<BatchJson<Result>>> {
+  async #run<Result, Single = Result>(
+    call: KeyCall,
+    operation: KeyOperation,
+    input: object,
+  ): Promise<Single | JsonText<BatchJson<Result>>> {
     const { owner, vaultId, keyId } = call;
     this.#seal.requireUnsealed();
     const { vault, key } = this.#repository.findUsableKey(owner, vaultId, keyId);
     const { items, isBatch } = itemsOf<object>(input);
     const spec = keySpecNamed(key.reference.spec);
     const earlier = operation === "decrypt" ? this.#earlierGenerations(key, items) : NONE;
-    const messageFor = (slice: readonly object[]): OperateMessage => ({ vault: vault.reference, key: key.reference, operation, lane: isBatch ? "bulk" : laneOf(spec), earlier, items: slice });
-    const run = (slice: readonly object[]): Promise<readonly ItemOutcome[]> => this.#seal.run("operate", messageFor(slice), keyId);
+    const messageFor = (slice: readonly object[]): OperateMessage => ({
+      vault: vault.reference,
+      key: key.reference,
+      operation,
+      lane: isBatch ? "bulk" : laneOf(spec),
+      earlier,
+      items: slice,
+    });
+    const run = (slice: readonly object[]): Promise<readonly ItemOutcome[]> =>
+      this.#seal.run("operate", messageFor(slice), keyId);
     // Each item that asks for the next index needs a commit of its own before its answer.
     const mayAdvance = operation === "sign" && spec.name === BIP39 && items.some((item) => asksForNext(item));
     const next = (item: object): Promise<ItemOutcome> => this.#wallets.signNext(vault, key, item, run);
     const [only] = items;
     if (!isBatch && only !== undefined) return valueOf<Single>(mayAdvance ? await next(only) : (await run(items))[0]);
     const operationUs = mayAdvance ? Infinity : spec.operationUs;
-    return batchText<Result>(await runSlices(items, { operationUs, signal: call.signal }, async (slice) => {
-      const [first] = slice;
-      if (mayAdvance && first !== undefined && asksForNext(first)) return answersJson([await next(first)]);
-      return await this.#seal.run("operate_batch", messageFor(slice), keyId);
-    }));
+    return batchText<Result>(
+      await runSlices(items, { operationUs, signal: call.signal }, async (slice) => {
+        const [first] = slice;
+        if (mayAdvance && first !== undefined && asksForNext(first)) return answersJson([await next(first)]);
+        return await this.#seal.run("operate_batch", messageFor(slice), keyId);
+      }),
+    );
   }
 
   /** The generations that the frames of items name, where they are not the present one. */
   #earlierGenerations(key: FoundKey, items: readonly CipherBatchInput[]): KeyReference[] {
     const numbers = new Set(items.map((item) => namedGeneration(item.data ?? item.message)));
     return [...numbers].flatMap((number) => {
-      const earlier = number === undefined || number === key.reference.generation ? undefined : this.#repository.findGeneration(key, number);
+      const earlier =
+        number === undefined || number === key.reference.generation
+          ? undefined
+          : this.#repository.findGeneration(key, number);
       return earlier === undefined ? [] : [earlier];
     });
   }

@@ -10,13 +10,23 @@ const FIRST_GENERATION = 1;
 /** A key as the worker wrote it. */
 export type WrittenKey = VaultTasks["create_key"]["value"];
 
-export function newKeyRecord(identity: Pick<KeyRecord, "id" | "created_at" | "vault_id">, spec: KeySpec, input: { readonly name: string; readonly description?: string }, written: WrittenKey): KeyRecord {
+export function newKeyRecord(
+  identity: Pick<KeyRecord, "id" | "created_at" | "vault_id">,
+  spec: KeySpec,
+  input: { readonly name: string; readonly description?: string },
+  written: WrittenKey,
+): KeyRecord {
   return {
     ...identity,
-    type: spec.type, usage: spec.usage, spec: spec.name, name: input.name, description: input.description ?? "",
+    type: spec.type,
+    usage: spec.usage,
+    spec: spec.name,
+    name: input.name,
+    description: input.description ?? "",
     ...(written.publicKey === undefined ? {} : { public_key: written.publicKey }),
     ...(written.address === undefined ? {} : { address: written.address }),
-    generation: FIRST_GENERATION, envelope: written.envelope,
+    generation: FIRST_GENERATION,
+    envelope: written.envelope,
   };
 }
 

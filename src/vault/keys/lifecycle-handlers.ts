@@ -4,18 +4,51 @@ import type { KeyLifecycle } from "./key-lifecycle.js";
 import type { lifecycleRoutes } from "./lifecycle-routes.js";
 import type { PlannedDeletions } from "./planned-deletions.js";
 
-export function lifecycleHandlers(dependencies: { readonly lifecycle: KeyLifecycle; readonly deletions: PlannedDeletions }): HandlersFor<typeof lifecycleRoutes> {
+export function lifecycleHandlers(dependencies: {
+  readonly lifecycle: KeyLifecycle;
+  readonly deletions: PlannedDeletions;
+}): HandlersFor<typeof lifecycleRoutes> {
   const { lifecycle, deletions } = dependencies;
   return {
-    rotateKey: async ({ principal, params }) => ({ status: 200, body: await lifecycle.rotate(principal.subject, params.id, params.key_id) }),
-    rewrap: async ({ principal, params, body }) => ({ status: 200, body: { data: await lifecycle.rewrap(principal.subject, params.id, params.key_id, body) } }),
-    disableKey: async ({ principal, params }) => ({ status: 200, body: await lifecycle.disable(principal.subject, params.id, params.key_id) }),
-    enableKey: async ({ principal, params }) => ({ status: 200, body: await lifecycle.enable(principal.subject, params.id, params.key_id) }),
-    scheduleKeyDeletion: async ({ principal, params, body }) => ({ status: 200, body: await lifecycle.scheduleDeletion(principal.subject, params.id, params.key_id, body.recovery_days) }),
-    restoreKey: async ({ principal, params }) => ({ status: 200, body: await lifecycle.restore(principal.subject, params.id, params.key_id) }),
-    scheduleSecretDeletion: async ({ principal, params, body }) => ({ status: 200, body: await deletions.scheduleSecret(principal.subject, params.id, params.secret_id, body.recovery_days) }),
-    restoreSecret: async ({ principal, params }) => ({ status: 200, body: await deletions.restoreSecret(principal.subject, params.id, params.secret_id) }),
-    scheduleVaultDeletion: async ({ principal, params, body }) => ({ status: 200, body: await deletions.scheduleVault(principal.subject, params.id, body.recovery_days) }),
-    restoreVault: async ({ principal, params }) => ({ status: 200, body: await deletions.restoreVault(principal.subject, params.id) }),
+    rotateKey: async ({ principal, params }) => ({
+      status: 200,
+      body: await lifecycle.rotate(principal.subject, params.id, params.key_id),
+    }),
+    rewrap: async ({ principal, params, body }) => ({
+      status: 200,
+      body: { data: await lifecycle.rewrap(principal.subject, params.id, params.key_id, body) },
+    }),
+    disableKey: async ({ principal, params }) => ({
+      status: 200,
+      body: await lifecycle.disable(principal.subject, params.id, params.key_id),
+    }),
+    enableKey: async ({ principal, params }) => ({
+      status: 200,
+      body: await lifecycle.enable(principal.subject, params.id, params.key_id),
+    }),
+    scheduleKeyDeletion: async ({ principal, params, body }) => ({
+      status: 200,
+      body: await lifecycle.scheduleDeletion(principal.subject, params.id, params.key_id, body.recovery_days),
+    }),
+    restoreKey: async ({ principal, params }) => ({
+      status: 200,
+      body: await lifecycle.restore(principal.subject, params.id, params.key_id),
+    }),
+    scheduleSecretDeletion: async ({ principal, params, body }) => ({
+      status: 200,
+      body: await deletions.scheduleSecret(principal.subject, params.id, params.secret_id, body.recovery_days),
+    }),
+    restoreSecret: async ({ principal, params }) => ({
+      status: 200,
+      body: await deletions.restoreSecret(principal.subject, params.id, params.secret_id),
+    }),
+    scheduleVaultDeletion: async ({ principal, params, body }) => ({
+      status: 200,
+      body: await deletions.scheduleVault(principal.subject, params.id, body.recovery_days),
+    }),
+    restoreVault: async ({ principal, params }) => ({
+      status: 200,
+      body: await deletions.restoreVault(principal.subject, params.id),
+    }),
   };
 }

@@ -2,7 +2,16 @@
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { closed, IdParams } from "../../platform/contract/schemas.js";
-import { CipherResult, CONTEXT_BYTES_MAX, Key, KeyParams, PLAINTEXT_BYTES_MAX, Secret, SecretParams, Vault } from "../schemas.js";
+import {
+  CipherResult,
+  CONTEXT_BYTES_MAX,
+  Key,
+  KeyParams,
+  PLAINTEXT_BYTES_MAX,
+  Secret,
+  SecretParams,
+  Vault,
+} from "../schemas.js";
 
 /** Longest time to think a deletion over. */
 const RECOVERY_DAYS_MAX = 365;
@@ -10,79 +19,136 @@ const RECOVERY_DAYS_MAX = 365;
 const REWRAP_BODY_BYTES_MAX = 256 * 1024;
 const FRAME_CHARACTERS_MAX = 2 * (PLAINTEXT_BYTES_MAX + 64) + 2;
 
-const RotatedKey = closed({ ...Key.properties, generation: Type.Integer({ description: "stands in the header of the ciphertexts made from now on" }) });
-const ScheduleDeletionBody = closed({ recovery_days: Type.Integer({ minimum: 1, maximum: RECOVERY_DAYS_MAX, description: "days in which it can be restored" }) });
-const RewrapBody = closed({ data: Type.String({ maxLength: FRAME_CHARACTERS_MAX, description: "ciphertext as hex" }), context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX })) });
+const RotatedKey = closed({
+  ...Key.properties,
+  generation: Type.Integer({ description: "stands in the header of the ciphertexts made from now on" }),
+});
+const ScheduleDeletionBody = closed({
+  recovery_days: Type.Integer({
+    minimum: 1,
+    maximum: RECOVERY_DAYS_MAX,
+    description: "days in which it can be restored",
+  }),
+});
+const RewrapBody = closed({
+  data: Type.String({ maxLength: FRAME_CHARACTERS_MAX, description: "ciphertext as hex" }),
+  context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX })),
+});
 
 const base = { area: "vault", needsUnsealed: true, method: "POST", params: KeyParams } as const;
 const changed = { 200: { description: "The key", schema: Key } } as const;
 
 export const lifecycleRoutes = {
   rotateKey: defineRoute({
-    ...base, id: "rotateKey", path: "/api/v1/vaults/:id/keys/:key_id/rotate",
+    ...base,
+    id: "rotateKey",
+    path: "/api/v1/vaults/:id/keys/:key_id/rotate",
     summary: "Give a symmetric key new material",
-    description: "New ciphertexts are made with the new generation; old ones still open. Rewrap them to move them over. Children of a derivation come from the present generation.",
+    description:
+      "New ciphertexts are made with the new generation; old ones still open. Rewrap them to move them over. Children of a derivation come from the present generation.",
     auth: { permissions: ["update"] },
     responses: { 200: { description: "The key and its generation", schema: RotatedKey } },
     errors: ["not_found", "key_not_rotatable", "key_disabled", "master_key_immutable", "conflict"],
   }),
   rewrap: defineRoute({
-    ...base, id: "rewrap", path: "/api/v1/vaults/:id/keys/:key_id/rewrap",
+    ...base,
+    id: "rewrap",
+    path: "/api/v1/vaults/:id/keys/:key_id/rewrap",
     summary: "Encrypt a ciphertext anew under the key's present generation",
     description: "The plaintext does not leave the vault.",
-    auth: { permissions: ["vault_use"] }, body: RewrapBody, bodyBytesMax: REWRAP_BODY_BYTES_MAX,
+    auth: { permissions: ["vault_use"] },
+    body: RewrapBody,
+    bodyBytesMax: REWRAP_BODY_BYTES_MAX,
     responses: { 200: { description: "The new ciphertext", schema: CipherResult } },
     errors: ["not_found", "spec_cannot_decrypt", "decryption_failed", "key_disabled"],
     example: { body: { data: "0x0101…" } },
   }),
   disableKey: defineRoute({
-    ...base, id: "disableKey", path: "/api/v1/vaults/:id/keys/:key_id/disable",
-    summary: "Switch a key off", description: "Every use is refused with `key_disabled` until it is enabled.",
-    auth: { permissions: ["update"] }, responses: changed, errors: ["not_found", "master_key_immutable", "conflict"],
+    ...base,
+    id: "disableKey",
+    path: "/api/v1/vaults/:id/keys/:key_id/disable",
+    summary: "Switch a key off",
+    description: "Every use is refused with `key_disabled` until it is enabled.",
+    auth: { permissions: ["update"] },
+    responses: changed,
+    errors: ["not_found", "master_key_immutable", "conflict"],
   }),
   enableKey: defineRoute({
-    ...base, id: "enableKey", path: "/api/v1/vaults/:id/keys/:key_id/enable",
+    ...base,
+    id: "enableKey",
+    path: "/api/v1/vaults/:id/keys/:key_id/enable",
     summary: "Switch a disabled key on again",
-    auth: { permissions: ["update"] }, responses: changed, errors: ["not_found", "master_key_immutable", "conflict"],
+    auth: { permissions: ["update"] },
+    responses: changed,
+    errors: ["not_found", "master_key_immutable", "conflict"],
   }),
   scheduleKeyDeletion: defineRoute({
-    ...base, id: "scheduleKeyDeletion", path: "/api/v1/vaults/:id/keys/:key_id/schedule_deletion",
+    ...base,
+    id: "scheduleKeyDeletion",
+    path: "/api/v1/vaults/:id/keys/:key_id/schedule_deletion",
     summary: "Delete a key after a recovery window",
     description: "Until then the key cannot be used and can be restored. `DELETE` deletes at once.",
-    auth: { permissions: ["delete"] }, body: ScheduleDeletionBody, responses: changed, errors: ["not_found", "master_key_immutable", "conflict"],
+    auth: { permissions: ["delete"] },
+    body: ScheduleDeletionBody,
+    responses: changed,
+    errors: ["not_found", "master_key_immutable", "conflict"],
     example: { body: { recovery_days: 30 } },
   }),
   restoreKey: defineRoute({
-    ...base, id: "restoreKey", path: "/api/v1/vaults/:id/keys/:key_id/restore",
+    ...base,
+    id: "restoreKey",
+    path: "/api/v1/vaults/:id/keys/:key_id/restore",
     summary: "Take the planned deletion of a key back",
-    auth: { permissions: ["delete"] }, responses: changed, errors: ["not_found", "key_not_deleted", "master_key_immutable", "conflict"],
+    auth: { permissions: ["delete"] },
+    responses: changed,
+    errors: ["not_found", "key_not_deleted", "master_key_immutable", "conflict"],
   }),
   scheduleSecretDeletion: defineRoute({
-    ...base, id: "scheduleSecretDeletion", params: SecretParams, path: "/api/v1/vaults/:id/secrets/:secret_id/schedule_deletion",
+    ...base,
+    id: "scheduleSecretDeletion",
+    params: SecretParams,
+    path: "/api/v1/vaults/:id/secrets/:secret_id/schedule_deletion",
     summary: "Delete a secret after a recovery window",
-    description: "Until then its value is not answered (409 `deletion_planned`), and it can be restored. `DELETE` deletes at once. Lists may name it for a minute longer.",
-    auth: { permissions: ["delete"] }, body: ScheduleDeletionBody,
-    responses: { 200: { description: "The secret, without its value", schema: Secret } }, errors: ["not_found", "conflict"],
+    description:
+      "Until then its value is not answered (409 `deletion_planned`), and it can be restored. `DELETE` deletes at once. Lists may name it for a minute longer.",
+    auth: { permissions: ["delete"] },
+    body: ScheduleDeletionBody,
+    responses: { 200: { description: "The secret, without its value", schema: Secret } },
+    errors: ["not_found", "conflict"],
     example: { body: { recovery_days: 30 } },
   }),
   restoreSecret: defineRoute({
-    ...base, id: "restoreSecret", params: SecretParams, path: "/api/v1/vaults/:id/secrets/:secret_id/restore",
+    ...base,
+    id: "restoreSecret",
+    params: SecretParams,
+    path: "/api/v1/vaults/:id/secrets/:secret_id/restore",
     summary: "Take the planned deletion of a secret back",
     auth: { permissions: ["delete"] },
-    responses: { 200: { description: "The secret, without its value", schema: Secret } }, errors: ["not_found", "deletion_not_planned", "conflict"],
+    responses: { 200: { description: "The secret, without its value", schema: Secret } },
+    errors: ["not_found", "deletion_not_planned", "conflict"],
   }),
   scheduleVaultDeletion: defineRoute({
-    ...base, id: "scheduleVaultDeletion", params: IdParams, path: "/api/v1/vaults/:id/schedule_deletion",
+    ...base,
+    id: "scheduleVaultDeletion",
+    params: IdParams,
+    path: "/api/v1/vaults/:id/schedule_deletion",
     summary: "Delete a vault with all its keys and secrets after a recovery window",
-    description: "Until then nothing of what it holds is found or used, and it can be restored. `DELETE` deletes at once. Lists may name it for a minute longer.",
-    auth: { permissions: ["delete"] }, body: ScheduleDeletionBody,
-    responses: { 200: { description: "The vault", schema: Vault } }, errors: ["not_found", "conflict"],
+    description:
+      "Until then nothing of what it holds is found or used, and it can be restored. `DELETE` deletes at once. Lists may name it for a minute longer.",
+    auth: { permissions: ["delete"] },
+    body: ScheduleDeletionBody,
+    responses: { 200: { description: "The vault", schema: Vault } },
+    errors: ["not_found", "conflict"],
     example: { body: { recovery_days: 30 } },
   }),
   restoreVault: defineRoute({
-    ...base, id: "restoreVault", params: IdParams, path: "/api/v1/vaults/:id/restore",
+    ...base,
+    id: "restoreVault",
+    params: IdParams,
+    path: "/api/v1/vaults/:id/restore",
     summary: "Take the planned deletion of a vault back",
     auth: { permissions: ["delete"] },
-    responses: { 200: { description: "The vault", schema: Vault } }, errors: ["not_found", "deletion_not_planned", "conflict"],
+    responses: { 200: { description: "The vault", schema: Vault } },
+    errors: ["not_found", "deletion_not_planned", "conflict"],
   }),
 } as const;

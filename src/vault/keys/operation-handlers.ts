@@ -20,9 +20,18 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
     encrypt: async (request) => ({ status: 200, body: await operations.encrypt(callOf(request), request.body) }),
     decrypt: async (request) => ({ status: 200, body: await operations.decrypt(callOf(request), request.body) }),
     agree: async (request) => ({ status: 200, body: await operations.agree(callOf(request), request.body) }),
-    listAddresses: ({ principal, params, query }) => ({ status: 200, ...wallets.listAddresses(principal.subject, params.id, params.key_id, query) }),
-    getXpub: async ({ principal, params, query }) => ({ status: 200, body: await wallets.xpub(principal.subject, params.id, params.key_id, query.account ?? 0) }),
-    getVaultJwks: async ({ principal, params, query }) => ({ status: 200, ...(await publicKeys.jwks(principal.subject, params.id, query)) }),
+    listAddresses: ({ principal, params, query }) => ({
+      status: 200,
+      ...wallets.listAddresses(principal.subject, params.id, params.key_id, query),
+    }),
+    getXpub: async ({ principal, params, query }) => ({
+      status: 200,
+      body: await wallets.xpub(principal.subject, params.id, params.key_id, query.account ?? 0),
+    }),
+    getVaultJwks: async ({ principal, params, query }) => ({
+      status: 200,
+      ...(await publicKeys.jwks(principal.subject, params.id, query)),
+    }),
     verifyDetached: async ({ body, signal }) => ({ status: 200, body: await publicKeys.verify(body, signal) }),
     blsAggregate: async ({ body, signal }) => ({ status: 201, body: await publicKeys.blsAggregate(body, signal) }),
     blsVerify: async ({ body, signal }) => ({ status: 200, body: await publicKeys.blsVerify(body, signal) }),

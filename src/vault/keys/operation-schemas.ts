@@ -28,108 +28,255 @@ function oneOf<Values extends string[]>(names: readonly [...Values], description
   return Type.Enum(names, { description });
 }
 
-const HdWalletOptions = closed({
-  hd_derivation_path: Type.Optional(Type.String({ maxLength: PATH_CHARACTERS_MAX, description: "m/44'/60'/account'/change/index; excludes the other members" })),
-  purpose: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX, description: "44 unless given" })),
-  coin: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX, description: "60 (ether), the only one" })),
-  coin_abbr: Type.Optional(Type.String({ maxLength: 8, description: "ETH, the only one" })),
-  account: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX })),
-  change: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX })),
-  index: Type.Optional(Type.Integer({ minimum: 0, maximum: INDEX_MAX, description: "from 2^31 on the hardened child" })),
-  next: Type.Optional(Type.Boolean({ description: "take the next index of the account that nobody was given before; excludes `index`" })),
-}, { description: "BIP39 keys: which key of the wallet; m/44'/60'/0'/0/0 unless given" });
+const HdWalletOptions = closed(
+  {
+    hd_derivation_path: Type.Optional(
+      Type.String({
+        maxLength: PATH_CHARACTERS_MAX,
+        description: "m/44'/60'/account'/change/index; excludes the other members",
+      }),
+    ),
+    purpose: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX, description: "44 unless given" })),
+    coin: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX, description: "60 (ether), the only one" })),
+    coin_abbr: Type.Optional(Type.String({ maxLength: 8, description: "ETH, the only one" })),
+    account: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX })),
+    change: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX })),
+    index: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: INDEX_MAX, description: "from 2^31 on the hardened child" }),
+    ),
+    next: Type.Optional(
+      Type.Boolean({
+        description: "take the next index of the account that nobody was given before; excludes `index`",
+      }),
+    ),
+  },
+  { description: "BIP39 keys: which key of the wallet; m/44'/60'/0'/0/0 unless given" },
+);
 
-const JwsHeader = closed({ typ: Type.Optional(Type.String({ maxLength: 64 })), cty: Type.Optional(Type.String({ maxLength: 64 })) }, { description: "further members of the JWS header" });
+const JwsHeader = closed(
+  { typ: Type.Optional(Type.String({ maxLength: 64 })), cty: Type.Optional(Type.String({ maxLength: 64 })) },
+  { description: "further members of the JWS header" },
+);
 
 export const SignOptions = closed({
-  format: Type.Optional(oneOf(MESSAGE_FORMATS, "what the message is: `raw` (bytes, the default), `personal_sign` (EIP-191), `eip712` (typed data), `transaction` (Ethereum, types 0, 1, 2 and 4), `authorization` (EIP-7702), `jws` (payload of a compact JWS)")),
+  format: Type.Optional(
+    oneOf(
+      MESSAGE_FORMATS,
+      "what the message is: `raw` (bytes, the default), `personal_sign` (EIP-191), `eip712` (typed data), `transaction` (Ethereum, types 0, 1, 2 and 4), `authorization` (EIP-7702), `jws` (payload of a compact JWS)",
+    ),
+  ),
   encoding: Type.Optional(oneOf(["hex", "utf8"], "how a text message is written; hex unless given")),
-  digest: Type.Optional(oneOf(DIGESTS, "secp256k1 and BIP39 keys: what hashes a raw message; `none` (a 32-byte digest) unless given")),
+  digest: Type.Optional(
+    oneOf(DIGESTS, "secp256k1 and BIP39 keys: what hashes a raw message; `none` (a 32-byte digest) unless given"),
+  ),
   algorithm: Type.Optional(oneOf(ALGORITHMS, "RSA: PS256 unless given; other keys have one algorithm")),
   header: Type.Optional(JwsHeader),
   hdwallet: Type.Optional(HdWalletOptions),
 });
 /** Formats have messages of their own form, which the key's code reads. */
-const Message = Type.Union([Type.String({ maxLength: TEXT_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })], {
-  description: "hex with or without 0x, at most 64 KiB; an object for typed data and transactions",
+const Message = Type.Union(
+  [Type.String({ maxLength: TEXT_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })],
+  {
+    description: "hex with or without 0x, at most 64 KiB; an object for typed data and transactions",
+  },
+);
+const Signature = Type.String({
+  maxLength: SIGNATURE_CHARACTERS_MAX,
+  description: "hex with or without 0x; the compact form for `jws`",
 });
-const Signature = Type.String({ maxLength: SIGNATURE_CHARACTERS_MAX, description: "hex with or without 0x; the compact form for `jws`" });
 
 /** One item, or `batch` with many. */
 function itemOrBatch<T extends TProperties>(members: T, description: string) {
-  return closed({ ...members, batch: Type.Optional(Type.Array(closed(members), { minItems: 1, maxItems: BATCH_ITEMS_MAX, description: "many items instead of one; answered in order" })) }, { description });
+  return closed(
+    {
+      ...members,
+      batch: Type.Optional(
+        Type.Array(closed(members), {
+          minItems: 1,
+          maxItems: BATCH_ITEMS_MAX,
+          description: "many items instead of one; answered in order",
+        }),
+      ),
+    },
+    { description },
+  );
 }
 
-const ItemErrors = closed({ errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) }, { description: "an item that failed; the others are not affected" });
+const ItemErrors = closed(
+  { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
+  { description: "an item that failed; the others are not affected" },
+);
 function resultOrBatch<T extends TObject>(item: T) {
-  return Type.Union([item, closed({ batch: Type.Array(Type.Union([item, ItemErrors]), { maxItems: BATCH_ITEMS_MAX }) })]);
+  return Type.Union([
+    item,
+    closed({ batch: Type.Array(Type.Union([item, ItemErrors]), { maxItems: BATCH_ITEMS_MAX }) }),
+  ]);
 }
 
 const SIGN_MEMBERS = { message: Type.Optional(Message), options: Type.Optional(SignOptions) };
 export const SignBody = itemOrBatch(SIGN_MEMBERS, "A message to sign");
-export const VerifyBody = itemOrBatch({ ...SIGN_MEMBERS, signature: Type.Optional(Signature) }, "A message and its signature");
-export const EncryptBody = itemOrBatch(CIPHER_MEMBERS, "Plaintext in `data` (or `message`), at most 64 KiB; `context` must be given again to decrypt. The nonce is always chosen by the server.");
-export const DecryptBody = itemOrBatch(CIPHER_MEMBERS, "Ciphertext in `data` (or `message`) as hex, with or without 0x");
+export const VerifyBody = itemOrBatch(
+  { ...SIGN_MEMBERS, signature: Type.Optional(Signature) },
+  "A message and its signature",
+);
+export const EncryptBody = itemOrBatch(
+  CIPHER_MEMBERS,
+  "Plaintext in `data` (or `message`), at most 64 KiB; `context` must be given again to decrypt. The nonce is always chosen by the server.",
+);
+export const DecryptBody = itemOrBatch(
+  CIPHER_MEMBERS,
+  "Ciphertext in `data` (or `message`) as hex, with or without 0x",
+);
 const AGREE_MEMBERS = {
-  public_key: Type.Optional(Type.String({ maxLength: PUBLIC_KEY_CHARACTERS_MAX, description: "the peer's X25519 key, 32 bytes as hex" })),
-  context: Type.Optional(Type.String({ maxLength: CONTEXT_BYTES_MAX, description: "purpose of the shared key; both sides must use the same" })),
+  public_key: Type.Optional(
+    Type.String({ maxLength: PUBLIC_KEY_CHARACTERS_MAX, description: "the peer's X25519 key, 32 bytes as hex" }),
+  ),
+  context: Type.Optional(
+    Type.String({
+      maxLength: CONTEXT_BYTES_MAX,
+      description: "purpose of the shared key; both sides must use the same",
+    }),
+  ),
 };
 export const AgreeBody = itemOrBatch(AGREE_MEMBERS, "The peer to agree with");
 const DERIVE_MEMBERS = {
-  nonce: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1, description: "ChaCha20: used once per key; a random one when absent" })),
-  context: Type.Optional(Type.String({ minLength: 1, maxLength: CONTEXT_BYTES_MAX, description: "ChaCha20, required: machine-readable purpose of the child, at most 1024 bytes; part of the derivation" })),
+  nonce: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2 ** 32 - 1,
+      description: "ChaCha20: used once per key; a random one when absent",
+    }),
+  ),
+  context: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: CONTEXT_BYTES_MAX,
+      description:
+        "ChaCha20, required: machine-readable purpose of the child, at most 1024 bytes; part of the derivation",
+    }),
+  ),
   name: Type.Optional(Name),
   description: Type.Optional(Description),
-  hd_derivation_path: Type.Optional(Type.String({ maxLength: PATH_CHARACTERS_MAX, description: "BIP39: m/44'/60'/0'/0/0 unless given" })),
+  hd_derivation_path: Type.Optional(
+    Type.String({ maxLength: PATH_CHARACTERS_MAX, description: "BIP39: m/44'/60'/0'/0/0 unless given" }),
+  ),
   options: Type.Optional(closed({ hdwallet: Type.Optional(HdWalletOptions) })),
 };
-export const DeriveKeyBody = itemOrBatch(DERIVE_MEMBERS, "ChaCha20: `context` and `name` are required, the child is a key. BIP39: a path, or `options.hdwallet`; the answer is the wallet with the address at the path.");
+export const DeriveKeyBody = itemOrBatch(
+  DERIVE_MEMBERS,
+  "ChaCha20: `context` and `name` are required, the child is a key. BIP39: a path, or `options.hdwallet`; the answer is the wallet with the address at the path.",
+);
 export const DeriveReply = resultOrBatch(Key);
 const DETACHED_MEMBERS = {
   spec: Type.Optional(Type.String({ maxLength: SPEC_CHARACTERS_MAX, description: "in any letter case" })),
-  public_key: Type.Optional(Type.String({ maxLength: PUBLIC_KEY_CHARACTERS_MAX, description: "hex with or without 0x; also PEM for RSA and the text form for nkeys" })),
+  public_key: Type.Optional(
+    Type.String({
+      maxLength: PUBLIC_KEY_CHARACTERS_MAX,
+      description: "hex with or without 0x; also PEM for RSA and the text form for nkeys",
+    }),
+  ),
   ...SIGN_MEMBERS,
   signature: Type.Optional(Signature),
 };
 export const VerifyDetachedBody = itemOrBatch(DETACHED_MEMBERS, "A message, its signature and the public key");
 
 const Hex = Type.String({ description: "0x-prefixed hex" });
-export const SignResult = closed({
-  signature: Type.String({ description: "hex without 0x; secp256k1: r(32) || s(32) || v(1)" }),
-  address: Type.Optional(Type.String({ description: "account that signed; BIP39 keys" })),
-  hd_derivation_path: Type.Optional(Type.String({ description: "path of the key that signed; BIP39 keys" })),
-  r: Type.Optional(Hex), s: Type.Optional(Hex),
-  yParity: Type.Optional(Type.Integer({ description: "0 or 1" })),
-  v: Type.Optional(Type.Integer({ description: "27 or 28; of transactions as it stands in them" })),
-  raw_transaction: Type.Optional(Type.String({ description: "the signed transaction as nodes take it" })),
-  transaction_hash: Type.Optional(Hex),
-  jws: Type.Optional(Type.String({ description: "compact form" })),
-  inputs: Type.Optional(closed({ PublicKey: Type.Array(Type.String()), Message: Type.String(), R8: Type.Array(Type.String()), S: Type.String() }, { description: "babyJubJub: inputs of the circuit eddsa_signature" })),
-}, { description: "A signature" });
+export const SignResult = closed(
+  {
+    signature: Type.String({ description: "hex without 0x; secp256k1: r(32) || s(32) || v(1)" }),
+    address: Type.Optional(Type.String({ description: "account that signed; BIP39 keys" })),
+    hd_derivation_path: Type.Optional(Type.String({ description: "path of the key that signed; BIP39 keys" })),
+    r: Type.Optional(Hex),
+    s: Type.Optional(Hex),
+    yParity: Type.Optional(Type.Integer({ description: "0 or 1" })),
+    v: Type.Optional(Type.Integer({ description: "27 or 28; of transactions as it stands in them" })),
+    raw_transaction: Type.Optional(Type.String({ description: "the signed transaction as nodes take it" })),
+    transaction_hash: Type.Optional(Hex),
+    jws: Type.Optional(Type.String({ description: "compact form" })),
+    inputs: Type.Optional(
+      closed(
+        {
+          PublicKey: Type.Array(Type.String()),
+          Message: Type.String(),
+          R8: Type.Array(Type.String()),
+          S: Type.String(),
+        },
+        { description: "babyJubJub: inputs of the circuit eddsa_signature" },
+      ),
+    ),
+  },
+  { description: "A signature" },
+);
 export const SignReply = resultOrBatch(SignResult);
 export const VerifyResult = closed({ verified: Type.Boolean() });
 export const VerifyReply = resultOrBatch(VerifyResult);
-export const CipherReply = resultOrBatch(closed({ data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }) }));
-export const AgreeReply = resultOrBatch(closed({ shared_key: Type.String({ description: "32 bytes as 0x-prefixed hex: HKDF of the shared secret with both public keys and the context" }) }));
+export const CipherReply = resultOrBatch(
+  closed({ data: Type.String({ description: "ciphertext as 0x-prefixed hex, or the plaintext" }) }),
+);
+export const AgreeReply = resultOrBatch(
+  closed({
+    shared_key: Type.String({
+      description: "32 bytes as 0x-prefixed hex: HKDF of the shared secret with both public keys and the context",
+    }),
+  }),
+);
 
-const BLS_AGGREGATE_MEMBERS = { signatures: Type.Optional(Type.Array(Type.String({ maxLength: 194 }), { minItems: 1, maxItems: BLS_SIGNATURES_MAX, description: "96-byte signatures as hex" })) };
+const BLS_AGGREGATE_MEMBERS = {
+  signatures: Type.Optional(
+    Type.Array(Type.String({ maxLength: 194 }), {
+      minItems: 1,
+      maxItems: BLS_SIGNATURES_MAX,
+      description: "96-byte signatures as hex",
+    }),
+  ),
+};
 export const BlsAggregateBody = itemOrBatch(BLS_AGGREGATE_MEMBERS, "Signatures to add up");
-export const BlsAggregateReply = resultOrBatch(closed({ aggregate_signature: Type.String({ description: "hex without 0x" }) }));
+export const BlsAggregateReply = resultOrBatch(
+  closed({ aggregate_signature: Type.String({ description: "hex without 0x" }) }),
+);
 const BLS_VERIFY_MEMBERS = {
-  messages: Type.Optional(Type.Array(Type.String({ maxLength: BLS_MESSAGE_CHARACTERS_MAX }), { minItems: 1, maxItems: BLS_MESSAGES_MAX, description: "32 bytes each, as hex, all different" })),
-  public_keys: Type.Optional(Type.Array(Type.String({ maxLength: 98 }), { minItems: 1, maxItems: BLS_MESSAGES_MAX, description: "48-byte keys as hex, one for each message" })),
+  messages: Type.Optional(
+    Type.Array(Type.String({ maxLength: BLS_MESSAGE_CHARACTERS_MAX }), {
+      minItems: 1,
+      maxItems: BLS_MESSAGES_MAX,
+      description: "32 bytes each, as hex, all different",
+    }),
+  ),
+  public_keys: Type.Optional(
+    Type.Array(Type.String({ maxLength: 98 }), {
+      minItems: 1,
+      maxItems: BLS_MESSAGES_MAX,
+      description: "48-byte keys as hex, one for each message",
+    }),
+  ),
   signature: Type.Optional(Type.String({ maxLength: 194, description: "the aggregate, as hex" })),
 };
-export const BlsVerifyBody = itemOrBatch(BLS_VERIFY_MEMBERS, "Messages, the key of each, and the aggregate of their signatures");
+export const BlsVerifyBody = itemOrBatch(
+  BLS_VERIFY_MEMBERS,
+  "Messages, the key of each, and the aggregate of their signatures",
+);
 
-export const Jwks = closed({ keys: Type.Array(Type.Object({}, { additionalProperties: true, description: "JSON Web Key (RFC 7517)" })) });
-export const HdAddress = closed({
-  id: Uuid, created_at: Timestamp, address: Type.String(), hd_derivation_path: Type.String(),
-  index: Type.Integer({ description: "last level of the path; from 2^31 on hardened" }),
-}, { description: "An address that was derived from the wallet" });
+export const Jwks = closed({
+  keys: Type.Array(Type.Object({}, { additionalProperties: true, description: "JSON Web Key (RFC 7517)" })),
+});
+export const HdAddress = closed(
+  {
+    id: Uuid,
+    created_at: Timestamp,
+    address: Type.String(),
+    hd_derivation_path: Type.String(),
+    index: Type.Integer({ description: "last level of the path; from 2^31 on hardened" }),
+  },
+  { description: "An address that was derived from the wallet" },
+);
 export const HdAddressList = Type.Array(HdAddress, { maxItems: 100 });
-export const XpubQuery = closed({ account: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX, description: "0 unless given" })) });
-export const Xpub = closed({ xpub: Type.String({ description: "extended public key of the account (BIP-32)" }), hd_derivation_path: Type.String() });
+export const XpubQuery = closed({
+  account: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT31_MAX, description: "0 unless given" })),
+});
+export const Xpub = closed({
+  xpub: Type.String({ description: "extended public key of the account (BIP-32)" }),
+  hd_derivation_path: Type.String(),
+});
 
 export type { KeyOptions } from "../schemas.js";
 export type SignMessage = Static<typeof Message>;

@@ -8,7 +8,14 @@ import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import { secretJson, vaultJson } from "../record-views.js";
-import { unchanged, type FoundSecret, type FoundVault, type SecretRecord, type VaultRecord, type VaultRepository } from "../repository.js";
+import {
+  unchanged,
+  type FoundSecret,
+  type FoundVault,
+  type SecretRecord,
+  type VaultRecord,
+  type VaultRepository,
+} from "../repository.js";
 import type { SecretJson, VaultJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
 
@@ -70,7 +77,11 @@ export class PlannedDeletions {
     const { vault, secret } = this.#findSecret(owner, vaultId, secretId);
     const deletesAt = windowEnd(this.#clock, recoveryDays);
     const next: SecretRecord = { ...secret.record.value, deletes_at: deletesAt };
-    await this.#commit(unchanged(vault.record), this.#repository.secretUpdate(secret, next), this.#repository.secretDeletionPlan(secret, deletesAt));
+    await this.#commit(
+      unchanged(vault.record),
+      this.#repository.secretUpdate(secret, next),
+      this.#repository.secretDeletionPlan(secret, deletesAt),
+    );
     return secretJson(next);
   }
 
@@ -86,7 +97,10 @@ export class PlannedDeletions {
   /** Deletes the vaults, secrets and keys whose window is over; answers how many plans were settled. Works while sealed. */
   async sweep(): Promise<number> {
     let settled = 0;
-    for (const { commit, vaultId } of this.#repository.dueDeletions(isoTimestamp(this.#clock.nowMs()), DELETIONS_PER_SWEEP)) {
+    for (const { commit, vaultId } of this.#repository.dueDeletions(
+      isoTimestamp(this.#clock.nowMs()),
+      DELETIONS_PER_SWEEP,
+    )) {
       try {
         await this.#repository.commit(commit);
       } catch (error) {
@@ -126,7 +140,11 @@ export class PlannedDeletions {
     try {
       await this.#repository.commit(...parts);
     } catch (error) {
-      if (error instanceof StoreConflict) throw new AppError("conflict", { message: "it was changed by somebody else at the same time; try again", cause: error });
+      if (error instanceof StoreConflict)
+        throw new AppError("conflict", {
+          message: "it was changed by somebody else at the same time; try again",
+          cause: error,
+        });
       throw error;
     }
   }

@@ -40,31 +40,49 @@ export class PublicOperations {
     const specs = items.flatMap(({ spec }) => findKeySpec(spec ?? "") ?? []);
     const operationUs = Math.max(1, ...specs.map((spec) => spec.operationUs));
     const lane = isBatch ? "bulk" : laneOf({ operationUs });
-    const outcomes = await runSlices(items, { operationUs, signal }, async (slice) => await this.#seal.run("verify_detached", { items: slice, lane }, NO_RECORD));
+    const outcomes = await runSlices(
+      items,
+      { operationUs, signal },
+      async (slice) => await this.#seal.run("verify_detached", { items: slice, lane }, NO_RECORD),
+    );
     return isBatch ? batchOf<Verified>(outcomes.flat()) : valueOf<Verified>(outcomes.flat()[0]);
   }
 
   /** Throws for a single item `signature_malformed`. */
   async blsAggregate(input: BlsAggregateInput, signal?: AbortSignal): Promise<Aggregate | BatchJson<Aggregate>> {
-    return await this.#blsItems<Aggregate, Omit<BlsAggregateInput, "batch">>(input, signal, async ({ signatures }) => (
-      signatures === undefined ? missingMember("signatures") : await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD)
-    ));
+    return await this.#blsItems<Aggregate, Omit<BlsAggregateInput, "batch">>(input, signal, async ({ signatures }) =>
+      signatures === undefined
+        ? missingMember("signatures")
+        : await this.#seal.run("bls_aggregate", { signatures }, NO_RECORD),
+    );
   }
 
   /** Throws for a single item `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`, `signature_malformed`. */
   async blsVerify(input: BlsVerifyInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
-    return await this.#blsItems<Verified, Omit<BlsVerifyInput, "batch">>(input, signal, async ({ messages, public_keys, signature }) => {
-      if (messages === undefined) return missingMember("messages");
-      if (public_keys === undefined) return missingMember("public_keys");
-      if (signature === undefined) return missingMember("signature");
-      return await this.#seal.run("bls_verify", { messages, public_keys, signature }, NO_RECORD);
-    });
+    return await this.#blsItems<Verified, Omit<BlsVerifyInput, "batch">>(
+      input,
+      signal,
+      async ({ messages, public_keys, signature }) => {
+        if (messages === undefined) return missingMember("messages");
+        if (public_keys === undefined) return missingMember("public_keys");
+        if (signature === undefined) return missingMember("signature");
+        return await this.#seal.run("bls_verify", { messages, public_keys, signature }, NO_RECORD);
+      },
+    );
   }
 
   /** Each item goes to the thread by itself: it takes tens of milliseconds. */
-  async #blsItems<Result, Item extends object>(input: Item & { readonly batch?: readonly Item[] }, signal: AbortSignal | undefined, run: (item: Item) => Promise<ItemOutcome>): Promise<Result | BatchJson<Result>> {
+  async #blsItems<Result, Item extends object>(
+    input: Item & { readonly batch?: readonly Item[] },
+    signal: AbortSignal | undefined,
+    run: (item: Item) => Promise<ItemOutcome>,
+  ): Promise<Result | BatchJson<Result>> {
     const { items, isBatch } = itemsOf<Item>(input);
-    const outcomes = await runSlices(items, { operationUs: Infinity, signal }, async (slice) => await Promise.all(slice.map(run)));
+    const outcomes = await runSlices(
+      items,
+      { operationUs: Infinity, signal },
+      async (slice) => await Promise.all(slice.map(run)),
+    );
     return isBatch ? batchOf<Result>(outcomes.flat()) : valueOf<Result>(outcomes.flat()[0]);
   }
 
@@ -72,7 +90,11 @@ export class PublicOperations {
    * The public keys of a page of a vault's asymmetric keys as JSON Web Keys; those of specs without a registered form, and disabled
    * keys, are left out. The total counts the asymmetric keys.
    */
-  async jwks(owner: Subject, vaultId: string, page: Page): Promise<{ body: { keys: Record<string, string>[] }; total: number }> {
+  async jwks(
+    owner: Subject,
+    vaultId: string,
+    page: Page,
+  ): Promise<{ body: { keys: Record<string, string>[] }; total: number }> {
     this.#seal.requireUnsealed();
     const vault = this.#repository.findVault(owner, vaultId);
     const { rows, total } = this.#repository.listKeys(vaultId, { type: "asymmetric" }, page);

@@ -17,7 +17,8 @@ export function utf8Bytes(text: string, path: string): Uint8Array {
 /** Bytes of a hex text, with or without 0x. */
 export function hexBytes(text: string, path: string): Uint8Array {
   const digits = HEX.exec(text)?.[1];
-  if (digits === undefined) throw invalidMember(path, `\`${path}\` is not hex: an even number of digits, with or without 0x`);
+  if (digits === undefined)
+    throw invalidMember(path, `\`${path}\` is not hex: an even number of digits, with or without 0x`);
   return new Uint8Array(Buffer.from(digits, "hex"));
 }
 

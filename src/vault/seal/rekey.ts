@@ -26,7 +26,10 @@ type Sentinel = { readonly store_id: string; readonly sentinel: string };
  */
 export function rekeyStore(store: MigrationStore, { oldEntropy, newEntropy }: RekeyKeys): number {
   const record = store.get(SENTINEL_KEY);
-  if (record === undefined) throw new AppError("vault_not_configured", { message: "no seal key has opened this store yet, so there is nothing to rekey" });
+  if (record === undefined)
+    throw new AppError("vault_not_configured", {
+      message: "no seal key has opened this store yet, so there is nothing to rekey",
+    });
   const sentinel = record.value as unknown as Sentinel;
   if (!equalBytes(deriveSentinel(oldEntropy, sentinel.store_id), Buffer.from(sentinel.sentinel, "hex"))) {
     throw new AppError("seal_key_rejected", { message: "the old seal key is not the one of this store" });
@@ -39,7 +42,11 @@ export function rekeyStore(store: MigrationStore, { oldEntropy, newEntropy }: Re
     const key = ["key", vault.id, vault.master_key_id];
     const master = store.get(key)?.value as unknown as KeyRecord | undefined;
     assert(master !== undefined, "a vault has its master key");
-    const place = masterPlace({ vaultId: vault.id, masterKeyId: vault.master_key_id, owner: `${vault.owner_kind}:${vault.owner_id}` });
+    const place = masterPlace({
+      vaultId: vault.id,
+      masterKeyId: vault.master_key_id,
+      owner: `${vault.owner_kind}:${vault.owner_id}`,
+    });
     const material = unwrapRecord(master.envelope, () => oldKek, place);
     try {
       const next: KeyRecord = { ...master, envelope: wrapRecord(newKek, KEK_GENERATION, place, material) };
@@ -49,7 +56,10 @@ export function rekeyStore(store: MigrationStore, { oldEntropy, newEntropy }: Re
     }
     count += 1;
   }
-  store.put(SENTINEL_KEY, { ...sentinel, sentinel: Buffer.from(deriveSentinel(newEntropy, sentinel.store_id)).toString("hex") });
+  store.put(SENTINEL_KEY, {
+    ...sentinel,
+    sentinel: Buffer.from(deriveSentinel(newEntropy, sentinel.store_id)).toString("hex"),
+  });
   // What a key-management service wrapped was the old key.
   store.delete(WRAPPED_KEY);
   return count;

@@ -24,7 +24,10 @@ export class SealAttempts {
     const oldest = recent[0];
     if (recent.length >= ATTEMPTS_MAX && oldest !== undefined) {
       const retryAfterSec = Math.ceil((oldest + WINDOW_MS - startedMs) / 1000);
-      throw new AppError("too_many_requests", { message: "too many attempts with a wrong seal key", retryAfterSec: Math.max(1, retryAfterSec) });
+      throw new AppError("too_many_requests", {
+        message: "too many attempts with a wrong seal key",
+        retryAfterSec: Math.max(1, retryAfterSec),
+      });
     }
     // Counted before the outcome is known, so that attempts sent side by side cannot pass the limit together.
     this.#remember(subject, [...recent, startedMs]);

@@ -11,7 +11,14 @@ const KEY_MEMBER = Buffer.from("key");
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const ESCAPES: ReadonlyMap<number, number> = new Map([
-  [0x22, 0x22], [0x5c, 0x5c], [0x2f, 0x2f], [0x62, 0x08], [0x66, 0x0c], [0x6e, 0x0a], [0x72, 0x0d], [0x74, 0x09],
+  [0x22, 0x22],
+  [0x5c, 0x5c],
+  [0x2f, 0x2f],
+  [0x62, 0x08],
+  [0x66, 0x0c],
+  [0x6e, 0x0a],
+  [0x72, 0x0d],
+  [0x74, 0x09],
 ]);
 
 /**
@@ -40,11 +47,13 @@ class SealBodyReader {
   }
 
   read(): Uint8Array {
-    if (this.#body.length > SEAL_BODY_BYTES_MAX) throw new AppError("body_too_large", { message: `the body is larger than ${String(SEAL_BODY_BYTES_MAX)} bytes` });
+    if (this.#body.length > SEAL_BODY_BYTES_MAX)
+      throw new AppError("body_too_large", { message: `the body is larger than ${String(SEAL_BODY_BYTES_MAX)} bytes` });
     this.#expect(0x7b);
     if (this.#peek() === 0x7d) throw missingKey();
     const member = this.#string();
-    if (Buffer.compare(member, KEY_MEMBER) !== 0) throw new AppError("unknown_member", { message: "the body has a member other than `key`" });
+    if (Buffer.compare(member, KEY_MEMBER) !== 0)
+      throw new AppError("unknown_member", { message: "the body has a member other than `key`" });
     this.#expect(0x3a);
     if (this.#peek() !== QUOTE) throw notText();
     const value = this.#string();
@@ -97,7 +106,11 @@ class SealBodyReader {
     if (unit >= 0xd800 && unit <= 0xdfff) throw malformed();
     if (unit < 0x80) return put(text, length, unit);
     if (unit < 0x800) return put(text, put(text, length, 0xc0 | (unit >> 6)), 0x80 | (unit & 0x3f));
-    return put(text, put(text, put(text, length, 0xe0 | (unit >> 12)), 0x80 | ((unit >> 6) & 0x3f)), 0x80 | (unit & 0x3f));
+    return put(
+      text,
+      put(text, put(text, length, 0xe0 | (unit >> 12)), 0x80 | ((unit >> 6) & 0x3f)),
+      0x80 | (unit & 0x3f),
+    );
   }
 
   #hex4(): number {

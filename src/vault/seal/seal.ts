@@ -50,7 +50,12 @@ export interface AutomaticFailure {
 }
 
 /** The one record of the seal: which store this is, and how to recognise its seal key. */
-type SentinelRecord = { readonly format_version: number; readonly store_id: string; readonly sentinel: string; readonly created_at: string };
+type SentinelRecord = {
+  readonly format_version: number;
+  readonly store_id: string;
+  readonly sentinel: string;
+  readonly created_at: string;
+};
 
 const SENTINEL_KEY: StoreKey = ["seal", "sentinel"];
 const FORMAT_VERSION = 1;
@@ -108,7 +113,11 @@ export class VaultSeal {
   }
 
   status(): SealStatus {
-    return { sealed: !this.isUnsealed, provider: this.#provider.name, initialised: this.#store.get(SENTINEL_KEY) !== undefined };
+    return {
+      sealed: !this.isUnsealed,
+      provider: this.#provider.name,
+      initialised: this.#store.get(SENTINEL_KEY) !== undefined,
+    };
   }
 
   /** Unseals at start where the provider has the key. Never throws: a provider that fails leaves the vault sealed, and says so. */
@@ -179,7 +188,9 @@ export class VaultSeal {
     this.#requireConfigured();
     if (this.isUnsealed) return;
     if ((await this.unsealAutomatically()) !== "unsealed") {
-      throw new AppError("seal_provider_failed", { message: "the seal provider did not unseal the vault; the server's log says why" });
+      throw new AppError("seal_provider_failed", {
+        message: "the seal provider did not unseal the vault; the server's log says why",
+      });
     }
   }
 
@@ -193,7 +204,11 @@ export class VaultSeal {
   }
 
   /** Runs a vault operation in the worker. Throws `vault_sealed` unless unsealed, and what the task answers as its failure. */
-  async run<Name extends VaultTaskName>(task: Name, message: VaultTasks[Name]["message"], recordId: string): Promise<VaultTasks[Name]["value"]> {
+  async run<Name extends VaultTaskName>(
+    task: Name,
+    message: VaultTasks[Name]["message"],
+    recordId: string,
+  ): Promise<VaultTasks[Name]["value"]> {
     this.requireUnsealed();
     this.#running += 1;
     try {
@@ -223,7 +238,10 @@ export class VaultSeal {
       sentinel: Buffer.from(sentinel).toString("hex"),
       created_at: isoTimestamp(this.#clock.nowMs()),
     };
-    await this.#store.commit({ checks: [{ key: SENTINEL_KEY, version: "absent" }], puts: [{ key: SENTINEL_KEY, value: record }] });
+    await this.#store.commit({
+      checks: [{ key: SENTINEL_KEY, version: "absent" }],
+      puts: [{ key: SENTINEL_KEY, value: record }],
+    });
   }
 
   async #close(next: "sealed" | "fault_sealed"): Promise<void> {
@@ -237,7 +255,10 @@ export class VaultSeal {
 
   async #noteAutomaticFailure(error: unknown): Promise<void> {
     const code = error instanceof AppError ? error.code : "seal_provider_failed";
-    const reason = error instanceof AppError || error instanceof SealProviderError ? error.message : "the seal key could not be read";
+    const reason =
+      error instanceof AppError || error instanceof SealProviderError
+        ? error.message
+        : "the seal key could not be read";
     this.#automaticFailure = { reason, mayPass: error instanceof SealProviderError && error.mayPass };
     this.#log.error(`the vault stays sealed: ${reason}`, { code, state: this.#state });
     try {
@@ -260,7 +281,11 @@ export class VaultSeal {
     this.#onIdle = undefined;
   }
 
-  #check(phrase: Uint8Array, known: SentinelRecord | undefined, storeId: string = known?.store_id ?? newId()): PhraseCheck {
+  #check(
+    phrase: Uint8Array,
+    known: SentinelRecord | undefined,
+    storeId: string = known?.store_id ?? newId(),
+  ): PhraseCheck {
     return {
       phrase,
       validationHash: this.#provider.validationHash ?? null,
@@ -274,7 +299,10 @@ export class VaultSeal {
   }
 
   async #lockWorker(): Promise<void> {
-    const isLocked = await this.#worker.run("lock", null).then((result) => result.ok, () => false);
+    const isLocked = await this.#worker.run("lock", null).then(
+      (result) => result.ok,
+      () => false,
+    );
     if (!isLocked) await this.#worker.recycle();
   }
 
@@ -283,7 +311,9 @@ export class VaultSeal {
     const held = shared(phrase);
     try {
       this.#requireConfigured();
-      await this.#queued(async () => { await change(held); });
+      await this.#queued(async () => {
+        await change(held);
+      });
     } finally {
       held.fill(0);
       phrase.fill(0);
@@ -291,7 +321,10 @@ export class VaultSeal {
   }
 
   #requireConfigured(): void {
-    if (this.#state === "unconfigured") throw new AppError("vault_not_configured", { message: "no seal key is configured: set SEAL_UNSEAL_VALIDATION_HASH" });
+    if (this.#state === "unconfigured")
+      throw new AppError("vault_not_configured", {
+        message: "no seal key is configured: set SEAL_UNSEAL_VALIDATION_HASH",
+      });
   }
 
   async #queued(change: () => Promise<void>): Promise<void> {
@@ -306,7 +339,8 @@ export class VaultSeal {
   }
 
   #failure(failure: VaultTaskFailure): AppError {
-    if (failure.frames !== undefined) this.#log.error("vault operation failed unexpectedly", { code: failure.code, stack: failure.frames });
+    if (failure.frames !== undefined)
+      this.#log.error("vault operation failed unexpectedly", { code: failure.code, stack: failure.frames });
     return new AppError(failure.code, { message: failure.message });
   }
 
@@ -322,8 +356,13 @@ export class VaultSeal {
       if (nowMs - ms >= CORRUPT_WINDOW_MS) this.#corruptRecords.delete(id);
     }
     this.#corruptRecords.set(recordId, nowMs);
-    this.#log.error("a stored vault record fails its integrity check", { code: failure.code, key_id: recordId, count: this.#corruptRecords.size });
-    if (this.#corruptRecords.size >= CORRUPT_RECORDS_MAX) void this.#sealByFault("too many stored records fail their integrity check", { mayUnseal: false });
+    this.#log.error("a stored vault record fails its integrity check", {
+      code: failure.code,
+      key_id: recordId,
+      count: this.#corruptRecords.size,
+    });
+    if (this.#corruptRecords.size >= CORRUPT_RECORDS_MAX)
+      void this.#sealByFault("too many stored records fail their integrity check", { mayUnseal: false });
   }
 
   /** Seals because the service cannot keep its promises, such as to record what is done. Never rejects. */
@@ -337,7 +376,9 @@ export class VaultSeal {
     this.#state = "fault_sealed";
     this.#log.error(reason, { state: this.#state });
     try {
-      await this.#queued(async () => { await this.#close("fault_sealed"); });
+      await this.#queued(async () => {
+        await this.#close("fault_sealed");
+      });
       if (options.mayUnseal) await this.unsealAutomatically();
     } catch {
       this.#log.error("the vault worker could not be replaced", { state: this.#state });

@@ -8,7 +8,11 @@ export type Answer<T> = () => T;
  * @param read throws for an item that is refused; its answer will throw the same
  * @param work answers in order, one answer for each that was read
  */
-export function workTogether<Item, Read, T>(items: readonly Item[], read: (item: Item) => Read, work: (all: readonly Read[]) => readonly Answer<T>[]): Answer<T>[] {
+export function workTogether<Item, Read, T>(
+  items: readonly Item[],
+  read: (item: Item) => Read,
+  work: (all: readonly Read[]) => readonly Answer<T>[],
+): Answer<T>[] {
   const reads = items.map((item) => settled(() => read(item)));
   const answers = work(reads.flatMap((each) => ("value" in each ? [each.value] : []))).values();
   return reads.map((each) => ("value" in each ? nextOf(answers) : each.refusal));
@@ -19,7 +23,11 @@ function settled<T>(run: () => T): { readonly value: T } | { readonly refusal: (
   try {
     return { value: run() };
   } catch (error) {
-    return { refusal: () => { throw error; } };
+    return {
+      refusal: () => {
+        throw error;
+      },
+    };
   }
 }
 

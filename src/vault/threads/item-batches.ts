@@ -21,7 +21,11 @@ const SLICE_US = 10_000;
 const SLICE_ITEMS_MAX = 200;
 /** The thread has the next slice at hand when one ends. */
 const SLICES_IN_FLIGHT = 2;
-const [BATCH_START, COMMA, BATCH_END] = ['{"batch":[', ",", "]}"].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
+const [BATCH_START, COMMA, BATCH_END] = ['{"batch":[', ",", "]}"].map((text) => Buffer.from(text)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+];
 
 /** Where a single operation of a key runs. */
 export function laneOf(spec: Pick<KeySpec, "operationUs">): VaultLane {
@@ -29,11 +33,14 @@ export function laneOf(spec: Pick<KeySpec, "operationUs">): VaultLane {
 }
 
 /** The items of a body, and whether they were a batch. Throws when a body has both forms. */
-export function itemsOf<Item extends object>(input: Item & { readonly batch?: readonly Item[] }): { readonly items: readonly Item[]; readonly isBatch: boolean } {
+export function itemsOf<Item extends object>(
+  input: Item & { readonly batch?: readonly Item[] },
+): { readonly items: readonly Item[]; readonly isBatch: boolean } {
   if (input.batch === undefined) return { items: [input], isBatch: false };
   const { batch, ...item } = input;
   const other = Object.keys(item).find((name) => (item as Readonly<Record<string, unknown>>)[name] !== undefined);
-  if (other !== undefined) throw invalidMember(other, `give one item or \`batch\`: \`${other}\` belongs into the items`);
+  if (other !== undefined)
+    throw invalidMember(other, `give one item or \`batch\`: \`${other}\` belongs into the items`);
   return { items: batch, isBatch: true };
 }
 
@@ -44,7 +51,9 @@ export async function runSlices<Item, Result>(
   run: (slice: readonly Item[]) => Promise<Result>,
 ): Promise<Result[]> {
   const length = Math.min(SLICE_ITEMS_MAX, Math.max(1, Math.floor(SLICE_US / options.operationUs)));
-  const slices = Array.from({ length: Math.ceil(items.length / length) }, (_, index) => items.slice(index * length, (index + 1) * length));
+  const slices = Array.from({ length: Math.ceil(items.length / length) }, (_, index) =>
+    items.slice(index * length, (index + 1) * length),
+  );
   const results: Result[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
@@ -72,9 +81,13 @@ export function batchOf<Result>(outcomes: readonly ItemOutcome[]): BatchJson<Res
 
 /** The answers of a slice as JSON in UTF-8, with commas between them. */
 export function answersJson(outcomes: readonly ItemOutcome[]): Uint8Array {
-  const answers = outcomes.map((outcome) => (outcome.ok && typeof outcome.value === "string" ? outcome.value : JSON.stringify(answerOf(outcome))));
+  const answers = outcomes.map((outcome) =>
+    outcome.ok && typeof outcome.value === "string" ? outcome.value : JSON.stringify(answerOf(outcome)),
+  );
   // Memory of its own: a view on a shared pool would carry its neighbours along when it crosses threads. Joining the texts first takes five times as long.
-  const bytes = Buffer.allocUnsafeSlow(answers.reduce((sum, answer) => sum + Buffer.byteLength(answer), Math.max(0, answers.length - 1)));
+  const bytes = Buffer.allocUnsafeSlow(
+    answers.reduce((sum, answer) => sum + Buffer.byteLength(answer), Math.max(0, answers.length - 1)),
+  );
   let at = 0;
   for (const answer of answers) {
     if (at > 0) at += COMMA.copy(bytes, at);

@@ -17,18 +17,25 @@ const JOINT_US = 1_000;
 const SHARED_CHECK_US = 4_000;
 
 /** Joins neighbours that may go as one; the others stay by themselves. */
-export function joinRequests<Waiting extends { readonly request: VaultRequest }>(all: readonly Waiting[]): JointRequest<Waiting>[] {
+export function joinRequests<Waiting extends { readonly request: VaultRequest }>(
+  all: readonly Waiting[],
+): JointRequest<Waiting>[] {
   const groups: Waiting[][] = [];
   for (const one of all) {
     const last = groups.at(-1);
     if (last?.[0] !== undefined && mayJoin(last[0].request, one.request, last.length)) last.push(one);
     else groups.push([one]);
   }
-  return groups.flatMap((waiting) => (waiting[0] === undefined ? [] : [{ request: jointOf(waiting[0].request, waiting), waiting }]));
+  return groups.flatMap((waiting) =>
+    waiting[0] === undefined ? [] : [{ request: jointOf(waiting[0].request, waiting), waiting }],
+  );
 }
 
 /** What came of a joint request, for each that waits; what failed as a whole failed for all. */
-export function dealOut<Waiting extends { readonly request: VaultRequest }>({ waiting }: JointRequest<Waiting>, result: VaultTaskResult<unknown> | undefined): (VaultTaskResult<unknown> | undefined)[] {
+export function dealOut<Waiting extends { readonly request: VaultRequest }>(
+  { waiting }: JointRequest<Waiting>,
+  result: VaultTaskResult<unknown> | undefined,
+): (VaultTaskResult<unknown> | undefined)[] {
   if (result?.ok !== true || waiting.length === 1) return waiting.map(() => result);
   const outcomes = result.value as readonly ItemOutcome[];
   let at = 0;
@@ -43,7 +50,10 @@ export function dealOut<Waiting extends { readonly request: VaultRequest }>({ wa
  * What failed for no reason that concerns its record or its key, each for itself: the fault may lie in one of them, and the others get their
  * answers. Nothing of it has been answered, and an operation of a key leaves nothing behind. Undefined where there is nothing to part.
  */
-export function partedAfter<Waiting extends { readonly request: VaultRequest }>({ waiting }: JointRequest<Waiting>, result: VaultTaskResult<unknown> | undefined): JointRequest<Waiting>[] | undefined {
+export function partedAfter<Waiting extends { readonly request: VaultRequest }>(
+  { waiting }: JointRequest<Waiting>,
+  result: VaultTaskResult<unknown> | undefined,
+): JointRequest<Waiting>[] | undefined {
   if (waiting.length === 1 || result?.ok !== false || result.code !== "internal_error") return undefined;
   return waiting.map((one) => ({ request: one.request, waiting: [one] }));
 }
@@ -53,7 +63,11 @@ function mayJoin(first: VaultRequest, next: VaultRequest, count: number): boolea
   if (first.task !== "operate" || next.task !== "operate") return false;
   const [one, other] = [first.message, next.message];
   if (one.key !== other.key || one.vault !== other.vault || one.operation !== other.operation) return false;
-  return isSingle(one) && isSingle(other) && (count + 1) * (findKeySpec(one.key.spec)?.operationUs ?? Infinity) <= limitUs(one);
+  return (
+    isSingle(one) &&
+    isSingle(other) &&
+    (count + 1) * (findKeySpec(one.key.spec)?.operationUs ?? Infinity) <= limitUs(one)
+  );
 }
 
 function isSingle({ items, earlier }: OperateMessage): boolean {
@@ -62,7 +76,9 @@ function isSingle({ items, earlier }: OperateMessage): boolean {
 
 function limitUs({ key, operation }: OperateMessage): number {
   const spec = findKeySpec(key.spec);
-  const sharesCheck = (operation === "sign" && spec?.signMany !== undefined) || (operation === "verify" && spec?.verifyMany !== undefined);
+  const sharesCheck =
+    (operation === "sign" && spec?.signMany !== undefined) ||
+    (operation === "verify" && spec?.verifyMany !== undefined);
   return sharesCheck ? SHARED_CHECK_US : JOINT_US;
 }
 

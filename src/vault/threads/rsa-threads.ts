@@ -25,7 +25,10 @@ export class RsaThreads {
   /** Makes a key pair; the caller wipes its private half. Rejects when the thread fails. */
   async generate(modulusBits: number): Promise<RsaKeyPair> {
     if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+    else
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
     try {
       return await generateOnThread({ modulusBits, niceness: NICENESS });
     } finally {
@@ -42,6 +45,8 @@ function generateOnThread(workerData: RsaThreadData): Promise<RsaKeyPair> {
     const thread = new Worker(workerPath("rsa.worker"), { workerData, env: {}, name: "rsa-key" });
     thread.once("message", resolve);
     thread.once("error", reject);
-    thread.once("exit", () => { reject(new Error("the thread ended without a key")); });
+    thread.once("exit", () => {
+      reject(new Error("the thread ended without a key"));
+    });
   });
 }

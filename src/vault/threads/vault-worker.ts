@@ -41,7 +41,14 @@ export class VaultThreadLane {
     this.#options = options;
     this.#log = dependencies.log;
     this.#pool = new ThreadPool(
-      { name: options.name, entry: workerPath("vault.worker"), threads: 1, tasksPerThread: MESSAGES_IN_THREAD, queueLengthMax: options.queueLengthMax, niceness: options.niceness },
+      {
+        name: options.name,
+        entry: workerPath("vault.worker"),
+        threads: 1,
+        tasksPerThread: MESSAGES_IN_THREAD,
+        queueLengthMax: options.queueLengthMax,
+        niceness: options.niceness,
+      },
       dependencies,
     );
   }
@@ -60,7 +67,10 @@ export class VaultThreadLane {
   run(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
     return new Promise((resolve, reject) => {
       if (this.#pending >= this.#options.queueLengthMax + MESSAGES_IN_THREAD) {
-        throw new AppError("overloaded", { message: `${this.#options.name}: the queue is full, try again later`, retryAfterSec: this.#pool.retryAfterSec() });
+        throw new AppError("overloaded", {
+          message: `${this.#options.name}: the queue is full, try again later`,
+          retryAfterSec: this.#pool.retryAfterSec(),
+        });
       }
       this.#pending += 1;
       this.#outbox.push({ request, resolve, reject });
@@ -86,7 +96,9 @@ export class VaultThreadLane {
   /** Never rejects. */
   async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
     try {
-      const results = await this.#pool.run<readonly VaultRequest[], VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
+      const results = await this.#pool.run<readonly VaultRequest[], VaultTaskResult<unknown>[]>(
+        group.map(({ request }) => request),
+      );
       for (const [index, joint] of group.entries()) {
         const parted = partedAfter(joint, results[index]);
         if (parted === undefined) settle(joint.waiting, dealOut(joint, results[index]));
@@ -104,7 +116,10 @@ export class VaultThreadLane {
   /** Each alone; told here, because the fault may be one of their being together. */
   #sendAgain(parted: readonly JointRequest<Waiting>[], result: VaultTaskResult<unknown> | undefined): void {
     const stack = result?.ok === false ? result.frames : undefined;
-    this.#log.error("joined vault operations failed unexpectedly and are run one by one", { count: parted.length, ...(stack === undefined ? {} : { stack }) });
+    this.#log.error("joined vault operations failed unexpectedly and are run one by one", {
+      count: parted.length,
+      ...(stack === undefined ? {} : { stack }),
+    });
     this.#pending += parted.length;
     void this.#send(parted);
   }
@@ -113,7 +128,8 @@ export class VaultThreadLane {
 function settle(waiting: readonly Waiting[], results: readonly (VaultTaskResult<unknown> | undefined)[]): void {
   for (let index = 0; index < waiting.length; index += 1) {
     const result = results[index];
-    if (result === undefined) waiting[index]?.reject(new Error("invariant broken: each request of a message has a result"));
+    if (result === undefined)
+      waiting[index]?.reject(new Error("invariant broken: each request of a message has a result"));
     else waiting[index]?.resolve(result);
   }
 }

@@ -21,7 +21,13 @@ export interface VaultThreadOptions {
 const NICENESS: Readonly<Record<VaultLane, number>> = { prompt: 0, bulk: 10 };
 
 /** Each takes milliseconds or more, whatever the key. */
-const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set(["bls_aggregate", "bls_verify", "hd_address", "hd_xpub", "json_web_keys"]);
+const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set([
+  "bls_aggregate",
+  "bls_verify",
+  "hd_address",
+  "hd_xpub",
+  "json_web_keys",
+]);
 /** What concerns all keys concerns all threads. */
 const COMMON_TASKS: ReadonlySet<VaultTaskName> = new Set(["unseal", "lock", "forget_vault"]);
 
@@ -41,7 +47,10 @@ export class VaultThread implements VaultWorker {
     this.#threads = this.#start();
   }
 
-  run<Name extends VaultTaskName>(task: Name, message: VaultTasks[Name]["message"]): Promise<VaultTaskResult<VaultTasks[Name]["value"]>> {
+  run<Name extends VaultTaskName>(
+    task: Name,
+    message: VaultTasks[Name]["message"],
+  ): Promise<VaultTaskResult<VaultTasks[Name]["value"]>> {
     const request = { task, message } as VaultRequest;
     const result = COMMON_TASKS.has(task) ? this.#runEverywhere(request) : this.#threadFor(request).run(request);
     return result as Promise<VaultTaskResult<VaultTasks[Name]["value"]>>;
@@ -89,7 +98,10 @@ export class VaultThread implements VaultWorker {
   }
 
   #startThread(lane: VaultLane): VaultThreadLane {
-    return new VaultThreadLane({ name: `vault-${lane}`, queueLengthMax: this.#options.queueLengthMax, niceness: NICENESS[lane] }, { log: this.#log });
+    return new VaultThreadLane(
+      { name: `vault-${lane}`, queueLengthMax: this.#options.queueLengthMax, niceness: NICENESS[lane] },
+      { log: this.#log },
+    );
   }
 }
 
@@ -103,7 +115,11 @@ function all({ prompt, bulk }: Threads): VaultThreadLane[] {
 }
 
 async function stopAll(threads: Threads): Promise<void> {
-  await Promise.all(all(threads).map(async (thread) => { await thread.stop(); }));
+  await Promise.all(
+    all(threads).map(async (thread) => {
+      await thread.stop();
+    }),
+  );
 }
 
 /** In shared memory like the original, so that the thread can overwrite it. */

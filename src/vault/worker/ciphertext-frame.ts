@@ -31,8 +31,14 @@ export interface FrameKey {
 export type AadOf = (header: Uint8Array) => Uint8Array;
 
 /** Seals a plaintext. The nonce is a parameter only so that known answers can be checked. Throws a TypeError for one of another length. */
-export function sealFrame(frameKey: FrameKey, aadOf: AadOf, plaintext: Uint8Array, fixedNonce?: Uint8Array): Uint8Array {
-  if (fixedNonce !== undefined && fixedNonce.length !== AEAD_NONCE_BYTES) throw new TypeError("the nonce is not 24 bytes");
+export function sealFrame(
+  frameKey: FrameKey,
+  aadOf: AadOf,
+  plaintext: Uint8Array,
+  fixedNonce?: Uint8Array,
+): Uint8Array {
+  if (fixedNonce !== undefined && fixedNonce.length !== AEAD_NONCE_BYTES)
+    throw new TypeError("the nonce is not 24 bytes");
   const { code, aead } = ALGORITHMS[frameKey.algorithm];
   const start = Buffer.allocUnsafe(FRAME_START_BYTES);
   start[0] = VERSION;
@@ -51,9 +57,15 @@ export function frameGeneration(frame: Uint8Array): number | undefined {
 }
 
 /** Opens a frame that must be of this algorithm. Throws AuthenticationFailure whatever is wrong, so that no difference shows. */
-export function openFrame(frame: Uint8Array, algorithm: FrameAlgorithm, keyOf: (generation: number) => KeyObject, aadOf: AadOf): Uint8Array {
+export function openFrame(
+  frame: Uint8Array,
+  algorithm: FrameAlgorithm,
+  keyOf: (generation: number) => KeyObject,
+  aadOf: AadOf,
+): Uint8Array {
   const { code, aead } = ALGORITHMS[algorithm];
-  if (frame.length < FRAME_OVERHEAD_BYTES || frame[0] !== VERSION || frame[1] !== code) throw new AuthenticationFailure();
+  if (frame.length < FRAME_OVERHEAD_BYTES || frame[0] !== VERSION || frame[1] !== code)
+    throw new AuthenticationFailure();
   const header = frame.subarray(0, FRAME_HEADER_BYTES);
   const nonce = frame.subarray(FRAME_HEADER_BYTES, FRAME_START_BYTES);
   const generation = new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(2);

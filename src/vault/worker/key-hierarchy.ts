@@ -37,12 +37,20 @@ export function deriveSentinel(entropy: RootKey, storeId: string): Uint8Array {
 
 /** K_rec = HKDF(MK, salt = vault id, label || u32be(generation)): wraps the vault's keys and secrets. */
 export function deriveRecordKey(masterKey: RootKey, vaultId: string, generation: number): KeyObject {
-  return hkdfKey({ ikm: masterKey, salt: uuidBytes(vaultId), info: Buffer.concat([Buffer.from(LABELS.record), u32be(generation)]) });
+  return hkdfKey({
+    ikm: masterKey,
+    salt: uuidBytes(vaultId),
+    info: Buffer.concat([Buffer.from(LABELS.record), u32be(generation)]),
+  });
 }
 
 /** K_api = HKDF(K, salt = vault id, label || key id(16)): what encrypt and decrypt of the API use, for master0 too. */
 export function deriveApiKey(key: RootKey, vaultId: string, keyId: string): KeyObject {
-  return hkdfKey({ ikm: key, salt: uuidBytes(vaultId), info: Buffer.concat([Buffer.from(LABELS.apiAead), uuidBytes(keyId)]) });
+  return hkdfKey({
+    ikm: key,
+    salt: uuidBytes(vaultId),
+    info: Buffer.concat([Buffer.from(LABELS.apiAead), uuidBytes(keyId)]),
+  });
 }
 
 export interface DeriveInput {
@@ -58,7 +66,13 @@ export interface DeriveInput {
 export function deriveChildKey(parent: RootKey, input: DeriveInput): SecretBytes {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(input.context.length);
-  const info = Buffer.concat([Buffer.from(LABELS.derive), uuidBytes(input.parentKeyId), u32be(input.nonce), length, input.context]);
+  const info = Buffer.concat([
+    Buffer.from(LABELS.derive),
+    uuidBytes(input.parentKeyId),
+    u32be(input.nonce),
+    length,
+    input.context,
+  ]);
   return SecretBytes.take(hkdfSha256({ ikm: parent, salt: uuidBytes(input.vaultId), info, lengthBytes: 32 }));
 }
 
@@ -66,10 +80,20 @@ export function deriveChildKey(parent: RootKey, input: DeriveInput): SecretBytes
  * What two sides of a key agreement share: HKDF(secret, no salt, label || smaller public key || larger public key || u16be(context
  * length) || context), 32 bytes. The order of the keys is that of their bytes, so that both sides compute the same.
  */
-export function deriveAgreedKey(secret: Uint8Array, ownKey: Uint8Array, peerKey: Uint8Array, context: Uint8Array): Uint8Array {
+export function deriveAgreedKey(
+  secret: Uint8Array,
+  ownKey: Uint8Array,
+  peerKey: Uint8Array,
+  context: Uint8Array,
+): Uint8Array {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(context.length);
-  const info = Buffer.concat([Buffer.from(LABELS.agree), ...[ownKey, peerKey].sort((a, b) => Buffer.compare(a, b)), length, context]);
+  const info = Buffer.concat([
+    Buffer.from(LABELS.agree),
+    ...[ownKey, peerKey].sort((a, b) => Buffer.compare(a, b)),
+    length,
+    context,
+  ]);
   return hkdfSha256({ ikm: secret, salt: new Uint8Array(), info, lengthBytes: 32 });
 }
 

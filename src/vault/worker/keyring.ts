@@ -50,7 +50,12 @@ export class Keyring {
     this.lock();
     const ephemeralKey = generateKeySync("aes", { length: 256 });
     const nonce = randomBytes(AEAD_NONCE_BYTES);
-    this.#held = { ephemeralKey, nonce, sealed: xaes256Gcm.seal({ key: ephemeralKey, nonce, aad: EMPTY }, entropy), storeId };
+    this.#held = {
+      ephemeralKey,
+      nonce,
+      sealed: xaes256Gcm.seal({ key: ephemeralKey, nonce, aad: EMPTY }, entropy),
+      storeId,
+    };
   }
 
   lock(): void {
@@ -129,5 +134,10 @@ export class Keyring {
 
 /** Where a vault's master key belongs; the owner is part of it. */
 export function masterPlace(vault: Omit<VaultReference, "masterEnvelope" | "generation">): EnvelopePlace {
-  return { purpose: "mk", vaultId: vault.vaultId, recordId: vault.masterKeyId, metadata: { owner: vault.owner, ...MASTER_KEY_COLUMNS } };
+  return {
+    purpose: "mk",
+    vaultId: vault.vaultId,
+    recordId: vault.masterKeyId,
+    metadata: { owner: vault.owner, ...MASTER_KEY_COLUMNS },
+  };
 }

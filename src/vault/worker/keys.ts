@@ -44,19 +44,37 @@ export class WorkerKeys {
   }
 
   /** Generates a key and wraps it as the given generation. */
-  async create(vault: VaultReference, key: { readonly keyId: string; readonly generation: number }, spec: KeySpec, options: KeyOptions): Promise<WrittenKey> {
+  async create(
+    vault: VaultReference,
+    key: { readonly keyId: string; readonly generation: number },
+    spec: KeySpec,
+    options: KeyOptions,
+  ): Promise<WrittenKey> {
     return this.wrap(vault, key, spec, await spec.generate(options));
   }
 
   /** Wraps kind(1) || material under the vault's record key, bound to the public part, and overwrites the material. */
-  wrap(vault: VaultReference, key: { readonly keyId: string; readonly generation: number }, spec: KeySpec, { material, publicKey, address }: GeneratedKey): WrittenKey {
+  wrap(
+    vault: VaultReference,
+    key: { readonly keyId: string; readonly generation: number },
+    spec: KeySpec,
+    { material, publicKey, address }: GeneratedKey,
+  ): WrittenKey {
     const plaintext = new Uint8Array(1 + material.length);
     try {
       plaintext[0] = MATERIAL_KINDS[spec.materialKind];
-      material.use((bytes) => { plaintext.set(bytes, 1); });
-      const publicPart = { ...(publicKey === undefined ? {} : { publicKey: toHex(publicKey) }), ...(address === undefined ? {} : { address }) };
+      material.use((bytes) => {
+        plaintext.set(bytes, 1);
+      });
+      const publicPart = {
+        ...(publicKey === undefined ? {} : { publicKey: toHex(publicKey) }),
+        ...(address === undefined ? {} : { address }),
+      };
       const place = keyPlace(vault, { ...key, spec: spec.name, type: spec.type, usage: spec.usage, ...publicPart });
-      return { envelope: wrapRecord(this.keyring.recordKey(vault, vault.generation), vault.generation, place, plaintext), ...publicPart };
+      return {
+        envelope: wrapRecord(this.keyring.recordKey(vault, vault.generation), vault.generation, place, plaintext),
+        ...publicPart,
+      };
     } finally {
       plaintext.fill(0);
       material.wipe();
@@ -71,7 +89,13 @@ export class WorkerKeys {
     if (key.isDisabled === true) throw keyDisabled();
     const spec = keySpecNamed(key.spec);
     if (key.keyId === vault.masterKeyId) {
-      return this.keyring.withMasterKey(vault, (masterKey) => use(spec, { ...identity(vault, key), material: SecretBytes.take(masterKey), toKeyObject: (_purpose, make) => make(masterKey) }));
+      return this.keyring.withMasterKey(vault, (masterKey) =>
+        use(spec, {
+          ...identity(vault, key),
+          material: SecretBytes.take(masterKey),
+          toKeyObject: (_purpose, make) => make(masterKey),
+        }),
+      );
     }
     const named = this.#named(vault, key);
     const held = this.#keyObjects.get(named.name, vault.vaultId, () => this.#open(vault, key, spec));
@@ -86,15 +110,21 @@ export class WorkerKeys {
   }
 
   #named(vault: VaultReference, key: KeyReference): NamedKey {
-    if (this.#lastNamed?.vault !== vault || this.#lastNamed.key !== key) this.#lastNamed = { vault, key, name: nameOf(vault, key) };
+    if (this.#lastNamed?.vault !== vault || this.#lastNamed.key !== key)
+      this.#lastNamed = { vault, key, name: nameOf(vault, key) };
     return this.#lastNamed;
   }
 
   /** The material of a record that is as it was written; without the kind byte. */
   #open(vault: VaultReference, key: KeyReference, spec: KeySpec): KeyObject {
-    const plaintext = unwrapRecord(key.envelope, (generation) => this.keyring.recordKey(vault, generation), keyPlace(vault, key));
+    const plaintext = unwrapRecord(
+      key.envelope,
+      (generation) => this.keyring.recordKey(vault, generation),
+      keyPlace(vault, key),
+    );
     try {
-      if (plaintext[0] !== MATERIAL_KINDS[spec.materialKind]) throw new AppError("data_corrupt", { message: "a stored key holds another kind of material than its spec" });
+      if (plaintext[0] !== MATERIAL_KINDS[spec.materialKind])
+        throw new AppError("data_corrupt", { message: "a stored key holds another kind of material than its spec" });
       return createSecretKey(plaintext.subarray(1));
     } finally {
       plaintext.fill(0);
@@ -146,20 +176,43 @@ class LentKey implements UnwrappedKey {
 }
 
 function identity(vault: VaultReference, key: KeyReference): KeyIdentity {
-  return { vaultId: vault.vaultId, keyId: key.keyId, generation: key.generation, publicKey: key.publicKey === undefined ? NO_BYTES : hexBytes(key.publicKey, "public_key") };
+  return {
+    vaultId: vault.vaultId,
+    keyId: key.keyId,
+    generation: key.generation,
+    publicKey: key.publicKey === undefined ? NO_BYTES : hexBytes(key.publicKey, "public_key"),
+  };
 }
 
 /** All that opening the record checks: who owns the vault, its master key, the record and its columns. */
 function nameOf(vault: VaultReference, key: KeyReference): string {
   return [
-    vault.vaultId, vault.owner, vault.masterKeyId, vault.masterEnvelope,
-    key.keyId, key.spec, key.type, key.usage, key.generation, key.publicKey, key.address, key.envelope,
+    vault.vaultId,
+    vault.owner,
+    vault.masterKeyId,
+    vault.masterEnvelope,
+    key.keyId,
+    key.spec,
+    key.type,
+    key.usage,
+    key.generation,
+    key.publicKey,
+    key.address,
+    key.envelope,
   ].join("|");
 }
 
 /** Later generations are bound to their number, so that an old one cannot be put in the place of a new one. */
 function keyPlace(vault: VaultReference, key: Omit<KeyReference, "envelope">): EnvelopePlace {
   const rotated = key.generation === FIRST_GENERATION ? {} : { generation: String(key.generation) };
-  const publicPart = { ...(key.publicKey === undefined ? {} : { public_key: key.publicKey }), ...(key.address === undefined ? {} : { address: key.address }) };
-  return { purpose: "key", vaultId: vault.vaultId, recordId: key.keyId, metadata: { spec: key.spec, type: key.type, usage: key.usage, ...rotated, ...publicPart } };
+  const publicPart = {
+    ...(key.publicKey === undefined ? {} : { public_key: key.publicKey }),
+    ...(key.address === undefined ? {} : { address: key.address }),
+  };
+  return {
+    purpose: "key",
+    vaultId: vault.vaultId,
+    recordId: key.keyId,
+    metadata: { spec: key.spec, type: key.type, usage: key.usage, ...rotated, ...publicPart },
+  };
 }

@@ -26,7 +26,13 @@ const ALGORITHM = "xaes-256-gcm";
 const AAD_LABEL = Buffer.from("pv/v1/aad\0");
 
 /** Wraps a plaintext for its place; answers base64 text, the form that the store keeps. */
-export function wrapRecord(key: KeyObject, generation: number, place: EnvelopePlace, plaintext: Uint8Array, nonce?: Uint8Array): string {
+export function wrapRecord(
+  key: KeyObject,
+  generation: number,
+  place: EnvelopePlace,
+  plaintext: Uint8Array,
+  nonce?: Uint8Array,
+): string {
   const aadOf = (header: Uint8Array): Uint8Array => envelopeAad(place, header);
   return Buffer.from(sealFrame({ algorithm: ALGORITHM, generation, key }, aadOf, plaintext, nonce)).toString("base64");
 }
@@ -35,7 +41,11 @@ export function wrapRecord(key: KeyObject, generation: number, place: EnvelopePl
  * Unwraps an envelope that must belong to this place. Throws `data_corrupt` when it does not: the stored record, its place or its
  * metadata were changed. The caller wipes the plaintext.
  */
-export function unwrapRecord(envelope: string, keyOf: (generation: number) => KeyObject, place: EnvelopePlace): Uint8Array {
+export function unwrapRecord(
+  envelope: string,
+  keyOf: (generation: number) => KeyObject,
+  place: EnvelopePlace,
+): Uint8Array {
   try {
     return openFrame(Buffer.from(envelope, "base64"), ALGORITHM, keyOf, (header) => envelopeAad(place, header));
   } catch (error) {
@@ -48,7 +58,15 @@ export function unwrapRecord(envelope: string, keyOf: (generation: number) => Ke
 function envelopeAad(place: EnvelopePlace, header: Uint8Array): Uint8Array {
   const purpose = Buffer.from(place.purpose);
   const metadata = createHash("sha256").update(canonicalJson(place.metadata)).digest();
-  return Buffer.concat([AAD_LABEL, Uint8Array.of(purpose.length), purpose, uuidBytes(place.vaultId), uuidBytes(place.recordId), header, metadata]);
+  return Buffer.concat([
+    AAD_LABEL,
+    Uint8Array.of(purpose.length),
+    purpose,
+    uuidBytes(place.vaultId),
+    uuidBytes(place.recordId),
+    header,
+    metadata,
+  ]);
 }
 
 /** JSON of a flat object of texts with its members sorted by name, without white space. */

@@ -12,7 +12,15 @@ import type { KeyObjects } from "./key-objects.js";
 import { hdAddress, hdXpub } from "../key-specs/bip39.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import type { Keyring } from "./keyring.js";
-import type { PhraseCheck, SecretReference, VaultReference, VaultRequest, VaultTaskName, VaultTaskResult, VaultTasks } from "../protocol.js";
+import type {
+  PhraseCheck,
+  SecretReference,
+  VaultReference,
+  VaultRequest,
+  VaultTaskName,
+  VaultTaskResult,
+  VaultTasks,
+} from "../protocol.js";
 import { FIRST_GENERATION, WorkerKeys } from "./keys.js";
 import { blsAggregate, blsVerify, jsonWebKeys, operate, operateBatch, verifyDetached } from "./operations.js";
 
@@ -20,10 +28,17 @@ const MASTER_KEY_BYTES = 32;
 /** Hash of no phrase: what a text that cannot be a phrase is compared by, so that both ways do the same work. */
 const NO_PHRASE = new Uint8Array();
 
-type TaskTable = { readonly [Name in VaultTaskName]: (message: VaultTasks[Name]["message"]) => Promise<VaultTasks[Name]["value"]> | VaultTasks[Name]["value"] };
+type TaskTable = {
+  readonly [Name in VaultTaskName]: (
+    message: VaultTasks[Name]["message"],
+  ) => Promise<VaultTasks[Name]["value"]> | VaultTasks[Name]["value"];
+};
 
 /** Binds the tasks to a thread's keys; the function that comes back never throws. */
-export function createVaultTasks(keyring: Keyring, keyObjects: KeyObjects): (request: VaultRequest) => Promise<VaultTaskResult<unknown>> {
+export function createVaultTasks(
+  keyring: Keyring,
+  keyObjects: KeyObjects,
+): (request: VaultRequest) => Promise<VaultTaskResult<unknown>> {
   const tasks = taskTable(new WorkerKeys(keyring, keyObjects));
   return async (request) => {
     try {
@@ -31,8 +46,19 @@ export function createVaultTasks(keyring: Keyring, keyObjects: KeyObjects): (req
       return { ok: true, value: await run(request.message) };
     } catch (error) {
       if (error instanceof AppError) return { ok: false, code: error.code, message: error.message };
-      const frames = error instanceof Error ? error.stack?.split("\n").filter((line) => /^\s+at /.test(line)).join("\n") : undefined;
-      return { ok: false, code: "internal_error", message: "the vault operation failed", ...(frames === undefined ? {} : { frames }) };
+      const frames =
+        error instanceof Error
+          ? error.stack
+              ?.split("\n")
+              .filter((line) => /^\s+at /.test(line))
+              .join("\n")
+          : undefined;
+      return {
+        ok: false,
+        code: "internal_error",
+        message: "the vault operation failed",
+        ...(frames === undefined ? {} : { frames }),
+      };
     }
   };
 }
@@ -40,10 +66,11 @@ export function createVaultTasks(keyring: Keyring, keyObjects: KeyObjects): (req
 function taskTable(keys: WorkerKeys): TaskTable {
   const { keyring } = keys;
   return {
-    unseal: (check) => withCheckedPhrase(check, (entropy, sentinel) => {
-      keyring.unlock(entropy, check.storeId);
-      return { sentinel };
-    }),
+    unseal: (check) =>
+      withCheckedPhrase(check, (entropy, sentinel) => {
+        keyring.unlock(entropy, check.storeId);
+        return { sentinel };
+      }),
     check_phrase: (check) => withCheckedPhrase(check, () => null),
     lock: () => {
       keys.lock();
@@ -61,16 +88,20 @@ function taskTable(keys: WorkerKeys): TaskTable {
         masterKey.fill(0);
       }
     },
-    create_key: async ({ vault, keyId, spec, options }) => await keys.create(vault, { keyId, generation: FIRST_GENERATION }, keySpecNamed(spec), options),
-    derive_key: ({ vault, parent, keyId, nonce, context }) => keys.lend(vault, parent, (spec, key) => {
-      if (spec.derive === undefined) throw incapable("spec_cannot_derive", "derivation");
-      const material = spec.derive(key, { vaultId: vault.vaultId, parentKeyId: parent.keyId, nonce, context });
-      return { envelope: keys.wrap(vault, { keyId, generation: FIRST_GENERATION }, spec, { material }).envelope };
-    }),
+    create_key: async ({ vault, keyId, spec, options }) =>
+      await keys.create(vault, { keyId, generation: FIRST_GENERATION }, keySpecNamed(spec), options),
+    derive_key: ({ vault, parent, keyId, nonce, context }) =>
+      keys.lend(vault, parent, (spec, key) => {
+        if (spec.derive === undefined) throw incapable("spec_cannot_derive", "derivation");
+        const material = spec.derive(key, { vaultId: vault.vaultId, parentKeyId: parent.keyId, nonce, context });
+        return { envelope: keys.wrap(vault, { keyId, generation: FIRST_GENERATION }, spec, { material }).envelope };
+      }),
     rotate_key: async ({ vault, key, generation }) => {
       // Opening the present material first: a damaged or disabled key is refused, not papered over.
       keys.lend(vault, key, () => null);
-      return { envelope: (await keys.create(vault, { keyId: key.keyId, generation }, keySpecNamed(key.spec), {})).envelope };
+      return {
+        envelope: (await keys.create(vault, { keyId: key.keyId, generation }, keySpecNamed(key.spec), {})).envelope,
+      };
     },
     ...cipherTasks(keys),
     operate: (message) => operate(keys, message),
@@ -85,7 +116,9 @@ function taskTable(keys: WorkerKeys): TaskTable {
 }
 
 /** What other areas encrypt with their keys, the moving of ciphertexts between generations, and secrets. */
-function cipherTasks(keys: WorkerKeys): Pick<TaskTable, "rewrap" | "encrypt" | "decrypt" | "seal_secret" | "open_secret"> {
+function cipherTasks(
+  keys: WorkerKeys,
+): Pick<TaskTable, "rewrap" | "encrypt" | "decrypt" | "seal_secret" | "open_secret"> {
   const { keyring } = keys;
   return {
     rewrap: ({ vault, from, to, data, context }) => {
@@ -102,22 +135,32 @@ function cipherTasks(keys: WorkerKeys): Pick<TaskTable, "rewrap" | "encrypt" | "
         plaintext.fill(0);
       }
     },
-    encrypt: ({ vault, key, data, context }) => keys.lend(vault, key, (spec, unwrapped) => {
-      if (spec.encrypt === undefined) throw incapable("spec_cannot_encrypt", "encryption");
-      return exact(spec.encrypt(unwrapped, data, context));
-    }),
-    decrypt: ({ vault, key, data, context }) => keys.lend(vault, key, (spec, unwrapped) => {
-      if (spec.decrypt === undefined) throw incapable("spec_cannot_decrypt", "decryption");
-      return exact(spec.decrypt(unwrapped, data, context));
-    }),
+    encrypt: ({ vault, key, data, context }) =>
+      keys.lend(vault, key, (spec, unwrapped) => {
+        if (spec.encrypt === undefined) throw incapable("spec_cannot_encrypt", "encryption");
+        return exact(spec.encrypt(unwrapped, data, context));
+      }),
+    decrypt: ({ vault, key, data, context }) =>
+      keys.lend(vault, key, (spec, unwrapped) => {
+        if (spec.decrypt === undefined) throw incapable("spec_cannot_decrypt", "decryption");
+        return exact(spec.decrypt(unwrapped, data, context));
+      }),
     seal_secret: ({ vault, secret, value }) => {
       try {
-        return { envelope: wrapRecord(keyring.recordKey(vault, vault.generation), vault.generation, secretPlace(vault, secret), value) };
+        return {
+          envelope: wrapRecord(
+            keyring.recordKey(vault, vault.generation),
+            vault.generation,
+            secretPlace(vault, secret),
+            value,
+          ),
+        };
       } finally {
         value.fill(0);
       }
     },
-    open_secret: ({ vault, secret, envelope }) => exact(unwrapRecord(envelope, (generation) => keyring.recordKey(vault, generation), secretPlace(vault, secret))),
+    open_secret: ({ vault, secret, envelope }) =>
+      exact(unwrapRecord(envelope, (generation) => keyring.recordKey(vault, generation), secretPlace(vault, secret))),
   };
 }
 
@@ -129,12 +172,16 @@ function withCheckedPhrase<T>(check: PhraseCheck, use: (entropy: Uint8Array, sen
     entropy = canonical === undefined ? undefined : phraseEntropy(canonical);
     const hash = validationHash(canonical ?? NO_PHRASE);
     const hashFits = check.validationHash === null || equalBytes(hash, check.validationHash);
-    if (entropy === undefined || !hashFits) throw new AppError("seal_key_rejected", { message: "the seal key was not accepted" });
+    if (entropy === undefined || !hashFits)
+      throw new AppError("seal_key_rejected", { message: "the seal key was not accepted" });
     const sentinel = deriveSentinel(entropy, check.storeId);
     if (check.sentinel !== null && !equalBytes(sentinel, check.sentinel)) {
       // With a hash configured the key is the right one of another store; without one the sentinel is all that tells.
-      if (check.validationHash === null) throw new AppError("seal_key_rejected", { message: "the seal key was not accepted" });
-      throw new AppError("seal_key_mismatch", { message: "the configured seal key is not the one that this store was initialised with" });
+      if (check.validationHash === null)
+        throw new AppError("seal_key_rejected", { message: "the seal key was not accepted" });
+      throw new AppError("seal_key_mismatch", {
+        message: "the configured seal key is not the one that this store was initialised with",
+      });
     }
     return use(entropy, sentinel);
   } finally {
@@ -145,7 +192,12 @@ function withCheckedPhrase<T>(check: PhraseCheck, use: (entropy: Uint8Array, sen
 }
 
 function secretPlace(vault: VaultReference, secret: SecretReference): EnvelopePlace {
-  return { purpose: "secret", vaultId: vault.vaultId, recordId: secret.secretId, metadata: { name: secret.name, type: secret.type } };
+  return {
+    purpose: "secret",
+    vaultId: vault.vaultId,
+    recordId: secret.secretId,
+    metadata: { name: secret.name, type: secret.type },
+  };
 }
 
 function incapable(code: ErrorCode, ability: string): AppError {

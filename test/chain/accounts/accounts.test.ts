@@ -9,8 +9,12 @@ import { failsWith, openBench, RECEIVER, type Bench } from "../transactions/supp
 
 const PAGE = { page: 1, rpp: 25 };
 let bench: Bench;
-beforeAll(async () => { bench = await openBench(); });
-afterAll(async () => { await bench.close(); });
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(async () => {
+  await bench.close();
+});
 
 describe("accounts", () => {
   it("have a key in the caller's vault that signs for their address, and never show it", async () => {
@@ -19,25 +23,47 @@ describe("accounts", () => {
     expect(JSON.stringify(account)).not.toMatch(/private|mnemonic|envelope/);
     const key = bench.vault.vault.getKey(bench.owner, account.vault_id, account.key_id);
     expect([key.spec, key.address]).toEqual(["secp256k1", account.address]);
-    const signed = await bench.vault.vault.operations.sign({ owner: bench.owner, vaultId: account.vault_id, keyId: account.key_id }, { message: Buffer.from("hello").toString("hex"), options: { format: "personal_sign" } });
-    expect(await recoverMessageAddress({ message: "hello", signature: `0x${(signed as { signature: string }).signature}` })).toBe(account.address);
+    const signed = await bench.vault.vault.operations.sign(
+      { owner: bench.owner, vaultId: account.vault_id, keyId: account.key_id },
+      { message: Buffer.from("hello").toString("hex"), options: { format: "personal_sign" } },
+    );
+    expect(
+      await recoverMessageAddress({ message: "hello", signature: `0x${(signed as { signature: string }).signature}` }),
+    ).toBe(account.address);
   });
 
   it("share one vault of their owner, also when many are made at once", async () => {
     const owner = { kind: "user", id: bench.owner.id } as const;
-    const made = await Promise.all(Array.from({ length: 6 }, async () => await bench.transactions.accounts.create(owner, { network_id: bench.networkId })));
+    const made = await Promise.all(
+      Array.from(
+        { length: 6 },
+        async () => await bench.transactions.accounts.create(owner, { network_id: bench.networkId }),
+      ),
+    );
     expect(new Set(made.map(({ vault_id: id }) => id)).size).toBe(1);
     expect(new Set(made.map(({ address }) => address)).size).toBe(6);
   });
 
   it("get a new vault when theirs was deleted; the old ones can no longer sign", async () => {
     const old = await bench.account();
-    const [{ vault_id: vaultId } = { vault_id: "" }] = bench.transactions.accounts.list(bench.owner, {}, { page: 1, rpp: 1 }).body;
+    const [{ vault_id: vaultId } = { vault_id: "" }] = bench.transactions.accounts.list(
+      bench.owner,
+      {},
+      { page: 1, rpp: 1 },
+    ).body;
     await bench.vault.vault.deleteVault(bench.owner, vaultId);
     const fresh = await bench.transactions.accounts.create(bench.owner, { network_id: bench.networkId });
     expect(fresh.vault_id).not.toBe(vaultId);
-    const { id } = await bench.transactions.service.submit(bench.owner, { networkId: bench.networkId, signer: { accountId: old.id }, to: RECEIVER, value: 1n });
-    expect(await bench.until(id, ({ status }) => status !== "pending")).toMatchObject({ state: "failed", error: { code: "signer_not_found" } });
+    const { id } = await bench.transactions.service.submit(bench.owner, {
+      networkId: bench.networkId,
+      signer: { accountId: old.id },
+      to: RECEIVER,
+      value: 1n,
+    });
+    expect(await bench.until(id, ({ status }) => status !== "pending")).toMatchObject({
+      state: "failed",
+      error: { code: "signer_not_found" },
+    });
   });
 
   it("show their balance, and null while the node does not answer", async () => {
@@ -50,28 +76,57 @@ describe("accounts", () => {
 
   it("show the balance of a token by its address, and what is no token", async () => {
     const account = await bench.account();
-    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER))).code).toBe("not_found");
-    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, randomUUID()))).code).toBe("not_found");
-    bench.rpc.spoil = (method) => (method === "eth_call" ? { answer: `0x${(25n).toString(16).padStart(64, "0")}` } : undefined);
-    expect(await bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER)).toEqual({ [RECEIVER]: "25" });
-    bench.rpc.spoil = (method) => (method === "eth_call" ? { refusal: new RpcRefusal("execution reverted", 3, "0x") } : undefined);
-    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER))).code).toBe("execution_reverted");
+    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER))).code).toBe(
+      "not_found",
+    );
+    expect(
+      (await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, randomUUID()))).code,
+    ).toBe("not_found");
+    bench.rpc.spoil = (method) =>
+      method === "eth_call" ? { answer: `0x${25n.toString(16).padStart(64, "0")}` } : undefined;
+    expect(await bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER)).toEqual({
+      [RECEIVER]: "25",
+    });
+    bench.rpc.spoil = (method) =>
+      method === "eth_call" ? { refusal: new RpcRefusal("execution reverted", 3, "0x") } : undefined;
+    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER))).code).toBe(
+      "execution_reverted",
+    );
     bench.rpc.spoil = () => undefined;
   });
 
   it("are listed newest first, or last used first, and by their network", async () => {
     const one = await bench.account();
-    await new Promise((resolve) => { setTimeout(resolve, 2); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 2);
+    });
     const other = await bench.account();
-    const { id } = await bench.transactions.service.submit(bench.owner, { networkId: bench.networkId, signer: { accountAddress: one.address.toLowerCase() }, to: RECEIVER, value: 1n });
+    const { id } = await bench.transactions.service.submit(bench.owner, {
+      networkId: bench.networkId,
+      signer: { accountAddress: one.address.toLowerCase() },
+      to: RECEIVER,
+      value: 1n,
+    });
     await bench.until(id, ({ state }) => state === "confirmed");
     const { accounts } = bench.transactions;
     expect(accounts.list(bench.owner, {}, PAGE).body[0]?.id).toBe(other.id);
-    expect(accounts.list(bench.owner, { sort: "recent" }, PAGE).body[0]).toMatchObject({ id: one.id, accessed_at: expect.stringMatching(/^20/) as unknown });
+    expect(accounts.list(bench.owner, { sort: "recent" }, PAGE).body[0]).toMatchObject({
+      id: one.id,
+      accessed_at: expect.stringMatching(/^20/) as unknown,
+    });
     expect(accounts.list(bench.owner, { network_id: randomUUID() }, PAGE)).toEqual({ body: [], total: 0 });
     expect(accounts.list({ kind: "user", id: randomUUID() }, {}, PAGE)).toEqual({ body: [], total: 0 });
     expect((await failsWith(accounts.create(bench.owner, { network_id: randomUUID() }))).code).toBe("not_found");
-    expect((await failsWith(bench.transactions.service.submit({ kind: "user", id: randomUUID() }, { networkId: bench.networkId, signer: { accountId: one.id } }))).code).toBe("not_found");
+    expect(
+      (
+        await failsWith(
+          bench.transactions.service.submit(
+            { kind: "user", id: randomUUID() },
+            { networkId: bench.networkId, signer: { accountId: one.id } },
+          ),
+        )
+      ).code,
+    ).toBe("not_found");
   });
 });
 
@@ -79,11 +134,19 @@ describe("wallets", () => {
   it("page through their addresses without a gap or a repeat, as BIP-44 has them", async () => {
     const wallet = await bench.transactions.wallets.create(bench.owner, {});
     expect(wallet).toMatchObject({ purpose: 44, path: "m/44'/60'/0'" });
-    const page = async (number: number) => (await bench.transactions.wallets.addresses(bench.owner, wallet.id, { index: 2, chain_path: 1 }, { page: number, rpp: 4 }));
+    const page = async (number: number) =>
+      await bench.transactions.wallets.addresses(
+        bench.owner,
+        wallet.id,
+        { index: 2, chain_path: 1 },
+        { page: number, rpp: 4 },
+      );
     const [first, second] = [await page(1), await page(2)];
     expect(first.total).toBe(2 ** 31);
     const all = [...first.body, ...second.body];
-    expect(all.map(({ hd_derivation_path: path }) => path)).toEqual(Array.from({ length: 8 }, (_, at) => `m/44'/60'/2'/1/${String(at)}`));
+    expect(all.map(({ hd_derivation_path: path }) => path)).toEqual(
+      Array.from({ length: 8 }, (_, at) => `m/44'/60'/2'/1/${String(at)}`),
+    );
     const { xpub } = await bench.vault.vault.wallets.xpub(bench.owner, wallet.vault_id, wallet.key_id, 2);
     const branch = HDKey.fromExtendedKey(xpub).deriveChild(1);
     for (const [at, { address, public_key: key }] of all.entries()) {
@@ -96,24 +159,52 @@ describe("wallets", () => {
 
   it("sign transactions with the key at a path", async () => {
     const wallet = await bench.transactions.wallets.create(bench.owner, {});
-    const { body: [, second] } = await bench.transactions.wallets.addresses(bench.owner, wallet.id, {}, PAGE);
+    const {
+      body: [, second],
+    } = await bench.transactions.wallets.addresses(bench.owner, wallet.id, {}, PAGE);
     await bench.anvil.request("anvil_setBalance", second!.address, "0x8ac7230489e80000");
     const signer = { walletId: wallet.id, path: second!.hd_derivation_path };
-    const { id } = await bench.transactions.service.submit(bench.owner, { networkId: bench.networkId, signer, to: RECEIVER, value: 3n });
+    const { id } = await bench.transactions.service.submit(bench.owner, {
+      networkId: bench.networkId,
+      signer,
+      to: RECEIVER,
+      value: 3n,
+    });
     const ended = await bench.until(id, ({ state }) => state === "confirmed");
-    expect(ended).toMatchObject({ from: second!.address, wallet_id: wallet.id, hd_derivation_path: "m/44'/60'/0'/0/1" });
-    expect(await bench.anvil.request("eth_getTransactionByHash", ended.hash)).toMatchObject({ from: second!.address.toLowerCase(), value: "0x3" });
+    expect(ended).toMatchObject({
+      from: second!.address,
+      wallet_id: wallet.id,
+      hd_derivation_path: "m/44'/60'/0'/0/1",
+    });
+    expect(await bench.anvil.request("eth_getTransactionByHash", ended.hash)).toMatchObject({
+      from: second!.address.toLowerCase(),
+      value: "0x3",
+    });
   });
 
   it("refuse paths that are not theirs", async () => {
     const wallet = await bench.transactions.wallets.create(bench.owner, {});
     for (const path of ["m/44'/61'/0'/0/0", "m/49'/60'/0'/0/0", "m/44'/60'/0'/0/0'", "m/44'/60'", "x"]) {
-      expect((await failsWith(bench.transactions.service.submit(bench.owner, { networkId: bench.networkId, signer: { walletId: wallet.id, path }, to: RECEIVER }))).code).toBe("derivation_path_invalid");
+      expect(
+        (
+          await failsWith(
+            bench.transactions.service.submit(bench.owner, {
+              networkId: bench.networkId,
+              signer: { walletId: wallet.id, path },
+              to: RECEIVER,
+            }),
+          )
+        ).code,
+      ).toBe("derivation_path_invalid");
     }
   });
 });
 
 it("deletes everything of an owner", async () => {
   await bench.transactions.purge(bench.owner);
-  expect([bench.transactions.accounts.list(bench.owner, {}, PAGE).total, bench.transactions.wallets.list(bench.owner, PAGE).total, bench.transactions.service.list(bench.owner, {}, PAGE).total]).toEqual([0, 0, 0]);
+  expect([
+    bench.transactions.accounts.list(bench.owner, {}, PAGE).total,
+    bench.transactions.wallets.list(bench.owner, PAGE).total,
+    bench.transactions.service.list(bench.owner, {}, PAGE).total,
+  ]).toEqual([0, 0, 0]);
 });

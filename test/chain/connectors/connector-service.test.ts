@@ -7,7 +7,20 @@ import { AllowList } from "../../../src/platform/net/address-rules.js";
 import { createEgressGuard } from "../../../src/platform/net/egress-guard.js";
 import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import { PHRASE } from "../../vault/support.js";
-import { create, detail, eventually, failureOf, never, NETWORK_ID, openConnectors, PAGE, plain, settled, untilSettled, type TestConnectors } from "./support.js";
+import {
+  create,
+  detail,
+  eventually,
+  failureOf,
+  never,
+  NETWORK_ID,
+  openConnectors,
+  PAGE,
+  plain,
+  settled,
+  untilSettled,
+  type TestConnectors,
+} from "./support.js";
 
 let kubo: KuboDouble;
 let test: TestConnectors;
@@ -23,12 +36,37 @@ afterAll(async () => {
 
 describe("creating a connector", () => {
   it("takes every type of the interface, in any case", async () => {
-    expect([...CONNECTOR_TYPES].sort()).toEqual(["axiom", "elasticsearch", "ipfs", "mongodb", "nats", "provide", "redis", "rest", "splunk", "sql", "tableau", "unibright", "zokrates"]);
+    expect([...CONNECTOR_TYPES].sort()).toEqual([
+      "axiom",
+      "elasticsearch",
+      "ipfs",
+      "mongodb",
+      "nats",
+      "provide",
+      "redis",
+      "rest",
+      "splunk",
+      "sql",
+      "tableau",
+      "unibright",
+      "zokrates",
+    ]);
     for (const type of CONNECTOR_TYPES) {
       const made = await create(test, { type: type.toUpperCase(), config: {}, is_virtual: true });
-      expect(made).toMatchObject({ type, status: "init", is_virtual: true, application_id: test.owner.id, network_id: NETWORK_ID, accessed_at: null, errors: [] });
+      expect(made).toMatchObject({
+        type,
+        status: "init",
+        is_virtual: true,
+        application_id: test.owner.id,
+        network_id: NETWORK_ID,
+        accessed_at: null,
+        errors: [],
+      });
     }
-    expect(test.service.list(test.owner, { ...PAGE, type: "IPFS" })).toMatchObject({ total: 1, body: [{ type: "ipfs" }] });
+    expect(test.service.list(test.owner, { ...PAGE, type: "IPFS" })).toMatchObject({
+      total: 1,
+      body: [{ type: "ipfs" }],
+    });
     expect(test.service.list(test.owner, { ...PAGE, network_id: randomUUID() }).total).toBe(0);
   });
 
@@ -40,14 +78,54 @@ describe("creating a connector", () => {
 
   it.each([
     ["no address at all", { type: "rest", config: {} }, "connector_config_invalid", "config"],
-    ["a scheme of another protocol", { type: "redis", config: { api_url: "https://h.example" } }, "connector_config_invalid", "config.api_url"],
-    ["a password in the URL", { type: "sql", config: { api_url: "postgres://u:p@h.example/db" } }, "connector_config_invalid", "config.api_url"],
-    ["a query in the URL", { type: "rest", config: { api_url: "https://h.example/?key=1" } }, "connector_config_invalid", "config.api_url"],
-    ["a port in the host", { type: "nats", config: { host: "h.example:4222" } }, "connector_config_invalid", "config.host"],
-    ["a container without an image", { type: "splunk", config: { provider_id: "docker" } }, "connector_config_invalid", undefined],
-    ["a foreign network", { type: "rest", config: { api_url: "https://h.example" }, network_id: randomUUID() }, "not_found", undefined],
-    ["a foreign application", { type: "rest", config: { api_url: "https://h.example" }, application_id: randomUUID() }, "connector_config_invalid", "application_id"],
-    ["credentials that no secret can hold", { type: "rest", config: { api_url: "https://h.example", credentials: { token: "x".repeat(4096) } } }, "secret_too_long", "value"],
+    [
+      "a scheme of another protocol",
+      { type: "redis", config: { api_url: "https://h.example" } },
+      "connector_config_invalid",
+      "config.api_url",
+    ],
+    [
+      "a password in the URL",
+      { type: "sql", config: { api_url: "postgres://u:p@h.example/db" } },
+      "connector_config_invalid",
+      "config.api_url",
+    ],
+    [
+      "a query in the URL",
+      { type: "rest", config: { api_url: "https://h.example/?key=1" } },
+      "connector_config_invalid",
+      "config.api_url",
+    ],
+    [
+      "a port in the host",
+      { type: "nats", config: { host: "h.example:4222" } },
+      "connector_config_invalid",
+      "config.host",
+    ],
+    [
+      "a container without an image",
+      { type: "splunk", config: { provider_id: "docker" } },
+      "connector_config_invalid",
+      undefined,
+    ],
+    [
+      "a foreign network",
+      { type: "rest", config: { api_url: "https://h.example" }, network_id: randomUUID() },
+      "not_found",
+      undefined,
+    ],
+    [
+      "a foreign application",
+      { type: "rest", config: { api_url: "https://h.example" }, application_id: randomUUID() },
+      "connector_config_invalid",
+      "application_id",
+    ],
+    [
+      "credentials that no secret can hold",
+      { type: "rest", config: { api_url: "https://h.example", credentials: { token: "x".repeat(4096) } } },
+      "secret_too_long",
+      "value",
+    ],
   ])("refuses %s, naming the member, and keeps nothing", async (_name, draft, code, path) => {
     const before = test.service.list(test.owner, PAGE).total;
     const failure = await failureOf(() => create(test, draft));
@@ -57,13 +135,25 @@ describe("creating a connector", () => {
   });
 
   it("never repeats what a URL carried", async () => {
-    expect((await failureOf(() => create(test, { type: "sql", config: { api_url: "postgres://u:hunter2@h.example/db" } }))).message).not.toContain("hunter2");
+    expect(
+      (await failureOf(() => create(test, { type: "sql", config: { api_url: "postgres://u:hunter2@h.example/db" } })))
+        .message,
+    ).not.toContain("hunter2");
   });
 
   it("makes one vault for all of an application's credentials, however many come at once", async () => {
     const other = await openConnectors({ idle: true });
     try {
-      await Promise.all(Array.from({ length: 5 }, async (_, index) => await create(other, { type: "rest", config: { api_url: "http://127.0.0.1:1", credentials: { token: `t${String(index)}` } } })));
+      await Promise.all(
+        Array.from(
+          { length: 5 },
+          async (_, index) =>
+            await create(other, {
+              type: "rest",
+              config: { api_url: "http://127.0.0.1:1", credentials: { token: `t${String(index)}` } },
+            }),
+        ),
+      );
       const vaults = other.vault.vault.listVaults(other.owner, PAGE).body;
       expect(vaults).toHaveLength(1);
       expect(other.vault.vault.listSecrets(other.owner, vaults[0]!.id, PAGE).total).toBe(5);
@@ -78,29 +168,50 @@ describe("a virtual connector", () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url }, is_virtual: true });
     expect(test.statuses(made.id)).toEqual(["init", "active"]);
     kubo.requests.length = 0;
-    expect(await test.service.createEntity(test.owner, made.id, { raw: "virtually" }, never)).toMatchObject({ size: 9 });
+    expect(await test.service.createEntity(test.owner, made.id, { raw: "virtually" }, never)).toMatchObject({
+      size: 9,
+    });
     expect((await plain(test, made.id)).accessed_at).not.toBeNull();
     const bare = await settled(test, { type: "ipfs", config: {}, is_virtual: true });
     expect(await detail(test, bare.id)).not.toHaveProperty("details");
-    expect((await failureOf(() => test.service.listEntities(test.owner, bare.id, PAGE, never))).code).toBe("connector_not_ready");
+    expect((await failureOf(() => test.service.listEntities(test.owner, bare.id, PAGE, never))).code).toBe(
+      "connector_not_ready",
+    );
   });
 });
 
 describe("addresses that lead inside", () => {
   it("are refused at once when they are written so, and when they are reached when a name turns out so", async () => {
-    const egress = createEgressGuard({ allow: new AllowList([]), ports: [443, 5001, 6379] }, { resolve: async () => await Promise.resolve([{ address: "169.254.169.254", family: 4 }]) });
+    const egress = createEgressGuard(
+      { allow: new AllowList([]), ports: [443, 5001, 6379] },
+      { resolve: async () => await Promise.resolve([{ address: "169.254.169.254", family: 4 }]) },
+    );
     const guarded = await openConnectors({ egress });
     try {
       for (const draft of [
-        { type: "ipfs", config: { api_url: kubo.url } }, { type: "rest", config: { api_url: "https://169.254.169.254/latest" } }, { type: "redis", config: { host: "10.0.0.1", port: 6379 } },
+        { type: "ipfs", config: { api_url: kubo.url } },
+        { type: "rest", config: { api_url: "https://169.254.169.254/latest" } },
+        { type: "redis", config: { host: "10.0.0.1", port: 6379 } },
         { type: "ipfs", config: { api_url: "https://ipfs.example.com:5001", gateway_url: "https://[::1]/" } },
-      ]) expect((await failureOf(() => create(guarded, draft))).code).toBe("egress_refused");
-      const made = await settled(guarded, { type: "ipfs", config: { api_url: "https://ipfs.example.com:5001", credentials: { token: "t" } } });
+      ])
+        expect((await failureOf(() => create(guarded, draft))).code).toBe("egress_refused");
+      const made = await settled(guarded, {
+        type: "ipfs",
+        config: { api_url: "https://ipfs.example.com:5001", credentials: { token: "t" } },
+      });
       expect(made).toMatchObject({ status: "unavailable", errors: [{ code: "egress_refused" }] });
-      expect((await failureOf(() => guarded.service.createEntity(guarded.owner, made.id, { raw: "x" }, never))).code).toBe("egress_refused");
+      expect(
+        (await failureOf(() => guarded.service.createEntity(guarded.owner, made.id, { raw: "x" }, never))).code,
+      ).toBe("egress_refused");
       const redis = await settled(guarded, { type: "redis", config: { api_url: "redis://cache.example.com" } });
       expect(redis).toMatchObject({ status: "unavailable", errors: [{ code: "egress_refused" }] });
-      expect((await failureOf(() => guarded.service.update(guarded.owner, redis.id, { config: { api_url: "redis://127.0.0.1" } }))).code).toBe("egress_refused");
+      expect(
+        (
+          await failureOf(() =>
+            guarded.service.update(guarded.owner, redis.id, { config: { api_url: "redis://127.0.0.1" } }),
+          )
+        ).code,
+      ).toBe("egress_refused");
     } finally {
       await guarded.close();
       egress.close();
@@ -114,10 +225,16 @@ describe("another owner's connector", () => {
     const eve = { kind: "application", id: randomUUID() } as const;
     for (const asked of [id, randomUUID()]) {
       const calls = [
-        () => test.service.get(eve, asked, PAGE, never), () => test.service.update(eve, asked, { name: "e" }), () => test.service.delete(eve, asked, never), () => test.service.nodes(eve, asked, never),
-        () => test.service.listEntities(eve, asked, PAGE, never), () => test.service.createEntity(eve, asked, { raw: "x" }, never), () => test.service.logs(eve, asked, 1, never),
+        () => test.service.get(eve, asked, PAGE, never),
+        () => test.service.update(eve, asked, { name: "e" }),
+        () => test.service.delete(eve, asked, never),
+        () => test.service.nodes(eve, asked, never),
+        () => test.service.listEntities(eve, asked, PAGE, never),
+        () => test.service.createEntity(eve, asked, { raw: "x" }, never),
+        () => test.service.logs(eve, asked, 1, never),
       ];
-      for (const call of calls) expect(await failureOf(call)).toMatchObject({ code: "not_found", message: "connector not found" });
+      for (const call of calls)
+        expect(await failureOf(call)).toMatchObject({ code: "not_found", message: "connector not found" });
     }
   });
 });
@@ -126,10 +243,22 @@ describe("changing a connector", () => {
   it("merges the configuration, takes members away by null, and looks at the new address at once", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: "http://127.0.0.1:1", region: "r1" } });
     expect(made.status).toBe("unavailable");
-    await test.service.update(test.owner, made.id, { name: "new", description: "d", config: { api_url: kubo.url, region: null, role: "peer" } });
-    expect(await detail(test, made.id)).toMatchObject({ name: "new", description: "d", status: "available", errors: [], config: { api_url: kubo.url, role: "peer" } });
+    await test.service.update(test.owner, made.id, {
+      name: "new",
+      description: "d",
+      config: { api_url: kubo.url, region: null, role: "peer" },
+    });
+    expect(await detail(test, made.id)).toMatchObject({
+      name: "new",
+      description: "d",
+      status: "available",
+      errors: [],
+      config: { api_url: kubo.url, role: "peer" },
+    });
     expect((await plain(test, made.id)).config).not.toHaveProperty("region");
-    expect((await failureOf(() => test.service.update(test.owner, made.id, { config: { api_url: null } }))).code).toBe("connector_config_invalid");
+    expect((await failureOf(() => test.service.update(test.owner, made.id, { config: { api_url: null } }))).code).toBe(
+      "connector_config_invalid",
+    );
   });
 
   it("replaces credentials and leaves no old secret behind", async () => {
@@ -146,8 +275,12 @@ describe("changing a connector", () => {
 
   it("says so when somebody deleted the credentials in the vault, and takes new ones", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "one" } } });
-    for (const vault of test.vault.vault.listVaults(test.owner, PAGE).body) await test.vault.vault.deleteVault(test.owner, vault.id);
-    expect(await detail(test, made.id)).toMatchObject({ status: "unavailable", errors: [{ code: "connector_config_invalid" }] });
+    for (const vault of test.vault.vault.listVaults(test.owner, PAGE).body)
+      await test.vault.vault.deleteVault(test.owner, vault.id);
+    expect(await detail(test, made.id)).toMatchObject({
+      status: "unavailable",
+      errors: [{ code: "connector_config_invalid" }],
+    });
     await test.service.update(test.owner, made.id, { config: { credentials: { token: "two" } } });
     expect(await detail(test, made.id)).toMatchObject({ status: "available" });
   });
@@ -195,9 +328,17 @@ describe("a sealed vault", () => {
   it("refuses credentials, lets the rest through, and makes provisioning wait", async () => {
     const sealed = await openConnectors({ unsealed: false });
     try {
-      expect((await failureOf(() => create(sealed, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } }))).code).toBe("vault_sealed");
+      expect(
+        (
+          await failureOf(() =>
+            create(sealed, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } }),
+          )
+        ).code,
+      ).toBe("vault_sealed");
       expect(sealed.service.list(sealed.owner, PAGE).total).toBe(0);
-      expect(await settled(sealed, { type: "ipfs", config: { api_url: kubo.url } })).toMatchObject({ status: "available" });
+      expect(await settled(sealed, { type: "ipfs", config: { api_url: kubo.url } })).toMatchObject({
+        status: "available",
+      });
     } finally {
       await sealed.close();
     }
@@ -215,7 +356,10 @@ describe("a sealed vault", () => {
       await untilSettled(second, id);
       expect(await plain(second, id)).toMatchObject({ status: "available" });
       await second.vault.seal.sealByFault("a test");
-      expect(await detail(second, id)).toMatchObject({ status: "available", details: { data: null, probe: { reachable: null, error: { code: "vault_sealed" } } } });
+      expect(await detail(second, id)).toMatchObject({
+        status: "available",
+        details: { data: null, probe: { reachable: null, error: { code: "vault_sealed" } } },
+      });
     } finally {
       await second.close();
     }
@@ -226,7 +370,11 @@ describe("deleting", () => {
   it("takes the secret and all notes with it", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } });
     await test.service.createEntity(test.owner, made.id, { raw: "noted", name: "n" }, never);
-    const keys = (): string[] => test.store.range([]).map(({ key }) => JSON.stringify(key)).filter((key) => key.includes(made.id) && !key.includes("\"job") && !key.includes("\"events"));
+    const keys = (): string[] =>
+      test.store
+        .range([])
+        .map(({ key }) => JSON.stringify(key))
+        .filter((key) => key.includes(made.id) && !key.includes('"job') && !key.includes('"events'));
     expect(keys().length).toBeGreaterThan(3);
     expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
     expect(keys()).toEqual([]);
@@ -237,7 +385,8 @@ describe("deleting", () => {
   it("purges everything of an owner, and may be repeated", async () => {
     const owned = await openConnectors();
     try {
-      for (const type of ["ipfs", "redis", "sql"]) await create(owned, { type, config: { host: "127.0.0.1", port: 1, credentials: { password: "p" } } });
+      for (const type of ["ipfs", "redis", "sql"])
+        await create(owned, { type, config: { host: "127.0.0.1", port: 1, credentials: { password: "p" } } });
       await owned.service.purge(owned.owner);
       await owned.service.purge(owned.owner);
       expect(owned.service.list(owned.owner, PAGE).total).toBe(0);

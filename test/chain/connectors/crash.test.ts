@@ -32,33 +32,61 @@ afterAll(async () => {
 
 /** Starts a process; resolves to the statuses that it writes, growing as it does. */
 function start(): { child: ChildProcess; statuses: string[]; kill: () => Promise<void> } {
-  const child = spawn(process.execPath, [join(PACKAGE_ROOT, "test/support/connector-crash-child.mjs"), folder, docker.host, owner], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(
+    process.execPath,
+    [join(PACKAGE_ROOT, "test/support/connector-crash-child.mjs"), folder, docker.host, owner],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
   running.push(child);
   const statuses: string[] = [];
-  createInterface({ input: child.stdout }).on("line", (line) => { statuses.push(line); });
-  return { child, statuses, kill: async () => { await new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGKILL"); }); } };
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    statuses.push(line);
+  });
+  return {
+    child,
+    statuses,
+    kill: async () => {
+      await new Promise((resolve) => {
+        child.once("exit", resolve);
+        child.kill("SIGKILL");
+      });
+    },
+  };
 }
 
-it("survives kill -9 in the middle of provisioning and of deletion", async () => {
-  docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
-  const cut = start();
-  await eventually("the container is being started", () => docker.requests.some((request) => request.endsWith("/start")), START_MS);
-  await cut.kill();
-  expect(cut.statuses.at(-1)).toBe("provisioning");
-  docker.faults = [{ method: "DELETE", path: /./, answer: "hang" }];
+it(
+  "survives kill -9 in the middle of provisioning and of deletion",
+  async () => {
+    docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
+    const cut = start();
+    await eventually(
+      "the container is being started",
+      () => docker.requests.some((request) => request.endsWith("/start")),
+      START_MS,
+    );
+    await cut.kill();
+    expect(cut.statuses.at(-1)).toBe("provisioning");
+    docker.faults = [{ method: "DELETE", path: /./, answer: "hang" }];
 
-  const whole = start();
-  await eventually("it is available", () => whole.statuses.at(-1) === "available", START_MS);
-  expect(docker.containers.size).toBe(1);
-  whole.child.kill("SIGUSR2");
-  await eventually("the container is being removed", () => docker.requests.some((request) => request.startsWith("DELETE")) && whole.statuses.at(-1) === "deprovisioning", START_MS);
-  await whole.kill();
-  expect(docker.containers.size).toBe(1);
-  docker.faults = [];
+    const whole = start();
+    await eventually("it is available", () => whole.statuses.at(-1) === "available", START_MS);
+    expect(docker.containers.size).toBe(1);
+    whole.child.kill("SIGUSR2");
+    await eventually(
+      "the container is being removed",
+      () =>
+        docker.requests.some((request) => request.startsWith("DELETE")) && whole.statuses.at(-1) === "deprovisioning",
+      START_MS,
+    );
+    await whole.kill();
+    expect(docker.containers.size).toBe(1);
+    docker.faults = [];
 
-  const last = start();
-  await eventually("the connector is gone", () => last.statuses.at(-1) === "none", START_MS);
-  expect(docker.containers.size).toBe(0);
-  expect(docker.requests.filter((request) => request.startsWith("POST /containers/create"))).toHaveLength(1);
-  expect(docker.complaints).toEqual([]);
-}, 4 * START_MS);
+    const last = start();
+    await eventually("the connector is gone", () => last.statuses.at(-1) === "none", START_MS);
+    expect(docker.containers.size).toBe(0);
+    expect(docker.requests.filter((request) => request.startsWith("POST /containers/create"))).toHaveLength(1);
+    expect(docker.complaints).toEqual([]);
+  },
+  4 * START_MS,
+);

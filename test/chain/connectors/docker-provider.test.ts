@@ -5,7 +5,19 @@ import { startDocker, type DockerDouble, type DoubleContainer } from "../../supp
 import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import { startNats, startRedis } from "../../support/line-doubles.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
-import { create, detail, eventually, failureOf, never, openConnectors, plain, settled, untilSettled, type Draft, type TestConnectors } from "./support.js";
+import {
+  create,
+  detail,
+  eventually,
+  failureOf,
+  never,
+  openConnectors,
+  plain,
+  settled,
+  untilSettled,
+  type Draft,
+  type TestConnectors,
+} from "./support.js";
 
 const folder = newFolder("docker");
 let kubo: KuboDouble;
@@ -16,12 +28,21 @@ let run: ((container: DoubleContainer) => Promise<Readonly<Record<string, number
 /** What SPEC's connector names. */
 const PEER: Draft = {
   type: "ipfs",
-  config: { provider_id: "docker", role: "peer", rpc_port: 5001, gateway_port: 8080, security: { egress: "*", ingress: { "0.0.0.0/0": { tcp: [4001], udp: [4001] } } } },
+  config: {
+    provider_id: "docker",
+    role: "peer",
+    rpc_port: 5001,
+    gateway_port: 8080,
+    security: { egress: "*", ingress: { "0.0.0.0/0": { tcp: [4001], udp: [4001] } } },
+  },
 };
 
 beforeAll(async () => {
   kubo = await startKubo();
-  docker = await startDocker({ socketPath: join(folder, "docker.sock"), run: async (container) => await (run?.(container) ?? Promise.resolve({ "5001/tcp": kubo.port })) });
+  docker = await startDocker({
+    socketPath: join(folder, "docker.sock"),
+    run: async (container) => await (run?.(container) ?? Promise.resolve({ "5001/tcp": kubo.port })),
+  });
   docker.registry.add("ipfs/kubo:release").add("nats:2").add("redis:7").add("postgres:17");
   test = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400 });
 });
@@ -47,10 +68,18 @@ describe("a connector in a container", () => {
   it("is fetched, made, started and used, and is gone with its container", async () => {
     const made = await settled(test, PEER);
     expect(docker.requests).toEqual([
-      `GET /containers/proofwright-${made.id}/json`, "GET /images/ipfs/kubo:release/json", "POST /images/create?fromImage=ipfs%2Fkubo&tag=release",
-      `POST /containers/create?name=proofwright-${made.id}`, `POST /containers/proofwright-${made.id}/start`, `GET /containers/proofwright-${made.id}/json`,
+      `GET /containers/proofwright-${made.id}/json`,
+      "GET /images/ipfs/kubo:release/json",
+      "POST /images/create?fromImage=ipfs%2Fkubo&tag=release",
+      `POST /containers/create?name=proofwright-${made.id}`,
+      `POST /containers/proofwright-${made.id}/start`,
+      `GET /containers/proofwright-${made.id}/json`,
     ]);
-    expect(made).toMatchObject({ status: "available", errors: [], config: { api_url: kubo.url, api_port: kubo.port, rpc_port: 5001 } });
+    expect(made).toMatchObject({
+      status: "available",
+      errors: [],
+      config: { api_url: kubo.url, api_port: kubo.port, rpc_port: 5001 },
+    });
     expect(test.statuses(made.id)).toEqual(["init", "provisioning", "available"]);
     const entity = await test.service.createEntity(test.owner, made.id, { raw: "in a container" }, never);
     expect(kubo.pins.has(entity.id)).toBe(true);
@@ -62,30 +91,79 @@ describe("a connector in a container", () => {
   });
 
   it("binds ports as `security` says, its own API to loopback only, and takes no privileges", async () => {
-    const { id } = await settled(test, { ...PEER, config: { ...PEER.config, env: { IPFS_PROFILE: "server" }, security: { egress: "*", ingress: { "0.0.0.0/0": { tcp: [4001, 8080], udp: null }, "127.0.0.1/32": { udp: [4001] } } } } });
+    const { id } = await settled(test, {
+      ...PEER,
+      config: {
+        ...PEER.config,
+        env: { IPFS_PROFILE: "server" },
+        security: {
+          egress: "*",
+          ingress: { "0.0.0.0/0": { tcp: [4001, 8080], udp: null }, "127.0.0.1/32": { udp: [4001] } },
+        },
+      },
+    });
     const { body } = containerOf(id);
     expect(body.HostConfig.PortBindings).toEqual({
-      "4001/tcp": [{ HostIp: "0.0.0.0", HostPort: "" }], "8080/tcp": [{ HostIp: "0.0.0.0", HostPort: "" }], "4001/udp": [{ HostIp: "127.0.0.1", HostPort: "" }], "5001/tcp": [{ HostIp: "127.0.0.1", HostPort: "" }],
+      "4001/tcp": [{ HostIp: "0.0.0.0", HostPort: "" }],
+      "8080/tcp": [{ HostIp: "0.0.0.0", HostPort: "" }],
+      "4001/udp": [{ HostIp: "127.0.0.1", HostPort: "" }],
+      "5001/tcp": [{ HostIp: "127.0.0.1", HostPort: "" }],
     });
-    expect(body).toMatchObject({ Image: "ipfs/kubo:release", Env: ["IPFS_PROFILE=server"], HostConfig: { NetworkMode: "bridge", Privileged: false, SecurityOpt: ["no-new-privileges:true"] } });
+    expect(body).toMatchObject({
+      Image: "ipfs/kubo:release",
+      Env: ["IPFS_PROFILE=server"],
+      HostConfig: { NetworkMode: "bridge", Privileged: false, SecurityOpt: ["no-new-privileges:true"] },
+    });
     await test.service.delete(test.owner, id, never);
   });
 
   it("closes egress by a network without masquerading", async () => {
-    const { id } = await settled(test, { ...PEER, config: { ...PEER.config, security: { egress: "none", ingress: {} } } });
+    const { id } = await settled(test, {
+      ...PEER,
+      config: { ...PEER.config, security: { egress: "none", ingress: {} } },
+    });
     expect(containerOf(id).body.HostConfig.NetworkMode).toBe("proofwright-closed");
-    expect(docker.networks.get("proofwright-closed")).toMatchObject({ Driver: "bridge", Options: { "com.docker.network.bridge.enable_ip_masquerade": "false" } });
+    expect(docker.networks.get("proofwright-closed")).toMatchObject({
+      Driver: "bridge",
+      Options: { "com.docker.network.bridge.enable_ip_masquerade": "false" },
+    });
     await test.service.delete(test.owner, id, never);
   });
 
   it("shows its containers as nodes, its ports as load balancers, and its logs", async () => {
     const { id } = await settled(test, PEER);
     const container = containerOf(id);
-    expect(await test.service.nodes(test.owner, id, never)).toMatchObject([{ id: container.id, status: "running", role: "peer", host: "127.0.0.1", ipv4: "172.17.0.2", config: { image: "ipfs/kubo:release", provider_id: "docker" } }]);
+    expect(await test.service.nodes(test.owner, id, never)).toMatchObject([
+      {
+        id: container.id,
+        status: "running",
+        role: "peer",
+        host: "127.0.0.1",
+        ipv4: "172.17.0.2",
+        config: { image: "ipfs/kubo:release", provider_id: "docker" },
+      },
+    ]);
     const balancers = await test.service.loadBalancers(test.owner, id, never);
-    expect(balancers.map(({ name, bind_address: bound, status }) => [name, bound, status])).toEqual([["4001/tcp", "0.0.0.0", "active"], ["4001/udp", "0.0.0.0", "active"], ["5001/tcp", "127.0.0.1", "active"], ["8080/tcp", "127.0.0.1", "active"]]);
-    expect(balancers.find(({ name }) => name === "5001/tcp")).toMatchObject({ host: "127.0.0.1", port: kubo.port, container_port: 5001, protocol: "tcp" });
-    expect(await test.service.logs(test.owner, id, 10, never)).toEqual({ logs: [{ timestamp: "2026-11-21T10:00:00.000Z", message: "Daemon is ready" }, { timestamp: "2026-11-21T10:00:01.500Z", message: "a warning" }], prev_token: null, next_token: null });
+    expect(balancers.map(({ name, bind_address: bound, status }) => [name, bound, status])).toEqual([
+      ["4001/tcp", "0.0.0.0", "active"],
+      ["4001/udp", "0.0.0.0", "active"],
+      ["5001/tcp", "127.0.0.1", "active"],
+      ["8080/tcp", "127.0.0.1", "active"],
+    ]);
+    expect(balancers.find(({ name }) => name === "5001/tcp")).toMatchObject({
+      host: "127.0.0.1",
+      port: kubo.port,
+      container_port: 5001,
+      protocol: "tcp",
+    });
+    expect(await test.service.logs(test.owner, id, 10, never)).toEqual({
+      logs: [
+        { timestamp: "2026-11-21T10:00:00.000Z", message: "Daemon is ready" },
+        { timestamp: "2026-11-21T10:00:01.500Z", message: "a warning" },
+      ],
+      prev_token: null,
+      next_token: null,
+    });
     await test.service.delete(test.owner, id, never);
   });
 
@@ -93,14 +171,27 @@ describe("a connector in a container", () => {
     const nats = await startNats({ user: "ada", pass: "hunter2" });
     const redis = await startRedis({ password: "hunter2" });
     try {
-      run = async ({ body }) => await Promise.resolve(body.Image === "nats:2" ? { "4222/tcp": nats.port } : { "6379/tcp": redis.port });
+      run = async ({ body }) =>
+        await Promise.resolve(body.Image === "nats:2" ? { "4222/tcp": nats.port } : { "6379/tcp": redis.port });
       const credentials = { username: "ada", password: "hunter2" };
       const first = await settled(test, { type: "nats", config: { provider_id: "docker", credentials } });
-      const second = await settled(test, { type: "redis", config: { provider_id: "docker", credentials: { password: "hunter2" } } });
+      const second = await settled(test, {
+        type: "redis",
+        config: { provider_id: "docker", credentials: { password: "hunter2" } },
+      });
       expect([first.status, second.status]).toEqual(["available", "available"]);
       expect(containerOf(first.id).body.Cmd).toEqual(["--user", "ada", "--pass", "hunter2"]);
       expect(containerOf(second.id).body.Cmd).toEqual(["redis-server", "--requirepass", "hunter2"]);
-      expect(JSON.stringify([first, second, await detail(test, first.id), await test.service.nodes(test.owner, first.id, never), test.events(), test.log.lines])).not.toContain("hunter2");
+      expect(
+        JSON.stringify([
+          first,
+          second,
+          await detail(test, first.id),
+          await test.service.nodes(test.owner, first.id, never),
+          test.events(),
+          test.log.lines,
+        ]),
+      ).not.toContain("hunter2");
       await test.service.delete(test.owner, first.id, never);
       await test.service.delete(test.owner, second.id, never);
     } finally {
@@ -115,7 +206,11 @@ describe("a connector in a container", () => {
     try {
       containerOf(id).ports["5001/tcp"] = [{ HostIp: "127.0.0.1", HostPort: String(other.port) }];
       kubo.mode = "broken";
-      expect(await detail(test, id)).toMatchObject({ status: "available", config: { api_port: other.port }, details: { probe: { reachable: true } } });
+      expect(await detail(test, id)).toMatchObject({
+        status: "available",
+        config: { api_port: other.port },
+        details: { probe: { reachable: true } },
+      });
     } finally {
       kubo.mode = "sound";
       await other.stop();
@@ -125,8 +220,15 @@ describe("a connector in a container", () => {
 
   it("keeps what its container was made from", async () => {
     const { id } = await settled(test, PEER);
-    for (const config of [{ container: "nats:2" }, { security: null }, { rpc_port: 5002 }, { api_url: "http://127.0.0.1:1" }]) {
-      expect((await failureOf(() => test.service.update(test.owner, id, { config }))).code).toBe("connector_config_invalid");
+    for (const config of [
+      { container: "nats:2" },
+      { security: null },
+      { rpc_port: 5002 },
+      { api_url: "http://127.0.0.1:1" },
+    ]) {
+      expect((await failureOf(() => test.service.update(test.owner, id, { config }))).code).toBe(
+        "connector_config_invalid",
+      );
     }
     await test.service.update(test.owner, id, { name: "renamed" });
     expect(await plain(test, id)).toMatchObject({ name: "renamed", status: "available" });
@@ -149,26 +251,57 @@ describe("rules that Docker cannot keep, and images that the operator does not l
 
 describe("an engine that misbehaves", () => {
   it.each([
-    ["does not have the image", { method: "POST", path: /^\/images\/create$/, answer: { status: 404, body: '{"message":"pull access denied"}' } }, "connector_provider_failed"],
-    ["refuses to create", { method: "POST", path: /^\/containers\/create$/, answer: { status: 400, body: '{"message":"bad"}' } }, "connector_provider_failed"],
-    ["fails to start each time", { method: "POST", path: /\/start$/, answer: { status: 500, body: '{"message":"driver failed programming external connectivity"}' } }, "connector_unreachable"],
-    ["answers no JSON", { method: "GET", path: /^\/containers\/[\w-]+\/json$/, answer: { status: 200, body: "<html>" } }, "connector_provider_failed"],
-  ] as const)("%s: the connector fails with the reason, and can be deleted without a trace", async (_name, fault, code) => {
-    docker.images.clear();
-    docker.faults = [fault];
-    const made = await settled(test, PEER);
-    expect(made).toMatchObject({ status: "failed", errors: [{ code }], description: null });
-    expect(test.statuses(made.id)).toEqual(["init", "provisioning", "failed"]);
-    expect((await failureOf(() => test.service.createEntity(test.owner, made.id, { raw: "x" }, never))).code).toBe("connector_not_ready");
-    docker.faults = [];
-    expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
-    expect(docker.containers.size).toBe(0);
-  });
+    [
+      "does not have the image",
+      { method: "POST", path: /^\/images\/create$/, answer: { status: 404, body: '{"message":"pull access denied"}' } },
+      "connector_provider_failed",
+    ],
+    [
+      "refuses to create",
+      { method: "POST", path: /^\/containers\/create$/, answer: { status: 400, body: '{"message":"bad"}' } },
+      "connector_provider_failed",
+    ],
+    [
+      "fails to start each time",
+      {
+        method: "POST",
+        path: /\/start$/,
+        answer: { status: 500, body: '{"message":"driver failed programming external connectivity"}' },
+      },
+      "connector_unreachable",
+    ],
+    [
+      "answers no JSON",
+      { method: "GET", path: /^\/containers\/[\w-]+\/json$/, answer: { status: 200, body: "<html>" } },
+      "connector_provider_failed",
+    ],
+  ] as const)(
+    "%s: the connector fails with the reason, and can be deleted without a trace",
+    async (_name, fault, code) => {
+      docker.images.clear();
+      docker.faults = [fault];
+      const made = await settled(test, PEER);
+      expect(made).toMatchObject({ status: "failed", errors: [{ code }], description: null });
+      expect(test.statuses(made.id)).toEqual(["init", "provisioning", "failed"]);
+      expect((await failureOf(() => test.service.createEntity(test.owner, made.id, { raw: "x" }, never))).code).toBe(
+        "connector_not_ready",
+      );
+      docker.faults = [];
+      expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
+      expect(docker.containers.size).toBe(0);
+    },
+  );
 
   it("names an image that the registry does not have", async () => {
     docker.images.clear();
-    const made = await settled(test, { type: "ipfs", config: { provider_id: "docker", container: "ipfs/kubo:v0.0.0" } });
-    expect(made).toMatchObject({ status: "failed", errors: [{ message: "the image ipfs/kubo:v0.0.0 cannot be fetched" }] });
+    const made = await settled(test, {
+      type: "ipfs",
+      config: { provider_id: "docker", container: "ipfs/kubo:v0.0.0" },
+    });
+    expect(made).toMatchObject({
+      status: "failed",
+      errors: [{ message: "the image ipfs/kubo:v0.0.0 cannot be fetched" }],
+    });
     await test.service.delete(test.owner, made.id, never);
   });
 
@@ -185,11 +318,18 @@ describe("an engine that misbehaves", () => {
 
   it("keeps the connector when the engine does not remove its container, says why, and deletes it when asked again", async () => {
     const { id } = await settled(test, PEER);
-    docker.faults = [{ method: "DELETE", path: /./, answer: { status: 409, body: '{"message":"removal in progress"}' } }];
+    docker.faults = [
+      { method: "DELETE", path: /./, answer: { status: 409, body: '{"message":"removal in progress"}' } },
+    ];
     const failure = await failureOf(() => test.service.delete(test.owner, id, never));
     expect(failure.code).toBe("connector_not_deleted");
-    expect(await plain(test, id)).toMatchObject({ status: "deprovisioning", errors: [{ code: "connector_provider_failed" }] });
-    expect((await failureOf(() => test.service.createEntity(test.owner, id, { raw: "x" }, never))).code).toBe("connector_not_ready");
+    expect(await plain(test, id)).toMatchObject({
+      status: "deprovisioning",
+      errors: [{ code: "connector_provider_failed" }],
+    });
+    expect((await failureOf(() => test.service.createEntity(test.owner, id, { raw: "x" }, never))).code).toBe(
+      "connector_not_ready",
+    );
     expect(docker.containers.size).toBe(1);
     docker.faults = [];
     expect(await test.service.delete(test.owner, id, never)).toBe(true);
@@ -201,10 +341,15 @@ describe("an engine that misbehaves", () => {
     try {
       const { id } = await settled(rounds, PEER);
       docker.faults = [{ method: "DELETE", path: /./, answer: { status: 409, body: "{}" } }];
-      expect((await failureOf(() => rounds.service.delete(rounds.owner, id, never))).code).toBe("connector_not_deleted");
+      expect((await failureOf(() => rounds.service.delete(rounds.owner, id, never))).code).toBe(
+        "connector_not_deleted",
+      );
       docker.faults = [];
       rounds.connectors.start();
-      await eventually("the connector is gone", () => rounds.service.list(rounds.owner, { page: 1, rpp: 1 }).total === 0);
+      await eventually(
+        "the connector is gone",
+        () => rounds.service.list(rounds.owner, { page: 1, rpp: 1 }).total === 0,
+      );
       expect(docker.containers.size).toBe(0);
     } finally {
       await rounds.close();
@@ -215,10 +360,33 @@ describe("an engine that misbehaves", () => {
     const waiting = await openConnectors({ dockerHost: docker.host, idle: true });
     try {
       const { id } = await create(waiting, PEER);
-      docker.containers.set(`proofwright-${id}`, { id: "f".repeat(64), name: `proofwright-${id}`, running: true, exitCode: 0, ports: {}, body: { Image: "x", Env: [], Labels: {}, ExposedPorts: {}, HostConfig: { PortBindings: {}, NetworkMode: "bridge", Privileged: false, SecurityOpt: [], Memory: 1, PidsLimit: 1 } } });
+      docker.containers.set(`proofwright-${id}`, {
+        id: "f".repeat(64),
+        name: `proofwright-${id}`,
+        running: true,
+        exitCode: 0,
+        ports: {},
+        body: {
+          Image: "x",
+          Env: [],
+          Labels: {},
+          ExposedPorts: {},
+          HostConfig: {
+            PortBindings: {},
+            NetworkMode: "bridge",
+            Privileged: false,
+            SecurityOpt: [],
+            Memory: 1,
+            PidsLimit: 1,
+          },
+        },
+      });
       await waiting.jobs.start();
       await untilSettled(waiting, id);
-      expect(await plain(waiting, id)).toMatchObject({ status: "failed", errors: [{ message: "a container of that name belongs to somebody else" }] });
+      expect(await plain(waiting, id)).toMatchObject({
+        status: "failed",
+        errors: [{ message: "a container of that name belongs to somebody else" }],
+      });
       docker.containers.clear();
     } finally {
       await waiting.close();
@@ -229,8 +397,16 @@ describe("an engine that misbehaves", () => {
     const none = await openConnectors({ dockerHost: `unix://${join(folder, "nobody.sock")}` });
     const unset = await openConnectors();
     try {
-      expect(await settled(none, PEER)).toMatchObject({ status: "failed", errors: [{ code: "connector_unreachable", message: "the Docker engine cannot be reached" }] });
-      expect(await settled(unset, PEER)).toMatchObject({ status: "failed", errors: [{ code: "connector_config_invalid", message: expect.stringContaining("PROOFWRIGHT_DOCKER_HOST") as string }] });
+      expect(await settled(none, PEER)).toMatchObject({
+        status: "failed",
+        errors: [{ code: "connector_unreachable", message: "the Docker engine cannot be reached" }],
+      });
+      expect(await settled(unset, PEER)).toMatchObject({
+        status: "failed",
+        errors: [
+          { code: "connector_config_invalid", message: expect.stringContaining("PROOFWRIGHT_DOCKER_HOST") as string },
+        ],
+      });
       const [left] = unset.service.list(unset.owner, { page: 1, rpp: 1 }).body;
       expect(await unset.service.delete(unset.owner, left!.id, never)).toBe(true);
     } finally {
@@ -245,11 +421,18 @@ describe("work that is cut off", () => {
     const first = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400 });
     docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
     const { id } = await create(first, PEER);
-    await eventually("the container is being started", () => docker.requests.some((request) => request.endsWith("/start")));
+    await eventually("the container is being started", () =>
+      docker.requests.some((request) => request.endsWith("/start")),
+    );
     await first.close({ keep: true });
     expect(docker.containers.size).toBe(1);
     docker.faults = [];
-    const second = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400, folder: first.vault.folder, owner: first.owner });
+    const second = await openConnectors({
+      dockerHost: docker.host,
+      containerReadyMs: 400,
+      folder: first.vault.folder,
+      owner: first.owner,
+    });
     try {
       await untilSettled(second, id);
       expect(await plain(second, id)).toMatchObject({ status: "available" });
@@ -257,7 +440,9 @@ describe("work that is cut off", () => {
       docker.faults = [{ method: "DELETE", path: /./, answer: "hang" }];
       const abort = new AbortController();
       const deleting = second.service.delete(second.owner, id, abort.signal);
-      await eventually("the container is being removed", () => docker.requests.some((request) => request.startsWith("DELETE")));
+      await eventually("the container is being removed", () =>
+        docker.requests.some((request) => request.startsWith("DELETE")),
+      );
       abort.abort();
       expect(await deleting).toBe(false);
     } finally {
@@ -277,7 +462,10 @@ describe("work that is cut off", () => {
 
 describe("an engine over TCP", () => {
   it("is spoken to in the older of both versions", async () => {
-    const old = await startDocker({ apiVersion: "1.41", run: async () => await Promise.resolve({ "5001/tcp": kubo.port }) });
+    const old = await startDocker({
+      apiVersion: "1.41",
+      run: async () => await Promise.resolve({ "5001/tcp": kubo.port }),
+    });
     old.registry.add("ipfs/kubo:release");
     const over = await openConnectors({ dockerHost: old.host, containerReadyMs: 400 });
     try {

@@ -12,7 +12,16 @@ let id: string;
 beforeAll(async () => {
   kubo = await startKubo({ authorization: `Basic ${Buffer.from("admin:open sesame").toString("base64")}` });
   test = await openConnectors();
-  id = (await settled(test, { type: "IPFS", config: { api_url: kubo.url, gateway_url: "https://gateway.example.com", credentials: { username: "admin", password: "open sesame" } } })).id;
+  id = (
+    await settled(test, {
+      type: "IPFS",
+      config: {
+        api_url: kubo.url,
+        gateway_url: "https://gateway.example.com",
+        credentials: { username: "admin", password: "open sesame" },
+      },
+    })
+  ).id;
 });
 afterAll(async () => {
   await test.close();
@@ -21,7 +30,10 @@ afterAll(async () => {
 
 describe("the stand-in for kubo", () => {
   it("names content as the documentation of IPFS does", () => {
-    expect(fileBlock(Buffer.from("hello world\n"))).toMatchObject({ cid: "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o", cumulative: 20 });
+    expect(fileBlock(Buffer.from("hello world\n"))).toMatchObject({
+      cid: "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o",
+      cumulative: 20,
+    });
     expect(fileBlock(Buffer.alloc(0)).cid).toBe("QmbFMke1KXqnYyBBWxB74N4c5SBnJMVAiMNRcGu6x1AwQH");
     expect(directoryBlock([]).cid).toBe("QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn");
   });
@@ -30,8 +42,14 @@ describe("the stand-in for kubo", () => {
     const headers = { authorization: `Basic ${Buffer.from("admin:open sesame").toString("base64")}` };
     expect((await fetch(`${kubo.url}/api/v0/version`, { headers })).status).toBe(405);
     expect((await fetch(`${kubo.url}/api/v0/nothing`, { method: "POST", headers })).status).toBe(404);
-    const failed = await fetch(`${kubo.url}/api/v0/pin/rm?arg=/ipfs/${kubo.hold(Buffer.from("loose"))}`, { method: "POST", headers });
-    expect([failed.status, await failed.json()]).toEqual([500, { Message: "not pinned or pinned indirectly", Code: 0, Type: "error" }]);
+    const failed = await fetch(`${kubo.url}/api/v0/pin/rm?arg=/ipfs/${kubo.hold(Buffer.from("loose"))}`, {
+      method: "POST",
+      headers,
+    });
+    expect([failed.status, await failed.json()]).toEqual([
+      500,
+      { Message: "not pinned or pinned indirectly", Code: 0, Type: "error" },
+    ]);
   });
 });
 
@@ -42,16 +60,38 @@ describe("an ipfs connector", () => {
   });
 
   it("adds text, pins it, and gives it back with what was said about it", async () => {
-    const made = await test.service.createEntity(test.owner, id, { raw: "hello world\n", filename: "hello.txt", metadata: { lang: "en" } }, never);
-    expect(made).toMatchObject({ id: "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o", hash: made.id, size: 12, filename: "hello.txt", type: "text/plain", metadata: { lang: "en" }, href: `https://gateway.example.com/ipfs/${made.id}` });
+    const made = await test.service.createEntity(
+      test.owner,
+      id,
+      { raw: "hello world\n", filename: "hello.txt", metadata: { lang: "en" } },
+      never,
+    );
+    expect(made).toMatchObject({
+      id: "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o",
+      hash: made.id,
+      size: 12,
+      filename: "hello.txt",
+      type: "text/plain",
+      metadata: { lang: "en" },
+      href: `https://gateway.example.com/ipfs/${made.id}`,
+    });
     expect(made).not.toHaveProperty("raw");
     expect(kubo.pins.has(made.id)).toBe(true);
-    expect(await test.service.getEntity(test.owner, id, made.id, never)).toMatchObject({ ...made, raw: "hello world\n", data_url: `data:text/plain;base64,${Buffer.from("hello world\n").toString("base64")}` });
+    expect(await test.service.getEntity(test.owner, id, made.id, never)).toMatchObject({
+      ...made,
+      raw: "hello world\n",
+      data_url: `data:text/plain;base64,${Buffer.from("hello world\n").toString("base64")}`,
+    });
   });
 
   it("adds bytes of several chunks and reads them back whole", async () => {
     const bytes = randomBytes(700_000);
-    const made = await test.service.createEntity(test.owner, id, { data_url: `data:application/octet-stream;base64,${bytes.toString("base64")}` }, never);
+    const made = await test.service.createEntity(
+      test.owner,
+      id,
+      { data_url: `data:application/octet-stream;base64,${bytes.toString("base64")}` },
+      never,
+    );
     expect(made).toMatchObject({ id: fileBlock(bytes).cid, size: bytes.length, type: "application/octet-stream" });
     const read = await test.service.getEntity(test.owner, id, made.id, never);
     expect(read.raw).toBeNull();
@@ -59,31 +99,68 @@ describe("an ipfs connector", () => {
   });
 
   it("adds a directory and lists what is in it", async () => {
-    const made = await test.service.createEntity(test.owner, id, { filename: "site", children: [{ filename: "index.html", raw: "<p>hi</p>" }, { filename: "ä b.txt", data_url: "data:,plain%20text" }] }, never);
-    const expected = directoryBlock([{ name: "index.html", block: fileBlock(Buffer.from("<p>hi</p>")) }, { name: "ä b.txt", block: fileBlock(Buffer.from("plain text")) }]);
+    const made = await test.service.createEntity(
+      test.owner,
+      id,
+      {
+        filename: "site",
+        children: [
+          { filename: "index.html", raw: "<p>hi</p>" },
+          { filename: "ä b.txt", data_url: "data:,plain%20text" },
+        ],
+      },
+      never,
+    );
+    const expected = directoryBlock([
+      { name: "index.html", block: fileBlock(Buffer.from("<p>hi</p>")) },
+      { name: "ä b.txt", block: fileBlock(Buffer.from("plain text")) },
+    ]);
     expect(made).toMatchObject({ id: expected.cid, type: "application/x-directory" });
     const read = await test.service.getEntity(test.owner, id, made.id, never);
-    expect(read.children!.map(({ name, size }) => [name, size])).toEqual([["index.html", 9], ["ä b.txt", 10]]);
+    expect(read.children!.map(({ name, size }) => [name, size])).toEqual([
+      ["index.html", 9],
+      ["ä b.txt", 10],
+    ]);
     expect(read).toMatchObject({ raw: null, data_url: null });
   });
 
   it("pins what is there already, by its hash, and lists pages of what is pinned", async () => {
     const cid = kubo.hold(Buffer.from("from elsewhere"));
-    expect(await test.service.createEntity(test.owner, id, { hash: cid, name: "theirs" }, never)).toMatchObject({ id: cid, name: "theirs", size: 14 });
+    expect(await test.service.createEntity(test.owner, id, { hash: cid, name: "theirs" }, never)).toMatchObject({
+      id: cid,
+      name: "theirs",
+      size: 14,
+    });
     const all = await test.service.listEntities(test.owner, id, PAGE, never);
     expect(all.total).toBe(kubo.pins.size);
     expect(all.body.map((entity) => entity.id)).toEqual([...kubo.pins].sort());
     expect(all.body.find((entity) => entity.id === cid)).toMatchObject({ name: "theirs", size: 14 });
     const second = await test.service.listEntities(test.owner, id, { page: 2, rpp: 1 }, never);
     expect(second).toMatchObject({ total: all.total, body: [{ id: all.body[1]!.id }] });
-    expect((await test.service.listEntities(test.owner, id, { ...PAGE, objects: ` ${cid} ,` }, never)).body.map((entity) => entity.id)).toEqual([cid]);
+    expect(
+      (await test.service.listEntities(test.owner, id, { ...PAGE, objects: ` ${cid} ,` }, never)).body.map(
+        (entity) => entity.id,
+      ),
+    ).toEqual([cid]);
   });
 
   it("changes what is said about content, never the content", async () => {
-    const { id: cid } = await test.service.createEntity(test.owner, id, { raw: "fixed", name: "one", metadata: { a: 1 } }, never);
+    const { id: cid } = await test.service.createEntity(
+      test.owner,
+      id,
+      { raw: "fixed", name: "one", metadata: { a: 1 } },
+      never,
+    );
     await test.service.updateEntity(test.owner, id, cid, { name: "two" }, never);
-    expect(await test.service.getEntity(test.owner, id, cid, never)).toMatchObject({ name: "two", metadata: { a: 1 }, raw: "fixed", type: "text/plain" });
-    expect((await failureOf(() => test.service.updateEntity(test.owner, id, cid, { raw: "other" }, never))).code).toBe("connector_unsupported");
+    expect(await test.service.getEntity(test.owner, id, cid, never)).toMatchObject({
+      name: "two",
+      metadata: { a: 1 },
+      raw: "fixed",
+      type: "text/plain",
+    });
+    expect((await failureOf(() => test.service.updateEntity(test.owner, id, cid, { raw: "other" }, never))).code).toBe(
+      "connector_unsupported",
+    );
   });
 
   it("unpins, and says that what is not pinned, not there or no CID is not found", async () => {
@@ -93,7 +170,9 @@ describe("an ipfs connector", () => {
     expect((await failureOf(() => test.service.removeEntity(test.owner, id, cid, never))).code).toBe("not_found");
     const absent = fileBlock(Buffer.from("nobody has this")).cid;
     expect((await failureOf(() => test.service.getEntity(test.owner, id, absent, never))).code).toBe("not_found");
-    expect((await failureOf(() => test.service.getEntity(test.owner, id, "..%2fconfig", never))).code).toBe("not_found");
+    expect((await failureOf(() => test.service.getEntity(test.owner, id, "..%2fconfig", never))).code).toBe(
+      "not_found",
+    );
   });
 
   it("answers its detail with what the node says and holds", async () => {
@@ -104,12 +183,21 @@ describe("an ipfs connector", () => {
   });
 
   it("keeps its credentials in the vault and says them nowhere", async () => {
-    const written = JSON.stringify([await detail(test, id), test.service.list(test.owner, PAGE), test.events(), test.log.lines, test.store.range(["connector"])]);
+    const written = JSON.stringify([
+      await detail(test, id),
+      test.service.list(test.owner, PAGE),
+      test.events(),
+      test.log.lines,
+      test.store.range(["connector"]),
+    ]);
     expect(written).not.toContain("open sesame");
     const vault = test.vault.vault.listVaults(test.owner, PAGE).body;
     expect(vault.map(({ name }) => name)).toEqual(["connectors"]);
     const [secret] = test.vault.vault.listSecrets(test.owner, vault[0]!.id, PAGE).body;
-    expect(JSON.parse(await test.vault.vault.retrieveSecret(test.owner, vault[0]!.id, secret!.id))).toEqual({ username: "admin", password: "open sesame" });
+    expect(JSON.parse(await test.vault.vault.retrieveSecret(test.owner, vault[0]!.id, secret!.id))).toEqual({
+      username: "admin",
+      password: "open sesame",
+    });
   });
 });
 
@@ -117,20 +205,34 @@ describe("a node that misbehaves", () => {
   it.each([
     ["answers with something else", "garbage", "connector_answer_invalid"],
     ["hangs up", "broken", "connector_unreachable"],
-  ] as const)("%s: a named failure, for reading and adding alike, and the connector is unavailable until it is back", async (_name, mode, code) => {
-    kubo.mode = mode;
-    expect((await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never))).code).toBe(code);
-    expect((await failureOf(() => test.service.createEntity(test.owner, id, { raw: "x" }, never))).code).toBe(code);
-    const down = await detail(test, id);
-    expect(down).toMatchObject({ status: "unavailable", errors: [{ code }], details: { data: null, probe: { reachable: false, error: { code } } } });
-    kubo.mode = "sound";
-    expect(await detail(test, id)).toMatchObject({ status: "active", errors: [], details: { probe: { reachable: true } } });
-    expect(test.statuses(id).slice(-2)).toEqual(["unavailable", "active"]);
-  });
+  ] as const)(
+    "%s: a named failure, for reading and adding alike, and the connector is unavailable until it is back",
+    async (_name, mode, code) => {
+      kubo.mode = mode;
+      expect((await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never))).code).toBe(code);
+      expect((await failureOf(() => test.service.createEntity(test.owner, id, { raw: "x" }, never))).code).toBe(code);
+      const down = await detail(test, id);
+      expect(down).toMatchObject({
+        status: "unavailable",
+        errors: [{ code }],
+        details: { data: null, probe: { reachable: false, error: { code } } },
+      });
+      kubo.mode = "sound";
+      expect(await detail(test, id)).toMatchObject({
+        status: "active",
+        errors: [],
+        details: { probe: { reachable: true } },
+      });
+      expect(test.statuses(id).slice(-2)).toEqual(["unavailable", "active"]);
+    },
+  );
 
   it("hangs: the call ends by itself with a named failure", async () => {
     kubo.mode = "hang";
-    const [list, down] = await Promise.all([failureOf(() => test.service.removeEntity(test.owner, id, fileBlock(Buffer.from("x")).cid, never)), detail(test, id)]);
+    const [list, down] = await Promise.all([
+      failureOf(() => test.service.removeEntity(test.owner, id, fileBlock(Buffer.from("x")).cid, never)),
+      detail(test, id),
+    ]);
     expect(list.code).toBe("connector_timeout");
     expect(down).toMatchObject({ status: "unavailable", errors: [{ code: "connector_timeout" }] });
     kubo.mode = "sound";
@@ -140,8 +242,12 @@ describe("a node that misbehaves", () => {
   it("does not take our credentials", async () => {
     const other = await settled(test, { type: "ipfs", config: { rpc_url: kubo.url, credentials: { token: "wrong" } } });
     expect(other).toMatchObject({ status: "unavailable", errors: [{ code: "connector_refused" }] });
-    expect((await failureOf(() => test.service.createEntity(test.owner, other.id, { raw: "x" }, never))).code).toBe("connector_refused");
-    await test.service.update(test.owner, other.id, { config: { credentials: { username: "admin", password: "open sesame" } } });
+    expect((await failureOf(() => test.service.createEntity(test.owner, other.id, { raw: "x" }, never))).code).toBe(
+      "connector_refused",
+    );
+    await test.service.update(test.owner, other.id, {
+      config: { credentials: { username: "admin", password: "open sesame" } },
+    });
     expect(await detail(test, other.id)).toMatchObject({ status: "active", errors: [] });
     expect(await test.service.delete(test.owner, other.id, never)).toBe(true);
   });
@@ -154,33 +260,70 @@ describe("content that cannot be taken", () => {
     ["base64 that is none", { data_url: "data:text/plain;base64,a*b=" }],
     ["base64 of half a byte", { data_url: "data:text/plain;base64,QUJDR" }],
     ["a data URL without a comma", { data_url: "data:text/plain" }],
-    ["two files of one name", { children: [{ filename: "a", raw: "1" }, { filename: "a", raw: "2" }] }],
+    [
+      "two files of one name",
+      {
+        children: [
+          { filename: "a", raw: "1" },
+          { filename: "a", raw: "2" },
+        ],
+      },
+    ],
     ["a file without content", { children: [{ filename: "a" }] }],
     ["too much metadata", { raw: "a", metadata: { text: "x".repeat(20_000) } }],
   ])("%s is refused before the node is asked", async (_name, input) => {
     const asked = kubo.requests.length;
-    expect((await failureOf(() => test.service.createEntity(test.owner, id, input, never))).code).toBe("connector_config_invalid");
+    expect((await failureOf(() => test.service.createEntity(test.owner, id, input, never))).code).toBe(
+      "connector_config_invalid",
+    );
     expect(kubo.requests.length).toBe(asked);
   });
 
   it("takes exactly 8 MiB and not a byte more", async () => {
     const limit = 8 * 1024 * 1024;
-    expect(await test.service.createEntity(test.owner, id, { raw: "a".repeat(limit) }, never)).toMatchObject({ size: limit });
-    expect((await failureOf(() => test.service.createEntity(test.owner, id, { raw: "a".repeat(limit + 1) }, never))).code).toBe("body_too_large");
+    expect(await test.service.createEntity(test.owner, id, { raw: "a".repeat(limit) }, never)).toMatchObject({
+      size: limit,
+    });
+    expect(
+      (await failureOf(() => test.service.createEntity(test.owner, id, { raw: "a".repeat(limit + 1) }, never))).code,
+    ).toBe("body_too_large");
   });
 });
 
 describe("a connector with a gateway alone", () => {
   it("reads content and nothing else", async () => {
     const gateway = await openConnectors({
-      egress: { ...loopbackEgress, fetch: async (url) => await Promise.resolve({ status: url.endsWith("/ipfs/bafkqaaa") || url.endsWith("5o") ? 200 : 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: Buffer.from(url.endsWith("5o") ? "hello world\n" : "") }) },
+      egress: {
+        ...loopbackEgress,
+        fetch: async (url) =>
+          await Promise.resolve({
+            status: url.endsWith("/ipfs/bafkqaaa") || url.endsWith("5o") ? 200 : 404,
+            headers: { "content-type": "text/plain; charset=utf-8" },
+            body: Buffer.from(url.endsWith("5o") ? "hello world\n" : ""),
+          }),
+      },
     });
     try {
       const made = await settled(gateway, { type: "ipfs", config: { gateway_url: "https://gateway.example.com" } });
       expect(made.status).toBe("active");
-      expect(await gateway.service.getEntity(gateway.owner, made.id, "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o", never)).toMatchObject({ raw: "hello world\n", type: "text/plain", size: 12 });
-      expect((await failureOf(() => gateway.service.createEntity(gateway.owner, made.id, { raw: "x" }, never))).code).toBe("connector_unsupported");
-      expect((await failureOf(() => gateway.service.getEntity(gateway.owner, made.id, "QmbFMke1KXqnYyBBWxB74N4c5SBnJMVAiMNRcGu6x1AwQH", never))).code).toBe("not_found");
+      expect(
+        await gateway.service.getEntity(
+          gateway.owner,
+          made.id,
+          "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o",
+          never,
+        ),
+      ).toMatchObject({ raw: "hello world\n", type: "text/plain", size: 12 });
+      expect(
+        (await failureOf(() => gateway.service.createEntity(gateway.owner, made.id, { raw: "x" }, never))).code,
+      ).toBe("connector_unsupported");
+      expect(
+        (
+          await failureOf(() =>
+            gateway.service.getEntity(gateway.owner, made.id, "QmbFMke1KXqnYyBBWxB74N4c5SBnJMVAiMNRcGu6x1AwQH", never),
+          )
+        ).code,
+      ).toBe("not_found");
     } finally {
       await gateway.close();
     }

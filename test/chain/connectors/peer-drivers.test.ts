@@ -7,7 +7,14 @@ import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort, startBabbler, startMute, startNats, startRedis, type LineDouble } from "../../support/line-doubles.js";
+import {
+  freePort,
+  startBabbler,
+  startMute,
+  startNats,
+  startRedis,
+  type LineDouble,
+} from "../../support/line-doubles.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { detail, failureOf, never, openConnectors, PAGE, settled, type Draft, type TestConnectors } from "./support.js";
 
@@ -18,7 +25,29 @@ const stops: (() => Promise<void>)[] = [];
 let test: TestConnectors;
 
 beforeAll(async () => {
-  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", keyFile, "-out", certFile], { stdio: "ignore" });
+  execFileSync(
+    "openssl",
+    [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-days",
+      "2",
+      "-subj",
+      "/CN=localhost",
+      "-addext",
+      "subjectAltName=DNS:localhost,IP:127.0.0.1",
+      "-keyout",
+      keyFile,
+      "-out",
+      certFile,
+    ],
+    { stdio: "ignore" },
+  );
   test = await openConnectors();
 });
 afterAll(async () => {
@@ -34,7 +63,9 @@ async function running<T extends LineDouble>(starting: Promise<T>): Promise<T> {
 }
 
 /** What the first probe of a new connector found. */
-async function probed(draft: Draft): Promise<{ status: string; code: string | undefined; peer: string | null | undefined }> {
+async function probed(
+  draft: Draft,
+): Promise<{ status: string; code: string | undefined; peer: string | null | undefined }> {
   const made = await settled(test, draft);
   const { details } = await detail(test, made.id);
   return { status: made.status, code: made.errors[0]?.code, peer: details?.probe?.peer };
@@ -57,12 +88,25 @@ describe("a sql connector", () => {
   });
 
   it("logs in to a real PostgreSQL and says its version", async () => {
-    expect(await probed({ type: "sql", config: { api_url: `postgres://127.0.0.1:${String(port)}/postgres`, credentials: { username: "postgres", password: "postgres" } } }))
-      .toMatchObject({ status: "available", code: undefined, peer: expect.stringMatching(/^PostgreSQL [0-9]+\./) as string });
+    expect(
+      await probed({
+        type: "sql",
+        config: {
+          api_url: `postgres://127.0.0.1:${String(port)}/postgres`,
+          credentials: { username: "postgres", password: "postgres" },
+        },
+      }),
+    ).toMatchObject({
+      status: "available",
+      code: undefined,
+      peer: expect.stringMatching(/^PostgreSQL [0-9]+\./) as string,
+    });
   });
 
   it("takes host, port and database apart from a URL", async () => {
-    expect(await probed({ type: "SQL", config: { host: "127.0.0.1", port, database: "postgres" } })).toMatchObject({ status: "available" });
+    expect(await probed({ type: "SQL", config: { host: "127.0.0.1", port, database: "postgres" } })).toMatchObject({
+      status: "available",
+    });
   });
 
   it.each([
@@ -76,12 +120,18 @@ describe("a sql connector", () => {
     head.write("E");
     head.writeInt32BE(fields.length + 4, 1);
     const peer = await running(startBabbler(Buffer.concat([head, fields]).toString("latin1")));
-    expect(await probed({ type: "sql", config: { host: "127.0.0.1", port: peer.port } })).toMatchObject({ status: "unavailable", code });
+    expect(await probed({ type: "sql", config: { host: "127.0.0.1", port: peer.port } })).toMatchObject({
+      status: "unavailable",
+      code,
+    });
   });
 
   it("does not log in without TLS where TLS is asked for", async () => {
     const peer = await running(startBabbler("N"));
-    const made = await settled(test, { type: "sql", config: { host: "127.0.0.1", port: peer.port, tls: true, credentials: { password: "s" } } });
+    const made = await settled(test, {
+      type: "sql",
+      config: { host: "127.0.0.1", port: peer.port, tls: true, credentials: { password: "s" } },
+    });
     expect(made).toMatchObject({ status: "unavailable", errors: [{ code: "connector_answer_invalid" }] });
   });
 });
@@ -89,23 +139,45 @@ describe("a sql connector", () => {
 describe("a nats connector", () => {
   it("shakes hands and says the server's version", async () => {
     const nats = await running(startNats({ user: "ada", pass: "secret" }));
-    expect(await probed({ type: "nats", config: { api_url: `nats://127.0.0.1:${String(nats.port)}`, credentials: { username: "ada", password: "secret" } } })).toEqual({ status: "available", code: undefined, peer: "nats-server 2.12.1" });
+    expect(
+      await probed({
+        type: "nats",
+        config: {
+          api_url: `nats://127.0.0.1:${String(nats.port)}`,
+          credentials: { username: "ada", password: "secret" },
+        },
+      }),
+    ).toEqual({ status: "available", code: undefined, peer: "nats-server 2.12.1" });
     expect(nats.received[0]).toMatch(/^CONNECT \{.*"verbose":false/);
     expect(nats.received[1]).toBe("PING");
   });
 
   it("names credentials that the server does not take", async () => {
     const nats = await running(startNats({ user: "ada", pass: "secret" }));
-    expect(await probed({ type: "nats", config: { api_url: `nats://127.0.0.1:${String(nats.port)}`, credentials: { username: "ada", password: "wrong" } } })).toMatchObject({ status: "unavailable", code: "connector_refused" });
+    expect(
+      await probed({
+        type: "nats",
+        config: {
+          api_url: `nats://127.0.0.1:${String(nats.port)}`,
+          credentials: { username: "ada", password: "wrong" },
+        },
+      }),
+    ).toMatchObject({ status: "unavailable", code: "connector_refused" });
   });
 
   it("puts TLS on where the server demands it, and sends nothing before the certificate holds", async () => {
     const tls = { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
     const nats = await running(startNats({ user: "ada", pass: "secret", tls }));
-    const config = { api_url: `nats://localhost:${String(nats.port)}`, credentials: { username: "ada", password: "secret" } };
+    const config = {
+      api_url: `nats://localhost:${String(nats.port)}`,
+      credentials: { username: "ada", password: "secret" },
+    };
     expect(await probed({ type: "nats", config })).toMatchObject({ status: "unavailable", code: "connector_refused" });
     expect(nats.received).toEqual([]);
-    expect(await probed({ type: "nats", config: { ...config, tls: { ca: tls.cert } } })).toMatchObject({ status: "available", peer: "nats-server 2.12.1" });
+    expect(await probed({ type: "nats", config: { ...config, tls: { ca: tls.cert } } })).toMatchObject({
+      status: "available",
+      peer: "nats-server 2.12.1",
+    });
   });
 });
 
@@ -113,16 +185,36 @@ describe("a redis connector", () => {
   it("logs in, pings and chooses its database", async () => {
     const redis = await running(startRedis({ password: "p\r\nFLUSHALL" }));
     const open = await running(startRedis());
-    expect(await probed({ type: "redis", config: { api_url: `redis://127.0.0.1:${String(open.port)}/3` } })).toEqual({ status: "available", code: undefined, peer: "redis" });
+    expect(await probed({ type: "redis", config: { api_url: `redis://127.0.0.1:${String(open.port)}/3` } })).toEqual({
+      status: "available",
+      code: undefined,
+      peer: "redis",
+    });
     expect(open.received).toEqual(expect.arrayContaining(["PING", "SELECT", "3"]));
     // Whatever a password holds, it is one word of one command.
-    expect(await probed({ type: "redis", config: { api_url: `redis://127.0.0.1:${String(redis.port)}`, credentials: { password: "p\r\nFLUSHALL" } } })).toMatchObject({ code: expect.stringContaining("connector_") as string });
+    expect(
+      await probed({
+        type: "redis",
+        config: { api_url: `redis://127.0.0.1:${String(redis.port)}`, credentials: { password: "p\r\nFLUSHALL" } },
+      }),
+    ).toMatchObject({ code: expect.stringContaining("connector_") as string });
     expect(redis.received.slice(0, 4)).toEqual(["*2", "$4", "AUTH", "$11"]);
   });
 
-  it.each([["wrong", "connector_refused"], [undefined, "connector_refused"]])("names a password that does not do: %s", async (password, code) => {
+  it.each([
+    ["wrong", "connector_refused"],
+    [undefined, "connector_refused"],
+  ])("names a password that does not do: %s", async (password, code) => {
     const redis = await running(startRedis({ password: "right" }));
-    expect(await probed({ type: "redis", config: { api_url: `redis://127.0.0.1:${String(redis.port)}`, credentials: password === undefined ? {} : { password } } })).toMatchObject({ status: "unavailable", code });
+    expect(
+      await probed({
+        type: "redis",
+        config: {
+          api_url: `redis://127.0.0.1:${String(redis.port)}`,
+          credentials: password === undefined ? {} : { password },
+        },
+      }),
+    ).toMatchObject({ status: "unavailable", code });
   });
 });
 
@@ -132,7 +224,16 @@ describe("any connector over a connection of its own", () => {
     const mute = await running(startMute());
     const ports = [await freePort(), mute.port, babbler.port];
     const types = ["nats", "redis", "sql"] as const;
-    const found = await Promise.all(types.map(async (type) => await Promise.all(ports.map(async (port) => (await settled(test, { type, config: { host: "127.0.0.1", port } })).errors[0]?.code))));
+    const found = await Promise.all(
+      types.map(
+        async (type) =>
+          await Promise.all(
+            ports.map(
+              async (port) => (await settled(test, { type, config: { host: "127.0.0.1", port } })).errors[0]?.code,
+            ),
+          ),
+      ),
+    );
     // To pg the words of a web server are the beginning of a message that never ends.
     const others = { nats: "connector_answer_invalid", redis: "connector_answer_invalid", sql: "connector_timeout" };
     expect(found).toEqual(types.map((type) => ["connector_unreachable", "connector_timeout", others[type]]));
@@ -140,8 +241,15 @@ describe("any connector over a connection of its own", () => {
 
   it("mongodb: says whether somebody takes the connection, and no more", async () => {
     const mute = await running(startMute());
-    expect(await probed({ type: "mongodb", config: { api_url: `mongodb://127.0.0.1:${String(mute.port)}` } })).toEqual({ status: "available", code: undefined, peer: null });
-    expect(await probed({ type: "mongodb", config: { host: "127.0.0.1", port: await freePort() } })).toMatchObject({ status: "unavailable", code: "connector_unreachable" });
+    expect(await probed({ type: "mongodb", config: { api_url: `mongodb://127.0.0.1:${String(mute.port)}` } })).toEqual({
+      status: "available",
+      code: undefined,
+      peer: null,
+    });
+    expect(await probed({ type: "mongodb", config: { host: "127.0.0.1", port: await freePort() } })).toMatchObject({
+      status: "unavailable",
+      code: "connector_unreachable",
+    });
   });
 });
 
@@ -155,28 +263,68 @@ describe("a rest connector", () => {
   beforeAll(async () => {
     server = createServer((incoming, answer) => {
       let body = "";
-      incoming.on("data", (chunk: Buffer) => { body += chunk.toString(); }).on("end", () => {
-        seen.push(`${incoming.method ?? ""} ${incoming.url ?? ""} ${incoming.headers["x-key"] as string | undefined ?? ""}`);
-        if (status !== 200) { answer.writeHead(status).end("upstream secret"); return; }
-        const id = /^\/api\/items\/([^?]+)/.exec(incoming.url ?? "")?.[1];
-        if (incoming.method === "POST") objects.set("2", { id: 2, ...(JSON.parse(body) as object) });
-        if (incoming.method === "PUT" && id !== undefined) objects.set(id, { id: Number(id), ...(JSON.parse(body) as object) });
-        if (id !== undefined && !objects.has(id)) { answer.writeHead(404).end(); return; }
-        if (incoming.method === "DELETE" && id !== undefined) { objects.delete(id); answer.writeHead(204).end(); return; }
-        const found = incoming.method === "POST" ? objects.get("2") : id === undefined ? { data: [...objects.values()] } : objects.get(id);
-        answer.writeHead(incoming.method === "POST" ? 201 : 200, { "content-type": "application/json", "x-total-count": String(objects.size), server: "items/1" }).end(JSON.stringify(found));
-      });
+      incoming
+        .on("data", (chunk: Buffer) => {
+          body += chunk.toString();
+        })
+        .on("end", () => {
+          seen.push(
+            `${incoming.method ?? ""} ${incoming.url ?? ""} ${(incoming.headers["x-key"] as string | undefined) ?? ""}`,
+          );
+          if (status !== 200) {
+            answer.writeHead(status).end("upstream secret");
+            return;
+          }
+          const id = /^\/api\/items\/([^?]+)/.exec(incoming.url ?? "")?.[1];
+          if (incoming.method === "POST") objects.set("2", { id: 2, ...(JSON.parse(body) as object) });
+          if (incoming.method === "PUT" && id !== undefined)
+            objects.set(id, { id: Number(id), ...(JSON.parse(body) as object) });
+          if (id !== undefined && !objects.has(id)) {
+            answer.writeHead(404).end();
+            return;
+          }
+          if (incoming.method === "DELETE" && id !== undefined) {
+            objects.delete(id);
+            answer.writeHead(204).end();
+            return;
+          }
+          const found =
+            incoming.method === "POST"
+              ? objects.get("2")
+              : id === undefined
+                ? { data: [...objects.values()] }
+                : objects.get(id);
+          answer
+            .writeHead(incoming.method === "POST" ? 201 : 200, {
+              "content-type": "application/json",
+              "x-total-count": String(objects.size),
+              server: "items/1",
+            })
+            .end(JSON.stringify(found));
+        });
     });
-    await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
     url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/api`;
   });
-  afterAll(() => { server.close(); });
+  afterAll(() => {
+    server.close();
+  });
 
   it("passes its entities through, with the key in the header that was named", async () => {
-    const { id, status: found } = await settled(test, { type: "rest", config: { api_url: url, entities_path: "/items", credentials: { api_key: "k1", api_key_header: "X-Key" } } });
+    const { id, status: found } = await settled(test, {
+      type: "rest",
+      config: { api_url: url, entities_path: "/items", credentials: { api_key: "k1", api_key_header: "X-Key" } },
+    });
     expect(found).toBe("available");
-    expect(await test.service.listEntities(test.owner, id, PAGE, never)).toMatchObject({ total: 1, body: [{ id: "1", name: "first", metadata: { id: 1, name: "first" }, href: `${url}/items/1` }] });
-    expect(await test.service.createEntity(test.owner, id, { metadata: { name: "second", size: 3 } }, never)).toMatchObject({ id: "2", name: "second" });
+    expect(await test.service.listEntities(test.owner, id, PAGE, never)).toMatchObject({
+      total: 1,
+      body: [{ id: "1", name: "first", metadata: { id: 1, name: "first" }, href: `${url}/items/1` }],
+    });
+    expect(
+      await test.service.createEntity(test.owner, id, { metadata: { name: "second", size: 3 } }, never),
+    ).toMatchObject({ id: "2", name: "second" });
     await test.service.updateEntity(test.owner, id, "2", { metadata: { name: "changed" } }, never);
     expect(await test.service.getEntity(test.owner, id, "2", never)).toMatchObject({ name: "changed" });
     await test.service.removeEntity(test.owner, id, "2", never);
@@ -185,7 +333,11 @@ describe("a rest connector", () => {
     expect((await detail(test, id)).details).toMatchObject({ data: [{ id: "1" }], probe: { peer: "items/1" } });
   });
 
-  it.each([[401, "connector_refused"], [418, "connector_refused"], [500, "connector_refused"]])("names an answer of %s without repeating it", async (code, name) => {
+  it.each([
+    [401, "connector_refused"],
+    [418, "connector_refused"],
+    [500, "connector_refused"],
+  ])("names an answer of %s without repeating it", async (code, name) => {
     const { id } = await settled(test, { type: "rest", config: { api_url: url, entities_path: "/items" } });
     status = code;
     const failure = await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never));
@@ -195,14 +347,22 @@ describe("a rest connector", () => {
   });
 
   it("probes types without a driver of their own by any answer below 500", async () => {
-    expect(await probed({ type: "Elasticsearch", config: { api_url: `${url}/nothing` } })).toMatchObject({ status: "available", peer: "items/1" });
+    expect(await probed({ type: "Elasticsearch", config: { api_url: `${url}/nothing` } })).toMatchObject({
+      status: "available",
+      peer: "items/1",
+    });
     status = 503;
-    expect(await probed({ type: "splunk", config: { api_url: url } })).toMatchObject({ status: "unavailable", code: "connector_unreachable" });
+    expect(await probed({ type: "splunk", config: { api_url: url } })).toMatchObject({
+      status: "unavailable",
+      code: "connector_unreachable",
+    });
     status = 200;
   });
 
   it("has no entities where the type holds none", async () => {
     const { id } = await settled(test, { type: "tableau", config: { api_url: url } });
-    expect((await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never))).code).toBe("connector_unsupported");
+    expect((await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never))).code).toBe(
+      "connector_unsupported",
+    );
   });
 });

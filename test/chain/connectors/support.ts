@@ -8,7 +8,11 @@ import { EventLog, type StoredEvent } from "../../../src/platform/events/event-l
 import { SubscriptionTokens } from "../../../src/platform/events/subscription-token.js";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import type { AppendFeed, Store } from "../../../src/platform/store/store.js";
-import { createConnectors, type Connectors, type ConnectorsOptions } from "../../../src/chain/connectors/create-connectors.js";
+import {
+  createConnectors,
+  type Connectors,
+  type ConnectorsOptions,
+} from "../../../src/chain/connectors/create-connectors.js";
 import type { Connector, ConnectorDetail, CreateConnector } from "../../../src/chain/connectors/connector-schemas.js";
 import type { ConnectorService } from "../../../src/chain/connectors/connector-service.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";
@@ -45,12 +49,18 @@ export interface TestConnectorsOptions extends Partial<ConnectorsOptions> {
 }
 
 export async function openConnectors(options: TestConnectorsOptions = {}): Promise<TestConnectors> {
-  const vault = await openTestVault({ ...(options.folder === undefined ? {} : { folder: options.folder }), ...(options.unsealed === undefined ? {} : { unsealed: options.unsealed }) });
+  const vault = await openTestVault({
+    ...(options.folder === undefined ? {} : { folder: options.folder }),
+    ...(options.unsealed === undefined ? {} : { unsealed: options.unsealed }),
+  });
   const store = vault.store as Store & AppendFeed;
   const log = recordedLog();
   const jobs = new Jobs({ retryDelayMs: 10, settleDelayMs: 10 }, { store, clock: systemClock, log });
   const events = new EventLog({ eventsMax: 10_000, daysMax: 1 }, { store, clock: systemClock, log });
-  const tokens = new SubscriptionTokens({ key: randomBytes(32) }, { clock: systemClock, standingOf: () => ({ epoch: 0, endsAtSec: 2 ** 40 }) });
+  const tokens = new SubscriptionTokens(
+    { key: randomBytes(32) },
+    { clock: systemClock, standingOf: () => ({ epoch: 0, endsAtSec: 2 ** 40 }) },
+  );
   const networks = {
     find: (_subject: Subject, id: string) => {
       if (id !== NETWORK_ID) throw new AppError("not_found", { message: "network not found" });
@@ -59,13 +69,34 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
   };
   const connectors = createConnectors(
     { dockerImages: "ipfs/kubo:*,nats:*,redis:*,postgres:*,mongo:*", ...options },
-    { store, vault: vault.vault, jobs, events, tokens, networks, egress: options.egress ?? loopbackEgress, clock: systemClock, log },
+    {
+      store,
+      vault: vault.vault,
+      jobs,
+      events,
+      tokens,
+      networks,
+      egress: options.egress ?? loopbackEgress,
+      clock: systemClock,
+      log,
+    },
   );
   if (options.idle !== true) await jobs.start();
   const read = (): StoredEvent[] => store.range<StoredEvent>(["events"]).map(({ value }) => value);
   return {
-    tokens, owner: options.owner ?? { kind: "application", id: randomUUID() }, vault, store, jobs, log, connectors, service: connectors.service, events: read,
-    statuses: (id) => read().filter(({ subjects }) => subjects[0] === `network.${NETWORK_ID}.connector.${id}`).map(({ payload }) => (payload as { readonly status: string }).status),
+    tokens,
+    owner: options.owner ?? { kind: "application", id: randomUUID() },
+    vault,
+    store,
+    jobs,
+    log,
+    connectors,
+    service: connectors.service,
+    events: read,
+    statuses: (id) =>
+      read()
+        .filter(({ subjects }) => subjects[0] === `network.${NETWORK_ID}.connector.${id}`)
+        .map(({ payload }) => (payload as { readonly status: string }).status),
     close: async (closing) => {
       await connectors.stop();
       await jobs.stop();
@@ -88,7 +119,11 @@ export async function settled(test: TestConnectors, draft: Draft): Promise<Conne
 }
 
 export async function untilSettled({ jobs, owner }: TestConnectors, id: string): Promise<void> {
-  await eventually(`the jobs of ${id} end`, () => jobs.ofSubject(["connector", owner.kind, owner.id, id]).every(({ state }) => state === "done" || state === "failed"));
+  await eventually(`the jobs of ${id} end`, () =>
+    jobs
+      .ofSubject(["connector", owner.kind, owner.id, id])
+      .every(({ state }) => state === "done" || state === "failed"),
+  );
 }
 
 /** The record as it is, without asking the peer. */
@@ -106,7 +141,9 @@ export async function eventually(what: string, condition: () => boolean, waitMs 
   const endMs = Date.now() + waitMs;
   while (!condition()) {
     if (Date.now() > endMs) throw new Error(`never happened: ${what}`);
-    await new Promise((resolve) => { setTimeout(resolve, 5); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
   }
 }
 

@@ -74,16 +74,47 @@ export async function startContractsServer(): Promise<ContractsServer> {
   const jobs = new Jobs({ retryDelayMs: 20, settleDelayMs: 20 }, { store, clock: systemClock, log });
   const record = (id: string): NetworkRecord => {
     if (id !== networkId) throw new AppError("not_found", { message: "network not found" });
-    return { id, created_at: "2026-01-01T00:00:00.000Z", owner: null, name: "anvil", description: null, is_production: false, cloneable: false, enabled: true, layer2: false, layer3: false, chain_id: String(anvil.chainId), sidechain_id: null, network_id: null, config: {} };
+    return {
+      id,
+      created_at: "2026-01-01T00:00:00.000Z",
+      owner: null,
+      name: "anvil",
+      description: null,
+      is_production: false,
+      cloneable: false,
+      enabled: true,
+      layer2: false,
+      layer3: false,
+      chain_id: String(anvil.chainId),
+      sidechain_id: null,
+      network_id: null,
+      config: {},
+    };
   };
-  const transactions = createTransactions({ pollMs: 30 }, {
-    store, vault: vault.vault, clock: systemClock, log, networks: { find: (_subject, id) => ({ id: record(id).id, chainId: anvil.chainId, rpc, confirmations: 1 }) },
-  });
-  const contracts = createContracts({ limits: { ...SOLIDITY_PROCESS_LIMITS, niceness: 0 } }, {
-    store, jobs, clock: systemClock, log, submissions: transactions.service,
-    networks: { find: (_subject, id) => record(id), rpc: () => rpc },
-    requireApplication: () => { throw new AppError("not_found", { message: "application not found" }); },
-  });
+  const transactions = createTransactions(
+    { pollMs: 30 },
+    {
+      store,
+      vault: vault.vault,
+      clock: systemClock,
+      log,
+      networks: { find: (_subject, id) => ({ id: record(id).id, chainId: anvil.chainId, rpc, confirmations: 1 }) },
+    },
+  );
+  const contracts = createContracts(
+    { limits: { ...SOLIDITY_PROCESS_LIMITS, niceness: 0 } },
+    {
+      store,
+      jobs,
+      clock: systemClock,
+      log,
+      submissions: transactions.service,
+      networks: { find: (_subject, id) => record(id), rpc: () => rpc },
+      requireApplication: () => {
+        throw new AppError("not_found", { message: "application not found" });
+      },
+    },
+  );
   transactions.start();
   await jobs.start();
 
@@ -91,7 +122,13 @@ export async function startContractsServer(): Promise<ContractsServer> {
   const token: ContractsServer["token"] = ({ kind = "user", without } = {}) => {
     const id = randomUUID();
     const names = (Object.keys(PERMISSIONS) as PermissionName[]).filter((name) => name !== without);
-    principals.set(id, { subject: { kind, id }, permissions: permissionBits(names), tokenId: id, sessionId: id, expiresAtSec: 2 ** 40 });
+    principals.set(id, {
+      subject: { kind, id },
+      permissions: permissionBits(names),
+      tokenId: id,
+      sessionId: id,
+      expiresAtSec: 2 ** 40,
+    });
     return id;
   };
   const principalOf = (bearer: string): Principal => {
@@ -99,9 +136,16 @@ export async function startContractsServer(): Promise<ContractsServer> {
     if (principal === undefined) throw new Error("tests use known tokens");
     return principal;
   };
-  const server = createServer({ host: "127.0.0.1", port: 0, limits: { rateLimits: false } }, {
-    routes: bindRoutes(contractRoutes, contracts.handlers), authenticate: principalOf, isUnsealed: () => true, log, clock: systemClock,
-  });
+  const server = createServer(
+    { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
+    {
+      routes: bindRoutes(contractRoutes, contracts.handlers),
+      authenticate: principalOf,
+      isUnsealed: () => true,
+      log,
+      clock: systemClock,
+    },
+  );
   const host = `127.0.0.1:${String((await server.listen()).port)}`;
   const own = token();
   const owner = principalOf(own).subject;
@@ -109,7 +153,11 @@ export async function startContractsServer(): Promise<ContractsServer> {
   await anvil.request("anvil_setBalance", address, TEN_ETHER);
   const call: ContractsServer["call"] = async (method, path, body, bearer = own) => {
     const answer = await fetch(`http://${host}/api/v1${path}`, {
-      method, headers: { authorization: `bearer ${bearer}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      method,
+      headers: {
+        authorization: `bearer ${bearer}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
@@ -120,24 +168,46 @@ export async function startContractsServer(): Promise<ContractsServer> {
     for (;;) {
       const found = await look();
       if (found !== undefined) return found;
-      if (performance.now() > endMs) throw new Error(`${what()} did not come to its end; ${JSON.stringify(log.lines.filter(({ level }) => level !== "debug"))}`);
-      await new Promise((resolve) => { setTimeout(resolve, 25); });
+      if (performance.now() > endMs)
+        throw new Error(
+          `${what()} did not come to its end; ${JSON.stringify(log.lines.filter(({ level }) => level !== "debug"))}`,
+        );
+      await new Promise((resolve) => {
+        setTimeout(resolve, 25);
+      });
     }
   };
   return {
-    anvil, rpc, networkId, owner, account: { id, address }, contracts, transactions, token, call,
+    anvil,
+    rpc,
+    networkId,
+    owner,
+    account: { id, address },
+    contracts,
+    transactions,
+    token,
+    call,
     subjectOf: (bearer) => principalOf(bearer).subject,
-    until: (contractId, claim) => settled(() => `the contract ${JSON.stringify(contracts.repository.find(owner, contractId)?.value)}`, async () => {
-      const { body } = await call("GET", `/contracts/${contractId}`);
-      return claim(body) ? body : undefined;
-    }),
+    until: (contractId, claim) =>
+      settled(
+        () => `the contract ${JSON.stringify(contracts.repository.find(owner, contractId)?.value)}`,
+        async () => {
+          const { body } = await call("GET", `/contracts/${contractId}`);
+          return claim(body) ? body : undefined;
+        },
+      ),
     write: async (contractId, body) => {
       const sent = await call("POST", `/contracts/${contractId}/execute`, body);
       if (sent.status !== 202) throw new Error(JSON.stringify(sent.body));
-      return settled(() => `the transaction ${JSON.stringify(transactions.service.get(owner, sent.body.ref))}`, () => {
-        const transaction = transactions.service.get(owner, sent.body.ref);
-        return Promise.resolve(transaction.block === null && transaction.error === null ? undefined : (transaction as unknown as Json));
-      });
+      return settled(
+        () => `the transaction ${JSON.stringify(transactions.service.get(owner, sent.body.ref))}`,
+        () => {
+          const transaction = transactions.service.get(owner, sent.body.ref);
+          return Promise.resolve(
+            transaction.block === null && transaction.error === null ? undefined : (transaction as unknown as Json),
+          );
+        },
+      );
     },
     close: async () => {
       await server.stop({ graceMs: 1_000 });

@@ -27,7 +27,10 @@ let anvil: Anvil;
 let contract: WatchedContract;
 
 const open = async (): Promise<void> => {
-  store = await openStore({ path: join(folder, "store"), mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 }, { log: createLog("silent") });
+  store = await openStore(
+    { path: join(folder, "store"), mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 },
+    { log: createLog("silent") },
+  );
   log = new EventLog({ eventsMax: 10_000, daysMax: 7 }, { store, clock: systemClock, log: createLog("silent") });
 };
 const plainRpc: Rpc = { request: async (method, params) => await anvil.request(method, ...params) };
@@ -37,7 +40,15 @@ beforeEach(async () => {
   await open();
   anvil = await startAnvil();
   const deployed = await send({ data: PING_CREATION });
-  contract = { owner: OWNER, contractId: randomUUID(), createdAt: new Date().toISOString(), networkId: NETWORK, address: String(deployed.contractAddress), name: "Ping", pubsubPrefix: "ab".repeat(32) };
+  contract = {
+    owner: OWNER,
+    contractId: randomUUID(),
+    createdAt: new Date().toISOString(),
+    networkId: NETWORK,
+    address: String(deployed.contractAddress),
+    name: "Ping",
+    pubsubPrefix: "ab".repeat(32),
+  };
 });
 afterEach(async () => {
   await anvil.stop();
@@ -45,7 +56,10 @@ afterEach(async () => {
   removeFolder(folder);
 });
 
-async function send(transaction: { readonly to?: string; readonly data: string }): Promise<{ readonly contractAddress: unknown; readonly transactionHash: unknown }> {
+async function send(transaction: {
+  readonly to?: string;
+  readonly data: string;
+}): Promise<{ readonly contractAddress: unknown; readonly transactionHash: unknown }> {
   const hash = await anvil.request("eth_sendTransaction", { from: ANVIL_ACCOUNTS[0], gas: "0x100000", ...transaction });
   for (;;) {
     // The node answers before its block is there.
@@ -56,17 +70,27 @@ async function send(transaction: { readonly to?: string; readonly data: string }
 const ping = async (value: number) => await send({ to: contract.address, data: pingCall(value) });
 
 function follower(rpc: Rpc = plainRpc, confirmations = 0): LogFollower {
-  return new LogFollower({ networkId: NETWORK, confirmations }, { records: new FollowRecords({ networkId: NETWORK }, { store }), events: log, rpc: () => rpc, contracts: () => [contract], find: () => [{ contract, abi: ABI }] });
+  return new LogFollower(
+    { networkId: NETWORK, confirmations },
+    {
+      records: new FollowRecords({ networkId: NETWORK }, { store }),
+      events: log,
+      rpc: () => rpc,
+      contracts: () => [contract],
+      find: () => [{ contract, abi: ABI }],
+    },
+  );
 }
 
 async function catchUp(following: LogFollower): Promise<void> {
   while ((await following.step()) === "advanced");
 }
 
-const published = (): { value: unknown; removed: boolean; event: LoggedEvent }[] => log.after(0, 10_000).map((event) => {
-  const { value, removed } = event.payload as { value?: unknown; removed: boolean };
-  return { value, removed, event };
-});
+const published = (): { value: unknown; removed: boolean; event: LoggedEvent }[] =>
+  log.after(0, 10_000).map((event) => {
+    const { value, removed } = event.payload as { value?: unknown; removed: boolean };
+    return { value, removed, event };
+  });
 
 it("publishes each log once, decoded, in order, under the network's and the contract's subjects, to the owner alone", async () => {
   for (const value of [1, 2, 3]) await ping(value);
@@ -77,9 +101,22 @@ it("publishes each log once, decoded, in order, under the network's and the cont
   await catchUp(follower());
   expect(published().map(({ value }) => value)).toEqual(["1", "2", "3", "4"]);
   const { event } = published()[3]!;
-  expect(event.subjects).toEqual([`network.${NETWORK}.contracts.${contract.address}`, contract.pubsubPrefix, `${contract.pubsubPrefix}.Ping`]);
+  expect(event.subjects).toEqual([
+    `network.${NETWORK}.contracts.${contract.address}`,
+    contract.pubsubPrefix,
+    `${contract.pubsubPrefix}.Ping`,
+  ]);
   expect(event.to).toEqual([`application:${OWNER.id}`]);
-  expect(event.payload).toMatchObject({ value: "4", params: { value: "4" }, type: "Ping", by: ANVIL_ACCOUNTS[0].toLowerCase(), tx_hash: sent.transactionHash, network_id: NETWORK, contract_id: contract.contractId, removed: false });
+  expect(event.payload).toMatchObject({
+    value: "4",
+    params: { value: "4" },
+    type: "Ping",
+    by: ANVIL_ACCOUNTS[0].toLowerCase(),
+    tx_hash: sent.transactionHash,
+    network_id: NETWORK,
+    contract_id: contract.contractId,
+    removed: false,
+  });
 });
 
 it("goes on after a restart from where it stood, and waits for confirmations", async () => {
@@ -107,7 +144,16 @@ it("takes back what stood in a replaced block, newest first, and publishes what 
   await anvil.request("evm_increaseTime", 1000);
   for (const value of [7, 8, 9]) await ping(value);
   await catchUp(following);
-  expect(published().map(({ value, removed }) => (removed ? "removed" : value))).toEqual(["1", "2", "3", "removed", "removed", "7", "8", "9"]);
+  expect(published().map(({ value, removed }) => (removed ? "removed" : value))).toEqual([
+    "1",
+    "2",
+    "3",
+    "removed",
+    "removed",
+    "7",
+    "8",
+    "9",
+  ]);
   const hashes = published().map(({ event }) => (event.payload as { tx_hash: string }).tx_hash);
   expect(hashes.slice(3, 5)).toEqual([hashes[2], hashes[1]]);
 });
@@ -117,14 +163,18 @@ it("asks for less when the node refuses long ranges, and loses nothing when the 
   const narrow: Rpc = {
     request: async (method, params) => {
       const [filter] = params as [{ fromBlock: string; toBlock: string }];
-      if (method === "eth_getLogs" && Number(filter.toBlock) > Number(filter.fromBlock)) throw new RpcRefusal("query returned more than 0 results", -32005);
+      if (method === "eth_getLogs" && Number(filter.toBlock) > Number(filter.fromBlock))
+        throw new RpcRefusal("query returned more than 0 results", -32005);
       return await plainRpc.request(method, params);
     },
   };
   await catchUp(follower(narrow));
   expect(published().map(({ value }) => value)).toEqual(["1", "2", "3", "4", "5"]);
   await ping(6);
-  const lying: Rpc = { request: async (method, params) => (method === "eth_getLogs" ? [{ address: "0x00" }] : await plainRpc.request(method, params)) };
+  const lying: Rpc = {
+    request: async (method, params) =>
+      method === "eth_getLogs" ? [{ address: "0x00" }] : await plainRpc.request(method, params),
+  };
   await expect(follower(lying).step()).rejects.toMatchObject({ code: "network_answer_invalid" });
   const down: Rpc = { request: async () => await Promise.reject(new Error("down")) };
   await expect(follower(down).step()).rejects.toThrow("down");
@@ -149,12 +199,23 @@ it("sees a block of the same height that replaced the newest", async () => {
 it("asks the node four things about a block that follows the last one, and one when there is none", async () => {
   await ping(1);
   const asked: string[] = [];
-  const following = follower({ request: async (method, params) => { asked.push(method); return await plainRpc.request(method, params); } });
+  const following = follower({
+    request: async (method, params) => {
+      asked.push(method);
+      return await plainRpc.request(method, params);
+    },
+  });
   await catchUp(following);
   asked.length = 0;
   expect(await following.step()).toBe("waiting");
   await ping(2);
   expect(await following.step()).toBe("advanced");
-  expect(asked).toEqual(["eth_getBlockByNumber", "eth_getBlockByNumber", "eth_getLogs", "eth_getBlockByNumber", "eth_getTransactionByHash"]);
+  expect(asked).toEqual([
+    "eth_getBlockByNumber",
+    "eth_getBlockByNumber",
+    "eth_getLogs",
+    "eth_getBlockByNumber",
+    "eth_getTransactionByHash",
+  ]);
   expect(published().map(({ value }) => value)).toEqual(["1", "2"]);
 });

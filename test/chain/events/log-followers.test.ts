@@ -39,7 +39,10 @@ let socketUrl: string;
 beforeEach(async () => {
   folder = newFolder("followers");
   lines = recordedLog();
-  store = await openStore({ path: join(folder, "store"), mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 }, { log: lines });
+  store = await openStore(
+    { path: join(folder, "store"), mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 },
+    { log: lines },
+  );
   log = new EventLog({ eventsMax: 10_000, daysMax: 7 }, { store, clock: systemClock, log: lines });
   anvil = await startAnvil();
   [contracts, away, asked] = [[], new Set(), 0];
@@ -63,22 +66,34 @@ function makeFollowers(isPushed = false): LogFollowers {
       return await anvil.request(method, ...params);
     },
   });
-  return new LogFollowers({ confirmations: 0, pollMs: isPushed ? 60_000 : 20, reloadMs: 40 }, {
-    store, events: log, log: lines,
-    networks: {
-      find: (owner, id) => ({ id, owner, enabled: true, config: isPushed ? { websocket_url: socketUrl } : {} }) as NetworkRecord,
-      rpc: ({ id }) => rpcOf(id),
-      hints: (record, onHint) => feeds.open(record, onHint),
+  return new LogFollowers(
+    { confirmations: 0, pollMs: isPushed ? 60_000 : 20, reloadMs: 40 },
+    {
+      store,
+      events: log,
+      log: lines,
+      networks: {
+        find: (owner, id) =>
+          ({ id, owner, enabled: true, config: isPushed ? { websocket_url: socketUrl } : {} }) as NetworkRecord,
+        rpc: ({ id }) => rpcOf(id),
+        hints: (record, onHint) => feeds.open(record, onHint),
+      },
+      contracts: {
+        networks: () => [...new Set(contracts.map(({ networkId }) => networkId))],
+        deployed: (id) => contracts.filter(({ networkId }) => networkId === id),
+        find: (id, address) =>
+          contracts
+            .filter((contract) => contract.networkId === id && contract.address.toLowerCase() === address)
+            .map((contract) => ({ contract, abi: ABI })),
+      },
     },
-    contracts: {
-      networks: () => [...new Set(contracts.map(({ networkId }) => networkId))],
-      deployed: (id) => contracts.filter(({ networkId }) => networkId === id),
-      find: (id, address) => contracts.filter((contract) => contract.networkId === id && contract.address.toLowerCase() === address).map((contract) => ({ contract, abi: ABI })),
-    },
-  });
+  );
 }
 
-async function send(transaction: { readonly to?: string; readonly data: string }): Promise<{ readonly contractAddress: unknown }> {
+async function send(transaction: {
+  readonly to?: string;
+  readonly data: string;
+}): Promise<{ readonly contractAddress: unknown }> {
   const hash = await anvil.request("eth_sendTransaction", { from: ANVIL_ACCOUNTS[0], gas: "0x100000", ...transaction });
   for (;;) {
     const receipt = await anvil.request("eth_getTransactionReceipt", hash);
@@ -88,15 +103,28 @@ async function send(transaction: { readonly to?: string; readonly data: string }
 
 async function deploy(networkId: string): Promise<WatchedContract> {
   const { contractAddress } = await send({ data: PING_CREATION });
-  const contract: WatchedContract = { owner: OWNER, contractId: randomUUID(), createdAt: new Date().toISOString(), networkId, address: String(contractAddress), name: "Ping", pubsubPrefix: randomUUID().replaceAll("-", "").repeat(2) };
+  const contract: WatchedContract = {
+    owner: OWNER,
+    contractId: randomUUID(),
+    createdAt: new Date().toISOString(),
+    networkId,
+    address: String(contractAddress),
+    name: "Ping",
+    pubsubPrefix: randomUUID().replaceAll("-", "").repeat(2),
+  };
   contracts.push(contract);
   return contract;
 }
-const ping = async ({ address }: WatchedContract, value: number): Promise<void> => { await send({ to: address, data: pingCall(value) }); };
+const ping = async ({ address }: WatchedContract, value: number): Promise<void> => {
+  await send({ to: address, data: pingCall(value) });
+};
 
 /** What was told of a contract, in order. */
 function told({ pubsubPrefix }: WatchedContract): string[] {
-  return log.after(0, 10_000).filter(({ subjects }) => subjects.some((subject) => subject.startsWith(pubsubPrefix))).map(({ payload }) => (payload as { value: string }).value);
+  return log
+    .after(0, 10_000)
+    .filter(({ subjects }) => subjects.some((subject) => subject.startsWith(pubsubPrefix)))
+    .map(({ payload }) => (payload as { value: string }).value);
 }
 
 /** Resolves at the append that makes it true. */
@@ -169,7 +197,10 @@ it("hears of somebody else's block from the node, where the network names a WebS
   followers.start();
   for (const value of [1, 2, 3]) {
     await ping(contract, value);
-    await untilTold(contract, Array.from({ length: value }, (_, at) => String(at + 1)));
+    await untilTold(
+      contract,
+      Array.from({ length: value }, (_, at) => String(at + 1)),
+    );
   }
 });
 
@@ -177,16 +208,19 @@ it("looks again when it was called while it looked", async () => {
   const contract = await deploy(ONE);
   const node = anvil;
   let isLate = false;
-  anvil = { ...node, request: async (method, ...params) => {
-    const answer = await node.request(method, ...params);
-    if (isLate && method === "eth_getBlockByNumber") {
-      isLate = false;
-      // After the node has said which block is the newest, and before it is heard.
-      await ping(contract, 2);
-      followers.wake(ONE);
-    }
-    return answer;
-  } };
+  anvil = {
+    ...node,
+    request: async (method, ...params) => {
+      const answer = await node.request(method, ...params);
+      if (isLate && method === "eth_getBlockByNumber") {
+        isLate = false;
+        // After the node has said which block is the newest, and before it is heard.
+        await ping(contract, 2);
+        followers.wake(ONE);
+      }
+      return answer;
+    },
+  };
   followers = makeFollowers(true);
   socketUrl = "ws://127.0.0.1:1/";
   followers.start();

@@ -30,7 +30,13 @@ let anvil: Anvil;
 let other: Anvil;
 let vault: TestVault;
 
-beforeAll(async () => { [anvil, other, vault] = await Promise.all([startAnvil({ chainId: CHAIN }), startAnvil({ chainId: 5 }), openTestVault()]); });
+beforeAll(async () => {
+  [anvil, other, vault] = await Promise.all([
+    startAnvil({ chainId: CHAIN }),
+    startAnvil({ chainId: 5 }),
+    openTestVault(),
+  ]);
+});
 afterEach(() => {
   for (const double of doubles.splice(0)) {
     double.closeAllConnections();
@@ -43,27 +49,42 @@ afterAll(async () => {
 });
 
 /** A node that answers whatever it is told to. */
-async function double(answer: (method: string, response: ServerResponse, authorization: string | undefined) => void): Promise<string> {
+async function double(
+  answer: (method: string, response: ServerResponse, authorization: string | undefined) => void,
+): Promise<string> {
   const server = createServer((request, response) => {
     let body = "";
-    request.on("data", (chunk: Buffer) => { body += chunk.toString(); });
-    request.on("end", () => { answer((JSON.parse(body) as { method: string }).method, response, request.headers.authorization); });
+    request.on("data", (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on("end", () => {
+      answer((JSON.parse(body) as { method: string }).method, response, request.headers.authorization);
+    });
   });
   doubles.push(server);
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
-const result = (response: ServerResponse, value: unknown): void => { response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: value })); };
-const asChain = (answer: (response: ServerResponse) => void) => (method: string, response: ServerResponse): void => {
-  if (method === "eth_chainId") result(response, "0x7a69");
-  else answer(response);
+const result = (response: ServerResponse, value: unknown): void => {
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: value }));
 };
-const rpcOf = (...urls: string[]): FailoverRpc => new FailoverRpc({ urls, chainId: CHAIN }, { egress, clock: systemClock });
+const asChain =
+  (answer: (response: ServerResponse) => void) =>
+  (method: string, response: ServerResponse): void => {
+    if (method === "eth_chainId") result(response, "0x7a69");
+    else answer(response);
+  };
+const rpcOf = (...urls: string[]): FailoverRpc =>
+  new FailoverRpc({ urls, chainId: CHAIN }, { egress, clock: systemClock });
 
 async function deadUrl(): Promise<string> {
   const url = await double(() => undefined);
   const server = doubles.pop();
-  await new Promise((resolve) => { server?.close(resolve); });
+  await new Promise((resolve) => {
+    server?.close(resolve);
+  });
   return url;
 }
 
@@ -83,7 +104,10 @@ describe("one node", () => {
 
   it("of another chain is network_chain_mismatch, and nothing of it is believed", async () => {
     const rpc = rpcOf(other.url);
-    await expect(rpc.request("eth_blockNumber", [])).rejects.toMatchObject({ code: "network_chain_mismatch", status: 409 });
+    await expect(rpc.request("eth_blockNumber", [])).rejects.toMatchObject({
+      code: "network_chain_mismatch",
+      status: 409,
+    });
     expect(rpc.health()[0]).toMatchObject({ state: "mismatch", failures: 1 });
   });
 
@@ -101,44 +125,125 @@ describe("one node", () => {
   });
 
   it.each<[string, string, (response: ServerResponse) => void]>([
-    ["garbage", "network_answer_invalid", (response) => { response.end("<html>no</html>"); }],
-    ["JSON that is no answer", "network_answer_invalid", (response) => { response.end("[1]"); }],
-    ["an object without a result", "network_answer_invalid", (response) => { response.end("{}"); }],
-    ["nesting without end", "network_answer_invalid", (response) => { response.end("[".repeat(10_000)); }],
-    ["five megabytes", "network_answer_invalid", (response) => { response.end(`"${"a".repeat(5 * 1024 * 1024)}"`); }],
-    ["503", "network_unreachable", (response) => { response.writeHead(503).end("busy: secret words"); }],
-    ["a redirect", "network_unreachable", (response) => { response.writeHead(307, { location: anvil.url }).end(); }],
-    ["half an answer", "network_unreachable", (response) => { response.writeHead(200, { "content-length": "99" }).write("{", () => { response.destroy(); }); }],
-    ["a limit", "network_unreachable", (response) => { response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_005, message: "slow down" } })); }],
+    [
+      "garbage",
+      "network_answer_invalid",
+      (response) => {
+        response.end("<html>no</html>");
+      },
+    ],
+    [
+      "JSON that is no answer",
+      "network_answer_invalid",
+      (response) => {
+        response.end("[1]");
+      },
+    ],
+    [
+      "an object without a result",
+      "network_answer_invalid",
+      (response) => {
+        response.end("{}");
+      },
+    ],
+    [
+      "nesting without end",
+      "network_answer_invalid",
+      (response) => {
+        response.end("[".repeat(10_000));
+      },
+    ],
+    [
+      "five megabytes",
+      "network_answer_invalid",
+      (response) => {
+        response.end(`"${"a".repeat(5 * 1024 * 1024)}"`);
+      },
+    ],
+    [
+      "503",
+      "network_unreachable",
+      (response) => {
+        response.writeHead(503).end("busy: secret words");
+      },
+    ],
+    [
+      "a redirect",
+      "network_unreachable",
+      (response) => {
+        response.writeHead(307, { location: anvil.url }).end();
+      },
+    ],
+    [
+      "half an answer",
+      "network_unreachable",
+      (response) => {
+        response.writeHead(200, { "content-length": "99" }).write("{", () => {
+          response.destroy();
+        });
+      },
+    ],
+    [
+      "a limit",
+      "network_unreachable",
+      (response) => {
+        response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_005, message: "slow down" } }));
+      },
+    ],
   ])("that answers %s is %s", async (_what, code, answer) => {
     const url = await double(asChain(answer));
-    const error: unknown = await rpcOf(url).request("eth_blockNumber", []).catch((thrown: unknown) => thrown);
+    const error: unknown = await rpcOf(url)
+      .request("eth_blockNumber", [])
+      .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code });
     expect(String(error)).not.toContain("secret");
   });
 
   it("that hangs is network_timeout within the time given", async () => {
     const url = await double(asChain(() => undefined));
-    await expect(rpcOf(url).request("eth_blockNumber", [], { timeoutMs: 150 })).rejects.toMatchObject({ code: "network_timeout", status: 504 });
+    await expect(rpcOf(url).request("eth_blockNumber", [], { timeoutMs: 150 })).rejects.toMatchObject({
+      code: "network_timeout",
+      status: 504,
+    });
   });
 
   it("that says no is a refusal with its code and return data", async () => {
-    const url = await double(asChain((response) => { response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: 3, message: "execution reverted", data: "0x08c379a0" } })); }));
-    const error: unknown = await rpcOf(url).request("eth_call", []).catch((thrown: unknown) => thrown);
+    const url = await double(
+      asChain((response) => {
+        response.end(
+          JSON.stringify({
+            jsonrpc: "2.0",
+            id: 1,
+            error: { code: 3, message: "execution reverted", data: "0x08c379a0" },
+          }),
+        );
+      }),
+    );
+    const error: unknown = await rpcOf(url)
+      .request("eth_call", [])
+      .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RpcRefusal);
     expect(error).toMatchObject({ code: 3, data: "0x08c379a0" });
   });
 
   it("is left by a caller that gives up, for the caller's reason", async () => {
     const controller = new AbortController();
-    const url = await double(asChain(() => { controller.abort(new Error("gone")); }));
+    const url = await double(
+      asChain(() => {
+        controller.abort(new Error("gone"));
+      }),
+    );
     await expect(rpcOf(url).request("eth_blockNumber", [], { signal: controller.signal })).rejects.toThrow("gone");
   });
 });
 
 describe("several nodes", () => {
   it("turn to the next when one is dead, garbled or of another chain, and remember", async () => {
-    const garbled = await double(asChain((response) => { response.end("no"); }));
+    const garbled = await double(
+      asChain((response) => {
+        response.end("no");
+      }),
+    );
     const rpc = rpcOf(await deadUrl(), garbled, other.url, anvil.url);
     expect(await rpc.request("eth_blockNumber", [])).toBe("0x0");
     expect(rpc.health().map(({ state }) => state)).toEqual(["down", "down", "mismatch", "up"]);
@@ -149,7 +254,11 @@ describe("several nodes", () => {
 
   it("do not ask another for what one refused", async () => {
     let asked = 0;
-    const refusing = await double(asChain((response) => { response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message: "nonce too low" } })); }));
+    const refusing = await double(
+      asChain((response) => {
+        response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message: "nonce too low" } }));
+      }),
+    );
     const next = await double((_method, response) => {
       asked += 1;
       result(response, "0x7a69");
@@ -159,7 +268,9 @@ describe("several nodes", () => {
   });
 
   it("fail with the chain that is wrong rather than with the node that is dead", async () => {
-    await expect(rpcOf(other.url, await deadUrl()).request("eth_blockNumber", [])).rejects.toMatchObject({ code: "network_chain_mismatch" });
+    await expect(rpcOf(other.url, await deadUrl()).request("eth_blockNumber", [])).rejects.toMatchObject({
+      code: "network_chain_mismatch",
+    });
   });
 });
 
@@ -169,11 +280,24 @@ interface Bench {
   readonly log: RecordedLog;
 }
 
-function networks(publicUrls: ReadonlyMap<string, readonly string[]> = new Map(), intervalMs = 60_000, store: Store = new MemoryStore()): Bench {
+function networks(
+  publicUrls: ReadonlyMap<string, readonly string[]> = new Map(),
+  intervalMs = 60_000,
+  store: Store = new MemoryStore(),
+): Bench {
   const said: EventDraft[] = [];
-  const events: Events = { commitOf: () => ({}), publish: (drafts) => { said.push(...drafts); return Promise.resolve(); } };
+  const events: Events = {
+    commitOf: () => ({}),
+    publish: (drafts) => {
+      said.push(...drafts);
+      return Promise.resolve();
+    },
+  };
   const log = recordedLog();
-  const part = createNetworks({ publicUrls, intervalMs }, { store, vault: vault.vault, egress, operatorEgress: egress, events, clock: systemClock, log });
+  const part = createNetworks(
+    { publicUrls, intervalMs },
+    { store, vault: vault.vault, egress, operatorEgress: egress, events, clock: systemClock, log },
+  );
   return { part, said, log };
 }
 const PAGE = { page: 1, rpp: 25 };
@@ -184,7 +308,9 @@ describe("a node that asks for a user and a key", () => {
   const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 
   /** Answers those alone that send what is wanted, and notes who asked. */
-  async function guarded(wanted?: string): Promise<{ url: string; asked: Set<string | undefined>; wanted: string | undefined }> {
+  async function guarded(
+    wanted?: string,
+  ): Promise<{ url: string; asked: Set<string | undefined>; wanted: string | undefined }> {
     const node = { url: "", asked: new Set<string | undefined>(), wanted };
     node.url = await double((method, response, authorization) => {
       node.asked.add(authorization);
@@ -193,15 +319,21 @@ describe("a node that asks for a user and a key", () => {
     });
     return node;
   }
-  const ask = async ({ part: { service } }: Bench, id: string): Promise<unknown> => await service.rpc(service.find(ada, id)).request("eth_blockNumber", []);
+  const ask = async ({ part: { service } }: Bench, id: string): Promise<unknown> =>
+    await service.rpc(service.find(ada, id)).request("eth_blockNumber", []);
 
   it("is sent them from the first question on, and nobody is told the key", async () => {
     const bench = inVault();
     const node = await guarded(basic("infra:k3y:with:colons"));
-    const made = await bench.part.service.create(ada, { name: "x", config: { json_rpc_url: node.url, rpc_api_user: "infra", rpc_api_key: "k3y:with:colons" } }, SIGNAL);
+    const made = await bench.part.service.create(
+      ada,
+      { name: "x", config: { json_rpc_url: node.url, rpc_api_user: "infra", rpc_api_key: "k3y:with:colons" } },
+      SIGNAL,
+    );
     expect([made.chain_id, await ask(bench, made.id)]).toEqual([String(CHAIN), "0x1"]);
     expect([...node.asked]).toEqual([node.wanted]);
-    for (const told of [made, bench.part.service.get(ada, made.id), bench.part.service.list(ada, {}, PAGE)]) expect(JSON.stringify(told)).not.toMatch(/k3y|rpc_secret|secret_id/);
+    for (const told of [made, bench.part.service.get(ada, made.id), bench.part.service.list(ada, {}, PAGE)])
+      expect(JSON.stringify(told)).not.toMatch(/k3y|rpc_secret|secret_id/);
     expect(made.config).toMatchObject({ rpc_api_user: "infra" });
     expect(JSON.stringify(vault.store.range([]))).not.toContain("k3y");
   });
@@ -212,7 +344,11 @@ describe("a node that asks for a user and a key", () => {
     const secrets = (): number => vault.store.range(["secret"]).length;
     const node = await guarded(basic("infra:one"));
     const before = secrets();
-    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: node.url, rpc_api_user: "infra", rpc_api_key: "one" } }, SIGNAL);
+    const { id } = await service.create(
+      ada,
+      { name: "x", config: { json_rpc_url: node.url, rpc_api_user: "infra", rpc_api_key: "one" } },
+      SIGNAL,
+    );
     node.wanted = basic("infra:two");
     await expect(ask(bench, id)).rejects.toMatchObject({ code: "network_unreachable" });
     await service.update(ada, id, { config: { rpc_api_key: "two" } }, SIGNAL);
@@ -232,8 +368,17 @@ describe("a node that asks for a user and a key", () => {
   it("alone gets the key: not one that was added beside it", async () => {
     const bench = inVault();
     const [own, added] = [await guarded(basic("infra:one")), await guarded()];
-    const { id } = await bench.part.service.create(ada, { name: "x", config: { json_rpc_url: own.url, rpc_api_user: "infra", rpc_api_key: "one" } }, SIGNAL);
-    await bench.part.handlers.createNetworkNode({ principal: { subject: ada }, params: { id }, body: { config: { json_rpc_url: added.url } }, signal: SIGNAL } as never);
+    const { id } = await bench.part.service.create(
+      ada,
+      { name: "x", config: { json_rpc_url: own.url, rpc_api_user: "infra", rpc_api_key: "one" } },
+      SIGNAL,
+    );
+    await bench.part.handlers.createNetworkNode({
+      principal: { subject: ada },
+      params: { id },
+      body: { config: { json_rpc_url: added.url } },
+      signal: SIGNAL,
+    } as never);
     own.wanted = "nobody any more";
     expect(await ask(bench, id)).toBe("0x1");
     expect([...added.asked]).toEqual([undefined]);
@@ -242,12 +387,19 @@ describe("a node that asks for a user and a key", () => {
   it("is not asked while the vault is sealed: the network is out of reach, and says why", async () => {
     const bench = inVault();
     const node = await guarded(basic(":one"));
-    const { id } = await bench.part.service.create(ada, { name: "x", config: { json_rpc_url: node.url, rpc_api_key: "one" } }, SIGNAL);
+    const { id } = await bench.part.service.create(
+      ada,
+      { name: "x", config: { json_rpc_url: node.url, rpc_api_key: "one" } },
+      SIGNAL,
+    );
     const known = bench.part.service.find(ada, id);
     node.asked.clear();
     await vault.seal.seal(Buffer.from(PHRASE));
     try {
-      await expect(bench.part.service.rpc(known).request("eth_blockNumber", [])).rejects.toMatchObject({ code: "network_unreachable", message: expect.stringContaining("sealed") as unknown });
+      await expect(bench.part.service.rpc(known).request("eth_blockNumber", [])).rejects.toMatchObject({
+        code: "network_unreachable",
+        message: expect.stringContaining("sealed") as unknown,
+      });
       await expect(bench.part.service.delete(ada, id)).rejects.toMatchObject({ code: "vault_sealed" });
     } finally {
       await vault.seal.unseal(Buffer.from(PHRASE));
@@ -259,8 +411,11 @@ describe("a node that asks for a user and a key", () => {
 
 describe("records", () => {
   it("take the chain's number from the caller, from the config, from the node, or make one for a chain to come", async () => {
-    const { part: { service } } = networks();
-    const make = async (input: Parameters<typeof service.create>[1]): Promise<string> => (await service.create(ada, input, SIGNAL)).chain_id;
+    const {
+      part: { service },
+    } = networks();
+    const make = async (input: Parameters<typeof service.create>[1]): Promise<string> =>
+      (await service.create(ada, input, SIGNAL)).chain_id;
     expect(await make({ name: "a", chain_id: "0x7a69", config: { json_rpc_url: anvil.url } })).toBe("0x7a69");
     expect(await make({ name: "b", config: { network_id: CHAIN } })).toBe(String(CHAIN));
     expect(await make({ name: "c", config: { json_rpc_url: anvil.url } })).toBe(String(CHAIN));
@@ -268,50 +423,107 @@ describe("records", () => {
   });
 
   it("are refused when a node is of another chain, at creation and at change, and take a node that is silent", async () => {
-    const { part: { service } } = networks();
-    await expect(service.create(ada, { name: "x", chain_id: "1", config: { json_rpc_url: anvil.url } }, SIGNAL)).rejects.toMatchObject({ code: "network_chain_mismatch" });
-    const { id } = await service.create(ada, { name: "x", chain_id: String(CHAIN), config: { json_rpc_url: await deadUrl() } }, SIGNAL);
-    await expect(service.update(ada, id, { config: { json_rpc_urls: [other.url] } }, SIGNAL)).rejects.toMatchObject({ code: "network_chain_mismatch" });
-    await expect(service.update(ada, id, { config: { json_rpc_url: "https://10.0.0.1/" } }, SIGNAL)).rejects.toMatchObject({ code: "egress_refused" });
+    const {
+      part: { service },
+    } = networks();
+    await expect(
+      service.create(ada, { name: "x", chain_id: "1", config: { json_rpc_url: anvil.url } }, SIGNAL),
+    ).rejects.toMatchObject({ code: "network_chain_mismatch" });
+    const { id } = await service.create(
+      ada,
+      { name: "x", chain_id: String(CHAIN), config: { json_rpc_url: await deadUrl() } },
+      SIGNAL,
+    );
+    await expect(service.update(ada, id, { config: { json_rpc_urls: [other.url] } }, SIGNAL)).rejects.toMatchObject({
+      code: "network_chain_mismatch",
+    });
+    await expect(
+      service.update(ada, id, { config: { json_rpc_url: "https://10.0.0.1/" } }, SIGNAL),
+    ).rejects.toMatchObject({ code: "egress_refused" });
     expect(service.get(ada, id).config).not.toHaveProperty("json_rpc_urls");
-    await expect(service.create(ada, { name: "y", config: { json_rpc_url: await deadUrl() } }, SIGNAL)).rejects.toMatchObject({ code: "network_unreachable" });
+    await expect(
+      service.create(ada, { name: "y", config: { json_rpc_url: await deadUrl() } }, SIGNAL),
+    ).rejects.toMatchObject({ code: "network_unreachable" });
   });
 
   it("merge a change into the config, drop what is null, keep the rest", async () => {
-    const { part: { service } } = networks();
-    const { id } = await service.create(ada, { name: "x", chain_id: "7", config: { chain: "c", native_currency: "X" } }, SIGNAL);
+    const {
+      part: { service },
+    } = networks();
+    const { id } = await service.create(
+      ada,
+      { name: "x", chain_id: "7", config: { chain: "c", native_currency: "X" } },
+      SIGNAL,
+    );
     await service.update(ada, id, { description: "d", config: { native_currency: null, client: "geth" } }, SIGNAL);
-    expect(service.get(ada, id)).toMatchObject({ name: "x", description: "d", config: { chain: "c", client: "geth", platform: "evm", is_ethereum_network: true } });
+    expect(service.get(ada, id)).toMatchObject({
+      name: "x",
+      description: "d",
+      config: { chain: "c", client: "geth", platform: "evm", is_ethereum_network: true },
+    });
     expect(service.get(ada, id).config).not.toHaveProperty("native_currency");
   });
 
   it("take URLs beside the nodes' that are what they say, and keep to the guard with the one that is opened", async () => {
-    const { part: { service } } = networks();
+    const {
+      part: { service },
+    } = networks();
     const make = async (config: object) => service.create(ada, { name: "x", chain_id: "7", config }, SIGNAL);
-    for (const websocket_url of ["wss://10.0.0.1/", "wss://[::ffff:10.0.0.1]/", "wss://169.254.169.254/", "wss://user@example.com/", "ws://93.184.216.34/"]) {
+    for (const websocket_url of [
+      "wss://10.0.0.1/",
+      "wss://[::ffff:10.0.0.1]/",
+      "wss://169.254.169.254/",
+      "wss://user@example.com/",
+      "ws://93.184.216.34/",
+    ]) {
       await expect(make({ websocket_url }), websocket_url).rejects.toMatchObject({ code: "egress_refused" });
     }
-    for (const config of [{ websocket_url: "https://example.com/" }, { websocket_url: "javascript:1" }, { block_explorer_url: "javascript:alert(1)" }, { chainspec_url: "file:///etc/passwd" }, { chainspec_abi_url: "nothing" }]) {
+    for (const config of [
+      { websocket_url: "https://example.com/" },
+      { websocket_url: "javascript:1" },
+      { block_explorer_url: "javascript:alert(1)" },
+      { chainspec_url: "file:///etc/passwd" },
+      { chainspec_abi_url: "nothing" },
+    ]) {
       await expect(make(config), JSON.stringify(config)).rejects.toMatchObject({ code: "invalid_request" });
     }
-    const { id } = await make({ websocket_url: "wss://example.com/ws", block_explorer_url: "https://explorer.example/", chainspec_url: "https://www.example.com/spec.json" });
-    await expect(service.update(ada, id, { config: { websocket_url: "wss://127.0.0.2:99999/" } }, SIGNAL)).rejects.toMatchObject({ code: "egress_refused" });
+    const { id } = await make({
+      websocket_url: "wss://example.com/ws",
+      block_explorer_url: "https://explorer.example/",
+      chainspec_url: "https://www.example.com/spec.json",
+    });
+    await expect(
+      service.update(ada, id, { config: { websocket_url: "wss://127.0.0.2:99999/" } }, SIGNAL),
+    ).rejects.toMatchObject({ code: "egress_refused" });
     await service.update(ada, id, { description: "d", config: { websocket_url: null } }, SIGNAL);
     expect(service.get(ada, id).config).not.toHaveProperty("websocket_url");
   });
 
   it("take back what they answered, and refuse another id, age or owner by name", async () => {
-    const { part: { service } } = networks();
+    const {
+      part: { service },
+    } = networks();
     const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL);
     const { stats: _stats, ...read } = service.get(ada, id);
     await service.update(ada, id, { ...read, name: "y", config: {} }, SIGNAL);
-    const others = [{ id: newId() }, { created_at: "2020-01-01T00:00:00.000Z" }, { user_id: eve.id }, { user_id: null }, { application_id: newId() }];
-    for (const other of others) await expect(service.update(ada, id, other, SIGNAL), JSON.stringify(other)).rejects.toMatchObject({ code: "invalid_request" });
+    const others = [
+      { id: newId() },
+      { created_at: "2020-01-01T00:00:00.000Z" },
+      { user_id: eve.id },
+      { user_id: null },
+      { application_id: newId() },
+    ];
+    for (const other of others)
+      await expect(service.update(ada, id, other, SIGNAL), JSON.stringify(other)).rejects.toMatchObject({
+        code: "invalid_request",
+      });
     expect(service.get(ada, id)).toMatchObject({ ...read, name: "y" });
   });
 
   it("of one owner are not there for another, and public ones are there for all and for nobody to change", async () => {
-    const { part: { service } } = networks();
+    const {
+      part: { service },
+    } = networks();
     const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL);
     expect(() => service.get(eve, id)).toThrow("network not found");
     await expect(service.update(eve, id, { name: "mine" }, SIGNAL)).rejects.toMatchObject({ code: "not_found" });
@@ -325,33 +537,68 @@ describe("records", () => {
   });
 
   it("are listed by layer and by whether they may be cloned; disabled ones are not", async () => {
-    const { part: { service } } = networks();
-    for (const [name, members] of Object.entries({ one: {}, two: { layer2: true, cloneable: true }, three: { layer3: true }, off: { enabled: false } })) await service.create(ada, { name, chain_id: "7", config: {}, ...members }, SIGNAL);
-    const names = (filters: Parameters<typeof service.list>[1]): string[] => service.list(ada, filters, PAGE).body.map(({ name }) => name).sort();
+    const {
+      part: { service },
+    } = networks();
+    for (const [name, members] of Object.entries({
+      one: {},
+      two: { layer2: true, cloneable: true },
+      three: { layer3: true },
+      off: { enabled: false },
+    }))
+      await service.create(ada, { name, chain_id: "7", config: {}, ...members }, SIGNAL);
+    const names = (filters: Parameters<typeof service.list>[1]): string[] =>
+      service
+        .list(ada, filters, PAGE)
+        .body.map(({ name }) => name)
+        .sort();
     expect(names({})).toEqual(["one", "three", "two"]);
-    expect([names({ layer1: true }), names({ layer2: true }), names({ layer3: true }), names({ cloneable: true }), names({ layer2: false })]).toEqual([["one"], ["two"], ["three"], ["two"], ["one", "three"]]);
+    expect([
+      names({ layer1: true }),
+      names({ layer2: true }),
+      names({ layer3: true }),
+      names({ cloneable: true }),
+      names({ layer2: false }),
+    ]).toEqual([["one"], ["two"], ["three"], ["two"], ["one", "three"]]);
   });
 
   it("that something hangs on are not deleted", async () => {
-    const { part: { service } } = networks();
+    const {
+      part: { service },
+    } = networks();
     const { id } = await service.create(ada, { name: "x", chain_id: "7", config: {} }, SIGNAL);
     let isUsed = true;
     service.onDeletion(() => (isUsed ? "accounts" : undefined));
-    await expect(service.delete(ada, id)).rejects.toMatchObject({ code: "network_in_use", message: "the network still has accounts" });
+    await expect(service.delete(ada, id)).rejects.toMatchObject({
+      code: "network_in_use",
+      message: "the network still has accounts",
+    });
     isUsed = false;
     await service.delete(ada, id);
     expect(() => service.get(ada, id)).toThrow("network not found");
   });
 
   it("without a node, or disabled, are refused by name when they are asked", async () => {
-    const { part: { service } } = networks();
-    expect(() => service.rpc(service.find(ada, MAINNET))).toThrow(expect.objectContaining({ code: "network_has_no_node" }) as Error);
-    const { id } = await service.create(ada, { name: "x", enabled: false, config: { json_rpc_url: anvil.url } }, SIGNAL);
-    expect(() => service.rpc(service.find(ada, id))).toThrow(expect.objectContaining({ code: "network_disabled" }) as Error);
+    const {
+      part: { service },
+    } = networks();
+    expect(() => service.rpc(service.find(ada, MAINNET))).toThrow(
+      expect.objectContaining({ code: "network_has_no_node" }) as Error,
+    );
+    const { id } = await service.create(
+      ada,
+      { name: "x", enabled: false, config: { json_rpc_url: anvil.url } },
+      SIGNAL,
+    );
+    expect(() => service.rpc(service.find(ada, id))).toThrow(
+      expect.objectContaining({ code: "network_disabled" }) as Error,
+    );
   });
 
   it("of the public ask the operator's node and do not show its URL", async () => {
-    const { part: { service } } = networks(readNetworkUrls([`goerli=${other.url}`]));
+    const {
+      part: { service },
+    } = networks(readNetworkUrls([`goerli=${other.url}`]));
     const id = "1b16996e-3595-4985-816c-043345d22f8c";
     expect(await service.rpc(service.find(eve, id)).request("eth_chainId", [])).toBe("0x5");
     expect(JSON.stringify(service.get(eve, id))).not.toContain(other.url);
@@ -361,21 +608,45 @@ describe("records", () => {
 
 describe("status", () => {
   it("is what the node says now: block, time, version, latency, fees", async () => {
-    const { part: { service, handlers } } = networks();
+    const {
+      part: { service, handlers },
+    } = networks();
     const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url } }, SIGNAL);
-    const ask = async (): Promise<unknown> => (await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never)).body;
+    const ask = async (): Promise<unknown> =>
+      (await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never)).body;
     await anvil.request("anvil_mine", "0x3");
     const height = Number(await anvil.request("eth_blockNumber"));
-    expect(await ask()).toMatchObject({ block: height, height, state: "running", syncing: false, chain_id: String(CHAIN), last_error: null, protocol_version: expect.stringContaining("anvil") as string });
+    expect(await ask()).toMatchObject({
+      block: height,
+      height,
+      state: "running",
+      syncing: false,
+      chain_id: String(CHAIN),
+      last_error: null,
+      protocol_version: expect.stringContaining("anvil") as string,
+    });
     const { body } = await handlers.getNetworkStats({ params: { id }, principal: { subject: ada } } as never);
-    expect(body).toMatchObject({ block: height, transaction_count: 0, gas_limit: "30000000", nodes: [{ state: "up", failures: 0 }] });
+    expect(body).toMatchObject({
+      block: height,
+      transaction_count: 0,
+      gas_limit: "30000000",
+      nodes: [{ state: "up", failures: 0 }],
+    });
     expect(service.get(ada, id).stats).toMatchObject({ block: height, state: "running" });
-    const blocks = await handlers.listNetworkBlocks({ params: { id }, query: { page: 1, rpp: 2 }, principal: { subject: ada }, signal: SIGNAL } as never);
+    const blocks = await handlers.listNetworkBlocks({
+      params: { id },
+      query: { page: 1, rpp: 2 },
+      principal: { subject: ada },
+      signal: SIGNAL,
+    } as never);
     expect(blocks).toMatchObject({ total: height + 1, body: [{ number: height }, { number: height - 1 }] });
   });
 
   it("says unreachable and mismatch with the last error, and tells the bus once per change", async () => {
-    const { part: { service, handlers }, said } = networks();
+    const {
+      part: { service, handlers },
+      said,
+    } = networks();
     const moving = await startAnvil({ chainId: CHAIN });
     const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: moving.url } }, SIGNAL);
     const states: string[] = [];
@@ -388,18 +659,31 @@ describe("status", () => {
     };
     await look();
     await moving.stop("SIGKILL");
-    expect(await look()).toMatchObject({ state: "unreachable", block: null, last_error: { code: "network_unreachable" } });
+    expect(await look()).toMatchObject({
+      state: "unreachable",
+      block: null,
+      last_error: { code: "network_unreachable" },
+    });
     const wrong = await startAnvil({ chainId: 99, port: moving.port });
     expect(await look()).toMatchObject({ state: "mismatch", last_error: { code: "network_chain_mismatch" } });
     await wrong.stop("SIGKILL");
     expect(states).toEqual(["running", "unreachable", "mismatch"]);
-    expect(said.map(({ subject, audience, payload }) => [subject, audience, (payload as { state: string }).state])).toEqual(states.map((state) => [`network.${id}.status`, [ada], state]));
+    expect(
+      said.map(({ subject, audience, payload }) => [subject, audience, (payload as { state: string }).state]),
+    ).toEqual(states.map((state) => [`network.${id}.status`, [ada], state]));
   });
 
   it("of a node that fails is logged when it begins and when it ends, without its URL, however often it is asked", async () => {
-    const { part: { service }, log } = networks();
+    const {
+      part: { service },
+      log,
+    } = networks();
     const moving = await startAnvil({ chainId: CHAIN });
-    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: `${moving.url}/?key=secret-key` } }, SIGNAL);
+    const { id } = await service.create(
+      ada,
+      { name: "x", config: { json_rpc_url: `${moving.url}/?key=secret-key` } },
+      SIGNAL,
+    );
     const ask = async (): Promise<unknown> => await service.rpc(service.find(ada, id)).request("eth_chainId", []);
     await ask();
     await moving.stop("SIGKILL");
@@ -407,45 +691,88 @@ describe("status", () => {
     const again = await startAnvil({ chainId: CHAIN, port: moving.port });
     for (let time = 0; time < 3; time += 1) expect(await ask()).toBe("0x7a69");
     await again.stop("SIGKILL");
-    expect(log.lines.map(({ level, fields }) => [level, fields])).toEqual([["warn", { path: id, state: "down", code: "network_unreachable" }], ["info", { path: id }]]);
+    expect(log.lines.map(({ level, fields }) => [level, fields])).toEqual([
+      ["warn", { path: id, state: "down", code: "network_unreachable" }],
+      ["info", { path: id }],
+    ]);
     expect(JSON.stringify(log.lines)).not.toContain("secret-key");
   });
 
   it("of a network without a node is genesis, and of public ones everybody may hear", async () => {
-    const { part: { service, handlers }, said } = networks(readNetworkUrls([`goerli=${other.url}`]));
-    const read = async (id: string): Promise<unknown> => (await handlers.getNetworkStatus({ params: { id }, principal: { subject: eve } } as never)).body;
+    const {
+      part: { service, handlers },
+      said,
+    } = networks(readNetworkUrls([`goerli=${other.url}`]));
+    const read = async (id: string): Promise<unknown> =>
+      (await handlers.getNetworkStatus({ params: { id }, principal: { subject: eve } } as never)).body;
     expect(await read(MAINNET)).toMatchObject({ state: "genesis", syncing: true, block: null });
     expect(await read("1b16996e-3595-4985-816c-043345d22f8c")).toMatchObject({ state: "running" });
     expect(said.map(({ audience }) => audience)).toEqual(["everyone"]);
     expect(service.get(eve, MAINNET).stats).toMatchObject({ state: "genesis" });
   });
 
-  it.each(["null", '{"number":"0x1"}', '{"number":"latest","hash":"0x","transactions":[]}'])("never believes %s to be a block", async (text) => {
-    const { part: { service, handlers } } = networks();
-    const url = await double(asChain((response) => { response.end(`{"jsonrpc":"2.0","id":1,"result":${text}}`); }));
-    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: url } }, SIGNAL);
-    expect((await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never)).body).toMatchObject({ state: "unreachable", last_error: { code: "network_answer_invalid" } });
-  });
+  it.each(["null", '{"number":"0x1"}', '{"number":"latest","hash":"0x","transactions":[]}'])(
+    "never believes %s to be a block",
+    async (text) => {
+      const {
+        part: { service, handlers },
+      } = networks();
+      const url = await double(
+        asChain((response) => {
+          response.end(`{"jsonrpc":"2.0","id":1,"result":${text}}`);
+        }),
+      );
+      const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: url } }, SIGNAL);
+      expect(
+        (await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never)).body,
+      ).toMatchObject({ state: "unreachable", last_error: { code: "network_answer_invalid" } });
+    },
+  );
 });
 
 describe("hints of new blocks", () => {
   it("come from the WebSocket that an enabled network of an owner names, and from nowhere else", async () => {
-    const { part: { service } } = networks();
+    const {
+      part: { service },
+    } = networks();
     const socketUrl = anvil.url.replace("http", "ws");
-    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url, websocket_url: socketUrl } }, SIGNAL);
+    const { id } = await service.create(
+      ada,
+      { name: "x", config: { json_rpc_url: anvil.url, websocket_url: socketUrl } },
+      SIGNAL,
+    );
     let hints: HeadHints | undefined;
-    await new Promise<void>((resolve) => { hints = service.hints(service.find(ada, id), resolve); });
+    await new Promise<void>((resolve) => {
+      hints = service.hints(service.find(ada, id), resolve);
+    });
     expect(hints?.url).toBe(socketUrl);
     hints?.close();
     const known = service.find(ada, id);
-    const others = [service.find(ada, MAINNET), { ...known, owner: null }, { ...known, enabled: false }, { ...known, config: {} }];
-    expect(others.map((network) => service.hints(network, () => undefined))).toEqual([undefined, undefined, undefined, undefined]);
+    const others = [
+      service.find(ada, MAINNET),
+      { ...known, owner: null },
+      { ...known, enabled: false },
+      { ...known, config: {} },
+    ];
+    expect(others.map((network) => service.hints(network, () => undefined))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it("are as many as an owner may have, and one more when one ends", async () => {
-    const { part: { service } } = networks();
-    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url, websocket_url: "wss://127.0.0.1:1/" } }, SIGNAL);
-    const open = (owner: Subject): HeadHints | undefined => service.hints({ ...service.find(ada, id), owner }, () => undefined);
+    const {
+      part: { service },
+    } = networks();
+    const { id } = await service.create(
+      ada,
+      { name: "x", config: { json_rpc_url: anvil.url, websocket_url: "wss://127.0.0.1:1/" } },
+      SIGNAL,
+    );
+    const open = (owner: Subject): HeadHints | undefined =>
+      service.hints({ ...service.find(ada, id), owner }, () => undefined);
     const feeds = Array.from({ length: 17 }, () => open(ada));
     expect(feeds.indexOf(undefined)).toBe(16);
     feeds[0]?.close();
@@ -457,21 +784,49 @@ describe("hints of new blocks", () => {
 
 describe("nodes", () => {
   it("can be added, are turned to, tell what was seen of them, and can be removed", async () => {
-    const { part: { service, handlers } } = networks();
-    const { id } = await service.create(ada, { name: "x", chain_id: String(CHAIN), config: { json_rpc_url: await deadUrl() } }, SIGNAL);
+    const {
+      part: { service, handlers },
+    } = networks();
+    const { id } = await service.create(
+      ada,
+      { name: "x", chain_id: String(CHAIN), config: { json_rpc_url: await deadUrl() } },
+      SIGNAL,
+    );
     const request = { principal: { subject: ada }, signal: SIGNAL };
-    await expect(handlers.createNetworkNode({ ...request, params: { id }, body: { config: { json_rpc_url: other.url } } } as never)).rejects.toMatchObject({ code: "network_chain_mismatch" });
-    const { body: node } = await handlers.createNetworkNode({ ...request, params: { id }, body: { role: "full", config: { json_rpc_url: anvil.url, region: "eu" } } } as never);
+    await expect(
+      handlers.createNetworkNode({
+        ...request,
+        params: { id },
+        body: { config: { json_rpc_url: other.url } },
+      } as never),
+    ).rejects.toMatchObject({ code: "network_chain_mismatch" });
+    const { body: node } = await handlers.createNetworkNode({
+      ...request,
+      params: { id },
+      body: { role: "full", config: { json_rpc_url: anvil.url, region: "eu" } },
+    } as never);
     expect(node).toMatchObject({ role: "full", status: "genesis", config: { json_rpc_url: anvil.url, region: "eu" } });
     expect(await service.rpc(service.find(ada, id)).request("eth_chainId", [])).toBe("0x7a69");
     const { body: listed } = await handlers.listNetworkNodes({ ...request, params: { id }, query: PAGE } as never);
     expect(listed.map(({ status }) => status)).toEqual(["unreachable", "running"]);
-    const logs = await handlers.getNetworkNodeLogs({ ...request, params: { id, node_id: node.id }, query: {} } as never);
+    const logs = await handlers.getNetworkNodeLogs({
+      ...request,
+      params: { id, node_id: node.id },
+      query: {},
+    } as never);
     expect(logs.body.logs.map(({ message }) => message)).toEqual([`answers as chain ${String(CHAIN)}`]);
-    expect(await handlers.listNetworkLoadBalancers({ ...request, params: { id }, query: PAGE } as never)).toMatchObject({ total: 1, body: [{ status: "active", node_ids: listed.map((one) => one.id) }] });
-    await expect(handlers.deleteNetworkNode({ ...request, params: { id, node_id: listed[0]!.id } } as never)).rejects.toMatchObject({ code: "network_node_fixed" });
+    expect(await handlers.listNetworkLoadBalancers({ ...request, params: { id }, query: PAGE } as never)).toMatchObject(
+      { total: 1, body: [{ status: "active", node_ids: listed.map((one) => one.id) }] },
+    );
+    await expect(
+      handlers.deleteNetworkNode({ ...request, params: { id, node_id: listed[0]!.id } } as never),
+    ).rejects.toMatchObject({ code: "network_node_fixed" });
     await handlers.deleteNetworkNode({ ...request, params: { id, node_id: node.id } } as never);
     expect((await handlers.listNetworkNodes({ ...request, params: { id }, query: PAGE } as never)).total).toBe(1);
-    await expect(Promise.resolve(handlers.createNetworkNode({ ...request, params: { id: MAINNET }, body: { host: "a.example.com" } } as never))).rejects.toMatchObject({ code: "forbidden" });
+    await expect(
+      Promise.resolve(
+        handlers.createNetworkNode({ ...request, params: { id: MAINNET }, body: { host: "a.example.com" } } as never),
+      ),
+    ).rejects.toMatchObject({ code: "forbidden" });
   });
 });

@@ -17,8 +17,12 @@ const UNKNOWN: RpcCall = { method: "eth_noSuchMethod", params: [] };
 const doubles: Server[] = [];
 let anvil: Anvil;
 
-beforeAll(async () => { anvil = await startAnvil({ chainId: CHAIN }); });
-afterAll(async () => { await anvil.stop("SIGKILL"); });
+beforeAll(async () => {
+  anvil = await startAnvil({ chainId: CHAIN });
+});
+afterAll(async () => {
+  await anvil.stop("SIGKILL");
+});
 afterEach(() => {
   for (const double of doubles.splice(0)) {
     double.closeAllConnections();
@@ -33,11 +37,15 @@ interface Request {
 type Body = Request | readonly Request[];
 
 /** A node of the right chain; what it says to everything else is the test's. */
-async function double(answer: (body: Body) => { readonly status?: number; readonly body: unknown }): Promise<{ readonly url: string; readonly bodies: Body[] }> {
+async function double(
+  answer: (body: Body) => { readonly status?: number; readonly body: unknown },
+): Promise<{ readonly url: string; readonly bodies: Body[] }> {
   const bodies: Body[] = [];
   const server = createServer((request, response) => {
     let text = "";
-    request.on("data", (chunk: Buffer) => { text += chunk.toString(); });
+    request.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
     request.on("end", () => {
       const body = JSON.parse(text) as Body;
       const isCheck = "method" in body && body.method === "eth_chainId";
@@ -48,13 +56,17 @@ async function double(answer: (body: Body) => { readonly status?: number; readon
     });
   });
   doubles.push(server);
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, bodies };
 }
 
 const reply = ({ id, method }: Request): object => ({ jsonrpc: "2.0", id, result: method });
-const rpcOf = (...urls: string[]): FailoverRpc => new FailoverRpc({ urls, chainId: CHAIN }, { egress: loopbackEgress, clock: systemClock });
-const codeOf = (outcome: RpcOutcome | undefined): string | undefined => (outcome?.ok === false && outcome.error instanceof AppError ? outcome.error.code : undefined);
+const rpcOf = (...urls: string[]): FailoverRpc =>
+  new FailoverRpc({ urls, chainId: CHAIN }, { egress: loopbackEgress, clock: systemClock });
+const codeOf = (outcome: RpcOutcome | undefined): string | undefined =>
+  outcome?.ok === false && outcome.error instanceof AppError ? outcome.error.code : undefined;
 
 describe("a node that takes batches", () => {
   it("answers a hundred calls in two requests, each at its place", async () => {
@@ -75,7 +87,10 @@ describe("a node that takes batches", () => {
 
   it("may answer in another order", async () => {
     const { url } = await double((body) => ({ body: [...(body as Request[])].reverse().map(reply) }));
-    expect((await rpcOf(url).requestMany([BLOCK_NUMBER, BALANCE])).map(resultOf)).toEqual(["eth_blockNumber", "eth_getBalance"]);
+    expect((await rpcOf(url).requestMany([BLOCK_NUMBER, BALANCE])).map(resultOf)).toEqual([
+      "eth_blockNumber",
+      "eth_getBalance",
+    ]);
   });
 
   it("leaves one call without an answer: that call alone fails", async () => {
@@ -85,7 +100,9 @@ describe("a node that takes batches", () => {
   });
 
   it("gets long parameters in several requests", async () => {
-    const { url, bodies } = await double((body) => ({ body: Array.isArray(body) ? (body as Request[]).map(reply) : reply(body as Request) }));
+    const { url, bodies } = await double((body) => ({
+      body: Array.isArray(body) ? (body as Request[]).map(reply) : reply(body as Request),
+    }));
     const long: RpcCall = { method: "eth_sendRawTransaction", params: [`0x${"ab".repeat(60 * 1024)}`] };
     await rpcOf(url).requestMany([long, long, long]);
     expect(bodies.map((body) => (Array.isArray(body) ? body.length : 1))).toEqual([2, 1]);
@@ -94,14 +111,23 @@ describe("a node that takes batches", () => {
 
 describe("a node that takes one call a request", () => {
   it.each([
-    ["an error object", { body: { jsonrpc: "2.0", id: null, error: { code: -32_600, message: "batches are not for you" } } }],
+    [
+      "an error object",
+      { body: { jsonrpc: "2.0", id: null, error: { code: -32_600, message: "batches are not for you" } } },
+    ],
     ["HTTP 400", { status: 400, body: "no" }],
     ["HTTP 413", { status: 413, body: { error: "too large" } }],
   ])("and says so with %s gets them one by one, and no batch again", async (_name, refusal) => {
     const { url, bodies } = await double((body) => (Array.isArray(body) ? refusal : { body: reply(body as Request) }));
     const rpc = rpcOf(url);
-    expect((await rpc.requestMany([BLOCK_NUMBER, BALANCE])).map(resultOf)).toEqual(["eth_blockNumber", "eth_getBalance"]);
-    expect((await rpc.requestMany([BALANCE, BLOCK_NUMBER])).map(resultOf)).toEqual(["eth_getBalance", "eth_blockNumber"]);
+    expect((await rpc.requestMany([BLOCK_NUMBER, BALANCE])).map(resultOf)).toEqual([
+      "eth_blockNumber",
+      "eth_getBalance",
+    ]);
+    expect((await rpc.requestMany([BALANCE, BLOCK_NUMBER])).map(resultOf)).toEqual([
+      "eth_getBalance",
+      "eth_blockNumber",
+    ]);
     expect(bodies.filter((body) => Array.isArray(body))).toHaveLength(1);
     expect(rpc.health()[0]?.state).toBe("up");
   });
@@ -110,7 +136,10 @@ describe("a node that takes one call a request", () => {
 describe("a node that fails", () => {
   it("leaves the batch to the next one", async () => {
     const { url } = await double(() => ({ status: 503, body: "away" }));
-    expect((await rpcOf(url, anvil.url).requestMany([BLOCK_NUMBER, BLOCK_NUMBER])).map(resultOf)).toEqual(["0x0", "0x0"]);
+    expect((await rpcOf(url, anvil.url).requestMany([BLOCK_NUMBER, BLOCK_NUMBER])).map(resultOf)).toEqual([
+      "0x0",
+      "0x0",
+    ]);
   });
 
   it.each([
@@ -124,6 +153,8 @@ describe("a node that fails", () => {
   it("ends with the signal's reason when nobody waits any more", async () => {
     const { url } = await double(() => ({ body: [] }));
     const reason = new Error("nobody waits");
-    await expect(rpcOf(url).requestMany([BLOCK_NUMBER, BALANCE], { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(rpcOf(url).requestMany([BLOCK_NUMBER, BALANCE], { signal: AbortSignal.abort(reason) })).rejects.toBe(
+      reason,
+    );
   });
 });

@@ -13,16 +13,36 @@ import { startAnvil } from "../../support/anvil.js";
 
 const guard = createEgressGuard({ allow: new AllowList(["127.0.0.1"]), ports: [443] });
 const after: (() => unknown)[] = [];
-afterEach(async () => { for (const undo of after.splice(0).reverse()) await undo(); });
+afterEach(async () => {
+  for (const undo of after.splice(0).reverse()) await undo();
+});
 
 /** Hints as they come; `next` waits for one that nobody has waited for. */
-function hear(url: string, options: { readonly pauseMs?: number; readonly pingMs?: number } = {}): { feed: HeadFeed; next: () => Promise<void>; count: () => number } {
+function hear(
+  url: string,
+  options: { readonly pauseMs?: number; readonly pingMs?: number } = {},
+): { feed: HeadFeed; next: () => Promise<void>; count: () => number } {
   let [heard, taken] = [0, 0];
   let wake = (): void => undefined;
-  const feed = new HeadFeed({ url, ...options }, { egress: guard, clock: systemClock, onHint: () => { heard += 1; wake(); } });
-  after.push(() => { feed.close(); });
+  const feed = new HeadFeed(
+    { url, ...options },
+    {
+      egress: guard,
+      clock: systemClock,
+      onHint: () => {
+        heard += 1;
+        wake();
+      },
+    },
+  );
+  after.push(() => {
+    feed.close();
+  });
   const next = async (): Promise<void> => {
-    while (heard <= taken) await new Promise<void>((resolve) => { wake = resolve; });
+    while (heard <= taken)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
     taken += 1;
   };
   return { feed, next, count: () => heard };
@@ -38,7 +58,10 @@ interface Node {
 /** A node that answers the subscription as told. */
 async function node(answer: object = { jsonrpc: "2.0", id: 1, result: "0x1" }): Promise<Node> {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: true });
-  after.push(() => { for (const client of server.clients) client.terminate(); server.close(); });
+  after.push(() => {
+    for (const client of server.clients) client.terminate();
+    server.close();
+  });
   await once(server, "listening");
   const waiting: { readonly socket: WebSocket; readonly said: unknown }[] = [];
   let wake = (): void => undefined;
@@ -53,27 +76,46 @@ async function node(answer: object = { jsonrpc: "2.0", id: 1, result: "0x1" }): 
     for (;;) {
       const first = waiting.shift();
       if (first !== undefined) return first;
-      await new Promise<void>((resolve) => { wake = resolve; });
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
     }
   };
   return { url: `ws://127.0.0.1:${String((server.address() as AddressInfo).port)}/ws?key=k`, server, accepted };
 }
-const head = (number: number): string => JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params: { subscription: "0x1", result: { number: `0x${number.toString(16)}` } } });
+const head = (number: number): string =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    method: "eth_subscription",
+    params: { subscription: "0x1", result: { number: `0x${number.toString(16)}` } },
+  });
 
 /** A server that speaks the handshake and then sends bytes of the test's choice. */
-async function raw(bytes: Uint8Array, accept: (key: string) => string = (key) => createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64"), extra = ""): Promise<{ url: string; sockets: Socket[] }> {
+async function raw(
+  bytes: Uint8Array,
+  accept: (key: string) => string = (key) =>
+    createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64"),
+  extra = "",
+): Promise<{ url: string; sockets: Socket[] }> {
   const sockets: Socket[] = [];
   const server: Server = createServer((socket) => {
     sockets.push(socket);
     socket.on("error", () => undefined);
     socket.once("data", (request: Buffer) => {
       const key = /Sec-WebSocket-Key: (.+)\r\n/.exec(request.toString())?.[1] ?? "";
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n${extra}Sec-WebSocket-Accept: ${accept(key)}\r\n\r\n`);
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n${extra}Sec-WebSocket-Accept: ${accept(key)}\r\n\r\n`,
+      );
       socket.write(bytes);
     });
   });
-  after.push(() => { for (const socket of sockets) socket.destroy(); server.close(); });
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  after.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   return { url: `ws://127.0.0.1:${String((server.address() as AddressInfo).port)}/`, sockets };
 }
 
@@ -81,17 +123,29 @@ async function raw(bytes: Uint8Array, accept: (key: string) => string = (key) =>
 async function talk(url: string): Promise<string[]> {
   const texts: string[] = [];
   await new Promise<void>((resolve, reject) => {
-    openWebSocket(url, { onText: (text) => { texts.push(text); }, onClosed: resolve }, { egress: guard, clock: systemClock }).catch(reject);
+    openWebSocket(
+      url,
+      {
+        onText: (text) => {
+          texts.push(text);
+        },
+        onClosed: resolve,
+      },
+      { egress: guard, clock: systemClock },
+    ).catch(reject);
   });
   return texts;
 }
-const bytes = (...parts: (number | string | Buffer)[]): Buffer => Buffer.concat(parts.map((part) => (typeof part === "number" ? Buffer.from([part]) : Buffer.from(part as string))));
+const bytes = (...parts: (number | string | Buffer)[]): Buffer =>
+  Buffer.concat(parts.map((part) => (typeof part === "number" ? Buffer.from([part]) : Buffer.from(part as string))));
 const CLOSE = bytes(0x88, 0);
 
 describe("a feed", () => {
   it("hears of each block of a real node", async () => {
     const anvil = await startAnvil();
-    after.push(async () => { await anvil.stop("SIGKILL"); });
+    after.push(async () => {
+      await anvil.stop("SIGKILL");
+    });
     const { next, count } = hear(anvil.url.replace("http", "ws"));
     // The subscription's own answer.
     await next();
@@ -132,7 +186,11 @@ describe("a feed", () => {
   });
 
   it("leaves a node alone that knows no subscriptions", async () => {
-    const { url, accepted, server } = await node({ jsonrpc: "2.0", id: 1, error: { code: -32_601, message: "the method does not exist" } });
+    const { url, accepted, server } = await node({
+      jsonrpc: "2.0",
+      id: 1,
+      error: { code: -32_601, message: "the method does not exist" },
+    });
     const { count } = hear(url, { pauseMs: 1 });
     const { socket } = await accepted();
     await once(socket, "close");
@@ -153,12 +211,47 @@ describe("a feed", () => {
 describe("a connection", () => {
   it("joins pieces, also those that come one byte at a time, and takes lengths of all forms", async () => {
     const [short, middle] = ["é".repeat(30), "b".repeat(300)];
-    const frames = bytes(0x01, 3, "one", 0x89, 2, "hi", 0x80, 3, "two", 0x81, 60, short, 0x81, 126, 1, 44, middle, 0x81, 127, 0, 0, 0, 0, 0, 0, 0, 1, "z", 0x81, 0, CLOSE);
+    const frames = bytes(
+      0x01,
+      3,
+      "one",
+      0x89,
+      2,
+      "hi",
+      0x80,
+      3,
+      "two",
+      0x81,
+      60,
+      short,
+      0x81,
+      126,
+      1,
+      44,
+      middle,
+      0x81,
+      127,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      1,
+      "z",
+      0x81,
+      0,
+      CLOSE,
+    );
     expect(await talk((await raw(frames)).url)).toEqual(["onetwo", short, middle, "z", ""]);
     const slow = await raw(Buffer.alloc(0));
     const talking = talk(slow.url);
     await expect.poll(() => slow.sockets.length).toBe(1);
-    for (const byte of frames) await new Promise((resolve) => { slow.sockets[0]?.setNoDelay(true).write(Buffer.from([byte]), resolve); });
+    for (const byte of frames)
+      await new Promise((resolve) => {
+        slow.sockets[0]?.setNoDelay(true).write(Buffer.from([byte]), resolve);
+      });
     expect(await talking).toEqual(["onetwo", short, middle, "z", ""]);
   });
 
@@ -173,9 +266,14 @@ describe("a connection", () => {
     ["a message within a message", bytes(0x01, 1, "a", 0x81, 1, "b")],
     ["a message that is too long", bytes(0x81, 127, 0, 0, 0, 0, 0, 1, 0, 1)],
     ["a message of any length", bytes(0x81, 127, 255, 255, 255, 255, 255, 255, 255, 255)],
-    ["pieces that are too long together", bytes(...Array.from({ length: 20 }, (_, at) => bytes(at === 0 ? 0x01 : 0x00, 126, 0x20, 0x00, "a".repeat(8192))))],
+    [
+      "pieces that are too long together",
+      bytes(...Array.from({ length: 20 }, (_, at) => bytes(at === 0 ? 0x01 : 0x00, 126, 0x20, 0x00, "a".repeat(8192)))),
+    ],
   ])("ends at %s, and hears nothing of it", async (_what, frames) => {
-    expect(await talk((await raw(Buffer.concat([bytes(0x81, 2, "ok"), frames, bytes(0x81, 4, "late")]))).url)).toEqual(["ok"]);
+    expect(await talk((await raw(Buffer.concat([bytes(0x81, 2, "ok"), frames, bytes(0x81, 4, "late")]))).url)).toEqual([
+      "ok",
+    ]);
   });
 
   it.each([
@@ -188,15 +286,43 @@ describe("a connection", () => {
   });
 
   it("is not opened to one that hangs up", async () => {
-    const server = createServer((socket) => { socket.destroy(); });
-    after.push(() => { server.close(); });
-    await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
-    await expect(talk(`ws://127.0.0.1:${String((server.address() as AddressInfo).port)}`)).rejects.toMatchObject({ code: "egress_unreachable" });
+    const server = createServer((socket) => {
+      socket.destroy();
+    });
+    after.push(() => {
+      server.close();
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    await expect(talk(`ws://127.0.0.1:${String((server.address() as AddressInfo).port)}`)).rejects.toMatchObject({
+      code: "egress_unreachable",
+    });
   });
 
-  it.each(["ws://127.0.0.1/", "ws://localhost:8545/", "wss://127.0.0.1/", "wss://[::1]/", "wss://169.254.169.254/", "wss://10.0.0.1:443/x", "ws://93.184.216.34/", "ws://93.184.216.34:443/", "wss://93.184.216.34:8545/", "wss://user:secret@93.184.216.34/", "http://93.184.216.34/", "https://93.184.216.34/", "file:///etc/passwd", "ws:", ""])("goes nowhere that the egress guard keeps: %s", async (url) => {
+  it.each([
+    "ws://127.0.0.1/",
+    "ws://localhost:8545/",
+    "wss://127.0.0.1/",
+    "wss://[::1]/",
+    "wss://169.254.169.254/",
+    "wss://10.0.0.1:443/x",
+    "ws://93.184.216.34/",
+    "ws://93.184.216.34:443/",
+    "wss://93.184.216.34:8545/",
+    "wss://user:secret@93.184.216.34/",
+    "http://93.184.216.34/",
+    "https://93.184.216.34/",
+    "file:///etc/passwd",
+    "ws:",
+    "",
+  ])("goes nowhere that the egress guard keeps: %s", async (url) => {
     const strict = createEgressGuard({ allow: new AllowList([]), ports: [443] });
-    const opening = openWebSocket(url, { onText: () => undefined, onClosed: () => undefined }, { egress: strict, clock: systemClock });
+    const opening = openWebSocket(
+      url,
+      { onText: () => undefined, onClosed: () => undefined },
+      { egress: strict, clock: systemClock },
+    );
     await expect(opening).rejects.toMatchObject({ code: "egress_refused" });
   });
 });

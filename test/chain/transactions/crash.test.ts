@@ -32,28 +32,56 @@ it("loses nothing and sends nothing twice", async () => {
   const setup = await run(ownerId, networkId, "-", "drain", "0");
   const [, accountId = "", address = ""] = /^account (\S+) (\S+)$/m.exec(setup) ?? [];
   const kills: [mode: string, send: number, killAfterMs: number][] = [
-    ["before", 1 + random.below(10), KILLED_BY_ITSELF_MS], ["after", 1 + random.below(10), KILLED_BY_ITSELF_MS], ["run", 0, 20 + random.below(200)],
+    ["before", 1 + random.below(10), KILLED_BY_ITSELF_MS],
+    ["after", 1 + random.below(10), KILLED_BY_ITSELF_MS],
+    ["run", 0, 20 + random.below(200)],
   ];
   const acknowledged: string[] = [];
   for (const [mode, send, killAfterMs] of kills) {
-    const result = await runUntilKilled({ command: [process.execPath, CHILD, folder, anvil.url, ownerId, networkId, accountId, mode, String(send)], readyLine: "ready", killAfterMs });
+    const result = await runUntilKilled({
+      command: [process.execPath, CHILD, folder, anvil.url, ownerId, networkId, accountId, mode, String(send)],
+      readyLine: "ready",
+      killAfterMs,
+    });
     acknowledged.push(...result.acknowledged);
   }
   const printed = await run(ownerId, networkId, accountId, "drain", "0");
-  const all = JSON.parse(printed.trim().split("\n").at(-1) ?? "[]") as { id: string; state: string; nonce: number; hash: string; attempts: number }[];
+  const all = JSON.parse(printed.trim().split("\n").at(-1) ?? "[]") as {
+    id: string;
+    state: string;
+    nonce: number;
+    hash: string;
+    attempts: number;
+  }[];
   const message = `seed ${String(random.seed)}`;
   expect(acknowledged.length, message).toBeGreaterThan(10);
   const ids = new Set(all.map(({ id }) => id));
-  expect(acknowledged.filter((id) => !ids.has(id)), message).toEqual([]);
-  expect(all.filter(({ state }) => state !== "confirmed"), message).toEqual([]);
+  expect(
+    acknowledged.filter((id) => !ids.has(id)),
+    message,
+  ).toEqual([]);
+  expect(
+    all.filter(({ state }) => state !== "confirmed"),
+    message,
+  ).toEqual([]);
   // A second only where anvil lost sight of one (lane.ts, `isStuck`).
-  expect(all.filter(({ attempts }) => attempts > 2), message).toEqual([]);
+  expect(
+    all.filter(({ attempts }) => attempts > 2),
+    message,
+  ).toEqual([]);
   const mined = await minedNonces(anvil, address);
-  expect(mined.map(({ nonce }) => nonce).sort((a, b) => a - b), message).toEqual(Array.from({ length: all.length }, (_, nonce) => nonce));
+  expect(
+    mined.map(({ nonce }) => nonce).sort((a, b) => a - b),
+    message,
+  ).toEqual(Array.from({ length: all.length }, (_, nonce) => nonce));
   expect(new Set(mined.map(({ hash }) => hash)), message).toEqual(new Set(all.map(({ hash }) => hash)));
 }, 240_000);
 
 async function run(ownerId: string, networkId: string, accountId: string, mode: string, send: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [CHILD, folder, anvil.url, ownerId, networkId, accountId, mode, send], { maxBuffer: 64 * 2 ** 20 });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [CHILD, folder, anvil.url, ownerId, networkId, accountId, mode, send],
+    { maxBuffer: 64 * 2 ** 20 },
+  );
   return stdout;
 }

@@ -7,17 +7,30 @@ import { failsWith, minedNonces, openBench, RECEIVER, type Bench } from "./suppo
 
 const CONFIRMATIONS = 4;
 let bench: Bench;
-beforeAll(async () => { bench = await openBench({ confirmations: CONFIRMATIONS }); });
-afterAll(async () => { await bench.close(); });
+beforeAll(async () => {
+  bench = await openBench({ confirmations: CONFIRMATIONS });
+});
+afterAll(async () => {
+  await bench.close();
+});
 afterEach(async () => {
   bench.rpc.spoil = () => undefined;
   bench.network = {};
   await bench.anvil.request("evm_setAutomine", true);
 });
 
-const transfer = (accountId: string, more: object = {}) => ({ networkId: bench.networkId, signer: { accountId }, to: RECEIVER, value: 1n, ...more });
-const submit = async (accountId: string, more: object = {}): Promise<string> => (await bench.transactions.service.submit(bench.owner, transfer(accountId, more))).id;
-const mine = async (blocks: number): Promise<void> => { await bench.anvil.request("anvil_mine", `0x${blocks.toString(16)}`); };
+const transfer = (accountId: string, more: object = {}) => ({
+  networkId: bench.networkId,
+  signer: { accountId },
+  to: RECEIVER,
+  value: 1n,
+  ...more,
+});
+const submit = async (accountId: string, more: object = {}): Promise<string> =>
+  (await bench.transactions.service.submit(bench.owner, transfer(accountId, more))).id;
+const mine = async (blocks: number): Promise<void> => {
+  await bench.anvil.request("anvil_mine", `0x${blocks.toString(16)}`);
+};
 const isMined = ({ block }: { readonly block: number | null }): boolean => block !== null;
 
 async function expectEachOnce(address: string, count: number): Promise<void> {
@@ -65,7 +78,8 @@ describe("crashes", () => {
 
   it("goes on with what waited for its nonce", async () => {
     const account = await bench.account();
-    bench.rpc.spoil = (method, params) => (method === "eth_getTransactionCount" && params[1] === "pending" ? "lost" : undefined);
+    bench.rpc.spoil = (method, params) =>
+      method === "eth_getTransactionCount" && params[1] === "pending" ? "lost" : undefined;
     const ids = [await submit(account.id), await submit(account.id)];
     await bench.restart();
     expect(ids.map((id) => bench.transactions.service.get(bench.owner, id).state)).toEqual(["created", "created"]);
@@ -80,15 +94,22 @@ describe("a node that is not well", () => {
     const account = await bench.account();
     bench.rpc.spoil = () => "lost";
     const { total } = bench.transactions.service.list(bench.owner, {}, { page: 1, rpp: 1 });
-    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id)))).code).toBe("network_unreachable");
+    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id)))).code).toBe(
+      "network_unreachable",
+    );
     expect(bench.transactions.service.list(bench.owner, {}, { page: 1, rpp: 1 }).total).toBe(total);
   });
 
   it("answers garbage: named, and nothing is concluded from it", async () => {
     const account = await bench.account();
     bench.rpc.spoil = (method) => (method === "eth_estimateGas" ? { answer: "a lot" } : undefined);
-    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id)))).code).toBe("network_answer_invalid");
-    bench.rpc.spoil = (method) => (method === "eth_getTransactionReceipt" ? { answer: { transactionHash: `0x${"ab".repeat(32)}`, status: "0x1" } } : undefined);
+    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id)))).code).toBe(
+      "network_answer_invalid",
+    );
+    bench.rpc.spoil = (method) =>
+      method === "eth_getTransactionReceipt"
+        ? { answer: { transactionHash: `0x${"ab".repeat(32)}`, status: "0x1" } }
+        : undefined;
     const id = await submit(account.id);
     await bench.until(id, ({ state }) => state === "sent");
     await mine(1);
@@ -101,7 +122,10 @@ describe("a node that is not well", () => {
   it("is full for a while: the bytes are sent again", async () => {
     const account = await bench.account();
     let refusals = 2;
-    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" && refusals-- > 0 ? { refusal: new RpcRefusal("txpool is full", -32000) } : undefined);
+    bench.rpc.spoil = (method) =>
+      method === "eth_sendRawTransaction" && refusals-- > 0
+        ? { refusal: new RpcRefusal("txpool is full", -32000) }
+        : undefined;
     const id = await submit(account.id);
     expect((await bench.until(id, isMined)).attempts).toHaveLength(1);
   });
@@ -110,12 +134,23 @@ describe("a node that is not well", () => {
     const account = await bench.account();
     await bench.anvil.request("anvil_setNextBlockBaseFeePerGas", "0x174876e800");
     const id = await submit(account.id, { maxFeePerGas: 7n, maxPriorityFeePerGas: 1n });
-    const expected = { state: "signed", status: "pending", error: { code: "fee_too_low", message: expect.stringMatching(/^the node finds the fees too low; .*: .*base fee/) as string } };
+    const expected = {
+      state: "signed",
+      status: "pending",
+      error: {
+        code: "fee_too_low",
+        message: expect.stringMatching(/^the node finds the fees too low; .*: .*base fee/) as string,
+      },
+    };
     expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject(expected);
-    expect(bench.transactions.service.list(bench.owner, { account_id: account.id }, { page: 1, rpp: 1 }).body[0]).toMatchObject(expected);
+    expect(
+      bench.transactions.service.list(bench.owner, { account_id: account.id }, { page: 1, rpp: 1 }).body[0],
+    ).toMatchObject(expected);
     await bench.restart();
     expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject(expected);
-    expect(await bench.transactions.replacements.bump(bench.owner, id, { max_fee_per_gas: "1000000000000" })).toMatchObject({ state: "sent", error: null });
+    expect(
+      await bench.transactions.replacements.bump(bench.owner, id, { max_fee_per_gas: "1000000000000" }),
+    ).toMatchObject({ state: "sent", error: null });
     expect(await bench.until(id, isMined)).toMatchObject({ status: "success", error: null });
     await expectEachOnce(account.address, 1);
   });
@@ -125,7 +160,10 @@ describe("a node that is not well", () => {
     const refusal = new RpcRefusal("transaction underpriced", -32_000);
     bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" ? { refusal } : undefined);
     const id = await submit(account.id, { gasPrice: 10n ** 12n });
-    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({ state: "signed", error: { code: "fee_too_low" } });
+    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({
+      state: "signed",
+      error: { code: "fee_too_low" },
+    });
     bench.rpc.spoil = () => undefined;
     const mined = await bench.until(id, isMined);
     expect([mined.error, mined.attempts.length]).toEqual([null, 1]);
@@ -140,7 +178,10 @@ describe("a node that is not well", () => {
       return { refusal };
     };
     const id = await submit(account.id, { nonce: 0 });
-    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({ state: "signed", error: { code: "replacement_underpriced" } });
+    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({
+      state: "signed",
+      error: { code: "replacement_underpriced" },
+    });
     await bench.transactions.replacements.bump(bench.owner, id, {});
     expect((await bench.until(id, isMined)).error).toBeNull();
   });
@@ -149,7 +190,10 @@ describe("a node that is not well", () => {
     const account = await bench.account();
     bench.network = { maxFeePerGas: 1n };
     const id = await submit(account.id);
-    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({ state: "created", error: { code: "fee_cap_exceeded", message: "the chain's base fee is above the network's cap on fees" } });
+    expect(await bench.until(id, ({ error }) => error !== null)).toMatchObject({
+      state: "created",
+      error: { code: "fee_cap_exceeded", message: "the chain's base fee is above the network's cap on fees" },
+    });
     bench.network = {};
     expect((await bench.until(id, isMined)).error).toBeNull();
   });
@@ -157,9 +201,14 @@ describe("a node that is not well", () => {
   it("refuses for good: told with its words, and the nonce goes to the next", async () => {
     const account = await bench.account();
     let refusals = 1;
-    bench.rpc.spoil = (method) => (method === "eth_sendRawTransaction" && refusals-- > 0 ? { refusal: new RpcRefusal("exceeds block gas limit", -32000) } : undefined);
+    bench.rpc.spoil = (method) =>
+      method === "eth_sendRawTransaction" && refusals-- > 0
+        ? { refusal: new RpcRefusal("exceeds block gas limit", -32000) }
+        : undefined;
     const id = await submit(account.id);
-    expect(await bench.until(id, ({ state }) => state === "failed")).toMatchObject({ error: { code: "transaction_refused", message: "the node refused the transaction: exceeds block gas limit" } });
+    expect(await bench.until(id, ({ state }) => state === "failed")).toMatchObject({
+      error: { code: "transaction_refused", message: "the node refused the transaction: exceeds block gas limit" },
+    });
     expect((await bench.until(await submit(account.id), isMined)).nonce).toBe(0);
   });
 
@@ -186,7 +235,10 @@ describe("a node that is not well", () => {
     await bench.anvil.request("evm_revert", snapshot);
     expect(await bench.anvil.request("eth_getTransactionCount", account.address, "latest")).toBe("0x1");
     for (const id of ids) await bench.until(id, ({ state, block }) => state !== "sent" && block !== null);
-    await expectUntil(async () => Number(await bench.anvil.request("eth_getTransactionCount", account.address, "latest")), 4);
+    await expectUntil(
+      async () => Number(await bench.anvil.request("eth_getTransactionCount", account.address, "latest")),
+      4,
+    );
     expect((await bench.until(await submit(account.id), isMined)).nonce).toBe(4);
     await expectEachOnce(account.address, 5);
   });
@@ -207,7 +259,9 @@ describe("a node that is not well", () => {
     const account = await bench.account();
     const id = await submit(account.id);
     const first = await bench.until(id, isMined);
-    await bench.anvil.request("anvil_reorg", { depth: 1, tx_block_pairs: [] }).catch(async () => await bench.anvil.request("anvil_reorg", 1, []));
+    await bench.anvil
+      .request("anvil_reorg", { depth: 1, tx_block_pairs: [] })
+      .catch(async () => await bench.anvil.request("anvil_reorg", 1, []));
     const again = await bench.until(id, ({ block_hash: hash }) => hash !== null && hash !== first.block_hash);
     expect([again.hash, again.nonce]).toEqual([first.hash, 0]);
     const receipt = (await bench.anvil.request("eth_getTransactionReceipt", again.hash)) as { blockHash: string };
@@ -235,7 +289,11 @@ describe("a node that is not well", () => {
     const mined = await bench.until(id, isMined);
     expect(mined.nonce).toBe(1);
     await expectEachOnce(account.address, 2);
-    expect(bench.transactions.service.list(bench.owner, { account_id: account.id }, { page: 1, rpp: 10 }).body.map(({ description }) => description)).toContain("fills a gap in the account's nonces");
+    expect(
+      bench.transactions.service
+        .list(bench.owner, { account_id: account.id }, { page: 1, rpp: 10 })
+        .body.map(({ description }) => description),
+    ).toContain("fills a gap in the account's nonces");
   });
 });
 
@@ -251,7 +309,9 @@ describe("replacing", () => {
     await mine(1);
     const mined = await bench.until(id, isMined);
     expect([mined.hash, mined.nonce, mined.state]).toEqual([bumped.hash, sent.nonce, "mined"]);
-    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, id, {}))).code).toBe("transaction_settled");
+    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, id, {}))).code).toBe(
+      "transaction_settled",
+    );
     await expectEachOnce(account.address, 1);
   });
 
@@ -260,7 +320,8 @@ describe("replacing", () => {
     await bench.anvil.request("evm_setAutomine", false);
     const id = await submit(account.id);
     const sent = await bench.until(id, ({ state }) => state === "sent");
-    const bump = async (wishes: Parameters<typeof bench.transactions.replacements.bump>[2]) => bench.transactions.replacements.bump(bench.owner, id, wishes);
+    const bump = async (wishes: Parameters<typeof bench.transactions.replacements.bump>[2]) =>
+      bench.transactions.replacements.bump(bench.owner, id, wishes);
     expect((await failsWith(bump({ max_fee_per_gas: 1 }))).code).toBe("replacement_underpriced");
     expect((await failsWith(bump({ max_priority_fee_per_gas: 0 }))).code).toBe("replacement_underpriced");
     expect((await failsWith(bump({ gas_price: "999999999999" }))).code).toBe("invalid_request");
@@ -276,18 +337,30 @@ describe("replacing", () => {
     await bench.anvil.request("evm_setAutomine", false);
     const id = await submit(account.id, { value: 10n ** 18n });
     await bench.until(id, ({ state }) => state === "sent");
-    expect(await bench.transactions.replacements.cancel(bench.owner, id)).toMatchObject({ state: "sent", attempts: [{ kind: "first" }, { kind: "cancel" }] });
-    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, id, {}))).code).toBe("transaction_not_replaceable");
+    expect(await bench.transactions.replacements.cancel(bench.owner, id)).toMatchObject({
+      state: "sent",
+      attempts: [{ kind: "first" }, { kind: "cancel" }],
+    });
+    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, id, {}))).code).toBe(
+      "transaction_not_replaceable",
+    );
     await mine(1);
     expect(await bench.until(id, isMined)).toMatchObject({ state: "cancelled", status: "failed" });
-    expect(BigInt((await bench.anvil.request("eth_getBalance", account.address, "latest")) as string)).toBeGreaterThan(9n * 10n ** 18n);
+    expect(BigInt((await bench.anvil.request("eth_getBalance", account.address, "latest")) as string)).toBeGreaterThan(
+      9n * 10n ** 18n,
+    );
   });
 
   it("cancels at once what was not signed, and never signs it", async () => {
     const account = await bench.account();
-    bench.rpc.spoil = (method, params) => (method === "eth_getTransactionCount" && params[1] === "pending" ? "lost" : undefined);
+    bench.rpc.spoil = (method, params) =>
+      method === "eth_getTransactionCount" && params[1] === "pending" ? "lost" : undefined;
     const id = await submit(account.id);
-    expect(await bench.transactions.replacements.cancel(bench.owner, id)).toMatchObject({ state: "cancelled", nonce: null, attempts: [] });
+    expect(await bench.transactions.replacements.cancel(bench.owner, id)).toMatchObject({
+      state: "cancelled",
+      nonce: null,
+      attempts: [],
+    });
     bench.rpc.spoil = () => undefined;
     expect((await bench.until(await submit(account.id), isMined)).nonce).toBe(0);
     await expectEachOnce(account.address, 1);
@@ -300,22 +373,51 @@ describe("replacing", () => {
     const { hash } = await bench.until(id, ({ state }) => state === "sent");
     await bench.anvil.request("anvil_dropTransaction", hash);
     await bench.anvil.request("anvil_impersonateAccount", account.address);
-    await bench.anvil.request("eth_sendTransaction", { from: account.address, to: RECEIVER, value: "0x5", nonce: "0x0" });
+    await bench.anvil.request("eth_sendTransaction", {
+      from: account.address,
+      to: RECEIVER,
+      value: "0x5",
+      nonce: "0x0",
+    });
     await mine(1);
-    expect(await bench.until(id, ({ status }) => status !== "pending")).toMatchObject({ state: "replaced", error: { code: "transaction_replaced" } });
+    expect(await bench.until(id, ({ status }) => status !== "pending")).toMatchObject({
+      state: "replaced",
+      error: { code: "transaction_replaced" },
+    });
   });
 });
 
 describe("transactions that callers signed", () => {
   const signer = privateKeyToAccount(ANVIL_KEYS[2]);
-  const signed = async (more: object = {}): Promise<string> => await signer.signTransaction({ type: "eip1559", chainId: bench.anvil.chainId, nonce: 0, to: RECEIVER, value: 7n, gas: 21_000n, maxFeePerGas: 5_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n, ...more });
-  const broadcast = async (raw: string) => await bench.transactions.selfSigned.broadcast(bench.owner, { network_id: bench.networkId, raw_transaction: raw });
+  const signed = async (more: object = {}): Promise<string> =>
+    await signer.signTransaction({
+      type: "eip1559",
+      chainId: bench.anvil.chainId,
+      nonce: 0,
+      to: RECEIVER,
+      value: 7n,
+      gas: 21_000n,
+      maxFeePerGas: 5_000_000_000n,
+      maxPriorityFeePerGas: 1_000_000_000n,
+      ...more,
+    });
+  const broadcast = async (raw: string) =>
+    await bench.transactions.selfSigned.broadcast(bench.owner, { network_id: bench.networkId, raw_transaction: raw });
 
   it("are stored, sent and followed", async () => {
     const made = await broadcast(await signed());
-    expect(made).toMatchObject({ state: "sent", signer: signer.address, to: RECEIVER, value: 7, nonce: 0, account_id: null });
+    expect(made).toMatchObject({
+      state: "sent",
+      signer: signer.address,
+      to: RECEIVER,
+      value: 7,
+      nonce: 0,
+      account_id: null,
+    });
     await bench.until(made.id, isMined);
-    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, made.id, {}))).code).toBe("transaction_settled");
+    expect((await failsWith(bench.transactions.replacements.bump(bench.owner, made.id, {}))).code).toBe(
+      "transaction_settled",
+    );
   });
 
   it("are refused for another chain, with a nonce of the past, and when they are none", async () => {

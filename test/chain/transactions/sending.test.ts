@@ -3,19 +3,36 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { failsWith, minedNonces, openBench, RECEIVER, type Bench } from "./support.js";
 
 let bench: Bench;
-beforeAll(async () => { bench = await openBench(); });
-afterAll(async () => { await bench.close(); });
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(async () => {
+  await bench.close();
+});
 
-const transfer = (accountId: string, more: object = {}) => ({ networkId: bench.networkId, signer: { accountId }, to: RECEIVER, value: 1n, ...more });
+const transfer = (accountId: string, more: object = {}) => ({
+  networkId: bench.networkId,
+  signer: { accountId },
+  to: RECEIVER,
+  value: 1n,
+  ...more,
+});
 
 describe("many transactions of one account", () => {
   it("brings 500 that come at once to the chain, each once, with no gap and no double", async () => {
     const account = await bench.account();
-    const submitted = await Promise.all(Array.from({ length: 500 }, async () => await bench.transactions.service.submit(bench.owner, transfer(account.id))));
+    const submitted = await Promise.all(
+      Array.from(
+        { length: 500 },
+        async () => await bench.transactions.service.submit(bench.owner, transfer(account.id)),
+      ),
+    );
     const ended = [];
     for (const { id } of submitted) ended.push(await bench.until(id, ({ state }) => state === "confirmed"));
     const mined = await minedNonces(bench.anvil, account.address);
-    expect(mined.map(({ nonce }) => nonce).sort((a, b) => a - b)).toEqual(Array.from({ length: 500 }, (_, nonce) => nonce));
+    expect(mined.map(({ nonce }) => nonce).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 500 }, (_, nonce) => nonce),
+    );
     expect(new Set(mined.map(({ hash }) => hash))).toEqual(new Set(ended.map(({ hash }) => hash)));
     expect(new Set(ended.map(({ nonce }) => nonce)).size).toBe(500);
   }, 180_000);
@@ -24,19 +41,45 @@ describe("many transactions of one account", () => {
 describe("one transaction", () => {
   it("shows its way from creation to confirmation", async () => {
     const account = await bench.account();
-    const created = await bench.transactions.service.create(bench.owner, { ...transfer(account.id), ref: "invoice-1", description: "rent" });
-    expect(created).toMatchObject({ state: "created", status: "pending", nonce: null, hash: null, gas: "21000", value: 1, from: account.address, user_id: bench.owner.id, account_id: account.id });
+    const created = await bench.transactions.service.create(bench.owner, {
+      ...transfer(account.id),
+      ref: "invoice-1",
+      description: "rent",
+    });
+    expect(created).toMatchObject({
+      state: "created",
+      status: "pending",
+      nonce: null,
+      hash: null,
+      gas: "21000",
+      value: 1,
+      from: account.address,
+      user_id: bench.owner.id,
+      account_id: account.id,
+    });
     const ended = await bench.until(created.id, ({ state }) => state === "confirmed");
-    expect(ended).toMatchObject({ status: "success", nonce: 0, gas_used: "21000", ref: "invoice-1", error: null, attempts: [{ kind: "first", hash: ended.hash }] });
+    expect(ended).toMatchObject({
+      status: "success",
+      nonce: 0,
+      gas_used: "21000",
+      ref: "invoice-1",
+      error: null,
+      attempts: [{ kind: "first", hash: ended.hash }],
+    });
     expect(bench.transactions.service.get(bench.owner, "invoice-1").id).toBe(created.id);
-    const receipt = (await bench.anvil.request("eth_getTransactionReceipt", ended.hash)) as { blockNumber: string; blockHash: string };
+    const receipt = (await bench.anvil.request("eth_getTransactionReceipt", ended.hash)) as {
+      blockNumber: string;
+      blockHash: string;
+    };
     expect([ended.block, ended.block_hash]).toEqual([Number(receipt.blockNumber), receipt.blockHash]);
   });
 
   it("refuses a second one with the same ref", async () => {
     const account = await bench.account();
     await bench.transactions.service.submit(bench.owner, { ...transfer(account.id), ref: "twice" });
-    expect((await failsWith(bench.transactions.service.submit(bench.owner, { ...transfer(account.id), ref: "twice" }))).code).toBe("ref_taken");
+    expect(
+      (await failsWith(bench.transactions.service.submit(bench.owner, { ...transfer(account.id), ref: "twice" }))).code,
+    ).toBe("ref_taken");
   });
 });
 
@@ -45,26 +88,45 @@ describe("what a contract answers", () => {
     const account = await bench.account();
     const to = await deployReverting(account.id);
     const before = bench.transactions.service.list(bench.owner, {}, { page: 1, rpp: 1 }).total;
-    expect(await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { to, value: 0n })))).toEqual({ code: "execution_reverted", message: "the transaction would revert: closed today" });
+    expect(
+      await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { to, value: 0n }))),
+    ).toEqual({ code: "execution_reverted", message: "the transaction would revert: closed today" });
     expect(bench.transactions.service.list(bench.owner, {}, { page: 1, rpp: 1 }).total).toBe(before);
   });
 
   it("tells the reason of one that reverts in a block", async () => {
     const account = await bench.account();
     const to = await deployReverting(account.id);
-    const { id } = await bench.transactions.service.submit(bench.owner, transfer(account.id, { to, value: 0n, gas: 100_000n }));
+    const { id } = await bench.transactions.service.submit(
+      bench.owner,
+      transfer(account.id, { to, value: 0n, gas: 100_000n }),
+    );
     const failed = await bench.until(id, ({ confirmed_at: at }) => at !== null);
-    expect(failed).toMatchObject({ state: "failed", status: "failed", error: { code: "execution_reverted", message: "the transaction reverted: closed today" } });
+    expect(failed).toMatchObject({
+      state: "failed",
+      status: "failed",
+      error: { code: "execution_reverted", message: "the transaction reverted: closed today" },
+    });
     expect(failed.block).not.toBeNull();
   });
 
   it("tells that the gas was not enough", async () => {
     const account = await bench.account();
     // A loop without an end: JUMPDEST PUSH1 0 JUMP.
-    const { id: created } = await bench.transactions.service.submit(bench.owner, { networkId: bench.networkId, signer: { accountId: account.id }, data: initCode("5b600056") });
+    const { id: created } = await bench.transactions.service.submit(bench.owner, {
+      networkId: bench.networkId,
+      signer: { accountId: account.id },
+      data: initCode("5b600056"),
+    });
     const to = (await bench.until(created, ({ state }) => state === "confirmed")).contract_address!;
-    const { id } = await bench.transactions.service.submit(bench.owner, transfer(account.id, { to, value: 0n, gas: 50_000n }));
-    expect(await bench.until(id, ({ state }) => state === "failed")).toMatchObject({ error: { code: "out_of_gas" }, gas_used: "50000" });
+    const { id } = await bench.transactions.service.submit(
+      bench.owner,
+      transfer(account.id, { to, value: 0n, gas: 50_000n }),
+    );
+    expect(await bench.until(id, ({ state }) => state === "failed")).toMatchObject({
+      error: { code: "out_of_gas" },
+      gas_used: "50000",
+    });
   });
 
   it("creates contracts, and tells their address to whoever listens, in the same commit", async () => {
@@ -74,9 +136,25 @@ describe("what a contract answers", () => {
       told.push(settlement);
       return { puts: [{ key: ["listener", settlement.transactionId], value: settlement.contractAddress ?? null }] };
     });
-    const { id } = await bench.transactions.service.submit(bench.owner, { networkId: bench.networkId, signer: { accountId: account.id }, data: initCode("00"), contractId: CONTRACT_ID });
+    const { id } = await bench.transactions.service.submit(bench.owner, {
+      networkId: bench.networkId,
+      signer: { accountId: account.id },
+      data: initCode("00"),
+      contractId: CONTRACT_ID,
+    });
     const ended = await bench.until(id, ({ state }) => state === "confirmed");
-    expect(told).toEqual([{ owner: bench.owner, transactionId: id, networkId: bench.networkId, contractId: CONTRACT_ID, outcome: "success", contractAddress: ended.contract_address, blockNumber: ended.block, reason: undefined }]);
+    expect(told).toEqual([
+      {
+        owner: bench.owner,
+        transactionId: id,
+        networkId: bench.networkId,
+        contractId: CONTRACT_ID,
+        outcome: "success",
+        contractAddress: ended.contract_address,
+        blockNumber: ended.block,
+        reason: undefined,
+      },
+    ]);
     expect(bench.vault.store.get(["listener", id])?.value).toBe(ended.contract_address);
     expect(await bench.anvil.request("eth_getCode", ended.contract_address, "latest")).toBe("0x00");
   });
@@ -85,7 +163,9 @@ describe("what a contract answers", () => {
 describe("money and fees", () => {
   it("refuses at once what the account cannot pay", async () => {
     const poor = await bench.transactions.accounts.create(bench.owner, { network_id: bench.networkId });
-    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(poor.id)))).code).toBe("insufficient_funds");
+    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(poor.id)))).code).toBe(
+      "insufficient_funds",
+    );
   });
 
   it("ends one that cannot be paid at broadcast, and gives its nonce to the next", async () => {
@@ -97,7 +177,10 @@ describe("money and fees", () => {
       service.submit(bench.owner, transfer(account.id, { gas: 21_000n })),
     ]);
     expect((await bench.until(dear.id, ({ status }) => status !== "pending")).error?.code).toBe("insufficient_funds");
-    const ended = [await bench.until(first.id, ({ state }) => state === "confirmed"), await bench.until(last.id, ({ state }) => state === "confirmed")];
+    const ended = [
+      await bench.until(first.id, ({ state }) => state === "confirmed"),
+      await bench.until(last.id, ({ state }) => state === "confirmed"),
+    ];
     expect(ended.map(({ nonce }) => nonce)).toContain(0);
     const next = await service.submit(bench.owner, transfer(account.id));
     await bench.until(next.id, ({ state }) => state === "confirmed");
@@ -114,9 +197,13 @@ describe("money and fees", () => {
     expect(ended).toMatchObject({ gas_price: "3000000000", max_fee_per_gas: null, effective_gas_price: "3000000000" });
     expect(await bench.anvil.request("eth_getTransactionByHash", ended.hash)).toMatchObject({ type: "0x0" });
     bench.network = { maxFeePerGas: 2_000_000_000n };
-    expect((await failsWith(service.submit(bench.owner, transfer(account.id, { gasPrice: 3_000_000_000n })))).code).toBe("fee_cap_exceeded");
+    expect(
+      (await failsWith(service.submit(bench.owner, transfer(account.id, { gasPrice: 3_000_000_000n })))).code,
+    ).toBe("fee_cap_exceeded");
     const capped = await service.submit(bench.owner, transfer(account.id));
-    expect(Number((await bench.until(capped.id, ({ state }) => state === "confirmed")).max_fee_per_gas)).toBeLessThanOrEqual(2_000_000_000);
+    expect(
+      Number((await bench.until(capped.id, ({ state }) => state === "confirmed")).max_fee_per_gas),
+    ).toBeLessThanOrEqual(2_000_000_000);
     bench.network = {};
   });
 });
@@ -125,11 +212,17 @@ describe("nonces that others use", () => {
   it("goes on above a transaction that somebody else sent with the same key", async () => {
     const account = await bench.account();
     const service = bench.transactions.service;
-    await bench.until((await service.submit(bench.owner, transfer(account.id))).id, ({ state }) => state === "confirmed");
+    await bench.until(
+      (await service.submit(bench.owner, transfer(account.id))).id,
+      ({ state }) => state === "confirmed",
+    );
     await bench.anvil.request("anvil_impersonateAccount", account.address);
     await bench.anvil.request("eth_sendTransaction", { from: account.address, to: RECEIVER, value: "0x1" });
     const ended = [];
-    for (const { id } of await Promise.all([1, 2, 3].map(async () => await service.submit(bench.owner, transfer(account.id))))) ended.push(await bench.until(id, ({ state }) => state === "confirmed"));
+    for (const { id } of await Promise.all(
+      [1, 2, 3].map(async () => await service.submit(bench.owner, transfer(account.id))),
+    ))
+      ended.push(await bench.until(id, ({ state }) => state === "confirmed"));
     expect(ended.map(({ nonce }) => nonce).sort()).toEqual([2, 3, 4]);
   });
 
@@ -140,8 +233,12 @@ describe("nonces that others use", () => {
     await bench.anvil.request("eth_sendTransaction", { from: account.address, to: RECEIVER, value: "0x1" });
     // What the node would have said before the other transaction.
     let lies = 1;
-    bench.rpc.spoil = (method, params) => (method === "eth_getTransactionCount" && params[1] === "pending" && lies-- > 0 ? { answer: "0x0" } : undefined);
-    const ended = await bench.until((await service.submit(bench.owner, transfer(account.id))).id, ({ state }) => state === "confirmed");
+    bench.rpc.spoil = (method, params) =>
+      method === "eth_getTransactionCount" && params[1] === "pending" && lies-- > 0 ? { answer: "0x0" } : undefined;
+    const ended = await bench.until(
+      (await service.submit(bench.owner, transfer(account.id))).id,
+      ({ state }) => state === "confirmed",
+    );
     bench.rpc.spoil = () => undefined;
     expect(ended).toMatchObject({ nonce: 1, state: "confirmed" });
     expect(ended.attempts).toHaveLength(1);
@@ -150,21 +247,34 @@ describe("nonces that others use", () => {
   it("names a recipient whose checksum is wrong", async () => {
     const account = await bench.account();
     const to = "0x70997970c51812dc3A010C7d01b50e0d17dc79C8";
-    expect(await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { to })))).toEqual({ code: "invalid_request", message: "`to` is an address in mixed case whose checksum (EIP-55) is wrong" });
+    expect(await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { to })))).toEqual({
+      code: "invalid_request",
+      message: "`to` is an address in mixed case whose checksum (EIP-55) is wrong",
+    });
   });
 
   it("refuses a wished nonce that was used, or that would have empty transactions fill a wide gap", async () => {
     const account = await bench.account();
     const { service } = bench.transactions;
-    await bench.until((await service.submit(bench.owner, transfer(account.id))).id, ({ state }) => state === "confirmed");
-    expect((await failsWith(service.submit(bench.owner, transfer(account.id, { nonce: 0 })))).code).toBe("nonce_in_use");
-    for (const nonce of [66, 9_999, Number.MAX_SAFE_INTEGER]) expect((await failsWith(service.submit(bench.owner, transfer(account.id, { nonce })))).code, String(nonce)).toBe("invalid_request");
+    await bench.until(
+      (await service.submit(bench.owner, transfer(account.id))).id,
+      ({ state }) => state === "confirmed",
+    );
+    expect((await failsWith(service.submit(bench.owner, transfer(account.id, { nonce: 0 })))).code).toBe(
+      "nonce_in_use",
+    );
+    for (const nonce of [66, 9_999, Number.MAX_SAFE_INTEGER])
+      expect((await failsWith(service.submit(bench.owner, transfer(account.id, { nonce })))).code, String(nonce)).toBe(
+        "invalid_request",
+      );
     expect(service.list(bench.owner, { account_id: account.id }, { page: 1, rpp: 10 }).total).toBe(1);
   });
 
   it("refuses gas beyond what a transaction can say", async () => {
     const account = await bench.account();
-    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { gas: 2n ** 64n })))).code).toBe("invalid_request");
+    expect(
+      (await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { gas: 2n ** 64n })))).code,
+    ).toBe("invalid_request");
   });
 
   it("refuses a wished nonce that an open transaction holds", async () => {
@@ -172,7 +282,9 @@ describe("nonces that others use", () => {
     await bench.anvil.request("evm_setAutomine", false);
     const { id } = await bench.transactions.service.submit(bench.owner, transfer(account.id));
     await bench.until(id, ({ state }) => state === "sent");
-    expect((await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { nonce: 0 })))).code).toBe("nonce_in_use");
+    expect(
+      (await failsWith(bench.transactions.service.submit(bench.owner, transfer(account.id, { nonce: 0 })))).code,
+    ).toBe("nonce_in_use");
     await bench.anvil.request("evm_setAutomine", true);
     await bench.anvil.request("evm_mine");
     await bench.until(id, ({ state }) => state === "confirmed");
@@ -196,6 +308,10 @@ async function deployReverting(accountId: string): Promise<string> {
   const length = (code.length / 2).toString(16).padStart(4, "0");
   // PUSH2 length, PUSH1 14, PUSH1 0, CODECOPY; PUSH2 length, PUSH1 0, RETURN: 14 bytes before the code.
   const init = `61${length}600e60003961${length}6000f3`;
-  const { id } = await bench.transactions.service.submit(bench.owner, { networkId: bench.networkId, signer: { accountId }, data: `0x${init}${code}` });
+  const { id } = await bench.transactions.service.submit(bench.owner, {
+    networkId: bench.networkId,
+    signer: { accountId },
+    data: `0x${init}${code}`,
+  });
   return (await bench.until(id, ({ state }) => state === "confirmed")).contract_address!;
 }

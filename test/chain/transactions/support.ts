@@ -1,6 +1,10 @@
 /** Transactions over a real store, a real vault and a real node, with a network whose answers a test can spoil. */
 import { randomUUID } from "node:crypto";
-import { createTransactions, type Transactions, type TransactionsDependencies } from "../../../src/chain/transactions/create-transactions.js";
+import {
+  createTransactions,
+  type Transactions,
+  type TransactionsDependencies,
+} from "../../../src/chain/transactions/create-transactions.js";
 import { RpcRefusal, type Rpc } from "../../../src/chain/rpc/rpc.js";
 import type { TransactionNetwork } from "../../../src/chain/transactions/transaction-ports.js";
 import type { TransactionJson } from "../../../src/chain/transactions/transaction-schemas.js";
@@ -12,7 +16,8 @@ import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";
 
 /** What happens to a call on its way: nothing, or it is lost before or after the node has it, or answered by the test. */
-export type Fault = "lost" | "answer lost" | { readonly answer: unknown } | { readonly refusal: RpcRefusal } | undefined;
+export type Fault =
+  "lost" | "answer lost" | { readonly answer: unknown } | { readonly refusal: RpcRefusal } | undefined;
 
 export class SpoiledRpc implements Rpc {
   readonly url: string;
@@ -30,8 +35,17 @@ export class SpoiledRpc implements Rpc {
     if (typeof fault === "object" && "answer" in fault) return fault.answer;
     if (typeof fault === "object") throw fault.refusal;
     this.calls.push({ method, params });
-    const response = await fetch(this.url, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }) }).catch(() => { throw unreachable(); });
-    const body = (await response.json()) as { result?: unknown; error?: { code: number; message: string; data?: string } };
+    const response = await fetch(this.url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    }).catch(() => {
+      throw unreachable();
+    });
+    const body = (await response.json()) as {
+      result?: unknown;
+      error?: { code: number; message: string; data?: string };
+    };
     if (fault === "answer lost") throw unreachable();
     if (body.error !== undefined) throw new RpcRefusal(body.error.message, body.error.code, body.error.data);
     return body.result;
@@ -69,7 +83,9 @@ const TEN_ETHER = "0x8ac7230489e80000";
 /** Long enough for a machine that does ten other things; a wait ends as soon as its claim holds. */
 const DEADLINE_MS = 60_000;
 
-export async function openBench(options: { readonly confirmations?: number; readonly dependencies?: Partial<TransactionsDependencies> } = {}): Promise<Bench> {
+export async function openBench(
+  options: { readonly confirmations?: number; readonly dependencies?: Partial<TransactionsDependencies> } = {},
+): Promise<Bench> {
   const anvil = await startAnvil();
   const rpc = new SpoiledRpc(anvil.url);
   const vault = await openTestVault();
@@ -77,21 +93,34 @@ export async function openBench(options: { readonly confirmations?: number; read
   const networkId = randomUUID();
   const log = recordedLog();
   const make = (): Transactions => {
-    const made = createTransactions({ pollMs: 40, patienceMs: 400, resendMs: 400 }, {
-      store: vault.store, vault: vault.vault, clock: systemClock, log,
-      networks: {
-        find: (subject, id) => {
-          if (id !== networkId || subject.id !== owner.id) throw new AppError("not_found", { message: "network not found" });
-          return { id, chainId: anvil.chainId, rpc, confirmations: options.confirmations ?? 1, ...bench.network };
+    const made = createTransactions(
+      { pollMs: 40, patienceMs: 400, resendMs: 400 },
+      {
+        store: vault.store,
+        vault: vault.vault,
+        clock: systemClock,
+        log,
+        networks: {
+          find: (subject, id) => {
+            if (id !== networkId || subject.id !== owner.id)
+              throw new AppError("not_found", { message: "network not found" });
+            return { id, chainId: anvil.chainId, rpc, confirmations: options.confirmations ?? 1, ...bench.network };
+          },
         },
+        ...options.dependencies,
       },
-      ...options.dependencies,
-    });
+    );
     made.start();
     return made;
   };
   const bench: Bench = {
-    anvil, rpc, vault, owner, log, networkId, network: {},
+    anvil,
+    rpc,
+    vault,
+    owner,
+    log,
+    networkId,
+    network: {},
     transactions: undefined as unknown as Transactions,
     restart: async () => {
       await bench.transactions.stop();
@@ -107,8 +136,11 @@ export async function openBench(options: { readonly confirmations?: number; read
       for (;;) {
         const transaction = bench.transactions.service.get(owner, id);
         if (claim(transaction)) return transaction;
-        if (performance.now() > endMs) throw new Error(`the transaction stayed ${JSON.stringify(transaction)}; ${JSON.stringify(log.lines)}`);
-        await new Promise((resolve) => { setTimeout(resolve, 20); });
+        if (performance.now() > endMs)
+          throw new Error(`the transaction stayed ${JSON.stringify(transaction)}; ${JSON.stringify(log.lines)}`);
+        await new Promise((resolve) => {
+          setTimeout(resolve, 20);
+        });
       }
     },
     close: async () => {
@@ -127,9 +159,17 @@ export async function minedNonces(anvil: Anvil, address: string): Promise<{ nonc
   const found: { nonce: number; hash: string }[] = [];
   for (let from = 0; from <= head; from += 50) {
     const numbers = Array.from({ length: Math.min(50, head - from + 1) }, (_, at) => from + at);
-    const blocks = await Promise.all(numbers.map(async (number) => (await anvil.request("eth_getBlockByNumber", `0x${number.toString(16)}`, true)) as { transactions: { from: string; nonce: string; hash: string }[] }));
+    const blocks = await Promise.all(
+      numbers.map(
+        async (number) =>
+          (await anvil.request("eth_getBlockByNumber", `0x${number.toString(16)}`, true)) as {
+            transactions: { from: string; nonce: string; hash: string }[];
+          },
+      ),
+    );
     for (const block of blocks) {
-      for (const { from: sender, nonce, hash } of block.transactions) if (sender.toLowerCase() === address.toLowerCase()) found.push({ nonce: Number(nonce), hash });
+      for (const { from: sender, nonce, hash } of block.transactions)
+        if (sender.toLowerCase() === address.toLowerCase()) found.push({ nonce: Number(nonce), hash });
     }
   }
   return found;

@@ -41,10 +41,18 @@ describe("XAES-256-GCM (C2SP)", () => {
   });
 
   it("opens what it sealed, whatever the sizes", () => {
-    fc.assert(fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.uint8Array({ minLength: 24, maxLength: 24 }), fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 300 }), (key, nonce, aad, plaintext) => {
-      const input = { key: createSecretKey(key), nonce, aad };
-      expect(hex(xaes256Gcm.open(input, xaes256Gcm.seal(input, plaintext)))).toBe(hex(plaintext));
-    }));
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ minLength: 32, maxLength: 32 }),
+        fc.uint8Array({ minLength: 24, maxLength: 24 }),
+        fc.uint8Array({ maxLength: 300 }),
+        fc.uint8Array({ maxLength: 300 }),
+        (key, nonce, aad, plaintext) => {
+          const input = { key: createSecretKey(key), nonce, aad };
+          expect(hex(xaes256Gcm.open(input, xaes256Gcm.seal(input, plaintext)))).toBe(hex(plaintext));
+        },
+      ),
+    );
   });
 
   it("refuses every flipped bit of ciphertext and tag, another nonce, other associated data, and short input", () => {
@@ -61,12 +69,15 @@ describe("XAES-256-GCM (C2SP)", () => {
       expect(() => xaes256Gcm.open({ ...input, nonce }, sealed)).toThrow(AuthenticationFailure);
     }
     expect(() => xaes256Gcm.open({ ...input, aad: utf8("elsewhere") }, sealed)).toThrow(AuthenticationFailure);
-    for (let length = 0; length < sealed.length; length += 1) expect(() => xaes256Gcm.open(input, sealed.subarray(0, length))).toThrow(AuthenticationFailure);
+    for (let length = 0; length < sealed.length; length += 1)
+      expect(() => xaes256Gcm.open(input, sealed.subarray(0, length))).toThrow(AuthenticationFailure);
   });
 
   it("refuses keys and nonces of another length", () => {
     const key = createSecretKey(Buffer.alloc(32, 9));
-    expect(() => xaes256Gcm.seal({ key: createSecretKey(Buffer.alloc(16)), nonce: NONCE, aad: utf8("") }, utf8(""))).toThrow(TypeError);
+    expect(() =>
+      xaes256Gcm.seal({ key: createSecretKey(Buffer.alloc(16)), nonce: NONCE, aad: utf8("") }, utf8("")),
+    ).toThrow(TypeError);
     expect(() => xaes256Gcm.seal({ key, nonce: NONCE.subarray(12), aad: utf8("") }, utf8(""))).toThrow(TypeError);
   });
 

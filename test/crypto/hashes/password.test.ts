@@ -1,6 +1,12 @@
 import { argon2id } from "@noble/hashes/argon2.js";
 import { describe, expect, it } from "vitest";
-import { PASSWORD_HASH_COST, decoyPasswordHash, hashPassword, isPasswordHashStale, verifyPassword } from "../../../src/crypto/hashes/password.js";
+import {
+  PASSWORD_HASH_COST,
+  decoyPasswordHash,
+  hashPassword,
+  isPasswordHashStale,
+  verifyPassword,
+} from "../../../src/crypto/hashes/password.js";
 
 const CHEAP = { memoryKiB: 8, passes: 1, lanes: 1 };
 
@@ -8,13 +14,28 @@ describe("Argon2id password hash", () => {
   // SOURCE: RFC 9106 section 5.3. The addon takes no associated data, so the vector anchors a second implementation, and that one the addon.
   it("agrees with an implementation that meets the RFC's vector", async () => {
     const vector = argon2id(new Uint8Array(32).fill(1), new Uint8Array(16).fill(2), {
-      t: 3, m: 32, p: 4, dkLen: 32, key: new Uint8Array(8).fill(3), personalization: new Uint8Array(12).fill(4),
+      t: 3,
+      m: 32,
+      p: 4,
+      dkLen: 32,
+      key: new Uint8Array(8).fill(3),
+      personalization: new Uint8Array(12).fill(4),
     });
-    expect(Buffer.from(vector).toString("hex")).toBe("0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659");
+    expect(Buffer.from(vector).toString("hex")).toBe(
+      "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659",
+    );
     for (const cost of [CHEAP, { memoryKiB: 64, passes: 3, lanes: 2 }]) {
       const phc = await hashPassword("pässwort 密码", cost);
-      const [salt, digest] = phc.split("$").slice(-2).map((text) => Buffer.from(text, "base64"));
-      const expected = argon2id("pässwort 密码", salt!, { t: cost.passes, m: cost.memoryKiB, p: cost.lanes, dkLen: 32 });
+      const [salt, digest] = phc
+        .split("$")
+        .slice(-2)
+        .map((text) => Buffer.from(text, "base64"));
+      const expected = argon2id("pässwort 密码", salt!, {
+        t: cost.passes,
+        m: cost.memoryKiB,
+        p: cost.lanes,
+        dkLen: 32,
+      });
       expect(digest!.equals(expected)).toBe(true);
     }
   });

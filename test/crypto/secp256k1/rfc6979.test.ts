@@ -21,7 +21,9 @@ describe("RFC 6979 nonces", () => {
   it("go on as the library's generator does", () => {
     const digest = sha256("go on");
     const wanted: string[] = [];
-    const library = createHmacDrbg<boolean>(32, 32, (key: Uint8Array, message: Uint8Array) => createHmac("sha256", key).update(message).digest());
+    const library = createHmacDrbg<boolean>(32, 32, (key: Uint8Array, message: Uint8Array) =>
+      createHmac("sha256", key).update(message).digest(),
+    );
     library(Buffer.concat([KEY, digest]), (candidate) => wanted.push(text(candidate)) === 4 || undefined);
     const nonces = new DeterministicNonces(KEY, digest);
     expect(wanted.map(() => text(nonces.next()))).toEqual(wanted);

@@ -2,7 +2,14 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { addAffine, affineSums, MultiplesTable, weightedSum, type AffinePoint, type PointSum } from "../../../src/crypto/secp256k1/tables.js";
+import {
+  addAffine,
+  affineSums,
+  MultiplesTable,
+  weightedSum,
+  type AffinePoint,
+  type PointSum,
+} from "../../../src/crypto/secp256k1/tables.js";
 
 const { Point } = secp256k1;
 const ORDER = Point.Fn.ORDER;
@@ -13,7 +20,8 @@ const other = new MultiplesTable(Q);
 const part = (point: typeof Q, k: bigint): typeof Q => (k === 0n ? Point.ZERO : point.multiplyUnsafe(k));
 const scalar = (name: string): bigint => BigInt(`0x${createHash("sha256").update(name).digest("hex")}`) % ORDER;
 const affine = (sum: PointSum): AffinePoint | undefined => affineSums([sum])[0];
-const sumByTables = (...terms: readonly [table: MultiplesTable, k: bigint][]): AffinePoint | undefined => affine(terms.reduce<PointSum>((sum, [table, k]) => table.addMultiple(sum, k), undefined));
+const sumByTables = (...terms: readonly [table: MultiplesTable, k: bigint][]): AffinePoint | undefined =>
+  affine(terms.reduce<PointSum>((sum, [table, k]) => table.addMultiple(sum, k), undefined));
 
 function coordinates(point: typeof Q): AffinePoint | undefined {
   if (point.is0()) return undefined;
@@ -27,8 +35,24 @@ function expected(u1: bigint, u2: bigint): AffinePoint | undefined {
 
 describe("secp256k1 sums by tables", () => {
   it("equal the library's for scalars at the edges of digits and of the order", () => {
-    const edges = [1n, 31n, 32n, 33n, 63n, 64n, 65n, 32n * 64n + 32n, 33n * 64n ** 41n, BigInt(`0x${"82".repeat(32)}`) % ORDER, (1n << 255n) + 33n, ORDER >> 1n, ORDER - 1n];
-    for (const u1 of [0n, ...edges]) for (const u2 of edges) expect(sumByTables([base, u1], [other, u2]), `${String(u1)}, ${String(u2)}`).toEqual(expected(u1, u2));
+    const edges = [
+      1n,
+      31n,
+      32n,
+      33n,
+      63n,
+      64n,
+      65n,
+      32n * 64n + 32n,
+      33n * 64n ** 41n,
+      BigInt(`0x${"82".repeat(32)}`) % ORDER,
+      (1n << 255n) + 33n,
+      ORDER >> 1n,
+      ORDER - 1n,
+    ];
+    for (const u1 of [0n, ...edges])
+      for (const u2 of edges)
+        expect(sumByTables([base, u1], [other, u2]), `${String(u1)}, ${String(u2)}`).toEqual(expected(u1, u2));
   });
 
   it("equal the library's for scalars without a pattern", () => {
@@ -54,11 +78,28 @@ describe("secp256k1 sums by tables", () => {
 
 describe("secp256k1 sums by weights", () => {
   const points = Array.from({ length: 6 }, (_, at) => Point.BASE.multiply(scalar(`point ${String(at)}`)));
-  const sumByWeights = (weights: readonly bigint[], of = points): AffinePoint | undefined => affine(weightedSum(of.slice(0, weights.length).map((point) => coordinates(point)!), weights));
+  const sumByWeights = (weights: readonly bigint[], of = points): AffinePoint | undefined =>
+    affine(
+      weightedSum(
+        of.slice(0, weights.length).map((point) => coordinates(point)!),
+        weights,
+      ),
+    );
 
   it("equal the library's for weights of all lengths", () => {
-    for (const weights of [[1n], [2n], [3n], [(1n << 64n) - 1n], [1n, 1n], [1n, 2n, 3n, 4n, 5n, 6n], points.map((_, at) => scalar(`weight ${String(at)}`) >> 192n), points.map((_, at) => scalar(`weight ${String(at)}`) >> BigInt(40 * at))]) {
-      expect(sumByWeights(weights), weights.join()).toEqual(coordinates(weights.reduce((sum, weight, at) => sum.add(points[at]!.multiplyUnsafe(weight)), Point.ZERO)));
+    for (const weights of [
+      [1n],
+      [2n],
+      [3n],
+      [(1n << 64n) - 1n],
+      [1n, 1n],
+      [1n, 2n, 3n, 4n, 5n, 6n],
+      points.map((_, at) => scalar(`weight ${String(at)}`) >> 192n),
+      points.map((_, at) => scalar(`weight ${String(at)}`) >> BigInt(40 * at)),
+    ]) {
+      expect(sumByWeights(weights), weights.join()).toEqual(
+        coordinates(weights.reduce((sum, weight, at) => sum.add(points[at]!.multiplyUnsafe(weight)), Point.ZERO)),
+      );
     }
   });
 

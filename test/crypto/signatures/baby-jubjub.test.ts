@@ -2,7 +2,16 @@
 import { randomBytes } from "node:crypto";
 import { buildEddsa } from "circomlibjs";
 import { describe, expect, it } from "vitest";
-import { babyJubJubPublicKey, generateBabyJubJub, packPoint, packSignature, signPoseidon, unpackPoint, unpackSignature, verifyPoseidon } from "../../../src/crypto/signatures/baby-jubjub.js";
+import {
+  babyJubJubPublicKey,
+  generateBabyJubJub,
+  packPoint,
+  packSignature,
+  signPoseidon,
+  unpackPoint,
+  unpackSignature,
+  verifyPoseidon,
+} from "../../../src/crypto/signatures/baby-jubjub.js";
 import { FIELD_ORDER } from "../../../src/crypto/hashes/poseidon.js";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
@@ -13,9 +22,18 @@ describe("EdDSA-Poseidon", () => {
   it("gives the published signature", () => {
     const key = Uint8Array.from(Buffer.from("0001020304050607080900010203040506070809000102030405060708090001", "hex"));
     const publicKey = babyJubJubPublicKey(key);
-    expect(publicKey.toAffine()).toEqual({ x: 13277427435165878497778222415993513565335242147425444199013288855685581939618n, y: 13622229784656158136036771217484571176836296686641868549125388198837476602820n });
-    const signature = signPoseidon(key, BigInt(`0x${Buffer.from("00010203040506070809", "hex").reverse().toString("hex")}`));
-    expect(signature.r8.toAffine()).toEqual({ x: 11384336176656855268977457483345535180380036354188103142384839473266348197733n, y: 15383486972088797283337779941324724402501462225528836549661220478783371668959n });
+    expect(publicKey.toAffine()).toEqual({
+      x: 13277427435165878497778222415993513565335242147425444199013288855685581939618n,
+      y: 13622229784656158136036771217484571176836296686641868549125388198837476602820n,
+    });
+    const signature = signPoseidon(
+      key,
+      BigInt(`0x${Buffer.from("00010203040506070809", "hex").reverse().toString("hex")}`),
+    );
+    expect(signature.r8.toAffine()).toEqual({
+      x: 11384336176656855268977457483345535180380036354188103142384839473266348197733n,
+      y: 15383486972088797283337779941324724402501462225528836549661220478783371668959n,
+    });
     expect(signature.s).toBe(1672775540645840396591609181675628451599263765380031905495115170613215233181n);
     expect(text(packSignature(signature))).toMatch(/^dfedb431.*c1b203$/);
   });
@@ -28,7 +46,9 @@ describe("EdDSA-Poseidon", () => {
       const expected = oracle.signPoseidon(key, oracle.F.e(message));
       const mine = signPoseidon(key, message);
       const where = `key ${text(key)}, message ${message}`;
-      expect(text(packPoint(babyJubJubPublicKey(key))), where).toBe(text(oracle.babyJub.packPoint(oracle.prv2pub(key))));
+      expect(text(packPoint(babyJubJubPublicKey(key))), where).toBe(
+        text(oracle.babyJub.packPoint(oracle.prv2pub(key))),
+      );
       expect(mine.s, where).toBe(expected.S);
       expect(text(packSignature(mine)), where).toBe(text(oracle.packSignature(expected)));
       expect(verifyPoseidon(babyJubJubPublicKey(key), message, mine), where).toBe(true);
@@ -38,7 +58,8 @@ describe("EdDSA-Poseidon", () => {
   });
 
   it("refuses messages outside of the field instead of reducing them", () => {
-    for (const message of [-1n, FIELD_ORDER, FIELD_ORDER + 1n, 2n ** 256n]) expect(() => signPoseidon(generateBabyJubJub(), message)).toThrow(RangeError);
+    for (const message of [-1n, FIELD_ORDER, FIELD_ORDER + 1n, 2n ** 256n])
+      expect(() => signPoseidon(generateBabyJubJub(), message)).toThrow(RangeError);
   });
 
   it("refuses another message, key, S and point", () => {
@@ -47,7 +68,9 @@ describe("EdDSA-Poseidon", () => {
     const signature = signPoseidon(key, 5n);
     expect(verifyPoseidon(publicKey, 6n, signature)).toBe(false);
     expect(verifyPoseidon(babyJubJubPublicKey(generateBabyJubJub()), 5n, signature)).toBe(false);
-    expect(verifyPoseidon(publicKey, 5n, { ...signature, s: signature.s + SUBGROUP_ORDER }), "S above the order").toBe(false);
+    expect(verifyPoseidon(publicKey, 5n, { ...signature, s: signature.s + SUBGROUP_ORDER }), "S above the order").toBe(
+      false,
+    );
     expect(verifyPoseidon(publicKey, 5n, { ...signature, s: (signature.s + 1n) % SUBGROUP_ORDER })).toBe(false);
     expect(verifyPoseidon(publicKey, 5n, { ...signature, r8: signature.r8.double() })).toBe(false);
     const packed = packSignature(signature);

@@ -6,27 +6,55 @@ import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { describe, expect, it } from "vitest";
 import { addressOfPublicKey } from "../../../src/crypto/ethereum/address.js";
 import { withBip32Key } from "../../../src/crypto/wallets/bip32.js";
-import { DEFAULT_PATH, formatHdPath, HARDENED, HD_INDEX_MAX, isHdPath, parseHdPath } from "../../../src/crypto/wallets/hd-path.js";
+import {
+  DEFAULT_PATH,
+  formatHdPath,
+  HARDENED,
+  HD_INDEX_MAX,
+  isHdPath,
+  parseHdPath,
+} from "../../../src/crypto/wallets/hd-path.js";
 import { accountXpub, seedOfEntropy, withHdKey } from "../../../src/crypto/wallets/hd-wallet.js";
 import { secp256k1PublicKey } from "../../../src/crypto/secp256k1/secp256k1.js";
 
-const addressAt = (seed: Uint8Array, path: string): string => withHdKey(seed, parseHdPath(path)!, (key) => addressOfPublicKey(secp256k1PublicKey(key)));
+const addressAt = (seed: Uint8Array, path: string): string =>
+  withHdKey(seed, parseHdPath(path)!, (key) => addressOfPublicKey(secp256k1PublicKey(key)));
 
 describe("BIP-39", () => {
   // SOURCE: trezor/python-mnemonic vectors.json, the 256-bit entropies (phrases; seeds there have a passphrase).
   it.each([
     ["00".repeat(32), `${"abandon ".repeat(23)}art`],
-    ["7f".repeat(32), `${"legal winner thank year wave sausage worth useful ".repeat(2)}legal winner thank year wave sausage worth title`],
-    ["80".repeat(32), `${"letter advice cage absurd amount doctor acoustic avoid ".repeat(2)}letter advice cage absurd amount doctor acoustic bless`],
+    [
+      "7f".repeat(32),
+      `${"legal winner thank year wave sausage worth useful ".repeat(2)}legal winner thank year wave sausage worth title`,
+    ],
+    [
+      "80".repeat(32),
+      `${"letter advice cage absurd amount doctor acoustic avoid ".repeat(2)}letter advice cage absurd amount doctor acoustic bless`,
+    ],
     ["ff".repeat(32), `${"zoo ".repeat(23)}vote`],
-    ["68a79eaca2324873eacc50cb9c6eca8cc68ea5d936f98787c60c7ebc74e6ce7c", "hamster diagram private dutch cause delay private meat slide toddler razor book happy fancy gospel tennis maple dilemma loan word shrug inflict delay length"],
-    ["9f6a2878b2520799a44ef18bc7df394e7061a224d2c33cd015b157d746869863", "panda eyebrow bullet gorilla call smoke muffin taste mesh discover soft ostrich alcohol speed nation flash devote level hobby quick inner drive ghost inside"],
-    ["066dca1a2bb7e8a1db2832148ce9933eea0f3ac9548d793112d9a95c9407efad", "all hour make first leader extend hole alien behind guard gospel lava path output census museum junior mass reopen famous sing advance salt reform"],
-    ["f585c11aec520db57dd353c69554b21a89b20fb0650966fa0a9d6f74fd989d8f", "void come effort suffer camp survey warrior heavy shoot primary clutch crush open amazing screen patrol group space point ten exist slush involve unfold"],
+    [
+      "68a79eaca2324873eacc50cb9c6eca8cc68ea5d936f98787c60c7ebc74e6ce7c",
+      "hamster diagram private dutch cause delay private meat slide toddler razor book happy fancy gospel tennis maple dilemma loan word shrug inflict delay length",
+    ],
+    [
+      "9f6a2878b2520799a44ef18bc7df394e7061a224d2c33cd015b157d746869863",
+      "panda eyebrow bullet gorilla call smoke muffin taste mesh discover soft ostrich alcohol speed nation flash devote level hobby quick inner drive ghost inside",
+    ],
+    [
+      "066dca1a2bb7e8a1db2832148ce9933eea0f3ac9548d793112d9a95c9407efad",
+      "all hour make first leader extend hole alien behind guard gospel lava path output census museum junior mass reopen famous sing advance salt reform",
+    ],
+    [
+      "f585c11aec520db57dd353c69554b21a89b20fb0650966fa0a9d6f74fd989d8f",
+      "void come effort suffer camp survey warrior heavy shoot primary clutch crush open amazing screen patrol group space point ten exist slush involve unfold",
+    ],
   ])("stretches the entropy %s as its phrase says", (entropy, phrase) => {
     const bytes = Uint8Array.from(Buffer.from(entropy, "hex"));
     expect(entropyToMnemonic(bytes, wordlist)).toBe(phrase);
-    expect(Buffer.from(seedOfEntropy(bytes)).toString("hex")).toBe(Buffer.from(mnemonicToSeedSync(phrase)).toString("hex"));
+    expect(Buffer.from(seedOfEntropy(bytes)).toString("hex")).toBe(
+      Buffer.from(mnemonicToSeedSync(phrase)).toString("hex"),
+    );
     expect(Buffer.from(mnemonicToEntropy(phrase, wordlist)).toString("hex")).toBe(entropy);
   });
 });
@@ -34,12 +62,27 @@ describe("BIP-39", () => {
 describe("BIP-32", () => {
   // SOURCE: BIP-32 test vectors 1, 2 and 3.
   it.each([
-    ["000102030405060708090a0b0c0d0e0f", "m/0'/1/2'/2/1000000000", "xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy"],
-    ["fffcf9f6f3f0edeae7e4e1dedbd8d5d2cfccc9c6c3c0bdbab7b4b1aeaba8a5a29f9c999693908d8a8784817e7b7875726f6c696663605d5a5754514e4b484542", "m/0/2147483647'/1/2147483646'/2", "xpub6FnCn6nSzZAw5Tw7cgR9bi15UV96gLZhjDstkXXxvCLsUXBGXPdSnLFbdpq8p9HmGsApME5hQTZ3emM2rnY5agb9rXpVGyy3bdW6EEgAtqt"],
-    ["4b381541583be4423346c643850da4b320e46a87ae3d2a4e6da11eba819cd4acba45d239319ac14f863b8d5ab5a0d0c64d2e8a1e7d1457df2e5a3c51c73235be", "m/0'", "xpub68NZiKmJWnxxS6aaHmn81bvJeTESw724CRDs6HbuccFQN9Ku14VQrADWgqbhhTHBaohPX4CjNLf9fq9MYo6oDaPPLPxSb7gwQN3ih19Zm4Y"],
+    [
+      "000102030405060708090a0b0c0d0e0f",
+      "m/0'/1/2'/2/1000000000",
+      "xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy",
+    ],
+    [
+      "fffcf9f6f3f0edeae7e4e1dedbd8d5d2cfccc9c6c3c0bdbab7b4b1aeaba8a5a29f9c999693908d8a8784817e7b7875726f6c696663605d5a5754514e4b484542",
+      "m/0/2147483647'/1/2147483646'/2",
+      "xpub6FnCn6nSzZAw5Tw7cgR9bi15UV96gLZhjDstkXXxvCLsUXBGXPdSnLFbdpq8p9HmGsApME5hQTZ3emM2rnY5agb9rXpVGyy3bdW6EEgAtqt",
+    ],
+    [
+      "4b381541583be4423346c643850da4b320e46a87ae3d2a4e6da11eba819cd4acba45d239319ac14f863b8d5ab5a0d0c64d2e8a1e7d1457df2e5a3c51c73235be",
+      "m/0'",
+      "xpub68NZiKmJWnxxS6aaHmn81bvJeTESw724CRDs6HbuccFQN9Ku14VQrADWgqbhhTHBaohPX4CjNLf9fq9MYo6oDaPPLPxSb7gwQN3ih19Zm4Y",
+    ],
   ])("derives the published keys of the seed %s", (seed, path, xpub) => {
     expect(HDKey.fromMasterSeed(Buffer.from(seed, "hex")).derive(path).publicExtendedKey).toBe(xpub);
-    const numbers = path.split("/").slice(1).map((level) => Number.parseInt(level, 10) + (level.endsWith("'") ? HARDENED : 0));
+    const numbers = path
+      .split("/")
+      .slice(1)
+      .map((level) => Number.parseInt(level, 10) + (level.endsWith("'") ? HARDENED : 0));
     const publicKey = withBip32Key(Buffer.from(seed, "hex"), numbers, secp256k1PublicKeyCompressed);
     expect(Buffer.from(publicKey)).toEqual(Buffer.from(HDKey.fromExtendedKey(xpub).publicKey!));
   });
@@ -51,7 +94,10 @@ describe("BIP-32", () => {
     for (const [at, index] of indexes.entries()) {
       const path = { purpose: 44, coin: 60, account: HARDENED - 1 - at, change: at, index };
       const own = withHdKey(seed, path, (key) => Buffer.from(key));
-      expect(own.equals(master.derive(formatHdPath(path)).privateKey!), `${seed.toString("hex")} ${formatHdPath(path)}`).toBe(true);
+      expect(
+        own.equals(master.derive(formatHdPath(path)).privateKey!),
+        `${seed.toString("hex")} ${formatHdPath(path)}`,
+      ).toBe(true);
     }
     expect(withBip32Key(seed, [], (key) => Buffer.from(key)).equals(master.privateKey!)).toBe(true);
   });
@@ -68,20 +114,34 @@ describe("BIP-32", () => {
     const seed = seedOfEntropy(new Uint8Array(randomBytes(32)));
     const account = HDKey.fromExtendedKey(accountXpub(seed, { purpose: 44, coin: 60, account: 3 }));
     const child = account.derive("m/0/7");
-    expect(withHdKey(seed, { ...DEFAULT_PATH, account: 3, index: 7 }, (key) => HDKey.fromExtendedKey(child.publicExtendedKey).publicKey!.toString() === secp256k1PublicKeyCompressed(key).toString())).toBe(true);
+    expect(
+      withHdKey(
+        seed,
+        { ...DEFAULT_PATH, account: 3, index: 7 },
+        (key) =>
+          HDKey.fromExtendedKey(child.publicExtendedKey).publicKey!.toString() ===
+          secp256k1PublicKeyCompressed(key).toString(),
+      ),
+    ).toBe(true);
   });
 
   it("overwrites the private key after its use", () => {
     let lent: Uint8Array = new Uint8Array();
-    withHdKey(seedOfEntropy(new Uint8Array(32)), DEFAULT_PATH, (key) => { lent = key; expect(key.some((byte) => byte !== 0)).toBe(true); });
+    withHdKey(seedOfEntropy(new Uint8Array(32)), DEFAULT_PATH, (key) => {
+      lent = key;
+      expect(key.some((byte) => byte !== 0)).toBe(true);
+    });
     expect(lent.every((byte) => byte === 0)).toBe(true);
   });
 });
 
 describe("paths", () => {
   it.each([
-    ["m/44'/60'/0'/0/0", 0], ["m/44'/60'/2'/1/5", 5], ["m/44'/60'/0'/0/2147483647", 2 ** 31 - 1],
-    ["m/44'/60'/0'/0/0'", 2 ** 31], ["m/44'/60'/0'/0/2147483646'", HD_INDEX_MAX],
+    ["m/44'/60'/0'/0/0", 0],
+    ["m/44'/60'/2'/1/5", 5],
+    ["m/44'/60'/0'/0/2147483647", 2 ** 31 - 1],
+    ["m/44'/60'/0'/0/0'", 2 ** 31],
+    ["m/44'/60'/0'/0/2147483646'", HD_INDEX_MAX],
   ])("read and write %s", (path, index) => {
     expect(parseHdPath(path)!.index).toBe(index);
     expect(formatHdPath(parseHdPath(path)!)).toBe(path);
@@ -92,12 +152,38 @@ describe("paths", () => {
   });
 
   it.each([
-    "", "m", "m/44'/60'/0'/0", "m/44/60'/0'/0/0", "m/44'/60'/0'/0/0/0", "m/44'/60'/0'/0/-1", "m/44'/60'/0'/0'/0", "M/44'/60'/0'/0/0", "m/44h/60h/0h/0/0",
-    "m/44'/60'/0'/0/4294967295", "m/44'/60'/0'/0/2147483647'", "m/44'/60'/0'/0/2147483648'", "m/44'/60'/2147483648'/0/0", "m/44'/60'/0'/2147483648/0", " m/44'/60'/0'/0/0", "m/44'/60'/0'/0/0x1", "m/44'/60'/0'/0/1e3", "m/44'/60'/0'/0/99999999999",
-  ])("refuse %j", (path) => { expect(parseHdPath(path)).toBeUndefined(); });
+    "",
+    "m",
+    "m/44'/60'/0'/0",
+    "m/44/60'/0'/0/0",
+    "m/44'/60'/0'/0/0/0",
+    "m/44'/60'/0'/0/-1",
+    "m/44'/60'/0'/0'/0",
+    "M/44'/60'/0'/0/0",
+    "m/44h/60h/0h/0/0",
+    "m/44'/60'/0'/0/4294967295",
+    "m/44'/60'/0'/0/2147483647'",
+    "m/44'/60'/0'/0/2147483648'",
+    "m/44'/60'/2147483648'/0/0",
+    "m/44'/60'/0'/2147483648/0",
+    " m/44'/60'/0'/0/0",
+    "m/44'/60'/0'/0/0x1",
+    "m/44'/60'/0'/0/1e3",
+    "m/44'/60'/0'/0/99999999999",
+  ])("refuse %j", (path) => {
+    expect(parseHdPath(path)).toBeUndefined();
+  });
 
   it("have whole levels in range", () => {
-    for (const bad of [{ index: HD_INDEX_MAX + 1 }, { index: -1 }, { index: 0.5 }, { account: 2 ** 31 }, { change: -1 }, { purpose: NaN }]) expect(isHdPath({ ...DEFAULT_PATH, ...bad })).toBe(false);
+    for (const bad of [
+      { index: HD_INDEX_MAX + 1 },
+      { index: -1 },
+      { index: 0.5 },
+      { account: 2 ** 31 },
+      { change: -1 },
+      { purpose: NaN },
+    ])
+      expect(isHdPath({ ...DEFAULT_PATH, ...bad })).toBe(false);
   });
 });
 

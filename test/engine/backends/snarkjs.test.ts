@@ -25,8 +25,10 @@ describe("snarkjs backend", () => {
     expect(await primeSnarkjs()).toBe(await primeSnarkjs());
   });
 
-  it.each([undefined, {}, { mod: "data:text/javascript,globalThis.injected=true" }])("leaves a plain worker with workerData %j as it was, and the thread ends by itself", async (workerData) => {
-    const source = `
+  it.each([undefined, {}, { mod: "data:text/javascript,globalThis.injected=true" }])(
+    "leaves a plain worker with workerData %j as it was, and the thread ends by itself",
+    async (workerData) => {
+      const source = `
       import("node:worker_threads").then(async ({ parentPort }) => {
         const listener = () => undefined;
         parentPort.on("message", listener);
@@ -34,11 +36,15 @@ describe("snarkjs backend", () => {
         state.listeners = parentPort.listenerCount("message"); state.injected = globalThis.injected === true;
         parentPort.off("message", listener); parentPort.postMessage(state);
       });`;
-    const worker = new Worker(source, { eval: true, workerData });
-    const [[state], [code]] = await Promise.all([once(worker, "message"), once(worker, "exit")]) as [[unknown], [number]];
-    expect(state).toEqual({ self: "undefined", kept: true, code: true, listeners: 1, injected: false });
-    expect(code).toBe(0);
-  });
+      const worker = new Worker(source, { eval: true, workerData });
+      const [[state], [code]] = (await Promise.all([once(worker, "message"), once(worker, "exit")])) as [
+        [unknown],
+        [number],
+      ];
+      expect(state).toEqual({ self: "undefined", kept: true, code: true, listeners: 1, injected: false });
+      expect(code).toBe(0);
+    },
+  );
 
   it("works in a Piscina worker", async () => {
     const source = `import { parentPort } from "node:worker_threads"; export default async () => { ${PROBE} return { ...state, listeners: parentPort.listenerCount("message") }; };`;
@@ -55,10 +61,16 @@ describe("snarkjs backend", () => {
   });
 
   it("works in a child process, which ends by itself", async () => {
-    const child = spawn(process.execPath, ["--input-type=module", "-e", `${PROBE} process.stdout.write(JSON.stringify(state));`], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(
+      process.execPath,
+      ["--input-type=module", "-e", `${PROBE} process.stdout.write(JSON.stringify(state));`],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
     let output = "";
-    child.stdout.on("data", (chunk: Buffer) => { output += chunk.toString(); });
-    const [code] = await once(child, "exit") as [number];
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    const [code] = (await once(child, "exit")) as [number];
     expect(code).toBe(0);
     expect(JSON.parse(output)).toEqual({ self: "undefined", kept: true, code: true });
   });

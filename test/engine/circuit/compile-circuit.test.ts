@@ -4,7 +4,8 @@ import type { CompileResult } from "../../../src/engine/circuit/compile-circuit.
 import { DIAGNOSTICS_MAX, parseDiagnostics } from "../../../src/engine/circuit/diagnostics.js";
 import { readR1csHeader } from "../../../src/engine/circuit/r1cs.js";
 
-const SQUARE = "pragma circom 2.1.0;\ntemplate Square() { signal input x; signal output y; y <== x * x; }\ncomponent main = Square();\n";
+const SQUARE =
+  "pragma circom 2.1.0;\ntemplate Square() { signal input x; signal output y; y <== x * x; }\ncomponent main = Square();\n";
 
 function compile(sources: Record<string, string>, main = "main.circom"): Promise<CompileResult> {
   return compileCircuit({ sources, main, curve: "BN254" });
@@ -25,9 +26,12 @@ describe("compileCircuit", () => {
   it("finds includes beside the file, below it, above it, and in the shipped library from any folder", async () => {
     const result = await compile(
       {
-        "app/main.circom": 'pragma circom 2.1.0; include "parts/square.circom"; include "../shared/cube.circom"; template M() { signal input a; signal output b; b <== Cube()(Square()(a)); } component main = M();',
-        "app/parts/square.circom": "pragma circom 2.1.0; template Square() { signal input a; signal output b; b <== a * a; }",
-        "shared/cube.circom": 'pragma circom 2.1.0; include "circomlib/circuits/comparators.circom"; template Cube() { signal input a; signal output b; signal s <== a * a; b <== s * a; signal z <== IsZero()(a); }',
+        "app/main.circom":
+          'pragma circom 2.1.0; include "parts/square.circom"; include "../shared/cube.circom"; template M() { signal input a; signal output b; b <== Cube()(Square()(a)); } component main = M();',
+        "app/parts/square.circom":
+          "pragma circom 2.1.0; template Square() { signal input a; signal output b; b <== a * a; }",
+        "shared/cube.circom":
+          'pragma circom 2.1.0; include "circomlib/circuits/comparators.circom"; template Cube() { signal input a; signal output b; signal s <== a * a; b <== s * a; signal z <== IsZero()(a); }',
       },
       "app/main.circom",
     );
@@ -35,13 +39,28 @@ describe("compileCircuit", () => {
   });
 
   it("tells file, line and column of an error", async () => {
-    const result = await compile({ "main.circom": 'pragma circom 2.1.0;\ninclude "lib/b.circom";\ncomponent main = B();\n', "lib/b.circom": "pragma circom 2.1.0;\ntemplate B() {\n  signal input a;\n  signal output b;\n  b <== q * 2;\n}\n" });
-    expect(result).toEqual({ ok: false, code: "source_invalid", diagnostics: [{ severity: "error", code: "T2021", message: "Undeclared symbol", file: "lib/b.circom", line: 5, column: 9 }] });
+    const result = await compile({
+      "main.circom": 'pragma circom 2.1.0;\ninclude "lib/b.circom";\ncomponent main = B();\n',
+      "lib/b.circom":
+        "pragma circom 2.1.0;\ntemplate B() {\n  signal input a;\n  signal output b;\n  b <== q * 2;\n}\n",
+    });
+    expect(result).toEqual({
+      ok: false,
+      code: "source_invalid",
+      diagnostics: [
+        { severity: "error", code: "T2021", message: "Undeclared symbol", file: "lib/b.circom", line: 5, column: 9 },
+      ],
+    });
   });
 
   it("warns of an assignment that constrains nothing", async () => {
-    const result = await compile({ "main.circom": "pragma circom 2.1.0;\ntemplate A() {\n  signal input a;\n  signal output b;\n  b <-- a * a;\n}\ncomponent main = A();\n" });
-    expect(result.ok && result.warnings).toContainEqual(expect.objectContaining({ severity: "warning", code: "T3002", file: "main.circom", line: 5, column: 3 }));
+    const result = await compile({
+      "main.circom":
+        "pragma circom 2.1.0;\ntemplate A() {\n  signal input a;\n  signal output b;\n  b <-- a * a;\n}\ncomponent main = A();\n",
+    });
+    expect(result.ok && result.warnings).toContainEqual(
+      expect.objectContaining({ severity: "warning", code: "T3002", file: "main.circom", line: 5, column: 3 }),
+    );
     expect(result.ok && result.warnings.map(({ code }) => code)).toContain("CA01");
   });
 
@@ -50,36 +69,77 @@ describe("compileCircuit", () => {
     ["no main component", "pragma circom 2.1.0; template A() { signal input a; }", "P1001"],
     ["a missing semicolon", "pragma circom 2.1.0; template A() { signal input a } component main = A();", "P1008"],
     ["another language version", `pragma circom 9.9.9; ${SQUARE.slice(21)}`, "P1003"],
-    ["a constraint of degree three", "pragma circom 2.1.0; template A() { signal input a; signal output b; b <== a * a * a; } component main = A();", "T3001"],
-    ["custom templates", "pragma circom 2.1.0; pragma custom_templates; template custom G() { signal input a; signal output b; b <-- a; } template A() { signal input a; signal output b; b <== G()(a); } component main = A();", "unsupported_feature"],
+    [
+      "a constraint of degree three",
+      "pragma circom 2.1.0; template A() { signal input a; signal output b; b <== a * a * a; } component main = A();",
+      "T3001",
+    ],
+    [
+      "custom templates",
+      "pragma circom 2.1.0; pragma custom_templates; template custom G() { signal input a; signal output b; b <-- a; } template A() { signal input a; signal output b; b <== G()(a); } component main = A();",
+      "unsupported_feature",
+    ],
   ])("refuses %s", async (_name, source, code) => {
     const result = await compile({ "main.circom": source });
     expect(result).toMatchObject({ ok: false, code: "source_invalid" });
     expect(!result.ok && result.diagnostics[0]?.code).toBe(code);
   });
 
-  it.each(["../main.circom", "/main.circom", "a/../main.circom", "./main.circom", "a//main.circom", "main.txt", "main", ".circom", "-o.circom", "a\\b.circom", "a b.circom", "ä.circom", "a\0.circom", "x".repeat(200) + ".circom", "circomlib/circuits/poseidon.circom"])(
-    "refuses the source path %j",
-    async (path) => {
-      const result = await compile({ "main.circom": SQUARE, [path]: SQUARE });
-      expect(result).toMatchObject({ ok: false, code: "source_invalid", diagnostics: [{ severity: "error" }] });
-      expect(!result.ok && ["bad_path", "reserved_path"]).toContain(!result.ok && result.diagnostics[0]?.code);
-    },
-  );
+  it.each([
+    "../main.circom",
+    "/main.circom",
+    "a/../main.circom",
+    "./main.circom",
+    "a//main.circom",
+    "main.txt",
+    "main",
+    ".circom",
+    "-o.circom",
+    "a\\b.circom",
+    "a b.circom",
+    "ä.circom",
+    "a\0.circom",
+    "x".repeat(200) + ".circom",
+    "circomlib/circuits/poseidon.circom",
+  ])("refuses the source path %j", async (path) => {
+    const result = await compile({ "main.circom": SQUARE, [path]: SQUARE });
+    expect(result).toMatchObject({ ok: false, code: "source_invalid", diagnostics: [{ severity: "error" }] });
+    expect(!result.ok && ["bad_path", "reserved_path"]).toContain(!result.ok && result.diagnostics[0]?.code);
+  });
 
   it("refuses a main file that is not there, also one that every object has", async () => {
-    expect(await compile({ "main.circom": SQUARE }, "other.circom")).toMatchObject({ ok: false, diagnostics: [{ code: "no_main_file" }] });
-    expect(await compile({ "main.circom": SQUARE }, "constructor")).toMatchObject({ ok: false, diagnostics: [{ code: "no_main_file" }] });
+    expect(await compile({ "main.circom": SQUARE }, "other.circom")).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "no_main_file" }],
+    });
+    expect(await compile({ "main.circom": SQUARE }, "constructor")).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "no_main_file" }],
+    });
   });
 
   it("takes files and bytes up to the limit and refuses one more", async () => {
-    const files = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [i === 0 ? "main.circom" : `f${i}.circom`, i === 0 ? SQUARE : ""]));
+    const files = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [i === 0 ? "main.circom" : `f${i}.circom`, i === 0 ? SQUARE : ""]),
+      );
     expect((await compile(files(SOURCE_FILES_MAX))).ok).toBe(true);
-    expect(await compile(files(SOURCE_FILES_MAX + 1))).toMatchObject({ ok: false, diagnostics: [{ code: "too_many_files" }] });
+    expect(await compile(files(SOURCE_FILES_MAX + 1))).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "too_many_files" }],
+    });
     // Counted in bytes: each of these letters takes two.
-    const padded = (bytes: number) => ({ "main.circom": SQUARE, "pad.circom": "ä".repeat((bytes - SQUARE.length - (bytes - SQUARE.length) % 2) / 2) + " ".repeat((bytes - SQUARE.length) % 2) });
+    const padded = (bytes: number) => ({
+      "main.circom": SQUARE,
+      "pad.circom":
+        "ä".repeat((bytes - SQUARE.length - ((bytes - SQUARE.length) % 2)) / 2) +
+        " ".repeat((bytes - SQUARE.length) % 2),
+    });
     expect((await compile(padded(SOURCE_BYTES_MAX))).ok).toBe(true);
-    expect(await compile(padded(SOURCE_BYTES_MAX + 1))).toMatchObject({ ok: false, diagnostics: [{ code: "source_too_long" }] });
+    expect(await compile(padded(SOURCE_BYTES_MAX + 1))).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "source_too_long" }],
+    });
   });
 
   it("keeps control characters of the source out of its messages", async () => {
@@ -104,7 +164,14 @@ describe("parseDiagnostics", () => {
     ].join("\n");
     expect(parseDiagnostics(text)).toEqual([
       { severity: "error", code: "P1001", message: "No main in main.circom or circomlib/circuits/x.circom" },
-      { severity: "warning", code: "T3002", message: "Consider using <==. The second line.", file: "lib/a.circom", line: 10, column: 20 },
+      {
+        severity: "warning",
+        code: "T3002",
+        message: "Consider using <==. The second line.",
+        file: "lib/a.circom",
+        line: 10,
+        column: 20,
+      },
     ]);
   });
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { checkInputs, INPUT_PROBLEMS_MAX } from "../../../src/engine/circuit/inputs.js";
-import { CircuitInterfaceError, elementPaths, publicSignalsFrom, readCircuitInterface, runsOf, scalarFieldOf } from "../../../src/engine/circuit/interface.js";
+import {
+  CircuitInterfaceError,
+  elementPaths,
+  publicSignalsFrom,
+  readCircuitInterface,
+  runsOf,
+  scalarFieldOf,
+} from "../../../src/engine/circuit/interface.js";
 import type { CircuitInterface } from "../../../src/engine/circuit/interface.js";
 import type { R1csHeader } from "../../../src/engine/circuit/r1cs.js";
 
@@ -8,20 +15,59 @@ const R = scalarFieldOf("BN254");
 
 function header(outputCount: number, publicInputCount: number, privateInputCount: number, prime = R): R1csHeader {
   const wireCount = 1 + outputCount + publicInputCount + privateInputCount;
-  return { fieldBytes: 32, prime, wireCount, outputCount, publicInputCount, privateInputCount, labelCount: wireCount, constraintCount: 1 };
+  return {
+    fieldBytes: 32,
+    prime,
+    wireCount,
+    outputCount,
+    publicInputCount,
+    privateInputCount,
+    labelCount: wireCount,
+    constraintCount: 1,
+  };
 }
 
 function sym(...paths: string[]): Uint8Array {
-  return Buffer.from([...paths.map((path, i) => `${i + 1},${i + 1},0,main.${path}`), `${paths.length + 1},-1,0,main.inner`].join("\n"));
+  return Buffer.from(
+    [...paths.map((path, i) => `${i + 1},${i + 1},0,main.${path}`), `${paths.length + 1},-1,0,main.inner`].join("\n"),
+  );
 }
 
-const PATHS = ["sum", "flags[0]", "flags[1]", "grid[0][0]", "grid[0][1]", "grid[1][0]", "grid[1][1]", "points[0].x", "points[0].y[0]", "points[0].y[1]", "points[1].x", "points[1].y[0]", "points[1].y[1]", "secret"];
+const PATHS = [
+  "sum",
+  "flags[0]",
+  "flags[1]",
+  "grid[0][0]",
+  "grid[0][1]",
+  "grid[1][0]",
+  "grid[1][1]",
+  "points[0].x",
+  "points[0].y[0]",
+  "points[0].y[1]",
+  "points[1].x",
+  "points[1].y[0]",
+  "points[1].y[1]",
+  "secret",
+];
 /** Output sum; public flags[2]; private grid[2][2], points[2].{x, y[2]}, secret. */
 const CIRCUIT = readCircuitInterface(header(1, 2, 11), sym(...PATHS));
-const GOOD = { flags: ["1", 0], grid: [["1", "2"], ["3", "4"]], points: [{ x: 5, y: [6, 7] }, { x: 8, y: [9, 10] }], secret: "0xff" };
+const GOOD = {
+  flags: ["1", 0],
+  grid: [
+    ["1", "2"],
+    ["3", "4"],
+  ],
+  points: [
+    { x: 5, y: [6, 7] },
+    { x: 8, y: [9, 10] },
+  ],
+  secret: "0xff",
+};
 
 function titleOf(value: unknown): string {
-  return typeof value === "string" && value.length > 40 ? `${value.slice(0, 20)}... of ${value.length} characters` : `${JSON.stringify(value)} ${typeof value}`;
+  return typeof value === "string" && value.length > 40
+    ? `${value.slice(0, 20)}... of ${value.length} characters`
+    : `${JSON.stringify(value)} ${typeof value}`;
 }
 
 function problems(inputs: unknown, options = {}): [string, string][] {
@@ -35,7 +81,15 @@ describe("readCircuitInterface", () => {
       { name: "sum", dimensions: [], visibility: "output" },
       { name: "flags", dimensions: [2], visibility: "public" },
       { name: "grid", dimensions: [2, 2], visibility: "private" },
-      { name: "points", dimensions: [2], visibility: "private", members: [{ name: "x", dimensions: [] }, { name: "y", dimensions: [2] }] },
+      {
+        name: "points",
+        dimensions: [2],
+        visibility: "private",
+        members: [
+          { name: "x", dimensions: [] },
+          { name: "y", dimensions: [2] },
+        ],
+      },
       { name: "secret", dimensions: [], visibility: "private" },
     ]);
     expect(JSON.parse(JSON.stringify(CIRCUIT))).toEqual(CIRCUIT);
@@ -107,28 +161,32 @@ describe("checkInputs for proving", () => {
     expect(result.ok && result.values.get("secret")).toEqual([expected]);
   });
 
-  it.each(([
-    [R.toString(), "is not below the prime"],
-    [`0x${R.toString(16)}`, "is not below the prime"],
-    ["9".repeat(80), "is not below the prime"],
-    ["9".repeat(81), "is too long"],
-    ["1".repeat(1_000_000), "is too long"],
-    ["-1", "must not be negative"],
-    [-1, "must not be negative"],
-    [1.5, "must be a whole number"],
-    [Number.MAX_SAFE_INTEGER + 1, "is too large for a JSON number"],
-    [Number.NaN, "must be a whole number"],
-    ["", "must be a decimal or 0x-hex string"],
-    [" 1", "must be a decimal or 0x-hex string"],
-    ["1e3", "must be a decimal or 0x-hex string"],
-    ["0x", "must be a decimal or 0x-hex string"],
-    ["0b1", "must be a decimal or 0x-hex string"],
-    ["swordfish", "must be a decimal or 0x-hex string"],
-    [true, "must be a decimal or 0x-hex string, or"],
-    [null, "must be a decimal or 0x-hex string, or"],
-    [["1"], "must be a decimal or 0x-hex string, or"],
-    [{ x: 1 }, "must be a decimal or 0x-hex string, or"],
-  ] as readonly (readonly [unknown, string])[]).map(([value, message]) => [titleOf(value), value, message] as const))("refuses the value %s, naming the member and never repeating it", (_title, value, message) => {
+  it.each(
+    (
+      [
+        [R.toString(), "is not below the prime"],
+        [`0x${R.toString(16)}`, "is not below the prime"],
+        ["9".repeat(80), "is not below the prime"],
+        ["9".repeat(81), "is too long"],
+        ["1".repeat(1_000_000), "is too long"],
+        ["-1", "must not be negative"],
+        [-1, "must not be negative"],
+        [1.5, "must be a whole number"],
+        [Number.MAX_SAFE_INTEGER + 1, "is too large for a JSON number"],
+        [Number.NaN, "must be a whole number"],
+        ["", "must be a decimal or 0x-hex string"],
+        [" 1", "must be a decimal or 0x-hex string"],
+        ["1e3", "must be a decimal or 0x-hex string"],
+        ["0x", "must be a decimal or 0x-hex string"],
+        ["0b1", "must be a decimal or 0x-hex string"],
+        ["swordfish", "must be a decimal or 0x-hex string"],
+        [true, "must be a decimal or 0x-hex string, or"],
+        [null, "must be a decimal or 0x-hex string, or"],
+        [["1"], "must be a decimal or 0x-hex string, or"],
+        [{ x: 1 }, "must be a decimal or 0x-hex string, or"],
+      ] as readonly (readonly [unknown, string])[]
+    ).map(([value, message]) => [titleOf(value), value, message] as const),
+  )("refuses the value %s, naming the member and never repeating it", (_title, value, message) => {
     const found = problems({ ...GOOD, secret: value });
     expect(found).toEqual([["secret", expect.stringContaining(`secret ${message}`)]]);
     if (typeof value === "string" && value.length > 3) expect(found[0]![1]).not.toContain(value);
@@ -136,7 +194,17 @@ describe("checkInputs for proving", () => {
 
   it("names each missing member once: a signal, an element, a member of a bus", () => {
     expect(problems({})).toEqual(["flags", "grid", "points", "secret"].map((name) => [name, `${name} is missing`]));
-    expect(problems({ ...GOOD, flags: undefined, "flags[1]": 1, grid: [[1, 2], [3, 4]] }).map(([path]) => path)).toContain("flags");
+    expect(
+      problems({
+        ...GOOD,
+        flags: undefined,
+        "flags[1]": 1,
+        grid: [
+          [1, 2],
+          [3, 4],
+        ],
+      }).map(([path]) => path),
+    ).toContain("flags");
     const { flags: _flags, points: _points, ...rest } = GOOD;
     expect(problems({ ...rest, "flags[1]": 0, "points[1]": { x: 1, y: [2, 3] }, "points[0].x": 1 })).toEqual([
       ["flags[0]", "flags[0] is missing"],
@@ -146,24 +214,52 @@ describe("checkInputs for proving", () => {
   });
 
   it("names arrays that are too short, too long, or none, once each", () => {
-    expect(problems({ ...GOOD, flags: [1], grid: [[1, 2], [3, 4, 5]], points: "5" })).toEqual([
+    expect(
+      problems({
+        ...GOOD,
+        flags: [1],
+        grid: [
+          [1, 2],
+          [3, 4, 5],
+        ],
+        points: "5",
+      }),
+    ).toEqual([
       ["flags", "flags has 1 values, the circuit takes 2"],
       ["grid[1]", "grid[1] has 3 values, the circuit takes 2"],
       ["points", "points must be an array of 2 values"],
     ]);
-    expect(problems({ ...GOOD, points: [{ x: 1, y: [1, 2] }, 7] })).toEqual([["points[1]", "points[1] must be an object of member names and values"]]);
+    expect(problems({ ...GOOD, points: [{ x: 1, y: [1, 2] }, 7] })).toEqual([
+      ["points[1]", "points[1] must be an object of member names and values"],
+    ]);
     expect(problems({ ...GOOD, grid: [1, 2, 3, 4] })).toEqual([["grid", "grid has 4 values, the circuit takes 2"]]);
   });
 
-  it.each(["other", "secret[0]", "secret.x", "flags[2]", "grid[0][2]", "grid[0][0][0]", "points.x", "points[0].z", "points[2].x", "constructor", "toString", "a b", "secret ", "flags[-1]", "", "x".repeat(500)].map((key) => [titleOf(key), key] as const))(
-    "refuses the unknown member %s",
-    (_title, key) => {
-      const found = problems({ ...GOOD, [key]: "1" });
-      expect(found).toHaveLength(1);
-      expect(found[0]![1]).toContain("is not a member of this circuit");
-      expect(found[0]![1].length).toBeLessThan(200);
-    },
-  );
+  it.each(
+    [
+      "other",
+      "secret[0]",
+      "secret.x",
+      "flags[2]",
+      "grid[0][2]",
+      "grid[0][0][0]",
+      "points.x",
+      "points[0].z",
+      "points[2].x",
+      "constructor",
+      "toString",
+      "a b",
+      "secret ",
+      "flags[-1]",
+      "",
+      "x".repeat(500),
+    ].map((key) => [titleOf(key), key] as const),
+  )("refuses the unknown member %s", (_title, key) => {
+    const found = problems({ ...GOOD, [key]: "1" });
+    expect(found).toHaveLength(1);
+    expect(found[0]![1]).toContain("is not a member of this circuit");
+    expect(found[0]![1].length).toBeLessThan(200);
+  });
 
   it("refuses a member named __proto__ that came as JSON", () => {
     const inputs: unknown = JSON.parse(`{"__proto__": 1, ${JSON.stringify(GOOD).slice(1)}`);
@@ -171,7 +267,15 @@ describe("checkInputs for proving", () => {
   });
 
   it("refuses unknown members inside a bus", () => {
-    expect(problems({ ...GOOD, points: [{ x: 1, y: [1, 2], z: 3 }, { x: 1, y: [1, 2], "not a name": 3 }] }).map(([path]) => path)).toEqual(["points[0].z", "points[1].not a name"]);
+    expect(
+      problems({
+        ...GOOD,
+        points: [
+          { x: 1, y: [1, 2], z: 3 },
+          { x: 1, y: [1, 2], "not a name": 3 },
+        ],
+      }).map(([path]) => path),
+    ).toEqual(["points[0].z", "points[1].not a name"]);
   });
 
   it("refuses what is given twice in two spellings", () => {
@@ -197,17 +301,28 @@ describe("checkInputs for proving", () => {
   });
 
   it("handles a hostile number of elements in bounded time", () => {
-    expect(problems({ ...GOOD, flags: new Array(1_000_000).fill("1") })).toEqual([["flags", "flags has 1000000 values, the circuit takes 2"]]);
+    expect(problems({ ...GOOD, flags: new Array(1_000_000).fill("1") })).toEqual([
+      ["flags", "flags has 1000000 values, the circuit takes 2"],
+    ]);
   });
 });
 
 describe("checkInputs for verification", () => {
   it("requires outputs and public inputs and ignores private members, even bad ones", () => {
-    const result = checkInputs(CIRCUIT, { sum: "7", flags: [1, 0], secret: "not a number", "points[9].z": [] }, { publicOnly: true });
+    const result = checkInputs(
+      CIRCUIT,
+      { sum: "7", flags: [1, 0], secret: "not a number", "points[9].z": [] },
+      { publicOnly: true },
+    );
     expect(result.ok && publicSignalsFrom(CIRCUIT, result.values)).toEqual([7n, 1n, 0n]);
     expect(problems({ flags: [1, 0] }, { publicOnly: true })).toEqual([["sum", "sum is missing"]]);
-    expect(problems({ sum: 1, flags: [1, 0], other: 1 }, { publicOnly: true })).toEqual([["other", "other is not a member of this circuit"]]);
-    expect(problems({ sum: R.toString(), flags: [1, -1] }, { publicOnly: true }).map(([path]) => path)).toEqual(["sum", "flags[1]"]);
+    expect(problems({ sum: 1, flags: [1, 0], other: 1 }, { publicOnly: true })).toEqual([
+      ["other", "other is not a member of this circuit"],
+    ]);
+    expect(problems({ sum: R.toString(), flags: [1, -1] }, { publicOnly: true }).map(([path]) => path)).toEqual([
+      "sum",
+      "flags[1]",
+    ]);
   });
 
   it("lines the public signals up as outputs, then public inputs, whatever order they came in", () => {

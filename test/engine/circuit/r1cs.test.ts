@@ -38,12 +38,22 @@ const PUBLISHED = Buffer.from(
    01000000
      06000000 58020000 00000000 00000000 00000000 00000000 00000000 00000000 00000000
    03000000 38000000 00000000
-   00000000 00000000 03000000 00000000 0a000000 00000000 0b000000 00000000 0c000000 00000000 0f000000 00000000 44010000 00000000`.replaceAll(/\s/g, ""),
+   00000000 00000000 03000000 00000000 0a000000 00000000 0b000000 00000000 0c000000 00000000 0f000000 00000000 44010000 00000000`.replaceAll(
+    /\s/g,
+    "",
+  ),
   "hex",
 );
 const BN254_R = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
 /** Offsets in the published file. */
-const AT = { prime: 28, wireCount: 60, constraintSection: 88, firstTerms: 100, firstWire: 104, firstCoefficient: 108 } as const;
+const AT = {
+  prime: 28,
+  wireCount: 60,
+  constraintSection: 88,
+  firstTerms: 100,
+  firstWire: 104,
+  firstCoefficient: 108,
+} as const;
 
 function changed(offset: number, value: number): Uint8Array {
   const copy = Uint8Array.from(PUBLISHED);
@@ -78,9 +88,42 @@ describe("readR1cs on the published example", () => {
 
   it("reads every term of every constraint", () => {
     const { a, b, c } = readR1cs(PUBLISHED).constraints;
-    expect(rows(a)).toEqual([[[5, 3n], [6, 8n]], [[1, 4n], [4, 8n], [5, 3n]], [[6, 4n]]]);
-    expect(rows(b)).toEqual([[[0, 2n], [2, 20n], [3, 12n]], [[3, 44n], [6, 6n]], [[0, 6n], [2, 11n], [3, 5n]]]);
-    expect(rows(c)).toEqual([[[0, 5n], [2, 7n]], [], [[6, 600n]]]);
+    expect(rows(a)).toEqual([
+      [
+        [5, 3n],
+        [6, 8n],
+      ],
+      [
+        [1, 4n],
+        [4, 8n],
+        [5, 3n],
+      ],
+      [[6, 4n]],
+    ]);
+    expect(rows(b)).toEqual([
+      [
+        [0, 2n],
+        [2, 20n],
+        [3, 12n],
+      ],
+      [
+        [3, 44n],
+        [6, 6n],
+      ],
+      [
+        [0, 6n],
+        [2, 11n],
+        [3, 5n],
+      ],
+    ]);
+    expect(rows(c)).toEqual([
+      [
+        [0, 5n],
+        [2, 7n],
+      ],
+      [],
+      [[6, 600n]],
+    ]);
   });
 
   it("reads the labels of the wires", () => {
@@ -121,7 +164,11 @@ describe("readR1cs on damaged files", () => {
   });
 
   it("takes the coefficient prime - 1 and refuses the prime and what lies above", () => {
-    for (const [value, accepted] of [[BN254_R - 1n, true], [BN254_R, false], [2n ** 256n - 1n, false]] as const) {
+    for (const [value, accepted] of [
+      [BN254_R - 1n, true],
+      [BN254_R, false],
+      [2n ** 256n - 1n, false],
+    ] as const) {
       const bytes = Buffer.from(PUBLISHED);
       Buffer.from(value.toString(16).padStart(64, "0"), "hex").reverse().copy(bytes, AT.firstCoefficient);
       if (accepted) expect(() => readR1cs(bytes), `${value}`).not.toThrow();
@@ -137,7 +184,8 @@ describe("readR1cs on damaged files", () => {
 });
 
 describe("findUnsatisfied", () => {
-  const source = "pragma circom 2.1.0; template T() { signal input a; signal input b; signal output c; signal d <== a * b; c <== d * a; } component main = T();";
+  const source =
+    "pragma circom 2.1.0; template T() { signal input a; signal input b; signal output c; signal d <== a * b; c <== d * a; } component main = T();";
   let file: Uint8Array;
 
   beforeAll(async () => {

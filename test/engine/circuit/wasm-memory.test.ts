@@ -26,7 +26,9 @@ describe("withMemoryMaximum", () => {
 
   it("takes an initial memory of exactly the limit and refuses one page more", () => {
     expect(memoryOf(withMemoryMaximum(moduleOf([1, 0, 3]), 3)).buffer.byteLength).toBe(3 * 65536);
-    expect(() => withMemoryMaximum(moduleOf([1, 0, 4]), 3)).toThrow(expect.objectContaining({ reason: "too_large" }) as Error);
+    expect(() => withMemoryMaximum(moduleOf([1, 0, 4]), 3)).toThrow(
+      expect.objectContaining({ reason: "too_large" }) as Error,
+    );
   });
 
   it.each([

@@ -10,26 +10,45 @@ import { addFq2, multiplyFq2, power, squareRootFq2 } from "../../../src/engine/f
 import { readBigIntLE, writeBigIntLE } from "../../../src/engine/field/bytes.js";
 import { scalarBytes, seededRandom } from "../../support/groth16-fixtures.js";
 
-const G1 = bn254.G1.Point, G2 = bn254.G2.Point;
+const G1 = bn254.G1.Point,
+  G2 = bn254.G2.Point;
 type NobleG1 = InstanceType<typeof G1>;
 type NobleG2 = InstanceType<typeof G2>;
 
 const fromNobleG1 = (point: NobleG1): G1Point => point.toAffine();
 const fromNobleG2 = (point: NobleG2): G2Point => point.toAffine();
-const multipleG1 = (scalar: bigint): G1Point | undefined => (scalar % BN254.r === 0n ? undefined : fromNobleG1(G1.BASE.multiply(scalar % BN254.r)));
-const multipleG2 = (scalar: bigint): G2Point | undefined => (scalar % BN254.r === 0n ? undefined : fromNobleG2(G2.BASE.multiply(scalar % BN254.r)));
-const pack = (points: readonly (G1Point | undefined)[]): Uint8Array => Buffer.concat(points.map((point) => (point === undefined ? new Uint8Array(64) : encodeG1(point, BN254))));
-const packG2 = (points: readonly (G2Point | undefined)[]): Uint8Array => Buffer.concat(points.map((point) => (point === undefined ? new Uint8Array(128) : encodeG2(point, BN254))));
+const multipleG1 = (scalar: bigint): G1Point | undefined =>
+  scalar % BN254.r === 0n ? undefined : fromNobleG1(G1.BASE.multiply(scalar % BN254.r));
+const multipleG2 = (scalar: bigint): G2Point | undefined =>
+  scalar % BN254.r === 0n ? undefined : fromNobleG2(G2.BASE.multiply(scalar % BN254.r));
+const pack = (points: readonly (G1Point | undefined)[]): Uint8Array =>
+  Buffer.concat(points.map((point) => (point === undefined ? new Uint8Array(64) : encodeG1(point, BN254))));
+const packG2 = (points: readonly (G2Point | undefined)[]): Uint8Array =>
+  Buffer.concat(points.map((point) => (point === undefined ? new Uint8Array(128) : encodeG2(point, BN254))));
 
 describe("curve kernels on BN254", () => {
   let kernels: CurveKernels;
-  beforeAll(async () => { kernels = await loadKernels(); });
+  beforeAll(async () => {
+    kernels = await loadKernels();
+  });
   const random = seededRandom("kernels");
   const scalar = (): bigint => random.below(BN254.r);
 
   it("multiplies generators like noble, at the edges of the scalar range too", () => {
-    const scalars = [0n, 1n, 2n, 3n, BN254.r - 1n, BN254.r - 2n, (BN254.r - 1n) / 2n, (BN254.r + 1n) / 2n, 2n ** 253n, ...Array.from({ length: 12 }, scalar)];
-    const g1 = new Uint8Array(64 * scalars.length), g2 = new Uint8Array(128 * scalars.length);
+    const scalars = [
+      0n,
+      1n,
+      2n,
+      3n,
+      BN254.r - 1n,
+      BN254.r - 2n,
+      (BN254.r - 1n) / 2n,
+      (BN254.r + 1n) / 2n,
+      2n ** 253n,
+      ...Array.from({ length: 12 }, scalar),
+    ];
+    const g1 = new Uint8Array(64 * scalars.length),
+      g2 = new Uint8Array(128 * scalars.length);
     kernels.fixedBaseG1(scalarBytes(scalars), g1);
     kernels.fixedBaseG2(scalarBytes(scalars), g2);
     expect(Buffer.from(g1).equals(pack(scalars.map(multipleG1)))).toBe(true);
@@ -49,7 +68,8 @@ describe("curve kernels on BN254", () => {
   });
 
   it("sums multiples in G2", () => {
-    const logs = Array.from({ length: 300 }, scalar), scalars = logs.map(scalar);
+    const logs = Array.from({ length: 300 }, scalar),
+      scalars = logs.map(scalar);
     const bases = new Uint8Array(128 * logs.length);
     kernels.fixedBaseG2(scalarBytes(logs), bases);
     const expected = scalars.reduce((sum, value, i) => (sum + value * logs[i]!) % BN254.r, 0n);
@@ -60,7 +80,10 @@ describe("curve kernels on BN254", () => {
     const p = multipleG1(scalar())!;
     const points = [p, p, negateG1(p, BN254), undefined, p, negateG1(p, BN254), p, p];
     const weights = [1n, 1n, 1n, 5n, 4n, 3n, BN254.r - 1n, 0n];
-    const total = points.reduce((sum, point, i) => (point === undefined ? sum : sum + (point === p ? weights[i]! : -weights[i]!)), 0n);
+    const total = points.reduce(
+      (sum, point, i) => (point === undefined ? sum : sum + (point === p ? weights[i]! : -weights[i]!)),
+      0n,
+    );
     const noble = G1.fromAffine(p).multiply(((total % BN254.r) + BN254.r) % BN254.r);
     expect(kernels.msmG1(pack(points), scalarBytes(weights))).toEqual(fromNobleG1(noble));
     expect(kernels.msmG1(pack([p, negateG1(p, BN254)]), scalarBytes([9n, 9n]))).toBeUndefined();
@@ -69,18 +92,28 @@ describe("curve kernels on BN254", () => {
     expect(kernels.msmG1(new Uint8Array(0), new Uint8Array(0))).toBeUndefined();
   });
 
-  it.each([70, 130, 700])("sums %i terms over a handful of points and their negatives, where buckets cancel again and again", (count) => {
-    for (let round = 0; round < 12; round += 1) {
-      const logs = Array.from({ length: count }, () => [0n, 1n, -1n, 2n, -2n, 5n, 1n, -1n][random.integer(8)]!);
-      const scalars = logs.map(() => [0n, 1n, BN254.r - 1n, 2n, BigInt(random.integer(16)), 2n ** 40n + BigInt(random.integer(8)), scalar()][random.integer(round % 7 + 1)]!);
-      const bases = new Uint8Array(64 * count), bases2 = new Uint8Array(128 * count);
-      kernels.fixedBaseG1(scalarBytes(logs), bases);
-      kernels.fixedBaseG2(scalarBytes(logs), bases2);
-      const expected = ((scalars.reduce((sum, value, i) => sum + value * logs[i]!, 0n) % BN254.r) + BN254.r) % BN254.r;
-      expect(kernels.msmG1(bases, scalarBytes(scalars)), `round ${String(round)}`).toEqual(multipleG1(expected));
-      expect(kernels.msmG2(bases2, scalarBytes(scalars)), `round ${String(round)}`).toEqual(multipleG2(expected));
-    }
-  });
+  it.each([70, 130, 700])(
+    "sums %i terms over a handful of points and their negatives, where buckets cancel again and again",
+    (count) => {
+      for (let round = 0; round < 12; round += 1) {
+        const logs = Array.from({ length: count }, () => [0n, 1n, -1n, 2n, -2n, 5n, 1n, -1n][random.integer(8)]!);
+        const scalars = logs.map(
+          () =>
+            [0n, 1n, BN254.r - 1n, 2n, BigInt(random.integer(16)), 2n ** 40n + BigInt(random.integer(8)), scalar()][
+              random.integer((round % 7) + 1)
+            ]!,
+        );
+        const bases = new Uint8Array(64 * count),
+          bases2 = new Uint8Array(128 * count);
+        kernels.fixedBaseG1(scalarBytes(logs), bases);
+        kernels.fixedBaseG2(scalarBytes(logs), bases2);
+        const expected =
+          ((scalars.reduce((sum, value, i) => sum + value * logs[i]!, 0n) % BN254.r) + BN254.r) % BN254.r;
+        expect(kernels.msmG1(bases, scalarBytes(scalars)), `round ${String(round)}`).toEqual(multipleG1(expected));
+        expect(kernels.msmG2(bases2, scalarBytes(scalars)), `round ${String(round)}`).toEqual(multipleG2(expected));
+      }
+    },
+  );
 
   it("sums a bucket in which moved points and new results would share a place", () => {
     // Sixteen equal points with two cancelling pairs among them: the fourth result of a level once overwrote the second one's point.
@@ -97,11 +130,24 @@ describe("curve kernels on BN254", () => {
   });
 
   it("combines a few points like noble", () => {
-    const [a, b] = [scalar(), scalar()], terms = Array.from({ length: 45 }, () => [scalar(), scalar()] as const);
-    expect(kernels.combineG1([{ point: multipleG1(a), scalar: b }, { point: undefined, scalar: a }])).toEqual(multipleG1(a * b));
+    const [a, b] = [scalar(), scalar()],
+      terms = Array.from({ length: 45 }, () => [scalar(), scalar()] as const);
+    expect(
+      kernels.combineG1([
+        { point: multipleG1(a), scalar: b },
+        { point: undefined, scalar: a },
+      ]),
+    ).toEqual(multipleG1(a * b));
     expect(kernels.combineG2([{ point: multipleG2(a), scalar: b }])).toEqual(multipleG2(a * b));
-    expect(kernels.combineG1(terms.map(([log, value]) => ({ point: multipleG1(log), scalar: value })))).toEqual(multipleG1(terms.reduce((sum, [log, value]) => sum + log * value, 0n)));
-    expect(kernels.combineG1([{ point: multipleG1(a), scalar: b }, { point: negateG1(multipleG1(a)!, BN254), scalar: b }])).toBeUndefined();
+    expect(kernels.combineG1(terms.map(([log, value]) => ({ point: multipleG1(log), scalar: value })))).toEqual(
+      multipleG1(terms.reduce((sum, [log, value]) => sum + log * value, 0n)),
+    );
+    expect(
+      kernels.combineG1([
+        { point: multipleG1(a), scalar: b },
+        { point: negateG1(multipleG1(a)!, BN254), scalar: b },
+      ]),
+    ).toBeUndefined();
   });
 
   it("finds the same G2 subgroup as noble", () => {
@@ -110,7 +156,10 @@ describe("curve kernels on BN254", () => {
     let outside = 0;
     while (outside < 24) {
       const x = { c0: random.below(BN254.q), c1: random.below(BN254.q) };
-      const y = squareRootFq2(addFq2(multiplyFq2(multiplyFq2(x, x, BN254.q), x, BN254.q), BN254.twistB, BN254.q), BN254.q);
+      const y = squareRootFq2(
+        addFq2(multiplyFq2(multiplyFq2(x, x, BN254.q), x, BN254.q), BN254.twistB, BN254.q),
+        BN254.q,
+      );
       if (y === undefined) continue;
       const point = { x, y };
       expect(isOnTwist(point, BN254)).toBe(true);
@@ -125,7 +174,10 @@ describe("curve kernels on BN254", () => {
     expect(cofactor % 10069n).toBe(0n);
     for (let found = 0; found < 3;) {
       const x = { c0: random.below(BN254.q), c1: random.below(BN254.q) };
-      const y = squareRootFq2(addFq2(multiplyFq2(multiplyFq2(x, x, BN254.q), x, BN254.q), BN254.twistB, BN254.q), BN254.q);
+      const y = squareRootFq2(
+        addFq2(multiplyFq2(multiplyFq2(x, x, BN254.q), x, BN254.q), BN254.twistB, BN254.q),
+        BN254.q,
+      );
       if (y === undefined) continue;
       const small = timesAnything(timesAnything(G2.fromAffine({ x, y }), BN254.r), cofactor / 10069n);
       if (small.is0()) continue;
@@ -140,7 +192,10 @@ describe("curve kernels on BN254", () => {
     const [a, b] = [scalar(), scalar()];
     const product = kernels.pairingProduct([{ g1: multipleG1(a)!, g2: multipleG2(b)! }]);
     const swapped = kernels.pairingProduct([{ g1: multipleG1(b)!, g2: kernels.prepareG2(multipleG2(a)!) }]);
-    const split = kernels.pairingProduct([{ g1: multipleG1(a * b - 1n)!, g2: BN254.generatorG2 }, { g1: BN254.generatorG1, g2: BN254.generatorG2 }]);
+    const split = kernels.pairingProduct([
+      { g1: multipleG1(a * b - 1n)!, g2: BN254.generatorG2 },
+      { g1: BN254.generatorG1, g2: BN254.generatorG2 },
+    ]);
     const other = kernels.pairingProduct([{ g1: multipleG1(a + 1n)!, g2: multipleG2(b)! }]);
     expect(kernels.equalPairingValues(product, swapped)).toBe(true);
     expect(kernels.equalPairingValues(product, split)).toBe(true);
@@ -149,12 +204,16 @@ describe("curve kernels on BN254", () => {
 
   it("moves a product of polynomials to the shifted domain", () => {
     // A has one entry per row (the witness itself), B is the constant 1: then A * B - C is zero everywhere.
-    const domainPower = 3, size = 8;
+    const domainPower = 3,
+      size = 8;
     const witness = Array.from({ length: size }, (_, i) => (i === 0 ? 1n : scalar()));
     const entry = (matrix: number, row: number, wire: number, value: bigint): Uint8Array => {
-      const bytes = new Uint8Array(44), view = new DataView(bytes.buffer);
-      [matrix, row, wire].forEach((word, i) => { view.setUint32(4 * i, word, true); });
-      writeBigIntLE(value * power(2n, 512n, BN254.r) % BN254.r, bytes, 12);
+      const bytes = new Uint8Array(44),
+        view = new DataView(bytes.buffer);
+      [matrix, row, wire].forEach((word, i) => {
+        view.setUint32(4 * i, word, true);
+      });
+      writeBigIntLE((value * power(2n, 512n, BN254.r)) % BN254.r, bytes, 12);
       return bytes;
     };
     const rows = witness.map((_, i) => i);
@@ -164,11 +223,17 @@ describe("curve kernels on BN254", () => {
     // B = A: compare with direct interpolation and evaluation in bigints.
     const squares = Buffer.concat(rows.flatMap((i) => [entry(0, i, i, 1n), entry(1, i, i, 1n)]));
     const result = kernels.quotientOnCoset({ entries: squares, domainPower }, scalarBytes(witness));
-    const w = rootOfUnity(BN254, domainPower), shift = rootOfUnity(BN254, domainPower + 1);
-    const evaluate = (values: readonly bigint[], at: bigint): bigint => rows.reduce((sum, i) => sum + values[i]! * lagrange(i, at, w, size), 0n) % BN254.r;
+    const w = rootOfUnity(BN254, domainPower),
+      shift = rootOfUnity(BN254, domainPower + 1);
+    const evaluate = (values: readonly bigint[], at: bigint): bigint =>
+      rows.reduce((sum, i) => sum + values[i]! * lagrange(i, at, w, size), 0n) % BN254.r;
     for (const i of rows) {
-      const at = shift * power(w, BigInt(i), BN254.r) % BN254.r;
-      const a = evaluate(witness, at), c = evaluate(witness.map((value) => value * value % BN254.r), at);
+      const at = (shift * power(w, BigInt(i), BN254.r)) % BN254.r;
+      const a = evaluate(witness, at),
+        c = evaluate(
+          witness.map((value) => (value * value) % BN254.r),
+          at,
+        );
       expect(readBigIntLE(result, 32 * i)).toBe((a * a - c + BN254.r * BN254.r) % BN254.r);
     }
   });
@@ -185,13 +250,14 @@ function timesAnything(point: NobleG2, scalar: bigint): NobleG2 {
 }
 
 function lagrange(index: number, at: bigint, root: bigint, size: number): bigint {
-  let numerator = 1n, denominator = 1n;
+  let numerator = 1n,
+    denominator = 1n;
   const node = power(root, BigInt(index), BN254.r);
   for (let j = 0; j < size; j += 1) {
     if (j === index) continue;
     const other = power(root, BigInt(j), BN254.r);
-    numerator = numerator * (at - other + BN254.r) % BN254.r;
-    denominator = denominator * (node - other + BN254.r) % BN254.r;
+    numerator = (numerator * (at - other + BN254.r)) % BN254.r;
+    denominator = (denominator * (node - other + BN254.r)) % BN254.r;
   }
-  return numerator * power(denominator, BN254.r - 2n, BN254.r) % BN254.r;
+  return (numerator * power(denominator, BN254.r - 2n, BN254.r)) % BN254.r;
 }

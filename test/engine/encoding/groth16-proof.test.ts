@@ -4,9 +4,23 @@ import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
 import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
 import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
-import { compressG1, compressG2, compressInfinity, decompressG1, decompressG2 } from "../../../src/engine/encoding/compressed-points.js";
+import {
+  compressG1,
+  compressG2,
+  compressInfinity,
+  decompressG1,
+  decompressG2,
+} from "../../../src/engine/encoding/compressed-points.js";
 import { Malformed } from "../../../src/engine/encoding/decoded.js";
-import { decodeProof, decodeProofHex, decodeProofs, encodeProofHex, proofFromJson, proofToJson, proofToSolidityCalldata } from "../../../src/engine/encoding/groth16-proof.js";
+import {
+  decodeProof,
+  decodeProofHex,
+  decodeProofs,
+  encodeProofHex,
+  proofFromJson,
+  proofToJson,
+  proofToSolidityCalldata,
+} from "../../../src/engine/encoding/groth16-proof.js";
 import { decodePublicSignals, encodePublicSignals } from "../../../src/engine/encoding/public-signals.js";
 import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
@@ -35,14 +49,35 @@ describe("Groth16 proof encodings on BN254", () => {
     expect(hex).toMatch(/^[0-9a-f]{256}$/);
     expect(decodeProofHex(hex, kernels)).toEqual({ ok: true, value: proof });
     expect(decodeProof(`0x${hex}`, kernels)).toEqual({ ok: true, value: proof });
-    expect(decodeProof(JSON.parse(JSON.stringify(proofToJson(proof, BN254))), kernels)).toEqual({ ok: true, value: proof });
+    expect(decodeProof(JSON.parse(JSON.stringify(proofToJson(proof, BN254))), kernels)).toEqual({
+      ok: true,
+      value: proof,
+    });
   });
 
   it("decodes many at once as it decodes each, malformed ones among them", () => {
     const json = proofToJson(proof, BN254);
     const outside = { ...json, pi_b: [["1", "1"], json.pi_b[1], ["1", "0"]] };
     const flipped = (at: number): string => hex.slice(0, at) + (hex[at] === "1" ? "2" : "1") + hex.slice(at + 1);
-    const values = [hex, flipped(40), flipped(70), flipped(100), flipped(230), `0x${hex}`, proofToJson(proof, BN254), outside, "", "00", `0x${hex}00`, 7, null, hex.toUpperCase(), "f".repeat(256), hex, hex];
+    const values = [
+      hex,
+      flipped(40),
+      flipped(70),
+      flipped(100),
+      flipped(230),
+      `0x${hex}`,
+      proofToJson(proof, BN254),
+      outside,
+      "",
+      "00",
+      `0x${hex}00`,
+      7,
+      null,
+      hex.toUpperCase(),
+      "f".repeat(256),
+      hex,
+      hex,
+    ];
     for (const checks of [kernels, loadKernelPairing()]) {
       expect(decodeProofs(values, checks)).toEqual(values.map((value) => decodeProof(value, kernels)));
       expect(decodeProofs([hex], checks)).toEqual([{ ok: true, value: proof }]);
@@ -55,7 +90,10 @@ describe("Groth16 proof encodings on BN254", () => {
     let b: Groth16Proof["b"] | undefined;
     for (let c0 = 1n; b === undefined; c0 += 1n) {
       const x = { c0, c1: 1n };
-      const y = squareRootFq2(addFq2(multiplyFq2(multiplyFq2(x, x, BN254.q), x, BN254.q), BN254.twistB, BN254.q), BN254.q);
+      const y = squareRootFq2(
+        addFq2(multiplyFq2(multiplyFq2(x, x, BN254.q), x, BN254.q), BN254.twistB, BN254.q),
+        BN254.q,
+      );
       if (y !== undefined) b = { x, y };
     }
     const text = encodeProofHex({ ...proof, b }, BN254);
@@ -67,14 +105,17 @@ describe("Groth16 proof encodings on BN254", () => {
 
   it("writes points that an independent decoder reads as the same points", () => {
     // Same x, flags translated: noble's BN254 has no gnark form, so its curve equation and its y are compared.
-    const p = bn254.G1.Point.fromAffine(proof.a), q = bn254.G2.Point.fromAffine(proof.b);
+    const p = bn254.G1.Point.fromAffine(proof.a),
+      q = bn254.G2.Point.fromAffine(proof.b);
     p.assertValidity();
     q.assertValidity();
-    const first = bytesOf(hex.slice(0, 64)), isLargest = (first[0]! & 0x40) !== 0;
+    const first = bytesOf(hex.slice(0, 64)),
+      isLargest = (first[0]! & 0x40) !== 0;
     expect(isLargest).toBe(p.toAffine().y > p.negate().toAffine().y);
     first[0]! &= 0x3f;
     expect(BigInt(`0x${Buffer.from(first).toString("hex")}`)).toBe(p.toAffine().x);
-    const g2 = bytesOf(hex.slice(64, 192)), isLargestG2 = (g2[0]! & 0x40) !== 0;
+    const g2 = bytesOf(hex.slice(64, 192)),
+      isLargestG2 = (g2[0]! & 0x40) !== 0;
     expect(isLargestG2).toBe(q.toAffine().y.c1 > q.negate().toAffine().y.c1);
     g2[0]! &= 0x3f;
     expect(BigInt(`0x${Buffer.from(g2.subarray(0, 32)).toString("hex")}`)).toBe(q.toAffine().x.c1);
@@ -83,7 +124,10 @@ describe("Groth16 proof encodings on BN254", () => {
 
   it("writes the call data that snarkjs writes", async () => {
     const snarkjs = await primeSnarkjs();
-    const expected = await snarkjs.groth16.exportSolidityCallData(proofToJson(proof, BN254), fixture.publicSignals.map(String));
+    const expected = await snarkjs.groth16.exportSolidityCallData(
+      proofToJson(proof, BN254),
+      fixture.publicSignals.map(String),
+    );
     expect(proofToSolidityCalldata(proof, fixture.publicSignals)).toBe(expected);
   });
 
@@ -94,7 +138,9 @@ describe("Groth16 proof encodings on BN254", () => {
     expect(Buffer.from(compressG2(BN254.generatorG2, BN254)).toString("hex")).toBe(vectors.g2Generator);
     expect(Buffer.from(compressG1(BN254.generatorG1, BN254)).toString("hex")).toBe(`80${"00".repeat(30)}01`);
     expect(decompressG1(bytesOf(`c0${"00".repeat(30)}01`), kernels, "point")).toEqual({ x: 1n, y: BN254.q - 2n });
-    expect(() => decompressG2(bytesOf(vectors.g2OutsideSubgroup), kernels, "point")).toThrow(new Malformed("point is not in the subgroup G2"));
+    expect(() => decompressG2(bytesOf(vectors.g2OutsideSubgroup), kernels, "point")).toThrow(
+      new Malformed("point is not in the subgroup G2"),
+    );
     expect(() => decompressG2(bytesOf(vectors.g2NoRoot), kernels, "point")).toThrow(Malformed);
     expect(() => decompressG1(bytesOf(vectors.g1NoRoot), kernels, "point")).toThrow(Malformed);
   });
@@ -102,12 +148,27 @@ describe("Groth16 proof encodings on BN254", () => {
   it("verifies a proof that gnark made, under the verifying key that gnark wrote", async () => {
     const { proof: proofHex, verifyingKey: keyHex, publicSignals } = gnarkVectors();
     const word = (i: number): bigint => BigInt(`0x${proofHex.slice(64 * i, 64 * (i + 1))}`);
-    const gnarkProof: Groth16Proof = { curve: "BN254", a: { x: word(0), y: word(1) }, b: { x: { c1: word(2), c0: word(3) }, y: { c1: word(4), c0: word(5) } }, c: { x: word(6), y: word(7) } };
+    const gnarkProof: Groth16Proof = {
+      curve: "BN254",
+      a: { x: word(0), y: word(1) },
+      b: { x: { c1: word(2), c0: word(3) }, y: { c1: word(4), c0: word(5) } },
+      c: { x: word(6), y: word(7) },
+    };
     const key = bytesOf(keyHex);
     // alpha G1, beta G1, beta G2, gamma G2, delta G1, delta G2, count, IC
-    const g1 = (at: number): ReturnType<typeof decompressG1> => decompressG1(key.subarray(at, at + 32), kernels, "point");
-    const g2 = (at: number): ReturnType<typeof decompressG2> => decompressG2(key.subarray(at, at + 64), kernels, "point");
-    const gnarkKey = await prepareVerifyingKey({ curve: "BN254", publicCount: 2, alphaG1: g1(0), betaG2: g2(64), gammaG2: g2(128), deltaG2: g2(224), ic: [g1(292), g1(324), g1(356)] });
+    const g1 = (at: number): ReturnType<typeof decompressG1> =>
+      decompressG1(key.subarray(at, at + 32), kernels, "point");
+    const g2 = (at: number): ReturnType<typeof decompressG2> =>
+      decompressG2(key.subarray(at, at + 64), kernels, "point");
+    const gnarkKey = await prepareVerifyingKey({
+      curve: "BN254",
+      publicCount: 2,
+      alphaG1: g1(0),
+      betaG2: g2(64),
+      gammaG2: g2(128),
+      deltaG2: g2(224),
+      ic: [g1(292), g1(324), g1(356)],
+    });
     const decoded = decodeProofHex(encodeProofHex(gnarkProof, BN254), kernels);
     expect(decoded).toEqual({ ok: true, value: gnarkProof });
     expect(verifyGroth16(gnarkKey, gnarkProof, publicSignals.map(BigInt))).toBe(true);
@@ -119,13 +180,28 @@ describe("Groth16 proof encodings on BN254", () => {
     for (let i = 0; i < 20; i += 1) {
       const point = bn254.G2.Point.BASE.multiply(1n + random.below(BN254.r - 1n)).toAffine();
       for (const candidate of [point, bn254.G2.Point.fromAffine(point).negate().toAffine()]) {
-        expect(decompressG2(compressG2(candidate, BN254), kernels, "point")).toEqual({ x: { c0: candidate.x.c0, c1: candidate.x.c1 }, y: { c0: candidate.y.c0, c1: candidate.y.c1 } });
+        expect(decompressG2(compressG2(candidate, BN254), kernels, "point")).toEqual({
+          x: { c0: candidate.x.c0, c1: candidate.x.c1 },
+          y: { c0: candidate.y.c0, c1: candidate.y.c1 },
+        });
       }
     }
   });
 
   it("refuses hex of another length, case or alphabet", () => {
-    const bad = ["", "0x", hex.slice(2), `${hex}00`, hex.toUpperCase(), `${hex.slice(0, -1)}g`, ` ${hex.slice(1)}`, `0x0x${hex}`, `0X${hex}`, hex.repeat(2), "\u0660".repeat(256)];
+    const bad = [
+      "",
+      "0x",
+      hex.slice(2),
+      `${hex}00`,
+      hex.toUpperCase(),
+      `${hex.slice(0, -1)}g`,
+      ` ${hex.slice(1)}`,
+      `0x0x${hex}`,
+      `0X${hex}`,
+      hex.repeat(2),
+      "\u0660".repeat(256),
+    ];
     for (const text of bad) expect(decodeProof(text, kernels)).toMatchObject({ ok: false });
   });
 
@@ -136,10 +212,15 @@ describe("Groth16 proof encodings on BN254", () => {
       return Buffer.from(copy).toString("hex");
     };
     const q = bytesOf(BN254.q.toString(16).padStart(64, "0"));
-    for (const [at, length] of [[0, 32], [32, 64], [96, 32]] as const) {
+    for (const [at, length] of [
+      [0, 32],
+      [32, 64],
+      [96, 32],
+    ] as const) {
       expect(decodeProofHex(replace(at, compressInfinity(length)), kernels)).toMatchObject({ ok: false });
       const first = bytesOf(hex)[at]!;
-      for (const flag of [0x00, 0x40]) expect(decodeProofHex(replace(at, Uint8Array.of((first & 0x3f) | flag)), kernels)).toMatchObject({ ok: false });
+      for (const flag of [0x00, 0x40])
+        expect(decodeProofHex(replace(at, Uint8Array.of((first & 0x3f) | flag)), kernels)).toMatchObject({ ok: false });
       const alias = Uint8Array.from(q);
       alias[0]! |= 0x80;
       expect(decodeProofHex(replace(at, alias), kernels)).toMatchObject({ ok: false });
@@ -149,17 +230,53 @@ describe("Groth16 proof encodings on BN254", () => {
 
   it("refuses every alias of the JSON form", () => {
     const good = proofToJson(proof, BN254);
-    const alias = (value: string): string[] => [String(BigInt(value) + BN254.q), `0${value}`, `+${value}`, `-${value}`, `${value} `, `${value}.0`, `0x${BigInt(value).toString(16)}`, `${value}n`, "1e3", "", "\u0661"];
+    const alias = (value: string): string[] => [
+      String(BigInt(value) + BN254.q),
+      `0${value}`,
+      `+${value}`,
+      `-${value}`,
+      `${value} `,
+      `${value}.0`,
+      `0x${BigInt(value).toString(16)}`,
+      `${value}n`,
+      "1e3",
+      "",
+      "\u0661",
+    ];
     const bad: unknown[] = [
-      null, [], "proof", 7, {}, { ...good, extra: 1 }, { ...good, protocol: "plonk" }, { ...good, curve: "bls12381" }, { ...good, curve: undefined }, { ...good, pi_c: undefined },
-      { ...good, pi_a: good.pi_a.slice(0, 2) }, { ...good, pi_a: [...good.pi_a, "1"] }, { ...good, pi_a: [...good.pi_a.slice(0, 2), "0"] }, { ...good, pi_a: ["0", "1", "0"] }, { ...good, pi_a: ["0", "0", "1"] },
-      { ...good, pi_a: [2n * BN254.generatorG1.x, 1n, 1n].map(String) }, { ...good, pi_a: good.pi_a.map(Number) }, { ...good, pi_a: good.pi_a.map((value) => [value]) },
-      { ...good, pi_b: [good.pi_b[0], good.pi_b[1], ["1", "1"]] }, { ...good, pi_b: [good.pi_b[0], good.pi_b[1]] }, { ...good, pi_b: [good.pi_b[0]!.toReversed(), good.pi_b[1]!.toReversed(), ["1", "0"]] },
+      null,
+      [],
+      "proof",
+      7,
+      {},
+      { ...good, extra: 1 },
+      { ...good, protocol: "plonk" },
+      { ...good, curve: "bls12381" },
+      { ...good, curve: undefined },
+      { ...good, pi_c: undefined },
+      { ...good, pi_a: good.pi_a.slice(0, 2) },
+      { ...good, pi_a: [...good.pi_a, "1"] },
+      { ...good, pi_a: [...good.pi_a.slice(0, 2), "0"] },
+      { ...good, pi_a: ["0", "1", "0"] },
+      { ...good, pi_a: ["0", "0", "1"] },
+      { ...good, pi_a: [2n * BN254.generatorG1.x, 1n, 1n].map(String) },
+      { ...good, pi_a: good.pi_a.map(Number) },
+      { ...good, pi_a: good.pi_a.map((value) => [value]) },
+      { ...good, pi_b: [good.pi_b[0], good.pi_b[1], ["1", "1"]] },
+      { ...good, pi_b: [good.pi_b[0], good.pi_b[1]] },
+      { ...good, pi_b: [good.pi_b[0]!.toReversed(), good.pi_b[1]!.toReversed(), ["1", "0"]] },
       ...alias(good.pi_a[0]!).map((value) => ({ ...good, pi_a: good.pi_a.with(0, value) })),
       ...alias(good.pi_a[1]!).map((value) => ({ ...good, pi_a: good.pi_a.with(1, value) })),
       ...alias(good.pi_b[0]![1]!).map((value) => ({ ...good, pi_b: good.pi_b.with(0, good.pi_b[0]!.with(1, value)) })),
       ...alias(good.pi_c[1]!).map((value) => ({ ...good, pi_c: good.pi_c.with(1, value) })),
-      { ...good, pi_b: [["1", "0"], ["1", "0"], ["1", "0"]] },
+      {
+        ...good,
+        pi_b: [
+          ["1", "0"],
+          ["1", "0"],
+          ["1", "0"],
+        ],
+      },
     ];
     for (const value of bad) expect(proofFromJson(value, kernels), JSON.stringify(value)).toMatchObject({ ok: false });
     expect(proofFromJson(JSON.parse('{"__proto__": {"pi_a": []}}'), kernels)).toMatchObject({ ok: false });
@@ -167,7 +284,11 @@ describe("Groth16 proof encodings on BN254", () => {
 
   it("refuses a G2 point outside the subgroup in JSON too", () => {
     const outside = gnarkVectors().g2OutsideSubgroup;
-    const accepting = { curve: BN254, isInSubgroupG2: (): boolean => true, squareRootPower: (value: bigint): bigint => kernels.squareRootPower(value) };
+    const accepting = {
+      curve: BN254,
+      isInSubgroupG2: (): boolean => true,
+      squareRootPower: (value: bigint): bigint => kernels.squareRootPower(value),
+    };
     const point = decompressG2(bytesOf(outside), accepting, "point");
     const json = { ...proofToJson({ ...proof, b: point }, BN254) };
     expect(proofFromJson(json, kernels)).toEqual({ ok: false, message: "pi_b is not in the subgroup G2" });
@@ -193,10 +314,36 @@ describe("Groth16 proof encodings on BN254", () => {
 describe("public signals", () => {
   const max = (BN254.r - 1n).toString();
   it("round-trip as decimals up to r - 1", () => {
-    expect(decodePublicSignals(encodePublicSignals([0n, 1n, BN254.r - 1n]), 3, BN254)).toEqual({ ok: true, value: [0n, 1n, BN254.r - 1n] });
+    expect(decodePublicSignals(encodePublicSignals([0n, 1n, BN254.r - 1n]), 3, BN254)).toEqual({
+      ok: true,
+      value: [0n, 1n, BN254.r - 1n],
+    });
   });
   it("are refused when their number, form or range is wrong", () => {
-    const bad: unknown[] = [undefined, "1", {}, [], ["1", "2"], [1], [1n], [null], [""], ["-1"], ["-0"], ["01"], ["0x1"], [" 1"], ["1.0"], ["1e1"], [BN254.r.toString()], [(BN254.r + 1n).toString()], [BN254.q.toString()], ["9".repeat(78)], [`1${"0".repeat(78)}`], [["1"]]];
+    const bad: unknown[] = [
+      undefined,
+      "1",
+      {},
+      [],
+      ["1", "2"],
+      [1],
+      [1n],
+      [null],
+      [""],
+      ["-1"],
+      ["-0"],
+      ["01"],
+      ["0x1"],
+      [" 1"],
+      ["1.0"],
+      ["1e1"],
+      [BN254.r.toString()],
+      [(BN254.r + 1n).toString()],
+      [BN254.q.toString()],
+      ["9".repeat(78)],
+      [`1${"0".repeat(78)}`],
+      [["1"]],
+    ];
     for (const value of bad) expect(decodePublicSignals(value, 1, BN254), String(value)).toMatchObject({ ok: false });
     expect(decodePublicSignals([max], 1, BN254)).toMatchObject({ ok: true });
   });

@@ -58,7 +58,10 @@ describe.each([
   });
 
   it("accepts proofs that snarkjs makes from its keys", async () => {
-    const { proof, publicSignals } = await snarkjs.groth16.prove(Uint8Array.from(setup.zkey), wtnsFile(fixture.witness));
+    const { proof, publicSignals } = await snarkjs.groth16.prove(
+      Uint8Array.from(setup.zkey),
+      wtnsFile(fixture.witness),
+    );
     expect(publicSignals).toEqual(fixture.publicSignals.map(String));
     const decoded = proofFromJson(proof, await loadKernels());
     expect(decoded.ok && verifyGroth16(prepared, decoded.value, fixture.publicSignals)).toBe(true);
@@ -67,7 +70,9 @@ describe.each([
   it("works on a key in shared memory", async () => {
     const shared = new Uint8Array(new SharedArrayBuffer(setup.zkey.length));
     shared.set(setup.zkey);
-    expect(verifyGroth16(prepared, await proveGroth16(readProvingKey(shared), fixture.witness), fixture.publicSignals)).toBe(true);
+    expect(
+      verifyGroth16(prepared, await proveGroth16(readProvingKey(shared), fixture.witness), fixture.publicSignals),
+    ).toBe(true);
   });
 
   it("makes no valid proof from a witness that breaks a constraint", async () => {
@@ -79,21 +84,36 @@ describe.each([
   it("rejects changed, missing, extra, negative and unreduced public signals", async () => {
     const proof = await proveGroth16(key, fixture.witness);
     const { publicSignals } = fixture;
-    const variants = publicSignals.flatMap((signal, i) => [signal ^ 1n, signal + BN254.r, signal - BN254.r, -1n, BN254.r].map((value) => publicSignals.with(i, value)));
-    for (const signals of [...variants, publicSignals.slice(1), [...publicSignals, 0n], []]) expect(verifyGroth16(prepared, proof, signals)).toBe(false);
+    const variants = publicSignals.flatMap((signal, i) =>
+      [signal ^ 1n, signal + BN254.r, signal - BN254.r, -1n, BN254.r].map((value) => publicSignals.with(i, value)),
+    );
+    for (const signals of [...variants, publicSignals.slice(1), [...publicSignals, 0n], []])
+      expect(verifyGroth16(prepared, proof, signals)).toBe(false);
     if (publicSignals.length > 1) expect(verifyGroth16(prepared, proof, publicSignals.toReversed())).toBe(false);
   });
 
   it("rejects proofs with exchanged, negated or foreign points, and takes re-randomised ones", async () => {
     const [proof, other] = [await proveGroth16(key, fixture.witness), await proveGroth16(key, fixture.witness)];
     const wrong = [
-      { ...proof, a: proof.c }, { ...proof, c: proof.a }, { ...proof, a: proof.c, c: proof.a }, { ...proof, a: other.a }, { ...proof, b: other.b }, { ...proof, c: other.c },
-      { ...proof, a: negateG1(proof.a, BN254) }, { ...proof, c: negateG1(proof.c, BN254) }, { ...proof, b: setup.verifyingKey.betaG2 }, { ...proof, a: BN254.generatorG1 },
+      { ...proof, a: proof.c },
+      { ...proof, c: proof.a },
+      { ...proof, a: proof.c, c: proof.a },
+      { ...proof, a: other.a },
+      { ...proof, b: other.b },
+      { ...proof, c: other.c },
+      { ...proof, a: negateG1(proof.a, BN254) },
+      { ...proof, c: negateG1(proof.c, BN254) },
+      { ...proof, b: setup.verifyingKey.betaG2 },
+      { ...proof, a: BN254.generatorG1 },
     ];
     for (const candidate of wrong) expect(verifyGroth16(prepared, candidate, fixture.publicSignals)).toBe(false);
     // Anyone can do this to a valid Groth16 proof (Baghery, Kohlweiss, Siim, Volkhov, eprint 2020/811): it stays valid.
     const { b } = proof;
-    const negated = { ...proof, a: negateG1(proof.a, BN254), b: { x: b.x, y: { c0: (BN254.q - b.y.c0) % BN254.q, c1: (BN254.q - b.y.c1) % BN254.q } } };
+    const negated = {
+      ...proof,
+      a: negateG1(proof.a, BN254),
+      b: { x: b.x, y: { c0: (BN254.q - b.y.c0) % BN254.q, c1: (BN254.q - b.y.c1) % BN254.q } },
+    };
     expect(verifyGroth16(prepared, negated, fixture.publicSignals)).toBe(true);
   });
 
@@ -108,7 +128,8 @@ describe.each([
     const unreduced = Uint8Array.from(witness).fill(0xff, 64, 96);
     const modulus = Uint8Array.from(witness);
     modulus.set(Buffer.from(BN254.r.toString(16).padStart(64, "0"), "hex").reverse(), 64);
-    for (const bad of [witness.subarray(32), new Uint8Array(0), unreduced, modulus, spoilWitness(witness, 0)]) await expect(proveGroth16(key, bad)).rejects.toThrow(WitnessFormatError);
+    for (const bad of [witness.subarray(32), new Uint8Array(0), unreduced, modulus, spoilWitness(witness, 0)])
+      await expect(proveGroth16(key, bad)).rejects.toThrow(WitnessFormatError);
   });
 });
 
@@ -120,7 +141,9 @@ describe("Groth16 setup", () => {
   it("draws a new trapdoor each time", async () => {
     const [first, second] = [await setupGroth16(cubicFixture(3n).r1cs), await setupGroth16(cubicFixture(3n).r1cs)];
     const keys = [first.verifyingKey, second.verifyingKey];
-    expect(new Set(keys.flatMap((key) => [key.alphaG1.x, key.betaG2.x.c0, key.gammaG2.x.c0, key.deltaG2.x.c0])).size).toBe(8);
+    expect(
+      new Set(keys.flatMap((key) => [key.alphaG1.x, key.betaG2.x.c0, key.gammaG2.x.c0, key.deltaG2.x.c0])).size,
+    ).toBe(8);
   });
 
   it("makes a key that snarkjs can contribute to", async () => {
@@ -132,6 +155,12 @@ describe("Groth16 setup", () => {
     const key = readProvingKey(contributed.data!);
     const { verifyingKeyOf } = await import("../../../src/engine/groth16/proving-key.js");
     expect(verifyingKeyOf(key).deltaG2).not.toEqual(setup.verifyingKey.deltaG2);
-    expect(verifyGroth16(await prepareVerifyingKey(verifyingKeyOf(key)), await proveGroth16(key, fixture.witness), fixture.publicSignals)).toBe(true);
+    expect(
+      verifyGroth16(
+        await prepareVerifyingKey(verifyingKeyOf(key)),
+        await proveGroth16(key, fixture.witness),
+        fixture.publicSignals,
+      ),
+    ).toBe(true);
   });
 });

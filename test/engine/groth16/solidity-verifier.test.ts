@@ -1,6 +1,13 @@
 /** The exported verifier contract, compiled and deployed on a real node: it and our verifier agree, on proofs that our kernels made. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPublicClient, createWalletClient, decodeFunctionResult, defineChain, encodeFunctionData, http } from "viem";
+import {
+  createPublicClient,
+  createWalletClient,
+  decodeFunctionResult,
+  defineChain,
+  encodeFunctionData,
+  http,
+} from "viem";
 import type { Abi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
@@ -25,16 +32,33 @@ const random = seededRandom();
 const GAS = 500_000n;
 let anvil: Anvil;
 
-beforeAll(async () => { anvil = await startAnvil(); });
-afterAll(async () => { await anvil.stop(); });
+beforeAll(async () => {
+  anvil = await startAnvil();
+});
+afterAll(async () => {
+  await anvil.stop();
+});
 
 function clients() {
-  const chain = defineChain({ id: anvil.chainId, name: "anvil", nativeCurrency: { name: "ether", symbol: "ETH", decimals: 18 }, rpcUrls: { default: { http: [anvil.url] } } });
-  return { reader: createPublicClient({ chain, transport: http(), pollingInterval: 20 }), writer: createWalletClient({ chain, transport: http(), account: privateKeyToAccount(ANVIL_KEYS[0]) }) };
+  const chain = defineChain({
+    id: anvil.chainId,
+    name: "anvil",
+    nativeCurrency: { name: "ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [anvil.url] } },
+  });
+  return {
+    reader: createPublicClient({ chain, transport: http(), pollingInterval: 20 }),
+    writer: createWalletClient({ chain, transport: http(), account: privateKeyToAccount(ANVIL_KEYS[0]) }),
+  };
 }
 
-async function deploy(source: string): Promise<{ verify: (proof: Groth16Proof, signals: readonly bigint[]) => Promise<boolean> }> {
-  const compiled = compileSolidity({ sources: { "verifier.sol": source }, settings: { evmVersion: "paris", optimizerRuns: 200, viaIr: false } });
+async function deploy(
+  source: string,
+): Promise<{ verify: (proof: Groth16Proof, signals: readonly bigint[]) => Promise<boolean> }> {
+  const compiled = compileSolidity({
+    sources: { "verifier.sol": source },
+    settings: { evmVersion: "paris", optimizerRuns: 200, viaIr: false },
+  });
   if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
   expect(compiled.compiler).toContain("0.8.37");
   const abi = compiled.abi as Abi;
@@ -46,7 +70,11 @@ async function deploy(source: string): Promise<{ verify: (proof: Groth16Proof, s
     verify: async (proof, signals) => {
       const { a, b, c, input } = solidityProof(proofToJson(proof, BN254), signals.map(String));
       const call = { abi, functionName: "verifyProof" } as const;
-      const { data } = await reader.call({ to: contractAddress, data: encodeFunctionData({ ...call, args: [a, b, c, input].map(asIntegers) }), gas: GAS });
+      const { data } = await reader.call({
+        to: contractAddress,
+        data: encodeFunctionData({ ...call, args: [a, b, c, input].map(asIntegers) }),
+        gas: GAS,
+      });
       return data !== undefined && decodeFunctionResult({ ...call, data }) === true;
     },
   };
@@ -56,17 +84,30 @@ function asIntegers(value: unknown): unknown {
   return Array.isArray(value) ? value.map(asIntegers) : BigInt(value as string);
 }
 
-describe.each([["cubic", cubicFixture(3n)], ["a chain of 200 constraints", chainFixture(200)]])("the Solidity verifier of %s, seed " + String(random.seed), (_name, fixture) => {
+describe.each([
+  ["cubic", cubicFixture(3n)],
+  ["a chain of 200 constraints", chainFixture(200)],
+])("the Solidity verifier of %s, seed " + String(random.seed), (_name, fixture) => {
   it("accepts proofs of our kernels and rejects changed proofs and signals", async () => {
     const { zkey, verifyingKey } = await setupGroth16(fixture.r1cs);
     const { verify } = await deploy(await solidityVerifier(verifyingKey));
     const prover = new ResidentProver(makeKeyResident(readProvingKey(zkey), { workspaces: 1 }));
-    const prove = (): Groth16Proof => proveResident(prover, fixture.witness, { r: 1n + bigBelow(random, BN254.r - 1n), s: 1n + bigBelow(random, BN254.r - 1n) });
+    const prove = (): Groth16Proof =>
+      proveResident(prover, fixture.witness, {
+        r: 1n + bigBelow(random, BN254.r - 1n),
+        s: 1n + bigBelow(random, BN254.r - 1n),
+      });
     const [proof, other] = [prove(), prove()];
     const { publicSignals } = fixture;
     expect(await verify(proof, publicSignals)).toBe(true);
     expect(await verify(other, publicSignals)).toBe(true);
-    const wrongProofs = [{ ...proof, a: other.a }, { ...proof, b: other.b }, { ...proof, c: other.c }, { ...proof, a: negateG1(proof.a, BN254) }, { ...proof, a: proof.c, c: proof.a }];
+    const wrongProofs = [
+      { ...proof, a: other.a },
+      { ...proof, b: other.b },
+      { ...proof, c: other.c },
+      { ...proof, a: negateG1(proof.a, BN254) },
+      { ...proof, a: proof.c, c: proof.a },
+    ];
     for (const wrong of wrongProofs) expect(await verify(wrong, publicSignals)).toBe(false);
     for (let i = 0; i < publicSignals.length; i += 1) {
       const signal = publicSignals[i]!;

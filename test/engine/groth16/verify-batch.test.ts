@@ -27,85 +27,117 @@ beforeAll(async () => {
   for (let i = 0; i < 3; i += 1) proofs.push(await proveGroth16(key, fixture.witness));
 });
 
-describe.each(["wasm", "reference"] as const)("verifying a batch on the %s backend, seed " + String(random.seed), (backend) => {
-  let prepared: PreparedVerifyingKey;
-  beforeAll(async () => { prepared = await prepareVerifyingKey(setup.verifyingKey, backend); });
+describe.each(["wasm", "reference"] as const)(
+  "verifying a batch on the %s backend, seed " + String(random.seed),
+  (backend) => {
+    let prepared: PreparedVerifyingKey;
+    beforeAll(async () => {
+      prepared = await prepareVerifyingKey(setup.verifyingKey, backend);
+    });
 
-  const sound = (count: number): Statement[] => Array.from({ length: count }, (_, i) => ({ proof: proofs[i % proofs.length]!, publicSignals: fixture.publicSignals }));
-  const wrong = (statement: Statement): Statement => ({ ...statement, publicSignals: statement.publicSignals.map((signal) => signal + 1n) });
+    const sound = (count: number): Statement[] =>
+      Array.from({ length: count }, (_, i) => ({
+        proof: proofs[i % proofs.length]!,
+        publicSignals: fixture.publicSignals,
+      }));
+    const wrong = (statement: Statement): Statement => ({
+      ...statement,
+      publicSignals: statement.publicSignals.map((signal) => signal + 1n),
+    });
 
-  it("accepts sound proofs, however many", () => {
-    for (const count of [0, 1, 2, 3, 9]) expect(verifyGroth16Batch(prepared, sound(count))).toEqual(sound(count).map(() => true));
-  });
+    it("accepts sound proofs, however many", () => {
+      for (const count of [0, 1, 2, 3, 9])
+        expect(verifyGroth16Batch(prepared, sound(count))).toEqual(sound(count).map(() => true));
+    });
 
-  it("names the wrong ones, wherever they are", () => {
-    const all = [0, 1, 2, 3, 4, 5, 6];
-    // The reference backend is slow, and the search is the same.
-    const batches = backend === "reference" ? [[3], all] : [...all.map((i) => [i]), [0, 6], [0, 1, 2], [2, 3, 4, 5], all];
-    for (const bad of batches) {
-      const statements = sound(7).map((statement, i) => (bad.includes(i) ? wrong(statement) : statement));
-      expect(verifyGroth16Batch(prepared, statements), String(bad)).toEqual(statements.map((_, i) => !bad.includes(i)));
-    }
-  });
+    it("names the wrong ones, wherever they are", () => {
+      const all = [0, 1, 2, 3, 4, 5, 6];
+      // The reference backend is slow, and the search is the same.
+      const batches =
+        backend === "reference" ? [[3], all] : [...all.map((i) => [i]), [0, 6], [0, 1, 2], [2, 3, 4, 5], all];
+      for (const bad of batches) {
+        const statements = sound(7).map((statement, i) => (bad.includes(i) ? wrong(statement) : statement));
+        expect(verifyGroth16Batch(prepared, statements), String(bad)).toEqual(
+          statements.map((_, i) => !bad.includes(i)),
+        );
+      }
+    });
 
-  it("agrees with single verification on random mixtures", () => {
-    for (let round = 0; round < 3; round += 1) {
-      const statements = sound(5 + random.below(6)).map((statement) => {
-        if (random.chance(0.7)) return statement;
-        return random.pick<Statement>([
-          wrong(statement), { ...statement, publicSignals: [] }, { ...statement, publicSignals: [BN254.r] }, { ...statement, publicSignals: [-1n] },
-          { ...statement, proof: { ...statement.proof, a: negateG1(statement.proof.a, BN254) } },
-          { ...statement, proof: { ...statement.proof, c: { x: 1n, y: 3n } } },
-          { ...statement, proof: { ...statement.proof, b: BN254.generatorG2 } },
+    it("agrees with single verification on random mixtures", () => {
+      for (let round = 0; round < 3; round += 1) {
+        const statements = sound(5 + random.below(6)).map((statement) => {
+          if (random.chance(0.7)) return statement;
+          return random.pick<Statement>([
+            wrong(statement),
+            { ...statement, publicSignals: [] },
+            { ...statement, publicSignals: [BN254.r] },
+            { ...statement, publicSignals: [-1n] },
+            { ...statement, proof: { ...statement.proof, a: negateG1(statement.proof.a, BN254) } },
+            { ...statement, proof: { ...statement.proof, c: { x: 1n, y: 3n } } },
+            { ...statement, proof: { ...statement.proof, b: BN254.generatorG2 } },
+          ]);
+        });
+        expect(verifyGroth16Batch(prepared, statements)).toEqual(
+          statements.map(({ proof, publicSignals }) => verifyGroth16(prepared, proof, publicSignals)),
+        );
+      }
+    });
+
+    it("is not taken in by errors that cancel each other without weights", async () => {
+      const kernels = await loadKernels();
+      const shift = (point: G1Point, by: bigint): G1Point => {
+        const sum = kernels.combineG1([
+          { point, scalar: 1n },
+          { point: BN254.generatorG1, scalar: (by + BN254.r) % BN254.r },
         ]);
-      });
-      expect(verifyGroth16Batch(prepared, statements)).toEqual(statements.map(({ proof, publicSignals }) => verifyGroth16(prepared, proof, publicSignals)));
-    }
-  });
+        if (sum === undefined) throw new Error("the sum is infinity");
+        return sum;
+      };
+      const statements = sound(4);
+      const [first, second] = [statements[1]!, statements[2]!];
+      // e(C1 + T, delta) e(C2 - T, delta) = e(C1, delta) e(C2, delta).
+      statements[1] = { ...first, proof: { ...first.proof, c: shift(first.proof.c, 5n) } };
+      statements[2] = { ...second, proof: { ...second.proof, c: shift(second.proof.c, -5n) } };
+      expect(verifyGroth16Batch(prepared, statements)).toEqual([true, false, false, true]);
+      // Exchanged halves of two proofs of the same statement.
+      const swapped = sound(5);
+      swapped[0] = { ...swapped[0]!, proof: { ...proofs[0]!, c: proofs[1]!.c } };
+      swapped[1] = { ...swapped[1]!, proof: { ...proofs[1]!, c: proofs[0]!.c } };
+      expect(verifyGroth16Batch(prepared, swapped)).toEqual([false, false, true, true, true]);
+    });
 
-  it("is not taken in by errors that cancel each other without weights", async () => {
-    const kernels = await loadKernels();
-    const shift = (point: G1Point, by: bigint): G1Point => {
-      const sum = kernels.combineG1([{ point, scalar: 1n }, { point: BN254.generatorG1, scalar: (by + BN254.r) % BN254.r }]);
-      if (sum === undefined) throw new Error("the sum is infinity");
-      return sum;
-    };
-    const statements = sound(4);
-    const [first, second] = [statements[1]!, statements[2]!];
-    // e(C1 + T, delta) e(C2 - T, delta) = e(C1, delta) e(C2, delta).
-    statements[1] = { ...first, proof: { ...first.proof, c: shift(first.proof.c, 5n) } };
-    statements[2] = { ...second, proof: { ...second.proof, c: shift(second.proof.c, -5n) } };
-    expect(verifyGroth16Batch(prepared, statements)).toEqual([true, false, false, true]);
-    // Exchanged halves of two proofs of the same statement.
-    const swapped = sound(5);
-    swapped[0] = { ...swapped[0]!, proof: { ...proofs[0]!, c: proofs[1]!.c } };
-    swapped[1] = { ...swapped[1]!, proof: { ...proofs[1]!, c: proofs[0]!.c } };
-    expect(verifyGroth16Batch(prepared, swapped)).toEqual([false, false, true, true, true]);
-  });
+    it("accepts one proof many times over and one with its points negated, as single verification does", () => {
+      const { a, b, c } = proofs[0]!;
+      const negative = { curve: "BN254" as const, a: negateG1(a, BN254), b: { x: b.x, y: negateFq2(b.y, BN254.q) }, c };
+      const publicSignals = fixture.publicSignals;
+      const same = proofs[0]!;
+      const statements: Statement[] = [
+        same,
+        same,
+        negative,
+        { ...same, b: { ...b } },
+        negative,
+        { ...same, b: negative.b },
+        same,
+      ].map((proof) => ({ proof, publicSignals }));
+      const expected = statements.map(({ proof }) => verifyGroth16(prepared, proof, publicSignals));
+      expect(expected).toEqual([true, true, true, true, true, false, true]);
+      expect(verifyGroth16Batch(prepared, statements)).toEqual(expected);
+    });
 
-  it("accepts one proof many times over and one with its points negated, as single verification does", () => {
-    const { a, b, c } = proofs[0]!;
-    const negative = { curve: "BN254" as const, a: negateG1(a, BN254), b: { x: b.x, y: negateFq2(b.y, BN254.q) }, c };
-    const publicSignals = fixture.publicSignals;
-    const same = proofs[0]!;
-    const statements: Statement[] = [same, same, negative, { ...same, b: { ...b } }, negative, { ...same, b: negative.b }, same].map((proof) => ({ proof, publicSignals }));
-    const expected = statements.map(({ proof }) => verifyGroth16(prepared, proof, publicSignals));
-    expect(expected).toEqual([true, true, true, true, true, false, true]);
-    expect(verifyGroth16Batch(prepared, statements)).toEqual(expected);
-  });
-
-  it("is not taken in by a proof outside the subgroup beside sound ones", () => {
-    const statements = sound(3);
-    const { q, twistB } = BN254;
-    let b: Groth16Proof["b"] | undefined;
-    for (let c0 = 1n; b === undefined; c0 += 1n) {
-      const x = { c0, c1: 1n };
-      const y = squareRootFq2(addFq2(multiplyFq2(multiplyFq2(x, x, q), x, q), twistB, q), q);
-      if (y !== undefined) b = { x, y };
-    }
-    expect(isOnTwist(b, BN254)).toBe(true);
-    const outside = { ...proofs[0]!, b };
-    statements[1] = { ...statements[1]!, proof: outside };
-    expect(verifyGroth16Batch(prepared, statements)).toEqual([true, false, true]);
-  });
-});
+    it("is not taken in by a proof outside the subgroup beside sound ones", () => {
+      const statements = sound(3);
+      const { q, twistB } = BN254;
+      let b: Groth16Proof["b"] | undefined;
+      for (let c0 = 1n; b === undefined; c0 += 1n) {
+        const x = { c0, c1: 1n };
+        const y = squareRootFq2(addFq2(multiplyFq2(multiplyFq2(x, x, q), x, q), twistB, q), q);
+        if (y !== undefined) b = { x, y };
+      }
+      expect(isOnTwist(b, BN254)).toBe(true);
+      const outside = { ...proofs[0]!, b };
+      statements[1] = { ...statements[1]!, proof: outside };
+      expect(verifyGroth16Batch(prepared, statements)).toEqual([true, false, true]);
+    });
+  },
+);

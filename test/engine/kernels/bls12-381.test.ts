@@ -35,18 +35,36 @@ describe.each(KERNEL_KINDS)("BLS12-381 as a second set of constants, %s, seed " 
     const scalars = [0n, 1n, r - 1n, ...Array.from({ length: 37 }, () => bigBelow(random, r))];
     arena.scoped(() => {
       const { pointBytes } = kernels[group];
-      const points = arena.take(logs.length * pointBytes), scratch = arena.take(256), target = arena.take(pointBytes);
-      logs.forEach((log, i) => { kernels.writePoint(points + i * pointBytes, multiple(group, log)!, scratch); });
-      new Msm(kernels, group, arena).run({ points, scalars: writeScalars(setup, scalars), indices: 0, count: logs.length }, target);
-      expect(readPoint(setup, group, target)).toEqual(multiple(group, logs.reduce((sum, log, i) => sum + log * scalars[i]!, 0n)));
+      const points = arena.take(logs.length * pointBytes),
+        scratch = arena.take(256),
+        target = arena.take(pointBytes);
+      logs.forEach((log, i) => {
+        kernels.writePoint(points + i * pointBytes, multiple(group, log)!, scratch);
+      });
+      new Msm(kernels, group, arena).run(
+        { points, scalars: writeScalars(setup, scalars), indices: 0, count: logs.length },
+        target,
+      );
+      expect(readPoint(setup, group, target)).toEqual(
+        multiple(
+          group,
+          logs.reduce((sum, log, i) => sum + log * scalars[i]!, 0n),
+        ),
+      );
     });
   });
 
   it("transforms over its scalar field", () => {
-    const log = 9, size = 2 ** log;
+    const log = 9,
+      size = 2 ** log;
     const input = Array.from({ length: size }, () => bigBelow(random, r));
     arena.scoped(() => {
-      const [tables, data, elements, out] = [vectorBytes(kernels, log), vectorBytes(kernels, log), size * kernels.fr.elementBytes, 32 * size].map((bytes) => arena.take(bytes)) as [number, number, number, number];
+      const [tables, data, elements, out] = [
+        vectorBytes(kernels, log),
+        vectorBytes(kernels, log),
+        size * kernels.fr.elementBytes,
+        32 * size,
+      ].map((bytes) => arena.take(bytes)) as [number, number, number, number];
       writeDomainTables(kernels, log, tables, arena.take(512));
       kernels.call("fr_import_raw", elements, writeScalars(setup, input), size);
       kernels.call("fr_scatter_blocks", data, elements, 0, size);
@@ -54,7 +72,9 @@ describe.each(KERNEL_KINDS)("BLS12-381 as a second set of constants, %s, seed " 
       kernels.call("fr_gather_blocks", elements, data, 0, size);
       kernels.call("fr_export_raw", out, elements, size);
       const values = evaluateAll(input, rootOfUnity(kernels, log), r);
-      expect(input.map((_, i) => kernels.readInteger(out + 32 * i, 32))).toEqual(values.map((_, place) => values[reversedBits(place, log)]!));
+      expect(input.map((_, i) => kernels.readInteger(out + 32 * i, 32))).toEqual(
+        values.map((_, place) => values[reversedBits(place, log)]!),
+      );
     });
   });
 });

@@ -7,7 +7,14 @@ import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import { ResidentProver } from "../../../src/engine/kernels/groth16/groth16-backend.js";
 import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16/groth16-resident.js";
 import type { ResidentKey } from "../../../src/engine/kernels/groth16/resident-key.js";
-import { Team, TeamFailedError, createTeam, dismissHelpers, endTeam, failTeam } from "../../../src/engine/kernels/point/team.js";
+import {
+  Team,
+  TeamFailedError,
+  createTeam,
+  dismissHelpers,
+  endTeam,
+  failTeam,
+} from "../../../src/engine/kernels/point/team.js";
 import { chainFixture } from "../../support/groth16-fixtures.js";
 import type { Fixture } from "../../support/groth16-fixtures.js";
 import { KERNEL_KINDS, bigBelow } from "../../support/kernels.js";
@@ -15,11 +22,18 @@ import type { KernelKind } from "../../../src/engine/kernels/wasm/kernel-module.
 import { seededRandom } from "../../support/seeded.js";
 
 const random = seededRandom();
-const blinding = (): { r: bigint; s: bigint } => ({ r: 1n + bigBelow(random, BN254.r - 1n), s: 1n + bigBelow(random, BN254.r - 1n) });
+const blinding = (): { r: bigint; s: bigint } => ({
+  r: 1n + bigBelow(random, BN254.r - 1n),
+  s: 1n + bigBelow(random, BN254.r - 1n),
+});
 const workers: Worker[] = [];
 
 afterEach(async () => {
-  await Promise.all(workers.splice(0).map(async (worker) => { await worker.terminate(); }));
+  await Promise.all(
+    workers.splice(0).map(async (worker) => {
+      await worker.terminate();
+    }),
+  );
 });
 
 async function residentKey(fixture: Fixture, workspaces: number, kind: KernelKind = "fma"): Promise<ResidentKey> {
@@ -27,20 +41,33 @@ async function residentKey(fixture: Fixture, workspaces: number, kind: KernelKin
 }
 
 async function startHelper(key: ResidentKey): Promise<Worker> {
-  const worker = new Worker(new URL("../../support/kernel-helper.worker.mjs", import.meta.url), { workerData: { key } });
+  const worker = new Worker(new URL("../../support/kernel-helper.worker.mjs", import.meta.url), {
+    workerData: { key },
+  });
   workers.push(worker);
-  await new Promise((resolve, reject) => { worker.once("message", resolve); worker.once("error", reject); });
+  await new Promise((resolve, reject) => {
+    worker.once("message", resolve);
+    worker.once("error", reject);
+  });
   return worker;
 }
 
 /** Settles when the helper is through with the team. */
-function send(worker: Worker, message: { readonly team: SharedArrayBuffer; readonly dies?: boolean }): Promise<unknown> {
-  const settled = new Promise((resolve) => { worker.once("message", resolve); worker.once("exit", resolve); });
+function send(
+  worker: Worker,
+  message: { readonly team: SharedArrayBuffer; readonly dies?: boolean },
+): Promise<unknown> {
+  const settled = new Promise((resolve) => {
+    worker.once("message", resolve);
+    worker.once("exit", resolve);
+  });
   worker.postMessage(message);
   return settled;
 }
 
-const flagsOf = (key: ResidentKey): number[] => [...new Int32Array(key.memory.buffer, key.workspaceFlags, key.workspaces.length)];
+const flagsOf = (key: ResidentKey): number[] => [
+  ...new Int32Array(key.memory.buffer, key.workspaceFlags, key.workspaces.length),
+];
 
 describe.each(KERNEL_KINDS)("a proof on two threads, %s, seed " + String(random.seed), (kind) => {
   it("equals the proof of one thread for the same blinding, and gives all workspaces back", async () => {
@@ -108,11 +135,18 @@ describe("a proof on several threads, seed " + String(random.seed), () => {
     const helper = await startHelper(key);
     const team = createTeam();
     // The task that the helper dies in: taken here, so that the leader cannot be through before.
-    expect(new Team(team).claim([{ name: "import", after: [], count: () => 1, run: () => undefined }])).toEqual({ step: 0, task: 0 });
+    expect(new Team(team).claim([{ name: "import", after: [], count: () => 1, run: () => undefined }])).toEqual({
+      step: 0,
+      task: 0,
+    });
     const died = send(helper, { team, dies: true });
-    const leader = new Worker(new URL("../../support/kernel-prover.worker.mjs", import.meta.url), { workerData: { key, witness: fixture.witness, count: 1, team } });
+    const leader = new Worker(new URL("../../support/kernel-prover.worker.mjs", import.meta.url), {
+      workerData: { key, witness: fixture.witness, count: 1, team },
+    });
     workers.push(leader);
-    const failed = new Promise<Error>((resolve) => { leader.once("error", resolve); });
+    const failed = new Promise<Error>((resolve) => {
+      leader.once("error", resolve);
+    });
     await died;
     // What the pool's owner does when a thread is gone.
     failTeam(team);

@@ -7,7 +7,10 @@ const hex = (value: bigint): string => value.toString(16).padStart(64, "0");
 /** The root computed from all leaves at once: the slow, obvious way. */
 function plainRoot(depth: number, leaves: readonly string[]): string {
   let level = Array.from({ length: 2 ** depth }, (_, index) => BigInt(`0x${leaves[index] ?? "0"}`));
-  while (level.length > 1) level = Array.from({ length: level.length / 2 }, (_, index) => poseidonPair(level[2 * index]!, level[2 * index + 1]!));
+  while (level.length > 1)
+    level = Array.from({ length: level.length / 2 }, (_, index) =>
+      poseidonPair(level[2 * index]!, level[2 * index + 1]!),
+    );
   return hex(level[0]!);
 }
 
@@ -31,7 +34,10 @@ describe("dense note tree", () => {
   });
 
   it("completes each node exactly once", () => {
-    const { completed } = appendLeaves(emptyNoteTree(3), Array.from({ length: 6 }, (_, index) => hex(BigInt(index))));
+    const { completed } = appendLeaves(
+      emptyNoteTree(3),
+      Array.from({ length: 6 }, (_, index) => hex(BigInt(index))),
+    );
     const places = completed.map((node) => `${node.level}/${node.index}`);
     expect(new Set(places).size).toBe(places.length);
     expect(places.sort()).toEqual(["0/0", "0/1", "0/2", "0/3", "0/4", "0/5", "1/0", "1/1", "1/2", "2/0"]);
@@ -44,6 +50,8 @@ describe("dense note tree", () => {
   });
 
   it("gives digests that are congruent modulo the field different leaves", () => {
-    expect(noteLeaf("00".repeat(32))).not.toBe(noteLeaf("30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001"));
+    expect(noteLeaf("00".repeat(32))).not.toBe(
+      noteLeaf("30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001"),
+    );
   });
 });

@@ -5,7 +5,19 @@ import { LoginThrottle, waitAfter, type LoginReservation } from "../../../src/id
 import { ThrottleCounters } from "../../../src/identity/login/throttle-counters.js";
 import type { AppError } from "../../../src/platform/errors.js";
 import type { Store } from "../../../src/platform/store/store.js";
-import { bearer, ADDRESS, CHEAP_HASH, PASSWORD, codeOf, logIn, openHarness, retryAfterOf, signUp, subjectOf, type Harness } from "../support.js";
+import {
+  bearer,
+  ADDRESS,
+  CHEAP_HASH,
+  PASSWORD,
+  codeOf,
+  logIn,
+  openHarness,
+  retryAfterOf,
+  signUp,
+  subjectOf,
+  type Harness,
+} from "../support.js";
 
 const EMAIL = "ada@example.com";
 let harness: Harness;
@@ -29,8 +41,23 @@ describe("a login", () => {
     expect(answer.token).not.toHaveProperty("refresh_token");
     expect(answer.token).not.toHaveProperty("scope");
     const principal = await harness.identity.authenticate(answer.token.access_token);
-    expect(principal).toMatchObject({ subject: { kind: "user", id: user.id }, permissions: user.permissions, tokenId: answer.token.id });
-    expect(Object.keys(decodeJwt(answer.token.access_token)).sort()).toEqual(["aud", "ep", "exp", "iat", "iss", "jti", "nbf", "perm", "sid", "sub"]);
+    expect(principal).toMatchObject({
+      subject: { kind: "user", id: user.id },
+      permissions: user.permissions,
+      tokenId: answer.token.id,
+    });
+    expect(Object.keys(decodeJwt(answer.token.access_token)).sort()).toEqual([
+      "aud",
+      "ep",
+      "exp",
+      "iat",
+      "iss",
+      "jti",
+      "nbf",
+      "perm",
+      "sid",
+      "sub",
+    ]);
   });
 
   it("answers a refresh token when the scope asks for offline access, and ignores words it does not know", async () => {
@@ -41,8 +68,13 @@ describe("a login", () => {
   });
 
   it("takes every spelling of the e-mail and of the password's characters", async () => {
-    await harness.identity.service.users.create({ email: "JOSÉ@Example.com ", first_name: "José", last_name: "M", password: "une phrase privée à moi" }, ADDRESS);
-    expect(await codeOf(() => logIn(harness, "jose\u0301@example.COM", "une phrase prive\u0301e a\u0300 moi"))).toBe("ok");
+    await harness.identity.service.users.create(
+      { email: "JOSÉ@Example.com ", first_name: "José", last_name: "M", password: "une phrase privée à moi" },
+      ADDRESS,
+    );
+    expect(await codeOf(() => logIn(harness, "jose\u0301@example.COM", "une phrase prive\u0301e a\u0300 moi"))).toBe(
+      "ok",
+    );
   });
 
   it("keeps its tokens valid over a restart", async () => {
@@ -50,12 +82,17 @@ describe("a login", () => {
     const { token } = await logIn(harness, EMAIL, PASSWORD, ADDRESS, "offline_access");
     const later = await harness.restart();
     expect(await codeOf(() => later.identity.authenticate(token.access_token))).toBe("ok");
-    expect(await codeOf(() => later.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)))).toBe("ok");
+    expect(
+      await codeOf(() =>
+        later.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+      ),
+    ).toBe("ok");
   });
 
   it("renews the stored hash when its cost has changed, and only then", async () => {
     const user = await signUp(harness, EMAIL);
-    const hash = (of: Harness) => of.store.get<{ password_hash: string }>(["user_credential", user.id])!.value.password_hash;
+    const hash = (of: Harness) =>
+      of.store.get<{ password_hash: string }>(["user_credential", user.id])!.value.password_hash;
     const first = hash(harness);
     await logIn(harness, EMAIL);
     expect(hash(harness)).toBe(first);
@@ -102,8 +139,17 @@ describe("a refused login", () => {
     await disable(off.id);
     await setPermissions(user.id, user.permissions & ~1);
     const answers: unknown[] = [];
-    for (const [email, password] of [["nobody@example.com", PASSWORD], ["not an address", PASSWORD], ["off@example.com", "wrong guess"], ["off2@example.com", PASSWORD], [EMAIL, PASSWORD], [EMAIL, "x".repeat(512)]] as const) {
-      await logIn(harness, email, password).catch((error: AppError) => answers.push([error.code, error.message, error.details, error.retryAfterSec]));
+    for (const [email, password] of [
+      ["nobody@example.com", PASSWORD],
+      ["not an address", PASSWORD],
+      ["off@example.com", "wrong guess"],
+      ["off2@example.com", PASSWORD],
+      [EMAIL, PASSWORD],
+      [EMAIL, "x".repeat(512)],
+    ] as const) {
+      await logIn(harness, email, password).catch((error: AppError) =>
+        answers.push([error.code, error.message, error.details, error.retryAfterSec]),
+      );
     }
     expect(answers).toHaveLength(6);
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -113,7 +159,10 @@ describe("a refused login", () => {
   it("counts an unknown e-mail as it counts a known one", async () => {
     await signUp(harness, EMAIL);
     const known = [...(await failures(5)), await codeOf(() => logIn(harness, EMAIL, "wrong guess"))];
-    const unknown = [...(await failures(5, "nobody@example.com")), await codeOf(() => logIn(harness, "nobody@example.com", "wrong guess"))];
+    const unknown = [
+      ...(await failures(5, "nobody@example.com")),
+      await codeOf(() => logIn(harness, "nobody@example.com", "wrong guess")),
+    ];
     expect(unknown).toEqual(known);
   });
 
@@ -157,7 +206,11 @@ describe("guessing", () => {
   it("in parallel is evaluated at most 5 times before waiting, whatever the spelling (T21)", async () => {
     await signUp(harness, EMAIL);
     const spellings = [EMAIL, "ADA@example.com", " ada@example.com ", "ａｄａ@example.com", "ada@EXAMPLE.com"];
-    const codes = await Promise.all(Array.from({ length: 200 }, (_, i) => codeOf(() => logIn(harness, spellings[i % 5]!, `wrong guess ${i}`, `192.0.2.${i}`))));
+    const codes = await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        codeOf(() => logIn(harness, spellings[i % 5]!, `wrong guess ${i}`, `192.0.2.${i}`)),
+      ),
+    );
     const evaluated = codes.filter((code) => code === "invalid_credentials").length;
     expect(evaluated).toBeGreaterThanOrEqual(1);
     expect(evaluated).toBeLessThanOrEqual(5);
@@ -177,7 +230,11 @@ describe("guessing", () => {
     await failures(5);
     expect(await codeOf(() => logIn(harness, EMAIL))).toBe("too_many_requests");
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("ok");
-    expect(await codeOf(() => harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)))).toBe("ok");
+    expect(
+      await codeOf(() =>
+        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+      ),
+    ).toBe("ok");
   });
 
   it("stays slowed over a restart", async () => {
@@ -191,7 +248,8 @@ describe("guessing", () => {
     harness = await harness.restart({ throttle: { addressFailuresMax: 8 } });
     await signUp(harness, EMAIL);
     const codes: string[] = [];
-    for (let i = 0; i < 9; i++) codes.push(await codeOf(() => logIn(harness, `user${i}@example.com`, "wrong guess", `2001:db8::${i}`)));
+    for (let i = 0; i < 9; i++)
+      codes.push(await codeOf(() => logIn(harness, `user${i}@example.com`, "wrong guess", `2001:db8::${i}`)));
     expect(codes).toEqual([...Array.from({ length: 8 }, () => "invalid_credentials"), "too_many_requests"]);
     expect(await codeOf(() => logIn(harness, EMAIL, PASSWORD, "2001:db8:0:1::1"))).toBe("ok");
   });
@@ -210,12 +268,20 @@ describe("guessing", () => {
 
   it("that was never evaluated does not count", async () => {
     // A real hash takes long enough for the others to find the gate full.
-    harness = await harness.restart({ hashCost: { memoryKiB: 64 * 1024, passes: 2, lanes: 1 }, hashGate: { concurrencyMax: 1, queueLengthMax: 0, lineLengthMax: 0 } });
-    const codes = await Promise.all(Array.from({ length: 20 }, (_, i) => codeOf(() => logIn(harness, `user${i}@example.com`, "wrong guess", `192.0.2.${i}`))));
+    harness = await harness.restart({
+      hashCost: { memoryKiB: 64 * 1024, passes: 2, lanes: 1 },
+      hashGate: { concurrencyMax: 1, queueLengthMax: 0, lineLengthMax: 0 },
+    });
+    const codes = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        codeOf(() => logIn(harness, `user${i}@example.com`, "wrong guess", `192.0.2.${i}`)),
+      ),
+    );
     expect(codes).toContain("too_many_requests");
     const turnedAway = codes.indexOf("too_many_requests");
     const again: string[] = [];
-    for (let i = 0; i < 5; i++) again.push(await codeOf(() => logIn(harness, `user${turnedAway}@example.com`, "wrong guess")));
+    for (let i = 0; i < 5; i++)
+      again.push(await codeOf(() => logIn(harness, `user${turnedAway}@example.com`, "wrong guess")));
     expect(new Set(again)).toEqual(new Set(["invalid_credentials"]));
   });
 
@@ -232,7 +298,11 @@ describe("guessing", () => {
 
 describe("a reservation whose process died", () => {
   it("counts as a failure, and frees the account after half a minute", async () => {
-    const dependencies = { store: harness.store, clock: harness.clock, counters: new ThrottleCounters({ store: harness.store, clock: harness.clock }) };
+    const dependencies = {
+      store: harness.store,
+      clock: harness.clock,
+      counters: new ThrottleCounters({ store: harness.store, clock: harness.clock }),
+    };
     const throttle = new LoginThrottle({}, dependencies);
     await throttle.reserve({ email: EMAIL, address: ADDRESS });
     harness = await harness.restart();
@@ -248,14 +318,21 @@ describe("the room that is held back on a full disk", () => {
     const urgent: (boolean | undefined)[] = [];
     const { store: inner } = harness;
     const store: Store = {
-      get: (key) => inner.get(key), range: (prefix, options) => inner.range(prefix, options), count: (prefix) => inner.count(prefix), close: () => inner.close(),
+      get: (key) => inner.get(key),
+      range: (prefix, options) => inner.range(prefix, options),
+      count: (prefix) => inner.count(prefix),
+      close: () => inner.close(),
       commit: async (commit) => {
         urgent.push(commit.urgent);
         await inner.commit(commit);
       },
     };
-    const throttle = new LoginThrottle({}, { store, clock: harness.clock, counters: new ThrottleCounters({ store, clock: harness.clock }) });
-    const attempt = async (i: number): Promise<LoginReservation> => await throttle.reserve({ email: `u${i}@example.com`, address: `10.0.0.${i}` });
+    const throttle = new LoginThrottle(
+      {},
+      { store, clock: harness.clock, counters: new ThrottleCounters({ store, clock: harness.clock }) },
+    );
+    const attempt = async (i: number): Promise<LoginReservation> =>
+      await throttle.reserve({ email: `u${i}@example.com`, address: `10.0.0.${i}` });
     const reservations: LoginReservation[] = [];
     for (let i = 0; i < 31; i++) reservations.push(await attempt(i));
     // Nobody was here before: nothing is swept up yet, so that each commit is a reservation.
@@ -275,7 +352,15 @@ describe("the room that is held back on a full disk", () => {
 });
 
 describe("waiting times", () => {
-  it.each([[0, 0], [4, 0], [5, 1000], [6, 2000], [14, 512_000], [15, 900_000], [10_000, 900_000]])("after %i failures are %i ms", (count, waitMs) => {
+  it.each([
+    [0, 0],
+    [4, 0],
+    [5, 1000],
+    [6, 2000],
+    [14, 512_000],
+    [15, 900_000],
+    [10_000, 900_000],
+  ])("after %i failures are %i ms", (count, waitMs) => {
     expect(waitAfter(count, 5)).toBe(waitMs);
   });
 });
@@ -287,7 +372,11 @@ describe("subjects", () => {
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("ok");
     await harness.identity.service.tokens.revokeAllOf(subjectOf(user));
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("unauthorized");
-    expect(await codeOf(() => harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)))).toBe("invalid_grant");
+    expect(
+      await codeOf(() =>
+        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+      ),
+    ).toBe("invalid_grant");
     expect(await codeOf(() => logIn(harness, EMAIL))).toBe("ok");
   });
 });

@@ -16,8 +16,14 @@ function principal(subject: Subject, permissions = NEW_USER_PERMISSIONS): Princi
   return { subject, permissions, tokenId: crypto.randomUUID(), sessionId: crypto.randomUUID(), expiresAtSec: 0 };
 }
 
-function create(changes: Partial<{ email: string; first_name: string; last_name: string; password: string }>, address = ADDRESS) {
-  return harness.identity.service.users.create({ email: "ada@example.com", first_name: "Ada", last_name: "Lovelace", password: PASSWORD, ...changes }, address);
+function create(
+  changes: Partial<{ email: string; first_name: string; last_name: string; password: string }>,
+  address = ADDRESS,
+) {
+  return harness.identity.service.users.create(
+    { email: "ada@example.com", first_name: "Ada", last_name: "Lovelace", password: PASSWORD, ...changes },
+    address,
+  );
 }
 
 describe("signing up", () => {
@@ -50,16 +56,24 @@ describe("signing up", () => {
     expect(everything).toContain("$argon2id$v=19$");
   });
 
-  it.each(["ada@example.com", "ADA@EXAMPLE.COM ", "ａda@example.com"])("refuses the taken e-mail spelled %j", async (email) => {
-    await create({});
-    expect(await codeOf(() => create({ email }))).toBe("email_taken");
-  });
+  it.each(["ada@example.com", "ADA@EXAMPLE.COM ", "ａda@example.com"])(
+    "refuses the taken e-mail spelled %j",
+    async (email) => {
+      await create({});
+      expect(await codeOf(() => create({ email }))).toBe("email_taken");
+    },
+  );
 
   it("of one e-mail many times at once makes one user", async () => {
     const codes = await Promise.all(Array.from({ length: 20 }, () => codeOf(() => create({}))));
     expect(codes.filter((code) => code === "ok")).toHaveLength(1);
     expect(codes.filter((code) => code === "email_taken")).toHaveLength(19);
-    expect(harness.identity.service.users.list(principal({ kind: "user", id: "x" }, PERMISSIONS.user_list), { page: 1, rpp: 100 }).total).toBe(1);
+    expect(
+      harness.identity.service.users.list(principal({ kind: "user", id: "x" }, PERMISSIONS.user_list), {
+        page: 1,
+        rpp: 100,
+      }).total,
+    ).toBe(1);
   });
 
   it.each([
@@ -86,17 +100,25 @@ describe("signing up", () => {
 
   it("in parallel does not pass the limit", async () => {
     harness = await harness.restart({ signupsPerHourMax: 10 });
-    const codes = await Promise.all(Array.from({ length: 40 }, (_, i) => codeOf(() => create({ email: `user${i}@example.com` }))));
+    const codes = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => codeOf(() => create({ email: `user${i}@example.com` }))),
+    );
     expect(codes.filter((code) => code === "ok")).toHaveLength(10);
     expect(codes.filter((code) => code === "too_many_requests")).toHaveLength(30);
   });
 
   it("turns away what the hash gate cannot hold", async () => {
     harness = await harness.restart({ hashGate: { concurrencyMax: 1, queueLengthMax: 3 } });
-    const codes = await Promise.all(Array.from({ length: 30 }, (_, i) => codeOf(() => create({ email: `user${i}@example.com` }))));
+    const codes = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => codeOf(() => create({ email: `user${i}@example.com` }))),
+    );
     expect(codes.filter((code) => code === "ok")).toHaveLength(4);
     expect(codes.filter((code) => code === "too_many_requests")).toHaveLength(26);
-    expect(await retryAfterOf(async () => Promise.all(Array.from({ length: 30 }, (_, i) => create({ email: `again${i}@example.com` }))))).toBe(1);
+    expect(
+      await retryAfterOf(async () =>
+        Promise.all(Array.from({ length: 30 }, (_, i) => create({ email: `again${i}@example.com` }))),
+      ),
+    ).toBe(1);
   });
 
   it("takes no member that assigns rights or identity", () => {
@@ -109,23 +131,57 @@ describe("signing up", () => {
   });
 
   it("gives nobody permissions that they ask for, and stores nothing then", async () => {
-    expect(await codeOf(() => harness.identity.service.users.create({ email: "ada@example.com", first_name: "A", last_name: "B", password: PASSWORD, permissions: PERMISSIONS.read }, ADDRESS))).toBe("permission_escalation");
+    expect(
+      await codeOf(() =>
+        harness.identity.service.users.create(
+          {
+            email: "ada@example.com",
+            first_name: "A",
+            last_name: "B",
+            password: PASSWORD,
+            permissions: PERMISSIONS.read,
+          },
+          ADDRESS,
+        ),
+      ),
+    ).toBe("permission_escalation");
     expect(harness.store.range(["user"])).toEqual([]);
   });
 
-  it.each(["", " Ada", "Ada ", "A\nda", "A\u0000", "\ud800", "x".repeat(101)])("takes no first name %j", (first_name) => {
-    expect(Compile(CreateUserBody).Check({ email: "a@b.co", first_name, last_name: "B", password: PASSWORD })).toBe(false);
-  });
+  it.each(["", " Ada", "Ada ", "A\nda", "A\u0000", "\ud800", "x".repeat(101)])(
+    "takes no first name %j",
+    (first_name) => {
+      expect(Compile(CreateUserBody).Check({ email: "a@b.co", first_name, last_name: "B", password: PASSWORD })).toBe(
+        false,
+      );
+    },
+  );
 });
 
 describe("seeing users", () => {
   it("shows a user itself, with metadata in the detail", async () => {
     const ada = await signUp(harness, "ada@example.com");
     const detail = harness.identity.service.users.get(principal(subjectOf(ada)), ada.id);
-    expect(detail).toEqual({ ...ada, metadata: { user_id: ada.id, name: "Ada Lovelace", email: "ada@example.com", email_verified: false, app_metadata: { ident_user_id: ada.id }, user_metadata: {} } });
+    expect(detail).toEqual({
+      ...ada,
+      metadata: {
+        user_id: ada.id,
+        name: "Ada Lovelace",
+        email: "ada@example.com",
+        email_verified: false,
+        app_metadata: { ident_user_id: ada.id },
+        user_metadata: {},
+      },
+    });
     expect(Compile(UserDetail).Check(detail)).toBe(true);
-    expect(harness.identity.service.users.list(principal(subjectOf(ada)), { page: 1, rpp: 25 })).toEqual({ users: [ada], total: 1 });
-    expect(harness.identity.service.users.list(principal(subjectOf(ada)), { page: 2, rpp: 25 })).toEqual({ users: [], total: 1 });
+    expect(harness.identity.service.users.list(principal(subjectOf(ada)), { page: 1, rpp: 25 })).toEqual({
+      users: [ada],
+      total: 1,
+    });
+    expect(harness.identity.service.users.list(principal(subjectOf(ada)), { page: 2, rpp: 25 })).toEqual({
+      users: [],
+      total: 1,
+    });
   });
 
   it("answers for another user's id exactly as for one that does not exist", async () => {
@@ -135,19 +191,25 @@ describe("seeing users", () => {
       try {
         return harness.identity.service.users.get(principal(subjectOf(eve)), id);
       } catch (error) {
-        return JSON.stringify(error, Object.getOwnPropertyNames(error).filter((name) => name !== "stack"));
+        return JSON.stringify(
+          error,
+          Object.getOwnPropertyNames(error).filter((name) => name !== "stack"),
+        );
       }
     });
     expect(answers[0]).toBe(answers[1]);
     expect(answers[0]).toContain("not_found");
   });
 
-  it.each(["application", "organization"] as const)("shows no user to an %s, even one with a user's id", async (kind) => {
-    const ada = await signUp(harness, "ada@example.com");
-    const asker = principal({ kind, id: ada.id });
-    expect(await codeOf(() => harness.identity.service.users.get(asker, ada.id))).toBe("not_found");
-    expect(harness.identity.service.users.list(asker, { page: 1, rpp: 25 })).toEqual({ users: [], total: 0 });
-  });
+  it.each(["application", "organization"] as const)(
+    "shows no user to an %s, even one with a user's id",
+    async (kind) => {
+      const ada = await signUp(harness, "ada@example.com");
+      const asker = principal({ kind, id: ada.id });
+      expect(await codeOf(() => harness.identity.service.users.get(asker, ada.id))).toBe("not_found");
+      expect(harness.identity.service.users.list(asker, { page: 1, rpp: 25 })).toEqual({ users: [], total: 0 });
+    },
+  );
 
   it.each(["user_list", "sudo"] as const)("shows all to a holder of %s, oldest first, by pages", async (name) => {
     const created = [];
@@ -156,8 +218,14 @@ describe("seeing users", () => {
       harness.clock.ms += 1;
     }
     const asker = principal({ kind: "user", id: crypto.randomUUID() }, PERMISSIONS[name]);
-    expect(harness.identity.service.users.list(asker, { page: 1, rpp: 3 })).toEqual({ users: created.slice(0, 3), total: 5 });
-    expect(harness.identity.service.users.list(asker, { page: 2, rpp: 3 })).toEqual({ users: created.slice(3), total: 5 });
+    expect(harness.identity.service.users.list(asker, { page: 1, rpp: 3 })).toEqual({
+      users: created.slice(0, 3),
+      total: 5,
+    });
+    expect(harness.identity.service.users.list(asker, { page: 2, rpp: 3 })).toEqual({
+      users: created.slice(3),
+      total: 5,
+    });
     expect(harness.identity.service.users.get(asker, created[2]!.id)).toMatchObject({ id: created[2]!.id });
   });
 });

@@ -29,13 +29,28 @@ let sealed: number;
 const open = async (key: Uint8Array): Promise<void> => {
   store = await openStore({ path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20, chainKey: key }, { log });
   const guarded: Store = {
-    get: (at) => store.get(at), range: (prefix, options) => store.range(prefix, options), count: (prefix) => store.count(prefix), close: async () => { await store.close(); },
+    get: (at) => store.get(at),
+    range: (prefix, options) => store.range(prefix, options),
+    count: (prefix) => store.count(prefix),
+    close: async () => {
+      await store.close();
+    },
     commit: async (commit) => {
       if (failing?.(commit) === true) throw new AppError("storage_full", { message: "full" });
       await store.commit(commit);
     },
   };
-  audit = await createAudit({ key }, { store: guarded, clock: systemClock, log, onUnwritable: () => { sealed += 1; } });
+  audit = await createAudit(
+    { key },
+    {
+      store: guarded,
+      clock: systemClock,
+      log,
+      onUnwritable: () => {
+        sealed += 1;
+      },
+    },
+  );
 };
 
 beforeEach(async () => {
@@ -50,70 +65,143 @@ afterEach(async () => {
 });
 
 function events(): AuditEvent[] {
-  return store.range<ChainRecord>(["audit"]).map(({ value }) => value.event as AuditEvent).filter(({ action }) => action !== "audit.started");
+  return store
+    .range<ChainRecord>(["audit"])
+    .map(({ value }) => value.event as AuditEvent)
+    .filter(({ action }) => action !== "audit.started");
 }
 
 /** A route and its handler as the server would bind them, called with a body. */
 async function call(route: Partial<RouteSpec>, handler: () => unknown, body?: unknown): Promise<unknown> {
-  const bound = { route: { id: "createKey", area: "vault", method: "POST", path: "/x", summary: "", auth: "public", responses: {}, ...route }, handler } as unknown as BoundRoute;
+  const bound = {
+    route: {
+      id: "createKey",
+      area: "vault",
+      method: "POST",
+      path: "/x",
+      summary: "",
+      auth: "public",
+      responses: {},
+      ...route,
+    },
+    handler,
+  } as unknown as BoundRoute;
   const [wrapped] = auditedRoutes([bound], { trail: audit.trail, audit: audit.log });
-  const request = { params: { id: ID }, body, principal: { subject: SUBJECT, permissions: 0, tokenId: "t", sessionId: "s", expiresAtSec: 0 }, requestId: "r", address: "192.0.2.1" };
+  const request = {
+    params: { id: ID },
+    body,
+    principal: { subject: SUBJECT, permissions: 0, tokenId: "t", sessionId: "s", expiresAtSec: 0 },
+    requestId: "r",
+    address: "192.0.2.1",
+  };
   return await wrapped!.handler(request as never);
 }
 
 const putKey = async (): Promise<{ status: number }> => {
-  await audit.vaultStore.commit({ puts: [{ key: ["key", ID, ID], value: { name: "do not log" } }, { key: ["key#vault", ID, "x"], value: 1 }] });
+  await audit.vaultStore.commit({
+    puts: [
+      { key: ["key", ID, ID], value: { name: "do not log" } },
+      { key: ["key#vault", ID, "x"], value: 1 },
+    ],
+  });
   return { status: 201 };
 };
 
 describe("records", () => {
   it("carry a mutation in the mutation's own commit, once, with ids and hashes but no name", async () => {
     let commits = 0;
-    failing = () => { commits += 1; return false; };
+    failing = () => {
+      commits += 1;
+      return false;
+    };
     await call({}, putKey, { name: "do not log" });
     expect(commits).toBe(1);
     const [event, ...rest] = events();
     expect(rest).toEqual([]);
     expect(event).toEqual({
-      at: expect.any(String) as string, action: "createKey", outcome: "ok", subject: `user:${SUBJECT.id}`, session_id: "s", request_id: "r", address: "192.0.2.1",
-      target: { id: ID }, names: { name: audit.log.hashName("Do Not Log") }, objects: [`put key/${ID}/${ID}`],
+      at: expect.any(String) as string,
+      action: "createKey",
+      outcome: "ok",
+      subject: `user:${SUBJECT.id}`,
+      session_id: "s",
+      request_id: "r",
+      address: "192.0.2.1",
+      target: { id: ID },
+      names: { name: audit.log.hashName("Do Not Log") },
+      objects: [`put key/${ID}/${ID}`],
     });
     expect(JSON.stringify(event)).not.toContain("do not log");
   });
 
   it("stand before the answer of a route that commits nothing, and tell of refusals", async () => {
-    await call({ id: "decrypt" }, () => {
-      expect(events()).toEqual([]);
-      return { status: 200 };
-    }, { batch: [1, 2, 3] });
+    await call(
+      { id: "decrypt" },
+      () => {
+        expect(events()).toEqual([]);
+        return { status: 200 };
+      },
+      { batch: [1, 2, 3] },
+    );
     expect(events()).toMatchObject([{ action: "decrypt", outcome: "ok", count: 3 }]);
-    await expect(call({ id: "decrypt" }, () => { throw new AppError("decryption_failed", { message: "no" }); })).rejects.toMatchObject({ code: "decryption_failed" });
-    await expect(call({ id: "decrypt" }, () => { throw new Error("the secret is plum"); })).rejects.toThrow("plum");
-    expect(events().slice(1)).toMatchObject([{ action: "decrypt", outcome: "refused", code: "decryption_failed" }, { action: "decrypt", outcome: "refused", code: "internal_error" }]);
+    await expect(
+      call({ id: "decrypt" }, () => {
+        throw new AppError("decryption_failed", { message: "no" });
+      }),
+    ).rejects.toMatchObject({ code: "decryption_failed" });
+    await expect(
+      call({ id: "decrypt" }, () => {
+        throw new Error("the secret is plum");
+      }),
+    ).rejects.toThrow("plum");
+    expect(events().slice(1)).toMatchObject([
+      { action: "decrypt", outcome: "refused", code: "decryption_failed" },
+      { action: "decrypt", outcome: "refused", code: "internal_error" },
+    ]);
     expect(JSON.stringify(events())).not.toContain("plum");
   });
 
   it("name nobody where nobody is known, and whoever logs in once the session is made", async () => {
-    await audit.trail.run({ action: "authenticate" }, "durable", { work: async () => {
-      await audit.identityStore.commit({ puts: [{ key: ["login_throttle", "account", "hash"], value: 1 }] });
-      await audit.identityStore.commit({ puts: [{ key: ["session", "user", SUBJECT.id, ID], value: 1 }] });
-    } });
-    expect(events()).toMatchObject([{ action: "authenticate", outcome: "ok", subject: `user:${SUBJECT.id}`, objects: [`put session/user/${SUBJECT.id}/${ID}`] }]);
+    await audit.trail.run({ action: "authenticate" }, "durable", {
+      work: async () => {
+        await audit.identityStore.commit({ puts: [{ key: ["login_throttle", "account", "hash"], value: 1 }] });
+        await audit.identityStore.commit({ puts: [{ key: ["session", "user", SUBJECT.id, ID], value: 1 }] });
+      },
+    });
+    expect(events()).toMatchObject([
+      {
+        action: "authenticate",
+        outcome: "ok",
+        subject: `user:${SUBJECT.id}`,
+        objects: [`put session/user/${SUBJECT.id}/${ID}`],
+      },
+    ]);
   });
 
   it("are written for commits of the service itself, with texts in keys hashed", async () => {
-    await audit.identityStore.commit({ puts: [{ key: ["invitation", "ada@example.com"], value: 1 }], deletes: [["user", ID]] });
-    expect(events()).toMatchObject([{ action: "service.commit", objects: [`put invitation/~${audit.log.hashName("ada@example.com")}`, `delete user/${ID}`] }]);
+    await audit.identityStore.commit({
+      puts: [{ key: ["invitation", "ada@example.com"], value: 1 }],
+      deletes: [["user", ID]],
+    });
+    expect(events()).toMatchObject([
+      {
+        action: "service.commit",
+        objects: [`put invitation/~${audit.log.hashName("ada@example.com")}`, `delete user/${ID}`],
+      },
+    ]);
     await audit.vaultStore.commit({ puts: [{ key: ["prover", ID], value: 1 }] });
     expect(events().length).toBe(1);
   });
 
   it("are the service's own for what a request left running behind it, whether others are open or not", async () => {
     let goOn = (): void => undefined;
-    const gate = new Promise<void>((resolve) => { goOn = resolve; });
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
     let leftBehind = Promise.resolve();
     await call({ id: "createKey" }, () => {
-      leftBehind = gate.then(async () => { await putKey(); });
+      leftBehind = gate.then(async () => {
+        await putKey();
+      });
       return { status: 201 };
     });
     await call({ id: "createSecret" }, async () => {
@@ -125,7 +213,9 @@ describe("records", () => {
   });
 
   it("come in order under parallel requests, each with its own scope", async () => {
-    await Promise.all(Array.from({ length: 100 }, async (_, index) => await call({ id: `op${String(index)}` }, putKey)));
+    await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => await call({ id: `op${String(index)}` }, putKey)),
+    );
     expect(new Set(events().map(({ action }) => action)).size).toBe(100);
     expect(verifyAudit(store, [KEY])).toMatchObject({ sound: true, records: 101 });
     expect(audit.log.list({ page: 1, rpp: 25 }, `user:${SUBJECT.id}`)).toMatchObject({ total: 100 });
@@ -141,7 +231,10 @@ describe("a log that cannot be written", () => {
     const bytes = Buffer.from("secret");
     for (let i = 0; i < 3; i += 1) {
       expect(sealed).toBe(0);
-      await expect(call({ id: "createUnsealerKey" }, () => ({ status: 201, bytes }))).rejects.toMatchObject({ code: "audit_unavailable", status: 503 });
+      await expect(call({ id: "createUnsealerKey" }, () => ({ status: 201, bytes }))).rejects.toMatchObject({
+        code: "audit_unavailable",
+        status: 503,
+      });
     }
     expect(sealed).toBe(1);
     expect(bytes.every((byte) => byte === 0)).toBe(true);
@@ -154,7 +247,8 @@ describe("a log that cannot be written", () => {
 
   it("does not hold a deferred record's answer back, but counts the failure", async () => {
     failing = (commit) => (commit.appends ?? []).length > 0;
-    for (let i = 0; i < 3; i += 1) expect(await call({ id: "encrypt" }, () => ({ status: 200 }))).toEqual({ status: 200 });
+    for (let i = 0; i < 3; i += 1)
+      expect(await call({ id: "encrypt" }, () => ({ status: 200 }))).toEqual({ status: 200 });
     await expect.poll(() => sealed).toBe(1);
   });
 
@@ -169,7 +263,13 @@ describe("a log that cannot be written", () => {
 
 describe("verification", () => {
   const COUNT = 2500;
-  beforeEach(async () => { await Promise.all(Array.from({ length: COUNT - 1 }, async (_, index) => { await audit.log.append({ action: `a${String(index)}`, outcome: "ok" }).catch(() => undefined); })); });
+  beforeEach(async () => {
+    await Promise.all(
+      Array.from({ length: COUNT - 1 }, async (_, index) => {
+        await audit.log.append({ action: `a${String(index)}`, outcome: "ok" }).catch(() => undefined);
+      }),
+    );
+  });
 
   /** Changes the store as somebody without the key would, and answers what is found. */
   async function after(change: StoreCommit): Promise<AuditVerdict> {
@@ -183,12 +283,36 @@ describe("verification", () => {
     expect(head).toMatchObject({ sound: true, records: total });
     const at = (number: number) => store.get<ChainRecord>(["audit", number])!.value;
     const original = at(700);
-    expect(await after({ puts: [{ key: ["audit", 700], value: { ...original, event: { ...(original.event as object), outcome: "refused" } } }] })).toMatchObject({ sound: false, brokenAt: 700 });
-    expect(await after({ puts: [{ key: ["audit", 700], value: at(701) }] })).toMatchObject({ sound: false, brokenAt: 700 });
-    expect(await after({ deletes: [["audit", 700]] })).toMatchObject({ sound: false, brokenAt: 700, reason: "record 700 is missing" });
+    expect(
+      await after({
+        puts: [
+          { key: ["audit", 700], value: { ...original, event: { ...(original.event as object), outcome: "refused" } } },
+        ],
+      }),
+    ).toMatchObject({ sound: false, brokenAt: 700 });
+    expect(await after({ puts: [{ key: ["audit", 700], value: at(701) }] })).toMatchObject({
+      sound: false,
+      brokenAt: 700,
+    });
+    expect(await after({ deletes: [["audit", 700]] })).toMatchObject({
+      sound: false,
+      brokenAt: 700,
+      reason: "record 700 is missing",
+    });
     expect(await after({ puts: [{ key: ["audit", 700], value: original }] })).toEqual(head);
-    expect(await after({ puts: [{ key: ["audit", total + 1], value: { mac: "00".repeat(32), event: { action: "forged" } } }] })).toMatchObject({ sound: false, brokenAt: total + 1 });
-    expect(await after({ deletes: [["audit", total + 1], ["audit", total]] })).toMatchObject({ sound: false, brokenAt: total, reason: /cut off/ });
+    expect(
+      await after({
+        puts: [{ key: ["audit", total + 1], value: { mac: "00".repeat(32), event: { action: "forged" } } }],
+      }),
+    ).toMatchObject({ sound: false, brokenAt: total + 1 });
+    expect(
+      await after({
+        deletes: [
+          ["audit", total + 1],
+          ["audit", total],
+        ],
+      }),
+    ).toMatchObject({ sound: false, brokenAt: total, reason: /cut off/ });
   });
 
   it("notices a rolled-back end against an anchor", async () => {
@@ -196,9 +320,16 @@ describe("verification", () => {
     const anchor = { number: total, mac: store.get<ChainRecord>(["audit", total])!.value.mac };
     expect(verifyAudit(store, [KEY], anchor).sound).toBe(true);
     const earlier = store.get<ChainRecord>(["audit", total - 1])!.value;
-    await store.commit({ deletes: [["audit", total]], puts: [{ key: ["audit#head"], value: { number: total - 1, mac: earlier.mac, key_id: "x" } }] });
+    await store.commit({
+      deletes: [["audit", total]],
+      puts: [{ key: ["audit#head"], value: { number: total - 1, mac: earlier.mac, key_id: "x" } }],
+    });
     expect(verifyAudit(store, [KEY]).sound).toBe(true);
-    expect(verifyAudit(store, [KEY], anchor)).toMatchObject({ sound: false, brokenAt: total, reason: /ends before the anchor/ });
+    expect(verifyAudit(store, [KEY], anchor)).toMatchObject({
+      sound: false,
+      brokenAt: total,
+      reason: /ends before the anchor/,
+    });
     expect(verifyAudit(store, [KEY], { number: 5, mac: "00".repeat(32) })).toMatchObject({ sound: false, brokenAt: 5 });
   });
 
@@ -216,20 +347,47 @@ describe("verification", () => {
   it("has exports that hold every record once", () => {
     const lines: { number: number }[] = [];
     for (let number = 0; ; number = lines.at(-1)!.number) {
-      const page = auditLines(store, number, 999).split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as { number: number });
+      const page = auditLines(store, number, 999)
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as { number: number });
       if (page.length === 0) break;
       lines.push(...page);
     }
-    expect(lines.map(({ number }) => number)).toEqual(Array.from({ length: store.count(["audit"]) }, (_, index) => index + 1));
+    expect(lines.map(({ number }) => number)).toEqual(
+      Array.from({ length: store.count(["audit"]) }, (_, index) => index + 1),
+    );
   });
 });
 
 describe("routes", () => {
   it("that change something in vault and identity, or reveal a secret, are recorded before they are answered", () => {
-    const lax = ROUTE_LIST.filter((route) => (route.area === "vault" || route.area === "identity") && route.method !== "GET" && auditModeOf(route) !== "durable").map(({ id }) => id);
+    const lax = ROUTE_LIST.filter(
+      (route) =>
+        (route.area === "vault" || route.area === "identity") &&
+        route.method !== "GET" &&
+        auditModeOf(route) !== "durable",
+    ).map(({ id }) => id);
     // Whoever adds an exception adds it here too.
-    expect(lax.sort()).toEqual(["blsAggregate", "blsVerify", "encrypt", "introspectToken", "verifyDetached", "verifySignature", "verifyWithOrganizationVaultKey"]);
-    for (const id of ["getSecret", "decrypt", "createUnsealerKey", "unseal", "seal", "deleteVault", "authenticate", "createUser"]) {
+    expect(lax.sort()).toEqual([
+      "blsAggregate",
+      "blsVerify",
+      "encrypt",
+      "introspectToken",
+      "verifyDetached",
+      "verifySignature",
+      "verifyWithOrganizationVaultKey",
+    ]);
+    for (const id of [
+      "getSecret",
+      "decrypt",
+      "createUnsealerKey",
+      "unseal",
+      "seal",
+      "deleteVault",
+      "authenticate",
+      "createUser",
+    ]) {
       const route = ROUTE_LIST.find((candidate) => candidate.id === id);
       expect(route === undefined ? id : auditModeOf(route), id).toBe("durable");
     }

@@ -6,7 +6,12 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { AccessTokenVerifier, accessClaims, type TokenStateLookup } from "../../../src/platform/auth/access-token.js";
 import type { Principal, Subject } from "../../../src/platform/auth/principal.js";
 import { createRefreshToken } from "../../../src/platform/auth/refresh-token.js";
-import { PUBLISH_BEFORE_USE_MS, openSigningKeys, publicKeyPem, type SigningKeys } from "../../../src/platform/auth/signing-keys.js";
+import {
+  PUBLISH_BEFORE_USE_MS,
+  openSigningKeys,
+  publicKeyPem,
+  type SigningKeys,
+} from "../../../src/platform/auth/signing-keys.js";
 import { HeldClock, quietLog, temporaryFolder } from "./support.js";
 
 const ISSUER = "https://issuer.test";
@@ -33,7 +38,15 @@ type Claims = Record<string, unknown>;
 
 function soundClaims(): Claims {
   const nowSec = Math.floor(clock.nowMs() / 1000);
-  return accessClaims({ issuer: ISSUER, subject: SUBJECT, permissions: 415, epoch: 3, tokenId: randomUUID(), sessionId: SESSION, nowSec });
+  return accessClaims({
+    issuer: ISSUER,
+    subject: SUBJECT,
+    permissions: 415,
+    epoch: 3,
+    tokenId: randomUUID(),
+    sessionId: SESSION,
+    nowSec,
+  });
 }
 
 function encode(value: unknown): string {
@@ -59,9 +72,24 @@ async function soundToken(): Promise<string> {
 /** A verifier that tells whether it verifies a token anew: its key is then looked up for the signature, and once more as at every use. */
 function watched(cachedTokensMax?: number): { target: AccessTokenVerifier; verifies: (token: string) => boolean } {
   let looks = 0;
-  const counted = { findByHeader: (header: string) => { looks += 1; return keys.findByHeader(header); } };
-  const target = new AccessTokenVerifier({ issuer: ISSUER, ...(cachedTokensMax === undefined ? {} : { cachedTokensMax }) }, { clock, keys: counted, state });
-  return { target, verifies: (token) => { looks = 0; target.authenticate(token); return looks === 2; } };
+  const counted = {
+    findByHeader: (header: string) => {
+      looks += 1;
+      return keys.findByHeader(header);
+    },
+  };
+  const target = new AccessTokenVerifier(
+    { issuer: ISSUER, ...(cachedTokensMax === undefined ? {} : { cachedTokensMax }) },
+    { clock, keys: counted, state },
+  );
+  return {
+    target,
+    verifies: (token) => {
+      looks = 0;
+      target.authenticate(token);
+      return looks === 2;
+    },
+  };
 }
 
 function outcome(token: string, target: AccessTokenVerifier = verifier, area?: "prover" | "vault"): Principal | string {
@@ -101,9 +129,23 @@ describe("a sound access token", () => {
 
   it.each(["application", "organization"] as const)("may name an %s", async (kind) => {
     const subject: Subject = { kind, id: randomUUID() };
-    const other = new AccessTokenVerifier({ issuer: ISSUER }, { clock, keys, state: { revision: () => 1, epochOf: () => 1, isSessionLive: () => true } });
+    const other = new AccessTokenVerifier(
+      { issuer: ISSUER },
+      { clock, keys, state: { revision: () => 1, epochOf: () => 1, isSessionLive: () => true } },
+    );
     const nowSec = Math.floor(clock.nowMs() / 1000);
-    const token = await keys.sign({ ...accessClaims({ issuer: ISSUER, subject, permissions: 510, epoch: 1, tokenId: randomUUID(), sessionId: SESSION, nowSec }), act: SUBJECT.id });
+    const token = await keys.sign({
+      ...accessClaims({
+        issuer: ISSUER,
+        subject,
+        permissions: 510,
+        epoch: 1,
+        tokenId: randomUUID(),
+        sessionId: SESSION,
+        nowSec,
+      }),
+      act: SUBJECT.id,
+    });
     expect(outcome(token, other)).toMatchObject({ subject, actingUserId: SUBJECT.id });
   });
 
@@ -144,9 +186,24 @@ describe("a token that was remembered", () => {
 
   it.each([
     ["its session ends", () => sessions.clear()],
-    ["its subject's epoch moves on", () => { epoch = 4; }],
-    ["its subject goes or is disabled", () => { epoch = undefined; }],
-    ["it expires", () => { clock.advanceSec(931); }],
+    [
+      "its subject's epoch moves on",
+      () => {
+        epoch = 4;
+      },
+    ],
+    [
+      "its subject goes or is disabled",
+      () => {
+        epoch = undefined;
+      },
+    ],
+    [
+      "it expires",
+      () => {
+        clock.advanceSec(931);
+      },
+    ],
   ])("is refused as soon as %s", async (_name, change) => {
     const token = await remembered();
     change();
@@ -176,11 +233,26 @@ describe("a token that was remembered", () => {
 const FORGERIES: readonly (readonly [string, () => string | Promise<string>])[] = [
   // Algorithms
   ...["none", "None", "nOnE", "NONE", ""].flatMap((alg) => [
-    [`alg ${JSON.stringify(alg)} without signature`, () => `${encode({ ...soundHeader(), alg })}.${encode(soundClaims())}.`] as const,
-    [`alg ${JSON.stringify(alg)} with a signature`, () => signedWithOurKey({ ...soundHeader(), alg }, soundClaims())] as const,
+    [
+      `alg ${JSON.stringify(alg)} without signature`,
+      () => `${encode({ ...soundHeader(), alg })}.${encode(soundClaims())}.`,
+    ] as const,
+    [
+      `alg ${JSON.stringify(alg)} with a signature`,
+      () => signedWithOurKey({ ...soundHeader(), alg }, soundClaims()),
+    ] as const,
   ]),
-  ...["HS256", "HS384", "HS512"].map((alg) => [`${alg} keyed with the public key in PEM`, () => hmacToken(alg, () => publicKeyPem(keys.publicKeys()[0]!))] as const),
-  ["HS256 keyed with the public key's bytes", () => hmacToken("HS256", () => Buffer.from((keys.publicKeys()[0] as { x: string }).x, "base64url"))],
+  ...["HS256", "HS384", "HS512"].map(
+    (alg) =>
+      [
+        `${alg} keyed with the public key in PEM`,
+        () => hmacToken(alg, () => publicKeyPem(keys.publicKeys()[0]!)),
+      ] as const,
+  ),
+  [
+    "HS256 keyed with the public key's bytes",
+    () => hmacToken("HS256", () => Buffer.from((keys.publicKeys()[0] as { x: string }).x, "base64url")),
+  ],
   ["HS256 keyed with nothing", () => hmacToken("HS256", () => "")],
   ["RS256 by a key of the forger", () => foreignToken("RS256")],
   ["ES256 by a key of the forger", () => foreignToken("ES256")],
@@ -190,38 +262,135 @@ const FORGERIES: readonly (readonly [string, () => string | Promise<string>])[] 
   // Header members
   ...(
     [
-      ["jku", "http://127.0.0.1:9/keys"], ["jwk", { kty: "OKP" }], ["x5u", "http://127.0.0.1:9/c"], ["x5c", ["MII"]], ["x5t", "AA"], ["crit", ["exp"]], ["b64", false], ["zip", "DEF"], ["cty", "JWT"], ["p2c", 1e9], ["epk", {}],
+      ["jku", "http://127.0.0.1:9/keys"],
+      ["jwk", { kty: "OKP" }],
+      ["x5u", "http://127.0.0.1:9/c"],
+      ["x5c", ["MII"]],
+      ["x5t", "AA"],
+      ["crit", ["exp"]],
+      ["b64", false],
+      ["zip", "DEF"],
+      ["cty", "JWT"],
+      ["p2c", 1e9],
+      ["epk", {}],
     ] as const
-  ).map(([name, value]) => [`header with ${name}`, () => signedWithOurKey({ ...soundHeader(), [name]: value }, soundClaims())] as const),
-  ...["../../keys.json", "/dev/null", "' OR 1=1 --", "http://127.0.0.1:9/", "", "__proto__", "constructor", "A".repeat(1000)].map(
-    (kid) => [`kid ${JSON.stringify(kid.slice(0, 24))}`, () => signedWithOurKey({ ...soundHeader(), kid }, soundClaims())] as const,
+  ).map(
+    ([name, value]) =>
+      [`header with ${name}`, () => signedWithOurKey({ ...soundHeader(), [name]: value }, soundClaims())] as const,
+  ),
+  ...[
+    "../../keys.json",
+    "/dev/null",
+    "' OR 1=1 --",
+    "http://127.0.0.1:9/",
+    "",
+    "__proto__",
+    "constructor",
+    "A".repeat(1000),
+  ].map(
+    (kid) =>
+      [
+        `kid ${JSON.stringify(kid.slice(0, 24))}`,
+        () => signedWithOurKey({ ...soundHeader(), kid }, soundClaims()),
+      ] as const,
   ),
   ["kid missing", () => signedWithOurKey({ alg: "EdDSA", typ: "at+jwt" }, soundClaims())],
   ["kid of the next key", () => signedWithOurKey({ ...soundHeader(), kid: keys.publicKeys()[1]!.kid }, soundClaims())],
-  ["kid twice", () => signedWithOurKey(`{"alg":"EdDSA","kid":"x","kid":"${keys.publicKeys()[0]!.kid}","typ":"at+jwt"}`, soundClaims())],
-  ...["JWT", "AT+JWT", "application/at+jwt", "rt+jwt", ""].map((typ) => [`typ ${JSON.stringify(typ)}`, () => signedWithOurKey({ ...soundHeader(), typ }, soundClaims())] as const),
+  [
+    "kid twice",
+    () =>
+      signedWithOurKey(`{"alg":"EdDSA","kid":"x","kid":"${keys.publicKeys()[0]!.kid}","typ":"at+jwt"}`, soundClaims()),
+  ],
+  ...["JWT", "AT+JWT", "application/at+jwt", "rt+jwt", ""].map(
+    (typ) => [`typ ${JSON.stringify(typ)}`, () => signedWithOurKey({ ...soundHeader(), typ }, soundClaims())] as const,
+  ),
   ["typ missing", () => signedWithOurKey({ alg: "EdDSA", kid: soundHeader()["kid"] }, soundClaims())],
   ["header with white space", () => signedWithOurKey(JSON.stringify(soundHeader(), undefined, 1), soundClaims())],
   ["header that is an array", () => signedWithOurKey([soundHeader()], soundClaims())],
   // Claims
   ...(
     [
-      ["iss", "https://issuer.test/"], ["iss", "https://ISSUER.test"], ["iss", [ISSUER]], ["iss", ""],
-      ["aud", "privacy"], ["aud", []], ["aud", ["other"]], ["aud", ["privacy", "other"]], ["aud", ["privacy"]], ["aud", { 0: "privacy" }], ["aud", ["privacy", "vault", "chain", "ident", "privacy"]],
-      ["sub", "user:*"], ["sub", SUBJECT.id], ["sub", `token:${SUBJECT.id}`], ["sub", `invite:${SUBJECT.id}`], ["sub", `user:${SUBJECT.id}:x`], ["sub", `user:${SUBJECT.id.toUpperCase()}`], ["sub", `USER:${SUBJECT.id}`], ["sub", `application:${SUBJECT.id}`], ["sub", `organization:${SUBJECT.id}`], ["sub", `user:${randomUUID()}`], ["sub", ""], ["sub", null], ["sub", `user: ${SUBJECT.id}`],
-      ["jti", ""], ["jti", "x"], ["jti", 1], ["sid", randomUUID()], ["sid", ""], ["sid", null],
-      ["perm", -1], ["perm", 2 ** 32 + 2], ["perm", 2 ** 31], ["perm", 1.5], ["perm", "415"], ["perm", null], ["perm", [415]],
-      ["ep", 2], ["ep", -1], ["ep", "3"], ["ep", 3.5], ["ep", null],
-      ["exp", "9999999999"], ["exp", 0], ["exp", -1], ["exp", null], ["exp", 9_999_999_999], ["exp", 9e300],
-      ["iat", "0"], ["iat", 0], ["iat", null], ["nbf", "0"], ["nbf", null],
-      ["act", "someone"], ["act", null], ["admin", true], ["scope", "*"], ["permissions", 2 ** 29], ["user_id", randomUUID()],
+      ["iss", "https://issuer.test/"],
+      ["iss", "https://ISSUER.test"],
+      ["iss", [ISSUER]],
+      ["iss", ""],
+      ["aud", "privacy"],
+      ["aud", []],
+      ["aud", ["other"]],
+      ["aud", ["privacy", "other"]],
+      ["aud", ["privacy"]],
+      ["aud", { 0: "privacy" }],
+      ["aud", ["privacy", "vault", "chain", "ident", "privacy"]],
+      ["sub", "user:*"],
+      ["sub", SUBJECT.id],
+      ["sub", `token:${SUBJECT.id}`],
+      ["sub", `invite:${SUBJECT.id}`],
+      ["sub", `user:${SUBJECT.id}:x`],
+      ["sub", `user:${SUBJECT.id.toUpperCase()}`],
+      ["sub", `USER:${SUBJECT.id}`],
+      ["sub", `application:${SUBJECT.id}`],
+      ["sub", `organization:${SUBJECT.id}`],
+      ["sub", `user:${randomUUID()}`],
+      ["sub", ""],
+      ["sub", null],
+      ["sub", `user: ${SUBJECT.id}`],
+      ["jti", ""],
+      ["jti", "x"],
+      ["jti", 1],
+      ["sid", randomUUID()],
+      ["sid", ""],
+      ["sid", null],
+      ["perm", -1],
+      ["perm", 2 ** 32 + 2],
+      ["perm", 2 ** 31],
+      ["perm", 1.5],
+      ["perm", "415"],
+      ["perm", null],
+      ["perm", [415]],
+      ["ep", 2],
+      ["ep", -1],
+      ["ep", "3"],
+      ["ep", 3.5],
+      ["ep", null],
+      ["exp", "9999999999"],
+      ["exp", 0],
+      ["exp", -1],
+      ["exp", null],
+      ["exp", 9_999_999_999],
+      ["exp", 9e300],
+      ["iat", "0"],
+      ["iat", 0],
+      ["iat", null],
+      ["nbf", "0"],
+      ["nbf", null],
+      ["act", "someone"],
+      ["act", null],
+      ["admin", true],
+      ["scope", "*"],
+      ["permissions", 2 ** 29],
+      ["user_id", randomUUID()],
     ] as const
-  ).map(([name, value]) => [`claim ${name} = ${JSON.stringify(value)}`, () => signedWithOurKey(soundHeader(), { ...soundClaims(), [name]: value })] as const),
-  ...["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "perm", "ep"].map((name) => [`claim ${name} missing`, () => {
-    const { [name]: _removed, ...rest } = soundClaims();
-    return signedWithOurKey(soundHeader(), rest);
-  }] as const),
-  ["exp written 1e400", () => signedWithOurKey(soundHeader(), JSON.stringify(soundClaims()).replace(/"exp":\d+/, '"exp":1e400'))],
+  ).map(
+    ([name, value]) =>
+      [
+        `claim ${name} = ${JSON.stringify(value)}`,
+        () => signedWithOurKey(soundHeader(), { ...soundClaims(), [name]: value }),
+      ] as const,
+  ),
+  ...["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "perm", "ep"].map(
+    (name) =>
+      [
+        `claim ${name} missing`,
+        () => {
+          const { [name]: _removed, ...rest } = soundClaims();
+          return signedWithOurKey(soundHeader(), rest);
+        },
+      ] as const,
+  ),
+  [
+    "exp written 1e400",
+    () => signedWithOurKey(soundHeader(), JSON.stringify(soundClaims()).replace(/"exp":\d+/, '"exp":1e400')),
+  ],
   ["exp with a fraction", () => shifted({ exp: 0.5 })],
   ["expired", () => shifted({ iat: -2000, nbf: -2000, exp: -2000 })],
   ["issued in the future", () => shifted({ iat: 31, nbf: 0, exp: 0 })],
@@ -230,12 +399,18 @@ const FORGERIES: readonly (readonly [string, () => string | Promise<string>])[] 
   ["payload that is an array", () => signedWithOurKey(soundHeader(), [soundClaims()])],
   ["payload that is no JSON", () => signedWithOurKey(soundHeader(), "perm=415")],
   ["payload null", () => signedWithOurKey(soundHeader(), "null")],
-  ["claims that come with the prototype", () => signedWithOurKey(soundHeader(), `{"__proto__":${JSON.stringify(soundClaims())}}`)],
+  [
+    "claims that come with the prototype",
+    () => signedWithOurKey(soundHeader(), `{"__proto__":${JSON.stringify(soundClaims())}}`),
+  ],
   // Signature
-  ["signature of another payload", async () => {
-    const [header, , signature] = (await soundToken()).split(".");
-    return `${header!}.${encode({ ...soundClaims(), perm: 2 ** 29 })}.${signature!}`;
-  }],
+  [
+    "signature of another payload",
+    async () => {
+      const [header, , signature] = (await soundToken()).split(".");
+      return `${header!}.${encode({ ...soundClaims(), perm: 2 ** 29 })}.${signature!}`;
+    },
+  ],
   ["signature of zeros", async () => (await soundToken()).replace(/[^.]+$/, "A".repeat(86))],
   ["signature by another Ed25519 key", () => foreignToken("EdDSA")],
   ["signature missing", async () => (await soundToken()).replace(/[^.]+$/, "")],
@@ -252,19 +427,25 @@ const FORGERIES: readonly (readonly [string, () => string | Promise<string>])[] 
   ["two parts", async () => (await soundToken()).split(".").slice(0, 2).join(".")],
   ["standard base64", async () => (await soundToken()).replaceAll("-", "+").replaceAll("_", "/") + "+"],
   ["unused bits set in the last character of the signature", async () => respelt(await soundToken())],
-  ["JWS in JSON", async () => {
-    const [protectedHeader, payload, signature] = (await soundToken()).split(".");
-    return JSON.stringify({ protected: protectedHeader, payload, signature });
-  }],
+  [
+    "JWS in JSON",
+    async () => {
+      const [protectedHeader, payload, signature] = (await soundToken()).split(".");
+      return JSON.stringify({ protected: protectedHeader, payload, signature });
+    },
+  ],
   ["8 KB", () => signedWithOurKey(soundHeader(), { ...soundClaims(), jti: "x".repeat(8192) })],
   ["nothing", () => ""],
   ["dots", () => ".."],
   ["the word undefined", () => "undefined"],
   ["a refresh token", () => createRefreshToken().text],
-  ["a token of another server", async () => {
-    const other = await openSigningKeys({ path: join(temporaryFolder(), "keys.json") }, { clock, log: quietLog });
-    return other.sign(soundClaims());
-  }],
+  [
+    "a token of another server",
+    async () => {
+      const other = await openSigningKeys({ path: join(temporaryFolder(), "keys.json") }, { clock, log: quietLog });
+      return other.sign(soundClaims());
+    },
+  ],
 ];
 
 function hmacToken(alg: string, secret: () => string | Buffer): string {
@@ -288,7 +469,9 @@ function foreignToken(alg: "RS256" | "ES256" | "EdDSA"): string {
 /** A token of sound claims with some numbers moved. */
 function shifted(by: Record<string, number>): string {
   const claims = soundClaims();
-  const moved = Object.fromEntries(Object.entries(by).map(([name, seconds]) => [name, (claims[name] as number) + seconds]));
+  const moved = Object.fromEntries(
+    Object.entries(by).map(([name, seconds]) => [name, (claims[name] as number) + seconds]),
+  );
   return signedWithOurKey(soundHeader(), { ...claims, ...moved });
 }
 

@@ -13,7 +13,9 @@ describe("hash gate", () => {
     let most = 0;
     const begin = (): Task => {
       let finish = (): void => undefined;
-      const done = new Promise<void>((resolve) => { finish = resolve; });
+      const done = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
       const result = gate.run(async () => {
         running += 1;
         most = Math.max(most, running);

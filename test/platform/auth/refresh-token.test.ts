@@ -30,7 +30,15 @@ describe("refresh token text", () => {
     );
   });
 
-  it.each(["", "prt_", "prt_ü", "eyJhbGciOiJub25lIn0.e30.", "PRT_" + "A".repeat(49), "prt_" + "A".repeat(49), "prt_" + "A".repeat(5000)])("is refused as %j", (text) => {
+  it.each([
+    "",
+    "prt_",
+    "prt_ü",
+    "eyJhbGciOiJub25lIn0.e30.",
+    "PRT_" + "A".repeat(49),
+    "prt_" + "A".repeat(49),
+    "prt_" + "A".repeat(5000),
+  ])("is refused as %j", (text) => {
     expect(parseRefreshToken(text)).toBeUndefined();
   });
 

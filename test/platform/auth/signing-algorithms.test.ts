@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { decodeProtectedHeader } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AccessTokenVerifier, accessClaims } from "../../../src/platform/auth/access-token.js";
-import { PUBLISH_BEFORE_USE_MS, openSigningKeys, publicKeyPem, type SigningKeys } from "../../../src/platform/auth/signing-keys.js";
+import {
+  PUBLISH_BEFORE_USE_MS,
+  openSigningKeys,
+  publicKeyPem,
+  type SigningKeys,
+} from "../../../src/platform/auth/signing-keys.js";
 import { hasLowS, type SigningAlgorithm } from "../../../src/platform/auth/verification-key.js";
 import { HeldClock, quietLog, temporaryFolder } from "./support.js";
 
@@ -25,11 +30,22 @@ function open(algorithm?: SigningAlgorithm): Promise<SigningKeys> {
 }
 
 function verifier(keys: SigningKeys): AccessTokenVerifier {
-  return new AccessTokenVerifier({ issuer: ISSUER }, { clock, keys, state: { revision: () => 1, epochOf: () => 1, isSessionLive: () => true } });
+  return new AccessTokenVerifier(
+    { issuer: ISSUER },
+    { clock, keys, state: { revision: () => 1, epochOf: () => 1, isSessionLive: () => true } },
+  );
 }
 
 function claims() {
-  return accessClaims({ issuer: ISSUER, subject: SUBJECT, permissions: 415, epoch: 1, tokenId: randomUUID(), sessionId: randomUUID(), nowSec: Math.floor(clock.ms / 1000) });
+  return accessClaims({
+    issuer: ISSUER,
+    subject: SUBJECT,
+    permissions: 415,
+    epoch: 1,
+    tokenId: randomUUID(),
+    sessionId: randomUUID(),
+    nowSec: Math.floor(clock.ms / 1000),
+  });
 }
 
 async function isAccepted(keys: SigningKeys, token: string): Promise<boolean> {
@@ -60,8 +76,16 @@ describe.each(["EdDSA", "ES256", "RS256"] as const)("tokens signed with %s", (al
     const flipped = Buffer.from(signature, "base64url");
     flipped[10]! ^= 1;
     expect(await isAccepted(keys, `${header}.${payload}.${flipped.toString("base64url")}`)).toBe(false);
-    const forger = algorithm === "RS256" ? generateKeyPairSync("rsa", { modulusLength: 2048 }) : algorithm === "ES256" ? generateKeyPairSync("ec", { namedCurve: "P-256" }) : generateKeyPairSync("ed25519");
-    const forged = sign(algorithm === "EdDSA" ? null : "sha256", Buffer.from(`${header}.${payload}`), { key: forger.privateKey, dsaEncoding: "ieee-p1363" });
+    const forger =
+      algorithm === "RS256"
+        ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+        : algorithm === "ES256"
+          ? generateKeyPairSync("ec", { namedCurve: "P-256" })
+          : generateKeyPairSync("ed25519");
+    const forged = sign(algorithm === "EdDSA" ? null : "sha256", Buffer.from(`${header}.${payload}`), {
+      key: forger.privateKey,
+      dsaEncoding: "ieee-p1363",
+    });
     expect(await isAccepted(keys, `${header}.${payload}.${forged.toString("base64url")}`)).toBe(false);
   });
 

@@ -2,7 +2,12 @@ import { chmodSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import { calculateJwkThumbprint, decodeProtectedHeader } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
-import { PUBLISH_BEFORE_USE_MS, openSigningKeys, publicKeyPem, type SigningKeys } from "../../../src/platform/auth/signing-keys.js";
+import {
+  PUBLISH_BEFORE_USE_MS,
+  openSigningKeys,
+  publicKeyPem,
+  type SigningKeys,
+} from "../../../src/platform/auth/signing-keys.js";
 import { CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX } from "../../../src/platform/auth/token-limits.js";
 import { HeldClock, quietLog, temporaryFolder } from "./support.js";
 
@@ -53,18 +58,21 @@ describe("signing key file", () => {
     await expect(open()).rejects.toThrow(/symbolic link/);
   });
 
-  it.each([["half of it", (text: string) => text.slice(0, text.length / 2)], ["another form", () => "{}"], ["nothing", () => ""]])(
-    "is refused when it holds %s, without a word of its content",
-    async (_name, damage) => {
-      await open();
-      const text = readFileSync(path, "utf8");
-      const secret = (JSON.parse(text) as { current: { d: string } }).current.d;
-      writeFileSync(path, damage(text));
-      const failure: unknown = await open().catch((error: unknown) => error);
-      expect(failure).toBeInstanceOf(Error);
-      expect(JSON.stringify([String(failure), (failure as Error).stack, (failure as Error).cause])).not.toContain(secret.slice(0, 8));
-    },
-  );
+  it.each([
+    ["half of it", (text: string) => text.slice(0, text.length / 2)],
+    ["another form", () => "{}"],
+    ["nothing", () => ""],
+  ])("is refused when it holds %s, without a word of its content", async (_name, damage) => {
+    await open();
+    const text = readFileSync(path, "utf8");
+    const secret = (JSON.parse(text) as { current: { d: string } }).current.d;
+    writeFileSync(path, damage(text));
+    const failure: unknown = await open().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Error);
+    expect(JSON.stringify([String(failure), (failure as Error).stack, (failure as Error).cause])).not.toContain(
+      secret.slice(0, 8),
+    );
+  });
 
   it("is refused when a private and a public part do not belong together", async () => {
     await open();
@@ -96,7 +104,11 @@ describe("published keys", () => {
 
   it("name the signing key first", async () => {
     const keys = await open();
-    expect(decodeProtectedHeader(await keys.sign({ sub: "x" }))).toEqual({ alg: "EdDSA", kid: keys.publicKeys()[0]!.kid, typ: "at+jwt" });
+    expect(decodeProtectedHeader(await keys.sign({ sub: "x" }))).toEqual({
+      alg: "EdDSA",
+      kid: keys.publicKeys()[0]!.kid,
+      typ: "at+jwt",
+    });
   });
 });
 

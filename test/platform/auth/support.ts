@@ -21,7 +21,12 @@ export class HeldClock implements Clock {
   }
 }
 
-export const quietLog: Log = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
+export const quietLog: Log = {
+  error: () => undefined,
+  warn: () => undefined,
+  info: () => undefined,
+  debug: () => undefined,
+};
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "identity-test-"));

@@ -15,7 +15,11 @@ const PROGRAM = `
 
 describe("the collector", () => {
   it("knows its settings, and collects young objects on the thread itself", () => {
-    const output = execFileSync(process.execPath, ["--trace-gc", "--trace-gc-nvp", "--input-type=module", "-e", PROGRAM], { encoding: "utf8" });
+    const output = execFileSync(
+      process.execPath,
+      ["--trace-gc", "--trace-gc-nvp", "--input-type=module", "-e", PROGRAM],
+      { encoding: "utf8" },
+    );
     const scavenges = output.split("\n").filter((line) => line.includes(" gc=s "));
     expect(scavenges.length).toBeGreaterThan(0);
     for (const line of scavenges) expect(line).toContain(" background.scavenge.parallel=0.00 ");

@@ -11,7 +11,12 @@ describe("turns", () => {
       events.push(`${name} ends`);
     };
     await Promise.all([turns.run("a", work("first")), turns.run("a", work("second")), turns.run("b", work("other"))]);
-    expect(events.filter((event) => !event.startsWith("other"))).toEqual(["first begins", "first ends", "second begins", "second ends"]);
+    expect(events.filter((event) => !event.startsWith("other"))).toEqual([
+      "first begins",
+      "first ends",
+      "second begins",
+      "second ends",
+    ]);
     expect(events.indexOf("other begins")).toBeLessThan(events.indexOf("second begins"));
   });
 
@@ -25,8 +30,19 @@ describe("turns", () => {
 
   it("turn away what the line cannot hold, but for work that must end what was begun", async () => {
     const turns = new Turns({ waitingMax: 1 });
-    const held = turns.run("a", () => new Promise((resolve) => setImmediate(() => { resolve("held"); })));
-    await expect(turns.run("a", () => Promise.resolve("late"))).rejects.toMatchObject({ code: "too_many_requests", retryAfterSec: 1 });
+    const held = turns.run(
+      "a",
+      () =>
+        new Promise((resolve) =>
+          setImmediate(() => {
+            resolve("held");
+          }),
+        ),
+    );
+    await expect(turns.run("a", () => Promise.resolve("late"))).rejects.toMatchObject({
+      code: "too_many_requests",
+      retryAfterSec: 1,
+    });
     expect(await turns.run("a", () => Promise.resolve("end"), { evenWhenFull: true })).toBe("end");
     expect(await held).toBe("held");
     expect(await turns.run("a", () => Promise.resolve("again"))).toBe("again");

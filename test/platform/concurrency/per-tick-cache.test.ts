@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { TurnMemo } from "../../../src/platform/concurrency/per-tick-cache.js";
 
-const turnEnds = async (): Promise<void> => { await new Promise((resolve) => setImmediate(resolve)); };
+const turnEnds = async (): Promise<void> => {
+  await new Promise((resolve) => setImmediate(resolve));
+};
 
 function counted(): { memo: TurnMemo<string>; worked: string[] } {
   const worked: string[] = [];

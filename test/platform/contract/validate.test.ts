@@ -8,19 +8,34 @@ import { compileRoute } from "../../../src/platform/contract/validate.js";
 import { AppError, type ErrorDetail } from "../../../src/platform/errors.js";
 
 const UPPER = "7A4C1F2E-1111-4222-8333-00000000000A";
-const validator = compileRoute(defineRoute({
-  id: "x", area: "prover", method: "POST", path: "/x/:id/:index", summary: "x", auth: "public",
-  params: closed({ id: Uuid, index: Type.Integer({ minimum: 0, maximum: 10 }) }),
-  query: closed({
-    flag: Type.Optional(Type.Boolean()), count: Type.Optional(Type.Integer({ default: 3 })), ids: Type.Optional(Type.Array(Type.Integer(), { maxItems: 2 })),
-    kind: Type.Optional(Type.Union([Type.Literal("a"), Type.Literal("b")])), limit: Type.Optional(nullable(Type.Integer())), ratio: Type.Optional(Type.Number({ minimum: 0 })),
+const validator = compileRoute(
+  defineRoute({
+    id: "x",
+    area: "prover",
+    method: "POST",
+    path: "/x/:id/:index",
+    summary: "x",
+    auth: "public",
+    params: closed({ id: Uuid, index: Type.Integer({ minimum: 0, maximum: 10 }) }),
+    query: closed({
+      flag: Type.Optional(Type.Boolean()),
+      count: Type.Optional(Type.Integer({ default: 3 })),
+      ids: Type.Optional(Type.Array(Type.Integer(), { maxItems: 2 })),
+      kind: Type.Optional(Type.Union([Type.Literal("a"), Type.Literal("b")])),
+      limit: Type.Optional(nullable(Type.Integer())),
+      ratio: Type.Optional(Type.Number({ minimum: 0 })),
+    }),
+    body: closed({
+      owner_id: Type.Optional(nullable(Uuid)),
+      kind: Type.Union([Type.Literal("a"), Type.Literal("b")]),
+      items: Type.Optional(Type.Array(closed({ n: Type.Integer({ minimum: 1 }) }), { maxItems: 30 })),
+      source: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Record(Type.String(), Type.String())])),
+      email: Type.Optional(Type.String({ format: "email" })),
+      code: Type.Optional(Type.String({ pattern: "^a+$" })),
+    }),
+    responses: { 204: { description: "x" } },
   }),
-  body: closed({
-    owner_id: Type.Optional(nullable(Uuid)), kind: Type.Union([Type.Literal("a"), Type.Literal("b")]), items: Type.Optional(Type.Array(closed({ n: Type.Integer({ minimum: 1 }) }), { maxItems: 30 })),
-    source: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Record(Type.String(), Type.String())])), email: Type.Optional(Type.String({ format: "email" })), code: Type.Optional(Type.String({ pattern: "^a+$" })),
-  }),
-  responses: { 204: { description: "x" } },
-}));
+);
 
 function refusal(run: () => unknown): AppError {
   try {
@@ -45,12 +60,33 @@ describe("path parameters", () => {
 
 describe("query members", () => {
   it("become values of their types", () => {
-    expect(validator.query("flag=true&ids=1&ids=2&kind=b&limit=5&ratio=0.5").members).toEqual({ count: 3, flag: true, ids: [1, 2], kind: "b", limit: 5, ratio: 0.5 });
+    expect(validator.query("flag=true&ids=1&ids=2&kind=b&limit=5&ratio=0.5").members).toEqual({
+      count: 3,
+      flag: true,
+      ids: [1, 2],
+      kind: "b",
+      limit: 5,
+      ratio: 0.5,
+    });
     expect(validator.query("").members).toEqual({ count: 3 });
     expect(validator.query("count=undefined&&").members).toEqual({ count: 3 });
   });
 
-  it.each(["flag=1", "flag=TRUE", "flag=", "count=1.5", "count=9007199254740993", "ids=1&ids=x", "ids=1&ids=2&ids=3", "kind=c", "kind=a&kind=a", "nothing=1", "ratio=-1", "ratio=Infinity", "ratio=0x1"])("refuses %s", (query) => {
+  it.each([
+    "flag=1",
+    "flag=TRUE",
+    "flag=",
+    "count=1.5",
+    "count=9007199254740993",
+    "ids=1&ids=x",
+    "ids=1&ids=2&ids=3",
+    "kind=c",
+    "kind=a&kind=a",
+    "nothing=1",
+    "ratio=-1",
+    "ratio=Infinity",
+    "ratio=0x1",
+  ])("refuses %s", (query) => {
     expect(refusal(() => validator.query(query)).status).toBe(422);
   });
 
@@ -61,16 +97,29 @@ describe("query members", () => {
 
 describe("bodies", () => {
   it("pass when they have the declared form", () => {
-    expect(validator.body({ kind: "a", owner_id: UPPER, items: [{ n: 1 }], source: { "main.circom": "x" } })).toMatchObject({ owner_id: UPPER.toLowerCase() });
+    expect(
+      validator.body({ kind: "a", owner_id: UPPER, items: [{ n: 1 }], source: { "main.circom": "x" } }),
+    ).toMatchObject({ owner_id: UPPER.toLowerCase() });
     expect(validator.body({ kind: "b", owner_id: null, source: "abc" })).toBeTruthy();
   });
 
   it.each([
-    [null, "the body: expected an object", undefined], [[], "the body: expected an object", undefined], ["x", "the body: expected an object", undefined], [{}, "kind: is missing", "kind"],
-    [{ kind: "c" }, 'kind: expected one of "a", "b"', "kind"], [{ kind: "a", owner_id: 5 }, "owner_id: expected a UUID or null", "owner_id"], [{ kind: "a", owner_id: "5" }, "owner_id: expected a UUID", "owner_id"],
-    [{ kind: "a", items: [{ n: 1 }, { n: 0 }] }, "items[1].n: must be at least 1", "items[1].n"], [{ kind: "a", items: [{ n: 1, m: 2 }] }, "items[0].m: is not a member of this request", "items[0].m"], [{ kind: "a", items: {} }, "items: expected a list", "items"],
-    [{ kind: "a", source: "abcd" }, "source: must have at most 3 characters", "source"], [{ kind: "a", source: { x: 5 } }, "source.x: expected a string", "source.x"], [{ kind: "a", source: 5 }, "source: expected a string or an object", "source"],
-    [{ kind: "a", email: "x" }, "email: expected an e-mail address", "email"], [{ kind: "a", code: "b" }, "code: has characters or a form that are not allowed here", "code"], [{ kind: "a", items: [{ n: 1.5 }] }, "items[0].n: expected an integer", "items[0].n"],
+    [null, "the body: expected an object", undefined],
+    [[], "the body: expected an object", undefined],
+    ["x", "the body: expected an object", undefined],
+    [{}, "kind: is missing", "kind"],
+    [{ kind: "c" }, 'kind: expected one of "a", "b"', "kind"],
+    [{ kind: "a", owner_id: 5 }, "owner_id: expected a UUID or null", "owner_id"],
+    [{ kind: "a", owner_id: "5" }, "owner_id: expected a UUID", "owner_id"],
+    [{ kind: "a", items: [{ n: 1 }, { n: 0 }] }, "items[1].n: must be at least 1", "items[1].n"],
+    [{ kind: "a", items: [{ n: 1, m: 2 }] }, "items[0].m: is not a member of this request", "items[0].m"],
+    [{ kind: "a", items: {} }, "items: expected a list", "items"],
+    [{ kind: "a", source: "abcd" }, "source: must have at most 3 characters", "source"],
+    [{ kind: "a", source: { x: 5 } }, "source.x: expected a string", "source.x"],
+    [{ kind: "a", source: 5 }, "source: expected a string or an object", "source"],
+    [{ kind: "a", email: "x" }, "email: expected an e-mail address", "email"],
+    [{ kind: "a", code: "b" }, "code: has characters or a form that are not allowed here", "code"],
+    [{ kind: "a", items: [{ n: 1.5 }] }, "items[0].n: expected an integer", "items[0].n"],
   ])("refuses %j", (body, message, path) => {
     const [first] = findings(body);
     expect(first?.message).toBe(message);
@@ -92,29 +141,51 @@ describe("bodies", () => {
 
   it("never repeats a value", () => {
     const leak = "LEAK-ME";
-    for (const body of [{ kind: leak }, { kind: "a", owner_id: leak }, { kind: "a", source: leak }, { kind: "a", email: leak }, { kind: "a", code: leak }, { kind: "a", items: leak }, leak, [leak]]) {
+    for (const body of [
+      { kind: leak },
+      { kind: "a", owner_id: leak },
+      { kind: "a", source: leak },
+      { kind: "a", email: leak },
+      { kind: "a", code: leak },
+      { kind: "a", items: leak },
+      leak,
+      [leak],
+    ]) {
       expect(JSON.stringify(findings(body))).not.toContain(leak);
     }
   });
 
   it("takes a member named like a method of objects for what it is", () => {
-    for (const name of ["toString", "hasOwnProperty", "valueOf"]) expect(findings({ kind: "a", [name]: 1 })[0]?.code).toBe("unknown_member");
+    for (const name of ["toString", "hasOwnProperty", "valueOf"])
+      expect(findings({ kind: "a", [name]: 1 })[0]?.code).toBe("unknown_member");
     expect(findings(JSON.parse('{"kind":"a","__proto__":{"owner_id":null}}'))[0]?.code).toBe("unknown_member");
   });
 
   it("says nothing of a member that is right, whatever unions its schema is made of", () => {
-    const schema = closed({ id: Type.Integer(), place: nullable(Type.Union([Type.String({ pattern: "^0x[0-9a-f]{4}$" }), Type.Literal("0x"), Type.Literal("")])) });
-    const paths = (value: unknown): (string | undefined)[] => explainRefusal(schema, value, "the body").map(({ path }) => path);
+    const schema = closed({
+      id: Type.Integer(),
+      place: nullable(Type.Union([Type.String({ pattern: "^0x[0-9a-f]{4}$" }), Type.Literal("0x"), Type.Literal("")])),
+    });
+    const paths = (value: unknown): (string | undefined)[] =>
+      explainRefusal(schema, value, "the body").map(({ path }) => path);
     for (const place of ["0xab12", "0x", "", null]) expect(paths({ id: "x", place })).toEqual(["id"]);
     for (const place of ["0xab1", "zz", 1]) expect(paths({ id: 1, place })).toEqual(["place"]);
-    expect(explainRefusal(schema, { id: 1, place: "zz" }, "the body")[0]?.message).toBe('place: expected a string or "0x" or "" or null');
+    expect(explainRefusal(schema, { id: 1, place: "zz" }, "the body")[0]?.message).toBe(
+      'place: expected a string or "0x" or "" or null',
+    );
   });
 
   it("says of a number beyond JSON's how to give it, where it may be a text", () => {
     const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-    const schema = closed({ value: Type.Optional(Type.Union([integer, Type.String({ pattern: "^[0-9]+$" })])), nonce: Type.Optional(integer) });
+    const schema = closed({
+      value: Type.Optional(Type.Union([integer, Type.String({ pattern: "^[0-9]+$" })])),
+      nonce: Type.Optional(integer),
+    });
     const message = (value: unknown): string | undefined => explainRefusal(schema, value, "the body")[0]?.message;
-    for (const value of [2 ** 53, 1e20]) expect(message({ value })).toBe("value: is a number beyond 2^53 - 1, which is not exact in JSON: give it as a string");
+    for (const value of [2 ** 53, 1e20])
+      expect(message({ value })).toBe(
+        "value: is a number beyond 2^53 - 1, which is not exact in JSON: give it as a string",
+      );
     expect(message({ value: -1 })).toBe("value: must be at least 0");
     expect(message({ value: 0.5 })).toBe("value: expected an integer or a string");
     expect(message({ nonce: 2 ** 53 })).toBe("nonce: must be at most 9007199254740991");
@@ -122,13 +193,21 @@ describe("bodies", () => {
 
   it("says of a text without the right form what the member is, where its schema does", () => {
     const text = Type.String({ pattern: "^[0-9]+$" });
-    const schema = closed({ value: Type.Union([Type.Integer(), text], { description: "an integer, or its decimal text" }), plain: Type.Optional(text) });
-    const messages = (value: unknown): string[] => explainRefusal(schema, value, "the body").map(({ message }) => message);
-    expect(messages({ value: "1 ether" })).toEqual(["value: has characters or a form that are not allowed here (an integer, or its decimal text)"]);
+    const schema = closed({
+      value: Type.Union([Type.Integer(), text], { description: "an integer, or its decimal text" }),
+      plain: Type.Optional(text),
+    });
+    const messages = (value: unknown): string[] =>
+      explainRefusal(schema, value, "the body").map(({ message }) => message);
+    expect(messages({ value: "1 ether" })).toEqual([
+      "value: has characters or a form that are not allowed here (an integer, or its decimal text)",
+    ]);
     expect(messages({ value: 1, plain: "x" })).toEqual(["plain: has characters or a form that are not allowed here"]);
   });
 
   it("says something even about a keyword that it does not know", () => {
-    expect(explainRefusal(Type.String({ contentEncoding: "x" }), "y", "the body")).toEqual([{ message: "the body: does not have the form that this route takes", code: "invalid_request" }]);
+    expect(explainRefusal(Type.String({ contentEncoding: "x" }), "y", "the body")).toEqual([
+      { message: "the body: does not have the form that this route takes", code: "invalid_request" },
+    ]);
   });
 });

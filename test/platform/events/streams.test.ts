@@ -31,17 +31,26 @@ let url: string;
 let tokens: Map<string, Principal>;
 
 async function start(options: Partial<EventBusOptions> = {}): Promise<void> {
-  store = await openStore({ path: join(folder, "store"), mapBytes: 256 * 2 ** 20, reserveBytes: 2 ** 20 }, { log: silentLog });
+  store = await openStore(
+    { path: join(folder, "store"), mapBytes: 256 * 2 ** 20, reserveBytes: 2 ** 20 },
+    { log: silentLog },
+  );
   bus = new EventBus({ ...OPTIONS, ...options }, { store, clock: systemClock, log: silentLog });
   bus.start();
-  server = createServer({ host: "127.0.0.1", port: 0, limits: { rateLimits: false } }, {
-    routes: bindRoutes(eventRoutes, eventHandlers({ events: bus })), clock: systemClock, log: silentLog, isUnsealed: () => true,
-    authenticate: (token) => {
-      const principal = tokens.get(token);
-      if (principal === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
-      return principal;
+  server = createServer(
+    { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
+    {
+      routes: bindRoutes(eventRoutes, eventHandlers({ events: bus })),
+      clock: systemClock,
+      log: silentLog,
+      isUnsealed: () => true,
+      authenticate: (token) => {
+        const principal = tokens.get(token);
+        if (principal === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
+        return principal;
+      },
     },
-  });
+  );
   url = `http://127.0.0.1:${String((await server.listen()).port)}`;
 }
 
@@ -52,10 +61,21 @@ async function stop(): Promise<void> {
 }
 
 function principal(subject: Subject, more: Partial<Principal> = {}): Principal {
-  return { subject, permissions: permissionBits(["subscribe"]), tokenId: randomUUID(), sessionId: randomUUID(), expiresAtSec: 4_000_000_000, ...more };
+  return {
+    subject,
+    permissions: permissionBits(["subscribe"]),
+    tokenId: randomUUID(),
+    sessionId: randomUUID(),
+    expiresAtSec: 4_000_000_000,
+    ...more,
+  };
 }
 
-async function publish(subject: string, audience: readonly Subject[] | "everyone", payload: string | number = subject): Promise<void> {
+async function publish(
+  subject: string,
+  audience: readonly Subject[] | "everyone",
+  payload: string | number = subject,
+): Promise<void> {
   await bus.publish([{ subject, payload, audience }]);
 }
 
@@ -64,7 +84,12 @@ const TRANSPORTS = { sse: openSse, websocket: openSocket } as const;
 
 beforeEach(async () => {
   folder = newFolder("events");
-  tokens = new Map([["ada", principal(ADA)], ["eve", principal(EVE)], ["mute", principal(ADA, { permissions: permissionBits(["read"]) })], ["limited", principal(ADA, { limitedTo: ["abc", "abc.>"] })]]);
+  tokens = new Map([
+    ["ada", principal(ADA)],
+    ["eve", principal(EVE)],
+    ["mute", principal(ADA, { permissions: permissionBits(["read"]) })],
+    ["limited", principal(ADA, { limitedTo: ["abc", "abc.>"] })],
+  ]);
   await start();
 });
 afterEach(async () => {
@@ -90,8 +115,19 @@ describe.each(Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[])("over %s",
 
   it("filters by subject with the wildcards of NATS, and gives an event of several subjects once", async () => {
     const reader = await open(url, { token: "ada", subjects: ["network.*.status", "abc.>"] });
-    for (const subject of ["network.1.status", "network.1.2.status", "network.status", "abc", "abc.d", "abc.d.e", "other"]) await publish(subject, [ADA]);
-    await bus.publish([{ subject: "network.9.contracts.0x1", also: ["abc", "abc.Transfer"], payload: 1, audience: [ADA] }]);
+    for (const subject of [
+      "network.1.status",
+      "network.1.2.status",
+      "network.status",
+      "abc",
+      "abc.d",
+      "abc.d.e",
+      "other",
+    ])
+      await publish(subject, [ADA]);
+    await bus.publish([
+      { subject: "network.9.contracts.0x1", also: ["abc", "abc.Transfer"], payload: 1, audience: [ADA] },
+    ]);
     await reader.until(({ events }) => events().length === 4);
     expect(subjectsOf(reader)).toEqual(["network.1.status", "abc.d", "abc.d.e", "abc.Transfer"]);
   });
@@ -102,9 +138,17 @@ describe.each(Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[])("over %s",
     await stop();
     await start();
     const reader = await open(url, { token: "ada", lastEventId: 50 });
-    await Promise.all(Array.from({ length: 100 }, async (_, index) => { await publish("n", [ADA], 300 + index); }));
+    await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        await publish("n", [ADA], 300 + index);
+      }),
+    );
     await reader.until(({ events }) => events().length >= 76 + 100);
-    expect(reader.events().map(({ payload }) => payload)).toEqual([...Array.from({ length: 75 }, (_, index) => 52 + 2 * index), 201, ...Array.from({ length: 100 }, (_, index) => 300 + index)]);
+    expect(reader.events().map(({ payload }) => payload)).toEqual([
+      ...Array.from({ length: 75 }, (_, index) => 52 + 2 * index),
+      201,
+      ...Array.from({ length: 100 }, (_, index) => 300 + index),
+    ]);
     expect(reader.messages.filter(({ type }) => type === "gap")).toEqual([]);
   });
 
@@ -125,11 +169,19 @@ describe.each(Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[])("over %s",
   });
 
   it("ends when the token is revoked or loses its permission, and says why", async () => {
-    const [revoked, cut, kept] = [await open(url, { token: "ada" }), await open(url, { token: "limited" }), await open(url, { token: "eve" })];
+    const [revoked, cut, kept] = [
+      await open(url, { token: "ada" }),
+      await open(url, { token: "limited" }),
+      await open(url, { token: "eve" }),
+    ];
     tokens.delete("ada");
     tokens.set("limited", principal(ADA, { permissions: 0, limitedTo: ["abc"] }));
-    expect(await revoked.ended).toEqual(transport === "sse" ? { code: 0, reason: "token_revoked" } : { code: 4401, reason: "token_revoked" });
-    expect(await cut.ended).toEqual(transport === "sse" ? { code: 0, reason: "forbidden" } : { code: 4403, reason: "forbidden" });
+    expect(await revoked.ended).toEqual(
+      transport === "sse" ? { code: 0, reason: "token_revoked" } : { code: 4401, reason: "token_revoked" },
+    );
+    expect(await cut.ended).toEqual(
+      transport === "sse" ? { code: 0, reason: "forbidden" } : { code: 4403, reason: "forbidden" },
+    );
     await publish("x", "everyone");
     await kept.until(({ events }) => events().length === 1);
     expect(bus.streams).toBe(1);
@@ -199,17 +251,29 @@ describe("a slow reader", () => {
     const { port } = new URL(url);
     const socket = net.connect(Number(port), "127.0.0.1");
     socket.write("GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: bearer ada\r\n\r\n");
-    await new Promise((resolve) => { socket.once("data", resolve); });
+    await new Promise((resolve) => {
+      socket.once("data", resolve);
+    });
     socket.pause();
     const quick = await openSse(url, { token: "ada" });
     const text = "x".repeat(60_000);
     for (let index = 1; index <= 150; index += 1) await publish("big", [ADA], `${String(index)} ${text}`);
     await quick.until(({ events }) => events().length === 150);
     let received = "";
-    socket.on("data", (chunk: Buffer) => { received += chunk.toString("latin1"); });
+    socket.on("data", (chunk: Buffer) => {
+      received += chunk.toString("latin1");
+    });
     socket.resume();
-    await new Promise<void>((resolve) => { const look = (): void => { if (received.includes('"payload":"150 ')) resolve(); else setTimeout(look, 10); }; look(); });
-    expect([...received.matchAll(/"payload":"(\d+) /g)].map(([, index]) => Number(index))).toEqual(Array.from({ length: 150 }, (_, index) => index + 1));
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (received.includes('"payload":"150 ')) resolve();
+        else setTimeout(look, 10);
+      };
+      look();
+    });
+    expect([...received.matchAll(/"payload":"(\d+) /g)].map(([, index]) => Number(index))).toEqual(
+      Array.from({ length: 150 }, (_, index) => index + 1),
+    );
     socket.destroy();
   });
 

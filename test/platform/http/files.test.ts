@@ -24,7 +24,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const get = async (headers: Record<string, string> = {}, method = "GET"): Promise<Response> => await fetch(`${front.url}/api/v1/file`, { method, headers: { ...BEARER, ...headers } });
+const get = async (headers: Record<string, string> = {}, method = "GET"): Promise<Response> =>
+  await fetch(`${front.url}/api/v1/file`, { method, headers: { ...BEARER, ...headers } });
 const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
 describe("a stored file", () => {
@@ -49,7 +50,12 @@ describe("a stored file", () => {
   });
 
   it.each([
-    ["bytes=0-0", 0, 1], ["bytes=10-19", 10, 20], [`bytes=${String(BYTES - 1)}-`, BYTES - 1, BYTES], [`bytes=0-${String(BYTES * 2)}`, 0, BYTES], ["bytes=-5", BYTES - 5, BYTES], [`bytes=-${String(BYTES * 2)}`, 0, BYTES],
+    ["bytes=0-0", 0, 1],
+    ["bytes=10-19", 10, 20],
+    [`bytes=${String(BYTES - 1)}-`, BYTES - 1, BYTES],
+    [`bytes=0-${String(BYTES * 2)}`, 0, BYTES],
+    ["bytes=-5", BYTES - 5, BYTES],
+    [`bytes=-${String(BYTES * 2)}`, 0, BYTES],
   ])("answers the part %s", async (range, start, end) => {
     const response = await get({ Range: range });
     expect(response.status).toBe(206);
@@ -63,11 +69,14 @@ describe("a stored file", () => {
     expect(response.headers.get("content-range")).toBe(`bytes */${String(BYTES)}`);
   });
 
-  it.each(["bytes=5-4", "bytes=0-1,5-6", "lines=0-1", "bytes=a-b", "bytes=-"])("answers the whole file to %s", async (range) => {
-    const response = await get({ Range: range });
-    expect(response.status).toBe(200);
-    expect((await bytesOf(response)).length).toBe(BYTES);
-  });
+  it.each(["bytes=5-4", "bytes=0-1,5-6", "lines=0-1", "bytes=a-b", "bytes=-"])(
+    "answers the whole file to %s",
+    async (range) => {
+      const response = await get({ Range: range });
+      expect(response.status).toBe(200);
+      expect((await bytesOf(response)).length).toBe(BYTES);
+    },
+  );
 
   it("serves a range only of the file that If-Range names", async () => {
     expect((await get({ Range: "bytes=0-0", "If-Range": `"${sha256}"` })).status).toBe(206);
@@ -97,7 +106,10 @@ describe("a stored file", () => {
   });
 
   it("answers 500 when it is missing or has another length", async () => {
-    for (const wrong of [{ path: join(folder, "none"), bytes: 1, sha256 }, { path, bytes: BYTES - 1, sha256 }]) {
+    for (const wrong of [
+      { path: join(folder, "none"), bytes: 1, sha256 },
+      { path, bytes: BYTES - 1, sha256 },
+    ]) {
       front.file = wrong;
       try {
         const response = await get();
@@ -118,7 +130,9 @@ describe("a stored file", () => {
         const socket = net.connect(front.port, "127.0.0.1", () => {
           socket.write(requestText("GET /api/v1/file"));
           socket.pause();
-          void until(() => front.ended.some(({ route, status }) => route === "getFile" && status === 200)).then(() => undefined);
+          void until(() => front.ended.some(({ route, status }) => route === "getFile" && status === 200)).then(
+            () => undefined,
+          );
         });
         socket.on("close", resolve);
         socket.on("error", () => undefined);

@@ -23,7 +23,9 @@ add("GET", "/letters/:token", closed({ token: Type.String({ maxLength: 64 }) }))
 add("GET", "/either/:id", closed({ id: Type.Union([Uuid, Type.String({ maxLength: 64 })]) }));
 
 let places: Places;
-beforeEach(() => { places = new Places({ knownMax: KNOWN_MAX }, { router }); });
+beforeEach(() => {
+  places = new Places({ knownMax: KNOWN_MAX }, { router });
+});
 
 function visit(method: string, url: string): unknown {
   const place = places.find(method, url);
@@ -57,7 +59,8 @@ describe("paths that are kept", () => {
 
   it("keeps no path before its parameters were checked, and none that fails", () => {
     places.find("GET", `/keys/${ID}`);
-    for (let round = 0; round < 2; round += 1) expect(() => visit("GET", "/keys/seven")).toThrow(expect.objectContaining({ code: "malformed_path" }));
+    for (let round = 0; round < 2; round += 1)
+      expect(() => visit("GET", "/keys/seven")).toThrow(expect.objectContaining({ code: "malformed_path" }));
     expect(() => visit("GET", "/nothing")).toThrow(expect.objectContaining({ code: "not_found" }));
     expect(() => visit("GET", `/keys/../keys/${ID}`)).toThrow(expect.objectContaining({ code: "malformed_path" }));
     expect(places.size).toBe(0);

@@ -34,6 +34,8 @@ describe("finding routes", () => {
   });
 
   it("does not take one route twice", () => {
-    expect(() => { router.add("GET", "/users/:other", "again"); }).toThrow("two routes answer GET /users/:other");
+    expect(() => {
+      router.add("GET", "/users/:other", "again");
+    }).toThrow("two routes answer GET /users/:other");
   });
 });

@@ -3,19 +3,33 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BEARER, rawExchange, startFront, type Front } from "./support.js";
 
 let front: Front;
-beforeAll(async () => { front = await startFront(); });
-afterAll(async () => { await front.server.stop({ graceMs: 1000 }); });
+beforeAll(async () => {
+  front = await startFront();
+});
+afterAll(async () => {
+  await front.server.stop({ graceMs: 1000 });
+});
 
 const AUTH = "Authorization: bearer user-read+create";
 /** Would answer 200 and show in the metrics if it were taken for a request. */
 const SMUGGLED = `GET /api/v1/things HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nX-Request-Id: smuggled\r\n\r\n`;
-const head = (...lines: string[]): string => ["POST /api/v1/echo HTTP/1.1", "Host: x", AUTH, "Content-Type: application/json", ...lines, "", ""].join("\r\n");
+const head = (...lines: string[]): string =>
+  ["POST /api/v1/echo HTTP/1.1", "Host: x", AUTH, "Content-Type: application/json", ...lines, "", ""].join("\r\n");
 
 describe("smuggling corpus", () => {
   it.each([
-    ["Content-Length and Transfer-Encoding", head("Content-Length: 4", "Transfer-Encoding: chunked") + `0\r\n\r\n${SMUGGLED}`],
-    ["Transfer-Encoding and Content-Length", head("Transfer-Encoding: chunked", "Content-Length: 5") + `0\r\n\r\n${SMUGGLED}`],
-    ["two Content-Length, different", head("Content-Length: 0", `Content-Length: ${String(SMUGGLED.length)}`) + SMUGGLED],
+    [
+      "Content-Length and Transfer-Encoding",
+      head("Content-Length: 4", "Transfer-Encoding: chunked") + `0\r\n\r\n${SMUGGLED}`,
+    ],
+    [
+      "Transfer-Encoding and Content-Length",
+      head("Transfer-Encoding: chunked", "Content-Length: 5") + `0\r\n\r\n${SMUGGLED}`,
+    ],
+    [
+      "two Content-Length, different",
+      head("Content-Length: 0", `Content-Length: ${String(SMUGGLED.length)}`) + SMUGGLED,
+    ],
     ["two Content-Length, equal", head("Content-Length: 2", "Content-Length: 2") + `{}${SMUGGLED}`],
     ["a list of lengths", head("Content-Length: 2, 2") + `{}${SMUGGLED}`],
     ["an empty Content-Length", head("Content-Length:") + SMUGGLED],
@@ -36,7 +50,10 @@ describe("smuggling corpus", () => {
     ["no Host", `GET /api/v1/things HTTP/1.1\r\n${AUTH}\r\n\r\n`],
     ["two Hosts", `GET /api/v1/things HTTP/1.1\r\nHost: a\r\nHost: b\r\n${AUTH}\r\n\r\n`],
     ["HTTP/1.0", `GET /api/v1/things HTTP/1.0\r\nHost: a\r\n${AUTH}\r\n\r\n`],
-    ["a header that is too large", `GET /api/v1/things HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(5000)}\r\n\r\n${SMUGGLED}`],
+    [
+      "a header that is too large",
+      `GET /api/v1/things HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(5000)}\r\n\r\n${SMUGGLED}`,
+    ],
   ])("serves nothing after %s", async (_name, bytes) => {
     const before = front.ended.length;
     const text = await rawExchange(front.port, bytes);
@@ -47,7 +64,12 @@ describe("smuggling corpus", () => {
   });
 
   it("serves a sound chunked body and what follows it", async () => {
-    const text = await rawExchange(front.port, head("Transfer-Encoding: chunked") + "2\r\n{}\r\n0\r\n\r\n" + SMUGGLED.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+    const text = await rawExchange(
+      front.port,
+      head("Transfer-Encoding: chunked") +
+        "2\r\n{}\r\n0\r\n\r\n" +
+        SMUGGLED.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"),
+    );
     expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(["200", "200"]);
   });
 });

@@ -8,7 +8,9 @@ async function freePort(): Promise<number> {
   return await new Promise((resolve) => {
     probe.listen(0, "127.0.0.1", () => {
       const { port } = probe.address() as net.AddressInfo;
-      probe.close(() => { resolve(port); });
+      probe.close(() => {
+        resolve(port);
+      });
     });
   });
 }
@@ -46,8 +48,12 @@ describe("stopping", () => {
     const slow = fetch(`${front.url}/api/v1/slow`, { method: "POST", headers: BEARER });
     await front.entered();
     let received = "";
-    const socket = net.connect(front.port, "127.0.0.1", () => { socket.write(requestText("GET /api/v1/things", [], "", true)); });
-    socket.on("data", (chunk: Buffer) => { received += chunk.toString("latin1"); });
+    const socket = net.connect(front.port, "127.0.0.1", () => {
+      socket.write(requestText("GET /api/v1/things", [], "", true));
+    });
+    socket.on("data", (chunk: Buffer) => {
+      received += chunk.toString("latin1");
+    });
     socket.on("error", () => undefined);
     await until(() => received.includes("200 OK"));
     const stopped = front.server.stop({ graceMs: 10_000 });
@@ -76,13 +82,16 @@ describe("stopping", () => {
 describe("listening", () => {
   it("refuses an address that is taken instead of sharing it", async () => {
     const front = await startFront();
-    await expect(startFront({ server: { port: front.port } })).rejects.toThrow(/cannot listen on 127\.0\.0\.1 port \d+: another program listens there/);
+    await expect(startFront({ server: { port: front.port } })).rejects.toThrow(
+      /cannot listen on 127\.0\.0\.1 port \d+: another program listens there/,
+    );
     await front.server.stop({ graceMs: 0 });
   });
 
   it("serves the areas that it is given and no others", async () => {
     const front = await startFront({ server: { areas: ["vault"] } });
-    const status = async (path: string): Promise<number> => (await fetch(front.url + path, { method: "POST", headers: BEARER })).status;
+    const status = async (path: string): Promise<number> =>
+      (await fetch(front.url + path, { method: "POST", headers: BEARER })).status;
     expect(await status("/api/v1/empty")).toBe(204);
     expect(await status("/api/v1/echo")).toBe(404);
     await front.server.stop({ graceMs: 0 });

@@ -4,7 +4,13 @@ import Type from "typebox";
 import type { Principal } from "../../../src/platform/auth/principal.js";
 import { permissionBits } from "../../../src/platform/auth/permissions.js";
 import { systemClock, type Clock } from "../../../src/platform/clock.js";
-import { bindRoutes, defineRoute, type BoundRoute, type FileAnswer, type HandlersFor } from "../../../src/platform/contract/route.js";
+import {
+  bindRoutes,
+  defineRoute,
+  type BoundRoute,
+  type FileAnswer,
+  type HandlersFor,
+} from "../../../src/platform/contract/route.js";
 import { IdParams, Uuid, closed, nullable } from "../../../src/platform/contract/schemas.js";
 import { AppError } from "../../../src/platform/errors.js";
 import type { LogFields } from "../../../src/platform/log.js";
@@ -21,59 +27,176 @@ export const ECHO_BYTES_MAX = 1000;
 
 export const testRoutes = {
   listThings: defineRoute({
-    id: "listThings", area: "prover", method: "GET", path: "/api/v1/things", summary: "List things", auth: READ, list: true,
-    query: closed({ name: Type.Optional(Type.String({ maxLength: 50 })), old: Type.Optional(Type.Boolean({ default: true })), tag: Type.Optional(Type.Array(Type.String(), { maxItems: 3 })) }),
+    id: "listThings",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/things",
+    summary: "List things",
+    auth: READ,
+    list: true,
+    query: closed({
+      name: Type.Optional(Type.String({ maxLength: 50 })),
+      old: Type.Optional(Type.Boolean({ default: true })),
+      tag: Type.Optional(Type.Array(Type.String(), { maxItems: 3 })),
+    }),
     responses: { 200: { description: "Things", schema: Type.Array(Thing) } },
   }),
   createThing: defineRoute({
-    id: "createThing", area: "prover", method: "POST", path: "/api/v1/things", summary: "Create a thing", auth: { permissions: ["read", "create"] }, creates: true,
-    body: closed({ name: Type.String({ minLength: 1, maxLength: 20 }), owner_id: Type.Optional(nullable(Uuid)), email: Type.Optional(Type.String({ format: "email", maxLength: 100 })) }),
-    responses: { 201: { description: "The thing", schema: Thing } }, errors: ["conflict"], example: { body: { name: "spoon" } },
+    id: "createThing",
+    area: "prover",
+    method: "POST",
+    path: "/api/v1/things",
+    summary: "Create a thing",
+    auth: { permissions: ["read", "create"] },
+    creates: true,
+    body: closed({
+      name: Type.String({ minLength: 1, maxLength: 20 }),
+      owner_id: Type.Optional(nullable(Uuid)),
+      email: Type.Optional(Type.String({ format: "email", maxLength: 100 })),
+    }),
+    responses: { 201: { description: "The thing", schema: Thing } },
+    errors: ["conflict"],
+    example: { body: { name: "spoon" } },
   }),
   getThing: defineRoute({
-    id: "getThing", area: "prover", method: "GET", path: "/api/v1/things/:id", summary: "Read a thing", auth: READ, params: IdParams,
-    responses: { 200: { description: "The thing", schema: Thing } }, errors: ["not_found"],
+    id: "getThing",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/things/:id",
+    summary: "Read a thing",
+    auth: READ,
+    params: IdParams,
+    responses: { 200: { description: "The thing", schema: Thing } },
+    errors: ["not_found"],
   }),
   deleteThing: defineRoute({
-    id: "deleteThing", area: "prover", method: "DELETE", path: "/api/v1/things/:id", summary: "Delete a thing", auth: READ, params: IdParams, needsUnsealed: true,
+    id: "deleteThing",
+    area: "prover",
+    method: "DELETE",
+    path: "/api/v1/things/:id",
+    summary: "Delete a thing",
+    auth: READ,
+    params: IdParams,
+    needsUnsealed: true,
     responses: { 204: { description: "Deleted" } },
   }),
   echo: defineRoute({
-    id: "echo", area: "prover", method: "POST", path: "/api/v1/echo", summary: "Echo", auth: READ, body: Type.Unknown(), bodyOptional: true, bodyBytesMax: ECHO_BYTES_MAX,
-    errorMembers: { proof: null }, responses: { 200: { description: "The same", schema: Type.Unknown() } },
+    id: "echo",
+    area: "prover",
+    method: "POST",
+    path: "/api/v1/echo",
+    summary: "Echo",
+    auth: READ,
+    body: Type.Unknown(),
+    bodyOptional: true,
+    bodyBytesMax: ECHO_BYTES_MAX,
+    errorMembers: { proof: null },
+    responses: { 200: { description: "The same", schema: Type.Unknown() } },
   }),
   emptyPost: defineRoute({
-    id: "emptyPost", area: "vault", method: "POST", path: "/api/v1/empty", summary: "Take nothing", auth: READ, responses: { 204: { description: "Done" } },
+    id: "emptyPost",
+    area: "vault",
+    method: "POST",
+    path: "/api/v1/empty",
+    summary: "Take nothing",
+    auth: READ,
+    responses: { 204: { description: "Done" } },
   }),
   rawPost: defineRoute({
-    id: "rawPost", area: "vault", method: "POST", path: "/api/v1/raw", summary: "Take bytes", auth: READ, body: closed({ key: Type.String() }), rawBody: true, bodyBytesMax: 100_000,
+    id: "rawPost",
+    area: "vault",
+    method: "POST",
+    path: "/api/v1/raw",
+    summary: "Take bytes",
+    auth: READ,
+    body: closed({ key: Type.String() }),
+    rawBody: true,
+    bodyBytesMax: 100_000,
     responses: { 200: { description: "How many", schema: closed({ bytes: Type.Integer() }) } },
   }),
   newSecret: defineRoute({
-    id: "newSecret", area: "vault", method: "POST", path: "/api/v1/secret", summary: "Make a secret", auth: READ,
-    responses: { 201: { description: "The secret", bytes: "application/json; charset=UTF-8", schema: closed({ key: Type.String() }) } },
+    id: "newSecret",
+    area: "vault",
+    method: "POST",
+    path: "/api/v1/secret",
+    summary: "Make a secret",
+    auth: READ,
+    responses: {
+      201: {
+        description: "The secret",
+        bytes: "application/json; charset=UTF-8",
+        schema: closed({ key: Type.String() }),
+      },
+    },
   }),
   getFile: defineRoute({
-    id: "getFile", area: "prover", method: "GET", path: "/api/v1/file", summary: "A file", auth: READ, responses: { 200: { description: "The file", file: "application/octet-stream" } },
+    id: "getFile",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/file",
+    summary: "A file",
+    auth: READ,
+    responses: { 200: { description: "The file", file: "application/octet-stream" } },
   }),
   getBig: defineRoute({
-    id: "getBig", area: "prover", method: "GET", path: "/api/v1/big", summary: "A long answer", auth: READ, query: closed({ length: Type.Integer({ minimum: 0, maximum: 8_000_000 }) }),
+    id: "getBig",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/big",
+    summary: "A long answer",
+    auth: READ,
+    query: closed({ length: Type.Integer({ minimum: 0, maximum: 8_000_000 }) }),
     responses: { 200: { description: "Long", schema: Type.String() } },
   }),
   slow: defineRoute({
-    id: "slow", area: "prover", method: "POST", path: "/api/v1/slow", summary: "Wait for the gate", auth: READ, deadlineMs: 60_000, responses: { 200: { description: "Done", schema: Type.Integer() } },
+    id: "slow",
+    area: "prover",
+    method: "POST",
+    path: "/api/v1/slow",
+    summary: "Wait for the gate",
+    auth: READ,
+    deadlineMs: 60_000,
+    responses: { 200: { description: "Done", schema: Type.Integer() } },
   }),
   brief: defineRoute({
-    id: "brief", area: "prover", method: "GET", path: "/api/v1/brief", summary: "Wait for longer than it may", auth: READ, deadlineMs: 150, responses: { 200: { description: "Never", schema: Type.Null() } },
+    id: "brief",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/brief",
+    summary: "Wait for longer than it may",
+    auth: READ,
+    deadlineMs: 150,
+    responses: { 200: { description: "Never", schema: Type.Null() } },
   }),
   fail: defineRoute({
-    id: "fail", area: "prover", method: "GET", path: "/api/v1/fail", summary: "Fail", auth: READ, query: closed({ how: Type.String() }), responses: { 200: { description: "Never", schema: Type.Null() } },
+    id: "fail",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/fail",
+    summary: "Fail",
+    auth: READ,
+    query: closed({ how: Type.String() }),
+    responses: { 200: { description: "Never", schema: Type.Null() } },
   }),
   open: defineRoute({
-    id: "open", area: "identity", method: "POST", path: "/api/v1/open", summary: "Public", auth: "public", body: closed({ n: Type.Integer() }), bodyOptional: true, responses: { 200: { description: "What came", schema: Type.Unknown() } },
+    id: "open",
+    area: "identity",
+    method: "POST",
+    path: "/api/v1/open",
+    summary: "Public",
+    auth: "public",
+    body: closed({ n: Type.Integer() }),
+    bodyOptional: true,
+    responses: { 200: { description: "What came", schema: Type.Unknown() } },
   }),
   forApplications: defineRoute({
-    id: "forApplications", area: "prover", method: "GET", path: "/api/v1/applications-only", summary: "Applications only", auth: { permissions: ["read"], subjects: ["application"] }, responses: { 204: { description: "Yes" } },
+    id: "forApplications",
+    area: "prover",
+    method: "GET",
+    path: "/api/v1/applications-only",
+    summary: "Applications only",
+    auth: { permissions: ["read"], subjects: ["application"] },
+    responses: { 204: { description: "Yes" } },
   }),
 } as const;
 
@@ -92,13 +215,21 @@ export interface Harness {
   readonly ended: { route: string; status: number }[];
 }
 
-function handlersOf(harness: Harness, gate: Promise<void>, enter: (signal: AbortSignal) => void): HandlersFor<typeof testRoutes> {
+function handlersOf(
+  harness: Harness,
+  gate: Promise<void>,
+  enter: (signal: AbortSignal) => void,
+): HandlersFor<typeof testRoutes> {
   return {
     listThings: ({ query }) => ({ status: 200, total: 60, body: [{ id: THING_ID, name: JSON.stringify(query) }] }),
     createThing: ({ body }) => {
       harness.created += 1;
       if (body.name === "taken") throw new AppError("conflict", { message: "taken" });
-      return { status: 201, body: { id: THING_ID, name: `${body.name} ${String(harness.created)} ${String(body.owner_id)}` }, headers: { Location: `/api/v1/things/${THING_ID}` } };
+      return {
+        status: 201,
+        body: { id: THING_ID, name: `${body.name} ${String(harness.created)} ${String(body.owner_id)}` },
+        headers: { Location: `/api/v1/things/${THING_ID}` },
+      };
     },
     getThing: ({ params }) => ({ status: 200, body: { id: params.id, name: "thing" } }),
     deleteThing: () => ({ status: 204 }),
@@ -121,19 +252,31 @@ function handlersOf(harness: Harness, gate: Promise<void>, enter: (signal: Abort
     },
     brief: async ({ signal }) => {
       enter(signal);
-      await new Promise((resolve) => { signal.addEventListener("abort", resolve); });
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve);
+      });
       throw new Error("too late to matter");
     },
     fail: failing,
-    open: ({ body, bearer, address, preferWaitSec, principal }) => ({ status: 200, body: { n: body?.n ?? null, bearer: bearer ?? null, address, preferWaitSec, known: principal !== undefined } }),
+    open: ({ body, bearer, address, preferWaitSec, principal }) => ({
+      status: 200,
+      body: { n: body?.n ?? null, bearer: bearer ?? null, address, preferWaitSec, known: principal !== undefined },
+    }),
     forApplications: () => ({ status: 204 }),
   };
 }
 
 async function failing({ query }: { query: { how: string } }): Promise<never> {
-  if (query.how === "later") await new Promise((resolve) => { setImmediate(resolve); });
+  if (query.how === "later")
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   if (query.how === "app") throw new AppError("conflict", { message: "as it was to be" });
-  if (query.how === "beyond") throw new AppError("network_unreachable", { message: "the node cannot be reached", cause: new Error("connect ECONNREFUSED") });
+  if (query.how === "beyond")
+    throw new AppError("network_unreachable", {
+      message: "the node cannot be reached",
+      cause: new Error("connect ECONNREFUSED"),
+    });
   if (query.how === "busy") throw new AppError("overloaded", { message: "queue full", retryAfterSec: 6.2 });
   if (query.how === "string") throw "not an error" as unknown as Error;
   throw new Error("secret words of a library");
@@ -160,8 +303,16 @@ function authenticate(token: string): Principal {
   const [kind = "", names = ""] = token.split("-");
   const subjectKind = SUBJECTS[kind as keyof typeof SUBJECTS];
   if (subjectKind === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
-  const permissions = permissionBits(names.split("+").filter((name): name is "read" | "create" => name === "read" || name === "create"));
-  return { subject: { kind: subjectKind, id: "7a4c1f2e-0000-4000-8000-00000000000a" }, permissions, tokenId: "t", sessionId: "s", expiresAtSec: 2_000_000_000 };
+  const permissions = permissionBits(
+    names.split("+").filter((name): name is "read" | "create" => name === "read" || name === "create"),
+  );
+  return {
+    subject: { kind: subjectKind, id: "7a4c1f2e-0000-4000-8000-00000000000a" },
+    permissions,
+    tokenId: "t",
+    sessionId: "s",
+    expiresAtSec: 2_000_000_000,
+  };
 }
 
 export const TOKEN = "user-read+create";
@@ -170,28 +321,69 @@ export const JSON_HEADERS = { ...BEARER, "Content-Type": "application/json" };
 
 export async function startFront(options: FrontOptions = {}): Promise<Front> {
   let openGate = (): void => undefined;
-  const gate = new Promise<void>((resolve) => { openGate = resolve; });
+  const gate = new Promise<void>((resolve) => {
+    openGate = resolve;
+  });
   let enter: (signal: AbortSignal) => void = () => undefined;
-  let entry = new Promise<AbortSignal>((resolve) => { enter = resolve; });
+  let entry = new Promise<AbortSignal>((resolve) => {
+    enter = resolve;
+  });
   const logged: Harness["logged"] = [];
   const ended: Harness["ended"] = [];
   const harness: Harness = {
-    openGate: () => { openGate(); },
+    openGate: () => {
+      openGate();
+    },
     entered: async () => {
       const signal = await entry;
-      entry = new Promise((resolve) => { enter = resolve; });
+      entry = new Promise((resolve) => {
+        enter = resolve;
+      });
       return signal;
     },
-    file: undefined, rawBody: undefined, secret: undefined, created: 0, unsealed: true, logged, ended,
+    file: undefined,
+    rawBody: undefined,
+    secret: undefined,
+    created: 0,
+    unsealed: true,
+    logged,
+    ended,
   };
-  const keep = (level: string) => (message: string, fields?: LogFields): void => { logged.push({ level, message, fields }); };
-  const metrics: HttpMetrics = { requestEnded: (route, _method, status) => { ended.push({ route, status }); }, requestsInFlight: () => undefined };
-  const routes = options.routes ?? bindRoutes(testRoutes, handlersOf(harness, gate, (signal) => { enter(signal); }));
+  const keep =
+    (level: string) =>
+    (message: string, fields?: LogFields): void => {
+      logged.push({ level, message, fields });
+    };
+  const metrics: HttpMetrics = {
+    requestEnded: (route, _method, status) => {
+      ended.push({ route, status });
+    },
+    requestsInFlight: () => undefined,
+  };
+  const routes =
+    options.routes ??
+    bindRoutes(
+      testRoutes,
+      handlersOf(harness, gate, (signal) => {
+        enter(signal);
+      }),
+    );
   const server = createServer(
     { host: "127.0.0.1", port: 0, limits: { rateLimits: false, ...options.limits }, ...options.server },
     {
-      routes, authenticate, metrics, isUnsealed: () => harness.unsealed, clock: options.clock ?? systemClock,
-      log: { error: keep("error"), warn: keep("warn"), info: keep("info"), debug: (message, fields) => { keep("debug")(message, fields?.()); } },
+      routes,
+      authenticate,
+      metrics,
+      isUnsealed: () => harness.unsealed,
+      clock: options.clock ?? systemClock,
+      log: {
+        error: keep("error"),
+        warn: keep("warn"),
+        info: keep("info"),
+        debug: (message, fields) => {
+          keep("debug")(message, fields?.());
+        },
+      },
       ...(options.idempotency === undefined ? {} : { idempotency: options.idempotency }),
     },
   );
@@ -213,9 +405,13 @@ async function exchange(port: number, pieces: readonly (string | Buffer)[], ends
   return await new Promise((resolve) => {
     const socket = net.connect(port, "127.0.0.1");
     let received = "";
-    socket.on("data", (chunk: Buffer) => { received += chunk.toString("latin1"); });
+    socket.on("data", (chunk: Buffer) => {
+      received += chunk.toString("latin1");
+    });
     socket.on("error", () => undefined);
-    socket.on("close", () => { resolve(received); });
+    socket.on("close", () => {
+      resolve(received);
+    });
     for (const piece of pieces) socket.write(piece);
     if (ends) socket.end();
   });
@@ -223,13 +419,24 @@ async function exchange(port: number, pieces: readonly (string | Buffer)[], ends
 
 /** A request as text, with Host, a token and `Connection: close` unless told otherwise. */
 export function requestText(line: string, headers: readonly string[] = [], body = "", keepsOpen = false): string {
-  return [`${line} HTTP/1.1`, "Host: x", BEARER_LINE, ...headers, ...(keepsOpen ? [] : ["Connection: close"]), "", body].join("\r\n");
+  return [
+    `${line} HTTP/1.1`,
+    "Host: x",
+    BEARER_LINE,
+    ...headers,
+    ...(keepsOpen ? [] : ["Connection: close"]),
+    "",
+    body,
+  ].join("\r\n");
 }
 const BEARER_LINE = `Authorization: bearer ${TOKEN}`;
 
 /** Waits for a condition without a fixed sleep. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => { setTimeout(resolve, 5); });
+  while (!condition())
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
 }
 
 export interface ErrorForm {

@@ -14,7 +14,29 @@ const keyFile = join(folder, "key.pem");
 let front: Front;
 
 beforeAll(async () => {
-  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", keyFile, "-out", certFile], { stdio: "ignore" });
+  execFileSync(
+    "openssl",
+    [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-days",
+      "2",
+      "-subj",
+      "/CN=localhost",
+      "-addext",
+      "subjectAltName=DNS:localhost,IP:127.0.0.1",
+      "-keyout",
+      keyFile,
+      "-out",
+      certFile,
+    ],
+    { stdio: "ignore" },
+  );
   front = await startFront({ server: { tls: { certFile, keyFile } } });
 });
 afterAll(async () => {
@@ -22,14 +44,27 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function get(path: string, options: https.RequestOptions = {}): Promise<{ status: number | undefined; bytes: number; protocol: string | null }> {
+async function get(
+  path: string,
+  options: https.RequestOptions = {},
+): Promise<{ status: number | undefined; bytes: number; protocol: string | null }> {
   return await new Promise((resolve, reject) => {
-    https.get(`https://127.0.0.1:${String(front.port)}${path}`, { ca: readFileSync(certFile), headers: BEARER, agent: false, ...options }, (response) => {
-      const protocol = (response.socket as tls.TLSSocket).getProtocol();
-      let bytes = 0;
-      response.on("data", (chunk: Buffer) => { bytes += chunk.length; });
-      response.on("end", () => { resolve({ status: response.statusCode, bytes, protocol }); });
-    }).on("error", reject);
+    https
+      .get(
+        `https://127.0.0.1:${String(front.port)}${path}`,
+        { ca: readFileSync(certFile), headers: BEARER, agent: false, ...options },
+        (response) => {
+          const protocol = (response.socket as tls.TLSSocket).getProtocol();
+          let bytes = 0;
+          response.on("data", (chunk: Buffer) => {
+            bytes += chunk.length;
+          });
+          response.on("end", () => {
+            resolve({ status: response.statusCode, bytes, protocol });
+          });
+        },
+      )
+      .on("error", reject);
   });
 }
 
@@ -43,7 +78,9 @@ describe("TLS", () => {
   });
 
   it("refuses TLS 1.1", async () => {
-    await expect(get("/api/v1/things", { maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "DEFAULT@SECLEVEL=0" })).rejects.toThrow();
+    await expect(
+      get("/api/v1/things", { maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "DEFAULT@SECLEVEL=0" }),
+    ).rejects.toThrow();
   });
 
   it("does not start with a certificate that is not there", async () => {

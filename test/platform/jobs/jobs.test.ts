@@ -30,15 +30,25 @@ describe("jobs", () => {
     nowMs = Date.UTC(2026, 0, 1);
     log = recordedLog();
   });
-  afterEach(async () => { for (const jobs of opened.splice(0)) await jobs.stop(); });
+  afterEach(async () => {
+    for (const jobs of opened.splice(0)) await jobs.stop();
+  });
 
   /** A server start: its own runner over the same store. */
-  function boot(runner: JobRunner | JobRunner["run"], options: { started?: boolean } = {}): Jobs & { events: JobEvent[] } {
-    const jobs = new Jobs({ retryDelayMs: 1, settleDelayMs: 1 }, { store, log, clock: { nowMs: () => nowMs, monotonicMs: () => nowMs } });
+  function boot(
+    runner: JobRunner | JobRunner["run"],
+    options: { started?: boolean } = {},
+  ): Jobs & { events: JobEvent[] } {
+    const jobs = new Jobs(
+      { retryDelayMs: 1, settleDelayMs: 1 },
+      { store, log, clock: { nowMs: () => nowMs, monotonicMs: () => nowMs } },
+    );
     opened.push(jobs);
     jobs.register("setup", typeof runner === "function" ? { run: runner } : runner);
     const events: JobEvent[] = [];
-    jobs.subscribe((event) => { events.push(event); });
+    jobs.subscribe((event) => {
+      events.push(event);
+    });
     if (options.started !== false) void jobs.start();
     return Object.assign(jobs, { events });
   }
@@ -65,7 +75,14 @@ describe("jobs", () => {
 
   it("runs a queued job through its phases and marks it done", async () => {
     const jobs = boot(async (job, context) => {
-      expect(job).toMatchObject({ kind: "setup", subject_key: SUBJECT, input: { size: 1 }, phase: "compile", attempt: 1, state: "running" });
+      expect(job).toMatchObject({
+        kind: "setup",
+        subject_key: SUBJECT,
+        input: { size: 1 },
+        phase: "compile",
+        attempt: 1,
+        state: "running",
+      });
       await context.setPhase("setup");
       context.progress(0.5, "half-way");
       expect(context.job.phase).toBe("setup");
@@ -73,7 +90,10 @@ describe("jobs", () => {
     const id = await enqueue(jobs);
     expect(await reach(jobs, id, "done")).toMatchObject({ phase: "setup", attempt: 1, boot_id: null, error: null });
     expect(jobs.events.map((event) => [event.job.state, event.job.phase, event.progress])).toEqual([
-      ["running", "compile", undefined], ["running", "setup", undefined], ["running", "setup", 0.5], ["done", "setup", undefined],
+      ["running", "compile", undefined],
+      ["running", "setup", undefined],
+      ["running", "setup", 0.5],
+      ["done", "setup", undefined],
     ]);
     expect(jobs.ofSubject(SUBJECT).map((job) => job.id)).toEqual([id]);
   });
@@ -99,8 +119,10 @@ describe("jobs", () => {
       concurrency: 2,
       run: async (job) => {
         order.push(job.input);
-        most = Math.max(most, running += 1);
-        await new Promise((resolve) => { setImmediate(resolve); });
+        most = Math.max(most, (running += 1));
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
         running -= 1;
       },
     });
@@ -127,8 +149,12 @@ describe("jobs", () => {
 
   it("gives up after three attempts, commits the subject's failure with it, and tells no internal text", async () => {
     const jobs = boot({
-      run: async () => { throw new Error("secret detail"); },
-      onFailed: (job, fault) => ({ puts: [{ key: ["prover-status"], value: { of: job.subject_key, fault: { ...fault } } }] }),
+      run: async () => {
+        throw new Error("secret detail");
+      },
+      onFailed: (job, fault) => ({
+        puts: [{ key: ["prover-status"], value: { of: job.subject_key, fault: { ...fault } } }],
+      }),
     });
     const failed = await reach(jobs, await enqueue(jobs), "failed");
     expect(failed).toMatchObject({ attempt: ATTEMPTS_MAX, error: { code: "internal_error" } });
@@ -137,8 +163,13 @@ describe("jobs", () => {
   });
 
   it("gives up at once on a JobFailure, with its reason", async () => {
-    const jobs = boot(async () => { throw new JobFailure({ code: "source_invalid", message: "main.circom:3: missing semicolon" }); });
-    expect(await reach(jobs, await enqueue(jobs), "failed")).toMatchObject({ attempt: 1, error: { code: "source_invalid", message: "main.circom:3: missing semicolon" } });
+    const jobs = boot(async () => {
+      throw new JobFailure({ code: "source_invalid", message: "main.circom:3: missing semicolon" });
+    });
+    expect(await reach(jobs, await enqueue(jobs), "failed")).toMatchObject({
+      attempt: 1,
+      error: { code: "source_invalid", message: "main.circom:3: missing semicolon" },
+    });
   });
 
   it("takes up what a dead process left running, at its phase, not counting the attempt", async () => {
@@ -147,9 +178,15 @@ describe("jobs", () => {
       await new Promise(() => undefined);
     });
     const id = await enqueue(dead);
-    await new Promise<void>((resolve) => { dead.subscribe((event) => { if (event.job.phase === "setup") resolve(); }); });
+    await new Promise<void>((resolve) => {
+      dead.subscribe((event) => {
+        if (event.job.phase === "setup") resolve();
+      });
+    });
     opened.splice(opened.indexOf(dead), 1);
-    const next = boot(async (job) => { expect(job).toMatchObject({ phase: "setup", attempt: 1, cut_offs: 1 }); });
+    const next = boot(async (job) => {
+      expect(job).toMatchObject({ phase: "setup", attempt: 1, cut_offs: 1 });
+    });
     expect(await reach(next, id, "done")).toMatchObject({ attempt: 1, cut_offs: 1 });
   });
 
@@ -162,8 +199,16 @@ describe("jobs", () => {
       opened.splice(opened.indexOf(dying), 1);
     }
     let ran = false;
-    const next = boot({ run: async () => { ran = true; }, onFailed: () => ({ puts: [{ key: ["told"], value: true }] }) });
-    expect(await reach(next, id, "failed")).toMatchObject({ cut_offs: CUT_OFFS_MAX, error: { code: "attempts_exhausted" } });
+    const next = boot({
+      run: async () => {
+        ran = true;
+      },
+      onFailed: () => ({ puts: [{ key: ["told"], value: true }] }),
+    });
+    expect(await reach(next, id, "failed")).toMatchObject({
+      cut_offs: CUT_OFFS_MAX,
+      error: { code: "attempts_exhausted" },
+    });
     expect([ran, store.get(["told"])?.value]).toEqual([false, true]);
   });
 
@@ -172,16 +217,26 @@ describe("jobs", () => {
     let outcome: unknown;
     const ended = new Promise<void>((resolve) => {
       const dead = boot(async (_, context) => {
-        await new Promise<void>((go) => { proceed = go; });
-        await context.setPhase("late", { puts: [{ key: ["late"], value: 1 }] }).catch((error: unknown) => { outcome = error; });
+        await new Promise<void>((go) => {
+          proceed = go;
+        });
+        await context.setPhase("late", { puts: [{ key: ["late"], value: 1 }] }).catch((error: unknown) => {
+          outcome = error;
+        });
         resolve();
       });
       void enqueue(dead);
     });
-    while (store.range(["job#state", "running"]).length === 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (store.range(["job#state", "running"]).length === 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     const next = boot(() => new Promise(() => undefined));
     opened.splice(opened.indexOf(next), 1);
-    while (next.events.length < 2) await new Promise((resolve) => { setImmediate(resolve); });
+    while (next.events.length < 2)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     proceed();
     await ended;
     expect(outcome).toBeInstanceOf(Error);
@@ -189,9 +244,14 @@ describe("jobs", () => {
   });
 
   it("stop aborts what runs and leaves it queued without counting the attempt", async () => {
-    const jobs = boot((_, context) => new Promise((_resolve, reject) => {
-      context.signal.addEventListener("abort", () => { reject(new Error("aborted")); });
-    }));
+    const jobs = boot(
+      (_, context) =>
+        new Promise((_resolve, reject) => {
+          context.signal.addEventListener("abort", () => {
+            reject(new Error("aborted"));
+          });
+        }),
+    );
     const id = await enqueue(jobs);
     await reach(jobs, id, "running");
     await jobs.stop();
@@ -201,7 +261,14 @@ describe("jobs", () => {
   });
 
   it("cancel ends and deletes a job that runs, that waits, or that is gone", async () => {
-    const jobs = boot((_, context) => new Promise((resolve) => { context.signal.addEventListener("abort", () => { resolve(); }); }));
+    const jobs = boot(
+      (_, context) =>
+        new Promise((resolve) => {
+          context.signal.addEventListener("abort", () => {
+            resolve();
+          });
+        }),
+    );
     const running = await enqueue(jobs);
     await reach(jobs, running, "running");
     const waiting = await enqueue(jobs);
@@ -219,7 +286,10 @@ describe("jobs", () => {
       store.full = true;
     });
     const id = await enqueue(jobs);
-    while (!log.lines.some((line) => line.message.includes("cannot be recorded yet"))) await new Promise((resolve) => { setImmediate(resolve); });
+    while (!log.lines.some((line) => line.message.includes("cannot be recorded yet")))
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     expect(jobs.get(id)?.state).toBe("running");
     store.full = false;
     await reach(jobs, id, "done");
@@ -228,11 +298,19 @@ describe("jobs", () => {
 
   it("starts nothing while the disk is full, and starts it afterwards", async () => {
     let runs = 0;
-    const jobs = boot(async () => { runs += 1; }, { started: false });
+    const jobs = boot(
+      async () => {
+        runs += 1;
+      },
+      { started: false },
+    );
     const id = await enqueue(jobs);
     store.full = true;
     await jobs.start();
-    while (!log.lines.some((line) => line.message.includes("cannot start"))) await new Promise((resolve) => { setImmediate(resolve); });
+    while (!log.lines.some((line) => line.message.includes("cannot start")))
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     expect(runs).toBe(0);
     store.full = false;
     await reach(jobs, id, "done");
@@ -241,7 +319,9 @@ describe("jobs", () => {
 
   it("a listener that throws harms nobody", async () => {
     const jobs = boot(async () => undefined);
-    jobs.subscribe(() => { throw new Error("listener"); });
+    jobs.subscribe(() => {
+      throw new Error("listener");
+    });
     await reach(jobs, await enqueue(jobs), "done");
   });
 
@@ -259,6 +339,8 @@ describe("jobs", () => {
 
   it("has one runner per kind", () => {
     const jobs = boot(async () => undefined, { started: false });
-    expect(() => { jobs.register("setup", { run: async () => undefined }); }).toThrow(/one runner/);
+    expect(() => {
+      jobs.register("setup", { run: async () => undefined });
+    }).toThrow(/one runner/);
   });
 });

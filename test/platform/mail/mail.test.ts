@@ -9,8 +9,15 @@ import { Outbox } from "../../../src/platform/mail/outbox.js";
 import { createSmtpMail } from "../../../src/platform/mail/smtp-mail.js";
 import { HeldClock, quietLog } from "../auth/support.js";
 
-const MESSAGE = { to: "ada@example.com", subject: "Reset your password", text: "first line\n.dots at the start\n  ppr_token" };
-const INJECTIONS = [{ ...MESSAGE, to: "ada@example.com\r\nBcc: eve@example.com" }, { ...MESSAGE, subject: "x\nBcc: eve@example.com" }];
+const MESSAGE = {
+  to: "ada@example.com",
+  subject: "Reset your password",
+  text: "first line\n.dots at the start\n  ppr_token",
+};
+const INJECTIONS = [
+  { ...MESSAGE, to: "ada@example.com\r\nBcc: eve@example.com" },
+  { ...MESSAGE, subject: "x\nBcc: eve@example.com" },
+];
 
 const servers = new Set<Server>();
 afterEach(() => {
@@ -32,15 +39,22 @@ async function smtpDouble(): Promise<{ url: string; lines: string[] }> {
       for (const line of parts) {
         lines.push(line);
         if (inData) {
-          if (line === ".") { inData = false; socket.write("250 queued\r\n"); }
-        } else if (line === "DATA") { inData = true; socket.write("354 go on\r\n"); }
-        else if (line === "QUIT") socket.end("221 bye\r\n");
+          if (line === ".") {
+            inData = false;
+            socket.write("250 queued\r\n");
+          }
+        } else if (line === "DATA") {
+          inData = true;
+          socket.write("354 go on\r\n");
+        } else if (line === "QUIT") socket.end("221 bye\r\n");
         else socket.write("250 ok\r\n");
       }
     });
   });
   servers.add(server);
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   return { url: `smtp://127.0.0.1:${String((server.address() as AddressInfo).port)}`, lines };
 }
 
@@ -89,7 +103,10 @@ describe("the outbox", () => {
   it("tries three times and then gives up, without a rejection", async () => {
     const outbox = new Outbox({ retryDelayMs: 1 }, { log: quietLog });
     let tries = 0;
-    outbox.add(() => { tries += 1; return Promise.reject(new Error("not now")); });
+    outbox.add(() => {
+      tries += 1;
+      return Promise.reject(new Error("not now"));
+    });
     await outbox.idle();
     expect(tries).toBe(3);
   });
@@ -110,7 +127,10 @@ describe("the outbox", () => {
     await outbox.idle();
     expect([most, done]).toEqual([2, 514]);
     await outbox.stop();
-    outbox.add(() => { done += 1; return Promise.resolve(); });
+    outbox.add(() => {
+      done += 1;
+      return Promise.resolve();
+    });
     expect(done).toBe(514);
   });
 });

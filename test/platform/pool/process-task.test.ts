@@ -33,16 +33,21 @@ const SCRIPTS = {
   heap: "(() => { const kept = []; for (;;) kept.push(new Array(1e5).fill({ x: 1 })); })()",
   buffers: "(() => { const kept = []; for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1)); })()",
   flood: "Buffer.alloc(2 * 1024 * 1024)",
-  print: "(() => { const text = 'x'.repeat(65536); for (let i = 0; i < 2000; i += 1) { tools.fs.writeSync(1, text); tools.fs.writeSync(2, text); } return 'done'; })()",
-  bigFile: "(() => { try { for (let i = 0; i < 64; i += 1) tools.fs.appendFileSync('big', Buffer.alloc(1024 * 1024)); } catch (error) { return error.code; } return tools.fs.statSync('big').size; })()",
-  network: "new Promise((resolve) => { const socket = tools.net.connect(9, '192.0.2.1'); socket.on('error', (error) => resolve(error.code)); setTimeout(() => resolve('open'), 1000); })",
+  print:
+    "(() => { const text = 'x'.repeat(65536); for (let i = 0; i < 2000; i += 1) { tools.fs.writeSync(1, text); tools.fs.writeSync(2, text); } return 'done'; })()",
+  bigFile:
+    "(() => { try { for (let i = 0; i < 64; i += 1) tools.fs.appendFileSync('big', Buffer.alloc(1024 * 1024)); } catch (error) { return error.code; } return tools.fs.statSync('big').size; })()",
+  network:
+    "new Promise((resolve) => { const socket = tools.net.connect(9, '192.0.2.1'); socket.on('error', (error) => resolve(error.code)); setTimeout(() => resolve('open'), 1000); })",
   linked: "(() => { tools.fs.symlinkSync('/etc/passwd', 'answer'); process.exit(0); })()",
   linkedPart: "(() => { tools.fs.symlinkSync('/etc/passwd', 'answer.0'); return 1; })()",
   parts: "[new Uint8Array(600 * 1024), new Uint8Array(600 * 1024)]",
   garbage: "(() => { tools.fs.writeFileSync('answer', 'not a serialised value'); process.exit(0); })()",
   silent: "process.exit(0)",
-  progress: "(() => { report(0.25); report(0.5); const from = performance.now(); while (performance.now() - from < 110); tools.fs.writeSync(1, 'rubbish\\n2.5\\n-1\\n'); report(1); return 'done'; })()",
-  orphan: "(() => { const child = tools.childProcess.spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ['ignore', 'inherit', 'inherit'] }); return child.pid; })()",
+  progress:
+    "(() => { report(0.25); report(0.5); const from = performance.now(); while (performance.now() - from < 110); tools.fs.writeSync(1, 'rubbish\\n2.5\\n-1\\n'); report(1); return 'done'; })()",
+  orphan:
+    "(() => { const child = tools.childProcess.spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ['ignore', 'inherit', 'inherit'] }); return child.pid; })()",
 } as const;
 
 let folder = "";
@@ -53,15 +58,29 @@ beforeAll(async () => {
   await mkdir(join(folder, "tasks"));
   for (const [name, body] of Object.entries(SCRIPTS)) {
     const imports = `import fs from "node:fs"; import net from "node:net"; import childProcess from "node:child_process"; const tools = { fs, net, childProcess };`;
-    await writeFile(join(folder, `${name}.mjs`), `import { runProcessEntry } from "${ENTRY}"; ${imports}\nawait runProcessEntry(async (request, report) => ${body});\n`);
+    await writeFile(
+      join(folder, `${name}.mjs`),
+      `import { runProcessEntry } from "${ENTRY}"; ${imports}\nawait runProcessEntry(async (request, report) => ${body});\n`,
+    );
   }
 });
 
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-function run(name: keyof typeof SCRIPTS, request: unknown = {}, limits: Partial<ProcessTaskLimits> = {}, signal?: AbortSignal) {
+function run(
+  name: keyof typeof SCRIPTS,
+  request: unknown = {},
+  limits: Partial<ProcessTaskLimits> = {},
+  signal?: AbortSignal,
+) {
   const entry = join(folder, `${name}.mjs`);
-  return tasks.run<unknown, unknown>({ entry, request, limits: { ...LIMITS, ...limits }, parentFolder: join(folder, "tasks"), ...(signal === undefined ? {} : { signal }) });
+  return tasks.run<unknown, unknown>({
+    entry,
+    request,
+    limits: { ...LIMITS, ...limits },
+    parentFolder: join(folder, "tasks"),
+    ...(signal === undefined ? {} : { signal }),
+  });
 }
 
 function isAlive(pid: number): boolean {
@@ -93,9 +112,16 @@ describe("a task that behaves", () => {
   });
 
   it("carries byte arrays of every size, alone, nested and twice over", async () => {
-    const arrays = [0, 1, PART_BYTES_MIN - 1, PART_BYTES_MIN, PART_BYTES_MIN + 1].map((length, i) => new Uint8Array(length).fill(i + 1));
+    const arrays = [0, 1, PART_BYTES_MIN - 1, PART_BYTES_MIN, PART_BYTES_MIN + 1].map((length, i) =>
+      new Uint8Array(length).fill(i + 1),
+    );
     const shared = new Uint8Array(PART_BYTES_MIN).fill(7);
-    const request = { arrays, nested: { deeper: [{ words: new Uint32Array([1, 2, 3]) }] }, first: shared, second: shared };
+    const request = {
+      arrays,
+      nested: { deeper: [{ words: new Uint32Array([1, 2, 3]) }] },
+      first: shared,
+      second: shared,
+    };
     expect(await run("echo", request)).toEqual({ ok: true, value: request });
     const many = Array.from({ length: PARTS_MAX + 2 }, (_, i) => new Uint8Array(PART_BYTES_MIN).fill(i));
     const echoed = await run("echo", many, { answerBytesMax: 16 * 1024 ** 2 });
@@ -124,13 +150,22 @@ describe("a task that behaves", () => {
 
   it("tells how far it is, now and then, and what else it prints is passed over", async () => {
     const shares: number[] = [];
-    const result = await tasks.run({ entry: join(folder, "progress.mjs"), request: {}, limits: LIMITS, parentFolder: join(folder, "tasks"), onProgress: (share) => shares.push(share) });
+    const result = await tasks.run({
+      entry: join(folder, "progress.mjs"),
+      request: {},
+      limits: LIMITS,
+      parentFolder: join(folder, "tasks"),
+      onProgress: (share) => shares.push(share),
+    });
     expect(result).toEqual({ ok: true, value: "done" });
     expect(shares).toEqual([0.25, 1]);
   });
 
   it("runs without a tasks object too", async () => {
-    expect(await runProcessTask({ entry: join(folder, "echo.mjs"), request: 5, limits: LIMITS })).toEqual({ ok: true, value: 5 });
+    expect(await runProcessTask({ entry: join(folder, "echo.mjs"), request: 5, limits: LIMITS })).toEqual({
+      ok: true,
+      value: 5,
+    });
   });
 });
 
@@ -176,11 +211,14 @@ describe("a task that does not", () => {
     expect(await run("bigFile")).toEqual({ ok: true, value: "EFBIG" });
   });
 
-  it.each(["fail", "exit", "silent", "garbage", "linked", "linkedPart"] as const)("is a crash without an answer: %s", async (name) => {
-    const result = await run(name);
-    expect(result).toMatchObject({ ok: false, code: "crashed" });
-    expect((result as { message: string }).message).not.toContain(folder);
-  });
+  it.each(["fail", "exit", "silent", "garbage", "linked", "linkedPart"] as const)(
+    "is a crash without an answer: %s",
+    async (name) => {
+      const result = await run(name);
+      expect(result).toMatchObject({ ok: false, code: "crashed" });
+      expect((result as { message: string }).message).not.toContain(folder);
+    },
+  );
 
   it("has no network where the system can take it away", async () => {
     if ((await probeSandboxTools()).noNetwork.length === 0) return;

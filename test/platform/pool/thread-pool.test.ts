@@ -8,18 +8,28 @@ const entry = fileURLToPath(new URL("../../support/pool-fixture.worker.mjs", imp
 const open: ThreadPool[] = [];
 
 function createPool(options: Partial<ThreadPoolOptions> = {}): ThreadPool {
-  const pool = new ThreadPool({ name: "fixture", entry, threads: 1, queueLengthMax: 2, niceness: 0, ...options }, { log: createLog("silent") });
+  const pool = new ThreadPool(
+    { name: "fixture", entry, threads: 1, queueLengthMax: 2, niceness: 0, ...options },
+    { log: createLog("silent") },
+  );
   open.push(pool);
   return pool;
 }
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
-  const error: unknown = await promise.then(() => undefined, (reason: unknown) => reason);
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   return error instanceof AppError ? error.code : String(error);
 }
 
 afterEach(async () => {
-  await Promise.all(open.splice(0).map(async (pool) => { await pool.stop(); }));
+  await Promise.all(
+    open.splice(0).map(async (pool) => {
+      await pool.stop();
+    }),
+  );
 });
 
 describe("thread pool", () => {
@@ -71,7 +81,9 @@ describe("thread pool", () => {
   });
 
   it("keeps a thrown error's text from the caller", async () => {
-    const failure: unknown = await createPool().run({ act: "throw" }).catch((error: unknown) => error);
+    const failure: unknown = await createPool()
+      .run({ act: "throw" })
+      .catch((error: unknown) => error);
     expect((failure as AppError).code).toBe("internal_error");
     expect((failure as AppError).message).not.toContain("a bug");
   });

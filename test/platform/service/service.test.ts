@@ -13,21 +13,40 @@ import { startFront, type Front } from "../http/support.js";
 let front: Front;
 let checks: ReadinessCheck[] = [];
 beforeAll(async () => {
-  const routes = bindRoutes(serviceRoutes, createServiceHandlers({ name: "Proof<wright>", version: "1.2.3" }, { routes: Object.values(serviceRoutes), readiness: () => checks }));
+  const routes = bindRoutes(
+    serviceRoutes,
+    createServiceHandlers(
+      { name: "Proof<wright>", version: "1.2.3" },
+      { routes: Object.values(serviceRoutes), readiness: () => checks },
+    ),
+  );
   front = await startFront({ routes, limits: { rateLimits: true, readsPerSec: 1 } });
 });
-afterAll(async () => { await front.server.stop({ graceMs: 0 }); });
+afterAll(async () => {
+  await front.server.stop({ graceMs: 0 });
+});
 
 describe("the service's own routes", () => {
   it("say that the service is there, unthrottled and without a token", async () => {
-    for (let n = 0; n < 10; n += 1) expect(await (await fetch(`${front.url}/status`)).json()).toEqual({ status: "ok", name: "Proof<wright>", version: "1.2.3" });
+    for (let n = 0; n < 10; n += 1)
+      expect(await (await fetch(`${front.url}/status`)).json()).toEqual({
+        status: "ok",
+        name: "Proof<wright>",
+        version: "1.2.3",
+      });
     expect(await (await fetch(`${front.url}/livez`)).json()).toEqual({ live: true });
   });
 
   it("say whether it is ready, and why not", async () => {
-    checks = [{ name: "store", ok: true }, { name: "vault_unsealed", ok: true }];
+    checks = [
+      { name: "store", ok: true },
+      { name: "vault_unsealed", ok: true },
+    ];
     expect((await fetch(`${front.url}/readyz`)).status).toBe(200);
-    checks = [{ name: "store", ok: true }, { name: "vault_unsealed", ok: false }];
+    checks = [
+      { name: "store", ok: true },
+      { name: "vault_unsealed", ok: false },
+    ];
     const notReady = await fetch(`${front.url}/readyz`);
     expect(notReady.status).toBe(503);
     expect(Number(notReady.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -49,7 +68,9 @@ describe("the service's own routes", () => {
     expect(page).not.toMatch(/(src|href)=|https?:\/\//);
     expect(page).toContain("<title>Proof&#60;wright&#62;</title>");
     const script = /<script>([\s\S]*)<\/script>/.exec(page)![1]!;
-    expect(response.headers.get("content-security-policy")).toContain(`script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`);
+    expect(response.headers.get("content-security-policy")).toContain(
+      `script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+    );
     expect(() => new Script(script)).not.toThrow();
   });
 });

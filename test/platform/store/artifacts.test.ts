@@ -9,7 +9,9 @@ import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 const EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 const ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 const folders: string[] = [];
-afterAll(() => { for (const folder of folders) removeFolder(folder); });
+afterAll(() => {
+  for (const folder of folders) removeFolder(folder);
+});
 
 describe("artifacts", () => {
   let folder: string;
@@ -29,20 +31,23 @@ describe("artifacts", () => {
     expect(statSync(artifacts.resolve(ABC)).mode & 0o777).toBe(0o600);
   });
 
-  it.each([0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_500_000])("keeps %i bytes whole, from memory, from a file and into shared memory", async (length) => {
-    const content = randomBytes(length);
-    const sha256 = createHash("sha256").update(content).digest("hex");
-    expect(await artifacts.put(content)).toEqual({ sha256, bytes: length });
-    const source = join(folder, "source");
-    writeFileSync(source, content);
-    expect(await artifacts.put({ path: source })).toEqual({ sha256, bytes: length });
-    expect(existsSync(source)).toBe(true);
-    const again = await openArtifacts(folder);
-    expect((await again.read(sha256)).equals(content)).toBe(true);
-    const shared = await (await openArtifacts(folder)).readShared(sha256);
-    expect(shared).toBeInstanceOf(SharedArrayBuffer);
-    expect(Buffer.from(shared).equals(content)).toBe(true);
-  });
+  it.each([0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_500_000])(
+    "keeps %i bytes whole, from memory, from a file and into shared memory",
+    async (length) => {
+      const content = randomBytes(length);
+      const sha256 = createHash("sha256").update(content).digest("hex");
+      expect(await artifacts.put(content)).toEqual({ sha256, bytes: length });
+      const source = join(folder, "source");
+      writeFileSync(source, content);
+      expect(await artifacts.put({ path: source })).toEqual({ sha256, bytes: length });
+      expect(existsSync(source)).toBe(true);
+      const again = await openArtifacts(folder);
+      expect((await again.read(sha256)).equals(content)).toBe(true);
+      const shared = await (await openArtifacts(folder)).readShared(sha256);
+      expect(shared).toBeInstanceOf(SharedArrayBuffer);
+      expect(Buffer.from(shared).equals(content)).toBe(true);
+    },
+  );
 
   it("an empty artifact has the hash of nothing", async () => {
     expect(await artifacts.put(new Uint8Array())).toEqual({ sha256: EMPTY, bytes: 0 });
@@ -68,11 +73,14 @@ describe("artifacts", () => {
     expect((await artifacts.read(ABC)).toString()).toBe("abc");
   });
 
-  it.each(["", "abc", `../${ABC}`, ABC.toUpperCase(), `${ABC}0`, ABC.slice(1), `${"../".repeat(20)}etc/passwd`])("takes no name but a hash: %j", async (name) => {
-    expect(() => artifacts.resolve(name)).toThrow(expect.objectContaining({ code: "artifact_corrupt" }));
-    await expect(artifacts.read(name)).rejects.toMatchObject({ code: "artifact_corrupt" });
-    await expect(artifacts.remove(name)).rejects.toMatchObject({ code: "artifact_corrupt" });
-  });
+  it.each(["", "abc", `../${ABC}`, ABC.toUpperCase(), `${ABC}0`, ABC.slice(1), `${"../".repeat(20)}etc/passwd`])(
+    "takes no name but a hash: %j",
+    async (name) => {
+      expect(() => artifacts.resolve(name)).toThrow(expect.objectContaining({ code: "artifact_corrupt" }));
+      await expect(artifacts.read(name)).rejects.toMatchObject({ code: "artifact_corrupt" });
+      await expect(artifacts.remove(name)).rejects.toMatchObject({ code: "artifact_corrupt" });
+    },
+  );
 
   it("says that a missing one is missing", async () => {
     expect(artifacts.has(ABC)).toBe(false);

@@ -13,28 +13,41 @@ const key = fc.array(part, { maxLength: 4 });
 
 describe("store keys as bytes", () => {
   it("decode to what was encoded, minus zero becoming zero", () => {
-    fc.assert(fc.property(key, (parts) => {
-      expect(decodeKey(encodeKey(parts))).toEqual(parts.map((value) => (value === 0 ? 0 : value)));
-    }));
+    fc.assert(
+      fc.property(key, (parts) => {
+        expect(decodeKey(encodeKey(parts))).toEqual(parts.map((value) => (value === 0 ? 0 : value)));
+      }),
+    );
   });
 
   it("sort as the keys do", () => {
-    fc.assert(fc.property(key, key, (one, other) => {
-      expect(Math.sign(Buffer.compare(encodeKey(one), encodeKey(other)))).toBe(Math.sign(compareKeys(one, other)));
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(key, key, (one, other) => {
+        expect(Math.sign(Buffer.compare(encodeKey(one), encodeKey(other)))).toBe(Math.sign(compareKeys(one, other)));
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   it("lie in the range of a prefix exactly when they begin with it", () => {
-    fc.assert(fc.property(fc.array(part, { minLength: 1, maxLength: 3 }), fc.array(part, { maxLength: 2 }), (parts, prefix) => {
-      const { start, end } = prefixRange(prefix);
-      const bytes = encodeKey(parts);
-      const inside = Buffer.compare(bytes, start) >= 0 && Buffer.compare(bytes, end) < 0;
-      expect(inside).toBe(prefix.length <= parts.length && prefix.every((value, index) => (value === 0 ? parts[index] === 0 : value === parts[index])));
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 3 }), fc.array(part, { maxLength: 2 }), (parts, prefix) => {
+        const { start, end } = prefixRange(prefix);
+        const bytes = encodeKey(parts);
+        const inside = Buffer.compare(bytes, start) >= 0 && Buffer.compare(bytes, end) < 0;
+        expect(inside).toBe(
+          prefix.length <= parts.length &&
+            prefix.every((value, index) => (value === 0 ? parts[index] === 0 : value === parts[index])),
+        );
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   it("have the fixed bytes of the layout", () => {
-    expect(encodeKey(["a\u0000b", 1, -1]).toString("hex")).toBe("026100ff6200" + "01bff0000000000000" + "01400fffffffffffff");
+    expect(encodeKey(["a\u0000b", 1, -1]).toString("hex")).toBe(
+      "026100ff6200" + "01bff0000000000000" + "01400fffffffffffff",
+    );
   });
 
   it("never begin with the byte of the store's own records", () => {

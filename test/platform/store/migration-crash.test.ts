@@ -12,7 +12,12 @@ describe("kill -9 in the middle of a migration", () => {
     const path = newFolder("migration");
     try {
       const first = await openStore({ path }, { log: recordedLog() });
-      await first.commit({ puts: [...Array.from({ length: 100 }, (_, index) => ({ key: ["thing", index], value: { name: index } })), { key: ["obsolete"], value: 1 }] });
+      await first.commit({
+        puts: [
+          ...Array.from({ length: 100 }, (_, index) => ({ key: ["thing", index], value: { name: index } })),
+          { key: ["obsolete"], value: 1 },
+        ],
+      });
       await first.close();
       for (let round = 0; round < 5; round += 1) {
         await runUntilKilled({ command: [process.execPath, CHILD, path], readyLine: "ready", killAfterMs: round * 10 });
@@ -21,7 +26,21 @@ describe("kill -9 in the middle of a migration", () => {
         expect((await store.integrityReport()).sound).toBe(true);
         await store.close();
       }
-      const migrated = await openStore({ path, migrations: [{ to: 2, title: "drops", run: (store) => { store.delete(["obsolete"]); } }] }, { log: recordedLog() });
+      const migrated = await openStore(
+        {
+          path,
+          migrations: [
+            {
+              to: 2,
+              title: "drops",
+              run: (store) => {
+                store.delete(["obsolete"]);
+              },
+            },
+          ],
+        },
+        { log: recordedLog() },
+      );
       expect([migrated.schemaVersion, migrated.count([])]).toEqual([2, 100]);
       await migrated.close();
     } finally {

@@ -19,7 +19,13 @@ describe("a stored record", () => {
   });
 
   it("is the same in one piece and in several, as text and as bytes, at any length and version", () => {
-    for (const [length, version] of [[0, 0], [1, 2 ** 32 - 1], [64 * 1024 - 1, 2 ** 32], [64 * 1024, Number.MAX_SAFE_INTEGER], [300_000, 1]] as const) {
+    for (const [length, version] of [
+      [0, 0],
+      [1, 2 ** 32 - 1],
+      [64 * 1024 - 1, 2 ** 32],
+      [64 * 1024, Number.MAX_SAFE_INTEGER],
+      [300_000, 1],
+    ] as const) {
       const text = `"${"x".repeat(length)}"`;
       const whole = Buffer.from(encodeRecord(key, version, Buffer.from(text)).bytes);
       const inPieces = encodeRecord(key, version, text.slice(0, 1), Buffer.from(text.slice(1, -1)), text.slice(-1));
@@ -33,12 +39,19 @@ describe("a stored record", () => {
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const rotten = Buffer.from(bytes);
       rotten[bit >> 3]! ^= 1 << (bit & 7);
-      expect(() => decodeRecord(key, rotten), `bit ${bit}`).toThrow(expect.objectContaining({ code: "data_corrupt", status: 500 }));
+      expect(() => decodeRecord(key, rotten), `bit ${bit}`).toThrow(
+        expect.objectContaining({ code: "data_corrupt", status: 500 }),
+      );
     }
   });
 
   it("is refused under another key, cut short, or empty", () => {
-    for (const [at, content] of [[encodeKey(["vault", 2]), bytes], [key, bytes.subarray(0, -1)], [key, bytes.subarray(0, 16)], [key, Buffer.alloc(0)]] as const) {
+    for (const [at, content] of [
+      [encodeKey(["vault", 2]), bytes],
+      [key, bytes.subarray(0, -1)],
+      [key, bytes.subarray(0, 16)],
+      [key, Buffer.alloc(0)],
+    ] as const) {
       expect(() => decodeRecord(at, content)).toThrow(expect.objectContaining({ code: "data_corrupt" }));
     }
   });

@@ -22,16 +22,23 @@ describe("a table", () => {
   let vaults: Table<Vault, "owner" | "label", "name">;
   beforeEach(() => {
     store = new MemoryStore();
-    vaults = defineTable<Vault, "owner" | "label", "name">({
-      name: "vault",
-      key: (record) => ["user", record.owner, record.id],
-      indexes: { owner: (record) => ["user", record.owner], label: (record) => (record.label === undefined ? undefined : [record.label]) },
-      uniques: { name: (record) => [record.owner, record.name] },
-    }, { store });
+    vaults = defineTable<Vault, "owner" | "label", "name">(
+      {
+        name: "vault",
+        key: (record) => ["user", record.owner, record.id],
+        indexes: {
+          owner: (record) => ["user", record.owner],
+          label: (record) => (record.label === undefined ? undefined : [record.label]),
+        },
+        uniques: { name: (record) => [record.owner, record.name] },
+      },
+      { store },
+    );
   });
 
   const insert = (record: Vault): Promise<void> => store.commit(vaults.insertCommit(record));
-  const current = (record: Vault): NonNullable<ReturnType<typeof vaults.get>> => vaults.get(["user", record.owner, record.id])!;
+  const current = (record: Vault): NonNullable<ReturnType<typeof vaults.get>> =>
+    vaults.get(["user", record.owner, record.id])!;
   const ids = (listing: { rows: Vault[] }): string[] => listing.rows.map((row) => row.id);
 
   it("finds a record by its key and by its unique, and not under another owner", async () => {
@@ -48,15 +55,25 @@ describe("a table", () => {
     await insert(vault("z", { created_at: "2025-12-31T23:59:59.999Z" }));
     await insert(vault("other", { owner: "bob" }));
     expect(ids(vaults.list("owner", ["user", "alice"]))).toEqual(["z", "b", "c", "d", "a"]);
-    expect(vaults.list("owner", ["user", "alice"], { page: { page: 2, rpp: 2 } })).toEqual({ rows: [vault("c"), vault("d")], total: 5 });
-    expect(ids(vaults.list("owner", ["user", "alice"], { page: { page: 1, rpp: 2 }, reverse: true }))).toEqual(["a", "d"]);
+    expect(vaults.list("owner", ["user", "alice"], { page: { page: 2, rpp: 2 } })).toEqual({
+      rows: [vault("c"), vault("d")],
+      total: 5,
+    });
+    expect(ids(vaults.list("owner", ["user", "alice"], { page: { page: 1, rpp: 2 }, reverse: true }))).toEqual([
+      "a",
+      "d",
+    ]);
     expect(vaults.list("owner", ["user", "alice"], { page: { page: 9, rpp: 2 } })).toEqual({ rows: [], total: 5 });
     expect(vaults.count("owner", ["user"])).toBe(6);
   });
 
   it("filters before it counts and pages", async () => {
-    for (const id of ["1", "2", "3", "4"]) await insert(vault(id, { name: Number(id) % 2 === 0 ? `even ${id}` : `odd ${id}` }));
-    const listing = vaults.list("owner", ["user", "alice"], { filter: (row) => row.name.startsWith("even"), page: { page: 2, rpp: 1 } });
+    for (const id of ["1", "2", "3", "4"])
+      await insert(vault(id, { name: Number(id) % 2 === 0 ? `even ${id}` : `odd ${id}` }));
+    const listing = vaults.list("owner", ["user", "alice"], {
+      filter: (row) => row.name.startsWith("even"),
+      page: { page: 2, rpp: 1 },
+    });
     expect([ids(listing), listing.total]).toEqual([["4"], 2]);
   });
 
@@ -85,14 +102,18 @@ describe("a table", () => {
     await insert(vault("1"));
     const read = current(vault("1"));
     await store.commit(vaults.updateCommit(read, vault("1", { name: "first" })));
-    await expect(store.commit(vaults.updateCommit(read, vault("1", { name: "second" })))).rejects.toBeInstanceOf(StoreConflict);
+    await expect(store.commit(vaults.updateCommit(read, vault("1", { name: "second" })))).rejects.toBeInstanceOf(
+      StoreConflict,
+    );
     expect(vaults.findBy("name", ["alice", "second"])).toBeUndefined();
   });
 
   it("an update cannot take another's unique, nor change the key", async () => {
     await insert(vault("1"));
     await insert(vault("2"));
-    await expect(store.commit(vaults.updateCommit(current(vault("2")), vault("2", { name: "name 1" })))).rejects.toBeInstanceOf(StoreConflict);
+    await expect(
+      store.commit(vaults.updateCommit(current(vault("2")), vault("2", { name: "name 1" }))),
+    ).rejects.toBeInstanceOf(StoreConflict);
     expect(() => vaults.updateCommit(current(vault("2")), vault("2", { owner: "bob" }))).toThrow(/keeps its key/);
   });
 
@@ -112,18 +133,28 @@ describe("a table", () => {
 describe("mergeCommits", () => {
   it("joins all parts, the same check once, urgent when one part is", () => {
     const check = { key: ["a"], version: 1 };
-    expect(mergeCommits(
-      { checks: [check], puts: [{ key: ["a"], value: 1 }] },
-      { checks: [check], deletes: [["b"]], urgent: true },
-      { deletePrefixes: [["c"]] },
-    )).toEqual({ checks: [check], puts: [{ key: ["a"], value: 1 }], deletes: [["b"]], deletePrefixes: [["c"]], urgent: true });
+    expect(
+      mergeCommits(
+        { checks: [check], puts: [{ key: ["a"], value: 1 }] },
+        { checks: [check], deletes: [["b"]], urgent: true },
+        { deletePrefixes: [["c"]] },
+      ),
+    ).toEqual({
+      checks: [check],
+      puts: [{ key: ["a"], value: 1 }],
+      deletes: [["b"]],
+      deletePrefixes: [["c"]],
+      urgent: true,
+    });
     expect(mergeCommits({}, {})).not.toHaveProperty("urgent");
   });
 
   it("refuses two writes of one record and two different pins of one record", () => {
     const put = { puts: [{ key: ["a", 1], value: 1 }] };
     expect(() => mergeCommits(put, put)).toThrow(/write the same record/);
-    expect(() => mergeCommits({ checks: [{ key: ["a"], version: 1 }] }, { checks: [{ key: ["a"], version: "absent" }] })).toThrow(/different versions/);
+    expect(() =>
+      mergeCommits({ checks: [{ key: ["a"], version: 1 }] }, { checks: [{ key: ["a"], version: "absent" }] }),
+    ).toThrow(/different versions/);
   });
 });
 
@@ -140,11 +171,22 @@ describe("retryOnConflict", () => {
 
   it("gives up with a conflict after the last attempt, and passes other errors on at once", async () => {
     let tries = 0;
-    const contended = retryOnConflict(async () => { tries += 1; throw new StoreConflict(["a"]); }, { attemptsMax: 4 });
+    const contended = retryOnConflict(
+      async () => {
+        tries += 1;
+        throw new StoreConflict(["a"]);
+      },
+      { attemptsMax: 4 },
+    );
     await expect(contended).rejects.toMatchObject({ code: "conflict", status: 409 });
     expect(tries).toBe(4);
     tries = 0;
-    await expect(retryOnConflict(async () => { tries += 1; throw new AppError("storage_full", { message: "full" }); })).rejects.toMatchObject({ code: "storage_full" });
+    await expect(
+      retryOnConflict(async () => {
+        tries += 1;
+        throw new AppError("storage_full", { message: "full" });
+      }),
+    ).rejects.toMatchObject({ code: "storage_full" });
     expect(tries).toBe(1);
   });
 });

@@ -9,7 +9,13 @@ function queueThatDies(how: string): { queue: WriteQueue; fatal: AppError[] } {
   const fatal: AppError[] = [];
   const queue = new WriteQueue(
     { path: how, workerPath: DYING_WRITER, dataBytesMax: 1, reserveBytes: 1, queueLengthMax: 10 },
-    { onBatch: () => undefined, onAppended: () => undefined, onFatal: (error) => { fatal.push(error); } },
+    {
+      onBatch: () => undefined,
+      onAppended: () => undefined,
+      onFatal: (error) => {
+        fatal.push(error);
+      },
+    },
   );
   return { queue, fatal };
 }
@@ -17,19 +23,25 @@ function queueThatDies(how: string): { queue: WriteQueue; fatal: AppError[] } {
 const commit = { puts: [{ key: ["a"], value: 1 }] };
 
 describe("the writer thread dies", () => {
-  it.each(["throw", "exit"])("by %s: what waited is told that its outcome is unknown, nothing is taken after, help is called once", async (how) => {
-    const { queue, fatal } = queueThatDies(how);
-    await queue.ready();
-    const results = await Promise.allSettled([queue.commit(commit), queue.commit(commit)]);
-    for (const result of results) {
-      expect(result).toMatchObject({ status: "rejected", reason: { code: "storage_failed", message: expect.stringContaining("unknown") as string } });
-    }
-    expect(fatal).toHaveLength(1);
-    expect(queue.state).toBe("failed");
-    await expect(queue.commit(commit)).rejects.toMatchObject({ code: "storage_failed" });
-    await queue.close();
-    expect(fatal).toHaveLength(1);
-  });
+  it.each(["throw", "exit"])(
+    "by %s: what waited is told that its outcome is unknown, nothing is taken after, help is called once",
+    async (how) => {
+      const { queue, fatal } = queueThatDies(how);
+      await queue.ready();
+      const results = await Promise.allSettled([queue.commit(commit), queue.commit(commit)]);
+      for (const result of results) {
+        expect(result).toMatchObject({
+          status: "rejected",
+          reason: { code: "storage_failed", message: expect.stringContaining("unknown") as string },
+        });
+      }
+      expect(fatal).toHaveLength(1);
+      expect(queue.state).toBe("failed");
+      await expect(queue.commit(commit)).rejects.toMatchObject({ code: "storage_failed" });
+      await queue.close();
+      expect(fatal).toHaveLength(1);
+    },
+  );
 
   it("at the start: opening fails, and that is all", async () => {
     const { queue, fatal } = queueThatDies("at start");

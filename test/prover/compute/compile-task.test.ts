@@ -10,7 +10,8 @@ import type { ProcessTaskLimits } from "../../../src/platform/pool/process-task.
 
 // Untrusted source as an attacker would send it; each ends in a failure that names itself, none in a crash of the process.
 
-const SQUARE = "pragma circom 2.1.0; template Square() { signal input x; signal output y; y <== x * x; } component main = Square();";
+const SQUARE =
+  "pragma circom 2.1.0; template Square() { signal input x; signal output y; y <== x * x; } component main = Square();";
 const tasks = new ProcessTasks();
 let folder = "";
 
@@ -21,7 +22,11 @@ beforeAll(async () => {
 
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-async function compile(source: string, limits: Partial<ProcessTaskLimits> = {}, compileLimits: Partial<CompileLimits> = {}): Promise<CompileResult> {
+async function compile(
+  source: string,
+  limits: Partial<ProcessTaskLimits> = {},
+  compileLimits: Partial<CompileLimits> = {},
+): Promise<CompileResult> {
   const request = { sources: { "main.circom": source }, main: "main.circom", curve: "BN254" } as const;
   const outcome = await compileInProcess(tasks, request, {
     limits: { ...DEFAULT_COMPILE_LIMITS, ...compileLimits },
@@ -45,7 +50,11 @@ describe("compileInProcess", () => {
   });
 
   it("is called off by the caller", async () => {
-    const outcome = await compileInProcess(tasks, { sources: { "main.circom": SQUARE }, main: "main.circom", curve: "BN254" }, { signal: AbortSignal.abort() });
+    const outcome = await compileInProcess(
+      tasks,
+      { sources: { "main.circom": SQUARE }, main: "main.circom", curve: "BN254" },
+      { signal: AbortSignal.abort() },
+    );
     expect(outcome).toMatchObject({ settled: false, failure: { code: "aborted" } });
   });
 
@@ -55,28 +64,51 @@ describe("compileInProcess", () => {
   ])("ends %s at the deadline and says so", async (_name, source) => {
     const result = await compile(source, { deadlineMs: 1_500 });
     expect(result).toMatchObject({ ok: false, code: "circuit_too_large" });
-    expect(!result.ok && result.diagnostics[0]?.message).toMatch(/did not compile within 60 seconds of processor time: a loop without end/);
+    expect(!result.ok && result.diagnostics[0]?.message).toMatch(
+      /did not compile within 60 seconds of processor time: a loop without end/,
+    );
   });
 
   it.each([
-    ["an array of ten million signals", "template A() { signal input a[10000000]; signal output b; b <== a[0] * a[1]; } component main = A();"],
+    [
+      "an array of ten million signals",
+      "template A() { signal input a[10000000]; signal output b; b <== a[0] * a[1]; } component main = A();",
+    ],
     ["a recursive function without end", body("var x = f(1);", "function f(n) { return f(n + 1) + 1; }")],
-    ["a recursive template without end", "template A(n) { signal input a; signal output b; component c = A(n + 1); c.a <== a; b <== c.b; } component main = A(0);"],
-    ["nested templates that double on each level", "template L(n) { signal input a; signal output b; if (n == 0) { b <== a * a; } else { component c[2]; for (var i = 0; i < 2; i++) { c[i] = L(n - 1); c[i].a <== a + i; } b <== c[0].b * c[1].b; } } component main = L(30);"],
+    [
+      "a recursive template without end",
+      "template A(n) { signal input a; signal output b; component c = A(n + 1); c.a <== a; b <== c.b; } component main = A(0);",
+    ],
+    [
+      "nested templates that double on each level",
+      "template L(n) { signal input a; signal output b; if (n == 0) { b <== a * a; } else { component c[2]; for (var i = 0; i < 2; i++) { c[i] = L(n - 1); c[i].a <== a + i; } b <== c[0].b * c[1].b; } } component main = L(30);",
+    ],
   ])("ends %s with a named failure", async (_name, source) => {
-    const result = await compile(`pragma circom 2.1.0; ${source.replace(/^pragma circom 2\.1\.0; /, "")}`, { deadlineMs: 8_000 }, { compilerPagesMax: 4_096 });
+    const result = await compile(
+      `pragma circom 2.1.0; ${source.replace(/^pragma circom 2\.1\.0; /, "")}`,
+      { deadlineMs: 8_000 },
+      { compilerPagesMax: 4_096 },
+    );
     expect(result.ok).toBe(false);
     expect(!result.ok && ["circuit_too_large", "source_invalid"]).toContain(!result.ok && result.code);
     expect(!result.ok && result.diagnostics.length).toBeGreaterThan(0);
   });
 
   it("is bounded by the memory limit of the process too", async () => {
-    const result = await compile("template A() { signal input a[10000000]; signal output b; b <== a[0] * a[1]; } component main = A();", { memoryBytesMax: 300 * 1024 ** 2 });
-    expect(result).toMatchObject({ ok: false, code: "circuit_too_large", diagnostics: [{ message: "the circuit needs more memory than a compile may take" }] });
+    const result = await compile(
+      "template A() { signal input a[10000000]; signal output b; b <== a[0] * a[1]; } component main = A();",
+      { memoryBytesMax: 300 * 1024 ** 2 },
+    );
+    expect(result).toMatchObject({
+      ok: false,
+      code: "circuit_too_large",
+      diagnostics: [{ message: "the circuit needs more memory than a compile may take" }],
+    });
   });
 
   it("refuses a circuit over the number of constraints", async () => {
-    const chain = (n: number) => `pragma circom 2.1.0; template C(n) { signal input a; signal s[n + 1]; s[0] <== a; for (var i = 0; i < n; i++) { s[i + 1] <== s[i] * s[i]; } } component main = C(${n});`;
+    const chain = (n: number) =>
+      `pragma circom 2.1.0; template C(n) { signal input a; signal s[n + 1]; s[0] <== a; for (var i = 0; i < n; i++) { s[i + 1] <== s[i] * s[i]; } } component main = C(${n});`;
     expect(await compile(chain(100), {}, { constraintsMax: 100 })).toMatchObject({ ok: true });
     const result = await compile(chain(101), {}, { constraintsMax: 100 });
     expect(result).toMatchObject({ ok: false, code: "circuit_too_large" });
@@ -84,21 +116,31 @@ describe("compileInProcess", () => {
   });
 
   it("survives a flood of compile-time output", async () => {
-    const flood = body("for (var j = 0; j < 200000; j++) { var k = f(j); }", 'function f(n) { log("flood", n); return n; }');
+    const flood = body(
+      "for (var j = 0; j < 200000; j++) { var k = f(j); }",
+      'function f(n) { log("flood", n); return n; }',
+    );
     const result = await compile(flood, { deadlineMs: 20_000 });
     if (!result.ok) expect(result.code).toBe("circuit_too_large");
   });
 
-  it.each(["/etc/passwd", "../../../../../../etc/passwd", "../secret.circom", "/proc/self/environ", "file:///etc/passwd", "circomlib/../../../etc/passwd", "circomlib/circuits/../../package.json"])(
-    "does not read the host's files through include %s",
-    async (path) => {
-      const result = await compile(`pragma circom 2.1.0; include "${path}"; ${SQUARE.replace("pragma circom 2.1.0; ", "")}`);
-      expect(result).toMatchObject({ ok: false, code: "source_invalid" });
-      // Not found, or no path at all.
-      expect(!result.ok && result.diagnostics[0]?.code).toMatch(/^P101[24]$/);
-      expect(JSON.stringify(result)).not.toMatch(/root:|swordfish|PATH=|node_modules|\/tmp\//);
-    },
-  );
+  it.each([
+    "/etc/passwd",
+    "../../../../../../etc/passwd",
+    "../secret.circom",
+    "/proc/self/environ",
+    "file:///etc/passwd",
+    "circomlib/../../../etc/passwd",
+    "circomlib/circuits/../../package.json",
+  ])("does not read the host's files through include %s", async (path) => {
+    const result = await compile(
+      `pragma circom 2.1.0; include "${path}"; ${SQUARE.replace("pragma circom 2.1.0; ", "")}`,
+    );
+    expect(result).toMatchObject({ ok: false, code: "source_invalid" });
+    // Not found, or no path at all.
+    expect(!result.ok && result.diagnostics[0]?.code).toMatch(/^P101[24]$/);
+    expect(JSON.stringify(result)).not.toMatch(/root:|swordfish|PATH=|node_modules|\/tmp\//);
+  });
 
   it("does not read an absolute path of a readable file either", async () => {
     const result = await compile(`include "${join(folder, "secret.circom")}"; ${SQUARE}`);

@@ -33,22 +33,42 @@ async function openKey(workspaces: number): Promise<ResidentKey> {
 async function prove(key: ResidentKey, id: string, options: ProveOptions = {}): Promise<boolean> {
   const made = await lanes.prove({ ...message, openKey: { id, key } }, options);
   if (!made.ok) throw new Error(made.message);
-  const checked = await lanes.run("interactive", "verify", { circuit: message.circuit, verifyingKey: message.verifyingKey, inputs: { y: made.value.publicSignals[0] }, proof: made.value.proof });
+  const checked = await lanes.run("interactive", "verify", {
+    circuit: message.circuit,
+    verifyingKey: message.verifyingKey,
+    inputs: { y: made.value.publicSignals[0] },
+    proof: made.value.proof,
+  });
   return checked.ok && checked.value.result;
 }
 
 /** Workspaces of the key that a thread has. */
 function taken(key: ResidentKey): number {
-  return [...new Int32Array(key.memory.buffer, key.workspaceFlags, key.workspaces.length)].filter((flag) => flag !== 0).length;
+  return [...new Int32Array(key.memory.buffer, key.workspaceFlags, key.workspaces.length)].filter((flag) => flag !== 0)
+    .length;
 }
 
 /** Resolves once every thread of the lane has done a task: none of them is stuck. */
 async function everyThreadAnswers(): Promise<void> {
-  await Promise.all(Array.from({ length: THREADS }, async () => { await lanes.run("prove", "warm", { backend: "wasm" }); }));
+  await Promise.all(
+    Array.from({ length: THREADS }, async () => {
+      await lanes.run("prove", "warm", { backend: "wasm" });
+    }),
+  );
 }
 
 beforeAll(async () => {
-  lanes = new Lanes({ proveThreads: THREADS, interactiveThreads: 1, proveQueueLengthMax: 8, interactiveQueueLengthMax: 8, proveHelpersMax: THREADS, entry }, { log: recordedLog() });
+  lanes = new Lanes(
+    {
+      proveThreads: THREADS,
+      interactiveThreads: 1,
+      proveQueueLengthMax: 8,
+      interactiveQueueLengthMax: 8,
+      proveHelpersMax: THREADS,
+      entry,
+    },
+    { log: recordedLog() },
+  );
   const source = `pragma circom 2.1.0; template Squares(n) { signal input x; signal output y; signal s[n]; s[0] <== x * x; for (var i = 1; i < n; i++) { s[i] <== s[i - 1] * s[i - 1] + i; } y <== s[n - 1]; } component main = Squares(${String(ROWS)});`;
   const compiled = await compileCircuit({ sources: { "main.circom": source }, main: "main.circom", curve: "BN254" });
   if (!compiled.ok) throw new Error("the circuit does not compile");
@@ -56,7 +76,9 @@ beforeAll(async () => {
   if (!made.ok) throw new Error(made.message);
   message = {
     circuit: readCircuitInterface(readR1cs(compiled.r1cs), compiled.sym),
-    witnessProgram: shared(compiled.wasm), provingKey: shared(made.zkey), verifyingKey: shared(Buffer.from(JSON.stringify(made.verifyingKey))),
+    witnessProgram: shared(compiled.wasm),
+    provingKey: shared(made.zkey),
+    verifyingKey: shared(Buffer.from(JSON.stringify(made.verifyingKey))),
     inputs: { x: "3" },
   };
 });
@@ -75,7 +97,9 @@ describe("a proof on the lane `prove`", () => {
 
   it("shares its lane with more proofs than there are threads", async () => {
     const key = await openKey(THREADS);
-    expect(await Promise.all(Array.from({ length: 2 * THREADS }, async () => await prove(key, "sound")))).toEqual(Array.from({ length: 2 * THREADS }, () => true));
+    expect(await Promise.all(Array.from({ length: 2 * THREADS }, async () => await prove(key, "sound")))).toEqual(
+      Array.from({ length: 2 * THREADS }, () => true),
+    );
     await everyThreadAnswers();
     expect(taken(key)).toBe(0);
   });
@@ -83,7 +107,13 @@ describe("a proof on the lane `prove`", () => {
   it("is made again when its helpers die in it, and says that a thread was lost", async () => {
     const key = await openKey(2 * THREADS);
     let lost = 0;
-    expect(await prove(key, "helper dies", { onThreadLost: () => { lost += 1; } })).toBe(true);
+    expect(
+      await prove(key, "helper dies", {
+        onThreadLost: () => {
+          lost += 1;
+        },
+      }),
+    ).toBe(true);
     await everyThreadAnswers();
     expect(lost).toBeGreaterThanOrEqual(1);
     expect(taken(key)).toBeGreaterThanOrEqual(1);
@@ -93,18 +123,37 @@ describe("a proof on the lane `prove`", () => {
   it("is made again when its own thread dies, and its helpers are not left waiting", async () => {
     const key = await openKey(2 * THREADS);
     let lost = 0;
-    expect(await prove(key, "leader dies", { onThreadLost: () => { lost += 1; } })).toBe(true);
+    expect(
+      await prove(key, "leader dies", {
+        onThreadLost: () => {
+          lost += 1;
+        },
+      }),
+    ).toBe(true);
     await everyThreadAnswers();
     expect(lost).toBe(1);
   });
 
   it.each([
-    ["its caller has gone", (): ProveOptions => { const caller = new AbortController(); setImmediate(() => { caller.abort(new Error("client has gone")); }); return { signal: caller.signal }; }, "client has gone"],
+    [
+      "its caller has gone",
+      (): ProveOptions => {
+        const caller = new AbortController();
+        setImmediate(() => {
+          caller.abort(new Error("client has gone"));
+        });
+        return { signal: caller.signal };
+      },
+      "client has gone",
+    ],
     ["its time is up", (): ProveOptions => ({ deadlineMs: 1500 }), "did not end within"],
-  ])("ends when %s, though it waits for a task that nobody does, and frees all threads", async (_name, options, reason) => {
-    const key = await openKey(2 * THREADS);
-    await expect(prove(key, "leader stalls", options())).rejects.toThrow(reason);
-    await everyThreadAnswers();
-    expect(await prove(key, "sound")).toBe(true);
-  });
+  ])(
+    "ends when %s, though it waits for a task that nobody does, and frees all threads",
+    async (_name, options, reason) => {
+      const key = await openKey(2 * THREADS);
+      await expect(prove(key, "leader stalls", options())).rejects.toThrow(reason);
+      await everyThreadAnswers();
+      expect(await prove(key, "sound")).toBe(true);
+    },
+  );
 });

@@ -8,11 +8,23 @@ import { subject } from "../../vault/support.js";
 import { failureOf, never, openTestRegistry, principalOf, provision, register, type TestRegistry } from "../support.js";
 
 const log = recordedLog();
-const lanes = new Lanes({ proveThreads: 1, interactiveThreads: 1, proveQueueLengthMax: 8, interactiveQueueLengthMax: 64 }, { log });
+const lanes = new Lanes(
+  { proveThreads: 1, interactiveThreads: 1, proveQueueLengthMax: 8, interactiveQueueLengthMax: 64 },
+  { log },
+);
 let test: TestRegistry;
 
 beforeAll(async () => {
-  test = await openTestRegistry({ compute: new LanesCompute({ constraintsMax: 1000, compile: { memoryMb: 1024, seconds: 5 }, openKeys: { budgetBytes: 2 ** 28, workspaces: 2 } }, { lanes, log }) });
+  test = await openTestRegistry({
+    compute: new LanesCompute(
+      {
+        constraintsMax: 1000,
+        compile: { memoryMb: 1024, seconds: 5 },
+        openKeys: { budgetBytes: 2 ** 28, workspaces: 2 },
+      },
+      { lanes, log },
+    ),
+  });
 });
 afterAll(async () => {
   await test.close({ keep: true });
@@ -26,10 +38,18 @@ describe("the registry on lanes and processes", () => {
     const prover = await provision(test.provers, owner);
     expect(prover).toMatchObject({ status: "provisioned", errors: [] });
     const made = await test.provers.prove(owner, prover.id, { inputs: { X: "3", Y: "35" }, signal: never });
-    const verify = async (inputs: object): Promise<boolean> => await test.provers.verify(principalOf(owner), prover.id, { inputs, proof: made.proof, store: false, signal: never });
+    const verify = async (inputs: object): Promise<boolean> =>
+      await test.provers.verify(principalOf(owner), prover.id, {
+        inputs,
+        proof: made.proof,
+        store: false,
+        signal: never,
+      });
     expect(await verify({ Y: "35" })).toBe(true);
     expect(await verify({ Y: "34" })).toBe(false);
-    expect(await failureOf(() => test.provers.prove(owner, prover.id, { inputs: { X: "3", Y: "36" }, signal: never }))).toMatchObject({ code: "constraints_unsatisfied" });
+    expect(
+      await failureOf(() => test.provers.prove(owner, prover.id, { inputs: { X: "3", Y: "36" }, signal: never })),
+    ).toMatchObject({ code: "constraints_unsatisfied" });
     expect(await test.provers.note(owner, prover.id, 0)).toMatchObject({ index: 0, size: 1 });
   });
 
@@ -45,12 +65,19 @@ describe("the registry on lanes and processes", () => {
 
   it("fails a circuit over the limit of constraints, a loop without end and an include of the host, while others go on", async () => {
     const [hostile, honest] = [subject(), subject()];
-    const wrap = (body: string): string => `pragma circom 2.1.0; template A() { signal input x; ${body} } component main = A();`;
-    const loop = await register(test.provers, hostile, { source: wrap("var i = 0; while (i >= 0) { i = (i + 1) % 7; } signal output y; y <== x + i;") });
-    const passwd = await register(test.provers, hostile, { source: { "main.circom": `pragma circom 2.1.0; include "/etc/passwd"; ${wrap("").slice(22)}` } });
+    const wrap = (body: string): string =>
+      `pragma circom 2.1.0; template A() { signal input x; ${body} } component main = A();`;
+    const loop = await register(test.provers, hostile, {
+      source: wrap("var i = 0; while (i >= 0) { i = (i + 1) % 7; } signal output y; y <== x + i;"),
+    });
+    const passwd = await register(test.provers, hostile, {
+      source: { "main.circom": `pragma circom 2.1.0; include "/etc/passwd"; ${wrap("").slice(22)}` },
+    });
     const good = await provision(test.provers, honest);
     expect(good.status).toBe("provisioned");
-    const large = await provision(test.provers, hostile, { source: wrap("signal y[1001]; y[0] <== x * x; for (var i = 1; i < 1001; i++) { y[i] <== y[i - 1] * y[i - 1]; }") });
+    const large = await provision(test.provers, hostile, {
+      source: wrap("signal y[1001]; y[0] <== x * x; for (var i = 1; i < 1001; i++) { y[i] <== y[i - 1] * y[i - 1]; }"),
+    });
     expect(large).toMatchObject({ status: "failed", errors: [{ code: "circuit_too_large" }] });
     const stopped = await waitFor(hostile, loop.id);
     expect(stopped).toMatchObject({ status: "failed", errors: [{ code: "circuit_too_large" }] });
@@ -62,6 +89,9 @@ describe("the registry on lanes and processes", () => {
 });
 
 async function waitFor(owner: ReturnType<typeof subject>, id: string) {
-  while (!test.provers.progress(owner, id).finished) await new Promise((resolve) => { setTimeout(resolve, 20); });
+  while (!test.provers.progress(owner, id).finished)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
   return test.provers.get(owner, id);
 }

@@ -14,11 +14,18 @@ import { chainFixture, cubicFixture, r1csFile } from "../../support/groth16-fixt
 describe("setup in a process of its own", () => {
   const tasks = new ProcessTasks();
   let folder: string;
-  beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), "proofwright-test-")); });
-  afterAll(async () => { await rm(folder, { recursive: true }); });
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "proofwright-test-"));
+  });
+  afterAll(async () => {
+    await rm(folder, { recursive: true });
+  });
 
   // The second is large enough for the process to share the work among threads.
-  it.each([["a small circuit", cubicFixture(3n)], ["a circuit of 12,000 constraints", chainFixture(12_000)]])("makes a gated key for %s", async (_name, fixture) => {
+  it.each([
+    ["a small circuit", cubicFixture(3n)],
+    ["a circuit of 12,000 constraints", chainFixture(12_000)],
+  ])("makes a gated key for %s", async (_name, fixture) => {
     const outcome = await setupInProcess(tasks, r1csFile(fixture));
     if (!outcome.ok || !outcome.value.ok) throw new Error(JSON.stringify(outcome));
     const { zkey, verifyingKey, gates } = outcome.value;
@@ -31,18 +38,33 @@ describe("setup in a process of its own", () => {
 
   it("says what is wrong with bytes that are no circuit of this field", async () => {
     const file = r1csFile(cubicFixture(3n));
-    expect(await setupInProcess(tasks, file.subarray(0, 100))).toMatchObject({ ok: true, value: { ok: false, code: "circuit_unsupported" } });
-    expect(await setupInProcess(tasks, r1csFile({ ...cubicFixture(3n), r1cs: { ...cubicFixture(3n).r1cs, prime: 2n ** 255n - 19n } }))).toMatchObject({ ok: true, value: { ok: false, code: "circuit_unsupported" } });
+    expect(await setupInProcess(tasks, file.subarray(0, 100))).toMatchObject({
+      ok: true,
+      value: { ok: false, code: "circuit_unsupported" },
+    });
+    expect(
+      await setupInProcess(
+        tasks,
+        r1csFile({ ...cubicFixture(3n), r1cs: { ...cubicFixture(3n).r1cs, prime: 2n ** 255n - 19n } }),
+      ),
+    ).toMatchObject({ ok: true, value: { ok: false, code: "circuit_unsupported" } });
   });
 
   it("ends with the deadline and with the caller's signal, and leaves no file behind", async () => {
     const file = r1csFile(chainFixture(12_000));
-    const run = (options: { readonly deadlineMs: number; readonly signal?: AbortSignal }): Promise<unknown> => tasks.run({
-      entry: join(process.cwd(), "dist", "workers", "setup.process.js"), request: { r1cs: file }, parentFolder: folder,
-      limits: { ...SETUP_PROCESS_LIMITS, deadlineMs: options.deadlineMs }, ...(options.signal === undefined ? {} : { signal: options.signal }),
-    });
+    const run = (options: { readonly deadlineMs: number; readonly signal?: AbortSignal }): Promise<unknown> =>
+      tasks.run({
+        entry: join(process.cwd(), "dist", "workers", "setup.process.js"),
+        request: { r1cs: file },
+        parentFolder: folder,
+        limits: { ...SETUP_PROCESS_LIMITS, deadlineMs: options.deadlineMs },
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      });
     expect(await run({ deadlineMs: 100 })).toMatchObject({ ok: false, code: "deadline" });
-    expect(await run({ deadlineMs: 60_000, signal: AbortSignal.timeout(300) })).toMatchObject({ ok: false, code: "aborted" });
+    expect(await run({ deadlineMs: 60_000, signal: AbortSignal.timeout(300) })).toMatchObject({
+      ok: false,
+      code: "aborted",
+    });
     expect(await readdir(folder)).toEqual([]);
   });
 });

@@ -18,7 +18,14 @@ let batches: number[] = [];
 
 beforeAll(async () => {
   store = await openStore({ path: folder, mapBytes: 64 * 2 ** 20, reserveBytes: 2 ** 20 }, { log: recordedLog() });
-  notes = new NoteStores({ store, clock: new TestClock(), appendNotes: async (message) => { batches.push(message.digests.length); return appendNotes(message); } });
+  notes = new NoteStores({
+    store,
+    clock: new TestClock(),
+    appendNotes: async (message) => {
+      batches.push(message.digests.length);
+      return appendNotes(message);
+    },
+  });
 });
 afterAll(async () => {
   await store.close();
@@ -28,14 +35,25 @@ afterAll(async () => {
 function pending(seed: number, overrides: Partial<PendingNote> = {}): PendingNote {
   const hex = seed.toString(16).padStart(64, "0");
   return {
-    digest: hex, statementHash: hex, proofHash: hex, note: { prover_id: newId(), vault_id: newId(), key_id: newId(), ciphertext: `note ${seed}` },
-    checks: () => [], records: (index) => ({ puts: [{ key: ["test", hex], value: index }] }), ...overrides,
+    digest: hex,
+    statementHash: hex,
+    proofHash: hex,
+    note: { prover_id: newId(), vault_id: newId(), key_id: newId(), ciphertext: `note ${seed}` },
+    checks: () => [],
+    records: (index) => ({ puts: [{ key: ["test", hex], value: index }] }),
+    ...overrides,
   };
 }
 
-async function newStores(owner: Subject, wanted: { notes?: string; nullifiers?: string } = {}): Promise<{ noteStoreId: string; nullifierStoreId: string; proverId: string }> {
+async function newStores(
+  owner: Subject,
+  wanted: { notes?: string; nullifiers?: string } = {},
+): Promise<{ noteStoreId: string; nullifierStoreId: string; proverId: string }> {
   const proverId = newId();
-  const { commit, ...ids } = notes.prepare(owner, proverId, "BN254", { notes: wanted.notes, nullifiers: wanted.nullifiers });
+  const { commit, ...ids } = notes.prepare(owner, proverId, "BN254", {
+    notes: wanted.notes,
+    nullifiers: wanted.nullifiers,
+  });
   await store.commit(commit);
   return { ...ids, proverId };
 }
@@ -49,11 +67,15 @@ describe("note stores", () => {
     const owner = subject();
     const { noteStoreId } = await newStores(owner);
     batches = [];
-    const indices = await Promise.all(Array.from({ length: 100 }, (_, seed) => notes.append(owner, noteStoreId, pending(seed))));
+    const indices = await Promise.all(
+      Array.from({ length: 100 }, (_, seed) => notes.append(owner, noteStoreId, pending(seed))),
+    );
     expect([...indices].sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, index) => index));
     expect(batches.length).toBeLessThan(10);
     const stored = Array.from({ length: 100 }, (_, index) => notes.readNote(owner, noteStoreId, index)!);
-    indices.forEach((index, seed) => { expect(stored[index]!.ciphertext, `seed ${seed}`).toBe(`note ${seed}`); });
+    indices.forEach((index, seed) => {
+      expect(stored[index]!.ciphertext, `seed ${seed}`).toBe(`note ${seed}`);
+    });
     const digests = stored.map((note) => Number(note.ciphertext.slice(5)).toString(16).padStart(64, "0"));
     const expected = appendNotes({ state: emptyNoteTree(32), digests });
     expect(notes.read(owner, noteStoreId)!.tree).toEqual(expected.state);
@@ -64,7 +86,11 @@ describe("note stores", () => {
     const owner = subject();
     const { noteStoreId } = await newStores(owner);
     await notes.append(owner, noteStoreId, pending(1));
-    const again = new NoteStores({ store, clock: new TestClock(), appendNotes: async (message) => appendNotes(message) });
+    const again = new NoteStores({
+      store,
+      clock: new TestClock(),
+      appendNotes: async (message) => appendNotes(message),
+    });
     expect(await again.append(owner, noteStoreId, pending(2))).toBe(1);
     const digests = [1, 2].map((seed) => seed.toString(16).padStart(64, "0"));
     expect(again.read(owner, noteStoreId)!.tree).toEqual(appendNotes({ state: emptyNoteTree(32), digests }).state);
@@ -75,9 +101,13 @@ describe("note stores", () => {
     const { noteStoreId } = await newStores(owner);
     let raced = false;
     const slow = new NoteStores({
-      store, clock: new TestClock(),
+      store,
+      clock: new TestClock(),
       appendNotes: async (message) => {
-        if (!raced) { raced = true; await notes.append(owner, noteStoreId, pending(7)); }
+        if (!raced) {
+          raced = true;
+          await notes.append(owner, noteStoreId, pending(7));
+        }
         return appendNotes(message);
       },
     });
@@ -88,8 +118,16 @@ describe("note stores", () => {
   it("refuse a note that is not wanted any more and take its neighbours", async () => {
     const owner = subject();
     const { noteStoreId } = await newStores(owner);
-    const gone = pending(2, { checks: () => { throw new AppError("not_found", { message: "prover not found" }); } });
-    const outcomes = await Promise.allSettled([notes.append(owner, noteStoreId, pending(1)), notes.append(owner, noteStoreId, gone), notes.append(owner, noteStoreId, pending(3))]);
+    const gone = pending(2, {
+      checks: () => {
+        throw new AppError("not_found", { message: "prover not found" });
+      },
+    });
+    const outcomes = await Promise.allSettled([
+      notes.append(owner, noteStoreId, pending(1)),
+      notes.append(owner, noteStoreId, gone),
+      notes.append(owner, noteStoreId, pending(3)),
+    ]);
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(notes.read(owner, noteStoreId)!.tree!.size).toBe(2);
   });
@@ -103,7 +141,8 @@ describe("note stores", () => {
     const first = await newStores(owner);
     const second = await newStores(owner, { notes: first.noteStoreId, nullifiers: first.nullifierStoreId });
     expect(second).toMatchObject({ noteStoreId: first.noteStoreId, nullifierStoreId: first.nullifierStoreId });
-    const prepare = (who: Subject, curve: string, wanted: { notes?: string; nullifiers?: string }) => () => notes.prepare(who, newId(), curve, { notes: wanted.notes, nullifiers: wanted.nullifiers });
+    const prepare = (who: Subject, curve: string, wanted: { notes?: string; nullifiers?: string }) => () =>
+      notes.prepare(who, newId(), curve, { notes: wanted.notes, nullifiers: wanted.nullifiers });
     expect(await codeOf(prepare(subject(), "BN254", { notes: first.noteStoreId }))).toBe("store_unsuitable");
     expect(await codeOf(prepare(owner, "BN254", { notes: first.nullifierStoreId }))).toBe("store_unsuitable");
     expect(await codeOf(prepare(owner, "BN254", { nullifiers: first.noteStoreId }))).toBe("store_unsuitable");

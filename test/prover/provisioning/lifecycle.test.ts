@@ -1,19 +1,36 @@
 import { describe, expect, it } from "vitest";
-import { PROVER_STATUSES, isFinished, mayFollow, progressOf, stepOf } from "../../../src/prover/provisioning/lifecycle.js";
+import {
+  PROVER_STATUSES,
+  isFinished,
+  mayFollow,
+  progressOf,
+  stepOf,
+} from "../../../src/prover/provisioning/lifecycle.js";
 import type { ProverStatus } from "../../../src/prover/provisioning/lifecycle.js";
 
 const ALLOWED: readonly (readonly [ProverStatus, ProverStatus])[] = [
-  ["init", "compiling"], ["init", "compiled"], ["init", "failed"],
-  ["compiling", "compiled"], ["compiling", "failed"],
-  ["compiled", "pending_setup"], ["compiled", "provisioned"], ["compiled", "failed"],
-  ["pending_setup", "running_setup"], ["pending_setup", "failed"],
-  ["running_setup", "deploying_artifacts"], ["running_setup", "provisioned"], ["running_setup", "failed"],
-  ["deploying_artifacts", "provisioned"], ["deploying_artifacts", "failed"],
+  ["init", "compiling"],
+  ["init", "compiled"],
+  ["init", "failed"],
+  ["compiling", "compiled"],
+  ["compiling", "failed"],
+  ["compiled", "pending_setup"],
+  ["compiled", "provisioned"],
+  ["compiled", "failed"],
+  ["pending_setup", "running_setup"],
+  ["pending_setup", "failed"],
+  ["running_setup", "deploying_artifacts"],
+  ["running_setup", "provisioned"],
+  ["running_setup", "failed"],
+  ["deploying_artifacts", "provisioned"],
+  ["deploying_artifacts", "failed"],
 ];
 
 describe("prover lifecycle", () => {
   it("allows exactly the listed transitions", () => {
-    const found = PROVER_STATUSES.flatMap((from) => PROVER_STATUSES.filter((to) => mayFollow(from, to)).map((to) => `${from} -> ${to}`));
+    const found = PROVER_STATUSES.flatMap((from) =>
+      PROVER_STATUSES.filter((to) => mayFollow(from, to)).map((to) => `${from} -> ${to}`),
+    );
     expect(found.sort()).toEqual(ALLOWED.map(([from, to]) => `${from} -> ${to}`).sort());
   });
 
@@ -22,7 +39,11 @@ describe("prover lifecycle", () => {
       const reached = new Set<ProverStatus>();
       const open: ProverStatus[] = [start];
       for (let status = open.pop(); status !== undefined; status = open.pop()) {
-        for (const next of PROVER_STATUSES) if (mayFollow(status, next) && !reached.has(next)) { reached.add(next); open.push(next); }
+        for (const next of PROVER_STATUSES)
+          if (mayFollow(status, next) && !reached.has(next)) {
+            reached.add(next);
+            open.push(next);
+          }
       }
       expect(reached.has(start), start).toBe(false);
     }
@@ -33,9 +54,15 @@ describe("prover lifecycle", () => {
   });
 
   it("gives every step words, and progress that only grows", () => {
-    for (const [from, to] of ALLOWED) expect(progressOf(to), `${from} -> ${to}`).toBeGreaterThan(progressOf(from) - 1e-9);
-    for (const [from, to] of ALLOWED) expect(progressOf(to), `end of ${from} -> ${to}`).toBeGreaterThanOrEqual(progressOf(from, 1));
-    expect([progressOf("init"), progressOf("provisioned"), progressOf("running_setup", 7)]).toEqual([0, 1, progressOf("running_setup", 1)]);
+    for (const [from, to] of ALLOWED)
+      expect(progressOf(to), `${from} -> ${to}`).toBeGreaterThan(progressOf(from) - 1e-9);
+    for (const [from, to] of ALLOWED)
+      expect(progressOf(to), `end of ${from} -> ${to}`).toBeGreaterThanOrEqual(progressOf(from, 1));
+    expect([progressOf("init"), progressOf("provisioned"), progressOf("running_setup", 7)]).toEqual([
+      0,
+      1,
+      progressOf("running_setup", 1),
+    ]);
     for (const status of PROVER_STATUSES) expect(stepOf(status)).not.toBe("");
   });
 });

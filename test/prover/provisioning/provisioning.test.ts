@@ -7,7 +7,16 @@ import { PROVER_STATUSES, type ProverStatus } from "../../../src/prover/provisio
 import { removeFolder } from "../../support/temporary-folder.js";
 import { PHRASE, sealBody, subject } from "../../vault/support.js";
 import { LocalCompute } from "../local-compute.js";
-import { eventually, never, openTestRegistry, principalOf, provision, register, type TestRegistry, type TestRegistryOptions } from "../support.js";
+import {
+  eventually,
+  never,
+  openTestRegistry,
+  principalOf,
+  provision,
+  register,
+  type TestRegistry,
+  type TestRegistryOptions,
+} from "../support.js";
 
 const opened: TestRegistry[] = [];
 afterEach(async () => {
@@ -34,13 +43,22 @@ async function reboot(test: TestRegistry, options: TestRegistryOptions = {}): Pr
 function dyingStore(at: number, when: "before" | "after", died: () => void): (store: Store) => Store {
   let count = 0;
   return (store) => ({
-    get: (key) => store.get(key), range: (prefix, options) => store.range(prefix, options), count: (prefix) => store.count(prefix), close: () => store.close(),
+    get: (key) => store.get(key),
+    range: (prefix, options) => store.range(prefix, options),
+    count: (prefix) => store.count(prefix),
+    close: () => store.close(),
     commit: async (commit: StoreCommit) => {
       const isProvisioning = commit.puts?.some(({ key }) => key[0] === "job" || key[0] === "prover") === true;
-      if (!isProvisioning) { await store.commit(commit); return; }
+      if (!isProvisioning) {
+        await store.commit(commit);
+        return;
+      }
       count += 1;
       if (count === at && when === "after") await store.commit(commit);
-      if (count >= at) { died(); throw new Error("the process died"); }
+      if (count >= at) {
+        died();
+        throw new Error("the process died");
+      }
       await store.commit(commit);
     },
   });
@@ -51,15 +69,22 @@ function failing(step: "compile" | "setup" | "gates", times: number, error: () =
   const compute = new LocalCompute();
   let left = times;
   const inner = compute[step].bind(compute) as (...input: never[]) => Promise<never>;
-  return Object.assign(compute, { [step]: async (...input: never[]) => {
-    if (left > 0) { left -= 1; throw error(); }
-    return await inner(...input);
-  } });
+  return Object.assign(compute, {
+    [step]: async (...input: never[]) => {
+      if (left > 0) {
+        left -= 1;
+        throw error();
+      }
+      return await inner(...input);
+    },
+  });
 }
 
 async function proveAndVerify(test: TestRegistry, owner: Subject, id: string): Promise<void> {
   const { proof } = await test.provers.prove(owner, id, { inputs: { X: "3", Y: "35" }, signal: never });
-  expect(await test.provers.verify(principalOf(owner), id, { inputs: { Y: "35" }, proof, store: false, signal: never })).toBe(true);
+  expect(
+    await test.provers.verify(principalOf(owner), id, { inputs: { Y: "35" }, proof, store: false, signal: never }),
+  ).toBe(true);
 }
 
 describe("provisioning", () => {
@@ -67,16 +92,28 @@ describe("provisioning", () => {
     const test = await boot({ idle: true });
     const owner = subject();
     const prover = await register(test.provers, owner, { description: "stays as it is" });
-    expect(prover).toMatchObject({ status: "init", proving_key_id: null, verifying_key_id: null, description: "stays as it is", trusted_setup: "single_party" });
+    expect(prover).toMatchObject({
+      status: "init",
+      proving_key_id: null,
+      verifying_key_id: null,
+      description: "stays as it is",
+      trusted_setup: "single_party",
+    });
     const seen: ProverStatus[] = [];
-    test.jobs.subscribe(() => { const { status } = test.provers.get(owner, prover.id); if (seen.at(-1) !== status) seen.push(status); });
+    test.jobs.subscribe(() => {
+      const { status } = test.provers.get(owner, prover.id);
+      if (seen.at(-1) !== status) seen.push(status);
+    });
     await test.jobs.start();
     // The record is in the store a moment before its listeners hear of it.
     await eventually("provisioned", () => seen.at(-1) === "provisioned");
     expect(seen).toEqual(["init", "compiling", "compiled", "pending_setup", "running_setup", "provisioned"]);
     const done = test.provers.get(owner, prover.id);
     expect(done).toMatchObject({ description: "stays as it is", errors: [], name: "cubic", identifier: "cubic" });
-    for (const [id, kind, name] of [[done.proving_key_id, "groth16_proving_key", "proving_key"], [done.verifying_key_id, "groth16_verifying_key", "verifying_key.json"]] as const) {
+    for (const [id, kind, name] of [
+      [done.proving_key_id, "groth16_proving_key", "proving_key"],
+      [done.verifying_key_id, "groth16_verifying_key", "verifying_key.json"],
+    ] as const) {
       const pin = JSON.parse(await test.vault.vault.retrieveSecret(owner, done.vault_id, id!)) as object;
       const { sha256, bytes } = await test.provers.artifact(owner, done.id, name);
       expect(pin).toMatchObject({ kind, sha256, bytes });
@@ -91,7 +128,9 @@ describe("provisioning", () => {
     const second = await register(test.provers, owner);
     expect(second.status).toBe("compiled");
     await eventually("provisioned", () => test.provers.get(owner, second.id).status === "provisioned");
-    const keys = await Promise.all([first, second].map(async ({ id }) => (await test.provers.artifact(owner, id, "proving_key")).sha256));
+    const keys = await Promise.all(
+      [first, second].map(async ({ id }) => (await test.provers.artifact(owner, id, "proving_key")).sha256),
+    );
     expect(keys[0]).not.toBe(keys[1]);
     const stranger = await register(test.provers, subject());
     expect(stranger.status).toBe("compiled");
@@ -99,7 +138,8 @@ describe("provisioning", () => {
 
   it("does not tell one owner what another has compiled", async () => {
     const test = await boot();
-    const source = "pragma circom 2.1.0; template A() { signal input x; signal input y; y === x * x; } component main {public [y]} = A();";
+    const source =
+      "pragma circom 2.1.0; template A() { signal input x; signal input y; y === x * x; } component main {public [y]} = A();";
     const [one, other] = [subject(), subject()];
     expect((await provision(test.provers, one, { source })).status).toBe("provisioned");
     expect((await register(test.provers, one, { source })).status).toBe("compiled");
@@ -109,16 +149,25 @@ describe("provisioning", () => {
   it("fails with the compiler's diagnostics and leaves the description alone", async () => {
     const test = await boot();
     const owner = subject();
-    const prover = await provision(test.provers, owner, { source: { "main.circom": "pragma circom 2.1.0;\ntemplate A() {\n  signal input x\n}\ncomponent main = A();" }, description: "mine" });
+    const prover = await provision(test.provers, owner, {
+      source: { "main.circom": "pragma circom 2.1.0;\ntemplate A() {\n  signal input x\n}\ncomponent main = A();" },
+      description: "mine",
+    });
     expect(prover).toMatchObject({ status: "failed", description: "mine", proving_key_id: null });
     expect(prover.errors[0]).toMatchObject({ file: "main.circom" });
     expect(prover.errors[0]!.line).toBeGreaterThanOrEqual(3);
-    expect(test.provers.progress(owner, prover.id)).toMatchObject({ status: "failed", finished: true, progress: 1, errors: prover.errors });
+    expect(test.provers.progress(owner, prover.id)).toMatchObject({
+      status: "failed",
+      finished: true,
+      progress: 1,
+      errors: prover.errors,
+    });
   });
 
   it("keeps the compiler's warnings", async () => {
     const test = await boot();
-    const source = "pragma circom 2.1.0; template A() { signal input x; signal output y; y <-- x * x; } component main = A();";
+    const source =
+      "pragma circom 2.1.0; template A() { signal input x; signal output y; y <-- x * x; } component main = A();";
     const prover = await provision(test.provers, subject(), { source });
     expect(prover.warnings.length).toBeGreaterThan(0);
   });
@@ -140,10 +189,21 @@ describe("provisioning", () => {
 
   it("fails when a setup gate does not pass, and hands out no key", async () => {
     const compute = new LocalCompute();
-    const test = await boot({ compute: Object.assign(compute, { gates: async (): Promise<StepFailure> => ({ ok: false, errors: [{ code: "setup_gate_failed", message: "the canary forgery verifies" }] }) }) });
+    const test = await boot({
+      compute: Object.assign(compute, {
+        gates: async (): Promise<StepFailure> => ({
+          ok: false,
+          errors: [{ code: "setup_gate_failed", message: "the canary forgery verifies" }],
+        }),
+      }),
+    });
     const owner = subject();
     const prover = await provision(test.provers, owner);
-    expect(prover).toMatchObject({ status: "failed", errors: [{ code: "setup_gate_failed", message: "the canary forgery verifies" }], proving_key_id: null });
+    expect(prover).toMatchObject({
+      status: "failed",
+      errors: [{ code: "setup_gate_failed", message: "the canary forgery verifies" }],
+      proving_key_id: null,
+    });
     await expect(test.provers.artifact(owner, prover.id, "proving_key")).rejects.toMatchObject({ code: "not_found" });
   });
 
@@ -151,21 +211,32 @@ describe("provisioning", () => {
     const compute = new LocalCompute();
     const other = new LocalCompute();
     const inner = compute.setup.bind(compute);
-    const test = await boot({ compute: Object.assign(compute, { setup: async (r1cs: Uint8Array) => {
-      const [one, two] = [await inner(r1cs), await other.setup(r1cs)];
-      return one.ok && two.ok ? { ok: true, value: { ...one.value, verifyingKey: two.value.verifyingKey } } : one;
-    } }) });
-    expect(await provision(test.provers, subject())).toMatchObject({ status: "failed", errors: [{ code: "setup_gate_failed" }] });
+    const test = await boot({
+      compute: Object.assign(compute, {
+        setup: async (r1cs: Uint8Array) => {
+          const [one, two] = [await inner(r1cs), await other.setup(r1cs)];
+          return one.ok && two.ok ? { ok: true, value: { ...one.value, verifyingKey: two.value.verifyingKey } } : one;
+        },
+      }),
+    });
+    expect(await provision(test.provers, subject())).toMatchObject({
+      status: "failed",
+      errors: [{ code: "setup_gate_failed" }],
+    });
   });
 
   it("waits for a sealed vault with everything else done, and goes on when it is unsealed", async () => {
     const compute = new LocalCompute();
     const gates = compute.gates.bind(compute);
-    const test: TestRegistry = await boot({ compute: Object.assign(compute, { gates: async (input: Parameters<typeof gates>[0]) => {
-      const passed = await gates(input);
-      await test.vault.vault.seal(owner, sealBody(PHRASE));
-      return passed;
-    } }) });
+    const test: TestRegistry = await boot({
+      compute: Object.assign(compute, {
+        gates: async (input: Parameters<typeof gates>[0]) => {
+          const passed = await gates(input);
+          await test.vault.vault.seal(owner, sealBody(PHRASE));
+          return passed;
+        },
+      }),
+    });
     const owner = subject();
     const prover = await register(test.provers, owner);
     await eventually("waiting for the vault", () => test.jobs.get(prover.id)?.phase === "keys");
@@ -179,11 +250,15 @@ describe("provisioning", () => {
     const compute = new LocalCompute();
     const gates = compute.gates.bind(compute);
     const owner = subject();
-    const test: TestRegistry = await boot({ compute: Object.assign(compute, { gates: async (input: Parameters<typeof gates>[0]) => {
-      const { body: vaults } = test.vault.vault.listVaults(owner, { page: 1, rpp: 25 });
-      for (const vault of vaults) await test.vault.vault.deleteVault(owner, vault.id);
-      return await gates(input);
-    } }) });
+    const test: TestRegistry = await boot({
+      compute: Object.assign(compute, {
+        gates: async (input: Parameters<typeof gates>[0]) => {
+          const { body: vaults } = test.vault.vault.listVaults(owner, { page: 1, rpp: 25 });
+          for (const vault of vaults) await test.vault.vault.deleteVault(owner, vault.id);
+          return await gates(input);
+        },
+      }),
+    });
     expect(await provision(test.provers, owner)).toMatchObject({ status: "failed", errors: [{ code: "vault_gone" }] });
   });
 });
@@ -193,34 +268,51 @@ describe("provisioning over crashes", () => {
   const commits = Array.from({ length: 9 }, (_, index) => index + 2);
 
   // After one commit the store is what it is before the next, and by then the step between has left its files too: so `after` is for the last.
-  it.each([...commits.map((at) => [at, "before"] as const), [10, "after"] as const])("finishes when the process dies at commit %i, %s it is written", async (at, when) => {
-    let isDead = false;
-    const owner = subject();
-    const first = await boot({ wrapStore: dyingStore(at, when, () => { isDead = true; }) });
-    const { id } = await register(first.provers, owner);
-    await eventually("death", () => isDead);
-    const before = first.provers.get(owner, id).status;
-    const second = await reboot(first, { idle: true });
-    expect(await second.artifacts.removeTemporaries()).toBe(0);
-    const seen: ProverStatus[] = [before];
-    second.jobs.subscribe(() => { seen.push(second.provers.get(owner, id).status); });
-    await second.jobs.start();
-    await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
-    const order = seen.map((status) => PROVER_STATUSES.indexOf(status));
-    expect(order).toEqual([...order].sort((a, b) => a - b));
-    await proveAndVerify(second, owner, id);
-  });
+  it.each([...commits.map((at) => [at, "before"] as const), [10, "after"] as const])(
+    "finishes when the process dies at commit %i, %s it is written",
+    async (at, when) => {
+      let isDead = false;
+      const owner = subject();
+      const first = await boot({
+        wrapStore: dyingStore(at, when, () => {
+          isDead = true;
+        }),
+      });
+      const { id } = await register(first.provers, owner);
+      await eventually("death", () => isDead);
+      const before = first.provers.get(owner, id).status;
+      const second = await reboot(first, { idle: true });
+      expect(await second.artifacts.removeTemporaries()).toBe(0);
+      const seen: ProverStatus[] = [before];
+      second.jobs.subscribe(() => {
+        seen.push(second.provers.get(owner, id).status);
+      });
+      await second.jobs.start();
+      await eventually("provisioned", () => second.provers.get(owner, id).status === "provisioned");
+      const order = seen.map((status) => PROVER_STATUSES.indexOf(status));
+      expect(order).toEqual([...order].sort((a, b) => a - b));
+      await proveAndVerify(second, owner, id);
+    },
+  );
 
   it("finishes when the process dies once in every phase", async () => {
     const owner = subject();
     let isDead = false;
-    let test = await boot({ wrapStore: dyingStore(2, "after", () => { isDead = true; }) });
+    let test = await boot({
+      wrapStore: dyingStore(2, "after", () => {
+        isDead = true;
+      }),
+    });
     const { id } = await register(test.provers, owner);
     for (let life = 0; life < 10 && test.provers.get(owner, id).status !== "provisioned"; life += 1) {
       await eventually("death or end", () => isDead || test.provers.get(owner, id).status === "provisioned");
       isDead = false;
       // Requeue and lease, then two commits of progress.
-      test = await reboot(test, { wrapStore: dyingStore(5, "after", () => { isDead = true; }) });
+      test = await reboot(test, {
+        wrapStore: dyingStore(5, "after", () => {
+          isDead = true;
+        }),
+      });
     }
     test = await reboot(test);
     await eventually("provisioned", () => test.provers.get(owner, id).status === "provisioned");
@@ -230,10 +322,18 @@ describe("provisioning over crashes", () => {
   it("stops in the middle of a step and goes on after the restart", async () => {
     const compute = new LocalCompute();
     let isWaiting = false;
-    const first = await boot({ compute: Object.assign(compute, { setup: async (_r1cs: Uint8Array, options: { signal: AbortSignal }) => {
-      isWaiting = true;
-      return await new Promise<never>((_resolve, reject) => { options.signal.addEventListener("abort", () => { reject(options.signal.reason as Error); }); });
-    } }) });
+    const first = await boot({
+      compute: Object.assign(compute, {
+        setup: async (_r1cs: Uint8Array, options: { signal: AbortSignal }) => {
+          isWaiting = true;
+          return await new Promise<never>((_resolve, reject) => {
+            options.signal.addEventListener("abort", () => {
+              reject(options.signal.reason as Error);
+            });
+          });
+        },
+      }),
+    });
     const owner = subject();
     const { id } = await register(first.provers, owner);
     await eventually("setup runs", () => isWaiting);

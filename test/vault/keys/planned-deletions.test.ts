@@ -30,13 +30,28 @@ beforeAll(async () => {
   test = await openTestVault({ chainKey: AUDIT_KEY });
   ({ deletions, keys } = of(test));
 });
-afterAll(async () => { await test.close(); });
+afterAll(async () => {
+  await test.close();
+});
 
 const newVault = async (): Promise<string> => (await test.vault.createVault(owner, { name: "v" })).id;
-const newSecret = async (vaultId: string, value = "tea"): Promise<string> => (await test.vault.createSecret(owner, vaultId, { name: "n", type: "t", value })).id;
-const plans = (): number[] => ["vault_deletion", "secret_deletion", "key_deletion"].map((list) => test.store.count([list]));
+const newSecret = async (vaultId: string, value = "tea"): Promise<string> =>
+  (await test.vault.createSecret(owner, vaultId, { name: "n", type: "t", value })).id;
+const plans = (): number[] =>
+  ["vault_deletion", "secret_deletion", "key_deletion"].map((list) => test.store.count([list]));
 /** Records of any kind that lie under a vault. */
-const contentOf = (vaultId: string): number => ["key", "key#vault", "secret", "secret#vault", "secret#type", "key_generation", "derive_nonce", "hd_index", "hd_address"].reduce((sum, table) => sum + test.store.count([table, vaultId]), 0);
+const contentOf = (vaultId: string): number =>
+  [
+    "key",
+    "key#vault",
+    "secret",
+    "secret#vault",
+    "secret#type",
+    "key_generation",
+    "derive_nonce",
+    "hd_index",
+    "hd_address",
+  ].reduce((sum, table) => sum + test.store.count([table, vaultId]), 0);
 
 describe("a secret in its window", () => {
   it("is listed and not read, can be restored until its time, and then is for good", async () => {
@@ -45,7 +60,10 @@ describe("a secret in its window", () => {
     const read = async (): Promise<string> => (await test.vault.getSecret(owner, vaultId, id)).value;
     expect(await codeOf(() => deletions.restoreSecret(owner, vaultId, id))).toBe("deletion_not_planned");
     const deletesAt = new Date(test.clock.ms + 7 * DAY_MS).toISOString();
-    expect(await deletions.scheduleSecret(owner, vaultId, id, 7)).toEqual({ ...test.vault.listSecrets(owner, vaultId, PAGE).body[0], deletes_at: deletesAt });
+    expect(await deletions.scheduleSecret(owner, vaultId, id, 7)).toEqual({
+      ...test.vault.listSecrets(owner, vaultId, PAGE).body[0],
+      deletes_at: deletesAt,
+    });
     expect(await codeOf(read)).toBe("deletion_planned");
     expect(await codeOf(() => test.vault.retrieveSecret(owner, vaultId, id))).toBe("not_found");
     test.clock.ms += 7 * DAY_MS - 1;
@@ -59,10 +77,22 @@ describe("a secret in its window", () => {
     expect(await read()).toBe("tea");
     await deletions.scheduleSecret(owner, vaultId, id, 1);
     test.clock.ms += DAY_MS;
-    for (const gone of [read, () => deletions.restoreSecret(owner, vaultId, id), () => deletions.scheduleSecret(owner, vaultId, id, 1)]) expect(await codeOf(gone)).toBe("not_found");
+    for (const gone of [
+      read,
+      () => deletions.restoreSecret(owner, vaultId, id),
+      () => deletions.scheduleSecret(owner, vaultId, id, 1),
+    ])
+      expect(await codeOf(gone)).toBe("not_found");
     expect(await deletions.sweep()).toBe(1);
-    for (const gone of [read, () => deletions.restoreSecret(owner, vaultId, id), () => test.vault.deleteSecret(owner, vaultId, id)]) expect(await codeOf(gone)).toBe("not_found");
-    expect([test.store.count(["secret", vaultId]), test.store.count(["secret#vault", vaultId]), ...plans()]).toEqual([0, 0, 0, 0, 0]);
+    for (const gone of [
+      read,
+      () => deletions.restoreSecret(owner, vaultId, id),
+      () => test.vault.deleteSecret(owner, vaultId, id),
+    ])
+      expect(await codeOf(gone)).toBe("not_found");
+    expect([test.store.count(["secret", vaultId]), test.store.count(["secret#vault", vaultId]), ...plans()]).toEqual([
+      0, 0, 0, 0, 0,
+    ]);
   });
 
   it("goes on the later day when its deletion is planned again, and at once when it is deleted", async () => {
@@ -112,7 +142,10 @@ describe("a vault in its window", () => {
     expect(await codeOf(() => deletions.restoreVault(owner, vaultId))).toBe("deletion_not_planned");
     const before = contentOf(vaultId);
     const planned = await deletions.scheduleVault(owner, vaultId, 30);
-    expect(planned).toEqual({ ...test.vault.getVault(owner, vaultId), deletes_at: new Date(test.clock.ms + 30 * DAY_MS).toISOString() });
+    expect(planned).toEqual({
+      ...test.vault.getVault(owner, vaultId),
+      deletes_at: new Date(test.clock.ms + 30 * DAY_MS).toISOString(),
+    });
     expect(test.vault.listVaults(owner, { page: 1, rpp: 100 }).body).toContainEqual(planned);
     for (const [name, run] of Object.entries(inside)) expect([name, await codeOf(run)]).toEqual([name, "not_found"]);
     expect(contentOf(vaultId)).toBe(before);
@@ -135,11 +168,22 @@ describe("a vault in its window", () => {
     expect(test.vault.getVault(owner, vaultId)).toHaveProperty("deletes_at");
     test.clock.ms += 1;
     // Before the sweep has come by it is gone all the same.
-    for (const gone of [() => test.vault.getVault(owner, vaultId), () => deletions.restoreVault(owner, vaultId), () => deletions.scheduleVault(owner, vaultId, 1)]) expect(await codeOf(gone)).toBe("not_found");
+    for (const gone of [
+      () => test.vault.getVault(owner, vaultId),
+      () => deletions.restoreVault(owner, vaultId),
+      () => deletions.scheduleVault(owner, vaultId, 1),
+    ])
+      expect(await codeOf(gone)).toBe("not_found");
     expect(contentOf(vaultId)).toBeGreaterThan(0);
     expect(await deletions.sweep()).toBe(1);
     expect([contentOf(vaultId), ...plans()]).toEqual([0, 0, 0, 0]);
-    for (const gone of [() => test.vault.getVault(owner, vaultId), () => deletions.restoreVault(owner, vaultId), () => test.vault.deleteVault(owner, vaultId), () => deletions.restoreSecret(owner, vaultId, randomUUID())]) expect(await codeOf(gone)).toBe("not_found");
+    for (const gone of [
+      () => test.vault.getVault(owner, vaultId),
+      () => deletions.restoreVault(owner, vaultId),
+      () => test.vault.deleteVault(owner, vaultId),
+      () => deletions.restoreSecret(owner, vaultId, randomUUID()),
+    ])
+      expect(await codeOf(gone)).toBe("not_found");
     expect(test.vault.listVaults(owner, { page: 1, rpp: 100 }).body.map(({ id }) => id)).not.toContain(vaultId);
     expect(await deletions.sweep()).toBe(0);
   });
@@ -203,7 +247,16 @@ describe("another area's vault in its window", () => {
     expect([second.vaultId, other.place.vault_id]).not.toContain(first.vaultId);
     expect(other.place.vault_id).not.toBe(place.vault_id);
     const use = { owner, vaultId: first.vaultId, keyId: first.keyId, path: null };
-    const transaction = { type: "0x2", chainId: "0x1", nonce: "0x0", maxFeePerGas: "0x1", maxPriorityFeePerGas: "0x1", gas: "0x5208", to: second.address!, value: "0x0" };
+    const transaction = {
+      type: "0x2",
+      chainId: "0x1",
+      nonce: "0x0",
+      maxFeePerGas: "0x1",
+      maxPriorityFeePerGas: "0x1",
+      gas: "0x5208",
+      to: second.address!,
+      value: "0x0",
+    };
     expect(await codeOf(() => accounts.sign(use, transaction))).toBe("signer_not_found");
     expect(await codeOf(() => connectors.read(owner, place))).toBe("connector_config_invalid");
     for (const vaultId of [first.vaultId, place.vault_id]) await deletions.restoreVault(owner, vaultId);
@@ -211,7 +264,8 @@ describe("another area's vault in its window", () => {
     expect(await connectors.read(owner, place)).toEqual({ password: "tea" });
     await deletions.scheduleSecret(owner, place.vault_id, place.secret_id, 1);
     expect(await codeOf(() => connectors.read(owner, place))).toBe("connector_config_invalid");
-    for (const { id } of test.vault.listVaults(owner, { page: 1, rpp: 100 }).body) await test.vault.deleteVault(owner, id);
+    for (const { id } of test.vault.listVaults(owner, { page: 1, rpp: 100 }).body)
+      await test.vault.deleteVault(owner, id);
     test.clock.ms += DAY_MS;
     await deletions.sweep();
     expect(plans()).toEqual([0, 0, 0]);
@@ -223,13 +277,19 @@ describe("planning", () => {
     const vaultId = await newVault();
     const id = await newSecret(vaultId);
     const calls = (who: ReturnType<typeof subject>): (() => Promise<unknown>)[] => [
-      () => deletions.scheduleVault(who, vaultId, 1), () => deletions.restoreVault(who, vaultId),
-      () => deletions.scheduleSecret(who, vaultId, id, 1), () => deletions.restoreSecret(who, vaultId, id),
+      () => deletions.scheduleVault(who, vaultId, 1),
+      () => deletions.restoreVault(who, vaultId),
+      () => deletions.scheduleSecret(who, vaultId, id, 1),
+      () => deletions.restoreSecret(who, vaultId, id),
     ];
     for (const call of calls(subject())) expect(await codeOf(call)).toBe("not_found");
     expect(await codeOf(() => deletions.scheduleSecret(owner, vaultId, randomUUID(), 1))).toBe("not_found");
     const shut = await openTestVault({ unsealed: false });
-    for (const call of [() => of(shut).deletions.scheduleVault(owner, vaultId, 1), () => of(shut).deletions.restoreSecret(owner, vaultId, id)]) expect(await codeOf(call)).toBe("vault_sealed");
+    for (const call of [
+      () => of(shut).deletions.scheduleVault(owner, vaultId, 1),
+      () => of(shut).deletions.restoreSecret(owner, vaultId, id),
+    ])
+      expect(await codeOf(call)).toBe("vault_sealed");
     await shut.close();
     await test.vault.deleteVault(owner, vaultId);
   });
@@ -237,7 +297,12 @@ describe("planning", () => {
   it("happens once for two at the same time", async () => {
     const vaultId = await newVault();
     const id = await newSecret(vaultId);
-    for (const twice of [() => deletions.scheduleSecret(owner, vaultId, id, 2), () => deletions.restoreSecret(owner, vaultId, id), () => deletions.scheduleVault(owner, vaultId, 2), () => deletions.restoreVault(owner, vaultId)]) {
+    for (const twice of [
+      () => deletions.scheduleSecret(owner, vaultId, id, 2),
+      () => deletions.restoreSecret(owner, vaultId, id),
+      () => deletions.scheduleVault(owner, vaultId, 2),
+      () => deletions.restoreVault(owner, vaultId),
+    ]) {
       expect((await Promise.all([codeOf(twice), codeOf(twice)])).sort()).toEqual(["conflict", "fulfilled"]);
     }
     await test.vault.deleteVault(owner, vaultId);
@@ -255,7 +320,10 @@ describe("planning", () => {
 
   it("outlives a restart, and is carried out while sealed", async () => {
     const first = await openTestVault();
-    const [gone, kept] = [(await first.vault.createVault(owner, { name: "gone" })).id, (await first.vault.createVault(owner, { name: "kept" })).id];
+    const [gone, kept] = [
+      (await first.vault.createVault(owner, { name: "gone" })).id,
+      (await first.vault.createVault(owner, { name: "kept" })).id,
+    ];
     const inGone = await first.vault.createSecret(owner, gone, { name: "n", type: "t", value: "v" });
     const inKept = await first.vault.createSecret(owner, kept, { name: "n", type: "t", value: "v" });
     await of(first).deletions.scheduleVault(owner, gone, 1);
@@ -264,7 +332,12 @@ describe("planning", () => {
     const second = await openTestVault({ folder: first.folder, unsealed: false });
     second.clock.ms += DAY_MS;
     expect(await of(second).deletions.sweep()).toBe(1);
-    expect(["key", "secret"].map((table) => [second.store.count([table, gone]), second.store.count([table, kept])])).toEqual([[0, 1], [0, 1]]);
+    expect(
+      ["key", "secret"].map((table) => [second.store.count([table, gone]), second.store.count([table, kept])]),
+    ).toEqual([
+      [0, 1],
+      [0, 1],
+    ]);
     await second.close({ keep: true });
     const third = await openTestVault({ folder: first.folder });
     third.clock.ms += DAY_MS;
@@ -280,11 +353,25 @@ describe("planning", () => {
     await deletions.scheduleSecret(owner, vaultId, id, 1);
     await deletions.scheduleVault(owner, vaultId, 1);
     test.clock.ms += DAY_MS;
-    const { vaultStore, log: audit } = await createAudit({ key: AUDIT_KEY }, { store: test.store, clock: test.clock, log, onUnwritable: () => undefined });
-    await new PlannedDeletions({ repository: new VaultRepository({ store: vaultStore }), seal: test.seal, clock: test.clock, log }).sweep();
+    const { vaultStore, log: audit } = await createAudit(
+      { key: AUDIT_KEY },
+      { store: test.store, clock: test.clock, log, onUnwritable: () => undefined },
+    );
+    await new PlannedDeletions({
+      repository: new VaultRepository({ store: vaultStore }),
+      seal: test.seal,
+      clock: test.clock,
+      log,
+    }).sweep();
     const [event] = audit.list(PAGE).entries.filter(({ action }) => action === "service.commit");
     expect(event).toMatchObject({ outcome: "ok", at: new Date(test.clock.ms).toISOString() });
-    expect(event!.objects).toEqual(expect.arrayContaining([`delete vault/user/${owner.id}/${vaultId}`, `delete key/${vaultId}`, `delete secret/${vaultId}`]));
+    expect(event!.objects).toEqual(
+      expect.arrayContaining([
+        `delete vault/user/${owner.id}/${vaultId}`,
+        `delete key/${vaultId}`,
+        `delete secret/${vaultId}`,
+      ]),
+    );
   });
 });
 
@@ -297,21 +384,45 @@ it("hides every route below a vault in its window, but those that end the window
     key_id: (await api.createKey({ params: { id }, body: { spec: "ChaCha20", name: "k" } })).body.id,
     secret_id: (await api.createSecret({ params: { id }, body: { name: "n", type: "t", value: "v" } })).body.id,
   };
-  const call = async (method: string, path: string, body?: unknown): Promise<number> => (await fetch(server.url + path.replace(/:([a-z_]+)/g, (_all, name: string) => ids[name]!), {
-    method, headers: { authorization: `bearer ${token}`, ...(body === undefined ? {} : { "content-type": "application/json" }) }, ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })).status;
+  const call = async (method: string, path: string, body?: unknown): Promise<number> =>
+    (
+      await fetch(server.url + path.replace(/:([a-z_]+)/g, (_all, name: string) => ids[name]!), {
+        method,
+        headers: {
+          authorization: `bearer ${token}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+    ).status;
   await api.scheduleVaultDeletion({ params: { id }, body: { recovery_days: 1 } });
   const below = ROUTE_LIST.filter(({ path }) => path.startsWith("/api/v1/vaults/:id"));
   const stay = ["getVault", "deleteVault", "scheduleVaultDeletion", "restoreVault"];
-  for (const route of below.filter((candidate) => !stay.includes(candidate.id))) expect([route.id, await call(route.method, route.path, route.example?.body)]).toEqual([route.id, 404]);
+  for (const route of below.filter((candidate) => !stay.includes(candidate.id)))
+    expect([route.id, await call(route.method, route.path, route.example?.body)]).toEqual([route.id, 404]);
   expect(below.length).toBeGreaterThan(25);
-  for (const days of [0, 366, 1.5, "7"]) expect(await call("POST", "/api/v1/vaults/:id/schedule_deletion", { recovery_days: days })).toBe(422);
+  for (const days of [0, 366, 1.5, "7"])
+    expect(await call("POST", "/api/v1/vaults/:id/schedule_deletion", { recovery_days: days })).toBe(422);
   expect((await api.restoreVault({ params: { id } })).body).toEqual((await api.getVault({ params: { id } })).body);
   expect((await api.getSecret({ params: { id, secret_id: ids["secret_id"]! } })).body.value).toBe("v");
-  const recorded = (await api.listAudit({ query: { rpp: 100 } })).body.filter(({ action }) => ["scheduleVaultDeletion", "restoreVault"].includes(action));
-  expect(recorded.map(({ action, outcome, code, target, objects }) => ({ action, outcome, code, target, objects }))).toEqual([
-    { action: "restoreVault", outcome: "ok", target: { id }, objects: [expect.stringMatching(`^put vault/user/.*/${id}$`)] },
-    { action: "scheduleVaultDeletion", outcome: "ok", target: { id }, objects: [expect.stringMatching(`^put vault/user/.*/${id}$`)] },
+  const recorded = (await api.listAudit({ query: { rpp: 100 } })).body.filter(({ action }) =>
+    ["scheduleVaultDeletion", "restoreVault"].includes(action),
+  );
+  expect(
+    recorded.map(({ action, outcome, code, target, objects }) => ({ action, outcome, code, target, objects })),
+  ).toEqual([
+    {
+      action: "restoreVault",
+      outcome: "ok",
+      target: { id },
+      objects: [expect.stringMatching(`^put vault/user/.*/${id}$`)],
+    },
+    {
+      action: "scheduleVaultDeletion",
+      outcome: "ok",
+      target: { id },
+      objects: [expect.stringMatching(`^put vault/user/.*/${id}$`)],
+    },
   ]);
   await server.dispose();
 });

@@ -14,19 +14,40 @@ describe("the body of unseal and seal", () => {
   });
 
   it("agrees with JSON.parse on any text without surrogates", () => {
-    fc.assert(fc.property(fc.string({ minLength: 1, maxLength: 100 }), fc.boolean(), (text, spaced) => {
-      const body = JSON.stringify({ key: text }, null, spaced ? 2 : undefined);
-      expect(read(body)).toBe(text);
-    }));
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, maxLength: 100 }), fc.boolean(), (text, spaced) => {
+        const body = JSON.stringify({ key: text }, null, spaced ? 2 : undefined);
+        expect(read(body)).toBe(text);
+      }),
+    );
   });
 
   it.each([
-    ["", "malformed_json"], ["{", "malformed_json"], ["[]", "malformed_json"], ['"key"', "malformed_json"], ["null", "malformed_json"],
-    ['{"key":"a"', "malformed_json"], ['{"key":"a"} x', "malformed_json"], ['{"key":"a"}{', "malformed_json"], ['{"key" "a"}', "malformed_json"],
-    ['{"key":"a\nb"}', "malformed_json"], ['{"key":"\\x61"}', "malformed_json"], ['{"key":"\\u00g1"}', "malformed_json"], ['{"key":"\\ud83d\\ude00"}', "malformed_json"],
-    ['{"key":"a\\', "malformed_json"], ['{"key":"a', "malformed_json"], ["{key:1}", "malformed_json"],
-    ['{"other":"a"}', "unknown_member"], ['{"key":"a","key":"b"}', "unknown_member"], ['{"key":"a","more":1}', "unknown_member"], ['{"Key":"a"}', "unknown_member"],
-    ["{}", "invalid_request"], ['{"key":""}', "invalid_request"], ['{"key":1}', "invalid_request"], ['{"key":null}', "invalid_request"], ['{"key":["a"]}', "invalid_request"],
+    ["", "malformed_json"],
+    ["{", "malformed_json"],
+    ["[]", "malformed_json"],
+    ['"key"', "malformed_json"],
+    ["null", "malformed_json"],
+    ['{"key":"a"', "malformed_json"],
+    ['{"key":"a"} x', "malformed_json"],
+    ['{"key":"a"}{', "malformed_json"],
+    ['{"key" "a"}', "malformed_json"],
+    ['{"key":"a\nb"}', "malformed_json"],
+    ['{"key":"\\x61"}', "malformed_json"],
+    ['{"key":"\\u00g1"}', "malformed_json"],
+    ['{"key":"\\ud83d\\ude00"}', "malformed_json"],
+    ['{"key":"a\\', "malformed_json"],
+    ['{"key":"a', "malformed_json"],
+    ["{key:1}", "malformed_json"],
+    ['{"other":"a"}', "unknown_member"],
+    ['{"key":"a","key":"b"}', "unknown_member"],
+    ['{"key":"a","more":1}', "unknown_member"],
+    ['{"Key":"a"}', "unknown_member"],
+    ["{}", "invalid_request"],
+    ['{"key":""}', "invalid_request"],
+    ['{"key":1}', "invalid_request"],
+    ['{"key":null}', "invalid_request"],
+    ['{"key":["a"]}', "invalid_request"],
     [`{"key":"${"a".repeat(SEAL_BODY_BYTES_MAX)}"}`, "body_too_large"],
   ])("refuses %j as %s", async (text, code) => {
     expect(await codeOf(() => read(text))).toBe(code);

@@ -8,7 +8,22 @@ import { DEVELOPMENT_PHRASE_FILE, initialiseDevelopmentSeal } from "../../../src
 import { environmentSealProvider } from "../../../src/vault/seal/providers/environment.js";
 import type { SealProvider } from "../../../src/vault/seal/providers/provider.js";
 import type { VaultWorker } from "../../../src/vault/protocol.js";
-import { codeOf, decryptText, deriveKey, encryptText, openTestVault, OTHER_HASH, OTHER_PHRASE, PAGE, PHRASE, PHRASE_HASH, sealBody, subject, type TestVault, type TestVaultOptions } from "../support.js";
+import {
+  codeOf,
+  decryptText,
+  deriveKey,
+  encryptText,
+  openTestVault,
+  OTHER_HASH,
+  OTHER_PHRASE,
+  PAGE,
+  PHRASE,
+  PHRASE_HASH,
+  sealBody,
+  subject,
+  type TestVault,
+  type TestVaultOptions,
+} from "../support.js";
 
 const opened: TestVault[] = [];
 async function open(options: TestVaultOptions = {}): Promise<TestVault> {
@@ -40,7 +55,13 @@ describe("unsealing", () => {
   it("rejects a wrong key, a phrase of 12 words and other text alike, and stays sealed", async () => {
     const test = await open({ unsealed: false });
     const messages = new Set<string>();
-    for (const phrase of [OTHER_PHRASE, "legal winner thank year wave sausage worth useful legal winner thank yellow", "x", "ünder 1", PHRASE.replace("legal", "zoo")]) {
+    for (const phrase of [
+      OTHER_PHRASE,
+      "legal winner thank year wave sausage worth useful legal winner thank yellow",
+      "x",
+      "ünder 1",
+      PHRASE.replace("legal", "zoo"),
+    ]) {
       const error: unknown = await test.vault.unseal(subject(), sealBody(phrase)).catch((reason: unknown) => reason);
       expect(error).toMatchObject({ code: "seal_key_rejected", status: 403 });
       messages.add((error as Error).message);
@@ -52,8 +73,14 @@ describe("unsealing", () => {
 
   it("refuses a phrase that hashes right but is not one of 24 valid words", async () => {
     const { createHash } = await import("node:crypto");
-    for (const phrase of ["legal winner thank year wave sausage worth useful legal winner thank yellow", `${"abandon ".repeat(23)}abandon`]) {
-      const test = await open({ unsealed: false, provider: environmentSealProvider({ validationHash: createHash("sha256").update(phrase).digest("hex") }) });
+    for (const phrase of [
+      "legal winner thank year wave sausage worth useful legal winner thank yellow",
+      `${"abandon ".repeat(23)}abandon`,
+    ]) {
+      const test = await open({
+        unsealed: false,
+        provider: environmentSealProvider({ validationHash: createHash("sha256").update(phrase).digest("hex") }),
+      });
       expect(await codeOf(() => test.vault.unseal(owner, sealBody(phrase)))).toBe("seal_key_rejected");
     }
   });
@@ -76,7 +103,9 @@ describe("unsealing", () => {
   it("allows ten wrong keys a minute per subject, sent one after the other or all at once", async () => {
     const test = await open({ unsealed: false });
     const guesser = subject();
-    const codes = await Promise.all(Array.from({ length: 15 }, async () => await codeOf(() => test.vault.unseal(guesser, sealBody(OTHER_PHRASE)))));
+    const codes = await Promise.all(
+      Array.from({ length: 15 }, async () => await codeOf(() => test.vault.unseal(guesser, sealBody(OTHER_PHRASE)))),
+    );
     expect(codes.filter((code) => code === "seal_key_rejected")).toHaveLength(10);
     expect(codes.filter((code) => code === "too_many_requests")).toHaveLength(5);
     expect(await codeOf(() => test.vault.unseal(guesser, sealBody(PHRASE)))).toBe("too_many_requests");
@@ -88,12 +117,17 @@ describe("unsealing", () => {
 
   it("does not count right keys", async () => {
     const test = await open();
-    for (let i = 0; i < 12; i += 1) expect(await codeOf(() => test.vault.unseal(owner, sealBody(PHRASE)))).toBe("fulfilled");
+    for (let i = 0; i < 12; i += 1)
+      expect(await codeOf(() => test.vault.unseal(owner, sealBody(PHRASE)))).toBe("fulfilled");
   });
 
   it("opens once when asked from several sides at the same time", async () => {
     const test = await open({ unsealed: false });
-    const codes = await Promise.all([PHRASE, OTHER_PHRASE, PHRASE].map(async (phrase) => await codeOf(() => test.vault.unseal(subject(), sealBody(phrase)))));
+    const codes = await Promise.all(
+      [PHRASE, OTHER_PHRASE, PHRASE].map(
+        async (phrase) => await codeOf(() => test.vault.unseal(subject(), sealBody(phrase))),
+      ),
+    );
     expect(codes).toEqual(["fulfilled", "seal_key_rejected", "fulfilled"]);
     expect(test.vault.state()).toBe("unsealed");
   });
@@ -114,7 +148,11 @@ describe("the sentinel", () => {
     const first = await open();
     await first.close({ keep: true });
     opened.pop();
-    const second = await open({ folder: first.folder, unsealed: false, provider: environmentSealProvider({ validationHash: OTHER_HASH }) });
+    const second = await open({
+      folder: first.folder,
+      unsealed: false,
+      provider: environmentSealProvider({ validationHash: OTHER_HASH }),
+    });
     expect(await codeOf(() => second.vault.unseal(owner, sealBody(OTHER_PHRASE)))).toBe("seal_key_mismatch");
     expect(second.vault.state()).toBe("sealed");
     expect(second.vault.sealStatus()).toMatchObject({ sealed: true, initialised: true });
@@ -125,7 +163,12 @@ describe("the sentinel", () => {
     const test = await open({
       unsealed: false,
       wrapStore: (store) => ({
-        get: (key) => store.get(key), range: (prefix, options) => store.range(prefix, options), count: (prefix) => store.count(prefix), close: async () => { await store.close(); },
+        get: (key) => store.get(key),
+        range: (prefix, options) => store.range(prefix, options),
+        count: (prefix) => store.count(prefix),
+        close: async () => {
+          await store.close();
+        },
         commit: async (commit) => {
           if (failing) throw new Error("disk");
           await store.commit(commit);
@@ -164,14 +207,37 @@ describe("sealing", () => {
     const secret = await test.vault.createSecret(owner, id, { name: "n", type: "t", value: "v" });
     const pendingVault = await test.vault.prepareVault(owner, { name: "pending" });
     await test.vault.seal(owner, sealBody(PHRASE));
-    for (const [vault, k, s] of [[id, key.id, secret.id], [secret.id, id, key.id]] as const) {
+    for (const [vault, k, s] of [
+      [id, key.id, secret.id],
+      [secret.id, id, key.id],
+    ] as const) {
       const operations: (() => unknown)[] = [
-        () => test.vault.listVaults(owner, PAGE), () => test.vault.createVault(owner, { name: "v" }), () => test.vault.getVault(owner, vault), () => test.vault.deleteVault(owner, vault), () => test.vault.deletion(owner, vault),
-        () => test.vault.listKeys(owner, vault, PAGE), () => test.vault.createKey(owner, vault, { spec: "ChaCha20", name: "k" }), () => test.vault.getKey(owner, vault, k), () => test.vault.deleteKey(owner, vault, k),
-        () => deriveKey(test, owner, vault, k, { context: "c", name: "n" }), () => test.vault.encrypt(owner, vault, k, Buffer.from("x")), () => test.vault.decrypt(owner, vault, k, Buffer.from("x")),
-        () => test.vault.listSecrets(owner, vault, PAGE), () => test.vault.createSecret(owner, vault, { name: "n", type: "t", value: "v" }), () => test.vault.getSecret(owner, vault, s), () => test.vault.retrieveSecret(owner, vault, s), () => test.vault.deleteSecret(owner, vault, s),
-        () => test.vault.prepareVault(owner, { name: "v" }), () => test.vault.prepareKey(owner, pendingVault.vault.id, { spec: "ChaCha20", name: "k" }, { pendingVault }),
-        () => test.vault.prepareSecret(owner, pendingVault.vault.id, { name: "n", type: "t", value: "v" }, { pendingVault }),
+        () => test.vault.listVaults(owner, PAGE),
+        () => test.vault.createVault(owner, { name: "v" }),
+        () => test.vault.getVault(owner, vault),
+        () => test.vault.deleteVault(owner, vault),
+        () => test.vault.deletion(owner, vault),
+        () => test.vault.listKeys(owner, vault, PAGE),
+        () => test.vault.createKey(owner, vault, { spec: "ChaCha20", name: "k" }),
+        () => test.vault.getKey(owner, vault, k),
+        () => test.vault.deleteKey(owner, vault, k),
+        () => deriveKey(test, owner, vault, k, { context: "c", name: "n" }),
+        () => test.vault.encrypt(owner, vault, k, Buffer.from("x")),
+        () => test.vault.decrypt(owner, vault, k, Buffer.from("x")),
+        () => test.vault.listSecrets(owner, vault, PAGE),
+        () => test.vault.createSecret(owner, vault, { name: "n", type: "t", value: "v" }),
+        () => test.vault.getSecret(owner, vault, s),
+        () => test.vault.retrieveSecret(owner, vault, s),
+        () => test.vault.deleteSecret(owner, vault, s),
+        () => test.vault.prepareVault(owner, { name: "v" }),
+        () => test.vault.prepareKey(owner, pendingVault.vault.id, { spec: "ChaCha20", name: "k" }, { pendingVault }),
+        () =>
+          test.vault.prepareSecret(
+            owner,
+            pendingVault.vault.id,
+            { name: "n", type: "t", value: "v" },
+            { pendingVault },
+          ),
       ];
       for (const [i, run] of operations.entries()) expect(await codeOf(run), `operation ${i}`).toBe("vault_sealed");
     }
@@ -183,7 +249,13 @@ describe("sealing", () => {
     const test = await open();
     const { id } = await test.vault.createVault(owner, { name: "v" });
     const key = await test.vault.createKey(owner, id, { spec: "AES-256-GCM", name: "k" });
-    const running = Array.from({ length: 50 }, async (_, i) => await encryptText(test, owner, id, key.id, { data: `m${i}` }).catch((error: unknown) => (error as { code: string }).code));
+    const running = Array.from(
+      { length: 50 },
+      async (_, i) =>
+        await encryptText(test, owner, id, key.id, { data: `m${i}` }).catch(
+          (error: unknown) => (error as { code: string }).code,
+        ),
+    );
     const sealing = test.vault.seal(owner, sealBody(PHRASE));
     const late = codeOf(() => test.vault.encrypt(owner, id, key.id, Buffer.from("late")));
     const answers = await Promise.all(running);
@@ -204,7 +276,10 @@ describe("sealing", () => {
     expect(manual.vault.state()).toBe("fault_sealed");
     expect(await codeOf(() => manual.vault.unseal(owner, sealBody(PHRASE)))).toBe("fulfilled");
 
-    const automatic = await open({ wrapWorker, provider: environmentSealProvider({ key: PHRASE, validationHash: PHRASE_HASH }) });
+    const automatic = await open({
+      wrapWorker,
+      provider: environmentSealProvider({ key: PHRASE, validationHash: PHRASE_HASH }),
+    });
     await worker!.recycle();
     expect(await codeOf(() => automatic.vault.createVault(owner, { name: "v" }))).toBe("vault_sealed");
     await expect.poll(() => automatic.vault.state(), { timeout: 30_000 }).toBe("unsealed");
@@ -222,7 +297,11 @@ describe("sealing", () => {
 
   it("tells after each unsealing that waiting work can go on", async () => {
     let unsealed = 0;
-    const test = await open({ onUnsealed: () => { unsealed += 1; } });
+    const test = await open({
+      onUnsealed: () => {
+        unsealed += 1;
+      },
+    });
     expect(unsealed).toBe(1);
     await test.vault.unseal(owner, sealBody(PHRASE));
     expect(unsealed).toBe(1);
@@ -250,12 +329,17 @@ describe("the phrase in memory", () => {
 describe("unsealer keys", () => {
   it("are 24 fresh words with the hash that recognises them, and open another instance", async () => {
     const test = await open({ unsealed: false });
-    const issued = [test.vault.createUnsealerKey(), test.vault.createUnsealerKey()].map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as { key: string; validation_hash: string });
+    const issued = [test.vault.createUnsealerKey(), test.vault.createUnsealerKey()].map(
+      (bytes) => JSON.parse(Buffer.from(bytes).toString()) as { key: string; validation_hash: string },
+    );
     expect(issued[0]!.key).not.toBe(issued[1]!.key);
     for (const { key, validation_hash } of issued) {
       expect(key.split(" ")).toHaveLength(24);
       expect(validation_hash).toMatch(/^0x[0-9a-f]{64}$/);
-      const other = await open({ unsealed: false, provider: environmentSealProvider({ validationHash: validation_hash.toUpperCase().replace("0X", "0x") }) });
+      const other = await open({
+        unsealed: false,
+        provider: environmentSealProvider({ validationHash: validation_hash.toUpperCase().replace("0X", "0x") }),
+      });
       await other.vault.unseal(owner, sealBody(key));
       expect(other.vault.isUnsealed()).toBe(true);
     }
@@ -263,14 +347,23 @@ describe("unsealer keys", () => {
   });
 
   it("are made by the environment provider only", async () => {
-    const provider: SealProvider = { ...environmentSealProvider({ validationHash: PHRASE_HASH }), name: "container_secret", issuesKeys: false };
+    const provider: SealProvider = {
+      ...environmentSealProvider({ validationHash: PHRASE_HASH }),
+      name: "container_secret",
+      issuesKeys: false,
+    };
     const test = await open({ unsealed: false, provider });
     expect(await codeOf(() => test.vault.createUnsealerKey())).toBe("seal_unsupported");
   });
 });
 
 describe("a provider that holds the key itself", () => {
-  const held = (readKey: SealProvider["readKey"]): SealProvider => ({ ...environmentSealProvider({ validationHash: PHRASE_HASH }), name: "container_secret", issuesKeys: false, readKey });
+  const held = (readKey: SealProvider["readKey"]): SealProvider => ({
+    ...environmentSealProvider({ validationHash: PHRASE_HASH }),
+    name: "container_secret",
+    issuesKeys: false,
+    readKey,
+  });
 
   it("lets permission alone seal, and unseal by asking it again", async () => {
     const test = await open({ unsealed: false, provider: held(async () => Buffer.from(PHRASE)) });
@@ -288,37 +381,58 @@ describe("a provider that holds the key itself", () => {
 
   it("that does not answer leaves the vault sealed, and counts as an attempt", async () => {
     const test = await open({ unsealed: false, provider: held(() => Promise.reject(new Error("unreachable"))) });
-    for (let attempt = 0; attempt < 10; attempt += 1) expect(await codeOf(() => test.vault.unseal(owner, Buffer.from("{}")))).toBe("seal_provider_failed");
+    for (let attempt = 0; attempt < 10; attempt += 1)
+      expect(await codeOf(() => test.vault.unseal(owner, Buffer.from("{}")))).toBe("seal_provider_failed");
     expect(await codeOf(() => test.vault.unseal(owner, Buffer.from("{}")))).toBe("too_many_requests");
     expect(test.vault.state()).toBe("sealed");
   });
 
   it("is none where people hold the key: an empty body is refused", async () => {
     const test = await open();
-    expect([await codeOf(() => test.vault.seal(owner, Buffer.from("{}"))), await codeOf(() => test.vault.unseal(owner, Buffer.from("{}")))]).toEqual(["invalid_request", "invalid_request"]);
+    expect([
+      await codeOf(() => test.vault.seal(owner, Buffer.from("{}"))),
+      await codeOf(() => test.vault.unseal(owner, Buffer.from("{}"))),
+    ]).toEqual(["invalid_request", "invalid_request"]);
     expect(test.vault.state()).toBe("unsealed");
   });
 });
 
 describe("the environment provider", () => {
   it("unseals at start when it has the key", async () => {
-    const test = await open({ unsealed: false, provider: environmentSealProvider({ key: ` ${PHRASE.toUpperCase()}\n` }) });
+    const test = await open({
+      unsealed: false,
+      provider: environmentSealProvider({ key: ` ${PHRASE.toUpperCase()}\n` }),
+    });
     expect(await test.seal.unsealAutomatically()).toBe("unsealed");
   });
 
   it("stays sealed, without failing, when its key does not fit its hash", async () => {
-    const test = await open({ unsealed: false, provider: environmentSealProvider({ key: OTHER_PHRASE, validationHash: PHRASE_HASH }) });
+    const test = await open({
+      unsealed: false,
+      provider: environmentSealProvider({ key: OTHER_PHRASE, validationHash: PHRASE_HASH }),
+    });
     expect(await test.seal.unsealAutomatically()).toBe("sealed");
   });
 
   it("stays sealed when it has no key, and when its source fails", async () => {
     expect(await (await open({ unsealed: false })).seal.unsealAutomatically()).toBe("sealed");
-    const provider: SealProvider = { ...environmentSealProvider({ validationHash: PHRASE_HASH }), readKey: () => Promise.reject(new Error("unreachable")) };
+    const provider: SealProvider = {
+      ...environmentSealProvider({ validationHash: PHRASE_HASH }),
+      readKey: () => Promise.reject(new Error("unreachable")),
+    };
     expect(await (await open({ unsealed: false, provider })).seal.unsealAutomatically()).toBe("sealed");
   });
 
   it("refuses a malformed hash or phrase", async () => {
-    for (const validationHash of ["", "0x", PHRASE_HASH.slice(1), `${PHRASE_HASH}0`, `0x0x${PHRASE_HASH}`, "g".repeat(64)]) expect(await codeOf(() => environmentSealProvider({ validationHash }))).toBe("invalid_request");
+    for (const validationHash of [
+      "",
+      "0x",
+      PHRASE_HASH.slice(1),
+      `${PHRASE_HASH}0`,
+      `0x0x${PHRASE_HASH}`,
+      "g".repeat(64),
+    ])
+      expect(await codeOf(() => environmentSealProvider({ validationHash }))).toBe("invalid_request");
     expect(await codeOf(() => environmentSealProvider({ key: "not a phrase" }))).toBe("invalid_request");
   });
 });
@@ -327,7 +441,9 @@ describe("the development seal", () => {
   it("makes a phrase file once, readable by its owner only, and unseals with it", async () => {
     const folder = await mkdtemp(join(tmpdir(), "proofwright-seal-"));
     const path = join(folder, "data", DEVELOPMENT_PHRASE_FILE);
-    const providers = await Promise.all([1, 2, 3].map(async () => await initialiseDevelopmentSeal(join(folder, "data"))));
+    const providers = await Promise.all(
+      [1, 2, 3].map(async () => await initialiseDevelopmentSeal(join(folder, "data"))),
+    );
     const text = await readFile(path, "utf8");
     expect(text.split(" ")).toHaveLength(24);
     expect((await stat(path)).mode & 0o777).toBe(0o600);

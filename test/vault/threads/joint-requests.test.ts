@@ -5,23 +5,43 @@ import { keySpecNamed } from "../../../src/vault/key-specs/table.js";
 import type { KeyReference, OperateMessage, VaultReference, VaultRequest } from "../../../src/vault/protocol.js";
 
 const vault: VaultReference = { vaultId: "v", owner: "user:u", masterKeyId: "m", masterEnvelope: "e", generation: 1 };
-const keyOf = (spec: string): KeyReference => ({ keyId: "k", spec, type: "asymmetric", usage: "sign/verify", generation: 1, envelope: "e" });
+const keyOf = (spec: string): KeyReference => ({
+  keyId: "k",
+  spec,
+  type: "asymmetric",
+  usage: "sign/verify",
+  generation: 1,
+  envelope: "e",
+});
 const key = keyOf("secp256k1");
-const operate = (name: string, change: Partial<OperateMessage> = {}): { name: string; request: VaultRequest } => (
-  { name, request: { task: "operate", message: { vault, key, earlier: [], operation: "sign", items: [name], lane: "prompt", ...change } } }
-);
-const names = (all: readonly { name: string; request: VaultRequest }[]): string[] => joinRequests(all).map(({ waiting }) => waiting.map(({ name }) => name).join(""));
+const operate = (name: string, change: Partial<OperateMessage> = {}): { name: string; request: VaultRequest } => ({
+  name,
+  request: {
+    task: "operate",
+    message: { vault, key, earlier: [], operation: "sign", items: [name], lane: "prompt", ...change },
+  },
+});
+const names = (all: readonly { name: string; request: VaultRequest }[]): string[] =>
+  joinRequests(all).map(({ waiting }) => waiting.map(({ name }) => name).join(""));
 
 describe("joint requests", () => {
   it("take neighbours with the same key and operation, in order, up to a few milliseconds of work", () => {
     const all = [..."abcdefg"].map((name) => operate(name));
     expect(names(all)).toEqual(["abcde", "fg"]);
-    expect(joinRequests(all).map(({ request }) => request.task === "operate" && request.message.items)).toEqual([["a", "b", "c", "d", "e"], ["f", "g"]]);
+    expect(joinRequests(all).map(({ request }) => request.task === "operate" && request.message.items)).toEqual([
+      ["a", "b", "c", "d", "e"],
+      ["f", "g"],
+    ]);
     expect(joinRequests([])).toEqual([]);
   });
 
   it("take no more than a millisecond of work where the items share none of it", () => {
-    for (const [spec, operation] of [["AES-256-GCM", "encrypt"], ["ChaCha20", "decrypt"], ["C25519", "agree"], ["secp256k1", "agree"]] as const) {
+    for (const [spec, operation] of [
+      ["AES-256-GCM", "encrypt"],
+      ["ChaCha20", "decrypt"],
+      ["C25519", "agree"],
+      ["secp256k1", "agree"],
+    ] as const) {
       const countMax = Math.floor(1_000 / keySpecNamed(spec).operationUs);
       const change = { key: keyOf(spec), operation };
       const all = Array.from({ length: 2 * countMax + 1 }, (_, index) => operate(String(index), change));
@@ -40,26 +60,47 @@ describe("joint requests", () => {
   });
 
   it("leave alone what is slow by itself, and what is no operation of a key", () => {
-    for (const change of [{ key: keyOf("BIP39") }, { key: keyOf("RSA-4096") }, { key: keyOf("no such spec") }]) expect(names([operate("a", change), operate("b", change)])).toEqual(["a", "b"]);
+    for (const change of [{ key: keyOf("BIP39") }, { key: keyOf("RSA-4096") }, { key: keyOf("no such spec") }])
+      expect(names([operate("a", change), operate("b", change)])).toEqual(["a", "b"]);
     const locks = ["a", "b"].map((name) => ({ name, request: { task: "lock", message: null } as const }));
     expect(names(locks)).toEqual(["a", "b"]);
   });
 
   it("come apart after a fault that nobody expected, and after no other", () => {
     const [joint, alone] = [joinRequests([operate("a"), operate("b")])[0]!, joinRequests([operate("c")])[0]!];
-    const failure = (code: "internal_error" | "data_corrupt" | "vault_sealed" | "key_disabled") => ({ ok: false, code, message: "m" } as const);
-    expect(partedAfter(joint, failure("internal_error"))?.map(({ request, waiting }) => [request.task === "operate" && request.message.items, waiting.map(({ name }) => name)])).toEqual([[["a"], ["a"]], [["b"], ["b"]]]);
-    for (const result of [failure("data_corrupt"), failure("vault_sealed"), failure("key_disabled"), { ok: true, value: [] } as const, undefined]) expect(partedAfter(joint, result)).toBeUndefined();
+    const failure = (code: "internal_error" | "data_corrupt" | "vault_sealed" | "key_disabled") =>
+      ({ ok: false, code, message: "m" }) as const;
+    expect(
+      partedAfter(joint, failure("internal_error"))?.map(({ request, waiting }) => [
+        request.task === "operate" && request.message.items,
+        waiting.map(({ name }) => name),
+      ]),
+    ).toEqual([
+      [["a"], ["a"]],
+      [["b"], ["b"]],
+    ]);
+    for (const result of [
+      failure("data_corrupt"),
+      failure("vault_sealed"),
+      failure("key_disabled"),
+      { ok: true, value: [] } as const,
+      undefined,
+    ])
+      expect(partedAfter(joint, result)).toBeUndefined();
     expect(partedAfter(alone, failure("internal_error"))).toBeUndefined();
   });
 
   it("give each its own answer, and to all what failed as a whole", () => {
     const [joint] = joinRequests([operate("a"), operate("b"), operate("c")]);
     const outcome = (name: string): object => ({ ok: true, value: { name } });
-    expect(dealOut(joint!, { ok: true, value: ["a", "b", "c"].map(outcome) })).toEqual(["a", "b", "c"].map((name) => ({ ok: true, value: [outcome(name)] })));
+    expect(dealOut(joint!, { ok: true, value: ["a", "b", "c"].map(outcome) })).toEqual(
+      ["a", "b", "c"].map((name) => ({ ok: true, value: [outcome(name)] })),
+    );
     const failure = { ok: false, code: "key_disabled", message: "the key is disabled" } as const;
     expect(dealOut(joint!, failure)).toEqual([failure, failure, failure]);
     expect(dealOut(joint!, undefined)).toEqual([undefined, undefined, undefined]);
-    expect(dealOut(joinRequests([operate("a")])[0]!, { ok: true, value: [1, 2] })).toEqual([{ ok: true, value: [1, 2] }]);
+    expect(dealOut(joinRequests([operate("a")])[0]!, { ok: true, value: [1, 2] })).toEqual([
+      { ok: true, value: [1, 2] },
+    ]);
   });
 });

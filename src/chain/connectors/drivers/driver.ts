@@ -26,7 +26,13 @@ export interface PeerEntity {
   /** What the peer keeps as an object of its own. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly content?: Uint8Array;
-  readonly children?: readonly { readonly id: string; readonly name: string; readonly hash: string | null; readonly size: number | null; readonly type: string | null }[];
+  readonly children?: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly hash: string | null;
+    readonly size: number | null;
+    readonly type: string | null;
+  }[];
 }
 
 export interface PeerEntities {
@@ -45,7 +51,10 @@ export interface EntityContent {
 }
 
 export interface EntityDriver {
-  list(peer: Peer, options: { readonly objects: readonly string[] | undefined; readonly page: Page }): Promise<PeerEntities>;
+  list(
+    peer: Peer,
+    options: { readonly objects: readonly string[] | undefined; readonly page: Page },
+  ): Promise<PeerEntities>;
   create(peer: Peer, content: EntityContent): Promise<PeerEntity>;
   /** With content up to the limit. Throws `not_found`. */
   get(peer: Peer, id: string): Promise<PeerEntity>;

@@ -9,7 +9,13 @@ import { restDriver } from "./rest-driver.js";
 import { sqlDriver } from "./sql-driver.js";
 import { tcpDriver } from "./tcp-driver.js";
 
-const BY_PROTOCOL: Readonly<Record<PeerProtocol, ConnectorDriver>> = { http: httpDriver, nats: natsDriver, redis: redisDriver, postgres: sqlDriver, tcp: tcpDriver };
+const BY_PROTOCOL: Readonly<Record<PeerProtocol, ConnectorDriver>> = {
+  http: httpDriver,
+  nats: natsDriver,
+  redis: redisDriver,
+  postgres: sqlDriver,
+  tcp: tcpDriver,
+};
 const BY_TYPE: { readonly [T in ConnectorType]?: ConnectorDriver } = { ipfs: ipfsDriver, rest: restDriver };
 
 export function driverOf(type: ConnectorType): ConnectorDriver {

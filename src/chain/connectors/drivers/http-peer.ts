@@ -25,8 +25,14 @@ export async function askPeer(peer: Peer, path: string, request: PeerRequest = {
   const contentType = json === undefined ? body?.contentType : "application/json";
   try {
     const answer = await peer.egress.fetch(peerUrl(peer, path, request.query), {
-      method, timeoutMs, signal: peer.signal,
-      headers: { accept: "application/json", ...authorization(peer.credentials), ...(contentType === undefined ? {} : { "content-type": contentType }) },
+      method,
+      timeoutMs,
+      signal: peer.signal,
+      headers: {
+        accept: "application/json",
+        ...authorization(peer.credentials),
+        ...(contentType === undefined ? {} : { "content-type": contentType }),
+      },
       ...(payload === undefined ? {} : { body: payload }),
       ...(answerBytesMax === undefined ? {} : { answerBytesMax }),
     });
@@ -40,7 +46,8 @@ export async function askPeer(peer: Peer, path: string, request: PeerRequest = {
 /** The URL of a path below the peer's base. Throws `connector_not_ready` when the configuration names no address. */
 export function peerUrl(peer: Peer, path: string, query: PeerRequest["query"] = []): string {
   const { api } = peer.addresses;
-  if (api?.kind !== "http") throw new AppError("connector_not_ready", { message: "the connector has no address to be asked at" });
+  if (api?.kind !== "http")
+    throw new AppError("connector_not_ready", { message: "the connector has no address to be asked at" });
   return `${api.url}${path}${query.length === 0 ? "" : `?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&")}`}`;
 }
 
@@ -62,14 +69,18 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 export function authorization(credentials: Credentials): Record<string, string> {
   const { token, username, password, api_key: apiKey, api_key_header: apiKeyHeader } = credentials;
   if (token !== undefined) return checked({ authorization: `Bearer ${token}` });
-  if (username !== undefined || password !== undefined) return { authorization: `Basic ${Buffer.from(`${username ?? ""}:${password ?? ""}`, "utf8").toString("base64")}` };
+  if (username !== undefined || password !== undefined)
+    return { authorization: `Basic ${Buffer.from(`${username ?? ""}:${password ?? ""}`, "utf8").toString("base64")}` };
   if (apiKey !== undefined) return checked({ [(apiKeyHeader ?? "x-api-key").toLowerCase()]: apiKey });
   return {};
 }
 
 function checked(headers: Record<string, string>): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[a-z0-9-]{1,64}$/.test(name) || !VISIBLE.test(value)) throw new AppError("connector_config_invalid", { message: "the connector's credentials hold characters that no header takes" });
+    if (!/^[a-z0-9-]{1,64}$/.test(name) || !VISIBLE.test(value))
+      throw new AppError("connector_config_invalid", {
+        message: "the connector's credentials hold characters that no header takes",
+      });
   }
   return headers;
 }

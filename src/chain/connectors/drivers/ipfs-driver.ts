@@ -5,7 +5,18 @@
 import { AppError } from "../../../platform/errors.js";
 import { ENTITY_CONTENT_BYTES_MAX } from "../connector-schemas.js";
 import type { ConnectorDriver, EntityContent, EntityDriver, Peer, PeerEntity } from "./driver.js";
-import { isCid, kuboAdd, kuboCat, kuboLinks, kuboPin, kuboPins, kuboStat, kuboUnpin, kuboVersion, type ObjectStat } from "./kubo-client.js";
+import {
+  isCid,
+  kuboAdd,
+  kuboCat,
+  kuboLinks,
+  kuboPin,
+  kuboPins,
+  kuboStat,
+  kuboUnpin,
+  kuboVersion,
+  type ObjectStat,
+} from "./kubo-client.js";
 import type { FilePart } from "./multipart.js";
 import { fromEgress, PEER_TIMEOUT_MS, unreachable } from "./peer-failures.js";
 
@@ -25,7 +36,13 @@ const entities: EntityDriver = {
     const wanted = cids.slice((page.page - 1) * page.rpp, page.page * page.rpp);
     const rows: PeerEntity[] = [];
     for (let from = 0; from < wanted.length; from += STATS_AT_ONCE) {
-      rows.push(...await Promise.all(wanted.slice(from, from + STATS_AT_ONCE).map(async (cid) => ({ ...entityOf(peer, await kuboStat(peer, cid)), id: cid, hash: cid }))));
+      rows.push(
+        ...(await Promise.all(
+          wanted
+            .slice(from, from + STATS_AT_ONCE)
+            .map(async (cid) => ({ ...entityOf(peer, await kuboStat(peer, cid)), id: cid, hash: cid })),
+        )),
+      );
     }
     return { rows, total: cids.length };
   },
@@ -41,9 +58,24 @@ const entities: EntityDriver = {
     if (root === undefined) throw new Error("invariant broken: an add answers at least one file");
     const { bytes } = content;
     return {
-      id: root.cid, hash: root.cid, ...hrefOf(peer, root.cid),
+      id: root.cid,
+      hash: root.cid,
+      ...hrefOf(peer, root.cid),
       size: bytes === undefined ? root.size : bytes.length,
-      ...(bytes === undefined ? { type: DIRECTORY_TYPE, children: added.slice(0, -1).map(({ path, cid, size }) => ({ id: cid, name: path.slice(path.indexOf("/") + 1), hash: cid, size, type: null })) } : {}),
+      ...(bytes === undefined
+        ? {
+            type: DIRECTORY_TYPE,
+            children: added
+              .slice(0, -1)
+              .map(({ path, cid, size }) => ({
+                id: cid,
+                name: path.slice(path.indexOf("/") + 1),
+                hash: cid,
+                size,
+                type: null,
+              })),
+          }
+        : {}),
     };
   },
 
@@ -53,17 +85,34 @@ const entities: EntityDriver = {
     const stat = await kuboStat(peer, id);
     if (stat.type === "directory") {
       const links = await kuboLinks(peer, id);
-      return { ...entityOf(peer, stat), id, children: links.map(({ name, cid, size, type }) => ({ id: cid, name, hash: cid, size, type: type === "directory" ? DIRECTORY_TYPE : null })) };
+      return {
+        ...entityOf(peer, stat),
+        id,
+        children: links.map(({ name, cid, size, type }) => ({
+          id: cid,
+          name,
+          hash: cid,
+          size,
+          type: type === "directory" ? DIRECTORY_TYPE : null,
+        })),
+      };
     }
-    const content = stat.size <= ENTITY_CONTENT_BYTES_MAX ? await kuboCat(peer, id, ENTITY_CONTENT_BYTES_MAX) : undefined;
+    const content =
+      stat.size <= ENTITY_CONTENT_BYTES_MAX ? await kuboCat(peer, id, ENTITY_CONTENT_BYTES_MAX) : undefined;
     return { ...entityOf(peer, stat), id, ...(content === undefined ? {} : { content }) };
   },
 
   /** Makes sure that it is pinned; the rest is a note of ours. */
   update: async (peer, id, { bytes, children, input }) => {
     requireApi(peer);
-    if (bytes !== undefined || children.length > 0 || (input.hash !== undefined && input.hash !== null && input.hash !== id)) {
-      throw new AppError("connector_unsupported", { message: "content in IPFS is named by its hash and cannot change; create another entity" });
+    if (
+      bytes !== undefined ||
+      children.length > 0 ||
+      (input.hash !== undefined && input.hash !== null && input.hash !== id)
+    ) {
+      throw new AppError("connector_unsupported", {
+        message: "content in IPFS is named by its hash and cannot change; create another entity",
+      });
     }
     await pin(peer, id);
   },
@@ -88,9 +137,15 @@ async function pin(peer: Peer, cid: string): Promise<PeerEntity> {
 
 function partsOf({ input, bytes, children }: EntityContent): readonly FilePart[] {
   if (bytes !== undefined) return [{ path: input.filename ?? input.name?.replaceAll("/", "_") ?? "file", bytes }];
-  if (children.length === 0) throw new AppError("connector_config_invalid", { message: "an entity of IPFS needs data_url, raw, children or hash" });
+  if (children.length === 0)
+    throw new AppError("connector_config_invalid", {
+      message: "an entity of IPFS needs data_url, raw, children or hash",
+    });
   const folder = input.filename ?? "folder";
-  return [{ path: folder }, ...children.map(({ filename, bytes: content }) => ({ path: `${folder}/${filename}`, bytes: content }))];
+  return [
+    { path: folder },
+    ...children.map(({ filename, bytes: content }) => ({ path: `${folder}/${filename}`, bytes: content })),
+  ];
 }
 
 function entityOf(peer: Peer, { cid, size, type }: ObjectStat): PeerEntity {
@@ -106,8 +161,13 @@ async function fromGateway(peer: Peer, cid: string): Promise<PeerEntity> {
   if (gateway === undefined) throw notReady();
   const url = `${gateway}/ipfs/${cid}`;
   try {
-    const { status, headers, body } = await peer.egress.fetch(url, { timeoutMs: PEER_TIMEOUT_MS * 2, answerBytesMax: ENTITY_CONTENT_BYTES_MAX, signal: peer.signal });
-    if (status === 404 || status === 410 || status === 504) throw new AppError("not_found", { message: "entity not found" });
+    const { status, headers, body } = await peer.egress.fetch(url, {
+      timeoutMs: PEER_TIMEOUT_MS * 2,
+      answerBytesMax: ENTITY_CONTENT_BYTES_MAX,
+      signal: peer.signal,
+    });
+    if (status === 404 || status === 410 || status === 504)
+      throw new AppError("not_found", { message: "entity not found" });
     if (status !== 200) throw new AppError("connector_refused", { message: `the gateway answered ${String(status)}` });
     const type = headers["content-type"]?.split(";")[0]?.trim();
     return { id: cid, hash: cid, href: url, size: body.length, content: body, ...(type === undefined ? {} : { type }) };
@@ -120,7 +180,10 @@ async function probeGateway(peer: Peer): Promise<string | undefined> {
   const { gateway } = peer.addresses;
   if (gateway === undefined) throw notReady();
   try {
-    const { status } = await peer.egress.fetch(`${gateway}/ipfs/${EMPTY_CID}`, { timeoutMs: PEER_TIMEOUT_MS, signal: peer.signal });
+    const { status } = await peer.egress.fetch(`${gateway}/ipfs/${EMPTY_CID}`, {
+      timeoutMs: PEER_TIMEOUT_MS,
+      signal: peer.signal,
+    });
     if (status >= 500) throw unreachable();
     return "IPFS gateway";
   } catch (error) {
@@ -136,7 +199,9 @@ function requireCid(text: string): void {
 function requireApi({ addresses }: Peer): void {
   if (addresses.api !== undefined) return;
   if (addresses.gateway === undefined) throw notReady();
-  throw new AppError("connector_unsupported", { message: "a gateway only reads; the connector names no rpc_url or api_url" });
+  throw new AppError("connector_unsupported", {
+    message: "a gateway only reads; the connector names no rpc_url or api_url",
+  });
 }
 
 function notReady(): AppError {

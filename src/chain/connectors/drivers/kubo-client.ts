@@ -61,9 +61,17 @@ export async function kuboVersion(peer: Peer): Promise<string> {
 export async function kuboAdd(peer: Peer, parts: readonly FilePart[]): Promise<readonly AddedFile[]> {
   const { contentType, byteLength, chunks } = multipartOf(parts);
   const answer = await postStreamed(peer.egress, {
-    url: peerUrl(peer, `${API}/add`, [["pin", "true"], ["progress", "false"]]),
+    url: peerUrl(peer, `${API}/add`, [
+      ["pin", "true"],
+      ["progress", "false"],
+    ]),
     headers: { ...authorization(peer.credentials), "content-type": contentType },
-    byteLength, chunks, bytesMax: ADD_BYTES_MAX, answerBytesMax: LIST_BYTES_MAX, timeoutMs: ADD_TIMEOUT_MS, signal: peer.signal,
+    byteLength,
+    chunks,
+    bytesMax: ADD_BYTES_MAX,
+    answerBytesMax: LIST_BYTES_MAX,
+    timeoutMs: ADD_TIMEOUT_MS,
+    signal: peer.signal,
   });
   accepted(answer);
   const added = linesOf(answer).map(addedFile);
@@ -73,11 +81,26 @@ export async function kuboAdd(peer: Peer, parts: readonly FilePart[]): Promise<r
 
 /** The content of a file. Throws `not_found`. */
 export async function kuboCat(peer: Peer, cid: string, bytesMax: number): Promise<Uint8Array> {
-  return accepted(await ask(peer, "cat", { query: [["arg", `/ipfs/${cid}`], ["timeout", KUBO_TIMEOUT]], timeoutMs: FETCH_TIMEOUT_MS, answerBytesMax: bytesMax })).body;
+  return accepted(
+    await ask(peer, "cat", {
+      query: [
+        ["arg", `/ipfs/${cid}`],
+        ["timeout", KUBO_TIMEOUT],
+      ],
+      timeoutMs: FETCH_TIMEOUT_MS,
+      answerBytesMax: bytesMax,
+    }),
+  ).body;
 }
 
 export async function kuboPin(peer: Peer, cid: string): Promise<void> {
-  await call(peer, "pin/add", { query: [["arg", `/ipfs/${cid}`], ["timeout", KUBO_TIMEOUT]], timeoutMs: FETCH_TIMEOUT_MS });
+  await call(peer, "pin/add", {
+    query: [
+      ["arg", `/ipfs/${cid}`],
+      ["timeout", KUBO_TIMEOUT],
+    ],
+    timeoutMs: FETCH_TIMEOUT_MS,
+  });
 }
 
 /** Throws `not_found` when it is not pinned. */
@@ -87,7 +110,11 @@ export async function kuboUnpin(peer: Peer, cid: string): Promise<void> {
 
 /** CIDs of all that is pinned with everything below it, in a stable order. */
 export async function kuboPins(peer: Peer): Promise<readonly string[]> {
-  const answer = await call(peer, "pin/ls", { query: [["type", "recursive"]], timeoutMs: FETCH_TIMEOUT_MS, answerBytesMax: LIST_BYTES_MAX });
+  const answer = await call(peer, "pin/ls", {
+    query: [["type", "recursive"]],
+    timeoutMs: FETCH_TIMEOUT_MS,
+    answerBytesMax: LIST_BYTES_MAX,
+  });
   const keys = isRecord(answer) ? answer["Keys"] : undefined;
   // A node without pins leaves the member away.
   if (keys === undefined || keys === null) return [];
@@ -97,7 +124,13 @@ export async function kuboPins(peer: Peer): Promise<readonly string[]> {
 
 /** Throws `not_found` when the node does not have it and finds it nowhere in time. */
 export async function kuboStat(peer: Peer, cid: string): Promise<ObjectStat> {
-  const answer = await call(peer, "files/stat", { query: [["arg", `/ipfs/${cid}`], ["timeout", KUBO_TIMEOUT]], timeoutMs: FETCH_TIMEOUT_MS });
+  const answer = await call(peer, "files/stat", {
+    query: [
+      ["arg", `/ipfs/${cid}`],
+      ["timeout", KUBO_TIMEOUT],
+    ],
+    timeoutMs: FETCH_TIMEOUT_MS,
+  });
   if (!isRecord(answer)) throw answerInvalid(KUBO);
   const { Hash: hash, Size: size, Type: type } = answer;
   if (typeof hash !== "string" || !isSize(size) || (type !== "file" && type !== "directory")) throw answerInvalid(KUBO);
@@ -106,14 +139,32 @@ export async function kuboStat(peer: Peer, cid: string): Promise<ObjectStat> {
 
 /** What a directory holds. */
 export async function kuboLinks(peer: Peer, cid: string): Promise<readonly DirectoryLink[]> {
-  const answer = await call(peer, "ls", { query: [["arg", `/ipfs/${cid}`], ["timeout", KUBO_TIMEOUT]], timeoutMs: FETCH_TIMEOUT_MS, answerBytesMax: LIST_BYTES_MAX });
+  const answer = await call(peer, "ls", {
+    query: [
+      ["arg", `/ipfs/${cid}`],
+      ["timeout", KUBO_TIMEOUT],
+    ],
+    timeoutMs: FETCH_TIMEOUT_MS,
+    answerBytesMax: LIST_BYTES_MAX,
+  });
   const objects: unknown = isRecord(answer) ? answer["Objects"] : undefined;
   const [object] = Array.isArray(objects) ? (objects as readonly unknown[]) : [];
   const links: unknown = isRecord(object) ? object["Links"] : undefined;
   if (!Array.isArray(links)) throw answerInvalid(KUBO);
   return links.map((link: unknown) => {
-    if (!isRecord(link) || typeof link["Name"] !== "string" || typeof link["Hash"] !== "string" || !isSize(link["Size"])) throw answerInvalid(KUBO);
-    return { name: link["Name"], cid: link["Hash"], size: link["Size"], type: DIRECTORY_TYPES.includes(link["Type"]) ? "directory" : "file" };
+    if (
+      !isRecord(link) ||
+      typeof link["Name"] !== "string" ||
+      typeof link["Hash"] !== "string" ||
+      !isSize(link["Size"])
+    )
+      throw answerInvalid(KUBO);
+    return {
+      name: link["Name"],
+      cid: link["Hash"],
+      size: link["Size"],
+      type: DIRECTORY_TYPES.includes(link["Type"]) ? "directory" : "file",
+    };
   });
 }
 
@@ -132,14 +183,20 @@ function accepted(answer: EgressAnswer): EgressAnswer {
   if (answer.status !== 500 && answer.status !== 400) throw answerInvalid(KUBO);
   const body = jsonOf(answer, KUBO);
   const message = isRecord(body) && typeof body["Message"] === "string" ? body["Message"] : "";
-  if (/not pinned|deadline exceeded|not found|no link named|file does not exist/.test(message)) throw new AppError("not_found", { message: "entity not found" });
-  if (/invalid (path|cid)|selected encoding not supported|cid too short/i.test(message)) throw new AppError("not_found", { message: "entity not found" });
+  if (/not pinned|deadline exceeded|not found|no link named|file does not exist/.test(message))
+    throw new AppError("not_found", { message: "entity not found" });
+  if (/invalid (path|cid)|selected encoding not supported|cid too short/i.test(message))
+    throw new AppError("not_found", { message: "entity not found" });
   throw new AppError("connector_refused", { message: "the IPFS node refused the request" });
 }
 
 function linesOf(answer: EgressAnswer): unknown[] {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(answer.body).split("\n").filter((line) => line.trim() !== "").map((line) => JSON.parse(line) as unknown);
+    return new TextDecoder("utf-8", { fatal: true })
+      .decode(answer.body)
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line) => JSON.parse(line) as unknown);
   } catch (error) {
     throw answerInvalid(KUBO, error);
   }
@@ -149,7 +206,14 @@ function addedFile(line: unknown): AddedFile {
   if (!isRecord(line)) throw answerInvalid(KUBO);
   const { Name: path, Hash: cid, Size: size } = line;
   // The size is a decimal text here, unlike in every other answer.
-  if (typeof path !== "string" || typeof cid !== "string" || !isCid(cid) || typeof size !== "string" || !/^[0-9]{1,15}$/.test(size)) throw answerInvalid(KUBO);
+  if (
+    typeof path !== "string" ||
+    typeof cid !== "string" ||
+    !isCid(cid) ||
+    typeof size !== "string" ||
+    !/^[0-9]{1,15}$/.test(size)
+  )
+    throw answerInvalid(KUBO);
   return { path, cid, size: Number(size) };
 }
 

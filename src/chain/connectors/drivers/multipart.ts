@@ -23,12 +23,18 @@ const CHUNK_BYTES = 64 * 1024;
 
 export function multipartOf(parts: readonly FilePart[]): Multipart {
   const boundary = `proofwright-${randomBytes(18).toString("hex")}`;
-  const encoded = parts.map(({ path, bytes }) => ({ head: Buffer.from(headOf(boundary, path, bytes === undefined)), bytes: bytes ?? new Uint8Array() }));
+  const encoded = parts.map(({ path, bytes }) => ({
+    head: Buffer.from(headOf(boundary, path, bytes === undefined)),
+    bytes: bytes ?? new Uint8Array(),
+  }));
   const end = Buffer.from(`--${boundary}--\r\n`);
   const lineBreak = Buffer.from("\r\n");
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
-    byteLength: encoded.reduce((sum, { head, bytes }) => sum + head.length + bytes.length + lineBreak.length, end.length),
+    byteLength: encoded.reduce(
+      (sum, { head, bytes }) => sum + head.length + bytes.length + lineBreak.length,
+      end.length,
+    ),
     *chunks() {
       for (const { head, bytes } of encoded) {
         yield head;

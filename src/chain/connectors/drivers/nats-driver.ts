@@ -13,16 +13,17 @@ const SERVER = "a NATS server";
 const LINES_MAX = 16;
 
 export const natsDriver: ConnectorDriver = {
-  probe: async (peer) => await withPeerSocket(peer, async ({ address, plain }) => {
-    let connection = lines(plain);
-    const info = infoOf(await connection.readLine(SERVER));
-    const tls = address.tls || info["tls_required"] === true;
-    if (tls) connection = lines(await secured(plain, address.host, peer.config.tls));
-    connection.write(`CONNECT ${JSON.stringify(connectOf(peer.credentials, tls))}\r\nPING\r\n`);
-    await untilPong(connection);
-    const version: unknown = info["version"];
-    return typeof version === "string" ? `nats-server ${version.slice(0, 40)}` : undefined;
-  }),
+  probe: async (peer) =>
+    await withPeerSocket(peer, async ({ address, plain }) => {
+      let connection = lines(plain);
+      const info = infoOf(await connection.readLine(SERVER));
+      const tls = address.tls || info["tls_required"] === true;
+      if (tls) connection = lines(await secured(plain, address.host, peer.config.tls));
+      connection.write(`CONNECT ${JSON.stringify(connectOf(peer.credentials, tls))}\r\nPING\r\n`);
+      await untilPong(connection);
+      const version: unknown = info["version"];
+      return typeof version === "string" ? `nats-server ${version.slice(0, 40)}` : undefined;
+    }),
 };
 
 function infoOf(line: string): Readonly<Record<string, unknown>> {
@@ -38,8 +39,16 @@ function infoOf(line: string): Readonly<Record<string, unknown>> {
 
 function connectOf({ username, password, token }: Credentials, tls: boolean): Readonly<Record<string, unknown>> {
   return {
-    verbose: false, pedantic: false, tls_required: tls, lang: "node", version: "1", protocol: 1, name: "proofwright",
-    ...(username === undefined ? {} : { user: username }), ...(password === undefined ? {} : { pass: password }), ...(token === undefined ? {} : { auth_token: token }),
+    verbose: false,
+    pedantic: false,
+    tls_required: tls,
+    lang: "node",
+    version: "1",
+    protocol: 1,
+    name: "proofwright",
+    ...(username === undefined ? {} : { user: username }),
+    ...(password === undefined ? {} : { pass: password }),
+    ...(token === undefined ? {} : { auth_token: token }),
   };
 }
 

@@ -20,13 +20,23 @@ export interface PeerSocket {
 }
 
 /** Opens a connection, runs the talk and closes it, all within one deadline. */
-export async function withPeerSocket<T>(peer: Peer, talk: (connection: { readonly address: SocketAddress; readonly plain: Socket; readonly signal: AbortSignal }) => Promise<T>): Promise<T> {
+export async function withPeerSocket<T>(
+  peer: Peer,
+  talk: (connection: {
+    readonly address: SocketAddress;
+    readonly plain: Socket;
+    readonly signal: AbortSignal;
+  }) => Promise<T>,
+): Promise<T> {
   const { api: address } = peer.addresses;
-  if (address?.kind !== "socket") throw new AppError("connector_not_ready", { message: "the connector has no address to be asked at" });
+  if (address?.kind !== "socket")
+    throw new AppError("connector_not_ready", { message: "the connector has no address to be asked at" });
   const deadline = AbortSignal.timeout(PEER_TIMEOUT_MS);
   const signal = AbortSignal.any([peer.signal, deadline]);
   let plain: Socket | undefined;
-  const hangUp = (): void => { plain?.destroy(unreachable()); };
+  const hangUp = (): void => {
+    plain?.destroy(unreachable());
+  };
   signal.addEventListener("abort", hangUp, { once: true });
   try {
     plain = await peer.egress.connect({ host: address.host, port: address.port, timeoutMs: PEER_TIMEOUT_MS });
@@ -44,7 +54,10 @@ export async function withPeerSocket<T>(peer: Peer, talk: (connection: { readonl
 }
 
 /** What `config.tls` says, as options of Node's TLS. The peer's certificate is always checked. */
-export function tlsOptions(host: string, tls: ConnectorConfig["tls"]): { readonly ca?: string; readonly servername?: string } {
+export function tlsOptions(
+  host: string,
+  tls: ConnectorConfig["tls"],
+): { readonly ca?: string; readonly servername?: string } {
   const { ca, server_name: serverName } = typeof tls === "object" ? tls : {};
   const name = serverName ?? (isIP(host) === 0 ? host : undefined);
   return { ...(ca === undefined ? {} : { ca }), ...(name === undefined ? {} : { servername: name }) };
@@ -53,10 +66,14 @@ export function tlsOptions(host: string, tls: ConnectorConfig["tls"]): { readonl
 /** Puts TLS on a connection. Rejects when the certificate does not hold. */
 export async function secured(plain: Socket, host: string, tls: ConnectorConfig["tls"]): Promise<Socket> {
   return await new Promise((resolve, reject) => {
-    const socket = connectTls({ socket: plain, ...tlsOptions(host, tls) }, () => { resolve(socket); });
+    const socket = connectTls({ socket: plain, ...tlsOptions(host, tls) }, () => {
+      resolve(socket);
+    });
     socket.once("error", reject);
     // Without an error of its own when the connection below is closed.
-    plain.once("close", () => { reject(unreachable()); });
+    plain.once("close", () => {
+      reject(unreachable());
+    });
   });
 }
 
@@ -64,7 +81,9 @@ export async function secured(plain: Socket, host: string, tls: ConnectorConfig[
 export function lines(socket: Socket): PeerSocket {
   let held = "";
   return {
-    write: (text) => { socket.write(text); },
+    write: (text) => {
+      socket.write(text);
+    },
     readLine: async (what) => {
       for (;;) {
         const end = held.indexOf("\n");

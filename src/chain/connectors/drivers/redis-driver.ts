@@ -6,14 +6,19 @@ import { lines, secured, withPeerSocket, type PeerSocket } from "./peer-socket.j
 const SERVER = "a Redis server";
 
 export const redisDriver: ConnectorDriver = {
-  probe: async (peer) => await withPeerSocket(peer, async ({ address, plain }) => {
-    const connection = lines(address.tls ? await secured(plain, address.host, peer.config.tls) : plain);
-    const { username, password } = peer.credentials;
-    if (password !== undefined) expectText(await ask(connection, username === undefined ? ["AUTH", password] : ["AUTH", username, password]), "+OK");
-    expectText(await ask(connection, ["PING"]), "+PONG");
-    if (address.path !== undefined) expectText(await ask(connection, ["SELECT", address.path]), "+OK");
-    return "redis";
-  }),
+  probe: async (peer) =>
+    await withPeerSocket(peer, async ({ address, plain }) => {
+      const connection = lines(address.tls ? await secured(plain, address.host, peer.config.tls) : plain);
+      const { username, password } = peer.credentials;
+      if (password !== undefined)
+        expectText(
+          await ask(connection, username === undefined ? ["AUTH", password] : ["AUTH", username, password]),
+          "+OK",
+        );
+      expectText(await ask(connection, ["PING"]), "+PONG");
+      if (address.path !== undefined) expectText(await ask(connection, ["SELECT", address.path]), "+OK");
+      return "redis";
+    }),
 };
 
 async function ask(connection: PeerSocket, words: readonly string[]): Promise<string> {
@@ -29,6 +34,7 @@ function encodeCommand(words: readonly string[]): Buffer {
 
 function expectText(line: string, expected: string): void {
   if (line === expected) return;
-  if (/^-(NOAUTH|WRONGPASS|NOPERM|ERR (invalid password|AUTH|Client sent AUTH))/i.test(line)) throw credentialsRejected();
+  if (/^-(NOAUTH|WRONGPASS|NOPERM|ERR (invalid password|AUTH|Client sent AUTH))/i.test(line))
+    throw credentialsRejected();
   throw answerInvalid(SERVER);
 }

@@ -19,7 +19,14 @@ const entities: EntityDriver = {
       const rows = await Promise.all(objects.slice(0, page.rpp).map(async (id) => await entities.get(peer, id)));
       return { rows, total: objects.length };
     }
-    const answer = accepted(await askPeer(peer, collection(peer), { query: [["page", String(page.page)], ["rpp", String(page.rpp)]] }));
+    const answer = accepted(
+      await askPeer(peer, collection(peer), {
+        query: [
+          ["page", String(page.page)],
+          ["rpp", String(page.rpp)],
+        ],
+      }),
+    );
     const parsed = jsonOf(answer, SERVICE);
     const found: unknown = isRecord(parsed) ? parsed["data"] : parsed;
     if (!Array.isArray(found)) throw answerInvalid(SERVICE);
@@ -30,10 +37,18 @@ const entities: EntityDriver = {
     return { rows: paged, total: Number.isSafeInteger(total) && total >= 0 ? total : rows.length };
   },
 
-  create: async (peer, content) => entityOf(peer, jsonOf(accepted(await askPeer(peer, collection(peer), { method: "POST", ...bodyOf(content) })), SERVICE)),
+  create: async (peer, content) =>
+    entityOf(
+      peer,
+      jsonOf(accepted(await askPeer(peer, collection(peer), { method: "POST", ...bodyOf(content) })), SERVICE),
+    ),
   get: async (peer, id) => entityOf(peer, jsonOf(accepted(await askPeer(peer, objectPath(peer, id))), SERVICE)),
-  update: async (peer, id, content) => { accepted(await askPeer(peer, objectPath(peer, id), { method: "PUT", ...bodyOf(content) })); },
-  remove: async (peer, id) => { accepted(await askPeer(peer, objectPath(peer, id), { method: "DELETE" })); },
+  update: async (peer, id, content) => {
+    accepted(await askPeer(peer, objectPath(peer, id), { method: "PUT", ...bodyOf(content) }));
+  },
+  remove: async (peer, id) => {
+    accepted(await askPeer(peer, objectPath(peer, id), { method: "DELETE" }));
+  },
 };
 
 export const restDriver: ConnectorDriver = { probe: async (peer) => await httpDriver.probe(peer), entities };
@@ -50,7 +65,9 @@ function objectPath(peer: Peer, id: string): string {
 function bodyOf({ input, bytes, mediaType }: EntityContent): Pick<PeerRequest, "json" | "body"> {
   if (bytes !== undefined) return { body: { contentType: mediaType ?? "application/octet-stream", bytes } };
   const { name, filename, type, source, parent, metadata } = input;
-  const named = Object.entries({ name, filename, type, source, parent }).filter(([, value]) => value !== undefined && value !== null);
+  const named = Object.entries({ name, filename, type, source, parent }).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
   return { json: { ...Object.fromEntries(named), ...(metadata ?? {}) } };
 }
 
@@ -65,7 +82,10 @@ function entityOf(peer: Peer, object: unknown): PeerEntity {
   const { id, name, type } = object;
   if ((typeof id !== "string" && typeof id !== "number") || String(id) === "") throw answerInvalid(SERVICE);
   return {
-    id: String(id), href: peerUrl(peer, objectPath(peer, String(id))), metadata: object,
-    ...(typeof name === "string" ? { name } : {}), ...(typeof type === "string" ? { type } : {}),
+    id: String(id),
+    href: peerUrl(peer, objectPath(peer, String(id))),
+    metadata: object,
+    ...(typeof name === "string" ? { name } : {}),
+    ...(typeof type === "string" ? { type } : {}),
   };
 }

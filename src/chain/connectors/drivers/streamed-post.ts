@@ -20,7 +20,8 @@ export interface StreamedPost {
 
 /** Sends it and reads the whole answer. Throws `body_too_large`, `connector_unreachable`, `connector_timeout`, `connector_answer_invalid`, `egress_refused`. */
 export async function postStreamed(egress: Egress, post: StreamedPost): Promise<EgressAnswer> {
-  if (post.byteLength > post.bytesMax) throw new AppError("body_too_large", { message: `the content is larger than ${String(post.bytesMax)} bytes` });
+  if (post.byteLength > post.bytesMax)
+    throw new AppError("body_too_large", { message: `the content is larger than ${String(post.bytesMax)} bytes` });
   const deadline = AbortSignal.timeout(post.timeoutMs);
   const signal = AbortSignal.any([post.signal, deadline]);
   try {
@@ -35,18 +36,28 @@ async function send(egress: Egress, post: StreamedPost, signal: AbortSignal): Pr
   const url = new URL(post.url);
   const tls = url.protocol === "https:";
   const port = url.port === "" ? (tls ? 443 : 80) : Number(url.port);
-  const socket = await egress.connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port, tls, timeoutMs: post.timeoutMs });
+  const socket = await egress.connect({
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port,
+    tls,
+    timeoutMs: post.timeoutMs,
+  });
   let sent: Promise<void> = Promise.resolve();
   try {
     signal.throwIfAborted();
     const outgoing = request({
-      method: "POST", path: `${url.pathname}${url.search}`, createConnection: () => socket, signal,
+      method: "POST",
+      path: `${url.pathname}${url.search}`,
+      createConnection: () => socket,
+      signal,
       headers: { ...post.headers, host: url.host, "content-length": String(post.byteLength), connection: "close" },
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once("response", resolve);
       outgoing.once("error", reject);
-      outgoing.once("close", () => { reject(unreachable()); });
+      outgoing.once("close", () => {
+        reject(unreachable());
+      });
     });
     // A peer may refuse before it has read everything; its answer counts then, not the broken pipe.
     sent = pipeline(Readable.from(post.chunks()), outgoing).catch(() => undefined);
@@ -71,5 +82,10 @@ async function readAll(incoming: IncomingMessage, bytesMax: number): Promise<Uin
 }
 
 function textHeaders(incoming: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]));
+  return Object.fromEntries(
+    Object.entries(incoming.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : (value ?? ""),
+    ]),
+  );
 }

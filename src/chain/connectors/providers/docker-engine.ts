@@ -32,7 +32,10 @@ export class DockerEngine {
   /** @param host `unix:///path` or `tcp://host:port` */
   constructor(host: string) {
     const url = new URL(host);
-    this.#target = url.protocol === "unix:" ? { socketPath: decodeURIComponent(url.pathname) } : { host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || "2375") };
+    this.#target =
+      url.protocol === "unix:"
+        ? { socketPath: decodeURIComponent(url.pathname) }
+        : { host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || "2375") };
   }
 
   /** Host under which this server reaches the ports that the engine publishes. */
@@ -55,19 +58,38 @@ export class DockerEngine {
   async #negotiate(signal: AbortSignal): Promise<string> {
     const { status, headers } = await this.#send("/_ping", { signal });
     const offered = headers["api-version"];
-    if (status !== 200 || typeof offered !== "string" || !/^[0-9]+\.[0-9]+$/.test(offered)) throw new AppError("connector_unreachable", { message: "what answers at PROOFWRIGHT_DOCKER_HOST is no Docker engine" });
+    if (status !== 200 || typeof offered !== "string" || !/^[0-9]+\.[0-9]+$/.test(offered))
+      throw new AppError("connector_unreachable", {
+        message: "what answers at PROOFWRIGHT_DOCKER_HOST is no Docker engine",
+      });
     return isNewer(offered, API_VERSION_MAX) ? API_VERSION_MAX : offered;
   }
 
-  async #send(path: string, { method = "GET", json, timeoutMs = TIMEOUT_MS, signal }: EngineRequest): Promise<EngineAnswer> {
+  async #send(
+    path: string,
+    { method = "GET", json, timeoutMs = TIMEOUT_MS, signal }: EngineRequest,
+  ): Promise<EngineAnswer> {
     const deadline = AbortSignal.timeout(timeoutMs);
     const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
     try {
       const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-        const outgoing = request({
-          ...this.#target, method, path, agent: false, signal: AbortSignal.any([signal, deadline]),
-          headers: { host: "docker", connection: "close", ...(body === undefined ? {} : { "content-type": "application/json", "content-length": String(body.length) }) },
-        }, resolve);
+        const outgoing = request(
+          {
+            ...this.#target,
+            method,
+            path,
+            agent: false,
+            signal: AbortSignal.any([signal, deadline]),
+            headers: {
+              host: "docker",
+              connection: "close",
+              ...(body === undefined
+                ? {}
+                : { "content-type": "application/json", "content-length": String(body.length) }),
+            },
+          },
+          resolve,
+        );
         outgoing.once("error", reject);
         outgoing.end(body);
       });
@@ -75,7 +97,8 @@ export class DockerEngine {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof AppError) throw error;
-      if (deadline.aborted) throw new AppError("connector_timeout", { message: "the Docker engine did not answer in time", cause: error });
+      if (deadline.aborted)
+        throw new AppError("connector_timeout", { message: "the Docker engine did not answer in time", cause: error });
       throw new AppError("connector_unreachable", { message: "the Docker engine cannot be reached", cause: error });
     }
   }
@@ -86,7 +109,10 @@ export function engineJson<T>({ body }: EngineAnswer): T {
   try {
     return JSON.parse(body.toString("utf8")) as T;
   } catch (error) {
-    throw new AppError("connector_provider_failed", { message: "the Docker engine's answer is not JSON", cause: error });
+    throw new AppError("connector_provider_failed", {
+      message: "the Docker engine's answer is not JSON",
+      cause: error,
+    });
   }
 }
 
@@ -94,8 +120,13 @@ export function engineJson<T>({ body }: EngineAnswer): T {
 export function requireStatus(answer: EngineAnswer, expected: readonly number[], tried: string): void {
   if (expected.includes(answer.status)) return;
   // 5xx may pass by itself; the job tries again.
-  if (answer.status >= 500) throw new AppError("connector_unreachable", { message: `the Docker engine could not ${tried} (${String(answer.status)})` });
-  throw new AppError("connector_provider_failed", { message: `the Docker engine refused to ${tried} (${String(answer.status)})` });
+  if (answer.status >= 500)
+    throw new AppError("connector_unreachable", {
+      message: `the Docker engine could not ${tried} (${String(answer.status)})`,
+    });
+  throw new AppError("connector_provider_failed", {
+    message: `the Docker engine refused to ${tried} (${String(answer.status)})`,
+  });
 }
 
 async function readAll(incoming: IncomingMessage): Promise<Buffer> {
@@ -103,7 +134,8 @@ async function readAll(incoming: IncomingMessage): Promise<Buffer> {
   let length = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > ANSWER_BYTES_MAX) throw new AppError("connector_provider_failed", { message: "the Docker engine's answer is too long" });
+    if (length > ANSWER_BYTES_MAX)
+      throw new AppError("connector_provider_failed", { message: "the Docker engine's answer is too long" });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -9,17 +9,25 @@ const LINE_LENGTH_MAX = 4096;
 
 export function linesOfLog(body: Buffer, isTerminal: boolean): ContainerLogs["logs"] {
   const text = isTerminal ? body.toString("utf8") : unframed(body);
-  return text.split("\n").filter((line) => line !== "").map((line) => {
-    const space = line.indexOf(" ");
-    const time = Date.parse(line.slice(0, space));
-    const hasTime = space > 0 && !Number.isNaN(time);
-    return { timestamp: hasTime ? new Date(time).toISOString() : null, message: (hasTime ? line.slice(space + 1) : line).replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "").slice(0, LINE_LENGTH_MAX) };
-  });
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const space = line.indexOf(" ");
+      const time = Date.parse(line.slice(0, space));
+      const hasTime = space > 0 && !Number.isNaN(time);
+      return {
+        timestamp: hasTime ? new Date(time).toISOString() : null,
+        message: (hasTime ? line.slice(space + 1) : line)
+          .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "")
+          .slice(0, LINE_LENGTH_MAX),
+      };
+    });
 }
 
 function unframed(body: Buffer): string {
   const chunks: Buffer[] = [];
-  for (let position = 0; position + FRAME_HEAD_BYTES <= body.length; ) {
+  for (let position = 0; position + FRAME_HEAD_BYTES <= body.length;) {
     const length = body.readUInt32BE(position + 4);
     chunks.push(body.subarray(position + FRAME_HEAD_BYTES, position + FRAME_HEAD_BYTES + length));
     position += FRAME_HEAD_BYTES + length;

@@ -4,7 +4,18 @@ import type { ContainerLogs, ContainerNode, LoadBalancer } from "../connector-sc
 import { DockerEngine, engineJson, requireStatus } from "./docker-engine.js";
 import { linesOfLog } from "./docker-logs.js";
 import {
-  CLOSED_NETWORK, CLOSED_NETWORK_BODY, CONNECTOR_LABEL, containerName, createBody, imageReference, invalid, isEgressClosed, isImageAllowed, portBindings, SPEC_LABEL, specHash,
+  CLOSED_NETWORK,
+  CLOSED_NETWORK_BODY,
+  CONNECTOR_LABEL,
+  containerName,
+  createBody,
+  imageReference,
+  invalid,
+  isEgressClosed,
+  isImageAllowed,
+  portBindings,
+  SPEC_LABEL,
+  specHash,
 } from "./docker-settings.js";
 import type { ContainerProvider, ContainerRuntime, ContainerSpec, NodeContext, PublishedEndpoint } from "./provider.js";
 
@@ -13,9 +24,15 @@ interface Inspected {
   readonly Id: string;
   readonly Created: string;
   readonly State: { readonly Running: boolean; readonly Status: string; readonly ExitCode: number };
-  readonly Config: { readonly Image: string; readonly Tty?: boolean; readonly Labels?: Readonly<Record<string, string>> | null };
+  readonly Config: {
+    readonly Image: string;
+    readonly Tty?: boolean;
+    readonly Labels?: Readonly<Record<string, string>> | null;
+  };
   readonly NetworkSettings: {
-    readonly Ports?: Readonly<Record<string, readonly { readonly HostIp: string; readonly HostPort: string }[] | null>> | null;
+    readonly Ports?: Readonly<
+      Record<string, readonly { readonly HostIp: string; readonly HostPort: string }[] | null>
+    > | null;
     readonly Networks?: Readonly<Record<string, { readonly IPAddress?: string }>> | null;
   };
 }
@@ -39,7 +56,11 @@ export class DockerProvider implements ContainerProvider {
   }
 
   check(spec: ContainerSpec): void {
-    if (!isImageAllowed(spec.image, this.#images)) throw invalid("config.container", `config.container: the operator does not let this image be run; allowed are ${this.#images}`);
+    if (!isImageAllowed(spec.image, this.#images))
+      throw invalid(
+        "config.container",
+        `config.container: the operator does not let this image be run; allowed are ${this.#images}`,
+      );
     portBindings(spec, this.#engine.isLocal);
     isEgressClosed(spec.security);
   }
@@ -53,11 +74,17 @@ export class DockerProvider implements ContainerProvider {
       if (isEgressClosed(spec.security)) await this.#makeClosedNetwork(signal);
       await this.#create(spec, signal);
     }
-    const started = await this.#engine.ask(`/containers/${containerName(spec.connectorId)}/start`, { method: "POST", signal });
+    const started = await this.#engine.ask(`/containers/${containerName(spec.connectorId)}/start`, {
+      method: "POST",
+      signal,
+    });
     // 304: it runs already.
     requireStatus(started, [204, 304], "start the container");
     const runtime = await this.locate(spec, signal);
-    if (runtime === undefined) throw new AppError("connector_provider_failed", { message: "the container ended as soon as it was started; its logs may say why" });
+    if (runtime === undefined)
+      throw new AppError("connector_provider_failed", {
+        message: "the container ended as soon as it was started; its logs may say why",
+      });
     return runtime;
   }
 
@@ -65,7 +92,8 @@ export class DockerProvider implements ContainerProvider {
     const found = await this.#inspect(spec.connectorId, signal);
     if (found?.State.Running !== true) return undefined;
     return {
-      provider_id: this.id, container_id: found.Id,
+      provider_id: this.id,
+      container_id: found.Id,
       api: this.#published(found, spec.apiPort, spec.scheme),
       gateway: spec.gatewayPort === undefined ? null : this.#published(found, spec.gatewayPort, "http"),
     };
@@ -76,37 +104,68 @@ export class DockerProvider implements ContainerProvider {
     if (found === undefined) return [];
     const { State: state } = found;
     const hasFailed = !state.Running && state.ExitCode !== 0;
-    const address = Object.values(found.NetworkSettings.Networks ?? {}).map(({ IPAddress: ip }) => ip ?? "").find((ip) => ip !== "");
-    return [{
-      id: found.Id, created_at: new Date(found.Created).toISOString(), application_id: context.applicationId, network_id: context.networkId, role: context.role,
-      status: state.Running ? "running" : hasFailed ? "failed" : state.Status === "created" ? "created" : "stopped",
-      host: this.#engine.publishedHost, ipv4: address ?? null, description: hasFailed ? `ended with status ${String(state.ExitCode)}` : null,
-      config: { image: found.Config.Image, provider_id: this.id },
-    }];
+    const address = Object.values(found.NetworkSettings.Networks ?? {})
+      .map(({ IPAddress: ip }) => ip ?? "")
+      .find((ip) => ip !== "");
+    return [
+      {
+        id: found.Id,
+        created_at: new Date(found.Created).toISOString(),
+        application_id: context.applicationId,
+        network_id: context.networkId,
+        role: context.role,
+        status: state.Running ? "running" : hasFailed ? "failed" : state.Status === "created" ? "created" : "stopped",
+        host: this.#engine.publishedHost,
+        ipv4: address ?? null,
+        description: hasFailed ? `ended with status ${String(state.ExitCode)}` : null,
+        config: { image: found.Config.Image, provider_id: this.id },
+      },
+    ];
   }
 
   async endpoints(connectorId: string, signal: AbortSignal): Promise<LoadBalancer[]> {
     const found = await this.#inspect(connectorId, signal);
     if (found === undefined) return [];
-    return Object.entries(found.NetworkSettings.Ports ?? {}).flatMap(([name, bindings]) => (bindings ?? []).map(({ HostIp: ip, HostPort: hostPort }) => ({
-      id: `${found.Id.slice(0, 12)}:${name}@${ip}`, name, host: this.#hostOf(ip), port: Number(hostPort), container_port: Number.parseInt(name, 10),
-      protocol: name.endsWith("/udp") ? "udp" as const : "tcp" as const, bind_address: ip, status: found.State.Running ? "active" as const : "inactive" as const,
-    })));
+    return Object.entries(found.NetworkSettings.Ports ?? {}).flatMap(([name, bindings]) =>
+      (bindings ?? []).map(({ HostIp: ip, HostPort: hostPort }) => ({
+        id: `${found.Id.slice(0, 12)}:${name}@${ip}`,
+        name,
+        host: this.#hostOf(ip),
+        port: Number(hostPort),
+        container_port: Number.parseInt(name, 10),
+        protocol: name.endsWith("/udp") ? ("udp" as const) : ("tcp" as const),
+        bind_address: ip,
+        status: found.State.Running ? ("active" as const) : ("inactive" as const),
+      })),
+    );
   }
 
   async logs(connectorId: string, lines: number, signal: AbortSignal): Promise<ContainerLogs["logs"]> {
     const found = await this.#inspect(connectorId, signal);
     if (found === undefined) return [];
-    const answer = await this.#engine.ask(`/containers/${containerName(connectorId)}/logs`, { query: { stdout: "true", stderr: "true", timestamps: "true", tail: String(lines) }, signal });
+    const answer = await this.#engine.ask(`/containers/${containerName(connectorId)}/logs`, {
+      query: { stdout: "true", stderr: "true", timestamps: "true", tail: String(lines) },
+      signal,
+    });
     requireStatus(answer, [200], "hand out logs");
     return linesOfLog(answer.body, found.Config.Tty === true);
   }
 
   async remove(connectorId: string, signal: AbortSignal): Promise<void> {
     const name = containerName(connectorId);
-    const stopped = await this.#engine.ask(`/containers/${name}/stop`, { method: "POST", query: { t: String(STOP_SEC) }, timeoutMs: REMOVE_TIMEOUT_MS, signal });
+    const stopped = await this.#engine.ask(`/containers/${name}/stop`, {
+      method: "POST",
+      query: { t: String(STOP_SEC) },
+      timeoutMs: REMOVE_TIMEOUT_MS,
+      signal,
+    });
     requireStatus(stopped, [204, 304, 404], "stop the container");
-    const removed = await this.#engine.ask(`/containers/${name}`, { method: "DELETE", query: { force: "true", v: "true" }, timeoutMs: REMOVE_TIMEOUT_MS, signal });
+    const removed = await this.#engine.ask(`/containers/${name}`, {
+      method: "DELETE",
+      query: { force: "true", v: "true" },
+      timeoutMs: REMOVE_TIMEOUT_MS,
+      signal,
+    });
     requireStatus(removed, [204, 404], "remove the container");
   }
 
@@ -116,7 +175,8 @@ export class DockerProvider implements ContainerProvider {
     if (answer.status === 404) return undefined;
     requireStatus(answer, [200], "describe the container");
     const found = engineJson<Inspected>(answer);
-    if (found.Config.Labels?.[CONNECTOR_LABEL] !== connectorId) throw new AppError("connector_provider_failed", { message: "a container of that name belongs to somebody else" });
+    if (found.Config.Labels?.[CONNECTOR_LABEL] !== connectorId)
+      throw new AppError("connector_provider_failed", { message: "a container of that name belongs to somebody else" });
     return found;
   }
 
@@ -125,8 +185,18 @@ export class DockerProvider implements ContainerProvider {
     const present = await this.#engine.ask(`/images/${image}/json`, { signal });
     if (present.status === 200) return;
     requireStatus(present, [404], "look for the image");
-    const answer = await this.#engine.ask("/images/create", { method: "POST", query: imageReference(image), timeoutMs: PULL_TIMEOUT_MS, signal });
-    const isMissing = answer.status === 404 || answer.body.toString("utf8").split("\n").some((line) => line.includes('"errorDetail"') || line.includes('"error"'));
+    const answer = await this.#engine.ask("/images/create", {
+      method: "POST",
+      query: imageReference(image),
+      timeoutMs: PULL_TIMEOUT_MS,
+      signal,
+    });
+    const isMissing =
+      answer.status === 404 ||
+      answer.body
+        .toString("utf8")
+        .split("\n")
+        .some((line) => line.includes('"errorDetail"') || line.includes('"error"'));
     if (isMissing) throw new AppError("connector_provider_failed", { message: `the image ${image} cannot be fetched` });
     requireStatus(answer, [200], "fetch the image");
   }
@@ -141,8 +211,14 @@ export class DockerProvider implements ContainerProvider {
   }
 
   async #create(spec: ContainerSpec, signal: AbortSignal): Promise<void> {
-    const answer = await this.#engine.ask("/containers/create", { method: "POST", query: { name: containerName(spec.connectorId) }, json: createBody(spec, this.#engine.isLocal), signal });
-    if (answer.status === 404) throw new AppError("connector_provider_failed", { message: `the image ${spec.image} is missing` });
+    const answer = await this.#engine.ask("/containers/create", {
+      method: "POST",
+      query: { name: containerName(spec.connectorId) },
+      json: createBody(spec, this.#engine.isLocal),
+      signal,
+    });
+    if (answer.status === 404)
+      throw new AppError("connector_provider_failed", { message: `the image ${spec.image} is missing` });
     requireStatus(answer, [201], "create the container");
   }
 
@@ -151,7 +227,11 @@ export class DockerProvider implements ContainerProvider {
     const binding = bindings.find(({ HostIp: ip }) => !ip.includes(":")) ?? bindings[0];
     if (binding === undefined) return null;
     const host = this.#hostOf(binding.HostIp);
-    return { url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${binding.HostPort}`, host, port: Number(binding.HostPort) };
+    return {
+      url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${binding.HostPort}`,
+      host,
+      port: Number(binding.HostPort),
+    };
   }
 
   #hostOf(bound: string): string {

@@ -14,7 +14,10 @@ export const SPEC_LABEL = "io.proofwright.spec";
 /** A bridge network without masquerading: published ports are reached, nothing outside is. */
 export const CLOSED_NETWORK = "proofwright-closed";
 export const CLOSED_NETWORK_BODY = {
-  Name: CLOSED_NETWORK, Driver: "bridge", Options: { "com.docker.network.bridge.enable_ip_masquerade": "false" }, Labels: { [CONNECTOR_LABEL]: "shared" },
+  Name: CLOSED_NETWORK,
+  Driver: "bridge",
+  Options: { "com.docker.network.bridge.enable_ip_masquerade": "false" },
+  Labels: { [CONNECTOR_LABEL]: "shared" },
 } as const;
 
 export interface PortBinding {
@@ -31,7 +34,11 @@ const LOG_OPTIONS = { "max-size": "10m", "max-file": "3" } as const;
 
 /** CIDRs whose meaning Docker can keep, and the host address that a port is bound to for them. */
 const INGRESS_ADDRESSES: Readonly<Record<string, string>> = {
-  "0.0.0.0/0": "0.0.0.0", "::/0": "::", "127.0.0.0/8": "127.0.0.1", "127.0.0.1/32": "127.0.0.1", "::1/128": "::1",
+  "0.0.0.0/0": "0.0.0.0",
+  "::/0": "::",
+  "127.0.0.0/8": "127.0.0.1",
+  "127.0.0.1/32": "127.0.0.1",
+  "::1/128": "::1",
 };
 const LOOPBACK = "127.0.0.1";
 const OPEN_EGRESS: readonly string[] = ["*", "0.0.0.0/0"];
@@ -46,7 +53,11 @@ export function portBindings(spec: ContainerSpec, isLocal: boolean): readonly Po
   const bindings: PortBinding[] = [];
   for (const [cidr, ports] of Object.entries(spec.security?.ingress ?? {})) {
     const hostIp = INGRESS_ADDRESSES[cidr];
-    if (hostIp === undefined) throw invalid("config.security.ingress", `config.security.ingress: docker cannot limit a port to ${cidr}; it knows ${Object.keys(INGRESS_ADDRESSES).join(", ")}`);
+    if (hostIp === undefined)
+      throw invalid(
+        "config.security.ingress",
+        `config.security.ingress: docker cannot limit a port to ${cidr}; it knows ${Object.keys(INGRESS_ADDRESSES).join(", ")}`,
+      );
     for (const protocol of ["tcp", "udp"] as const) {
       for (const port of ports[protocol] ?? []) bindings.push({ port, protocol, hostIp });
     }
@@ -55,7 +66,11 @@ export function portBindings(spec: ContainerSpec, isLocal: boolean): readonly Po
     if (bindings.some((binding) => binding.port === port && binding.protocol === "tcp")) continue;
     // Ours to reach and nobody else's.
     if (isLocal) bindings.push({ port, protocol: "tcp", hostIp: LOOPBACK });
-    else if (port === spec.apiPort) throw invalid("config.security.ingress", `config.security.ingress: the Docker engine is on another machine, so that port ${String(port)} must be open for this server to reach it`);
+    else if (port === spec.apiPort)
+      throw invalid(
+        "config.security.ingress",
+        `config.security.ingress: the Docker engine is on another machine, so that port ${String(port)} must be open for this server to reach it`,
+      );
   }
   return bindings;
 }
@@ -70,7 +85,18 @@ export function isEgressClosed(security: Security | undefined): boolean {
 
 /** Names what a container was made from; one of another hash is made anew. */
 export function specHash(spec: ContainerSpec): string {
-  return createHash("sha256").update(JSON.stringify([spec.image, Object.entries(spec.env).sort(), spec.command ?? null, spec.apiPort, spec.gatewayPort ?? null, spec.security ?? null])).digest("hex");
+  return createHash("sha256")
+    .update(
+      JSON.stringify([
+        spec.image,
+        Object.entries(spec.env).sort(),
+        spec.command ?? null,
+        spec.apiPort,
+        spec.gatewayPort ?? null,
+        spec.security ?? null,
+      ]),
+    )
+    .digest("hex");
 }
 
 /** The body of `POST /containers/create`. */
@@ -86,12 +112,21 @@ export function createBody(spec: ContainerSpec, isLocal: boolean): Readonly<Reco
     ExposedPorts: Object.fromEntries(names.map((name) => [name, {}])),
     HostConfig: {
       // Any free port of the host: two connectors of one kind must not fight for one.
-      PortBindings: Object.fromEntries(names.map((name) => [name, bindings.filter(({ port, protocol }) => name === `${String(port)}/${protocol}`).map(({ hostIp }) => ({ HostIp: hostIp, HostPort: "" }))])),
+      PortBindings: Object.fromEntries(
+        names.map((name) => [
+          name,
+          bindings
+            .filter(({ port, protocol }) => name === `${String(port)}/${protocol}`)
+            .map(({ hostIp }) => ({ HostIp: hostIp, HostPort: "" })),
+        ]),
+      ),
       NetworkMode: isClosed ? CLOSED_NETWORK : "bridge",
       RestartPolicy: { Name: "unless-stopped" },
       Privileged: false,
       SecurityOpt: ["no-new-privileges:true"],
-      Memory: MEMORY_BYTES, NanoCpus: CPUS_NANO, PidsLimit: PIDS_MAX,
+      Memory: MEMORY_BYTES,
+      NanoCpus: CPUS_NANO,
+      PidsLimit: PIDS_MAX,
       LogConfig: { Type: "json-file", Config: LOG_OPTIONS },
     },
   };
@@ -99,7 +134,10 @@ export function createBody(spec: ContainerSpec, isLocal: boolean): Readonly<Reco
 
 /** Reads the operator's list: exact names, or beginnings with a `*` at the end. */
 export function isImageAllowed(image: string, allowed: string): boolean {
-  return allowed.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
+  return allowed
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "")
     .some((entry) => (entry.endsWith("*") ? image.startsWith(entry.slice(0, -1)) : image === entry));
 }
 
@@ -113,5 +151,8 @@ export function imageReference(image: string): { readonly fromImage: string; rea
 }
 
 export function invalid(path: string, message: string): AppError {
-  return new AppError("connector_config_invalid", { message, details: [{ message, code: "connector_config_invalid", path }] });
+  return new AppError("connector_config_invalid", {
+    message,
+    details: [{ message, code: "connector_config_invalid", path }],
+  });
 }

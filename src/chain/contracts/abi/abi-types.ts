@@ -6,9 +6,17 @@ import type { AbiParameter as ViemParameter } from "viem";
 
 export type AbiType =
   | { readonly kind: "integer"; readonly text: string; readonly bits: number; readonly isSigned: boolean }
-  | { readonly kind: "bytes"; readonly text: string; /** Null when the length is free. */ readonly length: number | null }
+  | {
+      readonly kind: "bytes";
+      readonly text: string;
+      /** Null when the length is free. */ readonly length: number | null;
+    }
   | { readonly kind: "address" | "bool" | "string"; readonly text: string }
-  | { readonly kind: "array"; readonly of: AbiType; /** Null when the length is free. */ readonly length: number | null }
+  | {
+      readonly kind: "array";
+      readonly of: AbiType;
+      /** Null when the length is free. */ readonly length: number | null;
+    }
   | { readonly kind: "tuple"; readonly members: readonly AbiMember[] };
 
 export interface AbiMember {
@@ -31,17 +39,27 @@ const DEPTH_MAX = 12;
 /** Elements of fixed arrays within each other: `uint256[64][64]`. Decoding visits each of them. */
 const FIXED_ELEMENTS_MAX = 4096;
 
-const TYPE = /^(address|bool|string|function|tuple|bytes(?:[1-9]|[12][0-9]|3[0-2])?|u?int(?:8|16|24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256)?)((?:\[(?:[1-9][0-9]{0,4})?\])*)$/;
+const TYPE =
+  /^(address|bool|string|function|tuple|bytes(?:[1-9]|[12][0-9]|3[0-2])?|u?int(?:8|16|24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256)?)((?:\[(?:[1-9][0-9]{0,4})?\])*)$/;
 
 /**
  * Reads the tree of a parameter.
  * @returns undefined when it is not a type of the ABI, is nested too deeply or has fixed arrays that are too large
  */
-export function readType({ type, components }: Pick<AbiParameter, "type" | "components">, depth = 0): AbiType | undefined {
+export function readType(
+  { type, components }: Pick<AbiParameter, "type" | "components">,
+  depth = 0,
+): AbiType | undefined {
   const [, base = "", dimensions = ""] = TYPE.exec(type) ?? [];
   if (base === "" || depth > DEPTH_MAX) return undefined;
-  const lengths = [...dimensions.matchAll(/\[([0-9]*)\]/g)].map(([, length = ""]) => (length === "" ? null : Number(length)));
-  if (depth + lengths.length > DEPTH_MAX || lengths.reduce<number>((product, length) => product * (length ?? 1), 1) > FIXED_ELEMENTS_MAX) return undefined;
+  const lengths = [...dimensions.matchAll(/\[([0-9]*)\]/g)].map(([, length = ""]) =>
+    length === "" ? null : Number(length),
+  );
+  if (
+    depth + lengths.length > DEPTH_MAX ||
+    lengths.reduce<number>((product, length) => product * (length ?? 1), 1) > FIXED_ELEMENTS_MAX
+  )
+    return undefined;
   let tree = base === "tuple" ? readTuple(components, depth + lengths.length) : readBase(base);
   for (const length of lengths) if (tree !== undefined) tree = { kind: "array", of: tree, length };
   return tree;
@@ -50,9 +68,12 @@ export function readType({ type, components }: Pick<AbiParameter, "type" | "comp
 /** The type in its canonical spelling, as signatures have it: `(uint256,address[])[2]`. */
 export function typeText(type: AbiType): string {
   switch (type.kind) {
-    case "array": return `${typeText(type.of)}[${type.length === null ? "" : String(type.length)}]`;
-    case "tuple": return `(${type.members.map((member) => typeText(member.type)).join(",")})`;
-    default: return type.text;
+    case "array":
+      return `${typeText(type.of)}[${type.length === null ? "" : String(type.length)}]`;
+    case "tuple":
+      return `(${type.members.map((member) => typeText(member.type)).join(",")})`;
+    default:
+      return type.text;
   }
 }
 
@@ -60,8 +81,10 @@ export function typeText(type: AbiType): string {
 export function viemParameter(type: AbiType): ViemParameter {
   let suffix = "";
   let base = type;
-  for (; base.kind === "array"; base = base.of) suffix = `[${base.length === null ? "" : String(base.length)}]${suffix}`;
-  if (base.kind === "tuple") return { type: `tuple${suffix}`, components: base.members.map((member) => viemParameter(member.type)) };
+  for (; base.kind === "array"; base = base.of)
+    suffix = `[${base.length === null ? "" : String(base.length)}]${suffix}`;
+  if (base.kind === "tuple")
+    return { type: `tuple${suffix}`, components: base.members.map((member) => viemParameter(member.type)) };
   return { type: `${base.text}${suffix}` };
 }
 

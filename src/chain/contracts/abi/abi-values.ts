@@ -30,9 +30,15 @@ export function encodeArguments(parameters: readonly AbiMember[], given: readonl
     const message = `${String(parameters.length)} argument${parameters.length === 1 ? "" : "s"} needed${wanted === "" ? "" : ` (${wanted})`}, ${String(given.length)} given`;
     throw new AppError("argument_invalid", { message, details: [{ message, code: "argument_invalid", path }] });
   }
-  const values = parameters.map(({ type }, index) => readValue(type, given[index], `${path}[${String(index)}]`, findings));
-  if (findings.length > 0) throw new AppError("argument_invalid", { message: findings[0]?.message ?? "", details: findings });
-  return encodeAbiParameters(parameters.map(({ type }) => viemParameter(type)), values);
+  const values = parameters.map(({ type }, index) =>
+    readValue(type, given[index], `${path}[${String(index)}]`, findings),
+  );
+  if (findings.length > 0)
+    throw new AppError("argument_invalid", { message: findings[0]?.message ?? "", details: findings });
+  return encodeAbiParameters(
+    parameters.map(({ type }) => viemParameter(type)),
+    values,
+  );
 }
 
 /** Decodes return data: nothing is null, one value is itself, several are an object or a list. Undefined when the data does not fit. */
@@ -48,7 +54,10 @@ export function decodeMembers(members: readonly AbiMember[], data: Hex): StoreVa
   if (members.length === 0) return [];
   let decoded: readonly unknown[];
   try {
-    decoded = decodeAbiParameters<readonly ViemParameter[]>(members.map(({ type }) => viemParameter(type)), data);
+    decoded = decodeAbiParameters<readonly ViemParameter[]>(
+      members.map(({ type }) => viemParameter(type)),
+      data,
+    );
   } catch {
     // The coder names no kinds of failure; all of them mean that the data is not what the ABI says.
     return undefined;
@@ -66,30 +75,63 @@ export function named(members: readonly AbiMember[], values: readonly StoreValue
 /** One value, as the coder gives it, as JSON. */
 export function valueToJson(type: AbiType, value: unknown): StoreValue {
   switch (type.kind) {
-    case "integer": return type.bits <= NUMBER_BITS_MAX ? Number(value) : String(value);
-    case "bool": return value === true;
-    case "address": return checksumAddress(Buffer.from(String(value).slice(2), "hex"));
+    case "integer":
+      return type.bits <= NUMBER_BITS_MAX ? Number(value) : String(value);
+    case "bool":
+      return value === true;
+    case "address":
+      return checksumAddress(Buffer.from(String(value).slice(2), "hex"));
     case "bytes":
-    case "string": return String(value);
-    case "array": return (value as readonly unknown[]).map((element) => valueToJson(type.of, element));
-    case "tuple": return named(type.members, type.members.map((member, index) => valueToJson(member.type, (value as readonly unknown[])[index])));
-    default: return type satisfies never;
+    case "string":
+      return String(value);
+    case "array":
+      return (value as readonly unknown[]).map((element) => valueToJson(type.of, element));
+    case "tuple":
+      return named(
+        type.members,
+        type.members.map((member, index) => valueToJson(member.type, (value as readonly unknown[])[index])),
+      );
+    default:
+      return type satisfies never;
   }
 }
 
 function readValue(type: AbiType, given: unknown, path: string, findings: ErrorDetail[]): Coded {
   if (findings.length >= FINDINGS_MAX) return 0;
   switch (type.kind) {
-    case "integer": return readInteger(type, given) ?? bad(findings, path, `an integer that fits ${type.text}: a safe integer (to 2^53 - 1), or its decimal or 0x-hex text`);
-    case "bool": return typeof given === "boolean" ? given : bad(findings, path, "true or false");
-    case "address": return readAddress(given) ?? bad(findings, path, "an address: 0x and 40 hex digits, in mixed case with the right checksum (EIP-55)");
-    case "bytes": return readBytes(type.length, given) ?? bad(findings, path, type.length === null ? "0x-hex of whole bytes" : `0x-hex of ${String(type.length)} bytes`);
-    case "string": return typeof given === "string" && !LONE_SURROGATE.test(given) ? given : bad(findings, path, "a text of well-formed Unicode");
+    case "integer":
+      return (
+        readInteger(type, given) ??
+        bad(
+          findings,
+          path,
+          `an integer that fits ${type.text}: a safe integer (to 2^53 - 1), or its decimal or 0x-hex text`,
+        )
+      );
+    case "bool":
+      return typeof given === "boolean" ? given : bad(findings, path, "true or false");
+    case "address":
+      return (
+        readAddress(given) ??
+        bad(findings, path, "an address: 0x and 40 hex digits, in mixed case with the right checksum (EIP-55)")
+      );
+    case "bytes":
+      return (
+        readBytes(type.length, given) ??
+        bad(findings, path, type.length === null ? "0x-hex of whole bytes" : `0x-hex of ${String(type.length)} bytes`)
+      );
+    case "string":
+      return typeof given === "string" && !LONE_SURROGATE.test(given)
+        ? given
+        : bad(findings, path, "a text of well-formed Unicode");
     case "array":
-      if (!Array.isArray(given) || (type.length !== null && given.length !== type.length)) return bad(findings, path, type.length === null ? "a list" : `a list of ${String(type.length)}`);
+      if (!Array.isArray(given) || (type.length !== null && given.length !== type.length))
+        return bad(findings, path, type.length === null ? "a list" : `a list of ${String(type.length)}`);
       return given.map((element: unknown, index) => readValue(type.of, element, `${path}[${String(index)}]`, findings));
-    case "tuple": return readTuple(type.members, given, path, findings);
-    default: return type satisfies never;
+    case "tuple":
+      return readTuple(type.members, given, path, findings);
+    default:
+      return type satisfies never;
   }
 }
 
@@ -97,23 +139,35 @@ function readValue(type: AbiType, given: unknown, path: string, findings: ErrorD
 function readTuple(members: readonly AbiMember[], given: unknown, path: string, findings: ErrorDetail[]): Coded {
   if (Array.isArray(given)) {
     if (given.length !== members.length) return bad(findings, path, `a list of ${String(members.length)}`);
-    return members.map(({ type }, index) => readValue(type, (given as unknown[])[index], `${path}[${String(index)}]`, findings));
+    return members.map(({ type }, index) =>
+      readValue(type, (given as unknown[])[index], `${path}[${String(index)}]`, findings),
+    );
   }
   const names = members.map(({ name }) => name);
-  if (typeof given !== "object" || given === null || names.includes("") || new Set(names).size !== names.length) return bad(findings, path, `a list of ${String(members.length)}`);
+  if (typeof given !== "object" || given === null || names.includes("") || new Set(names).size !== names.length)
+    return bad(findings, path, `a list of ${String(members.length)}`);
   const object = given as Readonly<Record<string, unknown>>;
-  for (const name of Object.keys(object)) if (!names.includes(name)) bad(findings, `${path}.${name.slice(0, 64)}`, `no such member; there are ${names.join(", ")}`);
-  return members.map(({ name, type }) => readValue(type, Object.hasOwn(object, name) ? object[name] : undefined, `${path}.${name}`, findings));
+  for (const name of Object.keys(object))
+    if (!names.includes(name))
+      bad(findings, `${path}.${name.slice(0, 64)}`, `no such member; there are ${names.join(", ")}`);
+  return members.map(({ name, type }) =>
+    readValue(type, Object.hasOwn(object, name) ? object[name] : undefined, `${path}.${name}`, findings),
+  );
 }
 
 function readAddress(given: unknown): string | undefined {
   return typeof given === "string" && ADDRESS.test(given) && isChecksummed(given) ? given.toLowerCase() : undefined;
 }
 
-function readInteger({ bits, isSigned }: { readonly bits: number; readonly isSigned: boolean }, given: unknown): bigint | undefined {
+function readInteger(
+  { bits, isSigned }: { readonly bits: number; readonly isSigned: boolean },
+  given: unknown,
+): bigint | undefined {
   const value = integerOf(given);
   if (value === undefined) return undefined;
-  const [from, to] = isSigned ? [-(1n << BigInt(bits - 1)), (1n << BigInt(bits - 1)) - 1n] : [0n, (1n << BigInt(bits)) - 1n];
+  const [from, to] = isSigned
+    ? [-(1n << BigInt(bits - 1)), (1n << BigInt(bits - 1)) - 1n]
+    : [0n, (1n << BigInt(bits)) - 1n];
   return value < from || value > to ? undefined : value;
 }
 
@@ -131,6 +185,7 @@ function readBytes(length: number | null, given: unknown): string | undefined {
 }
 
 function bad(findings: ErrorDetail[], path: string, expected: string): Coded {
-  if (findings.length < FINDINGS_MAX) findings.push({ message: `${path}: expected ${expected}`, code: "argument_invalid", path });
+  if (findings.length < FINDINGS_MAX)
+    findings.push({ message: `${path}: expected ${expected}`, code: "argument_invalid", path });
   return 0;
 }

@@ -46,13 +46,19 @@ const FINDINGS_MAX = 20;
 /** Throws `abi_invalid`, naming each bad entry; `path` is where the ABI stands in the request. */
 export function readAbi(value: unknown, path: string): ContractAbi {
   if (!Array.isArray(value)) throw invalid([{ message: "the ABI is a list of entries", code: "abi_invalid", path }]);
-  if (value.length > ABI_ENTRIES_MAX) throw invalid([{ message: `the ABI has more than ${String(ABI_ENTRIES_MAX)} entries`, code: "abi_invalid", path }]);
+  if (value.length > ABI_ENTRIES_MAX)
+    throw invalid([{ message: `the ABI has more than ${String(ABI_ENTRIES_MAX)} entries`, code: "abi_invalid", path }]);
   const entries: AbiEntry[] = [];
   const findings: ErrorDetail[] = [];
   value.forEach((item: unknown, index) => {
     const entry = readEntry(item);
     if (typeof entry !== "string") entries.push(entry);
-    else if (findings.length < FINDINGS_MAX) findings.push({ message: `entry ${String(index)} of the ABI ${entry}`, code: "abi_invalid", path: `${path}[${String(index)}]` });
+    else if (findings.length < FINDINGS_MAX)
+      findings.push({
+        message: `entry ${String(index)} of the ABI ${entry}`,
+        code: "abi_invalid",
+        path: `${path}[${String(index)}]`,
+      });
   });
   if (findings.length > 0) throw invalid(findings);
   return entries;
@@ -65,13 +71,20 @@ export function methodsOf(abi: ContractAbi): Method[] {
 
 /** The constructor; one without parameters where the ABI has none. */
 export function constructorOf(abi: ContractAbi): Method {
-  const entry = abi.find(({ type }) => type === "constructor") ?? { type: "constructor", name: "", inputs: [], stateMutability: "nonpayable" };
+  const entry = abi.find(({ type }) => type === "constructor") ?? {
+    type: "constructor",
+    name: "",
+    inputs: [],
+    stateMutability: "nonpayable",
+  };
   return { ...methodOf(entry), selector: "" };
 }
 
 /** `Transfer(address,address,uint256)`, of functions, events and errors alike. */
 export function signatureOf(entry: AbiEntry): string {
-  return `${entry.name}(${membersOf(entry.inputs).map(({ type }) => typeText(type)).join(",")})`;
+  return `${entry.name}(${membersOf(entry.inputs)
+    .map(({ type }) => typeText(type))
+    .join(",")})`;
 }
 
 /** 4 bytes, 0x-hex, of a signature. */
@@ -103,21 +116,35 @@ export function findMethod(abi: ContractAbi, wanted: string, argumentCount: numb
   if (second === undefined) return first;
   const fitting = named.filter(({ inputs }) => inputs.length === argumentCount);
   if (fitting.length === 1 && fitting[0] !== undefined) return fitting[0];
-  throw wrongMethod("method_ambiguous", `several methods are called "${text}"; give the signature: ${named.map(({ signature }) => signature).join(", ")}`);
+  throw wrongMethod(
+    "method_ambiguous",
+    `several methods are called "${text}"; give the signature: ${named.map(({ signature }) => signature).join(", ")}`,
+  );
 }
 
 function methodOf(entry: AbiEntry): Method {
   const signature = signatureOf(entry);
   return {
-    name: entry.name, signature, selector: entry.type === "function" ? selectorOf(signature) : "",
-    inputs: membersOf(entry.inputs), outputs: membersOf(entry.outputs ?? []), mutability: entry.stateMutability ?? "nonpayable",
+    name: entry.name,
+    signature,
+    selector: entry.type === "function" ? selectorOf(signature) : "",
+    inputs: membersOf(entry.inputs),
+    outputs: membersOf(entry.outputs ?? []),
+    mutability: entry.stateMutability ?? "nonpayable",
   };
 }
 
 /** The entry, or what is wrong with it. */
 function readEntry(item: unknown): AbiEntry | string {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return "is not an object";
-  const { type = "function", name, inputs = [], outputs = [], anonymous, ...flags } = item as Readonly<Record<string, unknown>>;
+  const {
+    type = "function",
+    name,
+    inputs = [],
+    outputs = [],
+    anonymous,
+    ...flags
+  } = item as Readonly<Record<string, unknown>>;
   if (!KINDS.has(type)) return "has a type that is none of function, constructor, event, error, fallback and receive";
   const kind = type as AbiEntry["type"];
   const isNamed = NAMED_KINDS.has(kind);
@@ -129,7 +156,9 @@ function readEntry(item: unknown): AbiEntry | string {
   const mutability = readMutability(flags);
   if (mutability === undefined) return "has a state mutability that is none";
   return {
-    type: kind, name: isNamed ? (name as string) : "", inputs: readInputs,
+    type: kind,
+    name: isNamed ? (name as string) : "",
+    inputs: readInputs,
     ...(kind === "function" ? { outputs: readOutputs } : {}),
     ...(kind !== "function" && isNamed ? {} : { stateMutability: mutability }),
     ...(kind === "event" && anonymous === true ? { anonymous: true } : {}),
@@ -141,8 +170,13 @@ function isIdentifier(name: unknown): boolean {
 }
 
 /** Compilers before 0.6 say the same by two flags. */
-function readMutability({ stateMutability, constant, payable }: Readonly<Record<string, unknown>>): AbiMutability | undefined {
-  if (stateMutability !== undefined) return MUTABILITIES.has(stateMutability) ? (stateMutability as AbiMutability) : undefined;
+function readMutability({
+  stateMutability,
+  constant,
+  payable,
+}: Readonly<Record<string, unknown>>): AbiMutability | undefined {
+  if (stateMutability !== undefined)
+    return MUTABILITIES.has(stateMutability) ? (stateMutability as AbiMutability) : undefined;
   return constant === true ? "view" : payable === true ? "payable" : "nonpayable";
 }
 
@@ -160,11 +194,18 @@ function readParameters(value: unknown, depth: number): AbiParameter[] | undefin
 function readParameter(item: unknown, depth: number): AbiParameter | undefined {
   if (typeof item !== "object" || item === null) return undefined;
   const { name = "", type, internalType, indexed, components } = item as Readonly<Record<string, unknown>>;
-  if (typeof type !== "string" || type.length > 100 || typeof name !== "string" || (name !== "" && !IDENTIFIER.test(name))) return undefined;
+  if (
+    typeof type !== "string" ||
+    type.length > 100 ||
+    typeof name !== "string" ||
+    (name !== "" && !IDENTIFIER.test(name))
+  )
+    return undefined;
   const inner = components === undefined ? undefined : readParameters(components, depth + 1);
   if (components !== undefined && inner === undefined) return undefined;
   return {
-    name, type: canonicalType(type),
+    name,
+    type: canonicalType(type),
     ...(typeof internalType === "string" && internalType.length <= 200 ? { internalType } : {}),
     ...(typeof indexed === "boolean" ? { indexed } : {}),
     ...(inner === undefined ? {} : { components: inner }),

@@ -47,7 +47,9 @@ export class ContractAbis {
 
   /** The contracts of all owners at an address of a network, each with its ABI. */
   find(networkId: string, address: string): { readonly contract: WatchedContract; readonly abi: ContractAbi }[] {
-    return this.#repository.deployed(networkId, address).map((stored) => ({ contract: watched(stored), abi: this.of(stored) }));
+    return this.#repository
+      .deployed(networkId, address)
+      .map((stored) => ({ contract: watched(stored), abi: this.of(stored) }));
   }
 
   /** Networks on which there are deployed contracts. */
@@ -63,5 +65,13 @@ export class ContractAbis {
 
 function watched(stored: StoredContract): WatchedContract {
   const { owner, id, created_at, network_id, address, name } = stored;
-  return { owner, contractId: id, createdAt: created_at, networkId: network_id, address, name, pubsubPrefix: pubsubPrefix(stored) };
+  return {
+    owner,
+    contractId: id,
+    createdAt: created_at,
+    networkId: network_id,
+    address,
+    name,
+    pubsubPrefix: pubsubPrefix(stored),
+  };
 }

@@ -30,10 +30,14 @@ export function artifactOf(params: ContractParamsInput): Artifact {
   const bytecode = bytecodeOf(artifact, params.libraries ?? {});
   return {
     name: params.contract_name?.split(":").at(-1) ?? artifact.contractName ?? artifact.name ?? params.name ?? undefined,
-    abi: abiOf(params), bytecode,
+    abi: abiOf(params),
+    bytecode,
     params: {
-      bytecode: bytecode ?? null, fingerprint: bytecode === undefined ? null : fingerprintOf(bytecode),
-      deps: (artifact.deps ?? {}) as StoreValue, opcodes: artifact.opcodes ?? null, source: artifact.source ?? null,
+      bytecode: bytecode ?? null,
+      fingerprint: bytecode === undefined ? null : fingerprintOf(bytecode),
+      deps: (artifact.deps ?? {}) as StoreValue,
+      opcodes: artifact.opcodes ?? null,
+      source: artifact.source ?? null,
     },
   };
 }
@@ -44,26 +48,54 @@ function abiOf({ compiled_artifact: artifact, abi }: ContractParamsInput): Contr
 }
 
 /** Build tools write the code as a text, or as an object with its link references. */
-function bytecodeOf({ bytecode, linkReferences }: NonNullable<ContractParamsInput["compiled_artifact"]>, libraries: Readonly<Record<string, string>>): Hex | undefined {
-  const code = typeof bytecode === "string" ? { object: bytecode, linkReferences } : { object: bytecode?.object ?? "", linkReferences: bytecode?.linkReferences ?? linkReferences };
-  return code.object === "" || code.object === "0x" ? undefined : linkBytecode(code, libraries, "params.compiled_artifact.bytecode");
+function bytecodeOf(
+  { bytecode, linkReferences }: NonNullable<ContractParamsInput["compiled_artifact"]>,
+  libraries: Readonly<Record<string, string>>,
+): Hex | undefined {
+  const code =
+    typeof bytecode === "string"
+      ? { object: bytecode, linkReferences }
+      : { object: bytecode?.object ?? "", linkReferences: bytecode?.linkReferences ?? linkReferences };
+  return code.object === "" || code.object === "0x"
+    ? undefined
+    : linkBytecode(code, libraries, "params.compiled_artifact.bytecode");
 }
 
 /** What the compiler is asked; undefined when there is no source. Throws `source_invalid`. */
 export function sourceOf(params: ContractParamsInput): SolidityRequest | undefined {
   const { raw_source: raw, main: mainOrNull, contract_name: contract } = params;
   if (raw === undefined || raw === null) return undefined;
-  if (params.compiled_artifact !== undefined && params.compiled_artifact !== null) throw invalid("give either raw_source or compiled_artifact, not both", "params.raw_source");
+  if (params.compiled_artifact !== undefined && params.compiled_artifact !== null)
+    throw invalid("give either raw_source or compiled_artifact, not both", "params.raw_source");
   const main = mainOrNull ?? undefined;
-  const sources = typeof raw === "string"
-    ? { [main ?? MAIN_FILE_DEFAULT]: raw }
-    : Object.fromEntries(Object.entries(raw).map(([path, text]) => [path, typeof text === "string" ? text : text.content]));
-  if (main !== undefined && !Object.hasOwn(sources, main)) throw invalid(`the source has no file ${main}`, "params.main");
-  const badPath = Object.keys(sources).find((path) => path.length > SOURCE_PATH_CHARACTERS_MAX || !SOURCE_PATH.test(path));
-  if (badPath !== undefined) throw invalid("a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .sol", "params.raw_source");
+  const sources =
+    typeof raw === "string"
+      ? { [main ?? MAIN_FILE_DEFAULT]: raw }
+      : Object.fromEntries(
+          Object.entries(raw).map(([path, text]) => [path, typeof text === "string" ? text : text.content]),
+        );
+  if (main !== undefined && !Object.hasOwn(sources, main))
+    throw invalid(`the source has no file ${main}`, "params.main");
+  const badPath = Object.keys(sources).find(
+    (path) => path.length > SOURCE_PATH_CHARACTERS_MAX || !SOURCE_PATH.test(path),
+  );
+  if (badPath !== undefined)
+    throw invalid(
+      "a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .sol",
+      "params.raw_source",
+    );
   const bytes = Object.values(sources).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  if (bytes > SOURCE_BYTES_MAX) throw invalid(`the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are taken`, "params.raw_source");
-  return { sources, ...(main === undefined ? {} : { main }), ...(contract === undefined || contract === null ? {} : { contract }), settings: settingsOf(params) };
+  if (bytes > SOURCE_BYTES_MAX)
+    throw invalid(
+      `the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are taken`,
+      "params.raw_source",
+    );
+  return {
+    sources,
+    ...(main === undefined ? {} : { main }),
+    ...(contract === undefined || contract === null ? {} : { contract }),
+    settings: settingsOf(params),
+  };
 }
 
 function settingsOf({ settings }: ContractParamsInput): SoliditySettings {
@@ -75,15 +107,29 @@ function settingsOf({ settings }: ContractParamsInput): SoliditySettings {
 }
 
 /** The compiler's answer in the form of an artifact. Throws `libraries_unlinked`. */
-export function artifactOfCompiled(compiled: CompiledContract, { sources, settings }: SolidityRequest, libraries: Readonly<Record<string, string>>): Artifact & { readonly abi: ContractAbi; readonly bytecode: Hex } {
-  const bytecode = linkBytecode({ object: compiled.bytecode, linkReferences: compiled.linkReferences }, libraries, "params.raw_source");
+export function artifactOfCompiled(
+  compiled: CompiledContract,
+  { sources, settings }: SolidityRequest,
+  libraries: Readonly<Record<string, string>>,
+): Artifact & { readonly abi: ContractAbi; readonly bytecode: Hex } {
+  const bytecode = linkBytecode(
+    { object: compiled.bytecode, linkReferences: compiled.linkReferences },
+    libraries,
+    "params.raw_source",
+  );
   const texts = Object.values(sources);
   return {
-    name: compiled.name, abi: readAbi(compiled.abi, "params.raw_source"), bytecode,
+    name: compiled.name,
+    abi: readAbi(compiled.abi, "params.raw_source"),
+    bytecode,
     params: {
-      bytecode, fingerprint: fingerprintOf(bytecode), deps: {}, opcodes: compiled.opcodes,
+      bytecode,
+      fingerprint: fingerprintOf(bytecode),
+      deps: {},
+      opcodes: compiled.opcodes,
       source: texts.length === 1 ? (texts[0] ?? "") : sources,
-      metadata: compiled.metadata, compiler: compiled.compiler,
+      metadata: compiled.metadata,
+      compiler: compiled.compiler,
       settings: { evm_version: settings.evmVersion, optimizer_runs: settings.optimizerRuns, via_ir: settings.viaIr },
       warnings: compiled.warnings.map((warning) => ({ ...warning })),
     },

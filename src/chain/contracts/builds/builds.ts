@@ -58,7 +58,9 @@ export class ContractBuilds {
     this.#with = dependencies;
     dependencies.jobs.register(KIND, {
       concurrency: CONCURRENCY,
-      run: async (job, context) => { await this.#run(job, context); },
+      run: async (job, context) => {
+        await this.#run(job, context);
+      },
       onFailed: (job, fault) => this.#givenUp(job, { message: fault.message, code: fault.code }),
     });
   }
@@ -67,7 +69,12 @@ export class ContractBuilds {
   prepare(contract: StoredContract, plan: BuildPlan): StoreCommit {
     const { jobs, repository } = this.#with;
     const { owner, id } = contract;
-    const job = jobs.enqueueCommit({ kind: KIND, subject_key: [KIND, owner.kind, owner.id, id], phase: "compile", input: { owner: { ...owner }, id } });
+    const job = jobs.enqueueCommit({
+      kind: KIND,
+      subject_key: [KIND, owner.kind, owner.id, id],
+      phase: "compile",
+      input: { owner: { ...owner }, id },
+    });
     return mergeCommits(job.commit, repository.putBuild(contract, plan as unknown as StoreValue));
   }
 
@@ -80,7 +87,10 @@ export class ContractBuilds {
     const plan = this.#with.repository.build<BuildPlan>(owner, id);
     // Deleted meanwhile, or settled by a run whose end was not recorded.
     if (plan === undefined) return;
-    const outcome = await compileSolidityInProcess(this.#tasks, plan.source, { signal, ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }) });
+    const outcome = await compileSolidityInProcess(this.#tasks, plan.source, {
+      signal,
+      ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),
+    });
     if (!outcome.settled) {
       signal.throwIfAborted();
       this.#with.log.error("process ended without an answer", { step: "solidity", code: outcome.failure.code });
@@ -88,7 +98,12 @@ export class ContractBuilds {
     }
     const { result } = outcome;
     if (!result.ok) {
-      await this.#settle(owner, id, (current) => this.#failed(current, result.diagnostics.map(({ severity: _severity, ...finding }) => finding)));
+      await this.#settle(owner, id, (current) =>
+        this.#failed(
+          current,
+          result.diagnostics.map(({ severity: _severity, ...finding }) => finding),
+        ),
+      );
       return;
     }
     let compiled: Compiled;
@@ -103,15 +118,31 @@ export class ContractBuilds {
   }
 
   /** Deploys, where somebody was named to sign for it; what was compiled is kept in any case, so that it can be deployed again. */
-  async #conclude({ owner, id, plan, compiled, signal }: { owner: Subject; id: string; plan: BuildPlan; compiled: Compiled; signal: AbortSignal }): Promise<void> {
+  async #conclude({
+    owner,
+    id,
+    plan,
+    compiled,
+    signal,
+  }: {
+    owner: Subject;
+    id: string;
+    plan: BuildPlan;
+    compiled: Compiled;
+    signal: AbortSignal;
+  }): Promise<void> {
     const current = this.#with.repository.find(owner, id);
     if (current === undefined) return;
     if (current.value.address !== NO_ADDRESS || signerOf(plan.signing) === undefined) {
-      await this.#settle(owner, id, (latest) => this.#compiled(latest, compiled, latest.value.address === NO_ADDRESS ? "compiled" : "registered"));
+      await this.#settle(owner, id, (latest) =>
+        this.#compiled(latest, compiled, latest.value.address === NO_ADDRESS ? "compiled" : "registered"),
+      );
       return;
     }
     try {
-      await retryOnConflict(async () => { await this.#deploy(owner, id, plan, compiled); });
+      await retryOnConflict(async () => {
+        await this.#deploy(owner, id, plan, compiled);
+      });
     } catch (error) {
       signal.throwIfAborted();
       const findings = findingsOf(error);
@@ -125,30 +156,57 @@ export class ContractBuilds {
     if (current === undefined) return;
     const { abi, bytecode } = compiled;
     await deployments.submit({
-      owner, networkId: current.value.network_id, contractId: id, abi, bytecode, argv, argvPath: "params.argv", signing,
-      alongside: (submitted) => mergeCommits(
-        repository.update(current, { ...deployments.underWay(current.value, submitted), type: current.value.type ?? typeByAbi(abi) ?? null }),
-        this.#keep(current.value, compiled), repository.dropBuild(current.value),
-      ),
+      owner,
+      networkId: current.value.network_id,
+      contractId: id,
+      abi,
+      bytecode,
+      argv,
+      argvPath: "params.argv",
+      signing,
+      alongside: (submitted) =>
+        mergeCommits(
+          repository.update(current, {
+            ...deployments.underWay(current.value, submitted),
+            type: current.value.type ?? typeByAbi(abi) ?? null,
+          }),
+          this.#keep(current.value, compiled),
+          repository.dropBuild(current.value),
+        ),
     });
   }
 
-  #compiled(current: StoreRecord<StoredContract>, compiled: Compiled, status: StoredContract["status"], errors: readonly ContractFinding[] = []): StoreCommit {
+  #compiled(
+    current: StoreRecord<StoredContract>,
+    compiled: Compiled,
+    status: StoredContract["status"],
+    errors: readonly ContractFinding[] = [],
+  ): StoreCommit {
     const { repository } = this.#with;
     const type = current.value.type ?? typeByAbi(compiled.abi) ?? null;
     return mergeCommits(
       repository.update(current, { ...current.value, type, status, errors, updated_at: this.#now() }),
-      this.#keep(current.value, compiled), repository.dropBuild(current.value),
+      this.#keep(current.value, compiled),
+      repository.dropBuild(current.value),
     );
   }
 
-  #keep(contract: StoredContract, { abi, params, name }: Artifact & { readonly abi: NonNullable<Artifact["abi"]> }): StoreCommit {
-    return mergeCommits(this.#with.repository.putAbi(contract, abi), this.#with.repository.putParams(contract, { name: name ?? contract.name, ...params }));
+  #keep(
+    contract: StoredContract,
+    { abi, params, name }: Artifact & { readonly abi: NonNullable<Artifact["abi"]> },
+  ): StoreCommit {
+    return mergeCommits(
+      this.#with.repository.putAbi(contract, abi),
+      this.#with.repository.putParams(contract, { name: name ?? contract.name, ...params }),
+    );
   }
 
   #failed(current: StoreRecord<StoredContract>, errors: readonly ContractFinding[]): StoreCommit {
     const { repository } = this.#with;
-    return mergeCommits(repository.update(current, { ...current.value, status: "failed", errors, updated_at: this.#now() }), repository.dropBuild(current.value));
+    return mergeCommits(
+      repository.update(current, { ...current.value, status: "failed", errors, updated_at: this.#now() }),
+      repository.dropBuild(current.value),
+    );
   }
 
   #givenUp(job: Job, finding: ContractFinding): StoreCommit | undefined {
@@ -158,7 +216,11 @@ export class ContractBuilds {
   }
 
   /** Commits what follows from the record as it is; a contract that is gone needs nothing. */
-  async #settle(owner: Subject, id: string, commitOf: (current: StoreRecord<StoredContract>) => StoreCommit): Promise<void> {
+  async #settle(
+    owner: Subject,
+    id: string,
+    commitOf: (current: StoreRecord<StoredContract>) => StoreCommit,
+  ): Promise<void> {
     await retryOnConflict(async () => {
       const current = this.#with.repository.find(owner, id);
       if (current !== undefined) await this.#with.store.commit(commitOf(current));

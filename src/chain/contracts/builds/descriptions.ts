@@ -43,9 +43,21 @@ export class ContractDescriptions {
   /** A contract is used: begins to ask about it when that is still to be done and due. Returns at once. */
   use(contract: StoredContract): void {
     const { id, undescribed, address } = contract;
-    if (undescribed !== true || address === NO_ADDRESS || this.#isStopped || this.#asking.has(id) || this.#asking.size >= ASKING_MAX) return;
+    if (
+      undescribed !== true ||
+      address === NO_ADDRESS ||
+      this.#isStopped ||
+      this.#asking.has(id) ||
+      this.#asking.size >= ASKING_MAX
+    )
+      return;
     if (this.#with.clock.monotonicMs() < (this.#failed.get(id)?.notBeforeMs ?? 0)) return;
-    this.#asking.set(id, this.#ask(contract).finally(() => { this.#asking.delete(id); }));
+    this.#asking.set(
+      id,
+      this.#ask(contract).finally(() => {
+        this.#asking.delete(id);
+      }),
+    );
   }
 
   /** Begins nothing more, and waits for what is under way. */
@@ -66,9 +78,16 @@ export class ContractDescriptions {
       await retryOnConflict(async () => {
         const current = repository.find(owner, id);
         // Changed by its owner, deployed elsewhere or deleted while the node was asked.
-        if (current?.value.undescribed !== true || current.value.address !== contract.address || current.value.type !== contract.type) return;
+        if (
+          current?.value.undescribed !== true ||
+          current.value.address !== contract.address ||
+          current.value.type !== contract.type
+        )
+          return;
         const { undescribed: _undescribed, ...known } = current.value;
-        await store.commit(repository.update(current, { ...known, ...described, token: factsOf(known.token, described.token) }));
+        await store.commit(
+          repository.update(current, { ...known, ...described, token: factsOf(known.token, described.token) }),
+        );
       });
       this.#failed.delete(id);
     } catch (error) {
@@ -80,7 +99,11 @@ export class ContractDescriptions {
   #pause(id: string): void {
     const times = (this.#failed.get(id)?.times ?? 0) + 1;
     if (this.#failed.size >= FAILED_MAX) this.#failed.clear();
-    this.#failed.set(id, { times, notBeforeMs: this.#with.clock.monotonicMs() + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.min(times - 1, 20)) });
+    this.#failed.set(id, {
+      times,
+      notBeforeMs:
+        this.#with.clock.monotonicMs() + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.min(times - 1, 20)),
+    });
   }
 }
 

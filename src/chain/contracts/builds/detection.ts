@@ -23,18 +23,39 @@ const SOMEBODY = "00000000000000000000000000000000000000000000000000000000000000
 const WORD = /^0x[0-9a-f]{64}$/i;
 
 const REQUIRED: Readonly<Record<TokenType, readonly string[]>> = {
-  erc20: ["totalSupply()", "balanceOf(address)", "transfer(address,uint256)", "transferFrom(address,address,uint256)", "approve(address,uint256)", "allowance(address,address)"],
+  erc20: [
+    "totalSupply()",
+    "balanceOf(address)",
+    "transfer(address,uint256)",
+    "transferFrom(address,address,uint256)",
+    "approve(address,uint256)",
+    "allowance(address,address)",
+  ],
   erc721: [
-    "balanceOf(address)", "ownerOf(uint256)", "safeTransferFrom(address,address,uint256)", "safeTransferFrom(address,address,uint256,bytes)", "transferFrom(address,address,uint256)",
-    "approve(address,uint256)", "setApprovalForAll(address,bool)", "getApproved(uint256)", "isApprovedForAll(address,address)",
+    "balanceOf(address)",
+    "ownerOf(uint256)",
+    "safeTransferFrom(address,address,uint256)",
+    "safeTransferFrom(address,address,uint256,bytes)",
+    "transferFrom(address,address,uint256)",
+    "approve(address,uint256)",
+    "setApprovalForAll(address,bool)",
+    "getApproved(uint256)",
+    "isApprovedForAll(address,address)",
   ],
   erc1155: [
-    "balanceOf(address,uint256)", "balanceOfBatch(address[],uint256[])", "setApprovalForAll(address,bool)", "isApprovedForAll(address,address)",
-    "safeTransferFrom(address,address,uint256,uint256,bytes)", "safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)",
+    "balanceOf(address,uint256)",
+    "balanceOfBatch(address[],uint256[])",
+    "setApprovalForAll(address,bool)",
+    "isApprovedForAll(address,address)",
+    "safeTransferFrom(address,address,uint256,uint256,bytes)",
+    "safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)",
   ],
 };
 /** ERC-165 interface ids. */
-const INTERFACES: readonly (readonly [TokenType, string])[] = [["erc721", "80ac58cd"], ["erc1155", "d9b67a26"]];
+const INTERFACES: readonly (readonly [TokenType, string])[] = [
+  ["erc721", "80ac58cd"],
+  ["erc1155", "d9b67a26"],
+];
 const ERC165 = "01ffc9a7";
 /** No interface has it (ERC-165): whoever claims it claims everything. */
 const NO_INTERFACE = "ffffffff";
@@ -42,7 +63,9 @@ const NO_INTERFACE = "ffffffff";
 /** The standard whose functions the ABI has, all of them. */
 export function typeByAbi(abi: ContractAbi): TokenType | undefined {
   const signatures = new Set(methodsOf(abi).map(({ signature }) => signature));
-  return (Object.keys(REQUIRED) as TokenType[]).find((type) => REQUIRED[type].every((signature) => signatures.has(signature)));
+  return (Object.keys(REQUIRED) as TokenType[]).find((type) =>
+    REQUIRED[type].every((signature) => signatures.has(signature)),
+  );
 }
 
 /** Asks the contract. Undefined when it is no token or has no code. Throws what keeps the node from answering. */
@@ -50,20 +73,26 @@ export async function typeByCalls(rpc: Rpc, address: string): Promise<TokenType 
   return await orUnknown(async () => {
     const code = hexOf(await rpc.request("eth_getCode", [address, "latest"], QUESTION));
     if (code === undefined || code === "0x") return undefined;
-    if (await supports(rpc, address, ERC165) && !await supports(rpc, address, NO_INTERFACE)) {
+    if ((await supports(rpc, address, ERC165)) && !(await supports(rpc, address, NO_INTERFACE))) {
       for (const [type, id] of INTERFACES) if (await supports(rpc, address, id)) return type;
     }
     // Selectors stand in the dispatcher's code as they are; a proxy's do not, and is asked.
     if (REQUIRED.erc20.every((signature) => code.includes(selectorOf(signature).slice(2)))) return "erc20";
-    return await answersAsErc20(rpc, address) ? "erc20" : undefined;
+    return (await answersAsErc20(rpc, address)) ? "erc20" : undefined;
   });
 }
 
 /** Name, symbol and decimals as far as the contract tells them; ERC-20 of old tell texts as 32 bytes. Throws as `typeByCalls`. */
 export async function tokenMetadata(rpc: Rpc, address: string): Promise<TokenMetadata> {
-  const [name, symbol, decimals] = await Promise.all(["name()", "symbol()", "decimals()"].map(async (signature) => await call(rpc, address, selectorOf(signature))));
+  const [name, symbol, decimals] = await Promise.all(
+    ["name()", "symbol()", "decimals()"].map(async (signature) => await call(rpc, address, selectorOf(signature))),
+  );
   const number = decimals !== undefined && WORD.test(decimals) ? BigInt(decimals) : undefined;
-  return { name: textOf(name), symbol: textOf(symbol), decimals: number !== undefined && number <= 255n ? Number(number) : null };
+  return {
+    name: textOf(name),
+    symbol: textOf(symbol),
+    decimals: number !== undefined && number <= 255n ? Number(number) : null,
+  };
 }
 
 async function supports(rpc: Rpc, address: string, interfaceId: string): Promise<boolean> {
@@ -72,7 +101,11 @@ async function supports(rpc: Rpc, address: string, interfaceId: string): Promise
 }
 
 async function answersAsErc20(rpc: Rpc, address: string): Promise<boolean> {
-  const questions = [selectorOf("totalSupply()"), `${selectorOf("balanceOf(address)")}${SOMEBODY}`, `${selectorOf("allowance(address,address)")}${SOMEBODY}${SOMEBODY}`];
+  const questions = [
+    selectorOf("totalSupply()"),
+    `${selectorOf("balanceOf(address)")}${SOMEBODY}`,
+    `${selectorOf("allowance(address,address)")}${SOMEBODY}${SOMEBODY}`,
+  ];
   for (const data of questions) {
     const answer = await call(rpc, address, data);
     if (answer === undefined || !WORD.test(answer)) return false;
@@ -106,7 +139,11 @@ function textOf(data: string | undefined): string | null {
   const hex = hexOf(data);
   if (hex === undefined || hex === "0x") return null;
   const decoded = decodeMembers([{ name: "", type: { kind: "string", text: "string" } }], hex)?.[0];
-  const text = typeof decoded === "string" ? decoded : WORD.test(hex) ? Buffer.from(hex.slice(2), "hex").toString("utf8") : "";
-  const shown = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufffd]+/g, "").trim().slice(0, TEXT_CHARACTERS_MAX);
+  const text =
+    typeof decoded === "string" ? decoded : WORD.test(hex) ? Buffer.from(hex.slice(2), "hex").toString("utf8") : "";
+  const shown = text
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufffd]+/g, "")
+    .trim()
+    .slice(0, TEXT_CHARACTERS_MAX);
   return shown === "" ? null : shown;
 }

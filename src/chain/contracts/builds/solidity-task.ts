@@ -32,10 +32,17 @@ export interface SolidityTaskOptions {
 }
 
 /** Compiles one source. Rejects only when the server's own temporary folder fails. */
-export async function compileSolidityInProcess(tasks: ProcessTasks, request: SolidityRequest, options: SolidityTaskOptions = {}): Promise<SolidityTaskResult> {
+export async function compileSolidityInProcess(
+  tasks: ProcessTasks,
+  request: SolidityRequest,
+  options: SolidityTaskOptions = {},
+): Promise<SolidityTaskResult> {
   const limits = options.limits ?? SOLIDITY_PROCESS_LIMITS;
   const outcome = await tasks.run<SolidityRequest, SolidityResult>({
-    entry: workerPath("solidity.process"), request, limits, ...(options.signal === undefined ? {} : { signal: options.signal }),
+    entry: workerPath("solidity.process"),
+    request,
+    limits,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   if (outcome.ok) return { settled: true, result: outcome.value };
   switch (outcome.code) {
@@ -47,7 +54,8 @@ export async function compileSolidityInProcess(tasks: ProcessTasks, request: Sol
       return tooLarge("the compiled contract is larger than it may be");
     case "crashed":
       // The compiler's own way out when its 4 GiB, its stack or an internal check give in; the same source would do it again.
-      if (/RuntimeError|RangeError|abort\(|memory access/i.test(outcome.stderr ?? "")) return tooLarge("the compiler gave up on this source: too deeply nested, or too large");
+      if (/RuntimeError|RangeError|abort\(|memory access/i.test(outcome.stderr ?? ""))
+        return tooLarge("the compiler gave up on this source: too deeply nested, or too large");
       return { settled: false, failure: { ...outcome, code: outcome.code } };
     case "aborted":
       return { settled: false, failure: { ...outcome, code: outcome.code } };
@@ -57,5 +65,8 @@ export async function compileSolidityInProcess(tasks: ProcessTasks, request: Sol
 }
 
 function tooLarge(message: string): SolidityTaskResult {
-  return { settled: true, result: { ok: false, code: "source_invalid", diagnostics: [ownError("source_too_large", message)] } };
+  return {
+    settled: true,
+    result: { ok: false, code: "source_invalid", diagnostics: [ownError("source_too_large", message)] },
+  };
 }

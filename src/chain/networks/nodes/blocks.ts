@@ -14,23 +14,38 @@ const SECONDS_MAX = 8_640_000_000_000;
 /** Throws `network_answer_invalid` for what is no block. */
 export function readBlock(value: unknown): BlockJson {
   if (typeof value !== "object" || value === null) throw invalid();
-  const { number, hash, parentHash, timestamp, miner, gasUsed, gasLimit, baseFeePerGas, transactions } = value as Record<string, unknown>;
+  const { number, hash, parentHash, timestamp, miner, gasUsed, gasLimit, baseFeePerGas, transactions } =
+    value as Record<string, unknown>;
   const seconds = read(timestamp, SMALL);
   if (Number(seconds) > SECONDS_MAX || !Array.isArray(transactions)) throw invalid();
   return {
-    number: Number(read(number, SMALL)), hash: read(hash, HASH), parent_hash: read(parentHash, HASH), timestamp: new Date(Number(seconds) * 1000).toISOString(),
+    number: Number(read(number, SMALL)),
+    hash: read(hash, HASH),
+    parent_hash: read(parentHash, HASH),
+    timestamp: new Date(Number(seconds) * 1000).toISOString(),
     miner: typeof miner === "string" && /^0x[0-9a-f]{40}$/i.test(miner) ? miner : null,
-    gas_used: String(BigInt(read(gasUsed, LARGE))), gas_limit: String(BigInt(read(gasLimit, LARGE))),
-    base_fee_per_gas: baseFeePerGas === undefined || baseFeePerGas === null ? null : String(BigInt(read(baseFeePerGas, LARGE))), transaction_count: transactions.length,
+    gas_used: String(BigInt(read(gasUsed, LARGE))),
+    gas_limit: String(BigInt(read(gasLimit, LARGE))),
+    base_fee_per_gas:
+      baseFeePerGas === undefined || baseFeePerGas === null ? null : String(BigInt(read(baseFeePerGas, LARGE))),
+    transaction_count: transactions.length,
   };
 }
 
 /** The newest first; the total is how many there are. */
-export async function listBlocks(rpc: Rpc, { page, rpp }: Page, signal: AbortSignal): Promise<{ body: BlockJson[]; total: number }> {
+export async function listBlocks(
+  rpc: Rpc,
+  { page, rpp }: Page,
+  signal: AbortSignal,
+): Promise<{ body: BlockJson[]; total: number }> {
   const height = Number(read(await rpc.request("eth_blockNumber", [], { signal }), SMALL));
   const first = height - (page - 1) * rpp;
   const numbers = Array.from({ length: Math.max(0, Math.min(rpp, first + 1)) }, (_none, at) => first - at);
-  const body = await Promise.all(numbers.map(async (number) => readBlock(await rpc.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], { signal }))));
+  const body = await Promise.all(
+    numbers.map(async (number) =>
+      readBlock(await rpc.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], { signal })),
+    ),
+  );
   return { body, total: height + 1 };
 }
 

@@ -57,7 +57,9 @@ export class NetworkStatusWatch {
   }
 
   start(): void {
-    this.#timer = setTimeout(() => { this.#next(); }, this.#intervalMs);
+    this.#timer = setTimeout(() => {
+      this.#next();
+    }, this.#intervalMs);
     this.#timer.unref();
   }
 
@@ -100,25 +102,45 @@ export class NetworkStatusWatch {
 
   async statistics(record: NetworkRecord): Promise<NetworkStatisticsJson> {
     const status = await this.status(record);
-    const empty = { gas_price: null, base_fee_per_gas: null, gas_used: null, gas_limit: null, transaction_count: null, block_time_ms: null };
+    const empty = {
+      gas_price: null,
+      base_fee_per_gas: null,
+      gas_used: null,
+      gas_limit: null,
+      transaction_count: null,
+      block_time_ms: null,
+    };
     if (status.block === null) return { ...status, ...empty, nodes: this.#nodes(record) };
     const rpc = this.#with.pool.rpc(record);
     const span = Math.min(BLOCK_TIME_SPAN, status.block);
     const [latest, earlier, gasPrice] = await Promise.all([
-      quietly(blockAt(rpc, status.block)), quietly(blockAt(rpc, status.block - span)), quietly(rpc.request("eth_gasPrice", [], { timeoutMs: ASK_TIMEOUT_MS })),
+      quietly(blockAt(rpc, status.block)),
+      quietly(blockAt(rpc, status.block - span)),
+      quietly(rpc.request("eth_gasPrice", [], { timeoutMs: ASK_TIMEOUT_MS })),
     ]);
     return {
       ...status,
       gas_price: typeof gasPrice === "string" && /^0x[0-9a-f]{1,32}$/i.test(gasPrice) ? String(BigInt(gasPrice)) : null,
-      base_fee_per_gas: latest?.base_fee_per_gas ?? null, gas_used: latest?.gas_used ?? null, gas_limit: latest?.gas_limit ?? null, transaction_count: latest?.transaction_count ?? null,
-      block_time_ms: latest === undefined || earlier === undefined || span === 0 ? null : (Date.parse(latest.timestamp) - Date.parse(earlier.timestamp)) / span,
+      base_fee_per_gas: latest?.base_fee_per_gas ?? null,
+      gas_used: latest?.gas_used ?? null,
+      gas_limit: latest?.gas_limit ?? null,
+      transaction_count: latest?.transaction_count ?? null,
+      block_time_ms:
+        latest === undefined || earlier === undefined || span === 0
+          ? null
+          : (Date.parse(latest.timestamp) - Date.parse(earlier.timestamp)) / span,
       nodes: this.#nodes(record),
     };
   }
 
   #nodes(record: NetworkRecord): NetworkStatisticsJson["nodes"] {
     return this.#health(record).map(({ url, state, latencyMs, requests, failures, lastError }) => ({
-      host: new URL(url).host, state, latency_ms: rounded(latencyMs), requests, failures, last_error: lastError?.code ?? null,
+      host: new URL(url).host,
+      state,
+      latency_ms: rounded(latencyMs),
+      requests,
+      failures,
+      last_error: lastError?.code ?? null,
     }));
   }
 
@@ -135,14 +157,27 @@ export class NetworkStatusWatch {
     const status = await this.#ask(record);
     this.#seen.set(record.id, status);
     if (this.#seen.size > 2 * WATCHED_MAX) this.#seen.delete(this.#seen.keys().next().value ?? "");
-    await this.#tell(record, status).catch(() => { this.#with.log.warn("a network's status could not be told"); });
+    await this.#tell(record, status).catch(() => {
+      this.#with.log.warn("a network's status could not be told");
+    });
     return status;
   }
 
   async #ask(record: NetworkRecord): Promise<NetworkStatusJson> {
     const observed_at = isoTimestamp(this.#with.clock.nowMs());
     const nothing: NetworkStatusJson = {
-      block: null, chain_id: record.chain_id, height: null, last_block_at: null, peer_count: null, protocol_version: null, state: "genesis", syncing: true, latency_ms: null, last_error: null, observed_at, meta: {},
+      block: null,
+      chain_id: record.chain_id,
+      height: null,
+      last_block_at: null,
+      peer_count: null,
+      protocol_version: null,
+      state: "genesis",
+      syncing: true,
+      latency_ms: null,
+      last_error: null,
+      observed_at,
+      meta: {},
     };
     try {
       const rpc = this.#with.pool.rpc(record);
@@ -150,39 +185,76 @@ export class NetworkStatusWatch {
       const options = { timeoutMs: ASK_TIMEOUT_MS };
       const [block, syncing, peers, version] = await Promise.all([
         rpc.request("eth_getBlockByNumber", ["latest", false], options).then(readBlock),
-        quietly(rpc.request("eth_syncing", [], options)), quietly(rpc.request("net_peerCount", [], options)), quietly(rpc.request("web3_clientVersion", [], options)),
+        quietly(rpc.request("eth_syncing", [], options)),
+        quietly(rpc.request("net_peerCount", [], options)),
+        quietly(rpc.request("web3_clientVersion", [], options)),
       ]);
       const isSyncing = syncing !== undefined && syncing !== false;
       const health = rpc.health();
       return {
-        ...nothing, block: block.number, height: block.number, last_block_at: block.timestamp, peer_count: readCount(peers), protocol_version: readVersion(version), state: isSyncing ? "syncing" : "running", syncing: isSyncing,
-        latency_ms: rounded(health.find(({ state }) => state === "up")?.latencyMs ?? null), last_error: lastErrorOf(health), meta: {},
+        ...nothing,
+        block: block.number,
+        height: block.number,
+        last_block_at: block.timestamp,
+        peer_count: readCount(peers),
+        protocol_version: readVersion(version),
+        state: isSyncing ? "syncing" : "running",
+        syncing: isSyncing,
+        latency_ms: rounded(health.find(({ state }) => state === "up")?.latencyMs ?? null),
+        last_error: lastErrorOf(health),
+        meta: {},
       };
     } catch (error) {
-      if (error instanceof RpcRefusal) return { ...nothing, state: "unreachable", last_error: { code: "network_answer_invalid", message: "the node refuses to tell its newest block", at: observed_at } };
+      if (error instanceof RpcRefusal)
+        return {
+          ...nothing,
+          state: "unreachable",
+          last_error: {
+            code: "network_answer_invalid",
+            message: "the node refuses to tell its newest block",
+            at: observed_at,
+          },
+        };
       if (!(error instanceof AppError)) throw error;
       if (error.code === "network_disabled") return { ...nothing, state: "disabled", syncing: false };
       if (error.code === "network_has_no_node") return nothing;
       const state = error.code === "network_chain_mismatch" ? "mismatch" : "unreachable";
-      return { ...nothing, state, syncing: false, last_error: { code: error.code, message: error.message, at: observed_at } };
+      return {
+        ...nothing,
+        state,
+        syncing: false,
+        last_error: { code: error.code, message: error.message, at: observed_at },
+      };
     }
   }
 
   /** Says a change of state; every new block would be most of what the bus keeps. */
   async #tell(record: NetworkRecord, status: NetworkStatusJson): Promise<void> {
     const watched = this.#watched.get(record.id);
-    const told = `${status.state} ${String(status.syncing)} ${status.state === "running" ? "" : status.last_error?.code ?? ""}`;
+    const told = `${status.state} ${String(status.syncing)} ${status.state === "running" ? "" : (status.last_error?.code ?? "")}`;
     if (watched === undefined || watched.told === told) return;
     watched.told = told;
-    await this.#with.events.publish([{ subject: `network.${record.id}.status`, payload: { network_id: record.id, ...status }, audience: record.owner === null ? "everyone" : [record.owner] }]);
+    await this.#with.events.publish([
+      {
+        subject: `network.${record.id}.status`,
+        payload: { network_id: record.id, ...status },
+        audience: record.owner === null ? "everyone" : [record.owner],
+      },
+    ]);
   }
 
   #next(): void {
-    this.#round = this.#lookAround().catch(() => { this.#with.log.warn("a round of network checks failed"); }).finally(() => {
-      if (this.#timer === undefined) return;
-      this.#timer = setTimeout(() => { this.#next(); }, this.#intervalMs);
-      this.#timer.unref();
-    });
+    this.#round = this.#lookAround()
+      .catch(() => {
+        this.#with.log.warn("a round of network checks failed");
+      })
+      .finally(() => {
+        if (this.#timer === undefined) return;
+        this.#timer = setTimeout(() => {
+          this.#next();
+        }, this.#intervalMs);
+        this.#timer.unref();
+      });
   }
 
   async #lookAround(): Promise<void> {
@@ -193,16 +265,20 @@ export class NetworkStatusWatch {
       else due.push(watched);
     }
     // The look itself is no use of the network.
-    await Promise.all(due.map(async (watched) => {
-      const { usedAtMs } = watched;
-      await this.#observe(watched.record);
-      watched.usedAtMs = usedAtMs;
-    }));
+    await Promise.all(
+      due.map(async (watched) => {
+        const { usedAtMs } = watched;
+        await this.#observe(watched.record);
+        watched.usedAtMs = usedAtMs;
+      }),
+    );
   }
 }
 
 async function blockAt(rpc: Rpc, number: number): Promise<BlockJson> {
-  return readBlock(await rpc.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], { timeoutMs: ASK_TIMEOUT_MS }));
+  return readBlock(
+    await rpc.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], { timeoutMs: ASK_TIMEOUT_MS }),
+  );
 }
 
 /** What is not vital: a node that does not tell it is no failure. */
@@ -226,7 +302,12 @@ function readVersion(value: unknown): string | null {
 }
 
 function lastErrorOf(health: readonly EndpointHealth[]): NetworkStatusJson["last_error"] {
-  return health.map(({ lastError }) => lastError).filter((error) => error !== null).sort((a, b) => (a.at < b.at ? 1 : -1))[0] ?? null;
+  return (
+    health
+      .map(({ lastError }) => lastError)
+      .filter((error) => error !== null)
+      .sort((a, b) => (a.at < b.at ? 1 : -1))[0] ?? null
+  );
 }
 
 function rounded(ms: number | null): number | null {

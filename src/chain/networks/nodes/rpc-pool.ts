@@ -57,7 +57,10 @@ export class RpcPool {
   /** The nodes in the order in which they are asked: the configuration's, then those that were added. */
   nodesOf(network: NetworkRecord): NamedNode[] {
     const { json_rpc_url: first, json_rpc_urls: further = [] } = network.config;
-    const named = [...new Set([...(first === undefined ? [] : [first]), ...further])].map((url) => ({ id: idOfUrl(network.id, url), url }));
+    const named = [...new Set([...(first === undefined ? [] : [first]), ...further])].map((url) => ({
+      id: idOfUrl(network.id, url),
+      url,
+    }));
     const added = this.#with.repository.nodes(network).filter(({ url }) => !named.some((node) => node.url === url));
     return [...named, ...added.map((record) => ({ id: record.id, url: record.url, record }))];
   }
@@ -66,11 +69,32 @@ export class RpcPool {
   rpc(network: NetworkRecord): FailoverRpc {
     if (!network.enabled) throw new AppError("network_disabled", { message: "the network is disabled" });
     const urls = this.nodesOf(network).map(({ url }) => url);
-    if (urls.length === 0) throw new AppError("network_has_no_node", { message: network.owner === null ? "the operator has named no node of this public network" : "the network's config names no json_rpc_url" });
-    const fingerprint = JSON.stringify([network.chain_id, urls, network.config.rpc_api_user, network.rpc_secret?.secret_id]);
+    if (urls.length === 0)
+      throw new AppError("network_has_no_node", {
+        message:
+          network.owner === null
+            ? "the operator has named no node of this public network"
+            : "the network's config names no json_rpc_url",
+      });
+    const fingerprint = JSON.stringify([
+      network.chain_id,
+      urls,
+      network.config.rpc_api_user,
+      network.rpc_secret?.secret_id,
+    ]);
     const kept = this.#kept.get(network.id);
     this.#kept.delete(network.id);
-    const current = kept?.fingerprint === fingerprint ? kept : { fingerprint, rpc: this.connect(network, urls, { onChange: (change) => { this.#say(network.id, change); } }) };
+    const current =
+      kept?.fingerprint === fingerprint
+        ? kept
+        : {
+            fingerprint,
+            rpc: this.connect(network, urls, {
+              onChange: (change) => {
+                this.#say(network.id, change);
+              },
+            }),
+          };
     this.#kept.set(network.id, current);
     if (this.#kept.size > KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value ?? "");
     return current.rpc;
@@ -82,26 +106,50 @@ export class RpcPool {
     const authorization = this.#authorizationOf(network, key);
     // Nodes that were added by hand are other people's.
     const own = new Set([network.config.json_rpc_url, ...(network.config.json_rpc_urls ?? [])]);
-    const authorizations = new Map(authorization === undefined ? [] : urls.filter((url) => own.has(url)).map((url) => [url, authorization]));
-    return new FailoverRpc({ urls, chainId: chainIdOf(network), authorizations, ...(onChange === undefined ? {} : { onChange }) }, { egress: network.owner === null ? operatorEgress : egress, clock });
+    const authorizations = new Map(
+      authorization === undefined ? [] : urls.filter((url) => own.has(url)).map((url) => [url, authorization]),
+    );
+    return new FailoverRpc(
+      { urls, chainId: chainIdOf(network), authorizations, ...(onChange === undefined ? {} : { onChange }) },
+      { egress: network.owner === null ? operatorEgress : egress, clock },
+    );
   }
 
   /** One question to a node whose chain is not known yet. */
-  async askUnchecked(url: string, method: string, { network, key, signal }: { readonly network: NetworkRecord; readonly key: string | undefined; readonly signal: AbortSignal }): Promise<unknown> {
+  async askUnchecked(
+    url: string,
+    method: string,
+    {
+      network,
+      key,
+      signal,
+    }: { readonly network: NetworkRecord; readonly key: string | undefined; readonly signal: AbortSignal },
+  ): Promise<unknown> {
     const { egress, clock } = this.#with;
-    return await new RpcEndpoint({ url, chainId: undefined, authorization: this.#authorizationOf(network, key) }, { egress, clock }).request(method, [], { timeoutMs: 4_000, signal });
+    return await new RpcEndpoint(
+      { url, chainId: undefined, authorization: this.#authorizationOf(network, key) },
+      { egress, clock },
+    ).request(method, [], { timeoutMs: 4_000, signal });
   }
 
   /** One line when a node begins to fail and one when it is well again; its URL may carry a key, and stays out. */
   #say(networkId: string, { state, code }: EndpointChange): void {
     if (state === "up") this.#with.log.info("a network's node is well again", { path: networkId });
-    else this.#with.log.warn("a network's node fails", { path: networkId, state, ...(code === undefined ? {} : { code }) });
+    else
+      this.#with.log.warn("a network's node fails", {
+        path: networkId,
+        state,
+        ...(code === undefined ? {} : { code }),
+      });
   }
 
-  #authorizationOf({ owner, config: { rpc_api_user: user = "" }, rpc_secret: place }: NetworkRecord, key: string | undefined): Authorization | undefined {
+  #authorizationOf(
+    { owner, config: { rpc_api_user: user = "" }, rpc_secret: place }: NetworkRecord,
+    key: string | undefined,
+  ): Authorization | undefined {
     if (key !== undefined) return () => Promise.resolve(basicAuthorization(user, key));
     if (owner === null || (place === undefined && user === "")) return undefined;
-    return async () => basicAuthorization(user, place === undefined ? "" : (await this.#read(owner, place)));
+    return async () => basicAuthorization(user, place === undefined ? "" : await this.#read(owner, place));
   }
 
   async #read(owner: Subject, place: SecretPlace): Promise<string> {
@@ -109,7 +157,10 @@ export class RpcPool {
       return (await this.#with.credentials.read(owner, place)).rpc_api_key;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      throw new AppError("network_unreachable", { message: `the key of the network's node cannot be had: ${error.message}`, cause: error });
+      throw new AppError("network_unreachable", {
+        message: `the key of the network's node cannot be had: ${error.message}`,
+        cause: error,
+      });
     }
   }
 

@@ -6,7 +6,11 @@ import { RpcRefusal, type Rpc } from "../../rpc/rpc.js";
 import type { PricesJson } from "./registration-schemas.js";
 
 /** Feeds by the names of Chainlink's directory; eight decimals each. PRVD has none. */
-const FEEDS = { btcusd: "0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c", ethusd: "0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419", ltcusd: "0x6AF09DF7563C363B5763b9102712EbeD3b9e859B" } as const;
+const FEEDS = {
+  btcusd: "0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c",
+  ethusd: "0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419",
+  ltcusd: "0x6AF09DF7563C363B5763b9102712EbeD3b9e859B",
+} as const;
 /** `latestRoundData()`: (roundId, answer, startedAt, updatedAt, answeredInRound), a word each. */
 const LATEST_ROUND_DATA = "0xfeaf968c";
 const WORDS = /^0x(?:[0-9a-f]{64}){5}$/i;
@@ -22,7 +26,15 @@ export class Prices {
   #kept: { readonly atMs: number; readonly prices: Promise<PricesJson> } | undefined;
 
   /** @param dependencies.mainnet where the feeds are. */
-  constructor({ mainnet, rpc, clock }: { readonly mainnet: NetworkRecord; readonly rpc: (record: NetworkRecord) => Rpc; readonly clock: Clock }) {
+  constructor({
+    mainnet,
+    rpc,
+    clock,
+  }: {
+    readonly mainnet: NetworkRecord;
+    readonly rpc: (record: NetworkRecord) => Rpc;
+    readonly clock: Clock;
+  }) {
     this.#rpc = () => rpc(mainnet);
     this.#clock = clock;
   }
@@ -34,14 +46,18 @@ export class Prices {
   }
 
   async #ask(): Promise<PricesJson> {
-    const entries = await Promise.all(Object.entries(FEEDS).map(async ([name, feed]) => [name, await this.#price(feed)] as const));
+    const entries = await Promise.all(
+      Object.entries(FEEDS).map(async ([name, feed]) => [name, await this.#price(feed)] as const),
+    );
     return { ...NONE, ...Object.fromEntries(entries) };
   }
 
   /** Null when the feed does not tell: no node, no contract there, or an answer that is no price. */
   async #price(feed: string): Promise<number | null> {
     try {
-      const answer = await this.#rpc().request("eth_call", [{ to: feed, data: LATEST_ROUND_DATA }, "latest"], { timeoutMs: 5_000 });
+      const answer = await this.#rpc().request("eth_call", [{ to: feed, data: LATEST_ROUND_DATA }, "latest"], {
+        timeoutMs: 5_000,
+      });
       if (typeof answer !== "string" || !WORDS.test(answer)) return null;
       const price = BigInt.asIntN(256, BigInt(`0x${answer.slice(2 + WORD_DIGITS, 2 + 2 * WORD_DIGITS)}`));
       return price > 0n && price < BigInt(Number.MAX_SAFE_INTEGER) ? Number(price) / SCALE : null;

@@ -6,15 +6,18 @@ const Params = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 }
 const Url = Type.String({ minLength: 1, maxLength: 1000, pattern: "^https?://[^\\s]+$" });
 const MADE = { id: Uuid, created_at: Timestamp, application_id: Uuid };
 
-export const Oracle = closed({
-  ...MADE,
-  network_id: Uuid,
-  contract_id: nullable(Uuid),
-  name: Type.String(),
-  feed_url: nullable(Type.String()),
-  params: nullable(Params),
-  attachment_ids: Type.Array(Uuid),
-}, { description: "Oracle: a feed that a contract is told from" });
+export const Oracle = closed(
+  {
+    ...MADE,
+    network_id: Uuid,
+    contract_id: nullable(Uuid),
+    name: Type.String(),
+    feed_url: nullable(Type.String()),
+    params: nullable(Params),
+    attachment_ids: Type.Array(Uuid),
+  },
+  { description: "Oracle: a feed that a contract is told from" },
+);
 export const CreateOracleBody = closed({
   name: Name,
   network_id: Uuid,
@@ -24,16 +27,19 @@ export const CreateOracleBody = closed({
   attachment_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
 });
 
-export const Bridge = closed({
-  ...MADE,
-  network_id: Uuid,
-  destination_network_id: nullable(Uuid),
-  contract_id: nullable(Uuid),
-  name: Type.String(),
-  type: nullable(Type.String()),
-  description: nullable(Type.String()),
-  params: nullable(Params),
-}, { description: "Bridge: a link from one network to another" });
+export const Bridge = closed(
+  {
+    ...MADE,
+    network_id: Uuid,
+    destination_network_id: nullable(Uuid),
+    contract_id: nullable(Uuid),
+    name: Type.String(),
+    type: nullable(Type.String()),
+    description: nullable(Type.String()),
+    params: nullable(Params),
+  },
+  { description: "Bridge: a link from one network to another" },
+);
 export const CreateBridgeBody = closed({
   name: Name,
   network_id: Uuid,
@@ -47,7 +53,10 @@ export const RegistrationQuery = closed({ network_id: Type.Optional(Uuid) });
 export const RegistrationParams = closed({ id: Uuid });
 
 const Usd = nullable(Type.Number({ description: "US dollars" }));
-export const Prices = closed({ btcusd: Usd, ethusd: Usd, ltcusd: Usd, prvdusd: Usd }, { description: "Prices, null where no feed tells them" });
+export const Prices = closed(
+  { btcusd: Usd, ethusd: Usd, ltcusd: Usd, prvdusd: Usd },
+  { description: "Prices, null where no feed tells them" },
+);
 
 export type OracleJson = Static<typeof Oracle>;
 export type BridgeJson = Static<typeof Bridge>;

@@ -48,20 +48,28 @@ export class GasEstimates {
     if (this.#transfers.size >= SHARED_MAX) this.#transfers.clear();
     const answer = ask(network, request);
     this.#transfers.set(name, { answer, atMs: nowMs });
-    answer.catch(() => { this.#transfers.delete(name); });
+    answer.catch(() => {
+      this.#transfers.delete(name);
+    });
     return await answer;
   }
 }
 
 async function ask({ rpc }: TransactionNetwork, { from, to, value, data }: GasRequest): Promise<bigint> {
-  const call = { from, ...(to === null ? {} : { to }), value: `0x${value.toString(16)}`, ...(data === NO_DATA ? {} : { data }) };
+  const call = {
+    from,
+    ...(to === null ? {} : { to }),
+    value: `0x${value.toString(16)}`,
+    ...(data === NO_DATA ? {} : { data }),
+  };
   try {
     const [gas, balance] = await Promise.all([
       rpc.request("eth_estimateGas", [call]),
       // Not every node looks at the balance when it estimates.
       value === 0n ? undefined : rpc.request("eth_getBalance", [from, "latest"]),
     ]);
-    if (balance !== undefined && readQuantity(balance, "balance") < value) throw new AppError("insufficient_funds", { message: "the account has less than the value" });
+    if (balance !== undefined && readQuantity(balance, "balance") < value)
+      throw new AppError("insufficient_funds", { message: "the account has less than the value" });
     return readQuantity(gas, "gas estimate");
   } catch (error) {
     if (error instanceof RpcRefusal) throw estimateFailure(error);

@@ -29,5 +29,8 @@ export function intrinsicGas(to: string | null, data: string): bigint {
 /** Throws `out_of_gas` for a limit of the caller that no block would take. */
 export function requireIntrinsicGas(gas: bigint, to: string | null, data: string): void {
   const least = intrinsicGas(to, data);
-  if (gas < least) throw new AppError("out_of_gas", { message: `gas: this transaction needs at least ${String(least)} before it does anything` });
+  if (gas < least)
+    throw new AppError("out_of_gas", {
+      message: `gas: this transaction needs at least ${String(least)} before it does anything`,
+    });
 }

@@ -54,7 +54,12 @@ export class TransactionLedger {
    * Changes a record; the new one, or undefined when it is gone or was left. Resolves once it is durable.
    * @param known the record as it was read a moment ago, which saves reading it; it is read again when it has changed since
    */
-  async change(owner: Subject, id: string, decide: Decision, known?: StoreRecord<TransactionRecord>): Promise<TransactionRecord | undefined> {
+  async change(
+    owner: Subject,
+    id: string,
+    decide: Decision,
+    known?: StoreRecord<TransactionRecord>,
+  ): Promise<TransactionRecord | undefined> {
     const { repository } = this.#dependencies;
     let readBefore = known;
     return await retryOnConflict(async () => {
@@ -64,14 +69,25 @@ export class TransactionLedger {
       if (current === undefined || next === undefined) return undefined;
       const settlement = settlementOf(current.value, next);
       const update = repository.update(current, next);
-      await (settlement === undefined ? repository.commit(update) : repository.commit(update, await this.#told(settlement, next)));
+      await (settlement === undefined
+        ? repository.commit(update)
+        : repository.commit(update, await this.#told(settlement, next)));
       return next;
     });
   }
 
   /** Ends a transaction that will not be mined. */
-  async fail(owner: Subject, id: string, fault: TransactionFault, state: "failed" | "replaced" | "cancelled" = "failed"): Promise<TransactionRecord | undefined> {
-    return await this.change(owner, id, (record) => (record.watched && record.block === null ? { ...record, state, error: fault, watched: false, attempts: withoutRaw(record.attempts) } : undefined));
+  async fail(
+    owner: Subject,
+    id: string,
+    fault: TransactionFault,
+    state: "failed" | "replaced" | "cancelled" = "failed",
+  ): Promise<TransactionRecord | undefined> {
+    return await this.change(owner, id, (record) =>
+      record.watched && record.block === null
+        ? { ...record, state, error: fault, watched: false, attempts: withoutRaw(record.attempts) }
+        : undefined,
+    );
   }
 
   async #told(settlement: Settlement, record: TransactionRecord): Promise<StoreCommit> {
@@ -79,12 +95,33 @@ export class TransactionLedger {
     const { events } = this.#dependencies;
     if (events === undefined) return mergeCommits(...parts);
     const { id, ref, hash, state, block, contract_id: contractId, error } = record;
-    const payload = { id, ref, hash, state, status: statusOf(state), block, contract_id: contractId, network_id: record.network_id, error };
-    return mergeCommits(...parts, events.commitOf([{ subject: `network.${record.network_id}.transactions.${id}`, payload, audience: [ownerOf(record)] }]));
+    const payload = {
+      id,
+      ref,
+      hash,
+      state,
+      status: statusOf(state),
+      block,
+      contract_id: contractId,
+      network_id: record.network_id,
+      error,
+    };
+    return mergeCommits(
+      ...parts,
+      events.commitOf([
+        { subject: `network.${record.network_id}.transactions.${id}`, payload, audience: [ownerOf(record)] },
+      ]),
+    );
   }
 }
 
-const ENDINGS: ReadonlySet<TransactionRecord["state"]> = new Set(["mined", "confirmed", "failed", "replaced", "cancelled"]);
+const ENDINGS: ReadonlySet<TransactionRecord["state"]> = new Set([
+  "mined",
+  "confirmed",
+  "failed",
+  "replaced",
+  "cancelled",
+]);
 
 /** What a change means for those who wait for the outcome; undefined when it is none, or was told already. */
 function settlementOf(before: TransactionRecord, next: TransactionRecord): Settlement | undefined {

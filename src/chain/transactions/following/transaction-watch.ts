@@ -109,14 +109,25 @@ export class NetworkWatch {
     this.#failures += 1;
     // The first failure of a series is news.
     if (this.#failures > 1) return;
-    const code = error instanceof AppError ? error.code : error instanceof RpcRefusal ? "network_answer_invalid" : "internal_error";
-    const stack = error instanceof AppError || error instanceof RpcRefusal || !(error instanceof Error) ? {} : { stack: (error.stack ?? "").split("\n").slice(1).join("\n") };
+    const code =
+      error instanceof AppError
+        ? error.code
+        : error instanceof RpcRefusal
+          ? "network_answer_invalid"
+          : "internal_error";
+    const stack =
+      error instanceof AppError || error instanceof RpcRefusal || !(error instanceof Error)
+        ? {}
+        : { stack: (error.stack ?? "").split("\n").slice(1).join("\n") };
     this.#dependencies.log.warn("the transactions of a network cannot be followed now", { code, ...stack });
   }
 
   async #pause(): Promise<void> {
     if (this.#dependencies.isStopped()) return;
-    const ms = Math.min(this.#options.pollMs * 2 ** Math.min(this.#failures, 6), Math.max(this.#options.pollMs, PAUSE_MAX_MS));
+    const ms = Math.min(
+      this.#options.pollMs * 2 ** Math.min(this.#failures, 6),
+      Math.max(this.#options.pollMs, PAUSE_MAX_MS),
+    );
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.#wakeUp = () => {
@@ -135,19 +146,32 @@ export class NetworkWatch {
     if (head === undefined) return true;
     const isSameChain = await this.#isOn(rpc, head);
     const entries = [...this.#entries.values()];
-    const counts = await this.#counts(rpc, entries.filter(({ phase }) => phase === "sent" || phase === "signed"));
-    const suspects = entries.filter((entry) => {
-      if (entry.phase === "included") return !isSameChain;
-      const count = counts.get(this.#dependencies.laneOf(entry));
-      return entry.nonce !== undefined && count !== undefined && entry.nonce < count;
-    }).slice(0, RECEIPTS_MAX);
+    const counts = await this.#counts(
+      rpc,
+      entries.filter(({ phase }) => phase === "sent" || phase === "signed"),
+    );
+    const suspects = entries
+      .filter((entry) => {
+        if (entry.phase === "included") return !isSameChain;
+        const count = counts.get(this.#dependencies.laneOf(entry));
+        return entry.nonce !== undefined && count !== undefined && entry.nonce < count;
+      })
+      .slice(0, RECEIPTS_MAX);
     const found = await this.#receipts(rpc, suspects);
-    if (suspects.length > 0 && readBlock(await this.#ask(rpc, "eth_getBlockByNumber", [hex(head.number), false]))?.hash !== head.hash) return false;
+    if (
+      suspects.length > 0 &&
+      readBlock(await this.#ask(rpc, "eth_getBlockByNumber", [hex(head.number), false]))?.hash !== head.hash
+    )
+      return false;
     await this.#conclude(network, head, found);
     const isNews = this.#anchor?.hash !== head.hash;
     this.#anchor = head;
     if (isNews) this.#dependencies.onHead();
-    await this.#dependencies.inclusions.confirm(network, head, entries.filter(({ phase }) => phase === "included"));
+    await this.#dependencies.inclusions.confirm(
+      network,
+      head,
+      entries.filter(({ phase }) => phase === "included"),
+    );
     await this.#reconcile(rpc, entries);
     return suspects.length < RECEIPTS_MAX;
   }
@@ -170,8 +194,13 @@ export class NetworkWatch {
     const found = new Map<LaneEntry, Receipt | undefined>(entries.map((entry) => [entry, undefined]));
     let open = entries.map((entry) => ({ entry, hashes: [...entry.hashes].reverse() }));
     while (open.length > 0) {
-      const asked = open.flatMap(({ entry, hashes: [hash, ...rest] }) => (hash === undefined ? [] : [{ entry, hash, hashes: rest }]));
-      const answers = await this.#askMany(rpc, asked.map(({ hash }) => ({ method: "eth_getTransactionReceipt", params: [hash] })));
+      const asked = open.flatMap(({ entry, hashes: [hash, ...rest] }) =>
+        hash === undefined ? [] : [{ entry, hash, hashes: rest }],
+      );
+      const answers = await this.#askMany(
+        rpc,
+        asked.map(({ hash }) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
+      );
       open = asked.filter(({ entry, hash }, at) => {
         const receipt = readReceipt(answers[at], hash);
         if (receipt !== undefined) found.set(entry, receipt);
@@ -185,12 +214,23 @@ export class NetworkWatch {
     return [...new Set(entries.map((entry) => this.#dependencies.laneOf(entry)).filter((lane) => lane !== undefined))];
   }
 
-  async #countsOf(rpc: Rpc, lanes: readonly Lane[], block: "latest" | "pending"): Promise<ReadonlyMap<Lane | undefined, number>> {
-    const counts = await this.#askMany(rpc, lanes.map(({ from }) => ({ method: "eth_getTransactionCount", params: [from, block] })));
+  async #countsOf(
+    rpc: Rpc,
+    lanes: readonly Lane[],
+    block: "latest" | "pending",
+  ): Promise<ReadonlyMap<Lane | undefined, number>> {
+    const counts = await this.#askMany(
+      rpc,
+      lanes.map(({ from }) => ({ method: "eth_getTransactionCount", params: [from, block] })),
+    );
     return new Map(lanes.map((lane, at) => [lane, readInteger(counts[at], "nonce")]));
   }
 
-  async #conclude(network: TransactionNetwork, head: BlockHead, found: ReadonlyMap<LaneEntry, Receipt | undefined>): Promise<void> {
+  async #conclude(
+    network: TransactionNetwork,
+    head: BlockHead,
+    found: ReadonlyMap<LaneEntry, Receipt | undefined>,
+  ): Promise<void> {
     const { inclusions, laneOf, nowMs } = this.#dependencies;
     const included: [LaneEntry, Receipt][] = [];
     const dropped: LaneEntry[] = [];
@@ -202,7 +242,8 @@ export class NetworkWatch {
       }
       entry.missingSinceMs = undefined;
       // Of a block above the head: the next round sees it on firm ground.
-      if (receipt.blockNumber <= head.number && entry.block?.hash !== receipt.blockHash) included.push([entry, receipt]);
+      if (receipt.blockNumber <= head.number && entry.block?.hash !== receipt.blockHash)
+        included.push([entry, receipt]);
     }
     await inclusions.include(network, head, included);
     await inclusions.drop(dropped);
@@ -214,13 +255,20 @@ export class NetworkWatch {
       lane.resend(dropped.filter((entry) => laneOf(entry) === lane));
       lane.wake();
     }
-    const lost = [...found.keys()].filter(({ missingSinceMs: since, phase }) => since !== undefined && phase !== "included" && nowMs() - since >= this.#options.patienceMs);
+    const lost = [...found.keys()].filter(
+      ({ missingSinceMs: since, phase }) =>
+        since !== undefined && phase !== "included" && nowMs() - since >= this.#options.patienceMs,
+    );
     await inclusions.replace(lost);
   }
 
   async #reconcile(rpc: Rpc, entries: readonly LaneEntry[]): Promise<void> {
     const doubtful = this.#lanesOf(entries).filter((lane) => lane.isDoubtful());
-    await Promise.all([...(await this.#countsOf(rpc, doubtful, "pending"))].map(async ([lane, pending]) => { await lane?.reconcile(pending); }));
+    await Promise.all(
+      [...(await this.#countsOf(rpc, doubtful, "pending"))].map(async ([lane, pending]) => {
+        await lane?.reconcile(pending);
+      }),
+    );
   }
 
   async #ask(rpc: Rpc, method: string, params: readonly unknown[]): Promise<unknown> {

@@ -13,7 +13,11 @@ export async function addAttempt(ledger: TransactionLedger, entry: LaneEntry, at
   const isCancel = attempt.kind === "cancel";
   const stored = await ledger.change(entry.owner, entry.id, (record) => {
     if (!record.watched || record.block !== null) return undefined;
-    return { ...record, attempts: [...record.attempts, attempt], ...(isCancel ? { cancel_requested_at: ledger.now() } : { hash: attempt.hash }) };
+    return {
+      ...record,
+      attempts: [...record.attempts, attempt],
+      ...(isCancel ? { cancel_requested_at: ledger.now() } : { hash: attempt.hash }),
+    };
   });
   if (stored === undefined) return false;
   entry.hashes = stored.attempts.map(({ hash }) => hash);
@@ -21,11 +25,23 @@ export async function addAttempt(ledger: TransactionLedger, entry: LaneEntry, at
 }
 
 /** Signs the same transaction with the same nonce for more, where its fees were ours to choose and may still rise. True when there is a new attempt. */
-export async function signForMore({ ledger, fees, signing, networks }: Pick<LaneContext, "ledger" | "fees" | "signing" | "networks">, entry: LaneEntry): Promise<boolean> {
+export async function signForMore(
+  { ledger, fees, signing, networks }: Pick<LaneContext, "ledger" | "fees" | "signing" | "networks">,
+  entry: LaneEntry,
+): Promise<boolean> {
   const record = ledger.read(entry.owner, entry.id);
   const last = record?.attempts.at(-1);
-  const isChosen = record !== undefined && record.wishes.gas_price === undefined && record.wishes.max_fee_per_gas === undefined;
-  if (record === undefined || last === undefined || record.signer === null || !isChosen || last.kind === "cancel" || record.attempts.length >= ATTEMPTS_MAX) return false;
+  const isChosen =
+    record !== undefined && record.wishes.gas_price === undefined && record.wishes.max_fee_per_gas === undefined;
+  if (
+    record === undefined ||
+    last === undefined ||
+    record.signer === null ||
+    !isChosen ||
+    last.kind === "cancel" ||
+    record.attempts.length >= ATTEMPTS_MAX
+  )
+    return false;
   try {
     const higher = await fees.raise(networks.find(entry.owner, entry.networkId), last, {});
     const attempt = await signing.sign(record, entry.nonce ?? 0, higher, "bump", ledger.now());

@@ -16,7 +16,11 @@ export async function broadcast({ networks, rpcOptions }: Asking, signed: readon
     const [first] = signed;
     if (first === undefined) return [];
     const { rpc } = networks.find(first.entry.owner, first.entry.networkId);
-    outcomes = await requestMany(rpc, signed.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })), rpcOptions);
+    outcomes = await requestMany(
+      rpc,
+      signed.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })),
+      rpcOptions,
+    );
   } catch {
     // The network is gone or the server stops: as if nobody had answered.
   }
@@ -34,7 +38,8 @@ export async function broadcast({ networks, rpcOptions }: Asking, signed: readon
 export async function isMined({ networks, rpcOptions }: Asking, entry: LaneEntry): Promise<boolean> {
   const { rpc } = networks.find(entry.owner, entry.networkId);
   for (const hash of entry.hashes) {
-    if (readReceipt(await rpc.request("eth_getTransactionReceipt", [hash], rpcOptions), hash) !== undefined) return true;
+    if (readReceipt(await rpc.request("eth_getTransactionReceipt", [hash], rpcOptions), hash) !== undefined)
+      return true;
   }
   return false;
 }

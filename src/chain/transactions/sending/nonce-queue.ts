@@ -46,7 +46,9 @@ export class Lane {
     this.#context = context;
     this.#line = new SendLine({
       send: async (signed) => await broadcast(context, signed),
-      conclude: async ({ entry }, sent) => { await this.#conclude(entry, sent); },
+      conclude: async ({ entry }, sent) => {
+        await this.#conclude(entry, sent);
+      },
       isStopped: context.isStopped,
     });
   }
@@ -110,7 +112,9 @@ export class Lane {
   /** Called a few times a second: what rests may go on. */
   tick(): void {
     const nowMs = this.#context.nowMs();
-    const due = this.#slots.entries().filter((entry) => entry.retryAtMs !== undefined && entry.retryAtMs <= nowMs && !entry.isSending);
+    const due = this.#slots
+      .entries()
+      .filter((entry) => entry.retryAtMs !== undefined && entry.retryAtMs <= nowMs && !entry.isSending);
     this.resend(due);
     for (const entry of this.#unrecorded.keys()) if (entry.phase !== "sent") this.#unrecorded.delete(entry);
     const sent = [...this.#unrecorded].filter(([, atMs]) => nowMs - atMs >= RECORD_AFTER_MS).map(([entry]) => entry);
@@ -160,7 +164,14 @@ export class Lane {
   /** True when the node should be asked whether it still has what was sent. */
   isDoubtful(): boolean {
     const nowMs = this.#context.nowMs();
-    return this.#gapSinceMs !== undefined || this.#slots.entries().some((entry) => entry.phase === "sent" && (nowMs - entry.sentAtMs >= entry.resendDelayMs || this.#isStuck(entry)));
+    return (
+      this.#gapSinceMs !== undefined ||
+      this.#slots
+        .entries()
+        .some(
+          (entry) => entry.phase === "sent" && (nowMs - entry.sentAtMs >= entry.resendDelayMs || this.#isStuck(entry)),
+        )
+    );
   }
 
   /**
@@ -169,12 +180,17 @@ export class Lane {
    * what a node says of its pool may be wrong, and each costs an eighth more.
    */
   #isStuck({ oldSinceMs, hashes }: LaneEntry): boolean {
-    return oldSinceMs !== undefined && hashes.length === 1 && this.#context.nowMs() - oldSinceMs >= this.#context.patienceMs;
+    return (
+      oldSinceMs !== undefined && hashes.length === 1 && this.#context.nowMs() - oldSinceMs >= this.#context.patienceMs
+    );
   }
 
   async #replaceStuck(entry: LaneEntry): Promise<void> {
     entry.oldSinceMs = undefined;
-    if (await this.#payMore(entry)) this.#context.log.warn("a node keeps a transaction and does not count it: it was signed anew for higher fees", { address: this.from });
+    if (await this.#payMore(entry))
+      this.#context.log.warn("a node keeps a transaction and does not count it: it was signed anew for higher fees", {
+        address: this.from,
+      });
     this.resend([entry]);
   }
 
@@ -187,8 +203,14 @@ export class Lane {
   }
 
   #mayWork(): boolean {
-    return !this.#context.isStopped() && this.#waiting.length > 0 && this.#preparing < PREPARED_AT_ONCE
-      && this.#context.nowMs() >= this.#restUntilMs && this.#context.signing.isReady() && this.#slots.unmined < UNMINED_MAX;
+    return (
+      !this.#context.isStopped() &&
+      this.#waiting.length > 0 &&
+      this.#preparing < PREPARED_AT_ONCE &&
+      this.#context.nowMs() >= this.#restUntilMs &&
+      this.#context.signing.isReady() &&
+      this.#slots.unmined < UNMINED_MAX
+    );
   }
 
   async #work(): Promise<void> {
@@ -204,7 +226,8 @@ export class Lane {
         this.#waiting.shift();
         this.#begin(entry, network);
       } catch (error) {
-        if (error instanceof AppError && error.status < 500) await this.#giveUp(entry, { code: error.code, message: error.message });
+        if (error instanceof AppError && error.status < 500)
+          await this.#giveUp(entry, { code: error.code, message: error.message });
         else this.#rest("the node of a network does not answer; its transactions wait", error);
       }
     }
@@ -215,7 +238,10 @@ export class Lane {
     const nowMs = this.#context.nowMs();
     // While nothing of ours is under way, somebody else may have used the account.
     if (this.#isBaseSure && (this.#preparing > 0 || this.#slots.unmined > 0)) return true;
-    const pending = readInteger(await rpc.request("eth_getTransactionCount", [this.from, "pending"], this.#context.rpcOptions), "nonce");
+    const pending = readInteger(
+      await rpc.request("eth_getTransactionCount", [this.from, "pending"], this.#context.rpcOptions),
+      "nonce",
+    );
     if (pending < this.#slots.floor) {
       this.#lowSinceMs ??= nowMs;
       // A node that lags says the same as one that forgot; it is believed when it stays with it.
@@ -223,7 +249,9 @@ export class Lane {
         this.#restUntilMs = nowMs + RETRY_MS / 4;
         return false;
       }
-      this.#context.log.warn("a node forgot transactions of an account: nonces go on where it stands", { address: this.from });
+      this.#context.log.warn("a node forgot transactions of an account: nonces go on where it stands", {
+        address: this.from,
+      });
     }
     this.#lowSinceMs = undefined;
     this.#slots.rewind(pending);
@@ -234,7 +262,10 @@ export class Lane {
   #begin(entry: LaneEntry, network: TransactionNetwork): void {
     const nonce = entry.wishedNonce ?? this.#slots.next();
     if (this.#slots.has(nonce)) {
-      void this.#giveUp(entry, { code: "nonce_in_use", message: "another open transaction of the account has this nonce" });
+      void this.#giveUp(entry, {
+        code: "nonce_in_use",
+        message: "another open transaction of the account has this nonce",
+      });
       return;
     }
     entry.nonce = nonce;
@@ -256,8 +287,22 @@ export class Lane {
       const found = ledger.find(entry.owner, entry.id);
       if (found?.value.state !== "created") return this.#letGo(entry, nonce);
       const record = found.value;
-      const attempt = await signing.sign(record, nonce, await fees.choose(network, record.wishes), "first", ledger.now());
-      const stored = await ledger.change(entry.owner, entry.id, (current) => (current.state === "created" ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash } : undefined), found);
+      const attempt = await signing.sign(
+        record,
+        nonce,
+        await fees.choose(network, record.wishes),
+        "first",
+        ledger.now(),
+      );
+      const stored = await ledger.change(
+        entry.owner,
+        entry.id,
+        (current) =>
+          current.state === "created"
+            ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash }
+            : undefined,
+        found,
+      );
       if (stored === undefined) return this.#letGo(entry, nonce);
       entry.hashes = [attempt.hash];
       entry.tooCheap = undefined;
@@ -270,7 +315,8 @@ export class Lane {
       if (error instanceof AppError && error.status < 500 && error.code !== "fee_cap_exceeded") {
         await this.#giveUp(entry, { code: error.code, message: error.message });
       } else {
-        if (error instanceof AppError && error.code === "fee_cap_exceeded") entry.tooCheap = { code: error.code, message: error.message };
+        if (error instanceof AppError && error.code === "fee_cap_exceeded")
+          entry.tooCheap = { code: error.code, message: error.message };
         this.#waiting.unshift(entry);
         this.#rest("a transaction cannot be signed or stored now; it waits", error);
       }
@@ -303,7 +349,8 @@ export class Lane {
         entry.tooCheap = (await this.#payMore(entry)) ? undefined : cheapnessFault(outcome, refusal);
         return;
       case "nonce_too_low":
-      case "underpriced": return await this.#contested(entry, outcome, refusal);
+      case "underpriced":
+        return await this.#contested(entry, outcome, refusal);
       case "insufficient_funds":
       case "refused":
         this.#slots.release(entry.nonce ?? -1, entry, { isUsed: false });
@@ -330,7 +377,16 @@ export class Lane {
     const { ledger } = this.#context;
     for (const entry of entries) this.#unrecorded.delete(entry);
     try {
-      await Promise.all(entries.map(async (entry) => await ledger.change(entry.owner, entry.id, (record) => (record.state === "signed" ? { ...record, state: "sent", broadcast_at: entry.broadcastAt ?? ledger.now() } : undefined))));
+      await Promise.all(
+        entries.map(
+          async (entry) =>
+            await ledger.change(entry.owner, entry.id, (record) =>
+              record.state === "signed"
+                ? { ...record, state: "sent", broadcast_at: entry.broadcastAt ?? ledger.now() }
+                : undefined,
+            ),
+        ),
+      );
     } catch (error) {
       this.#rest("that transactions were sent cannot be recorded now", error);
     }
@@ -354,7 +410,7 @@ export class Lane {
   async #contested(entry: LaneEntry, outcome: "nonce_too_low" | "underpriced", refusal: RpcRefusal): Promise<void> {
     const { ledger, networks } = this.#context;
     this.#isBaseSure = false;
-    if (entry.mayBeKnown || entry.wishedNonce !== undefined || await isMined(this.#context, entry)) {
+    if (entry.mayBeKnown || entry.wishedNonce !== undefined || (await isMined(this.#context, entry))) {
       // Ours may be the one that has it: the watch finds the receipt, or finds that there is none.
       entry.mayBeKnown = true;
       if (outcome === "nonce_too_low") return this.#accepted(entry);
@@ -363,14 +419,27 @@ export class Lane {
     }
     // Every answer to it was a refusal: no node ever had these bytes, so that another nonce cannot make it happen twice.
     const { rpc } = networks.find(entry.owner, entry.networkId);
-    const pending = readInteger(await rpc.request("eth_getTransactionCount", [this.from, "pending"], this.#context.rpcOptions), "nonce");
-    const record = await ledger.change(entry.owner, entry.id, (current) => (current.state === "signed" && current.signer !== null ? { ...current, state: "created", nonce: null, attempts: [], hash: null } : undefined));
+    const pending = readInteger(
+      await rpc.request("eth_getTransactionCount", [this.from, "pending"], this.#context.rpcOptions),
+      "nonce",
+    );
+    const record = await ledger.change(entry.owner, entry.id, (current) =>
+      current.state === "signed" && current.signer !== null
+        ? { ...current, state: "created", nonce: null, attempts: [], hash: null }
+        : undefined,
+    );
     this.#slots.release(entry.nonce ?? -1, entry, { isUsed: true });
     if (record === undefined) return;
     this.#context.unwatch(entry);
     this.#slots.rewind(pending);
     this.#isBaseSure = true;
-    Object.assign(entry, { nonce: undefined, hashes: [], phase: "waiting", tooCheap: undefined, resendDelayMs: this.#context.resendMs } satisfies Partial<LaneEntry>);
+    Object.assign(entry, {
+      nonce: undefined,
+      hashes: [],
+      phase: "waiting",
+      tooCheap: undefined,
+      resendDelayMs: this.#context.resendMs,
+    } satisfies Partial<LaneEntry>);
     this.#waiting.unshift(entry);
     this.wake();
   }
@@ -382,7 +451,10 @@ export class Lane {
       await this.#context.ledger.fail(entry.owner, entry.id, fault);
     } catch (error) {
       // It stays open in the store, and comes to the same end after the next start.
-      this.#context.log.error("the failure of a transaction cannot be recorded", { address: this.from, code: error instanceof AppError ? error.code : "internal_error" });
+      this.#context.log.error("the failure of a transaction cannot be recorded", {
+        address: this.from,
+        code: error instanceof AppError ? error.code : "internal_error",
+      });
     }
     this.wake();
   }

@@ -49,17 +49,36 @@ export class Lanes {
     this.#dependencies = dependencies;
     const { ledger, fees, signing, networks, log, clock } = dependencies;
     this.#context = {
-      ledger, fees, signing, networks, log,
-      patienceMs: options.patienceMs, resendMs: options.resendMs,
+      ledger,
+      fees,
+      signing,
+      networks,
+      log,
+      patienceMs: options.patienceMs,
+      resendMs: options.resendMs,
       rpcOptions: { signal: this.#stop.signal },
       nowMs: () => clock.monotonicMs(),
       isStopped: () => this.#stop.signal.aborted,
-      watch: (entry) => { this.#watchOf(entry).add(entry); },
-      unwatch: (entry) => { this.#watches.get(entry.networkId)?.remove(entry); },
-      forget: (entry) => { this.#forget(entry); },
-      fillGap: async (template, nonce) => { await this.#fillGap(template, nonce); },
+      watch: (entry) => {
+        this.#watchOf(entry).add(entry);
+      },
+      unwatch: (entry) => {
+        this.#watches.get(entry.networkId)?.remove(entry);
+      },
+      forget: (entry) => {
+        this.#forget(entry);
+      },
+      fillGap: async (template, nonce) => {
+        await this.#fillGap(template, nonce);
+      },
     };
-    this.#inclusions = new Inclusions({ ledger, laneOf: (entry) => this.#laneOfEntry.get(entry.id), onFinal: (entry) => { this.#forget(entry); } });
+    this.#inclusions = new Inclusions({
+      ledger,
+      laneOf: (entry) => this.#laneOfEntry.get(entry.id),
+      onFinal: (entry) => {
+        this.#forget(entry);
+      },
+    });
   }
 
   /** Takes up what was open when the server ended: the same bytes go out again, in the order of nonces. */
@@ -88,7 +107,14 @@ export class Lanes {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stop.abort(new Error("the server is stopping"));
-    await Promise.all([...[...this.#watches.values()].map(async (watch) => { await watch.settled(); }), ...[...this.#lanes.values()].map(async (lane) => { await lane.settled(); })]);
+    await Promise.all([
+      ...[...this.#watches.values()].map(async (watch) => {
+        await watch.settled();
+      }),
+      ...[...this.#lanes.values()].map(async (lane) => {
+        await lane.settled();
+      }),
+    ]);
   }
 
   /** A stored transaction that waits for its nonce. */
@@ -158,11 +184,19 @@ export class Lanes {
       network: () => networks.find(entry.owner, entry.networkId),
       laneOf: (other) => this.#laneOfEntry.get(other.id),
       inclusions: this.#inclusions,
-      log, nowMs: this.#context.nowMs, rpcOptions: this.#context.rpcOptions, isStopped: this.#context.isStopped,
-      onHead: () => { onHead(entry.networkId); },
+      log,
+      nowMs: this.#context.nowMs,
+      rpcOptions: this.#context.rpcOptions,
+      isStopped: this.#context.isStopped,
+      onHead: () => {
+        onHead(entry.networkId);
+      },
       onNetworkGone: async (entries) => {
         for (const other of entries) {
-          await this.#dependencies.ledger.fail(other.owner, other.id, { code: "network_gone", message: "its network was deleted" });
+          await this.#dependencies.ledger.fail(other.owner, other.id, {
+            code: "network_gone",
+            message: "its network was deleted",
+          });
           this.#laneOfEntry.get(other.id)?.release(other, { isUsed: true });
           this.#forget(other);
         }
@@ -186,11 +220,28 @@ export class Lanes {
     const { ledger, log } = this.#dependencies;
     const record = ledger.read(template.owner, template.id);
     if (record === undefined || record.signer === null) return;
-    log.warn("a nonce of an account is missing below open transactions; an empty one fills it", { address: record.from });
+    log.warn("a nonce of an account is missing below open transactions; an empty one fills it", {
+      address: record.from,
+    });
     const id = newId();
     const filler: TransactionRecord = {
-      ...record, id, ref: id, created_at: ledger.now(), to: record.from, value: "0", data: "0x", gas: FILLER_GAS, wishes: { nonce }, description: "fills a gap in the account's nonces",
-      contract_id: null, state: "created", nonce: null, attempts: [], hash: null, broadcast_at: null, cancel_requested_at: null,
+      ...record,
+      id,
+      ref: id,
+      created_at: ledger.now(),
+      to: record.from,
+      value: "0",
+      data: "0x",
+      gas: FILLER_GAS,
+      wishes: { nonce },
+      description: "fills a gap in the account's nonces",
+      contract_id: null,
+      state: "created",
+      nonce: null,
+      attempts: [],
+      hash: null,
+      broadcast_at: null,
+      cancel_requested_at: null,
     };
     await ledger.insert(filler);
     this.add(filler);

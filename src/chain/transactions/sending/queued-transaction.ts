@@ -38,13 +38,36 @@ export const RESEND_MAX_MS = 60_000;
  * @param options.isRestored after a restart: it is not known whether a node took it
  * @param options.resendMs how long a pool is trusted to keep it before it is asked
  */
-export function entryOf(record: TransactionRecord, options: { readonly isRestored: boolean; readonly resendMs: number }): LaneEntry {
-  const block = record.block === null || record.block_hash === null ? undefined : { number: record.block, hash: record.block_hash };
+export function entryOf(
+  record: TransactionRecord,
+  options: { readonly isRestored: boolean; readonly resendMs: number },
+): LaneEntry {
+  const block =
+    record.block === null || record.block_hash === null ? undefined : { number: record.block, hash: record.block_hash };
   return {
-    owner: ownerOf(record), id: record.id, networkId: record.network_id, wishedNonce: record.wishes.nonce,
+    owner: ownerOf(record),
+    id: record.id,
+    networkId: record.network_id,
+    wishedNonce: record.wishes.nonce,
     nonce: record.nonce ?? undefined,
     hashes: record.attempts.map(({ hash }) => hash),
-    phase: block !== undefined ? "included" : record.state === "created" ? "waiting" : record.state === "signed" ? "signed" : "sent",
-    mayBeKnown: options.isRestored, isSending: false, sentAtMs: -Infinity, resendDelayMs: options.resendMs, broadcastAt: record.broadcast_at ?? undefined, oldSinceMs: undefined, retryAtMs: undefined, tooCheap: undefined, missingSinceMs: undefined, block,
+    phase:
+      block !== undefined
+        ? "included"
+        : record.state === "created"
+          ? "waiting"
+          : record.state === "signed"
+            ? "signed"
+            : "sent",
+    mayBeKnown: options.isRestored,
+    isSending: false,
+    sentAtMs: -Infinity,
+    resendDelayMs: options.resendMs,
+    broadcastAt: record.broadcast_at ?? undefined,
+    oldSinceMs: undefined,
+    retryAtMs: undefined,
+    tooCheap: undefined,
+    missingSinceMs: undefined,
+    block,
   };
 }

@@ -40,7 +40,9 @@ export class Replacements {
     const record = service.find(owner, idOrRef).value;
     checkWishes(networks.find(owner, record.network_id), wishes);
     if (record.state === "created") {
-      const changed = await ledger.change(owner, record.id, (current) => (current.state === "created" ? { ...current, wishes: { ...withoutFees(current.wishes), ...wishes } } : undefined));
+      const changed = await ledger.change(owner, record.id, (current) =>
+        current.state === "created" ? { ...current, wishes: { ...withoutFees(current.wishes), ...wishes } } : undefined,
+      );
       if (changed !== undefined) return service.onWire(changed);
     }
     return await this.#replace(owner, record.id, "bump", wishes);
@@ -52,7 +54,11 @@ export class Replacements {
     const record = service.find(owner, idOrRef).value;
     if (record.state === "created") {
       // Stored first: the lane signs only what is still `created`.
-      const changed = await ledger.change(owner, record.id, (current) => (current.state === "created" ? { ...current, state: "cancelled", watched: false, cancel_requested_at: ledger.now() } : undefined));
+      const changed = await ledger.change(owner, record.id, (current) =>
+        current.state === "created"
+          ? { ...current, state: "cancelled", watched: false, cancel_requested_at: ledger.now() }
+          : undefined,
+      );
       if (changed !== undefined) {
         // Otherwise it is being signed, and the lane finds it cancelled.
         if (lanes.laneFor(record).withdraw(record.id)) lanes.forgetId(record.id);
@@ -62,16 +68,29 @@ export class Replacements {
     return await this.#replace(owner, record.id, "cancel", {});
   }
 
-  async #replace(owner: Subject, id: string, kind: Exclude<Attempt["kind"], "first">, wishes: TransactionWishes): Promise<TransactionJson> {
+  async #replace(
+    owner: Subject,
+    id: string,
+    kind: Exclude<Attempt["kind"], "first">,
+    wishes: TransactionWishes,
+  ): Promise<TransactionJson> {
     const { service, lanes, fees, signing, networks, ledger } = this.#dependencies;
     const record = service.find(owner, id).value;
     const lane = lanes.laneFor(record);
     const entry = lane.find(id);
     const last = record.attempts.at(-1);
-    if (record.block !== null || !record.watched || entry === undefined || record.nonce === null || last === undefined) throw settled();
-    if (record.signer === null) throw new AppError("transaction_not_replaceable", { message: "the transaction was signed by its caller, and only the caller can sign another" });
-    if (record.attempts.length >= ATTEMPTS_MAX) throw new AppError("transaction_not_replaceable", { message: `the transaction was replaced ${String(ATTEMPTS_MAX)} times` });
-    if (kind === "bump" && record.cancel_requested_at !== null) throw new AppError("transaction_not_replaceable", { message: "the transaction is being cancelled" });
+    if (record.block !== null || !record.watched || entry === undefined || record.nonce === null || last === undefined)
+      throw settled();
+    if (record.signer === null)
+      throw new AppError("transaction_not_replaceable", {
+        message: "the transaction was signed by its caller, and only the caller can sign another",
+      });
+    if (record.attempts.length >= ATTEMPTS_MAX)
+      throw new AppError("transaction_not_replaceable", {
+        message: `the transaction was replaced ${String(ATTEMPTS_MAX)} times`,
+      });
+    if (kind === "bump" && record.cancel_requested_at !== null)
+      throw new AppError("transaction_not_replaceable", { message: "the transaction is being cancelled" });
     const higher = await fees.raise(networks.find(owner, record.network_id), last, wishes);
     const attempt = await signing.sign(record, record.nonce, higher, kind, ledger.now());
     if (attempt.raw === undefined || !(await addAttempt(ledger, entry, attempt))) throw settled();
@@ -87,18 +106,27 @@ function refuse({ outcome, refusal }: Sent): void {
     case "later":
     case "unknown":
       return;
-    case "nonce_too_low": throw settled();
+    case "nonce_too_low":
+      throw settled();
     case "fee_too_low":
-    case "underpriced": throw new AppError("replacement_underpriced", { message: "the node asks for higher fees than the replacement's" });
+    case "underpriced":
+      throw new AppError("replacement_underpriced", {
+        message: "the node asks for higher fees than the replacement's",
+      });
     case "insufficient_funds":
     case "refused": {
-      const { message } = refusal === undefined ? { message: "the node refused the replacement" } : refusalFault(outcome, refusal);
+      const { message } =
+        refusal === undefined ? { message: "the node refused the replacement" } : refusalFault(outcome, refusal);
       throw new AppError(outcome === "refused" ? "transaction_refused" : "insufficient_funds", { message });
     }
   }
 }
 
-function feeWishes({ gas_price: gasPrice, max_fee_per_gas: fee, max_priority_fee_per_gas: tip }: BumpTransactionInput): TransactionWishes {
+function feeWishes({
+  gas_price: gasPrice,
+  max_fee_per_gas: fee,
+  max_priority_fee_per_gas: tip,
+}: BumpTransactionInput): TransactionWishes {
   return {
     ...(gasPrice === undefined ? {} : { gas_price: String(readQuantityWish(gasPrice)) }),
     ...(fee === undefined ? {} : { max_fee_per_gas: String(readQuantityWish(fee)) }),

@@ -50,16 +50,23 @@ export class SendLine {
   /** @param raw the bytes once they are durable, or undefined when there is nothing to send. Never rejects */
   add(entry: LaneEntry, raw: Promise<string | undefined>): void {
     const place: Place = {
-      entry, isReady: false, raw: undefined,
-      ready: raw.then((bytes) => { Object.assign(place, { isReady: true, raw: bytes } satisfies Partial<Place>); }),
+      entry,
+      isReady: false,
+      raw: undefined,
+      ready: raw.then((bytes) => {
+        Object.assign(place, { isReady: true, raw: bytes } satisfies Partial<Place>);
+      }),
     };
     this.#places.push(place);
-    this.#draining ??= this.#drain().finally(() => { this.#draining = undefined; });
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = undefined;
+    });
   }
 
   /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
-    while (this.#draining !== undefined || this.#concluding.size > 0) await Promise.all([this.#draining, ...this.#concluding]);
+    while (this.#draining !== undefined || this.#concluding.size > 0)
+      await Promise.all([this.#draining, ...this.#concluding]);
   }
 
   async #drain(): Promise<void> {
@@ -78,7 +85,8 @@ export class SendLine {
     for (let [place] = this.#places; place?.isReady === true && signed.length < SENT_AT_ONCE; [place] = this.#places) {
       const { entry, raw } = place;
       const [first] = signed;
-      if (first !== undefined && (first.entry.networkId !== entry.networkId || first.entry.owner.id !== entry.owner.id)) break;
+      if (first !== undefined && (first.entry.networkId !== entry.networkId || first.entry.owner.id !== entry.owner.id))
+        break;
       this.#places.shift();
       if (raw === undefined || this.#dependencies.isStopped()) entry.isSending = false;
       else signed.push({ entry, raw });

@@ -14,7 +14,8 @@ export const WINDOWS = 64;
 export const WINDOW_ENTRIES = 8;
 
 /** c of the second lane's table, which is of c B: a number of which nothing is known but its hash, so that its digits have no pattern. */
-export const SECOND_FACTOR = BigInt(`0x${createHash("sha512").update("proofwright ed25519 second table").digest("hex")}`) % GROUP_ORDER;
+export const SECOND_FACTOR =
+  BigInt(`0x${createHash("sha512").update("proofwright ed25519 second table").digest("hex")}`) % GROUP_ORDER;
 
 /** y + x, y - x and 2 d x y of an affine point. */
 export type AdditionForm = readonly [bigint, bigint, bigint];

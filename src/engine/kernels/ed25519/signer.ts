@@ -5,7 +5,16 @@
  * What is secret is overwritten before `sign` returns: the kernel's memory and hashes. JavaScript sees no number of it, only bytes.
  */
 import { createHash, hash, randomFillSync } from "node:crypto";
-import { buildSigningModule, HASH_BYTES, LANES, PAIR_BYTES, POINT_BYTES, TABLE_BYTES, tableLimbs, WORD_BYTES } from "./signing-module.js";
+import {
+  buildSigningModule,
+  HASH_BYTES,
+  LANES,
+  PAIR_BYTES,
+  POINT_BYTES,
+  TABLE_BYTES,
+  tableLimbs,
+  WORD_BYTES,
+} from "./signing-module.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
 import { wasmHost } from "../wasm/wasm-host.js";
 
@@ -14,7 +23,9 @@ export const LANE_KEY_BYTES = 96;
 /** Two copies of the same bytes, one for each lane. */
 export type Copies = readonly [Uint8Array, Uint8Array];
 
-type Exports = Readonly<Record<"nonces" | "multiples" | "encode" | "responses", (...addresses: readonly number[]) => void>>;
+type Exports = Readonly<
+  Record<"nonces" | "multiples" | "encode" | "responses", (...addresses: readonly number[]) => void>
+>;
 
 const PAGE_BYTES = 65_536;
 const PAGES = 3;
@@ -60,8 +71,10 @@ export class Ed25519Signer {
     const { bytes, scratchBytes } = buildSigningModule(PAGES);
     this.#scratchBytes = scratchBytes;
     const memory = new wasmHost.Memory({ initial: PAGES, maximum: PAGES, shared: true });
-    if (placesFor(TOGETHER_MAX, scratchBytes).end > PAGES * PAGE_BYTES) throw new Error("invariant broken: the kernel's memory is too small");
-    this.#kernel = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory } }).exports as unknown as Exports;
+    if (placesFor(TOGETHER_MAX, scratchBytes).end > PAGES * PAGE_BYTES)
+      throw new Error("invariant broken: the kernel's memory is too small");
+    this.#kernel = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory } })
+      .exports as unknown as Exports;
     this.#bytes = Buffer.from(memory.buffer);
     new Float64Array(memory.buffer).set(tableLimbs());
   }
@@ -71,9 +84,11 @@ export class Ed25519Signer {
    * @param keys in LANE_KEY_BYTES each, made one apart from the other; the caller overwrites them
    */
   sign(keys: Copies, messages: readonly Uint8Array[]): (Uint8Array | undefined)[] {
-    if (keys.some(({ length }) => length !== LANE_KEY_BYTES)) throw new TypeError(`a key is not ${String(LANE_KEY_BYTES)} bytes`);
+    if (keys.some(({ length }) => length !== LANE_KEY_BYTES))
+      throw new TypeError(`a key is not ${String(LANE_KEY_BYTES)} bytes`);
     const signatures: (Uint8Array | undefined)[] = [];
-    for (let from = 0; from < messages.length; from += TOGETHER_MAX) signatures.push(...this.#signTogether(keys, messages.slice(from, from + TOGETHER_MAX)));
+    for (let from = 0; from < messages.length; from += TOGETHER_MAX)
+      signatures.push(...this.#signTogether(keys, messages.slice(from, from + TOGETHER_MAX)));
     return signatures;
   }
 
@@ -95,14 +110,23 @@ export class Ed25519Signer {
 
   /** r of each copy, and its multiple of the base point. */
   #commit(keys: Copies, message: Copies, { nonces, points, hashes }: Places): void {
-    for (const [lane, key] of keys.entries()) this.#hashInto(hashes + lane * HASH_BYTES, [key.subarray(WORD_BYTES, 2 * WORD_BYTES), message[lane] ?? NO_BYTES]);
+    for (const [lane, key] of keys.entries())
+      this.#hashInto(hashes + lane * HASH_BYTES, [key.subarray(WORD_BYTES, 2 * WORD_BYTES), message[lane] ?? NO_BYTES]);
     this.#kernel.nonces(nonces, hashes);
     this.#kernel.multiples(points, nonces, 0);
   }
 
-  #respond(keys: Copies, message: Copies, { encoded, nonces, hashes, secrets, responses }: Places): Uint8Array | undefined {
+  #respond(
+    keys: Copies,
+    message: Copies,
+    { encoded, nonces, hashes, secrets, responses }: Places,
+  ): Uint8Array | undefined {
     for (const [lane, key] of keys.entries()) {
-      this.#hashInto(hashes + lane * HASH_BYTES, [this.#view(encoded + lane * WORD_BYTES, WORD_BYTES), key.subarray(2 * WORD_BYTES), message[lane] ?? NO_BYTES]);
+      this.#hashInto(hashes + lane * HASH_BYTES, [
+        this.#view(encoded + lane * WORD_BYTES, WORD_BYTES),
+        key.subarray(2 * WORD_BYTES),
+        message[lane] ?? NO_BYTES,
+      ]);
     }
     this.#kernel.responses(responses, hashes, nonces, secrets);
     if (!this.#agree(encoded) || !this.#agree(responses)) return undefined;
@@ -136,7 +160,9 @@ export class Ed25519Signer {
 
   /** Whether both lanes say the same. */
   #agree(address: number): boolean {
-    return this.#bytes.compare(this.#bytes, address, address + WORD_BYTES, address + WORD_BYTES, address + PAIR_BYTES) === 0;
+    return (
+      this.#bytes.compare(this.#bytes, address, address + WORD_BYTES, address + WORD_BYTES, address + PAIR_BYTES) === 0
+    );
   }
 
   #hashInto(address: number, parts: readonly Uint8Array[]): void {
@@ -188,5 +214,10 @@ function placesFor(count: number, scratchBytes: (count: number) => number): Plac
 
 /** With the places of one of the signatures instead of all. */
 function slot(places: Places, index: number): Places {
-  return { ...places, nonces: places.nonces + index * PAIR_BYTES, points: places.points + index * POINT_BYTES, encoded: places.encoded + index * PAIR_BYTES };
+  return {
+    ...places,
+    nonces: places.nonces + index * PAIR_BYTES,
+    points: places.points + index * POINT_BYTES,
+    encoded: places.encoded + index * PAIR_BYTES,
+  };
 }

@@ -50,8 +50,13 @@ interface Extended {
 
 /** The table of both lanes, limb by limb beside each other. */
 export function tableLimbs(): Float64Array {
-  const [first, second] = [1n, SECOND_FACTOR].map((factor) => multiplesOfBase(factor).flatMap((entry) => entry.flatMap((value) => field.limbsOf(value))));
-  return Float64Array.from({ length: TABLE_BYTES / 8 }, (_, i) => (i % LANES === 0 ? first : second)?.[Math.floor(i / LANES)] ?? 0);
+  const [first, second] = [1n, SECOND_FACTOR].map((factor) =>
+    multiplesOfBase(factor).flatMap((entry) => entry.flatMap((value) => field.limbsOf(value))),
+  );
+  return Float64Array.from(
+    { length: TABLE_BYTES / 8 },
+    (_, i) => (i % LANES === 0 ? first : second)?.[Math.floor(i / LANES)] ?? 0,
+  );
 }
 
 /**
@@ -61,20 +66,32 @@ export function tableLimbs(): Float64Array {
  * - encode(out, blind, points, count, scratch): in 32 bytes each; blind: two random numbers other than 0;
  * - responses(out, hashes, nonces, secrets): S = r + h s.
  */
-export function buildSigningModule(memoryPages: number): { readonly bytes: Uint8Array<ArrayBuffer>; readonly scratchBytes: (count: number) => number } {
+export function buildSigningModule(memoryPages: number): {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly scratchBytes: (count: number) => number;
+} {
   const module = new ModuleBuilder();
-  const products = outlineProducts<FmaElement, PrimeField<FmaElement>>(field, module, "fe", { operandMax: field.productMax, resultMax: field.productMax });
+  const products = outlineProducts<FmaElement, PrimeField<FmaElement>>(field, module, "fe", {
+    operandMax: field.productMax,
+    resultMax: field.productMax,
+  });
   const inversion = defineInversion(module, field, WORD_BYTES, "fe");
   defineNonces(module);
   defineMultiples(module, products);
   defineEncoding(module, products, inversion);
   defineResponses(module);
-  return { bytes: module.toBytes(memoryPages), scratchBytes: (count) => (count + 1) * BLOCK + BLOCK + inversion.scratchBytes };
+  return {
+    bytes: module.toBytes(memoryPages),
+    scratchBytes: (count) => (count + 1) * BLOCK + BLOCK + inversion.scratchBytes,
+  };
 }
 
 function defineNonces(module: ModuleBuilder): void {
   module.define({ name: "nonces", params: ["i32", "i32"] }, (f, out, hashes) => {
-    const inverse = scalars.laneConstants(f, [scalars.radix, inverseModulo(SECOND_FACTOR, GROUP_ORDER) * scalars.radix]);
+    const inverse = scalars.laneConstants(f, [
+      scalars.radix,
+      inverseModulo(SECOND_FACTOR, GROUP_ORDER) * scalars.radix,
+    ]);
     scalars.pack(f, lanesAt(f, out, WORD_BYTES), WORD_BYTES, scalars.mul(f, reducedHashes(f, hashes), inverse));
   });
 }
@@ -82,20 +99,35 @@ function defineNonces(module: ModuleBuilder): void {
 /** S = h s + r. */
 function defineResponses(module: ModuleBuilder): void {
   module.define({ name: "responses", params: ["i32", "i32", "i32", "i32"] }, (f, out, hashes, nonces, secrets) => {
-    const secret = scalars.mul(f, scalars.unpack(f, lanesAt(f, secrets, WORD_BYTES), WORD_BYTES), scalars.rawConstant(f, scalars.radix ** 2n));
+    const secret = scalars.mul(
+      f,
+      scalars.unpack(f, lanesAt(f, secrets, WORD_BYTES), WORD_BYTES),
+      scalars.rawConstant(f, scalars.radix ** 2n),
+    );
     const nonce = scalars.unpack(f, lanesAt(f, nonces, WORD_BYTES), WORD_BYTES);
     const factor = scalars.laneConstants(f, [scalars.radix, SECOND_FACTOR * scalars.radix]);
-    const sum = scalars.sumOfProducts(f, [{ a: reducedHashes(f, hashes), b: secret }, { a: nonce, b: factor }]);
+    const sum = scalars.sumOfProducts(f, [
+      { a: reducedHashes(f, hashes), b: secret },
+      { a: nonce, b: factor },
+    ]);
     scalars.pack(f, lanesAt(f, out, WORD_BYTES), WORD_BYTES, sum);
   });
 }
 
 /** Little-endian numbers of 64 bytes modulo the order. */
 function reducedHashes(f: FunctionBuilder, hashes: Address): FmaElement {
-  const [low, high] = [0, WORD_BYTES].map((offset) => scalars.unpack(f, lanesAt(f, f.let(i32.add(hashes, i32.const(offset))), HASH_BYTES), WORD_BYTES));
+  const [low, high] = [0, WORD_BYTES].map((offset) =>
+    scalars.unpack(f, lanesAt(f, f.let(i32.add(hashes, i32.const(offset))), HASH_BYTES), WORD_BYTES),
+  );
   if (low === undefined || high === undefined) throw new Error("a hash has two halves");
   const weigh = (weight: bigint): FmaElement => scalars.rawConstant(f, weight * scalars.radix);
-  return scalars.reduce(f, scalars.sumOfProducts(f, [{ a: low, b: weigh(1n) }, { a: high, b: weigh(1n << 256n) }]));
+  return scalars.reduce(
+    f,
+    scalars.sumOfProducts(f, [
+      { a: low, b: weigh(1n) },
+      { a: high, b: weigh(1n << 256n) },
+    ]),
+  );
 }
 
 function defineMultiples(module: ModuleBuilder, products: PrimeField<FmaElement>): void {
@@ -155,10 +187,12 @@ function lookUp(f: FunctionBuilder, window: Address, digit: Vector): Addend {
   const isZero = f.let(i64x2.eq(magnitude, i64x2.constSplat(0n)));
   // The neutral point: 1, 1, 0.
   const one = field.locals(field.constant(f, [1n])) as Expression<"v128">[];
-  for (const [i, limb] of limbs.entries()) f.set(limb, v128.and(isZero, one[i < 2 * field.limbCount ? i % field.limbCount : -1] ?? v128.const(0n, 0n)));
+  for (const [i, limb] of limbs.entries())
+    f.set(limb, v128.and(isZero, one[i < 2 * field.limbCount ? i % field.limbCount : -1] ?? v128.const(0n, 0n)));
   for (let entry = 1; entry <= WINDOW_ENTRIES; entry += 1) {
     const chosen = f.let(i64x2.eq(magnitude, i64x2.constSplat(BigInt(entry))));
-    for (const [i, limb] of limbs.entries()) f.set(limb, v128.or(limb, v128.and(chosen, v128.load(window, (entry - 1) * ENTRY_BYTES + 16 * i))));
+    for (const [i, limb] of limbs.entries())
+      f.set(limb, v128.or(limb, v128.and(chosen, v128.load(window, (entry - 1) * ENTRY_BYTES + 16 * i))));
   }
   return negated(f, limbs, negative);
 }
@@ -178,14 +212,22 @@ function negated(f: FunctionBuilder, limbs: readonly Vector[], mask: Vector): Ad
 }
 
 /** 7 products. */
-function add(f: FunctionBuilder, products: PrimeField<FmaElement>, { x, y, z, t }: Extended, [plus, minus, product]: Addend): Extended {
+function add(
+  f: FunctionBuilder,
+  products: PrimeField<FmaElement>,
+  { x, y, z, t }: Extended,
+  [plus, minus, product]: Addend,
+): Extended {
   const { sum, difference, mul } = normalizing(f, products);
   const [a, b, c, d] = [mul(difference(y, x), minus), mul(sum(y, x), plus), mul(t, product), sum(z, z)];
   const [e, g, h, k] = [difference(b, a), difference(d, c), sum(d, c), sum(b, a)];
   return { x: mul(e, g), y: mul(h, k), z: mul(g, h), t: mul(e, k) };
 }
 
-function normalizing(f: FunctionBuilder, products: PrimeField<FmaElement>): Readonly<Record<"sum" | "difference" | "mul", (a: FmaElement, b: FmaElement) => FmaElement>> {
+function normalizing(
+  f: FunctionBuilder,
+  products: PrimeField<FmaElement>,
+): Readonly<Record<"sum" | "difference" | "mul", (a: FmaElement, b: FmaElement) => FmaElement>> {
   return {
     sum: (a, b) => field.normalize(f, field.add(f, a, b)),
     difference: (a, b) => field.normalize(f, field.sub(f, a, b)),
@@ -198,27 +240,44 @@ function normalizing(f: FunctionBuilder, products: PrimeField<FmaElement>): Read
  * inverts, and that is then a random number.
  */
 function defineEncoding(module: ModuleBuilder, products: PrimeField<FmaElement>, inversion: Inversion): void {
-  const load = (f: FunctionBuilder, address: Address, offset = 0): FmaElement => field.loadBlock(f, address, offset, field.productMax);
-  module.define({ name: "encode", params: ["i32", "i32", "i32", "i32", "i32"] }, (f, out, blind, points, count, scratch) => {
-    const [inverse, rest] = [f.let(i32.add(scratch, i32.mul(i32.add(count, i32.const(1)), i32.const(BLOCK)))), f.local("i32")];
-    f.set(rest, i32.add(inverse, i32.const(BLOCK)));
-    // Prefix i is blind Z_0 ... Z_(i-1).
-    field.storeBlock(f, scratch, 0, field.reduce(f, field.unpack(f, lanesAt(f, blind, WORD_BYTES), WORD_BYTES)));
-    const [point, prefix] = [f.let(points), f.let(scratch)];
-    f.for(i32.const(0), count, 1, () => {
-      field.storeBlock(f, prefix, BLOCK, products.mul(f, load(f, prefix), load(f, point, 2 * BLOCK)));
-      f.set(prefix, i32.add(prefix, i32.const(BLOCK)));
-      f.set(point, i32.add(point, i32.const(POINT_BYTES)));
-    });
-    f.call(inversion.handle, [inverse, prefix, rest]);
-    const target = f.let(i32.add(out, i32.mul(count, i32.const(PAIR_BYTES))));
-    f.for(i32.const(0), count, 1, () => {
-      for (const [pointer, step] of [[point, POINT_BYTES], [prefix, BLOCK], [target, PAIR_BYTES]] as const) f.set(pointer, i32.sub(pointer, i32.const(step)));
-      const ofZ = products.mul(f, load(f, inverse), load(f, prefix));
-      writeAffine(f, target, { x: products.mul(f, load(f, point), ofZ), y: products.mul(f, load(f, point, BLOCK), ofZ) }, rest);
-      field.storeBlock(f, inverse, 0, products.mul(f, load(f, inverse), load(f, point, 2 * BLOCK)));
-    });
-  });
+  const load = (f: FunctionBuilder, address: Address, offset = 0): FmaElement =>
+    field.loadBlock(f, address, offset, field.productMax);
+  module.define(
+    { name: "encode", params: ["i32", "i32", "i32", "i32", "i32"] },
+    (f, out, blind, points, count, scratch) => {
+      const [inverse, rest] = [
+        f.let(i32.add(scratch, i32.mul(i32.add(count, i32.const(1)), i32.const(BLOCK)))),
+        f.local("i32"),
+      ];
+      f.set(rest, i32.add(inverse, i32.const(BLOCK)));
+      // Prefix i is blind Z_0 ... Z_(i-1).
+      field.storeBlock(f, scratch, 0, field.reduce(f, field.unpack(f, lanesAt(f, blind, WORD_BYTES), WORD_BYTES)));
+      const [point, prefix] = [f.let(points), f.let(scratch)];
+      f.for(i32.const(0), count, 1, () => {
+        field.storeBlock(f, prefix, BLOCK, products.mul(f, load(f, prefix), load(f, point, 2 * BLOCK)));
+        f.set(prefix, i32.add(prefix, i32.const(BLOCK)));
+        f.set(point, i32.add(point, i32.const(POINT_BYTES)));
+      });
+      f.call(inversion.handle, [inverse, prefix, rest]);
+      const target = f.let(i32.add(out, i32.mul(count, i32.const(PAIR_BYTES))));
+      f.for(i32.const(0), count, 1, () => {
+        for (const [pointer, step] of [
+          [point, POINT_BYTES],
+          [prefix, BLOCK],
+          [target, PAIR_BYTES],
+        ] as const)
+          f.set(pointer, i32.sub(pointer, i32.const(step)));
+        const ofZ = products.mul(f, load(f, inverse), load(f, prefix));
+        writeAffine(
+          f,
+          target,
+          { x: products.mul(f, load(f, point), ofZ), y: products.mul(f, load(f, point, BLOCK), ofZ) },
+          rest,
+        );
+        field.storeBlock(f, inverse, 0, products.mul(f, load(f, inverse), load(f, point, 2 * BLOCK)));
+      });
+    },
+  );
 }
 
 /** y in 255 bits and the lowest bit of x above them (RFC 8032, 5.1.2). */
@@ -228,7 +287,13 @@ function writeAffine(f: FunctionBuilder, target: Address, { x, y }: Pick<Extende
   field.pack(f, lanesAt(f, scratch, WORD_BYTES), WORD_BYTES, plain(x));
   for (const lane of [0, 1]) {
     const top = lane * WORD_BYTES + WORD_BYTES - 1;
-    f.run(i32.store8(target, i32.or(i32.load8U(target, top), i32.shl(i32.load8U(scratch, lane * WORD_BYTES), i32.const(7))), top));
+    f.run(
+      i32.store8(
+        target,
+        i32.or(i32.load8U(target, top), i32.shl(i32.load8U(scratch, lane * WORD_BYTES), i32.const(7))),
+        top,
+      ),
+    );
   }
 }
 

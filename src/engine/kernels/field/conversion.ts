@@ -25,9 +25,18 @@ export function defineConversions<E>(module: ModuleBuilder, field: PrimeField<E>
   for (const { suffix, factor } of imports) {
     module.define({ name: `${name}_import_${suffix}`, params: ["i32", "i32", "i32"] }, (f, target, source, count) => {
       forEachVector(f, field, count, (indices) => {
-        const value = field.unpack(f, indices.map((index) => f.let(i32.add(source, i32.mul(index, i32.const(bytes))))), bytes);
+        const value = field.unpack(
+          f,
+          indices.map((index) => f.let(i32.add(source, i32.mul(index, i32.const(bytes))))),
+          bytes,
+        );
         const element = factor === undefined ? value : field.mul(f, value, field.rawConstant(f, factor));
-        field.store(f, indices.map((index) => f.let(i32.add(target, i32.mul(index, i32.const(field.elementBytes))))), 0, field.reduce(f, element));
+        field.store(
+          f,
+          indices.map((index) => f.let(i32.add(target, i32.mul(index, i32.const(field.elementBytes))))),
+          0,
+          field.reduce(f, element),
+        );
       });
     });
   }
@@ -39,16 +48,31 @@ export function defineConversions<E>(module: ModuleBuilder, field: PrimeField<E>
   for (const { suffix, factor } of exports) {
     module.define({ name: `${name}_export_${suffix}`, params: ["i32", "i32", "i32"] }, (f, target, source, count) => {
       forEachVector(f, field, count, (indices) => {
-        const value = field.load(f, indices.map((index) => f.let(i32.add(source, i32.mul(index, i32.const(field.elementBytes))))), 0, field.productMax);
+        const value = field.load(
+          f,
+          indices.map((index) => f.let(i32.add(source, i32.mul(index, i32.const(field.elementBytes))))),
+          0,
+          field.productMax,
+        );
         const element = factor === undefined ? value : field.mul(f, value, field.rawConstant(f, factor));
-        field.pack(f, indices.map((index) => f.let(i32.add(target, i32.mul(index, i32.const(bytes))))), bytes, element);
+        field.pack(
+          f,
+          indices.map((index) => f.let(i32.add(target, i32.mul(index, i32.const(bytes))))),
+          bytes,
+          element,
+        );
       });
     });
   }
 }
 
 /** Runs over the indices `lanes` at a time; past the end, the last index is done again. */
-function forEachVector<E>(f: FunctionBuilder, field: PrimeField<E>, count: Address, body: (indices: readonly Address[]) => void): void {
+function forEachVector<E>(
+  f: FunctionBuilder,
+  field: PrimeField<E>,
+  count: Address,
+  body: (indices: readonly Address[]) => void,
+): void {
   const last = f.let(i32.sub(count, i32.const(1)));
   f.for(i32.const(0), count, field.lanes, (i) => {
     const second = f.local("i32");

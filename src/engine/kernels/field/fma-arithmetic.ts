@@ -120,7 +120,13 @@ export class FmaArithmetic {
     const limbs: BoundedLimb[] = [];
     let carry: BoundedLimb | undefined;
     for (const [j, limb] of a.limbs.entries()) {
-      const sum = carry === undefined ? limb : this.exact({ local: f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), limb.local)), max: limb.max + ceilDiv(carry.max, LIMB) });
+      const sum =
+        carry === undefined
+          ? limb
+          : this.exact({
+              local: f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), limb.local)),
+              max: limb.max + ceilDiv(carry.max, LIMB),
+            });
       if (j === this.limbCount - 1) {
         limbs.push({ local: sum.local, max: min(sum.max, this.topMax(a.max)) });
       } else {
@@ -137,7 +143,10 @@ export class FmaArithmetic {
     const top = last(a.limbs);
     const topUnit = 1n << BigInt(LIMB_BITS * (this.limbCount - 1));
     const scale = Number(topUnit) / Number(this.prime);
-    const head = this.headLimbs === 1 ? top.local : f.let(f64x2.relaxedMadd(at(a.limbs, this.limbCount - 2).local, c(f, INVERSE_LIMB), top.local));
+    const head =
+      this.headLimbs === 1
+        ? top.local
+        : f.let(f64x2.relaxedMadd(at(a.limbs, this.limbCount - 2).local, c(f, INVERSE_LIMB), top.local));
     const q = f.let(f64x2.sub(f64x2.relaxedMadd(head, c(f, scale), c(f, ROUND_TO_INTEGER)), c(f, ROUND_TO_INTEGER)));
     const qMax = BigInt(Math.ceil((Number(top.max) + (this.headLimbs - 1)) * scale + 0.5));
     // The quotient was read off the head alone: what the other limbs hold is the error that stays.
@@ -148,7 +157,12 @@ export class FmaArithmetic {
       const local = f.let(f64x2.relaxedNmadd(q, c(f, Number(p)), limb.local));
       // The highest limb is bounded by the result, not by what went in: it is rounded once, after most of it has cancelled.
       const isTop = j === this.limbCount - 1;
-      limbs.push(this.exact({ local, max: isTop ? (max + lowerSum([...limbs, limb])) / topUnit + 1n : limb.max + qMax * abs(p) }));
+      limbs.push(
+        this.exact({
+          local,
+          max: isTop ? (max + lowerSum([...limbs, limb])) / topUnit + 1n : limb.max + qMax * abs(p),
+        }),
+      );
     }
     return this.normalize(f, { limbs, max });
   }
@@ -163,13 +177,18 @@ export class FmaArithmetic {
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
     const n = this.limbCount;
     const max = products.reduce((total, { a, b }) => total + a.max * b.max, 0n);
-    return this.reduceColumns(f, max, (column, k) => {
-      for (const { a, b, negate } of products) {
-        for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1) {
-          this.multiplyInto(f, column, at(a.limbs, i), at(b.limbs, k - i), negate === true);
+    return this.reduceColumns(
+      f,
+      max,
+      (column, k) => {
+        for (const { a, b, negate } of products) {
+          for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1) {
+            this.multiplyInto(f, column, at(a.limbs, i), at(b.limbs, k - i), negate === true);
+          }
         }
-      }
-    }, columns);
+      },
+      columns,
+    );
   }
 
   get columnBytes(): number {
@@ -179,7 +198,9 @@ export class FmaArithmetic {
   /** As `sumOfProducts` of a with itself, with each mixed product of limbs computed once. */
   square(f: FunctionBuilder, a: FmaElement): FmaElement {
     const n = this.limbCount;
-    const doubled = a.limbs.map((limb) => this.exact({ local: f.let(f64x2.add(limb.local, limb.local)), max: 2n * limb.max }));
+    const doubled = a.limbs.map((limb) =>
+      this.exact({ local: f.let(f64x2.add(limb.local, limb.local)), max: 2n * limb.max }),
+    );
     return this.reduceColumns(f, a.max * a.max, (column, k) => {
       for (let i = Math.max(0, k - n + 1); 2 * i <= k; i += 1) {
         this.multiplyInto(f, column, at(a.limbs, i), at(2 * i === k ? a.limbs : doubled, k - i), false);
@@ -188,7 +209,12 @@ export class FmaArithmetic {
   }
 
   /** Sums the products that `fill` adds column by column, takes the Montgomery quotient digits out, and carries. */
-  private reduceColumns(f: FunctionBuilder, sumMax: bigint, fill: (column: Column, k: number) => void, columns?: Expression<"i32">): FmaElement {
+  private reduceColumns(
+    f: FunctionBuilder,
+    sumMax: bigint,
+    fill: (column: Column, k: number) => void,
+    columns?: Expression<"i32">,
+  ): FmaElement {
     const n = this.limbCount;
     const quotient: FactorLimb[] = [];
     const result: FactorLimb[] = [];
@@ -211,7 +237,10 @@ export class FmaArithmetic {
     result.push(this.sumOfCarries(f, incoming));
     const quotientMax = quotient.reduce((total, digit, i) => total + (digit.max << BigInt(LIMB_BITS * i)), 0n);
     const max = ceilDiv(sumMax + quotientMax * this.prime, this.radix);
-    const limbs = result.map((limb, j) => ({ local: asLocal(f, limb.local), max: j < n - 1 ? limb.max : min(limb.max, this.topMax(max)) }));
+    const limbs = result.map((limb, j) => ({
+      local: asLocal(f, limb.local),
+      max: j < n - 1 ? limb.max : min(limb.max, this.topMax(max)),
+    }));
     return { limbs, max };
   }
 
@@ -248,7 +277,11 @@ export class FmaArithmetic {
   }
 
   /** A carry from the column below, a multiple of a limb there, joins as an integer. */
-  protected addCarry(f: FunctionBuilder, column: Column, carry: { readonly local: Vector; readonly max: bigint }): void {
+  protected addCarry(
+    f: FunctionBuilder,
+    column: Column,
+    carry: { readonly local: Vector; readonly max: bigint },
+  ): void {
     const max = ceilDiv(carry.max, LIMB);
     if (column.low !== undefined && column.low.max + max > EXACT_MAX) {
       const [kept, high] = this.split(f, column.low);
@@ -271,7 +304,8 @@ export class FmaArithmetic {
   }
 
   protected closeChains(f: FunctionBuilder, column: Column): void {
-    for (const chain of column.chains) column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, SPLIT))), max: chain.max });
+    for (const chain of column.chains)
+      column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, SPLIT))), max: chain.max });
     column.chains = [];
     this.mergeCarries(f, column);
   }
@@ -325,7 +359,10 @@ export class FmaArithmetic {
   protected split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
     const high = f.let(f64x2.sub(f64x2.add(value.local, c(f, SPLIT)), c(f, SPLIT)));
     const low = f.let(f64x2.sub(value.local, high));
-    return [{ local: low, max: min(HALF_LIMB, value.max) }, { local: high, max: (value.max + HALF_LIMB) / LIMB * LIMB }];
+    return [
+      { local: low, max: min(HALF_LIMB, value.max) },
+      { local: high, max: ((value.max + HALF_LIMB) / LIMB) * LIMB },
+    ];
   }
 
   private limbwise(a: FmaElement, b: FmaElement, combine: (x: Vector, y: Vector) => Vector): FmaElement {

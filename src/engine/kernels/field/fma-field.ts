@@ -32,7 +32,9 @@ export class FmaField implements PrimeField<FmaElement> {
   private readonly arithmetic: FmaArithmetic;
 
   constructor(prime: bigint) {
-    this.arithmetic = PseudoMersenneArithmetic.fits(prime) ? new PseudoMersenneArithmetic(prime) : new FmaArithmetic(prime);
+    this.arithmetic = PseudoMersenneArithmetic.fits(prime)
+      ? new PseudoMersenneArithmetic(prime)
+      : new FmaArithmetic(prime);
     this.prime = prime;
     this.radix = this.arithmetic.radix;
     this.limbCount = this.arithmetic.limbCount;
@@ -46,7 +48,9 @@ export class FmaField implements PrimeField<FmaElement> {
     const [first, second] = pair(addresses);
     const limbs = this.limbIndices().map((j) => {
       const at = offset + 8 * j;
-      return f.let(first === second ? v128.load64Splat(first, at) : v128.load64Lane(second, at, 1, v128.load64Zero(first, at)));
+      return f.let(
+        first === second ? v128.load64Splat(first, at) : v128.load64Lane(second, at, 1, v128.load64Zero(first, at)),
+      );
     });
     return this.arithmetic.stored(limbs, max);
   }
@@ -54,12 +58,16 @@ export class FmaField implements PrimeField<FmaElement> {
   store(f: FunctionBuilder, addresses: readonly Address[], offset: number, element: FmaElement): void {
     this.requireNormal(element);
     for (const [j, limb] of element.limbs.entries()) {
-      for (const [lane, address] of addresses.entries()) f.run(v128.store64Lane(address, offset + 8 * j, lane, limb.local));
+      for (const [lane, address] of addresses.entries())
+        f.run(v128.store64Lane(address, offset + 8 * j, lane, limb.local));
     }
   }
 
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): FmaElement {
-    return this.arithmetic.stored(this.limbIndices().map((j) => f.let(v128.load(address, offset + 16 * j))), max);
+    return this.arithmetic.stored(
+      this.limbIndices().map((j) => f.let(v128.load(address, offset + 16 * j))),
+      max,
+    );
   }
 
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: FmaElement): void {
@@ -74,13 +82,19 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   rawConstant(f: FunctionBuilder, value: bigint): FmaElement {
-    return this.arithmetic.stored(this.reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))), this.reducedMax);
+    return this.arithmetic.stored(
+      this.reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
+      this.reducedMax,
+    );
   }
 
   /** As `rawConstant`, an integer for each lane. */
   laneConstants(f: FunctionBuilder, values: readonly [bigint, bigint]): FmaElement {
     const [first, second] = [this.reducedLimbs(values[0]), this.reducedLimbs(values[1])];
-    return this.arithmetic.stored(first.map((limb, j) => f.let(f64x2.const(limb, second[j] ?? 0))), this.reducedMax);
+    return this.arithmetic.stored(
+      first.map((limb, j) => f.let(f64x2.const(limb, second[j] ?? 0))),
+      this.reducedMax,
+    );
   }
 
   /** The limbs at rest of an integer modulo the prime, brought into Montgomery form. */
@@ -89,12 +103,16 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   loadLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, max: bigint): FmaElement {
-    return this.arithmetic.stored(this.limbIndices().map((j) => f.let(v128.load64Splat(address, offset + 16 * j + 8 * lane))), max);
+    return this.arithmetic.stored(
+      this.limbIndices().map((j) => f.let(v128.load64Splat(address, offset + 16 * j + 8 * lane))),
+      max,
+    );
   }
 
   storeLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, element: FmaElement): void {
     this.requireNormal(element);
-    for (const [j, limb] of element.limbs.entries()) f.run(v128.store64Lane(address, offset + 16 * j + 8 * lane, lane, limb.local));
+    for (const [j, limb] of element.limbs.entries())
+      f.run(v128.store64Lane(address, offset + 16 * j + 8 * lane, lane, limb.local));
   }
 
   locals(element: FmaElement): readonly Expression<ValueType>[] {
@@ -106,7 +124,10 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   variable(f: FunctionBuilder, max: bigint): FmaElement {
-    return this.arithmetic.stored(this.limbIndices().map(() => f.local("v128")), max);
+    return this.arithmetic.stored(
+      this.limbIndices().map(() => f.local("v128")),
+      max,
+    );
   }
 
   assign(f: FunctionBuilder, target: FmaElement, value: FmaElement): void {
@@ -162,13 +183,15 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** A normalised block in memory as a factor whose limbs are loaded where they are used: whole, or one lane of it in both. */
   factor(address: Address, max: bigint, lane?: 0 | 1): FmaFactor {
-    const limb = (j: number): Expression<"v128"> => (lane === undefined ? v128.load(address, 16 * j) : v128.load64Splat(address, 16 * j + 8 * lane));
+    const limb = (j: number): Expression<"v128"> =>
+      lane === undefined ? v128.load(address, 16 * j) : v128.load64Splat(address, 16 * j + 8 * lane);
     return this.arithmetic.factor(this.limbIndices().map(limb), max);
   }
 
   isZero(f: FunctionBuilder, a: FmaElement): Address {
     let bits: Expression<"v128"> | undefined;
-    for (const limb of this.reduce(f, a).limbs) bits = bits === undefined ? f64x2.abs(limb.local) : v128.or(bits, f64x2.abs(limb.local));
+    for (const limb of this.reduce(f, a).limbs)
+      bits = bits === undefined ? f64x2.abs(limb.local) : v128.or(bits, f64x2.abs(limb.local));
     if (bits === undefined) throw new Error("no limbs");
     return f.let(i32.eqz(v128.anyTrue(bits)));
   }
@@ -182,7 +205,8 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   storeMark(f: FunctionBuilder, address: Address): void {
-    for (const j of this.limbIndices()) f.run(i64.store(address, i64.const(j === this.limbCount - 1 ? MARK_BITS : 0n), 8 * j));
+    for (const j of this.limbIndices())
+      f.run(i64.store(address, i64.const(j === this.limbCount - 1 ? MARK_BITS : 0n), 8 * j));
   }
 
   isMarked(f: FunctionBuilder, address: Address): Address {
@@ -202,12 +226,20 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   sumOfLanes(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const swapped = { ...a, limbs: a.limbs.map((limb) => ({ local: f.let(v128.shuffle(limb.local, limb.local, SWAPPED_LANES)), max: limb.max })) };
+    const swapped = {
+      ...a,
+      limbs: a.limbs.map((limb) => ({
+        local: f.let(v128.shuffle(limb.local, limb.local, SWAPPED_LANES)),
+        max: limb.max,
+      })),
+    };
     return this.add(f, a, swapped);
   }
 
   unpack(f: FunctionBuilder, addresses: readonly Address[], bytes: number): FmaElement {
-    const lanes = addresses.map((address) => Array.from({ length: bytes / 8 }, (_, i) => f.let(i64.load(address, 8 * i))));
+    const lanes = addresses.map((address) =>
+      Array.from({ length: bytes / 8 }, (_, i) => f.let(i64.load(address, 8 * i))),
+    );
     const limbs = this.limbIndices().map((j): BoundedLimb => {
       const isTop = j === this.limbCount - 1;
       const parts = lanes.map((words) => f64.convertI64S(extractBits(words, j * LIMB_BITS, isTop)));
@@ -221,13 +253,22 @@ export class FmaField implements PrimeField<FmaElement> {
   pack(f: FunctionBuilder, addresses: readonly Address[], bytes: number, element: FmaElement): void {
     const reduced = this.reduce(f, element);
     for (const [lane, address] of addresses.entries()) {
-      const signed = carryDigits(f, reduced.limbs.map((limb) => f.let(i64.truncF64S(f64.extractLane(lane, limb.local)))));
+      const signed = carryDigits(
+        f,
+        reduced.limbs.map((limb) => f.let(i64.truncF64S(f64.extractLane(lane, limb.local)))),
+      );
       const top = signed[signed.length - 1];
       if (top === undefined) throw new Error("no limbs");
       // A negative value gets p added once.
       const negative = f.let(i64.shrS(top, i64.const(63n)));
-      const digits = carryDigits(f, signed.map((digit, j) => f.let(i64.add(digit, i64.and(negative, i64.const(this.arithmetic.primeLimbs[j] ?? 0n))))));
-      for (let word = 0; word < bytes / 8; word += 1) f.run(i64.store(address, gatherBits(digits, word * 64), 8 * word));
+      const digits = carryDigits(
+        f,
+        signed.map((digit, j) =>
+          f.let(i64.add(digit, i64.and(negative, i64.const(this.arithmetic.primeLimbs[j] ?? 0n)))),
+        ),
+      );
+      for (let word = 0; word < bytes / 8; word += 1)
+        f.run(i64.store(address, gatherBits(digits, word * 64), 8 * word));
     }
   }
 
@@ -248,7 +289,8 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   private requireNormal(a: FmaElement): void {
-    if (a.limbs.slice(0, -1).some((limb) => limb.max > this.arithmetic.limbMax)) throw new Error("only normalised elements are stored");
+    if (a.limbs.slice(0, -1).some((limb) => limb.max > this.arithmetic.limbMax))
+      throw new Error("only normalised elements are stored");
   }
 }
 

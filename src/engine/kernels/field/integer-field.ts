@@ -82,13 +82,17 @@ export class IntegerField implements PrimeField<IntegerElement> {
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): IntegerElement {
     const limbs = this.limbIndices().map((j) => {
       const at = offset + 4 * j;
-      return { local: f.let(this.isTop(j) ? i64.load32S(address, at) : i64.load32U(address, at)), max: this.normalMax(j, max) };
+      return {
+        local: f.let(this.isTop(j) ? i64.load32S(address, at) : i64.load32U(address, at)),
+        max: this.normalMax(j, max),
+      };
     });
     return { limbs, max };
   }
 
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: IntegerElement): void {
-    if (element.limbs.slice(0, -1).some((limb) => limb.max > this.mask)) throw new Error("only normalised elements are stored");
+    if (element.limbs.slice(0, -1).some((limb) => limb.max > this.mask))
+      throw new Error("only normalised elements are stored");
     for (const [j, limb] of element.limbs.entries()) f.run(i64.store32(address, limb.local, offset + 4 * j));
   }
 
@@ -100,7 +104,10 @@ export class IntegerField implements PrimeField<IntegerElement> {
     const residue = ((value % this.prime) + this.prime) % this.prime;
     const centred = residue > this.prime / 2n ? residue - this.prime : residue;
     const limbs = unsignedLimbs(centred, this.limbBits, this.limbCount);
-    return { limbs: limbs.map((limb, j) => ({ local: f.let(i64.const(limb)), max: this.normalMax(j, this.reducedMax) })), max: this.reducedMax };
+    return {
+      limbs: limbs.map((limb, j) => ({ local: f.let(i64.const(limb)), max: this.normalMax(j, this.reducedMax) })),
+      max: this.reducedMax,
+    };
   }
 
   loadLane(f: FunctionBuilder, address: Address, offset: number, _lane: 0 | 1, max: bigint): IntegerElement {
@@ -144,7 +151,10 @@ export class IntegerField implements PrimeField<IntegerElement> {
   applySigns(f: FunctionBuilder, a: IntegerElement, signs: readonly Address[]): IntegerElement {
     const mask = f.let(i64.sub(i64.const(0n), i64.extendU(single(signs))));
     // One more than the bound marks the limbs as not normalised: they may be negative now.
-    const flipped = a.limbs.map((limb) => ({ local: f.let(i64.sub(i64.xor(limb.local, mask), mask)), max: limb.max + 1n }));
+    const flipped = a.limbs.map((limb) => ({
+      local: f.let(i64.sub(i64.xor(limb.local, mask), mask)),
+      max: limb.max + 1n,
+    }));
     return { limbs: flipped, max: a.max };
   }
 
@@ -152,7 +162,8 @@ export class IntegerField implements PrimeField<IntegerElement> {
     const limbs: IntegerLimb[] = [];
     let carry: IntegerLimb | undefined;
     for (const [j, limb] of a.limbs.entries()) {
-      const sum: IntegerLimb = carry === undefined ? limb : { local: f.let(i64.add(limb.local, carry.local)), max: limb.max + carry.max };
+      const sum: IntegerLimb =
+        carry === undefined ? limb : { local: f.let(i64.add(limb.local, carry.local)), max: limb.max + carry.max };
       if (this.isTop(j)) {
         limbs.push({ local: sum.local, max: this.normalMax(j, a.max) });
       } else {
@@ -179,7 +190,10 @@ export class IntegerField implements PrimeField<IntegerElement> {
     });
     // Error of the quotient: what lies below the head, and the rounded reciprocal.
     const below = this.headExtraBits === 0 ? a.limbs.slice(0, -1) : a.limbs.slice(0, -2);
-    const lowerMax = below.reduce((sum, limb, j) => sum + (limb.max << BigInt(this.limbBits * j)), this.headExtraBits === 0 ? 0n : 1n << headShift);
+    const lowerMax = below.reduce(
+      (sum, limb, j) => sum + (limb.max << BigInt(this.limbBits * j)),
+      this.headExtraBits === 0 ? 0n : 1n << headShift,
+    );
     const max = this.prime / 2n + lowerMax + (this.prime >> 18n);
     if (max > this.reducedMax) throw new Error("the quotient of the reduction is not exact enough");
     return this.normalize(f, { limbs, max: this.reducedMax });
@@ -201,12 +215,17 @@ export class IntegerField implements PrimeField<IntegerElement> {
     for (let k = 0; k < 2 * n - 1; k += 1) {
       let sum = carry;
       for (const { a, b, negate } of products) {
-        for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1) sum = this.accumulate(f, sum, a.limbs[i], b.limbs[k - i], negate === true);
+        for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1)
+          sum = this.accumulate(f, sum, a.limbs[i], b.limbs[k - i], negate === true);
       }
-      for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1) sum = this.accumulate(f, sum, digits[i], this.primeLimb(k - i), false);
+      for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1)
+        sum = this.accumulate(f, sum, digits[i], this.primeLimb(k - i), false);
       if (sum === undefined) throw new Error("a column has no terms");
       if (k < n) {
-        const digit = { local: f.let(i64.and(i64.mul(sum.local, i64.const(this.negativeInverse)), i64.const(this.mask))), max: this.mask };
+        const digit = {
+          local: f.let(i64.and(i64.mul(sum.local, i64.const(this.negativeInverse)), i64.const(this.mask))),
+          max: this.mask,
+        };
         digits.push(digit);
         sum = this.accumulate(f, sum, digit, this.primeLimb(0), false);
       } else {
@@ -221,7 +240,9 @@ export class IntegerField implements PrimeField<IntegerElement> {
   }
 
   isZero(f: FunctionBuilder, a: IntegerElement): Address {
-    const bits = this.reduce(f, a).limbs.map((limb) => limb.local).reduce((x, y) => i64.or(x, y));
+    const bits = this.reduce(f, a)
+      .limbs.map((limb) => limb.local)
+      .reduce((x, y) => i64.or(x, y));
     return f.let(i64.eqz(bits));
   }
 
@@ -259,7 +280,8 @@ export class IntegerField implements PrimeField<IntegerElement> {
       const high = words[Math.floor((j * this.limbBits) / 64) + 1];
       if (low === undefined) return { local: f.let(i64.const(0n)), max: 0n };
       let bits: Expression<"i64"> = i64.shrU(low, i64.const(BigInt(shift)));
-      if (high !== undefined && shift + this.limbBits > 64) bits = i64.or(bits, i64.shl(high, i64.const(BigInt(64 - shift))));
+      if (high !== undefined && shift + this.limbBits > 64)
+        bits = i64.or(bits, i64.shl(high, i64.const(BigInt(64 - shift))));
       return { local: f.let(i64.and(bits, i64.const(this.mask))), max: this.mask };
     });
     return { limbs, max: 1n << BigInt(8 * bytes) };
@@ -271,20 +293,34 @@ export class IntegerField implements PrimeField<IntegerElement> {
     const top = reduced.limbs[this.limbCount - 1];
     if (top === undefined) throw new Error("no limbs");
     const negative = f.let(i64.shrS(top.local, i64.const(63n)));
-    const raised = reduced.limbs.map((limb, j) => ({ local: f.let(i64.add(limb.local, i64.and(negative, i64.const(this.primeLimbs[j] ?? 0n)))), max: 2n * this.limb }));
+    const raised = reduced.limbs.map((limb, j) => ({
+      local: f.let(i64.add(limb.local, i64.and(negative, i64.const(this.primeLimbs[j] ?? 0n)))),
+      max: 2n * this.limb,
+    }));
     const digits = this.normalize(f, { limbs: raised, max: this.prime }).limbs;
     for (let word = 0; word < bytes / 8; word += 1) {
       let bits: Expression<"i64"> = i64.const(0n);
       for (const [j, digit] of digits.entries()) {
         const shift = j * this.limbBits - word * 64;
         if (shift <= -64 || shift >= 64) continue;
-        bits = i64.or(bits, shift >= 0 ? i64.shl(digit.local, i64.const(BigInt(shift))) : i64.shrU(digit.local, i64.const(BigInt(-shift))));
+        bits = i64.or(
+          bits,
+          shift >= 0
+            ? i64.shl(digit.local, i64.const(BigInt(shift)))
+            : i64.shrU(digit.local, i64.const(BigInt(-shift))),
+        );
       }
       f.run(i64.store(address, bits, 8 * word));
     }
   }
 
-  private accumulate(f: FunctionBuilder, sum: IntegerLimb | undefined, x: IntegerLimb | undefined, y: IntegerLimb | undefined, negate: boolean): IntegerLimb {
+  private accumulate(
+    f: FunctionBuilder,
+    sum: IntegerLimb | undefined,
+    x: IntegerLimb | undefined,
+    y: IntegerLimb | undefined,
+    negate: boolean,
+  ): IntegerLimb {
     if (x === undefined || y === undefined) throw new Error("limb index out of range");
     const product = i64.mul(x.local, y.local);
     const combine = negate ? i64.sub : i64.add;
@@ -292,7 +328,11 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return this.checked({ local, max: (sum?.max ?? 0n) + x.max * y.max });
   }
 
-  private limbwise(a: IntegerElement, b: IntegerElement, combine: (x: Expression<"i64">, y: Expression<"i64">) => Local<"i64">): IntegerElement {
+  private limbwise(
+    a: IntegerElement,
+    b: IntegerElement,
+    combine: (x: Expression<"i64">, y: Expression<"i64">) => Local<"i64">,
+  ): IntegerElement {
     const limbs = a.limbs.map((x, j) => {
       const y = b.limbs[j];
       if (y === undefined) throw new Error("limb count differs");
@@ -309,7 +349,9 @@ export class IntegerField implements PrimeField<IntegerElement> {
     const extra = this.headExtraBits;
     if (extra === 0) return top;
     const dropped = BigInt(this.limbBits - extra);
-    const local = f.let(i64.add(i64.shl(top.local, i64.const(BigInt(extra))), i64.shrS(next.local, i64.const(dropped))));
+    const local = f.let(
+      i64.add(i64.shl(top.local, i64.const(BigInt(extra))), i64.shrS(next.local, i64.const(dropped))),
+    );
     return this.checked({ local, max: (top.max << BigInt(extra)) + (next.max >> dropped) + 1n });
   }
 

@@ -25,36 +25,57 @@ const STEPS_AT_ONCE = 6;
 
 type I64 = Local<"i64">;
 
-export function defineInversion<E>(module: ModuleBuilder, field: PrimeField<E>, bytes: number, name: string): Inversion {
+export function defineInversion<E>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  bytes: number,
+  name: string,
+): Inversion {
   const integer = defineIntegerInversion(module, field.prime, bytes, name);
-  const handle = module.define({ name: `${name}_invert_block`, params: ["i32", "i32", "i32"], exported: false }, (f, target, source, scratch) => {
-    const lanes = Array.from({ length: field.lanes }, (_, lane) => f.let(i32.add(scratch, i32.const(lane * bytes))));
-    field.pack(f, lanes, bytes, field.loadBlock(f, source, 0, field.productMax));
-    for (const lane of lanes) f.call(integer, [lane, lane]);
-    // (a R)^-1 R^3 / R = a^-1 R.
-    const inverse = field.sumOfProducts(f, [{ a: field.unpack(f, lanes, bytes), b: field.rawConstant(f, field.radix ** 3n) }]);
-    field.storeBlock(f, target, 0, field.reduce(f, inverse));
-  });
+  const handle = module.define(
+    { name: `${name}_invert_block`, params: ["i32", "i32", "i32"], exported: false },
+    (f, target, source, scratch) => {
+      const lanes = Array.from({ length: field.lanes }, (_, lane) => f.let(i32.add(scratch, i32.const(lane * bytes))));
+      field.pack(f, lanes, bytes, field.loadBlock(f, source, 0, field.productMax));
+      for (const lane of lanes) f.call(integer, [lane, lane]);
+      // (a R)^-1 R^3 / R = a^-1 R.
+      const inverse = field.sumOfProducts(f, [
+        { a: field.unpack(f, lanes, bytes), b: field.rawConstant(f, field.radix ** 3n) },
+      ]);
+      field.storeBlock(f, target, 0, field.reduce(f, inverse));
+    },
+  );
   return { handle, scratchBytes: field.lanes * bytes };
 }
 
 /** 1 / (c0 + c1 u) = (c0 - c1 u) / (c0^2 + c1^2). */
-export function defineQuadraticInversion<E>(module: ModuleBuilder, field: QuadraticField<E>, base: Inversion, name: string): Inversion {
+export function defineQuadraticInversion<E>(
+  module: ModuleBuilder,
+  field: QuadraticField<E>,
+  base: Inversion,
+  name: string,
+): Inversion {
   const { base: prime } = field;
-  const handle = module.define({ name: `${name}_invert_block`, params: ["i32", "i32", "i32"], exported: false }, (f, target, source, scratch) => {
-    const rest = i32.add(scratch, i32.const(field.elementBytes * field.lanes));
-    const value = field.loadBlock(f, source, 0, field.productMax);
-    const norm = prime.sumOfProducts(f, [{ a: value.c0, b: value.c0 }, { a: value.c1, b: value.c1 }]);
-    prime.storeBlock(f, scratch, 0, prime.reduce(f, norm));
-    f.call(base.handle, [scratch, scratch, rest]);
-    const inverse = prime.loadBlock(f, scratch, 0, prime.productMax);
-    const zero = prime.constant(f, [0n]);
-    const result: QuadraticElement<E> = {
-      c0: prime.reduce(f, prime.mul(f, value.c0, inverse)),
-      c1: prime.reduce(f, prime.sub(f, zero, prime.mul(f, value.c1, inverse))),
-    };
-    field.storeBlock(f, target, 0, result);
-  });
+  const handle = module.define(
+    { name: `${name}_invert_block`, params: ["i32", "i32", "i32"], exported: false },
+    (f, target, source, scratch) => {
+      const rest = i32.add(scratch, i32.const(field.elementBytes * field.lanes));
+      const value = field.loadBlock(f, source, 0, field.productMax);
+      const norm = prime.sumOfProducts(f, [
+        { a: value.c0, b: value.c0 },
+        { a: value.c1, b: value.c1 },
+      ]);
+      prime.storeBlock(f, scratch, 0, prime.reduce(f, norm));
+      f.call(base.handle, [scratch, scratch, rest]);
+      const inverse = prime.loadBlock(f, scratch, 0, prime.productMax);
+      const zero = prime.constant(f, [0n]);
+      const result: QuadraticElement<E> = {
+        c0: prime.reduce(f, prime.mul(f, value.c0, inverse)),
+        c1: prime.reduce(f, prime.sub(f, zero, prime.mul(f, value.c1, inverse))),
+      };
+      field.storeBlock(f, target, 0, result);
+    },
+  );
   return { handle, scratchBytes: field.elementBytes * field.lanes + base.scratchBytes };
 }
 
@@ -70,29 +91,35 @@ interface Matrix {
 function defineIntegerInversion(module: ModuleBuilder, prime: bigint, bytes: number, name: string): FunctionHandle {
   // One bit of room above the bytes for the signs of d and e, which stay between -2p and p.
   const count = Math.ceil((8 * bytes + 1) / STEP_BITS);
-  return module.define({ name: `${name}_invert_integer`, params: ["i32", "i32"], exported: false }, (f, target, source) => {
-    const modulus = unsignedLimbs(prime, STEP_BITS, count);
-    const limbs = (value: readonly Expression<"i64">[]): I64[] => value.map((limb) => f.let(limb));
-    const zeros = modulus.map(() => i64.const(0n));
-    const fs = limbs(modulus.map((limb) => i64.const(limb)));
-    const gs = limbs(loadLimbs(f, source, bytes, count));
-    const ds = limbs(zeros);
-    const es = limbs([i64.const(1n), ...zeros.slice(1)]);
-    const eta = f.let(i64.const(-1n));
-    const rest = f.let(anyOf(gs));
-    f.while(i32.eqz(i64.eqz(rest)), () => {
-      const matrix = emitDivisionSteps(f, eta, fs, gs);
-      emitUpdate(f, matrix, ds, es, modulus, prime);
-      emitUpdate(f, matrix, fs, gs, undefined, prime);
-      f.set(rest, anyOf(gs));
-    });
-    // f is the greatest common divisor, 1 or -1 (or the prime itself for 0, where d is 0): its sign is that of the result. d is between
-    // -2p and p: the prime is added where that leaves it between -p and p, and once more after the sign.
-    const sign = f.let(i64.shrS(fs[count - 1] as I64, i64.const(63n)));
-    const within = emitRaiseIfNegative(f, ds, modulus);
-    const signed = emitCarry(f, within.map((limb) => f.let(i64.sub(i64.xor(limb, sign), sign))));
-    storeLimbs(f, target, bytes, emitRaiseIfNegative(f, signed, modulus));
-  });
+  return module.define(
+    { name: `${name}_invert_integer`, params: ["i32", "i32"], exported: false },
+    (f, target, source) => {
+      const modulus = unsignedLimbs(prime, STEP_BITS, count);
+      const limbs = (value: readonly Expression<"i64">[]): I64[] => value.map((limb) => f.let(limb));
+      const zeros = modulus.map(() => i64.const(0n));
+      const fs = limbs(modulus.map((limb) => i64.const(limb)));
+      const gs = limbs(loadLimbs(f, source, bytes, count));
+      const ds = limbs(zeros);
+      const es = limbs([i64.const(1n), ...zeros.slice(1)]);
+      const eta = f.let(i64.const(-1n));
+      const rest = f.let(anyOf(gs));
+      f.while(i32.eqz(i64.eqz(rest)), () => {
+        const matrix = emitDivisionSteps(f, eta, fs, gs);
+        emitUpdate(f, matrix, ds, es, modulus, prime);
+        emitUpdate(f, matrix, fs, gs, undefined, prime);
+        f.set(rest, anyOf(gs));
+      });
+      // f is the greatest common divisor, 1 or -1 (or the prime itself for 0, where d is 0): its sign is that of the result. d is between
+      // -2p and p: the prime is added where that leaves it between -p and p, and once more after the sign.
+      const sign = f.let(i64.shrS(fs[count - 1] as I64, i64.const(63n)));
+      const within = emitRaiseIfNegative(f, ds, modulus);
+      const signed = emitCarry(
+        f,
+        within.map((limb) => f.let(i64.sub(i64.xor(limb, sign), sign))),
+      );
+      storeLimbs(f, target, bytes, emitRaiseIfNegative(f, signed, modulus));
+    },
+  );
 }
 
 /** Runs 30 division steps on the lowest limbs of f and g, skipping zeros; changes eta. */
@@ -113,7 +140,11 @@ function emitDivisionSteps(f: FunctionBuilder, eta: I64, fs: readonly I64[], gs:
   f.while(i32.eqz(i64.eqz(left)), () => {
     f.if(i64.ltS(eta, i64.const(0n)), () => {
       f.set(eta, i64.sub(i64.const(0n), eta));
-      for (const [a, b] of [[low, high], [u, q], [v, r]] as const) {
+      for (const [a, b] of [
+        [low, high],
+        [u, q],
+        [v, r],
+      ] as const) {
         const kept = f.let(a);
         f.set(a, b);
         f.set(b, i64.sub(i64.const(0n), kept));
@@ -135,7 +166,14 @@ function emitDivisionSteps(f: FunctionBuilder, eta: I64, fs: readonly I64[], gs:
 }
 
 /** (a, b) := matrix (a, b) / 2^30: exactly for f and g, modulo the prime (when `modulus` is given) for d and e. */
-function emitUpdate(f: FunctionBuilder, matrix: Matrix, a: readonly I64[], b: readonly I64[], modulus: readonly bigint[] | undefined, prime: bigint): void {
+function emitUpdate(
+  f: FunctionBuilder,
+  matrix: Matrix,
+  a: readonly I64[],
+  b: readonly I64[],
+  modulus: readonly bigint[] | undefined,
+  prime: bigint,
+): void {
   const { u, v, q, r } = matrix;
   const inverse = i64.const(inverseModulo(prime, 1n << BigInt(STEP_BITS)));
   const count = a.length;
@@ -143,7 +181,10 @@ function emitUpdate(f: FunctionBuilder, matrix: Matrix, a: readonly I64[], b: re
     const carry = f.let(i64.add(i64.mul(x, a[0] as I64), i64.mul(y, b[0] as I64)));
     if (modulus === undefined) return { carry, multiple: undefined };
     // Negative operands get the prime added first, so that the results stay within -2p and p.
-    const base = i64.add(i64.and(x, i64.shrS(a[count - 1] as I64, i64.const(63n))), i64.and(y, i64.shrS(b[count - 1] as I64, i64.const(63n))));
+    const base = i64.add(
+      i64.and(x, i64.shrS(a[count - 1] as I64, i64.const(63n))),
+      i64.and(y, i64.shrS(b[count - 1] as I64, i64.const(63n))),
+    );
     const multiple = f.let(base);
     f.set(multiple, i64.sub(multiple, i64.and(i64.add(i64.mul(inverse, carry), multiple), i64.const(LIMB_MASK))));
     return { carry, multiple };
@@ -154,7 +195,8 @@ function emitUpdate(f: FunctionBuilder, matrix: Matrix, a: readonly I64[], b: re
     const y = f.let(b[i] as I64);
     for (const [which, { carry, multiple }] of rows.entries()) {
       const target = which === 0 ? a : b;
-      if (i > 0) f.set(carry, i64.add(carry, i64.add(i64.mul(which === 0 ? u : q, x), i64.mul(which === 0 ? v : r, y))));
+      if (i > 0)
+        f.set(carry, i64.add(carry, i64.add(i64.mul(which === 0 ? u : q, x), i64.mul(which === 0 ? v : r, y))));
       if (multiple !== undefined) f.set(carry, i64.add(carry, i64.mul(multiple, i64.const(modulus?.[i] ?? 0n))));
       if (i > 0) f.set(target[i - 1] as I64, i64.and(carry, i64.const(LIMB_MASK)));
       f.set(carry, i64.shrS(carry, i64.const(BigInt(STEP_BITS))));
@@ -176,7 +218,8 @@ function loadLimbs(f: FunctionBuilder, source: Address, bytes: number, count: nu
     const high = words[Math.floor((j * STEP_BITS) / 64) + 1];
     if (low === undefined) return i64.const(0n);
     const bits = i64.shrU(low, i64.const(BigInt(shift)));
-    const all = high !== undefined && shift + STEP_BITS > 64 ? i64.or(bits, i64.shl(high, i64.const(BigInt(64 - shift)))) : bits;
+    const all =
+      high !== undefined && shift + STEP_BITS > 64 ? i64.or(bits, i64.shl(high, i64.const(BigInt(64 - shift)))) : bits;
     return i64.and(all, i64.const(LIMB_MASK));
   });
 }
@@ -184,7 +227,10 @@ function loadLimbs(f: FunctionBuilder, source: Address, bytes: number, count: nu
 /** Adds the prime to a negative number; carried. */
 function emitRaiseIfNegative(f: FunctionBuilder, limbs: readonly I64[], modulus: readonly bigint[]): I64[] {
   const negative = f.let(i64.shrS(limbs[limbs.length - 1] as I64, i64.const(63n)));
-  return emitCarry(f, limbs.map((limb, i) => f.let(i64.add(limb, i64.and(negative, i64.const(modulus[i] ?? 0n))))));
+  return emitCarry(
+    f,
+    limbs.map((limb, i) => f.let(i64.add(limb, i64.and(negative, i64.const(modulus[i] ?? 0n))))),
+  );
 }
 
 /** Brings all limbs but the highest between 0 and 2^30 - 1; the highest keeps the sign. */
@@ -207,7 +253,10 @@ function storeLimbs(f: FunctionBuilder, target: Address, bytes: number, digits: 
     for (const [j, digit] of digits.entries()) {
       const shift = j * STEP_BITS - word * 64;
       if (shift <= -64 || shift >= 64) continue;
-      packed = i64.or(packed, shift >= 0 ? i64.shl(digit, i64.const(BigInt(shift))) : i64.shrU(digit, i64.const(BigInt(-shift))));
+      packed = i64.or(
+        packed,
+        shift >= 0 ? i64.shl(digit, i64.const(BigInt(shift))) : i64.shrU(digit, i64.const(BigInt(-shift))),
+      );
     }
     f.run(i64.store(target, packed, 8 * word));
   }

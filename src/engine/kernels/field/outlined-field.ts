@@ -16,25 +16,39 @@ export interface OutlinedBounds {
 /** As `outlineProducts`, with bounds that suit a prime field: sums and differences of two reduced elements, and products. */
 export function outlinePrime<E>(field: PrimeField<E>, module: ModuleBuilder, name: string): PrimeField<E> {
   const sumMax = 2n * field.reducedMax;
-  return outlineProducts<E, PrimeField<E>>(field, module, name, { operandMax: sumMax > field.productMax ? sumMax : field.productMax, resultMax: field.productMax });
+  return outlineProducts<E, PrimeField<E>>(field, module, name, {
+    operandMax: sumMax > field.productMax ? sumMax : field.productMax,
+    resultMax: field.productMax,
+  });
 }
 
 /** The field with `mul` and `square` replaced; both are defined in the module under `name`. */
-export function outlineProducts<E, F extends Field<E>>(field: F & Field<E>, module: ModuleBuilder, name: string, bounds: OutlinedBounds): F {
+export function outlineProducts<E, F extends Field<E>>(
+  field: F & Field<E>,
+  module: ModuleBuilder,
+  name: string,
+  bounds: OutlinedBounds,
+): F {
   const element = Array.from({ length: field.localCount }, () => field.localType);
   const result = (f: FunctionBuilder, value: E): void => {
     const variable = field.variable(f, bounds.resultMax);
     field.assign(f, variable, value);
     f.return(...field.locals(variable));
   };
-  const mulFunction = module.define({ name: `${name}_mul_locals`, params: [...element, ...element], results: element, exported: false }, (f, ...params) => {
-    const a = field.fromLocals(params.slice(0, field.localCount), bounds.operandMax);
-    const b = field.fromLocals(params.slice(field.localCount), bounds.operandMax);
-    result(f, field.mul(f, a, b));
-  });
-  const squareFunction = module.define({ name: `${name}_square_locals`, params: element, results: element, exported: false }, (f, ...params) => {
-    result(f, field.square(f, field.fromLocals(params, bounds.operandMax)));
-  });
+  const mulFunction = module.define(
+    { name: `${name}_mul_locals`, params: [...element, ...element], results: element, exported: false },
+    (f, ...params) => {
+      const a = field.fromLocals(params.slice(0, field.localCount), bounds.operandMax);
+      const b = field.fromLocals(params.slice(field.localCount), bounds.operandMax);
+      result(f, field.mul(f, a, b));
+    },
+  );
+  const squareFunction = module.define(
+    { name: `${name}_square_locals`, params: element, results: element, exported: false },
+    (f, ...params) => {
+      result(f, field.square(f, field.fromLocals(params, bounds.operandMax)));
+    },
+  );
   // Through variables of the declared bound, so that the emitter checks each factor.
   const operand = (f: FunctionBuilder, value: E): readonly Expression<ValueType>[] => {
     const variable = field.variable(f, bounds.operandMax);
@@ -42,8 +56,10 @@ export function outlineProducts<E, F extends Field<E>>(field: F & Field<E>, modu
     return field.locals(variable);
   };
   const products = {
-    mul: (f: FunctionBuilder, a: E, b: E): E => field.fromLocals(f.callFor(field.localType, mulFunction, [...operand(f, a), ...operand(f, b)]), bounds.resultMax),
-    square: (f: FunctionBuilder, a: E): E => field.fromLocals(f.callFor(field.localType, squareFunction, operand(f, a)), bounds.resultMax),
+    mul: (f: FunctionBuilder, a: E, b: E): E =>
+      field.fromLocals(f.callFor(field.localType, mulFunction, [...operand(f, a), ...operand(f, b)]), bounds.resultMax),
+    square: (f: FunctionBuilder, a: E): E =>
+      field.fromLocals(f.callFor(field.localType, squareFunction, operand(f, a)), bounds.resultMax),
   };
   return Object.assign(Object.create(field) as F, products);
 }

@@ -33,7 +33,10 @@ export class PseudoMersenneArithmetic extends FmaArithmetic {
   override normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
     const limbs = this.carried(f, a.limbs, true);
     if (limbs.some(({ max }) => max > LIMB_MAX)) throw new Error("the carries of a value are too large for one round");
-    return this.stored(limbs.map(({ local }) => local), this.reducedMax);
+    return this.stored(
+      limbs.map(({ local }) => local),
+      this.reducedMax,
+    );
   }
 
   override sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[]): FmaElement {
@@ -54,14 +57,19 @@ export class PseudoMersenneArithmetic extends FmaArithmetic {
   }
 
   /** Sums of products by column, with what the column below carried, and what the last one carries on; `folded` comes back times c. */
-  private columns(f: FunctionBuilder, products: readonly Product<FmaFactor>[], { from, to, folded }: { readonly from: number; readonly to: number; readonly folded?: readonly BoundedLimb[] }): { readonly limbs: BoundedLimb[]; readonly carry: BoundedLimb } {
+  private columns(
+    f: FunctionBuilder,
+    products: readonly Product<FmaFactor>[],
+    { from, to, folded }: { readonly from: number; readonly to: number; readonly folded?: readonly BoundedLimb[] },
+  ): { readonly limbs: BoundedLimb[]; readonly carry: BoundedLimb } {
     const n = this.limbCount;
     const limbs: BoundedLimb[] = [];
     let incoming: Column["carries"] = [];
     for (let k = from; k < to; k += 1) {
       const column: Column = { low: undefined, chains: [], carries: [] };
       for (const { a, b, negate } of products) {
-        for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1) this.multiplyInto(f, column, at(a.limbs, i), at(b.limbs, k - i), negate === true);
+        for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1)
+          this.multiplyInto(f, column, at(a.limbs, i), at(b.limbs, k - i), negate === true);
       }
       if (folded !== undefined) this.foldInto(f, column, at(folded, k));
       this.closeChains(f, column);
@@ -79,13 +87,18 @@ export class PseudoMersenneArithmetic extends FmaArithmetic {
 
   /** Takes each limb's carry to the next; that of the highest to the lowest, times c, or nowhere: it stays. */
   private carried(f: FunctionBuilder, limbs: readonly BoundedLimb[], wraps: boolean): BoundedLimb[] {
-    const parts = limbs.map((limb, i) => (wraps || i < limbs.length - 1 ? this.split(f, limb) : ([limb, undefined] as const)));
+    const parts = limbs.map((limb, i) =>
+      wraps || i < limbs.length - 1 ? this.split(f, limb) : ([limb, undefined] as const),
+    );
     return parts.map(([low], i) => {
       const [, carry] = at(parts, i === 0 ? limbs.length - 1 : i - 1);
       if (carry === undefined) return low;
       const weight = i === 0 ? this.fold : 1n;
       const max = low.max + (carry.max >> BigInt(LIMB_BITS)) * weight;
-      return this.exact({ local: f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB * Number(weight)), low.local)), max });
+      return this.exact({
+        local: f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB * Number(weight)), low.local)),
+        max,
+      });
     });
   }
 }

@@ -36,7 +36,10 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
   }
 
   load(f: FunctionBuilder, addresses: readonly Address[], offset: number, max: bigint): QuadraticElement<E> {
-    return { c0: this.base.load(f, addresses, offset, max), c1: this.base.load(f, addresses, offset + this.base.elementBytes, max) };
+    return {
+      c0: this.base.load(f, addresses, offset, max),
+      c1: this.base.load(f, addresses, offset + this.base.elementBytes, max),
+    };
   }
 
   store(f: FunctionBuilder, addresses: readonly Address[], offset: number, element: QuadraticElement<E>): void {
@@ -45,7 +48,10 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
   }
 
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): QuadraticElement<E> {
-    return { c0: this.base.loadBlock(f, address, offset, max), c1: this.base.loadBlock(f, address, offset + this.blockBytes, max) };
+    return {
+      c0: this.base.loadBlock(f, address, offset, max),
+      c1: this.base.loadBlock(f, address, offset + this.blockBytes, max),
+    };
   }
 
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: QuadraticElement<E>): void {
@@ -54,7 +60,10 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
   }
 
   loadLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, max: bigint): QuadraticElement<E> {
-    return { c0: this.base.loadLane(f, address, offset, lane, max), c1: this.base.loadLane(f, address, offset + this.blockBytes, lane, max) };
+    return {
+      c0: this.base.loadLane(f, address, offset, lane, max),
+      c1: this.base.loadLane(f, address, offset + this.blockBytes, lane, max),
+    };
   }
 
   storeLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, element: QuadraticElement<E>): void {
@@ -81,7 +90,10 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
 
   fromLocals(locals: readonly Local<ValueType>[], max: bigint): QuadraticElement<E> {
     const count = this.base.localCount;
-    return { c0: this.base.fromLocals(locals.slice(0, count), max), c1: this.base.fromLocals(locals.slice(count, 2 * count), max) };
+    return {
+      c0: this.base.fromLocals(locals.slice(0, count), max),
+      c1: this.base.fromLocals(locals.slice(count, 2 * count), max),
+    };
   }
 
   add(f: FunctionBuilder, a: QuadraticElement<E>, b: QuadraticElement<E>): QuadraticElement<E> {
@@ -106,8 +118,14 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
 
   mul(f: FunctionBuilder, a: QuadraticElement<E>, b: QuadraticElement<E>): QuadraticElement<E> {
     const { base } = this;
-    const c0 = base.sumOfProducts(f, [{ a: a.c0, b: b.c0 }, { a: a.c1, b: b.c1, negate: true }]);
-    const c1 = base.sumOfProducts(f, [{ a: a.c0, b: b.c1 }, { a: a.c1, b: b.c0 }]);
+    const c0 = base.sumOfProducts(f, [
+      { a: a.c0, b: b.c0 },
+      { a: a.c1, b: b.c1, negate: true },
+    ]);
+    const c1 = base.sumOfProducts(f, [
+      { a: a.c0, b: b.c1 },
+      { a: a.c1, b: b.c0 },
+    ]);
     return this.reduce(f, { c0, c1 });
   }
 

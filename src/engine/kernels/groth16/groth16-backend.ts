@@ -57,7 +57,8 @@ export class ResidentProver {
   constructor(key: ResidentKey) {
     this.key = key;
     this.kernels = loadKernels({ memory: key.memory, isPrepared: true, preferred: key.kind });
-    if (this.kernels.kind !== key.kind) throw new Error("this thread cannot run the kernels that the key was built for");
+    if (this.kernels.kind !== key.kind)
+      throw new Error("this thread cannot run the kernels that the key was built for");
   }
 
   /**
@@ -122,7 +123,11 @@ export class ResidentProver {
     const { kernels, key } = this;
     const { bytes } = kernels.fr;
     kernels.bytes(layout.scalars, witness.length).set(witness);
-    for (const [name, value] of [["one", 1n], ["r", blinding.r], ["s", blinding.s]] as const) {
+    for (const [name, value] of [
+      ["one", 1n],
+      ["r", blinding.r],
+      ["s", blinding.s],
+    ] as const) {
       kernels.writeInteger(layout.scalars + (key.wireCount + EXTRA_SCALARS[name]) * bytes, value, bytes);
     }
   }
@@ -134,7 +139,9 @@ export class ResidentProver {
     const [g1, g2] = [new Msm(kernels, "g1", scratch), new Msm(kernels, "g2", scratch)];
     const { pointBytes } = kernels.g1;
     // a || b1 || delta, then what they sum up to, as the points of a last small multiplication.
-    const points = scratch.take(3 * pointBytes), b = scratch.take(kernels.g2.pointBytes), parts = scratch.take(3 * pointBytes);
+    const points = scratch.take(3 * pointBytes),
+      b = scratch.take(kernels.g2.pointBytes),
+      parts = scratch.take(3 * pointBytes);
     g1.finish(layout.lists.a, points);
     g1.finish(layout.lists.b1, points + pointBytes);
     g2.finish(layout.lists.b2, b);
@@ -143,7 +150,11 @@ export class ResidentProver {
     kernels.bytes(points + 2 * pointBytes, pointBytes).set(kernels.bytes(key.deltaG1, pointBytes));
     this.addBlinding(scratch, g1, points, parts + 2 * pointBytes, blinding);
     const c = this.sumOfThree(scratch, parts);
-    const proof = { a: this.coordinates(scratch, "g1", points), b: this.coordinates(scratch, "g2", b), c: this.coordinates(scratch, "g1", c) };
+    const proof = {
+      a: this.coordinates(scratch, "g1", points),
+      b: this.coordinates(scratch, "g2", b),
+      c: this.coordinates(scratch, "g1", c),
+    };
     return { proof, timings: timingsOf(spent) };
   }
 
@@ -155,7 +166,8 @@ export class ResidentProver {
     const { r, s } = blinding;
     arena.scoped(() => {
       const scalars = arena.take(3 * bytes);
-      for (const [i, value] of [s, r, (order - ((r * s) % order)) % order].entries()) kernels.writeInteger(scalars + i * bytes, value, bytes);
+      for (const [i, value] of [s, r, (order - ((r * s) % order)) % order].entries())
+        kernels.writeInteger(scalars + i * bytes, value, bytes);
       g1.run({ points, scalars, indices: 0, count: 3 }, target);
       kernels.bytes(scalars, 3 * bytes).fill(0);
     });
@@ -194,7 +206,8 @@ export class ResidentProver {
     const { key, kernels } = this;
     const flags = new Int32Array(kernels.memory.buffer, key.workspaceFlags, key.workspaces.length);
     for (const [index, { start, end }] of key.workspaces.entries()) {
-      if (Atomics.compareExchange(flags, index, 0, 1) === 0) return { index, start, end, release: () => Atomics.store(flags, index, 0) };
+      if (Atomics.compareExchange(flags, index, 0, 1) === 0)
+        return { index, start, end, release: () => Atomics.store(flags, index, 0) };
     }
     return undefined;
   }
@@ -202,5 +215,12 @@ export class ResidentProver {
 
 function timingsOf(spent: ReadonlyMap<string, number>): ProveTimings {
   const sum = (...names: readonly string[]): number => names.reduce((total, name) => total + (spent.get(name) ?? 0), 0);
-  return { quotientMs: sum("import", "rows", "transforms", "join"), aMs: sum("a"), b1Ms: sum("b1"), b2Ms: sum("b2"), cMs: sum("c"), hMs: sum("h") };
+  return {
+    quotientMs: sum("import", "rows", "transforms", "join"),
+    aMs: sum("a"),
+    b1Ms: sum("b1"),
+    b2Ms: sum("b2"),
+    cMs: sum("c"),
+    hMs: sum("h"),
+  };
 }

@@ -39,18 +39,38 @@ export function makeKeyResident(key: Groth16ProvingKey, options: ResidentOptions
  * @param team memory of a team that other threads may join with `ResidentProver.help`; without it the thread proves alone.
  * @throws Error when the key is degenerate, so that a proof element is infinity, and as `ResidentProver.prove` does.
  */
-export function proveResident(prover: ResidentProver, witness: Uint8Array, blinding: Blinding, team?: SharedArrayBuffer): Groth16Proof {
+export function proveResident(
+  prover: ResidentProver,
+  witness: Uint8Array,
+  blinding: Blinding,
+  team?: SharedArrayBuffer,
+): Groth16Proof {
   const { a, b, c } = prover.prove(witness, blinding, team).proof;
   const [ax, ay] = required(a);
   const [bx0, bx1, by0, by1] = required(b);
   const [cx, cy] = required(c);
-  if (ax === undefined || ay === undefined || bx0 === undefined || bx1 === undefined || by0 === undefined || by1 === undefined || cx === undefined || cy === undefined) {
+  if (
+    ax === undefined ||
+    ay === undefined ||
+    bx0 === undefined ||
+    bx1 === undefined ||
+    by0 === undefined ||
+    by1 === undefined ||
+    cx === undefined ||
+    cy === undefined
+  ) {
     throw new Error("a kernel point has too few coordinates");
   }
-  return { curve: "BN254", a: { x: ax, y: ay }, b: { x: { c0: bx0, c1: bx1 }, y: { c0: by0, c1: by1 } }, c: { x: cx, y: cy } };
+  return {
+    curve: "BN254",
+    a: { x: ax, y: ay },
+    b: { x: { c0: bx0, c1: bx1 }, y: { c0: by0, c1: by1 } },
+    c: { x: cx, y: cy },
+  };
 }
 
 function required(coordinates: readonly bigint[] | undefined): readonly bigint[] {
-  if (coordinates === undefined) throw new Error("a proof element is the point at infinity: the proving key is degenerate");
+  if (coordinates === undefined)
+    throw new Error("a proof element is the point at infinity: the proving key is degenerate");
   return coordinates;
 }

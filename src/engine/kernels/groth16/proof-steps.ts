@@ -29,7 +29,13 @@ export interface ProofLayout {
   /** The witness as field elements, and A, B and C on the domain; the lists of H take their place. */
   readonly elements: number;
   readonly vectors: readonly [number, number, number];
-  readonly lists: { readonly a: MsmLists; readonly b1: MsmLists; readonly b2: MsmLists; readonly c: MsmLists; readonly h: MsmLists };
+  readonly lists: {
+    readonly a: MsmLists;
+    readonly b1: MsmLists;
+    readonly b2: MsmLists;
+    readonly c: MsmLists;
+    readonly h: MsmLists;
+  };
   /** The rest of the workspace: scratch of the thread that owns it. */
   readonly scratch: number;
 }
@@ -40,7 +46,10 @@ const CHUNK = 8192;
 /** Bytes of a workspace: what the threads of a proof share, and the scratch of one thread. */
 export function proveWorkspaceBytes(kernels: Kernels, counts: Counts): number {
   const [wires, size] = [counts.wireCount + EXTRA_SCALAR_COUNT, 2 ** counts.domainPower];
-  const scratch = Math.max(msmScratchBytes(kernels, "g1", Math.max(wires, size)), msmScratchBytes(kernels, "g2", wires));
+  const scratch = Math.max(
+    msmScratchBytes(kernels, "g1", Math.max(wires, size)),
+    msmScratchBytes(kernels, "g2", wires),
+  );
   return layOut(kernels, counts, 0).scratch + scratch;
 }
 
@@ -69,12 +78,31 @@ export function layOut(kernels: Kernels, counts: Counts, start: number): ProofLa
 
 /** The steps, most urgent first: what leads to H, then H, then the sums that fill the gaps. */
 export function proofSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayout, scratch: Arena): TeamStep[] {
-  const g1 = new Msm(kernels, "g1", scratch), g2 = new Msm(kernels, "g2", scratch);
+  const g1 = new Msm(kernels, "g1", scratch),
+    g2 = new Msm(kernels, "g2", scratch);
   const steps: TeamStep[] = quotientSteps(kernels, key, layout);
-  const addSum = (name: string, after: readonly number[], sum: { msm: Msm; section: PointSection; scalars: number; lists: MsmLists }): void => {
+  const addSum = (
+    name: string,
+    after: readonly number[],
+    sum: { msm: Msm; section: PointSection; scalars: number; lists: MsmLists },
+  ): void => {
     const { msm, section, scalars, lists } = sum;
-    steps.push({ name, after, count: () => 1, run: () => { msm.prepare({ ...section, scalars }, lists); } });
-    steps.push({ name, after: [steps.length - 1], count: () => msm.partCount(lists), run: (part) => { msm.runPart(lists, part); } });
+    steps.push({
+      name,
+      after,
+      count: () => 1,
+      run: () => {
+        msm.prepare({ ...section, scalars }, lists);
+      },
+    });
+    steps.push({
+      name,
+      after: [steps.length - 1],
+      count: () => msm.partCount(lists),
+      run: (part) => {
+        msm.runPart(lists, part);
+      },
+    });
   };
   const { scalars, quotient, lists } = layout;
   addSum("h", [steps.length - 1], { msm: g1, section: key.h, scalars: quotient, lists: lists.h });
@@ -92,11 +120,21 @@ function quotientSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayout):
   const [a, b, c] = vectors;
   const size = 2 ** key.domainPower;
   const domain = new Domain(kernels, key.domainPower, key.domainTables);
-  const step = (name: string, after: readonly number[], count: number, run: (task: number) => void): TeamStep => ({ name, after, count: () => count, run });
+  const step = (name: string, after: readonly number[], count: number, run: (task: number) => void): TeamStep => ({
+    name,
+    after,
+    count: () => count,
+    run,
+  });
   const chunks = (total: number): number => Math.ceil(total / CHUNK);
   const imports = step("import", [], chunks(key.wireCount), (task) => {
     const from = task * CHUNK;
-    kernels.call("fr_import_raw", elements + from * elementBytes, scalars + from * bytes, Math.min(CHUNK, key.wireCount - from));
+    kernels.call(
+      "fr_import_raw",
+      elements + from * elementBytes,
+      scalars + from * bytes,
+      Math.min(CHUNK, key.wireCount - from),
+    );
   });
   // Rows come slice by slice, as the transform wants them, and its outer layers follow while the slice is in the cache.
   const forEachRun = (slice: number, visit: (row: number) => void): void => {
@@ -113,7 +151,8 @@ function quotientSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayout):
     for (const vector of vectors) domain.forwardSlice(vector, slice);
   });
   const transforms = step("transforms", [1], vectors.length * domain.blocks, (task) => {
-    const vector = vectors[task % vectors.length] ?? 0, block = Math.floor(task / vectors.length);
+    const vector = vectors[task % vectors.length] ?? 0,
+      block = Math.floor(task / vectors.length);
     const at = block * domain.blockSize * elementBytes;
     domain.forwardBlock(vector, block);
     kernels.call("fr_mul_blocks", vector + at, vector + at, key.cosetScale + at, domain.blockSize / lanes);

@@ -83,27 +83,52 @@ const CHUNK_POINTS = 4096;
  * @param options.workspaces how many threads may prove with it at once.
  * @throws RangeError when it does not fit in the 4 GiB that a WebAssembly memory can have.
  */
-export function buildResidentKey(source: KeySource, options: { readonly workspaces: number; readonly preferred?: KernelKind }): ResidentKey {
-  const sizing = loadKernels({ pages: 1, ...(options.preferred === undefined ? {} : { preferred: options.preferred }) });
+export function buildResidentKey(
+  source: KeySource,
+  options: { readonly workspaces: number; readonly preferred?: KernelKind },
+): ResidentKey {
+  const sizing = loadKernels({
+    pages: 1,
+    ...(options.preferred === undefined ? {} : { preferred: options.preferred }),
+  });
   const keyBytes = estimateKeyBytes(sizing, source);
   const workspaceBytes = align(proveWorkspaceBytes(sizing, source));
   const start = align(KERNEL_RESERVED_BYTES + keyBytes);
   const pages = Math.ceil((start + options.workspaces * workspaceBytes) / PAGE_BYTES);
   const memory = new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
   const kernels = loadKernels({ memory, preferred: sizing.kind });
-  const workspaces = Array.from({ length: options.workspaces }, (_, i) => ({ start: start + i * workspaceBytes, end: start + (i + 1) * workspaceBytes }));
-  const builder = new KeyBuilder(kernels, new Arena(KERNEL_RESERVED_BYTES, start), new Arena(start, start + workspaceBytes));
+  const workspaces = Array.from({ length: options.workspaces }, (_, i) => ({
+    start: start + i * workspaceBytes,
+    end: start + (i + 1) * workspaceBytes,
+  }));
+  const builder = new KeyBuilder(
+    kernels,
+    new Arena(KERNEL_RESERVED_BYTES, start),
+    new Arena(start, start + workspaceBytes),
+  );
   return { memory, kind: kernels.kind, workspaces, keyBytes: start, ...builder.build(source, options.workspaces) };
 }
 
 function estimateKeyBytes(kernels: Kernels, source: KeySource): number {
   const { fq, fr, g1, g2 } = kernels;
-  const g1Bytes = [source.aPoints, source.b1Points, source.cPoints, source.hPoints].reduce((sum, each) => sum + each.length, 0);
-  const points = (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (source.b2Points.length / (4 * fq.bytes)) * (g2.pointBytes + 4);
+  const g1Bytes = [source.aPoints, source.b1Points, source.cPoints, source.hPoints].reduce(
+    (sum, each) => sum + each.length,
+    0,
+  );
+  const points =
+    (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (source.b2Points.length / (4 * fq.bytes)) * (g2.pointBytes + 4);
   const terms = source.coefficients.length / COEFFICIENT_ENTRY_BYTES;
   const rows = 2 ** source.domainPower;
   // Rows may be padded by one term each, and every coefficient may be distinct.
-  return Math.ceil(points + (terms + 2 * rows) * TERM_BYTES + 2 * (rows + 1) * 4 + (terms + 1) * fr.elementBytes + 2 * vectorBytes(kernels, source.domainPower)) + PAGE_BYTES;
+  return (
+    Math.ceil(
+      points +
+        (terms + 2 * rows) * TERM_BYTES +
+        2 * (rows + 1) * 4 +
+        (terms + 1) * fr.elementBytes +
+        2 * vectorBytes(kernels, source.domainPower),
+    ) + PAGE_BYTES
+  );
 }
 
 type Built = Omit<ResidentKey, "memory" | "kind" | "workspaces" | "keyBytes">;
@@ -124,12 +149,28 @@ class KeyBuilder {
     const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
     const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
     const domainSize = 2 ** domainPower;
-    const a = this.pointSection("g1", [source.aPoints, source.alphaG1, source.deltaG1], [...wires(wireCount), extra("one"), extra("r")]);
-    const b1 = this.pointSection("g1", [source.b1Points, source.betaG1, source.deltaG1], [...wires(wireCount), extra("one"), extra("s")]);
-    const b2 = this.pointSection("g2", [source.b2Points, source.betaG2, source.deltaG2], [...wires(wireCount), extra("one"), extra("s")]);
+    const a = this.pointSection(
+      "g1",
+      [source.aPoints, source.alphaG1, source.deltaG1],
+      [...wires(wireCount), extra("one"), extra("r")],
+    );
+    const b1 = this.pointSection(
+      "g1",
+      [source.b1Points, source.betaG1, source.deltaG1],
+      [...wires(wireCount), extra("one"), extra("s")],
+    );
+    const b2 = this.pointSection(
+      "g2",
+      [source.b2Points, source.betaG2, source.deltaG2],
+      [...wires(wireCount), extra("one"), extra("s")],
+    );
     const c = this.pointSection("g1", [source.cPoints], wires(wireCount - publicCount - 1, publicCount + 1));
     // The way back of the transform gives value i at place n - i.
-    const h = this.pointSection("g1", [source.hPoints], wires(domainSize).map((i) => (domainSize - i) % domainSize));
+    const h = this.pointSection(
+      "g1",
+      [source.hPoints],
+      wires(domainSize).map((i) => (domainSize - i) % domainSize),
+    );
     const deltaG1 = this.pointSection("g1", [source.deltaG1], [0]).points;
     const { rowsA, rowsB, coefficients } = this.rowSections(source);
     const domainTables = this.arena.take(vectorBytes(this.kernels, domainPower));
@@ -141,7 +182,23 @@ class KeyBuilder {
     });
     const workspaceFlags = this.arena.take(4 * workspaceCount);
     this.kernels.words(workspaceFlags, workspaceCount).fill(0);
-    return { wireCount, publicCount, domainPower, a, b1, b2, c, h, deltaG1, rowsA, rowsB, coefficients, domainTables, cosetScale, workspaceFlags };
+    return {
+      wireCount,
+      publicCount,
+      domainPower,
+      a,
+      b1,
+      b2,
+      c,
+      h,
+      deltaG1,
+      rowsA,
+      rowsB,
+      coefficients,
+      domainTables,
+      cosetScale,
+      workspaceFlags,
+    };
   }
 
   /** Converts the finite points of the parts, one after the other; `indices` names the scalar of each. */
@@ -156,9 +213,17 @@ class KeyBuilder {
     this.scratch.scoped(() => {
       const raw = this.scratch.take(CHUNK_POINTS * rawBytes);
       const bytes = this.kernels.bytes(raw, CHUNK_POINTS * rawBytes);
-      let converted = 0, held = 0, next = 0;
+      let converted = 0,
+        held = 0,
+        next = 0;
       const convert = (): void => {
-        if (held > 0) this.kernels.call("fq_import_foreign", points + converted * pointBytes, raw, (held * rawBytes) / this.kernels.fq.bytes);
+        if (held > 0)
+          this.kernels.call(
+            "fq_import_foreign",
+            points + converted * pointBytes,
+            raw,
+            (held * rawBytes) / this.kernels.fq.bytes,
+          );
         converted += held;
         held = 0;
       };
@@ -184,7 +249,9 @@ class KeyBuilder {
     const view = new DataView(coefficients.buffer, coefficients.byteOffset, coefficients.byteLength);
     const count = coefficients.length / COEFFICIENT_ENTRY_BYTES;
     const dictionary = new CoefficientDictionary(coefficients);
-    const numbers = Uint32Array.from({ length: count }, (_, i) => dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12));
+    const numbers = Uint32Array.from({ length: count }, (_, i) =>
+      dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12),
+    );
     const address = this.arena.take(dictionary.size * this.kernels.fr.elementBytes);
     const rowsOf = (matrix: number): RowSection => this.rowSection(view, numbers, matrix, 2 ** source.domainPower);
     const result = { rowsA: rowsOf(0), rowsB: rowsOf(1), coefficients: address };
@@ -204,7 +271,8 @@ class KeyBuilder {
       lengths[row] = (lengths[row] ?? 0) + 1;
     }
     const starts = new Uint32Array(rowCount + 1);
-    for (let row = 0; row < rowCount; row += 1) starts[row + 1] = (starts[row] ?? 0) + Math.ceil((lengths[row] ?? 0) / lanes) * lanes;
+    for (let row = 0; row < rowCount; row += 1)
+      starts[row + 1] = (starts[row] ?? 0) + Math.ceil((lengths[row] ?? 0) / lanes) * lanes;
     const total = starts[rowCount] ?? 0;
     const rows = this.arena.take(4 * (rowCount + 1));
     this.kernels.words(rows, rowCount + 1).set(starts);
@@ -293,7 +361,8 @@ class CoefficientDictionary {
   }
 
   private isSame(a: number, b: number): boolean {
-    for (let at = 0; at < COEFFICIENT_VALUE_BYTES; at += 4) if (this.view.getUint32(a + at) !== this.view.getUint32(b + at)) return false;
+    for (let at = 0; at < COEFFICIENT_VALUE_BYTES; at += 4)
+      if (this.view.getUint32(a + at) !== this.view.getUint32(b + at)) return false;
     return true;
   }
 }

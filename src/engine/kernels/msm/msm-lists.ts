@@ -35,7 +35,9 @@ const FIXED_SCRATCH_BYTES = 1 << 20;
 
 /** Takes the lists of a sum of up to `count` points. */
 export function takeMsmLists(kernels: Kernels, group: "g1" | "g2", arena: Arena, count: number): MsmLists {
-  const [header, kept, sources, ones, digits, values] = listSizes(kernels, group, count).map((bytes) => arena.take(bytes)) as [number, number, number, number, number, number];
+  const [header, kept, sources, ones, digits, values] = listSizes(kernels, group, count).map((bytes) =>
+    arena.take(bytes),
+  ) as [number, number, number, number, number, number];
   return { header, kept, sources, ones, digits, values };
 }
 
@@ -49,8 +51,14 @@ export function msmListBytes(kernels: Kernels, group: "g1" | "g2", count: number
 export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
   const layout = kernels[group];
   const itemsMax = Math.max(GROUP_ITEMS, count);
-  const tree = itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) + layout.batchScratchBytes(itemsMax / 2 + layout.entriesPerStep);
-  return tree + 4 * Math.max(BATCH_ITEMS, count) + BUCKETS_MAX * (layout.pointBytes + layout.projectiveBytes + 16) + FIXED_SCRATCH_BYTES;
+  const tree =
+    itemsMax * (layout.pointBytes + LIST_ENTRY_BYTES) + layout.batchScratchBytes(itemsMax / 2 + layout.entriesPerStep);
+  return (
+    tree +
+    4 * Math.max(BATCH_ITEMS, count) +
+    BUCKETS_MAX * (layout.pointBytes + layout.projectiveBytes + 16) +
+    FIXED_SCRATCH_BYTES
+  );
 }
 
 /** Workspace of a whole sum of up to `count` points on one thread, whatever the scalars. */

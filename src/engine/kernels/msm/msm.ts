@@ -69,14 +69,34 @@ export class Msm {
   /** Sorts the scalars and writes their digits. Once it is done, the parts may run in any order and on any threads. */
   prepare({ scalars, indices, points, count }: MsmInput, lists: MsmLists): void {
     const { kernels, arena, layout } = this;
-    const [keptCount, onesCount] = kernels.callPair("classify", scalars, indices, points, layout.pointBytes, count, lists.kept, lists.sources, lists.ones);
+    const [keptCount, onesCount] = kernels.callPair(
+      "classify",
+      scalars,
+      indices,
+      points,
+      layout.pointBytes,
+      count,
+      lists.kept,
+      lists.sources,
+      lists.ones,
+    );
     kernels.words(lists.header, 2).set([keptCount, onesCount]);
     const { plan } = this.partsOf(lists);
     if (plan === undefined) return;
     arena.scoped(() => {
       const offset = arena.take(kernels.fr.bytes + 8);
       kernels.writeInteger(offset, plan.offset, kernels.fr.bytes + 8);
-      kernels.call("recode", scalars, lists.kept, keptCount, lists.digits, plan.windowBits, plan.windows, offset, arena.take(recodeScratchBytes(kernels.fr.bytes)));
+      kernels.call(
+        "recode",
+        scalars,
+        lists.kept,
+        keptCount,
+        lists.digits,
+        plan.windowBits,
+        plan.windows,
+        offset,
+        arena.take(recodeScratchBytes(kernels.fr.bytes)),
+      );
     });
   }
 
@@ -105,7 +125,8 @@ export class Msm {
         this.double(sum, plan?.windowBits ?? 0);
         kernels.call(`${group}_add_points`, sum, sum, this.valueAt(lists, w));
       }
-      for (let i = 0; i < onesParts; i += 1) kernels.call(`${group}_add_points`, sum, sum, this.valueAt(lists, windows + i));
+      for (let i = 0; i < onesParts; i += 1)
+        kernels.call(`${group}_add_points`, sum, sum, this.valueAt(lists, windows + i));
       kernels.call(`${group}_to_affine`, target, sum, arena.take(layout.affineScratchBytes));
     });
   }
@@ -116,7 +137,14 @@ export class Msm {
     if (keptCount === 0) return { plan: undefined, keptCount, onesCount, windowsPerPart: 1, windowParts: 0, onesParts };
     const plan = cheapestPlan(this.plans, keptCount);
     const windowsPerPart = Math.min(plan.windows, Math.max(1, Math.floor(BATCH_ITEMS / keptCount)));
-    return { plan, keptCount, onesCount, windowsPerPart, windowParts: Math.ceil(plan.windows / windowsPerPart), onesParts };
+    return {
+      plan,
+      keptCount,
+      onesCount,
+      windowsPerPart,
+      windowParts: Math.ceil(plan.windows / windowsPerPart),
+      onesParts,
+    };
   }
 
   private valueAt(lists: MsmLists, index: number): number {
@@ -153,19 +181,34 @@ export class Msm {
     arena.scoped(() => {
       const items = arena.take(4 * count * batch);
       const tree = this.trees.create(buckets * batch, items, count);
-      this.fillBuckets(tree, { digits: lists.digits + 2 * count * first, sources: lists.sources, count, batch, buckets });
+      this.fillBuckets(tree, {
+        digits: lists.digits + 2 * count * first,
+        sources: lists.sources,
+        count,
+        batch,
+        buckets,
+      });
       this.trees.sum(tree);
-      const sets = Array.from({ length: batch }, (_, w) => Uint32Array.from({ length: buckets }, (_unused, d) => this.trees.resultWord(tree, w * buckets + d)));
-      this.weightedSums(sets, Array.from({ length: batch }, (_, w) => this.valueAt(lists, first + w)));
+      const sets = Array.from({ length: batch }, (_, w) =>
+        Uint32Array.from({ length: buckets }, (_unused, d) => this.trees.resultWord(tree, w * buckets + d)),
+      );
+      this.weightedSums(
+        sets,
+        Array.from({ length: batch }, (_, w) => this.valueAt(lists, first + w)),
+      );
     });
   }
 
-  private fillBuckets(tree: PointTree, source: { digits: number; sources: number; count: number; batch: number; buckets: number }): void {
+  private fillBuckets(
+    tree: PointTree,
+    source: { digits: number; sources: number; count: number; batch: number; buckets: number },
+  ): void {
     const { kernels, arena } = this;
     const { count, batch, buckets } = source;
     arena.scoped(() => {
       tree.counts.fill(0);
-      for (let w = 0; w < batch; w += 1) kernels.call("count_digits", tree.countsAddress + 4 * w * buckets, source.digits + 2 * count * w, count);
+      for (let w = 0; w < batch; w += 1)
+        kernels.call("count_digits", tree.countsAddress + 4 * w * buckets, source.digits + 2 * count * w, count);
       const cursorsAddress = arena.take(4 * tree.size);
       let next = 0;
       for (let b = 0; b < tree.size; b += 1) {
@@ -174,7 +217,14 @@ export class Msm {
       }
       kernels.words(cursorsAddress, tree.size).set(tree.starts);
       for (let w = 0; w < batch; w += 1) {
-        kernels.call("scatter", tree.items, cursorsAddress + 4 * w * buckets, source.digits + 2 * count * w, source.sources, count);
+        kernels.call(
+          "scatter",
+          tree.items,
+          cursorsAddress + 4 * w * buckets,
+          source.digits + 2 * count * w,
+          source.sources,
+          count,
+        );
       }
     });
   }
@@ -191,7 +241,9 @@ export class Msm {
       const tree = this.foldSets(sets, foldBits);
       this.trees.sum(tree);
       const width = 1 << foldBits;
-      const folded = Array.from({ length: 2 * sets.length }, (_, s) => Uint32Array.from({ length: width }, (_unused, d) => this.trees.resultWord(tree, s * width + d)));
+      const folded = Array.from({ length: 2 * sets.length }, (_, s) =>
+        Uint32Array.from({ length: width }, (_unused, d) => this.trees.resultWord(tree, s * width + d)),
+      );
       const parts = folded.map(() => this.arena.take(this.layout.projectiveBytes));
       this.weightedSums(folded, parts);
       for (const [i, value] of values.entries()) {
@@ -211,7 +263,8 @@ export class Msm {
     for (const set of sets) {
       for (let row = 1; row <= width; row += 1) {
         starts.push(items.length);
-        for (let d = row * width; d < Math.min(size, (row + 1) * width); d += 1) if (set[d] !== 0) items.push(set[d] ?? 0);
+        for (let d = row * width; d < Math.min(size, (row + 1) * width); d += 1)
+          if (set[d] !== 0) items.push(set[d] ?? 0);
       }
       for (let column = 0; column < width; column += 1) {
         starts.push(items.length);
@@ -236,7 +289,8 @@ export class Msm {
       const running = sets.map(() => arena.take(layout.pointBytes));
       const totals = sets.map(() => arena.take(layout.pointBytes));
       const add = (pairs: readonly (readonly [into: number, word: number])[]): void => {
-        for (const [i, [into, word]] of pairs.entries()) kernels.words(list + i * LIST_ENTRY_BYTES, 3).set([into, word, into]);
+        for (const [i, [into, word]] of pairs.entries())
+          kernels.words(list + i * LIST_ENTRY_BYTES, 3).set([into, word, into]);
         if (pairs.length > 0) kernels.addBatch(this.group, list, pairs.length, scratch);
       };
       for (const point of [...running, ...totals]) kernels.call(`${this.group}_mark`, point);

@@ -24,7 +24,8 @@ export function windowPlans(order: bigint): WindowPlan[] {
     do {
       windows += 1;
       // 2^(windowBits - 1) in every window is half of (2^(windowBits * windows) - 1) / (2^windowBits - 1) digits 1.
-      offset = (((1n << BigInt(windowBits * windows)) - 1n) / ((1n << BigInt(windowBits)) - 1n)) << BigInt(windowBits - 1);
+      offset =
+        (((1n << BigInt(windowBits * windows)) - 1n) / ((1n << BigInt(windowBits)) - 1n)) << BigInt(windowBits - 1);
     } while (order / 2n + offset >= 1n << BigInt(windowBits * windows));
     plans.push({ windowBits, windows, offset });
   }

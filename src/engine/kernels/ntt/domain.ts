@@ -95,7 +95,13 @@ export class Domain {
     for (let run = first; run < this.size; run += this.blockSize) {
       if (run % (2 * half) >= half) continue;
       const low = data + this.bytesOf(run);
-      this.kernels.call(name, low, low + this.bytesOf(half), this.sliceRun / this.lanes, this.tables + this.bytesOf(half + (run % half)));
+      this.kernels.call(
+        name,
+        low,
+        low + this.bytesOf(half),
+        this.sliceRun / this.lanes,
+        this.tables + this.bytesOf(half + (run % half)),
+      );
     }
   }
 
@@ -113,7 +119,8 @@ export class Domain {
       this.layersDown(data + (half / this.lanes) * this.blockBytes, log - 1);
       return;
     }
-    for (let half = 2 ** (log - 1); half >= this.lanes; half /= 2) this.layer("fr_dif_layer", data, half, 2 ** log / (2 * half));
+    for (let half = 2 ** (log - 1); half >= this.lanes; half /= 2)
+      this.layer("fr_dif_layer", data, half, 2 ** log / (2 * half));
     if (this.lanes === 2 && log > 0) this.kernels.call("fr_pair_layer", data, 2 ** (log - 1));
   }
 
@@ -126,7 +133,8 @@ export class Domain {
       return;
     }
     if (this.lanes === 2 && log > 0) this.kernels.call("fr_pair_layer", data, 2 ** (log - 1));
-    for (let half = this.lanes; half < 2 ** log; half *= 2) this.layer("fr_dit_layer", data, half, 2 ** log / (2 * half));
+    for (let half = this.lanes; half < 2 ** log; half *= 2)
+      this.layer("fr_dit_layer", data, half, 2 ** log / (2 * half));
   }
 
   private layer(name: string, data: number, half: number, groups: number): void {
@@ -153,7 +161,13 @@ export function writeDomainTables(kernels: Kernels, log: number, target: number,
     const half = 2 ** (layerLog - 1);
     if (half < lanes) continue;
     const root = rootOfUnity(kernels, layerLog);
-    writeGeometric(kernels, { target: target + half * elementBytes, log: layerLog - 1, first: 1n, ratioOfDoubling: (done) => powerModulo(root, BigInt(done), kernels.curve.fr), scratch });
+    writeGeometric(kernels, {
+      target: target + half * elementBytes,
+      log: layerLog - 1,
+      first: 1n,
+      ratioOfDoubling: (done) => powerModulo(root, BigInt(done), kernels.curve.fr),
+      scratch,
+    });
   }
 }
 
@@ -167,8 +181,19 @@ export function writeCosetScale(kernels: Kernels, log: number, shift: bigint, ta
   const inverseSize = powerModulo(size, fr - 2n, fr);
   const inverseShift = powerModulo(shift, fr - 2n, fr);
   const first = (powerModulo(shift, size, fr) * inverseSize) % fr;
-  writeGeometric(kernels, { target, log, first, ratioOfDoubling: (done) => powerModulo(inverseShift, size / BigInt(2 * done), fr), scratch });
-  writeElements(kernels, target, [inverseSize, ...(log > 0 ? [(first * powerModulo(inverseShift, size / 2n, fr)) % fr] : [])], scratch);
+  writeGeometric(kernels, {
+    target,
+    log,
+    first,
+    ratioOfDoubling: (done) => powerModulo(inverseShift, size / BigInt(2 * done), fr),
+    scratch,
+  });
+  writeElements(
+    kernels,
+    target,
+    [inverseSize, ...(log > 0 ? [(first * powerModulo(inverseShift, size / 2n, fr)) % fr] : [])],
+    scratch,
+  );
 }
 
 interface Geometric {
@@ -185,7 +210,8 @@ function writeGeometric(kernels: Kernels, series: Geometric): void {
   const { target, scratch } = series;
   const size = 2 ** series.log;
   let done = Math.min(lanes, size);
-  const start = done === 2 ? [series.first, (series.first * series.ratioOfDoubling(1)) % kernels.curve.fr] : [series.first];
+  const start =
+    done === 2 ? [series.first, (series.first * series.ratioOfDoubling(1)) % kernels.curve.fr] : [series.first];
   writeElements(kernels, target, start, scratch);
   while (done < size) {
     const factor = scratch + 128;

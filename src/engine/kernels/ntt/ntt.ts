@@ -38,29 +38,44 @@ export function defineTransforms<E>(module: ModuleBuilder, field: PrimeField<E>,
     f.while(i32.ltU(at, end), () => {
       const block = field.loadBlock(f, at, 0, field.productMax);
       const [low, high] = field.transpose(f, block, block);
-      const [result] = field.transpose(f, field.reduce(f, field.add(f, low, high)), field.reduce(f, field.sub(f, low, high)));
+      const [result] = field.transpose(
+        f,
+        field.reduce(f, field.add(f, low, high)),
+        field.reduce(f, field.sub(f, low, high)),
+      );
       field.storeBlock(f, at, 0, result);
       f.set(at, i32.add(at, i32.const(blockBytes)));
     });
   });
-  module.define({ name: `${name}_scale_blocks`, params: ["i32", "i32", "i32", "i32"] }, (f, target, source, count, factor) => {
-    const scale = field.variable(f, field.reducedMax);
-    field.assign(f, scale, field.load(f, field.lanes === 2 ? [factor, factor] : [factor], 0, field.reducedMax));
-    forEachBlock(f, blockBytes, [target, source], count, (to, from) => {
-      field.storeBlock(f, to, 0, field.reduce(f, field.mul(f, field.loadBlock(f, from, 0, field.productMax), scale)));
-    });
-  });
-  module.define({ name: `${name}_scale_elements`, params: ["i32", "i32", "i32", "i32"] }, (f, target, source, count, factor) => {
-    const lanes = (address: Address): Address[] => (field.lanes === 2 ? [address, address] : [address]);
-    const scale = field.load(f, lanes(factor), 0, field.reducedMax);
-    forEachBlock(f, field.elementBytes, [target, source], count, (to, from) => {
-      field.store(f, [to], 0, field.reduce(f, field.mul(f, field.load(f, lanes(from), 0, field.productMax), scale)));
-    });
-  });
+  module.define(
+    { name: `${name}_scale_blocks`, params: ["i32", "i32", "i32", "i32"] },
+    (f, target, source, count, factor) => {
+      const scale = field.variable(f, field.reducedMax);
+      field.assign(f, scale, field.load(f, field.lanes === 2 ? [factor, factor] : [factor], 0, field.reducedMax));
+      forEachBlock(f, blockBytes, [target, source], count, (to, from) => {
+        field.storeBlock(f, to, 0, field.reduce(f, field.mul(f, field.loadBlock(f, from, 0, field.productMax), scale)));
+      });
+    },
+  );
+  module.define(
+    { name: `${name}_scale_elements`, params: ["i32", "i32", "i32", "i32"] },
+    (f, target, source, count, factor) => {
+      const lanes = (address: Address): Address[] => (field.lanes === 2 ? [address, address] : [address]);
+      const scale = field.load(f, lanes(factor), 0, field.reducedMax);
+      forEachBlock(f, field.elementBytes, [target, source], count, (to, from) => {
+        field.store(f, [to], 0, field.reduce(f, field.mul(f, field.load(f, lanes(from), 0, field.productMax), scale)));
+      });
+    },
+  );
   defineCopies(module, field, name);
   module.define({ name: `${name}_mul_blocks`, params: ["i32", "i32", "i32", "i32"] }, (f, target, a, b, count) => {
     forEachBlock(f, blockBytes, [target, a, b], count, (to, left, right) => {
-      field.storeBlock(f, to, 0, field.mul(f, field.loadBlock(f, left, 0, field.productMax), field.loadBlock(f, right, 0, field.productMax)));
+      field.storeBlock(
+        f,
+        to,
+        0,
+        field.mul(f, field.loadBlock(f, left, 0, field.productMax), field.loadBlock(f, right, 0, field.productMax)),
+      );
     });
   });
 }
@@ -68,21 +83,27 @@ export function defineTransforms<E>(module: ModuleBuilder, field: PrimeField<E>,
 function defineCopies<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const blockBytes = field.elementBytes * field.lanes;
   for (const direction of ["scatter", "gather"] as const) {
-    module.define({ name: `${name}_${direction}_blocks`, params: ["i32", "i32", "i32", "i32"] }, (f, target, source, from, count) => {
-      f.for(i32.const(0), count, 1, (i) => {
-        const place = f.let(i32.add(from, i));
-        const [blocks, elements] = direction === "scatter" ? [target, source] : [source, target];
-        const block = f.let(i32.add(blocks, i32.mul(i32.shrU(place, i32.const(field.lanes - 1)), i32.const(blockBytes))));
-        const element = f.let(i32.add(elements, i32.mul(i, i32.const(field.elementBytes))));
-        const addresses = field.lanes === 2 ? [element, element] : [element];
-        for (let lane = 0; lane < field.lanes; lane += 1) {
-          f.if(i32.eq(i32.and(place, i32.const(field.lanes - 1)), i32.const(lane)), () => {
-            if (direction === "scatter") field.storeLane(f, block, 0, lane as 0 | 1, field.load(f, addresses, 0, field.productMax));
-            else field.store(f, [element], 0, field.loadLane(f, block, 0, lane as 0 | 1, field.productMax));
-          });
-        }
-      });
-    });
+    module.define(
+      { name: `${name}_${direction}_blocks`, params: ["i32", "i32", "i32", "i32"] },
+      (f, target, source, from, count) => {
+        f.for(i32.const(0), count, 1, (i) => {
+          const place = f.let(i32.add(from, i));
+          const [blocks, elements] = direction === "scatter" ? [target, source] : [source, target];
+          const block = f.let(
+            i32.add(blocks, i32.mul(i32.shrU(place, i32.const(field.lanes - 1)), i32.const(blockBytes))),
+          );
+          const element = f.let(i32.add(elements, i32.mul(i, i32.const(field.elementBytes))));
+          const addresses = field.lanes === 2 ? [element, element] : [element];
+          for (let lane = 0; lane < field.lanes; lane += 1) {
+            f.if(i32.eq(i32.and(place, i32.const(field.lanes - 1)), i32.const(lane)), () => {
+              if (direction === "scatter")
+                field.storeLane(f, block, 0, lane as 0 | 1, field.load(f, addresses, 0, field.productMax));
+              else field.store(f, [element], 0, field.loadLane(f, block, 0, lane as 0 | 1, field.productMax));
+            });
+          }
+        });
+      },
+    );
   }
 }
 
@@ -91,7 +112,13 @@ type Butterfly<E> = (f: FunctionBuilder, low: E, high: E, twiddle: E) => readonl
 function defineLayer<E>(module: ModuleBuilder, field: PrimeField<E>, name: string, butterfly: Butterfly<E>): void {
   const blockBytes = field.elementBytes * field.lanes;
   /** Runs `low` up to `end`, with `high` a fixed distance above. */
-  const emitRun = (f: FunctionBuilder, low: Local<"i32">, end: Address, distance: Address, twiddle: Local<"i32">): void => {
+  const emitRun = (
+    f: FunctionBuilder,
+    low: Local<"i32">,
+    end: Address,
+    distance: Address,
+    twiddle: Local<"i32">,
+  ): void => {
     f.while(i32.ltU(low, end), () => {
       const high = f.let(i32.add(low, distance));
       const [sum, difference] = butterfly(
@@ -121,7 +148,13 @@ function defineLayer<E>(module: ModuleBuilder, field: PrimeField<E>, name: strin
 }
 
 /** Walks the arrays together, block by block. */
-export function forEachBlock(f: FunctionBuilder, blockBytes: number, arrays: readonly Address[], count: Address, body: (...at: Local<"i32">[]) => void): void {
+export function forEachBlock(
+  f: FunctionBuilder,
+  blockBytes: number,
+  arrays: readonly Address[],
+  count: Address,
+  body: (...at: Local<"i32">[]) => void,
+): void {
   const cursors = arrays.map((array) => f.let(array));
   f.for(i32.const(0), count, 1, () => {
     body(...cursors);

@@ -20,36 +20,51 @@ export const TERM_BYTES = 8;
  */
 export function defineQuotient<E>(module: ModuleBuilder, field: PrimeField<E>, bytes: number, name: string): void {
   const { lanes, elementBytes } = field;
-  module.define({ name: `${name}_sum_rows`, params: ["i32", "i32", "i32", "i32", "i32", "i32"] }, (f, target, rows, count, terms, coefficients, witness) => {
-    const row = f.let(rows);
-    const into = f.let(target);
-    const at = f.let(i32.add(terms, i32.mul(i32.load(rows), i32.const(TERM_BYTES))));
-    f.for(i32.const(0), count, lanes, () => {
-      for (let lane = 0; lane < lanes; lane += 1) {
-        const sum = field.variable(f, field.reducedMax);
-        field.assign(f, sum, field.constant(f, [0n]));
-        const end = f.let(i32.add(terms, i32.mul(i32.load(row, 4), i32.const(TERM_BYTES))));
-        f.while(i32.ltU(at, end), () => {
-          const each = Array.from({ length: lanes }, (_, i) => i * TERM_BYTES);
-          const factors = each.map((offset) => f.let(i32.add(coefficients, i32.mul(i32.load(at, offset), i32.const(elementBytes)))));
-          const values = each.map((offset) => f.let(i32.add(witness, i32.mul(i32.load(at, offset + 4), i32.const(elementBytes)))));
-          const product = field.mul(f, field.load(f, factors, 0, field.reducedMax), field.load(f, values, 0, field.reducedMax));
-          field.assign(f, sum, field.reduce(f, field.add(f, sum, product)));
-          f.set(at, i32.add(at, i32.const(lanes * TERM_BYTES)));
-        });
-        const total = lanes === 2 ? field.reduce(f, field.sumOfLanes(f, sum)) : sum;
-        field.storeLane(f, into, 0, lane as 0 | 1, total);
-        f.set(row, i32.add(row, i32.const(4)));
-      }
-      f.set(into, i32.add(into, i32.const(elementBytes * lanes)));
-    });
-  });
+  module.define(
+    { name: `${name}_sum_rows`, params: ["i32", "i32", "i32", "i32", "i32", "i32"] },
+    (f, target, rows, count, terms, coefficients, witness) => {
+      const row = f.let(rows);
+      const into = f.let(target);
+      const at = f.let(i32.add(terms, i32.mul(i32.load(rows), i32.const(TERM_BYTES))));
+      f.for(i32.const(0), count, lanes, () => {
+        for (let lane = 0; lane < lanes; lane += 1) {
+          const sum = field.variable(f, field.reducedMax);
+          field.assign(f, sum, field.constant(f, [0n]));
+          const end = f.let(i32.add(terms, i32.mul(i32.load(row, 4), i32.const(TERM_BYTES))));
+          f.while(i32.ltU(at, end), () => {
+            const each = Array.from({ length: lanes }, (_, i) => i * TERM_BYTES);
+            const factors = each.map((offset) =>
+              f.let(i32.add(coefficients, i32.mul(i32.load(at, offset), i32.const(elementBytes)))),
+            );
+            const values = each.map((offset) =>
+              f.let(i32.add(witness, i32.mul(i32.load(at, offset + 4), i32.const(elementBytes)))),
+            );
+            const product = field.mul(
+              f,
+              field.load(f, factors, 0, field.reducedMax),
+              field.load(f, values, 0, field.reducedMax),
+            );
+            field.assign(f, sum, field.reduce(f, field.add(f, sum, product)));
+            f.set(at, i32.add(at, i32.const(lanes * TERM_BYTES)));
+          });
+          const total = lanes === 2 ? field.reduce(f, field.sumOfLanes(f, sum)) : sum;
+          field.storeLane(f, into, 0, lane as 0 | 1, total);
+          f.set(row, i32.add(row, i32.const(4)));
+        }
+        f.set(into, i32.add(into, i32.const(elementBytes * lanes)));
+      });
+    },
+  );
   module.define({ name: `${name}_join`, params: ["i32", "i32", "i32", "i32", "i32"] }, (f, target, a, b, c, count) => {
     const out = f.let(target);
     // (a b / R - c) * R^2 / R = a b - c R.
     const radixSquared = field.rawConstant(f, field.radix ** 2n);
     forEachBlock(f, elementBytes * lanes, [a, b, c], count, (left, right, third) => {
-      const product = field.mul(f, field.loadBlock(f, left, 0, field.productMax), field.loadBlock(f, right, 0, field.productMax));
+      const product = field.mul(
+        f,
+        field.loadBlock(f, left, 0, field.productMax),
+        field.loadBlock(f, right, 0, field.productMax),
+      );
       const difference = field.sub(f, product, field.loadBlock(f, third, 0, field.productMax));
       const value = field.mul(f, difference, radixSquared);
       const targets = Array.from({ length: lanes }, (_, lane) => f.let(i32.add(out, i32.const(lane * bytes))));

@@ -15,33 +15,46 @@ export interface BlockOperations {
   readonly product: FunctionHandle;
   storeOne(f: FunctionBuilder, target: Address): void;
   /** target := 1 / source. */
-  invert(f: FunctionBuilder, addresses: { readonly target: Address; readonly source: Address; readonly scratch: Address }): void;
+  invert(
+    f: FunctionBuilder,
+    addresses: { readonly target: Address; readonly source: Address; readonly scratch: Address },
+  ): void;
 }
 
 /** (blocks, count, scratch) in place; the scratch has `blockInversionScratchBytes`. */
 export function defineBlockInversion(module: ModuleBuilder, operations: BlockOperations): FunctionHandle {
   const { name, blockBytes, product } = operations;
-  return module.define({ name: `${name}_invert_blocks`, params: ["i32", "i32", "i32"], exported: false }, (f, blocks, count, scratch) => {
-    const inverse = f.let(i32.add(scratch, i32.const(blockBytes)));
-    const partials = f.let(i32.add(scratch, i32.const(2 * blockBytes + operations.inversionScratchBytes)));
-    const size = f.let(i32.mul(count, i32.const(blockBytes)));
-    operations.storeOne(f, scratch);
-    f.for(i32.const(0), size, blockBytes, (offset) => {
-      f.run(memoryCopy(i32.add(partials, offset), scratch, i32.const(blockBytes)));
-      f.call(product, [scratch, scratch, i32.add(blocks, offset)]);
-    });
-    operations.invert(f, { target: scratch, source: scratch, scratch: f.let(i32.add(scratch, i32.const(2 * blockBytes))) });
-    const offset = f.let(size);
-    f.while(offset, () => {
-      f.set(offset, i32.sub(offset, i32.const(blockBytes)));
-      const block = f.let(i32.add(blocks, offset));
-      f.call(product, [inverse, scratch, i32.add(partials, offset)]);
-      f.call(product, [scratch, scratch, block]);
-      f.run(memoryCopy(block, inverse, i32.const(blockBytes)));
-    });
-  });
+  return module.define(
+    { name: `${name}_invert_blocks`, params: ["i32", "i32", "i32"], exported: false },
+    (f, blocks, count, scratch) => {
+      const inverse = f.let(i32.add(scratch, i32.const(blockBytes)));
+      const partials = f.let(i32.add(scratch, i32.const(2 * blockBytes + operations.inversionScratchBytes)));
+      const size = f.let(i32.mul(count, i32.const(blockBytes)));
+      operations.storeOne(f, scratch);
+      f.for(i32.const(0), size, blockBytes, (offset) => {
+        f.run(memoryCopy(i32.add(partials, offset), scratch, i32.const(blockBytes)));
+        f.call(product, [scratch, scratch, i32.add(blocks, offset)]);
+      });
+      operations.invert(f, {
+        target: scratch,
+        source: scratch,
+        scratch: f.let(i32.add(scratch, i32.const(2 * blockBytes))),
+      });
+      const offset = f.let(size);
+      f.while(offset, () => {
+        f.set(offset, i32.sub(offset, i32.const(blockBytes)));
+        const block = f.let(i32.add(blocks, offset));
+        f.call(product, [inverse, scratch, i32.add(partials, offset)]);
+        f.call(product, [scratch, scratch, block]);
+        f.run(memoryCopy(block, inverse, i32.const(blockBytes)));
+      });
+    },
+  );
 }
 
-export function blockInversionScratchBytes({ blockBytes, inversionScratchBytes }: Pick<BlockOperations, "blockBytes" | "inversionScratchBytes">, count: number): number {
+export function blockInversionScratchBytes(
+  { blockBytes, inversionScratchBytes }: Pick<BlockOperations, "blockBytes" | "inversionScratchBytes">,
+  count: number,
+): number {
   return (count + 2) * blockBytes + inversionScratchBytes;
 }

@@ -82,15 +82,21 @@ export class FmaTower implements TowerField<FmaElement> {
   }
 
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaElement>[]): FmaElement {
-    return this.base.sumOfProducts(f, products.flatMap(({ a, b, negate = false }) => [
-      { a: shuffled(f, a, a, LOW_TWICE), b, negate },
-      { a: shuffled(f, a, a, HIGH_TWICE), b: timesU(f, b), negate },
-    ]));
+    return this.base.sumOfProducts(
+      f,
+      products.flatMap(({ a, b, negate = false }) => [
+        { a: shuffled(f, a, a, LOW_TWICE), b, negate },
+        { a: shuffled(f, a, a, HIGH_TWICE), b: timesU(f, b), negate },
+      ]),
+    );
   }
 
   /** With the columns kept apart: see `FmaArithmetic.sumOfProducts`. */
   sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): FmaElement {
-    const { base, options: { scratch } } = this;
+    const {
+      base,
+      options: { scratch },
+    } = this;
     const place = (i: number): Address => i32.const(scratch + base.columnBytes + i * this.blockBytes);
     // u b of each product, and 2 b where it counts twice, lie in scratch.
     const factors = products.flatMap(({ a, b, isDouble }, i) => {
@@ -117,7 +123,14 @@ export class FmaTower implements TowerField<FmaElement> {
     const left = this.base.add(f, low, shuffled(f, a, a, SWAPPED));
     // (c0 - c1, c1): only the low lane takes the difference.
     const right = this.base.sub(f, a, masked(f, shuffled(f, a, a, HIGH_TWICE)));
-    return this.base.reduce(f, this.base.mul(f, this.base.normalize(f, shuffled(f, left, this.base.add(f, low, low), LOW_THEN_HIGH)), this.base.normalize(f, right)));
+    return this.base.reduce(
+      f,
+      this.base.mul(
+        f,
+        this.base.normalize(f, shuffled(f, left, this.base.add(f, low, low), LOW_THEN_HIGH)),
+        this.base.normalize(f, right),
+      ),
+    );
   }
 
   mulCoefficients(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
@@ -141,7 +154,10 @@ export class FmaTower implements TowerField<FmaElement> {
   }
 
   /** (c0 - c1 u) / (c0^2 + c1^2), the norm in both lanes. */
-  invert(f: FunctionBuilder, { target, source, scratch }: { readonly target: Address; readonly source: Address; readonly scratch: Address }): void {
+  invert(
+    f: FunctionBuilder,
+    { target, source, scratch }: { readonly target: Address; readonly source: Address; readonly scratch: Address },
+  ): void {
     const { base } = this;
     const value = this.load(f, source, 0);
     base.storeBlock(f, scratch, 0, base.reduce(f, base.sumOfLanes(f, base.square(f, value))));
@@ -157,26 +173,54 @@ function timesU(f: FunctionBuilder, a: FmaElement): FmaElement {
 }
 
 function shuffled(f: FunctionBuilder, a: FmaElement, b: FmaElement, lanes: readonly number[]): FmaElement {
-  return combined(a, b, (x, y) => f.let(v128.shuffle(x, y, lanes)), (x, y) => (x > y ? x : y));
+  return combined(
+    a,
+    b,
+    (x, y) => f.let(v128.shuffle(x, y, lanes)),
+    (x, y) => (x > y ? x : y),
+  );
 }
 
 function withSigns(f: FunctionBuilder, a: FmaElement, mask: Expression<"v128">): FmaElement {
-  return combined(a, a, (x) => f.let(v128.xor(x, mask)), (x) => x);
+  return combined(
+    a,
+    a,
+    (x) => f.let(v128.xor(x, mask)),
+    (x) => x,
+  );
 }
 
 /** The high lane set to zero. */
 function masked(f: FunctionBuilder, a: FmaElement): FmaElement {
-  return combined(a, a, (x) => f.let(v128.and(x, v128.const((1n << 64n) - 1n, 0n))), (x) => x);
+  return combined(
+    a,
+    a,
+    (x) => f.let(v128.and(x, v128.const((1n << 64n) - 1n, 0n))),
+    (x) => x,
+  );
 }
 
 /** factor * a + b, limb by limb; the caller keeps the factor so small that this is exact. */
 function scaledSum(f: FunctionBuilder, a: FmaElement, factor: number, b: FmaElement): FmaElement {
-  const sum = combined(a, b, (x, y) => f.let(f64x2.add(f64x2.mul(x, f64x2.constSplat(factor)), y)), (x, y) => BigInt(factor) * x + y);
+  const sum = combined(
+    a,
+    b,
+    (x, y) => f.let(f64x2.add(f64x2.mul(x, f64x2.constSplat(factor)), y)),
+    (x, y) => BigInt(factor) * x + y,
+  );
   if (sum.limbs.some((limb) => limb.max > EXACT_MAX)) throw new Error("a limb may leave the exact range");
   return sum;
 }
 
-function combined(a: FmaElement, b: FmaElement, emit: (x: FmaElement["limbs"][number]["local"], y: FmaElement["limbs"][number]["local"]) => FmaElement["limbs"][number]["local"], bound: (x: bigint, y: bigint) => bigint): FmaElement {
+function combined(
+  a: FmaElement,
+  b: FmaElement,
+  emit: (
+    x: FmaElement["limbs"][number]["local"],
+    y: FmaElement["limbs"][number]["local"],
+  ) => FmaElement["limbs"][number]["local"],
+  bound: (x: bigint, y: bigint) => bigint,
+): FmaElement {
   const limbs = a.limbs.map((x, j) => {
     const y = b.limbs[j];
     if (y === undefined) throw new Error("limb count differs");
@@ -184,4 +228,3 @@ function combined(a: FmaElement, b: FmaElement, emit: (x: FmaElement["limbs"][nu
   });
   return { limbs, max: bound(a.max, b.max) };
 }
-

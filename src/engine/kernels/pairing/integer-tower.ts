@@ -71,10 +71,13 @@ export class IntegerTower implements TowerField<E> {
   }
 
   sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): E {
-    return this.sumOfProducts(f, products.map(({ a, b, isDouble }) => {
-      const left = this.load(f, a, 0);
-      return { a: isDouble ? this.add(f, left, left) : left, b: this.load(f, b, 0) };
-    }));
+    return this.sumOfProducts(
+      f,
+      products.map(({ a, b, isDouble }) => {
+        const left = this.load(f, a, 0);
+        return { a: isDouble ? this.add(f, left, left) : left, b: this.load(f, b, 0) };
+      }),
+    );
   }
 
   mul(f: FunctionBuilder, a: E, b: E): E {
@@ -110,7 +113,10 @@ export class IntegerTower implements TowerField<E> {
     return this.field.isZero(f, a);
   }
 
-  invert(f: FunctionBuilder, { target, source, scratch }: { readonly target: Address; readonly source: Address; readonly scratch: Address }): void {
+  invert(
+    f: FunctionBuilder,
+    { target, source, scratch }: { readonly target: Address; readonly source: Address; readonly scratch: Address },
+  ): void {
     f.call(this.options.inversion.handle, [target, source, scratch]);
     this.store(f, target, 0, this.field.loadBlock(f, target, 0, this.field.productMax));
   }

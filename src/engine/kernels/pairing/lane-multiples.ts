@@ -32,13 +32,21 @@ export interface LaneMultiplesOptions {
  * accumulator becomes the sum over all groups, lane by lane. Digits lie window by window from the highest down, then group by group,
  * then first those of the points and then those of their images under the endomorphism, a byte per lane: its size, and NEGATIVE.
  */
-export function defineLaneMultiples<E>(module: ModuleBuilder, field: PrimeField<E>, options: LaneMultiplesOptions): void {
+export function defineLaneMultiples<E>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  options: LaneMultiplesOptions,
+): void {
   const { name, threeB } = options;
   const lanes = Array.from({ length: field.lanes }, () => "i32" as const);
   module.define({ name: `${name}_lane_tables`, params: [...lanes, ...lanes] }, (f, ...locals) => {
     const [tables, points] = [locals.slice(0, field.lanes), locals.slice(field.lanes)];
     const one = field.constant(f, [1n]);
-    const point = { x: field.load(f, points, 0, field.reducedMax), y: field.load(f, points, field.elementBytes, field.reducedMax), z: one };
+    const point = {
+      x: field.load(f, points, 0, field.reducedMax),
+      y: field.load(f, points, field.elementBytes, field.reducedMax),
+      z: one,
+    };
     storeEach(f, field, tables, 0, infinity(f, field));
     storeEach(f, field, tables, 1, point);
     storeEach(f, field, tables, 2, completeDouble(f, field, point, threeB));
@@ -51,38 +59,65 @@ export function defineLaneMultiples<E>(module: ModuleBuilder, field: PrimeField<
       for (const address of at) f.set(address, i32.add(address, i32.const(3 * field.elementBytes)));
     });
   });
-  const adders = [{ suffix: "add", isImage: false }, { suffix: "add_image", isImage: true }].map(({ suffix, isImage }) => (
-    module.define({ name: `${name}_lane_${suffix}`, params: ["i32", ...lanes, ...lanes], exported: false }, (f, accumulator, ...locals) => {
-      const entry = loadEach(f, field, locals.slice(0, field.lanes), 0);
-      const x = isImage ? field.reduce(f, field.mul(f, entry.x, field.constant(f, [options.endomorphism]))) : entry.x;
-      const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
-      storeBlocks(f, field, accumulator, completeSum(f, field, loadBlocks(f, field, accumulator), { x, y, z: entry.z }, threeB));
-    })
-  ));
+  const adders = [
+    { suffix: "add", isImage: false },
+    { suffix: "add_image", isImage: true },
+  ].map(({ suffix, isImage }) =>
+    module.define(
+      { name: `${name}_lane_${suffix}`, params: ["i32", ...lanes, ...lanes], exported: false },
+      (f, accumulator, ...locals) => {
+        const entry = loadEach(f, field, locals.slice(0, field.lanes), 0);
+        const x = isImage ? field.reduce(f, field.mul(f, entry.x, field.constant(f, [options.endomorphism]))) : entry.x;
+        const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
+        storeBlocks(
+          f,
+          field,
+          accumulator,
+          completeSum(f, field, loadBlocks(f, field, accumulator), { x, y, z: entry.z }, threeB),
+        );
+      },
+    ),
+  );
   const double = module.define({ name: `${name}_lane_double`, params: ["i32"], exported: false }, (f, accumulator) => {
     const point = variables(f, field, loadBlocks(f, field, accumulator));
-    f.for(i32.const(0), i32.const(WINDOW_BITS), 1, () => assign(f, field, point, completeDouble(f, field, point, threeB)));
+    f.for(i32.const(0), i32.const(WINDOW_BITS), 1, () =>
+      assign(f, field, point, completeDouble(f, field, point, threeB)),
+    );
     storeBlocks(f, field, accumulator, point);
   });
-  module.define({ name: `${name}_lane_accumulate`, params: ["i32", "i32", "i32", "i32", "i32"] }, (f, accumulator, tables, groups, digits, windows) => {
-    const entryBytes = 3 * field.elementBytes;
-    const next = f.let(digits);
-    storeBlocks(f, field, accumulator, infinity(f, field));
-    f.for(i32.const(0), windows, 1, (window) => {
-      f.if(window, () => f.call(double, [accumulator]));
-      const table = f.let(tables);
-      f.for(i32.const(0), groups, 1, () => {
-        for (const adder of adders) {
-          const bytes = lanes.map((_, lane) => f.let(i32.load8U(next, lane)));
-          const any = bytes.reduce<Address>((x, y) => i32.or(x, y), i32.const(0));
-          const entries = bytes.map((byte, lane) => i32.add(i32.load(table, 4 * lane), i32.mul(i32.and(byte, i32.const(NEGATIVE - 1)), i32.const(entryBytes))));
-          f.if(any, () => f.call(adder, [accumulator, ...entries, ...bytes.map((byte) => i32.shrU(byte, i32.const(Math.log2(NEGATIVE))))]));
-          f.set(next, i32.add(next, i32.const(field.lanes)));
-        }
-        f.set(table, i32.add(table, i32.const(4 * field.lanes)));
+  module.define(
+    { name: `${name}_lane_accumulate`, params: ["i32", "i32", "i32", "i32", "i32"] },
+    (f, accumulator, tables, groups, digits, windows) => {
+      const entryBytes = 3 * field.elementBytes;
+      const next = f.let(digits);
+      storeBlocks(f, field, accumulator, infinity(f, field));
+      f.for(i32.const(0), windows, 1, (window) => {
+        f.if(window, () => f.call(double, [accumulator]));
+        const table = f.let(tables);
+        f.for(i32.const(0), groups, 1, () => {
+          for (const adder of adders) {
+            const bytes = lanes.map((_, lane) => f.let(i32.load8U(next, lane)));
+            const any = bytes.reduce<Address>((x, y) => i32.or(x, y), i32.const(0));
+            const entries = bytes.map((byte, lane) =>
+              i32.add(
+                i32.load(table, 4 * lane),
+                i32.mul(i32.and(byte, i32.const(NEGATIVE - 1)), i32.const(entryBytes)),
+              ),
+            );
+            f.if(any, () =>
+              f.call(adder, [
+                accumulator,
+                ...entries,
+                ...bytes.map((byte) => i32.shrU(byte, i32.const(Math.log2(NEGATIVE)))),
+              ]),
+            );
+            f.set(next, i32.add(next, i32.const(field.lanes)));
+          }
+          f.set(table, i32.add(table, i32.const(4 * field.lanes)));
+        });
       });
-    });
-  });
+    },
+  );
   module.define({ name: `${name}_lane_sum`, params: ["i32", "i32"] }, (f, target, accumulator) => {
     let sum = loadLane(f, field, accumulator, 0);
     if (field.lanes === 2) sum = completeSum(f, field, sum, loadLane(f, field, accumulator, 1), threeB);
@@ -105,8 +140,15 @@ function loadEach<E>(f: FunctionBuilder, field: Field<E>, addresses: readonly Ad
   return { x: at(0), y: at(1), z: at(2) };
 }
 
-function storeEach<E>(f: FunctionBuilder, field: Field<E>, addresses: readonly Address[], index: number, { x, y, z }: Projective<E>): void {
-  for (const [i, coordinate] of [x, y, z].entries()) field.store(f, addresses, (3 * index + i) * field.elementBytes, coordinate);
+function storeEach<E>(
+  f: FunctionBuilder,
+  field: Field<E>,
+  addresses: readonly Address[],
+  index: number,
+  { x, y, z }: Projective<E>,
+): void {
+  for (const [i, coordinate] of [x, y, z].entries())
+    field.store(f, addresses, (3 * index + i) * field.elementBytes, coordinate);
 }
 
 function loadBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address): Projective<E> {
@@ -115,7 +157,8 @@ function loadBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address): P
 }
 
 function storeBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address, { x, y, z }: Projective<E>): void {
-  for (const [i, coordinate] of [x, y, z].entries()) field.storeBlock(f, address, i * field.lanes * field.elementBytes, coordinate);
+  for (const [i, coordinate] of [x, y, z].entries())
+    field.storeBlock(f, address, i * field.lanes * field.elementBytes, coordinate);
 }
 
 function loadLane<E>(f: FunctionBuilder, field: Field<E>, address: Address, lane: 0 | 1): Projective<E> {

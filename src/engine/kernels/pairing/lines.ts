@@ -21,7 +21,8 @@ type Step = "double" | "point" | "negative" | "psi" | "minus_psi_2";
 const { loopDigits } = BN254_PAIRING;
 const STEPS: readonly Step[] = [
   ...loopDigits.flatMap((digit): Step[] => (digit === 0 ? ["double"] : ["double", digit === 1 ? "point" : "negative"])),
-  "psi", "minus_psi_2",
+  "psi",
+  "minus_psi_2",
 ];
 /** A line for each doubling and each addition. */
 export const LINES = STEPS.length;
@@ -35,7 +36,9 @@ export function linesOf(memory: PairingMemory, points: readonly G2Point[]): (Lin
   const results: (Lines | undefined)[] = [];
   for (let start = 0; start < points.length; start += TOGETHER_MAX) {
     const part = points.slice(start, start + TOGETHER_MAX);
-    results.push(...(part.length < TOGETHER_MIN ? part.map((point) => projectiveLines(memory, point)) : affineLines(memory, part)));
+    results.push(
+      ...(part.length < TOGETHER_MIN ? part.map((point) => projectiveLines(memory, point)) : affineLines(memory, part)),
+    );
   }
   return results;
 }
@@ -46,7 +49,8 @@ function projectiveLines(memory: PairingMemory, { x, y }: G2Point): Lines | unde
   return memory.scoped(() => {
     const lineBytes = 3 * blockBytes;
     const lines = memory.take(LINES * lineBytes);
-    const elements = memory.take(6 * elementBytes), running = memory.take(3 * blockBytes);
+    const elements = memory.take(6 * elementBytes),
+      running = memory.take(3 * blockBytes);
     memory.writeElements(elements, [x.c0, x.c1, y.c0, y.c1, 1n, 0n]);
     memory.call("fq2_gather", running, elements, 3);
     const { others, end } = imagesOf(memory, elements, 1);
@@ -55,7 +59,9 @@ function projectiveLines(memory: PairingMemory, { x, y }: G2Point): Lines | unde
       if (step === "double") memory.call("g2_double_step", running, line);
       else memory.call("g2_add_step", running, others[step], line);
     }
-    return memory.call("g2_equals", running, end) === 1 ? { bytes: memory.read(lines, LINES * lineBytes), isDivided: false } : undefined;
+    return memory.call("g2_equals", running, end) === 1
+      ? { bytes: memory.read(lines, LINES * lineBytes), isDivided: false }
+      : undefined;
   });
 }
 
@@ -64,10 +70,16 @@ function affineLines(memory: PairingMemory, points: readonly G2Point[]): (Lines 
   const { blockBytes, elementBytes, recordBytes } = memory.layout;
   const count = points.length;
   return memory.scoped(() => {
-    const lineBytes = 2 * blockBytes, stride = LINES * lineBytes;
-    const lines = memory.take(count * stride), records = memory.take(count * recordBytes), scratch = memory.take(memory.layout.lineScratchBytes(count));
+    const lineBytes = 2 * blockBytes,
+      stride = LINES * lineBytes;
+    const lines = memory.take(count * stride),
+      records = memory.take(count * recordBytes),
+      scratch = memory.take(memory.layout.lineScratchBytes(count));
     const elements = memory.take(4 * count * elementBytes);
-    memory.writeElements(elements, points.flatMap(({ x, y }) => [x.c0, x.c1, y.c0, y.c1]));
+    memory.writeElements(
+      elements,
+      points.flatMap(({ x, y }) => [x.c0, x.c1, y.c0, y.c1]),
+    );
     for (let i = 0; i < count; i += 1) {
       memory.clear(records + i * recordBytes, recordBytes);
       memory.call("fq2_gather", records + i * recordBytes, elements + 4 * i * elementBytes, 2);
@@ -87,10 +99,15 @@ function affineLines(memory: PairingMemory, points: readonly G2Point[]): (Lines 
 }
 
 /** The points that the loop adds, and -psi^3(Q), each as affine points one after the other. */
-function imagesOf(memory: PairingMemory, elements: number, count: number): { others: Record<Exclude<Step, "double">, number>; end: number } {
+function imagesOf(
+  memory: PairingMemory,
+  elements: number,
+  count: number,
+): { others: Record<Exclude<Step, "double">, number>; end: number } {
   const pointBytes = 2 * memory.layout.blockBytes;
   const take = (): number => memory.take(count * pointBytes);
-  const others = { point: take(), negative: take(), psi: take(), minus_psi_2: take() }, end = take();
+  const others = { point: take(), negative: take(), psi: take(), minus_psi_2: take() },
+    end = take();
   memory.call("fq2_gather", others.point, elements, 2 * count);
   for (let i = 0; i < count; i += 1) {
     const [point, negative] = [others.point + i * pointBytes, others.negative + i * pointBytes];

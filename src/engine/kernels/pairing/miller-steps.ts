@@ -46,7 +46,8 @@ export function defineMillerSteps<E>(module: ModuleBuilder, tower: TowerField<E>
   module.define({ name: "line_divide", params: ["i32", "i32"] }, (f, target, line) => {
     tower.invert(f, { target: cells(0), source: line, scratch: cells(1) });
     const inverse = tower.load(f, cells(0), 0);
-    for (const i of [1, 2]) tower.store(f, target, (i - 1) * blockBytes, tower.mul(f, tower.load(f, line, i * blockBytes), inverse));
+    for (const i of [1, 2])
+      tower.store(f, target, (i - 1) * blockBytes, tower.mul(f, tower.load(f, line, i * blockBytes), inverse));
   });
   defineLineProducts(module, tower, cells);
   defineAffineMaps(module, tower, options);
@@ -87,15 +88,35 @@ function defineAddStep<E>(module: ModuleBuilder, tower: TowerField<E>): void {
     const g = tower.mul(f, x, d);
     const h = sub(tower.reduce(f, tower.normalize(f, tower.add(f, e, tower.mul(f, z, tower.square(f, o))))), twice(g));
     tower.store(f, point, 0, tower.mul(f, l, h));
-    tower.store(f, point, blockBytes, tower.sumOfProducts(f, [{ a: o, b: sub(g, h) }, { a: y, b: e, negate: true }]));
+    tower.store(
+      f,
+      point,
+      blockBytes,
+      tower.sumOfProducts(f, [
+        { a: o, b: sub(g, h) },
+        { a: y, b: e, negate: true },
+      ]),
+    );
     tower.store(f, point, 2 * blockBytes, tower.mul(f, z, e));
     tower.store(f, line, 0, l);
     tower.store(f, line, blockBytes, sub(tower.constant(f, [0n, 0n]), o));
-    tower.store(f, line, 2 * blockBytes, tower.sumOfProducts(f, [{ a: o, b: otherX }, { a: l, b: otherY, negate: true }]));
+    tower.store(
+      f,
+      line,
+      2 * blockBytes,
+      tower.sumOfProducts(f, [
+        { a: o, b: otherX },
+        { a: l, b: otherY, negate: true },
+      ]),
+    );
   });
 }
 
-function defineAffineMaps<E>(module: ModuleBuilder, tower: TowerField<E>, { prime, nonResidue }: MillerStepOptions): void {
+function defineAffineMaps<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  { prime, nonResidue }: MillerStepOptions,
+): void {
   const { blockBytes } = tower;
   const sub = (f: FunctionBuilder, a: E, b: E): E => tower.normalize(f, tower.sub(f, a, b));
   module.define({ name: "g2_negate", params: ["i32", "i32"] }, (f, target, point) => {
@@ -108,13 +129,20 @@ function defineAffineMaps<E>(module: ModuleBuilder, tower: TowerField<E>, { prim
     module.define({ name: `g2_psi_${String(k)}`, params: ["i32", "i32"] }, (f, target, point) => {
       for (const [i, { c0, c1 }] of factors.entries()) {
         const loaded = tower.load(f, point, i * blockBytes);
-        tower.store(f, target, i * blockBytes, tower.mul(f, k % 2 === 0 ? loaded : tower.conjugate(f, loaded), tower.constant(f, [c0, c1])));
+        tower.store(
+          f,
+          target,
+          i * blockBytes,
+          tower.mul(f, k % 2 === 0 ? loaded : tower.conjugate(f, loaded), tower.constant(f, [c0, c1])),
+        );
       }
     });
   }
   module.define({ name: "g2_equals", params: ["i32", "i32"], results: ["i32"] }, (f, point, other) => {
     const z = tower.load(f, point, 2 * blockBytes);
-    const differences = [0, 1].map((i) => sub(f, tower.load(f, point, i * blockBytes), tower.mul(f, tower.load(f, other, i * blockBytes), z)));
+    const differences = [0, 1].map((i) =>
+      sub(f, tower.load(f, point, i * blockBytes), tower.mul(f, tower.load(f, other, i * blockBytes), z)),
+    );
     const flags = differences.map((difference) => f.let(tower.isZero(f, difference)));
     f.return(flags.reduce<Address>((x, y) => i32.and(x, y), i32.eqz(tower.isZero(f, z))));
   });
@@ -124,7 +152,12 @@ function defineLineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, cell
   const { blockBytes } = tower;
   const three = defineSumOfProducts(module, tower, { name: "line_sum_3", factors: [1, 1, 1] });
   const plusTwo = defineSumOfProducts(module, tower, { name: "line_sum_2", factors: [1, 1], hasAddend: true });
-  const scale = (f: FunctionBuilder, target: Address, value: readonly [Address, number], factor: readonly [Address, number]): void => {
+  const scale = (
+    f: FunctionBuilder,
+    target: Address,
+    value: readonly [Address, number],
+    factor: readonly [Address, number],
+  ): void => {
     tower.store(f, target, 0, tower.mulCoefficients(f, tower.load(f, ...value), tower.load(f, ...factor)));
   };
   // l1 and xi l1, l3 and xi l3 in cells 1 to 4; l0 in cell 0.
@@ -137,42 +170,68 @@ function defineLineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, cell
     timesNonResidue(f, tower, xiL3, third);
     const at = (i: number): Address => coefficient(f, tower, value, i);
     for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, third, xiL3).entries()) {
-      three.call(f, coefficient(f, tower, target, k), [[at(k), l0], [at(below1), by1], [at(below3), by3]]);
+      three.call(f, coefficient(f, tower, target, k), [
+        [at(k), l0],
+        [at(below1), by1],
+        [at(below3), by3],
+      ]);
     }
   });
-  const timesDivided = module.define({ name: "gt_mul_divided_line", params: ["i32", "i32", "i32", "i32"], exported: false }, (f, target, value, line, point) => {
-    scale(f, l1, [line, 0], [point, 0]);
-    scale(f, l3, [line, blockBytes], [point, blockBytes]);
-    timesNonResidue(f, tower, xiL1, l1);
-    timesNonResidue(f, tower, xiL3, l3);
-    const at = (i: number): Address => coefficient(f, tower, value, i);
-    for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, l3, xiL3).entries()) {
-      plusTwo.call(f, coefficient(f, tower, target, k), [[at(below1), by1], [at(below3), by3]], at(k));
-    }
-  });
-  module.define({ name: "gt_mul_divided_lines", params: ["i32", "i32", "i32", "i32"], results: ["i32"] }, (f, value, spare, table, count) => {
-    const [from, to] = [f.let(value), f.let(spare)];
-    const entry = f.let(table);
-    f.for(i32.const(0), count, 1, () => {
-      const line = f.let(i32.load(entry));
-      f.call(timesDivided, [to, from, line, i32.load(entry, 4)]);
-      f.run(i32.store(entry, i32.add(line, i32.const(2 * blockBytes))));
-      const kept = f.let(from);
-      f.set(from, to);
-      f.set(to, kept);
-      f.set(entry, i32.add(entry, i32.const(LINE_ENTRY_BYTES)));
-    });
-    f.return(from);
-  });
+  const timesDivided = module.define(
+    { name: "gt_mul_divided_line", params: ["i32", "i32", "i32", "i32"], exported: false },
+    (f, target, value, line, point) => {
+      scale(f, l1, [line, 0], [point, 0]);
+      scale(f, l3, [line, blockBytes], [point, blockBytes]);
+      timesNonResidue(f, tower, xiL1, l1);
+      timesNonResidue(f, tower, xiL3, l3);
+      const at = (i: number): Address => coefficient(f, tower, value, i);
+      for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, l3, xiL3).entries()) {
+        plusTwo.call(
+          f,
+          coefficient(f, tower, target, k),
+          [
+            [at(below1), by1],
+            [at(below3), by3],
+          ],
+          at(k),
+        );
+      }
+    },
+  );
+  module.define(
+    { name: "gt_mul_divided_lines", params: ["i32", "i32", "i32", "i32"], results: ["i32"] },
+    (f, value, spare, table, count) => {
+      const [from, to] = [f.let(value), f.let(spare)];
+      const entry = f.let(table);
+      f.for(i32.const(0), count, 1, () => {
+        const line = f.let(i32.load(entry));
+        f.call(timesDivided, [to, from, line, i32.load(entry, 4)]);
+        f.run(i32.store(entry, i32.add(line, i32.const(2 * blockBytes))));
+        const kept = f.let(from);
+        f.set(from, to);
+        f.set(to, kept);
+        f.set(entry, i32.add(entry, i32.const(LINE_ENTRY_BYTES)));
+      });
+      f.return(from);
+    },
+  );
 }
 
 /** For each power of w: which coefficients of the value meet c1 w and c3 w^3, times xi where the product passes w^5. */
-function sparseTerms(l1: Address, xiL1: Address, l3: Address, xiL3: Address): (readonly [number, Address, number, Address])[] {
+function sparseTerms(
+  l1: Address,
+  xiL1: Address,
+  l3: Address,
+  xiL3: Address,
+): (readonly [number, Address, number, Address])[] {
   return [0, 1, 2, 3, 4, 5].map((k) => [(k + 5) % 6, k < 1 ? xiL1 : l1, (k + 3) % 6, k < 3 ? xiL3 : l3] as const);
 }
 
 /** Small multiples and differences, reduced. */
-function shortcuts<E>(f: FunctionBuilder, tower: TowerField<E>): { twice: (a: E) => E; times: (n: 3 | 4, a: E) => E; sub: (a: E, b: E) => E } {
+function shortcuts<E>(
+  f: FunctionBuilder,
+  tower: TowerField<E>,
+): { twice: (a: E) => E; times: (n: 3 | 4, a: E) => E; sub: (a: E, b: E) => E } {
   const twice = (a: E): E => tower.reduce(f, tower.normalize(f, tower.add(f, a, a)));
   return {
     twice,

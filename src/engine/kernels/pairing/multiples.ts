@@ -30,7 +30,8 @@ interface Group {
 export function sumOfMultiples(memory: PairingMemory, terms: readonly Multiple[]): G1Point | undefined {
   const { elementBytes, lanes } = memory.layout;
   return memory.scoped(() => {
-    const sum = memory.take(3 * elementBytes), part = memory.take(3 * elementBytes);
+    const sum = memory.take(3 * elementBytes),
+      part = memory.take(3 * elementBytes);
     for (let start = 0; start === 0 || start < terms.length; start += POINTS_MAX) {
       memory.scoped(() => {
         const accumulator = memory.take(3 * elementBytes * lanes);
@@ -49,16 +50,22 @@ export function eachMultiple(memory: PairingMemory, terms: readonly Multiple[]):
   const results: (G1Point | undefined)[] = [];
   for (let start = 0; start < terms.length; start += POINTS_MAX) {
     const part = terms.slice(start, start + POINTS_MAX);
-    results.push(...memory.scoped(() => {
-      const groups = groupsOf(memory, part);
-      const accumulator = memory.take(3 * elementBytes * lanes);
-      const products = memory.take(groups.length * lanes * 3 * elementBytes);
-      for (const [i, group] of groups.entries()) {
-        accumulate(memory, accumulator, [group]);
-        memory.call("g1_lane_points", ...group.tables.map((_, lane) => products + (i * lanes + lane) * 3 * elementBytes), accumulator);
-      }
-      return toAffine(memory, products, part.length);
-    }));
+    results.push(
+      ...memory.scoped(() => {
+        const groups = groupsOf(memory, part);
+        const accumulator = memory.take(3 * elementBytes * lanes);
+        const products = memory.take(groups.length * lanes * 3 * elementBytes);
+        for (const [i, group] of groups.entries()) {
+          accumulate(memory, accumulator, [group]);
+          memory.call(
+            "g1_lane_points",
+            ...group.tables.map((_, lane) => products + (i * lanes + lane) * 3 * elementBytes),
+            accumulator,
+          );
+        }
+        return toAffine(memory, products, part.length);
+      }),
+    );
   }
   return results;
 }
@@ -67,12 +74,19 @@ export function eachMultiple(memory: PairingMemory, terms: readonly Multiple[]):
 function groupsOf(memory: PairingMemory, terms: readonly Multiple[]): Group[] {
   const { elementBytes, lanes } = memory.layout;
   const points = memory.take(terms.length * 2 * elementBytes);
-  memory.writeElements(points, terms.flatMap(({ point }) => [point.x, point.y]));
+  memory.writeElements(
+    points,
+    terms.flatMap(({ point }) => [point.x, point.y]),
+  );
   const groups: Group[] = [];
   for (let start = 0; start < terms.length; start += lanes) {
     const indices = Array.from({ length: lanes }, (_, lane) => start + lane);
     const tables = indices.map(() => memory.take((MULTIPLES + 1) * 3 * elementBytes));
-    memory.call("g1_lane_tables", ...tables, ...indices.map((i) => points + Math.min(i, terms.length - 1) * 2 * elementBytes));
+    memory.call(
+      "g1_lane_tables",
+      ...tables,
+      ...indices.map((i) => points + Math.min(i, terms.length - 1) * 2 * elementBytes),
+    );
     groups.push({ tables, digits: indices.map((i) => halfDigits(terms[i]?.scalar ?? 0n)) });
   }
   return groups;
@@ -86,7 +100,8 @@ function halfDigits(scalar: bigint): [Uint8Array, Uint8Array] {
 /** accumulator := in each lane, the sum of that lane's multiples. */
 function accumulate(memory: PairingMemory, accumulator: number, groups: readonly Group[]): void {
   let windows = 0;
-  for (const { digits } of groups) for (const [first, second] of digits) windows = Math.max(windows, first.length, second.length);
+  for (const { digits } of groups)
+    for (const [first, second] of digits) windows = Math.max(windows, first.length, second.length);
   const bytes = new Uint8Array(windows * groups.length * 2 * memory.layout.lanes);
   let next = 0;
   for (let window = windows - 1; window >= 0; window -= 1) {
@@ -98,7 +113,10 @@ function accumulate(memory: PairingMemory, accumulator: number, groups: readonly
   }
   memory.scoped(() => {
     const tables = memory.take(4 * groups.length * memory.layout.lanes);
-    memory.writeTable(tables, groups.flatMap((group) => group.tables));
+    memory.writeTable(
+      tables,
+      groups.flatMap((group) => group.tables),
+    );
     memory.call("g1_lane_accumulate", accumulator, tables, groups.length, memory.put(bytes), windows);
   });
 }
@@ -123,12 +141,14 @@ const halfHalves = new Uint32Array(halfWords.buffer);
 
 /** Digits between -8 and 8 to the base 2^WINDOW_BITS, the lowest first, as `g1_lane_accumulate` takes them. */
 function signedDigits(value: bigint): Uint8Array {
-  const base = 2 ** WINDOW_BITS, isNegative = value < 0n;
+  const base = 2 ** WINDOW_BITS,
+    isNegative = value < 0n;
   const size = isNegative ? -value : value;
   halfWords[0] = size;
   halfWords[1] = size >> 64n;
   const digits = new Uint8Array(HALF_DIGITS);
-  let carry = 0, length = 0;
+  let carry = 0,
+    length = 0;
   for (let i = 0; i < HALF_DIGITS; i += 1) {
     const bits = WINDOW_BITS * i;
     const digit = (((halfHalves[bits >>> 5] ?? 0) >>> (bits & 31)) & (base - 1)) + carry;

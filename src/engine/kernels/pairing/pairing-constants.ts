@@ -22,7 +22,9 @@ export const BN254_PAIRING: PairingConstants = {
   // The primitive cube root of unity of Fq that belongs to the scalar; the tests compare them on points.
   endomorphism: 2203960485148121921418603742825762020974279258880205651966n,
   endomorphismScalar: BN254.endomorphismScalar,
-  loopDigits: nonAdjacentForm(6n * BN254.seed + 2n, 2).slice(1).map(unit),
+  loopDigits: nonAdjacentForm(6n * BN254.seed + 2n, 2)
+    .slice(1)
+    .map(unit),
 };
 
 /**

@@ -90,7 +90,14 @@ export class PairingMemory {
       const plain = this.take(count * COORDINATE_BYTES);
       this.call("fq_export_plain", plain, source, count);
       const word = (index: number): bigint => this.#words[plain / 8 + index] ?? 0n;
-      return Array.from({ length: count }, (_, i) => word(WORDS * i) | (word(WORDS * i + 1) << 64n) | (word(WORDS * i + 2) << 128n) | (word(WORDS * i + 3) << 192n));
+      return Array.from(
+        { length: count },
+        (_, i) =>
+          word(WORDS * i) |
+          (word(WORDS * i + 1) << 64n) |
+          (word(WORDS * i + 2) << 128n) |
+          (word(WORDS * i + 3) << 192n),
+      );
     });
   }
 
@@ -98,7 +105,8 @@ export class PairingMemory {
   exportTarget(value: number): Uint8Array {
     const count = 2 * COEFFICIENTS;
     return this.scoped(() => {
-      const elements = this.take(count * this.layout.elementBytes), plain = this.take(count * COORDINATE_BYTES);
+      const elements = this.take(count * this.layout.elementBytes),
+        plain = this.take(count * COORDINATE_BYTES);
       this.call("fq2_scatter", elements, value, COEFFICIENTS);
       this.call("fq_export_plain", plain, elements, count);
       return this.read(plain, count * COORDINATE_BYTES);

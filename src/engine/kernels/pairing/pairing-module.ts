@@ -48,13 +48,25 @@ export interface PairingModule {
 const SCRATCH = 64;
 
 /** Generates the module; about 0.3 s, most of it bounds of limbs. Its memory holds at most `pagesMax` pages of 64 KiB. */
-export function buildPairingModule(curve: CurveConstants, constants: PairingConstants, options: { readonly kind: KernelKind; readonly pagesMax: number }): PairingModule {
+export function buildPairingModule(
+  curve: CurveConstants,
+  constants: PairingConstants,
+  options: { readonly kind: KernelKind; readonly pagesMax: number },
+): PairingModule {
   const module = new ModuleBuilder();
   if (options.kind === "fma") {
     const fq = new FmaField(curve.fq);
     const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
     const tower = new FmaTower(fq, { nonResidue: constants.nonResidue, inversion, scratch: SCRATCH });
-    return assemble(module, { curve, constants, fq, tower, inversion, scratch: SCRATCH + fmaTowerScratchBytes(fq), pagesMax: options.pagesMax });
+    return assemble(module, {
+      curve,
+      constants,
+      fq,
+      tower,
+      inversion,
+      scratch: SCRATCH + fmaTowerScratchBytes(fq),
+      pagesMax: options.pagesMax,
+    });
   }
   const fq = new IntegerField(curve.fq);
   const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
@@ -74,7 +86,10 @@ interface Parts<E, T> {
   readonly pagesMax: number;
 }
 
-function assemble<E, T>(module: ModuleBuilder, { curve, constants, fq, tower, inversion, scratch, pagesMax }: Parts<E, T>): PairingModule {
+function assemble<E, T>(
+  module: ModuleBuilder,
+  { curve, constants, fq, tower, inversion, scratch, pagesMax }: Parts<E, T>,
+): PairingModule {
   const prime = curve.fq;
   const nonResidue = { c0: BigInt(constants.nonResidue), c1: 1n };
   const [b0, b1] = curve.g2B;

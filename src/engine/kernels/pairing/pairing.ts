@@ -65,7 +65,10 @@ export class KernelPairing implements PairingKernels {
   }
 
   combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined {
-    return sumOfMultiples(this.#memory, terms.flatMap(({ point, scalar }) => (point === undefined ? [] : [{ point, scalar }])));
+    return sumOfMultiples(
+      this.#memory,
+      terms.flatMap(({ point, scalar }) => (point === undefined ? [] : [{ point, scalar }])),
+    );
   }
 
   multiplyG1(terms: readonly { readonly point: G1Point; readonly scalar: bigint }[]): (G1Point | undefined)[] {
@@ -92,7 +95,8 @@ export class KernelPairing implements PairingKernels {
     return this.#memory.scoped(() => {
       const lines = this.#memory.put(bytes);
       const divided = this.#memory.take(LINES * this.#dividedLineBytes);
-      for (let i = 0; i < LINES; i += 1) this.#call("line_divide", divided + i * this.#dividedLineBytes, lines + i * this.#lineBytes);
+      for (let i = 0; i < LINES; i += 1)
+        this.#call("line_divide", divided + i * this.#dividedLineBytes, lines + i * this.#lineBytes);
       return { lines: this.#memory.read(divided, LINES * this.#dividedLineBytes) };
     });
   }
@@ -101,9 +105,15 @@ export class KernelPairing implements PairingKernels {
     if (terms.length === 0) throw new RangeError("a product of no pairings");
     this.areInSubgroupG2(terms.flatMap(({ g2 }) => ("lines" in g2 ? [] : [g2])));
     return this.#memory.scoped(() => {
-      let [product, part, spare] = [0, 1, 2].map(() => this.#memory.take(this.#targetBytes)) as [number, number, number];
+      let [product, part, spare] = [0, 1, 2].map(() => this.#memory.take(this.#targetBytes)) as [
+        number,
+        number,
+        number,
+      ];
       for (let start = 0; start < terms.length; start += LOOP_TERMS_MAX) {
-        const [value, rest] = this.#memory.scoped(() => this.#millerLoop(terms.slice(start, start + LOOP_TERMS_MAX), part, spare));
+        const [value, rest] = this.#memory.scoped(() =>
+          this.#millerLoop(terms.slice(start, start + LOOP_TERMS_MAX), part, spare),
+        );
         if (start === 0) {
           [product, part, spare] = [value, rest, product];
         } else {
@@ -127,12 +137,14 @@ export class KernelPairing implements PairingKernels {
     const powers: bigint[] = [];
     for (let start = 0; start < values.length; start += POWERS_MAX) {
       const part = values.slice(start, start + POWERS_MAX);
-      powers.push(...this.#memory.scoped(() => {
-        const elements = this.#memory.take(part.length * this.#memory.layout.elementBytes);
-        this.#memory.writeElements(elements, part);
-        this.#call("fq_root_powers", elements, part.length, this.#memory.take(this.#memory.layout.rootScratchBytes));
-        return this.#memory.readElements(elements, part.length);
-      }));
+      powers.push(
+        ...this.#memory.scoped(() => {
+          const elements = this.#memory.take(part.length * this.#memory.layout.elementBytes);
+          this.#memory.writeElements(elements, part);
+          this.#call("fq_root_powers", elements, part.length, this.#memory.take(this.#memory.layout.rootScratchBytes));
+          return this.#memory.readElements(elements, part.length);
+        }),
+      );
     }
     return powers;
   }
@@ -157,8 +169,13 @@ export class KernelPairing implements PairingKernels {
 
   /** Multiplies the lines of all terms into one value; returns its address and that of the other of the two given. */
   #millerLoop(terms: readonly PairingTerm[], first: number, second: number): readonly [number, number] {
-    const loops = terms.map(({ g1, g2 }) => ({ g1, ...("lines" in g2 ? { bytes: g2.lines, isDivided: true } : this.#linesOf(g2)) }));
-    const undivided = loops.filter(({ isDivided }) => !isDivided).map(({ g1, bytes }) => ({ lines: this.#memory.put(bytes), factors: this.#lineFactors(g1) }));
+    const loops = terms.map(({ g1, g2 }) => ({
+      g1,
+      ...("lines" in g2 ? { bytes: g2.lines, isDivided: true } : this.#linesOf(g2)),
+    }));
+    const undivided = loops
+      .filter(({ isDivided }) => !isDivided)
+      .map(({ g1, bytes }) => ({ lines: this.#memory.put(bytes), factors: this.#lineFactors(g1) }));
     const divided = loops.filter(({ isDivided }) => isDivided);
     const table = this.#lineTable(divided);
     let [value, spare] = [first, second];
@@ -188,7 +205,8 @@ export class KernelPairing implements PairingKernels {
 
   #lineFactors({ x, y }: G1Point): number {
     const { blockBytes, elementBytes } = this.#memory.layout;
-    const factors = this.#memory.take(2 * blockBytes), point = this.#memory.take(2 * elementBytes);
+    const factors = this.#memory.take(2 * blockBytes),
+      point = this.#memory.take(2 * elementBytes);
     this.#memory.writeElements(point, [x, y]);
     this.#call("g1_line_factors", factors, point);
     return factors;
@@ -199,12 +217,19 @@ export class KernelPairing implements PairingKernels {
     const { layout } = this.#memory;
     const { blockBytes, elementBytes } = layout;
     const count = loops.length;
-    const table = this.#memory.take(count * LINE_ENTRY_BYTES), factors = this.#memory.take(count * 2 * blockBytes);
+    const table = this.#memory.take(count * LINE_ENTRY_BYTES),
+      factors = this.#memory.take(count * 2 * blockBytes);
     if (count === 0) return table;
-    this.#memory.writeTable(table, loops.flatMap(({ bytes }, i) => [this.#memory.put(bytes), factors + i * 2 * blockBytes]));
+    this.#memory.writeTable(
+      table,
+      loops.flatMap(({ bytes }, i) => [this.#memory.put(bytes), factors + i * 2 * blockBytes]),
+    );
     this.#memory.scoped(() => {
       const points = this.#memory.take(count * 2 * elementBytes);
-      this.#memory.writeElements(points, loops.flatMap(({ g1 }) => [g1.x, g1.y]));
+      this.#memory.writeElements(
+        points,
+        loops.flatMap(({ g1 }) => [g1.x, g1.y]),
+      );
       this.#call("g1_divided_line_factors", factors, points, count, this.#memory.take(layout.pointScratchBytes(count)));
     });
     return table;
@@ -240,7 +265,10 @@ export class KernelPairing implements PairingKernels {
     const e = mul(d, this.#powerOfSeed(square(c)));
     const g = mul(a, e);
     const h = mul(f, mul(c, e));
-    return mul(mul(mul(h, apply("gt_frobenius_1", g)), apply("gt_frobenius_2", e)), apply("gt_frobenius_3", mul(conjugate(f), g)));
+    return mul(
+      mul(mul(h, apply("gt_frobenius_1", g)), apply("gt_frobenius_2", e)),
+      apply("gt_frobenius_3", mul(conjugate(f), g)),
+    );
   }
 
   /** value^x for a unitary value, whose inverse is its conjugate. */

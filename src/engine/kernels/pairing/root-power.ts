@@ -18,11 +18,21 @@ export function rootPowerScratchBytes(field: { readonly elementBytes: number; re
 export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const block = field.elementBytes * field.lanes;
   const square = defineSquares(module, field, name);
-  const multiply = module.define({ name: `${name}_mul_block`, params: ["i32", "i32"], exported: false }, (f, target, factor) => {
-    const product = field.mul(f, field.loadBlock(f, target, 0, field.productMax), field.loadBlock(f, factor, 0, field.productMax));
-    field.storeBlock(f, target, 0, field.reduce(f, product));
-  });
-  const digits = ((field.prime - 3n) / 4n).toString(ENTRIES).split("").map((digit) => Number.parseInt(digit, ENTRIES));
+  const multiply = module.define(
+    { name: `${name}_mul_block`, params: ["i32", "i32"], exported: false },
+    (f, target, factor) => {
+      const product = field.mul(
+        f,
+        field.loadBlock(f, target, 0, field.productMax),
+        field.loadBlock(f, factor, 0, field.productMax),
+      );
+      field.storeBlock(f, target, 0, field.reduce(f, product));
+    },
+  );
+  const digits = ((field.prime - 3n) / 4n)
+    .toString(ENTRIES)
+    .split("")
+    .map((digit) => Number.parseInt(digit, ENTRIES));
   const power = module.define({ name: `${name}_power_block`, params: ["i32"], exported: false }, (f, scratch) => {
     const entry = (i: number) => i32.add(scratch, i32.const(i * block));
     for (let i = 2; i < ENTRIES; i += 1) {
@@ -42,7 +52,9 @@ export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, 
       // Past the end, the last element once more.
       const addresses = Array.from({ length: field.lanes }, (_, lane) => {
         const index = f.let(i32.add(i, i32.const(lane)));
-        return f.let(i32.add(elements, i32.mul(i32.select(index, last, i32.ltU(index, count)), i32.const(field.elementBytes))));
+        return f.let(
+          i32.add(elements, i32.mul(i32.select(index, last, i32.ltU(index, count)), i32.const(field.elementBytes))),
+        );
       });
       field.storeBlock(f, f.let(i32.add(scratch, i32.const(block))), 0, field.load(f, addresses, 0, field.reducedMax));
       f.call(power, [scratch]);
@@ -52,10 +64,13 @@ export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, 
 }
 
 function defineSquares<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): FunctionHandle {
-  return module.define({ name: `${name}_square_block`, params: ["i32", "i32"], exported: false }, (f, target, times) => {
-    const value = field.variable(f, field.productMax);
-    field.assign(f, value, field.loadBlock(f, target, 0, field.productMax));
-    f.for(i32.const(0), times, 1, () => field.assign(f, value, field.square(f, value)));
-    field.storeBlock(f, target, 0, field.reduce(f, value));
-  });
+  return module.define(
+    { name: `${name}_square_block`, params: ["i32", "i32"], exported: false },
+    (f, target, times) => {
+      const value = field.variable(f, field.productMax);
+      field.assign(f, value, field.loadBlock(f, target, 0, field.productMax));
+      f.for(i32.const(0), times, 1, () => field.assign(f, value, field.square(f, value)));
+      field.storeBlock(f, target, 0, field.reduce(f, value));
+    },
+  );
 }

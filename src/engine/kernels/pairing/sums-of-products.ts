@@ -28,15 +28,27 @@ export class SumOfProducts {
   }
 }
 
-export function defineSumOfProducts<E>(module: ModuleBuilder, tower: TowerField<E>, options: SumOptions): SumOfProducts {
+export function defineSumOfProducts<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  options: SumOptions,
+): SumOfProducts {
   const { name, factors, hasAddend = false } = options;
   const params = Array.from({ length: 1 + (hasAddend ? 1 : 0) + 2 * factors.length }, () => "i32" as const);
   const handle = module.define({ name, params, exported: false }, (f, ...locals) => {
     const [target, ...rest] = locals;
     const operands = hasAddend ? rest.slice(1) : rest;
     const at = (index: number): Address => required(operands[index]);
-    const sum = tower.sumOfStoredProducts(f, factors.map((factor, i) => ({ a: at(2 * i), b: at(2 * i + 1), isDouble: factor === 2 })));
-    tower.store(f, required(target), 0, hasAddend ? tower.normalize(f, tower.add(f, sum, tower.load(f, required(rest[0]), 0))) : sum);
+    const sum = tower.sumOfStoredProducts(
+      f,
+      factors.map((factor, i) => ({ a: at(2 * i), b: at(2 * i + 1), isDouble: factor === 2 })),
+    );
+    tower.store(
+      f,
+      required(target),
+      0,
+      hasAddend ? tower.normalize(f, tower.add(f, sum, tower.load(f, required(rest[0]), 0))) : sum,
+    );
   });
   return new SumOfProducts(handle);
 }

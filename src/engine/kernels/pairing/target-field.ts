@@ -54,7 +54,9 @@ export function defineTargetField<E>(module: ModuleBuilder, tower: TowerField<E>
   module.define({ name: "gt_is_one", params: ["i32"], results: ["i32"] }, (f, a) => {
     const flags = Array.from({ length: COEFFICIENTS }, (_, i) => {
       const value = tower.load(f, a, i * tower.blockBytes);
-      return f.let(tower.isZero(f, i === 0 ? tower.normalize(f, tower.sub(f, value, tower.constant(f, [1n, 0n]))) : value));
+      return f.let(
+        tower.isZero(f, i === 0 ? tower.normalize(f, tower.sub(f, value, tower.constant(f, [1n, 0n]))) : value),
+      );
     });
     f.return(flags.reduce<Address>((x, y) => i32.and(x, y), i32.const(1)));
   });
@@ -62,27 +64,63 @@ export function defineTargetField<E>(module: ModuleBuilder, tower: TowerField<E>
 
 type Sums = Readonly<Record<"one" | "two" | "three" | "six" | "squares" | "doubled", SumOfProducts>>;
 
-function defineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, sums: Sums, cells: (i: number) => Address): void {
+function defineProducts<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  sums: Sums,
+  cells: (i: number) => Address,
+): void {
   module.define({ name: "gt_mul", params: ["i32", "i32", "i32"] }, (f, target, a, b) => {
     // xi b1 ... xi b5 in cells 1 to 5: what meets a power of w beyond w^5.
     for (let i = 1; i < COEFFICIENTS; i += 1) timesNonResidue(f, tower, cells(i), coefficient(f, tower, b, i));
     for (let k = 0; k < COEFFICIENTS; k += 1) {
-      sums.six.call(f, coefficient(f, tower, target, k), indices().map((i) => {
-        const j = (k - i + COEFFICIENTS) % COEFFICIENTS;
-        return [coefficient(f, tower, a, i), i + j < COEFFICIENTS ? coefficient(f, tower, b, j) : cells(j)];
-      }));
+      sums.six.call(
+        f,
+        coefficient(f, tower, target, k),
+        indices().map((i) => {
+          const j = (k - i + COEFFICIENTS) % COEFFICIENTS;
+          return [coefficient(f, tower, a, i), i + j < COEFFICIENTS ? coefficient(f, tower, b, j) : cells(j)];
+        }),
+      );
     }
   });
   module.define({ name: "gt_square", params: ["i32", "i32"] }, (f, target, a) => {
     const at = (i: number): Address => coefficient(f, tower, a, i);
     for (const i of [3, 4, 5]) timesNonResidue(f, tower, cells(i), at(i));
     const put = (k: number): Address => coefficient(f, tower, target, k);
-    sums.squares.call(f, put(0), [[at(0), at(0)], [at(3), cells(3)], [at(1), cells(5)], [at(2), cells(4)]]);
-    sums.doubled.call(f, put(1), [[at(0), at(1)], [at(2), cells(5)], [at(3), cells(4)]]);
-    sums.squares.call(f, put(2), [[at(1), at(1)], [at(4), cells(4)], [at(0), at(2)], [at(3), cells(5)]]);
-    sums.doubled.call(f, put(3), [[at(0), at(3)], [at(1), at(2)], [at(4), cells(5)]]);
-    sums.squares.call(f, put(4), [[at(2), at(2)], [at(5), cells(5)], [at(0), at(4)], [at(1), at(3)]]);
-    sums.doubled.call(f, put(5), [[at(0), at(5)], [at(1), at(4)], [at(2), at(3)]]);
+    sums.squares.call(f, put(0), [
+      [at(0), at(0)],
+      [at(3), cells(3)],
+      [at(1), cells(5)],
+      [at(2), cells(4)],
+    ]);
+    sums.doubled.call(f, put(1), [
+      [at(0), at(1)],
+      [at(2), cells(5)],
+      [at(3), cells(4)],
+    ]);
+    sums.squares.call(f, put(2), [
+      [at(1), at(1)],
+      [at(4), cells(4)],
+      [at(0), at(2)],
+      [at(3), cells(5)],
+    ]);
+    sums.doubled.call(f, put(3), [
+      [at(0), at(3)],
+      [at(1), at(2)],
+      [at(4), cells(5)],
+    ]);
+    sums.squares.call(f, put(4), [
+      [at(2), at(2)],
+      [at(5), cells(5)],
+      [at(0), at(4)],
+      [at(1), at(3)],
+    ]);
+    sums.doubled.call(f, put(5), [
+      [at(0), at(5)],
+      [at(1), at(4)],
+      [at(2), at(3)],
+    ]);
   });
 }
 
@@ -90,7 +128,12 @@ function defineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, sums: Su
  * R. Granger, M. Scott, "Faster squaring in the cyclotomic subgroup of sixth degree extensions" (eprint 2009/565), section 3: with
  * s = w^3 and a = A + B w + C w^2 over Fq4 = Fq2[s], a^2 = (3 A^2 - 2 A') + (3 s C^2 + 2 B') w + (3 B^2 - 2 C') w^2, ' taking s to -s.
  */
-function defineCyclotomicSquare<E>(module: ModuleBuilder, tower: TowerField<E>, sums: Sums, cells: (i: number) => Address): void {
+function defineCyclotomicSquare<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  sums: Sums,
+  cells: (i: number) => Address,
+): void {
   const three = (f: FunctionBuilder, x: E): E => tower.add(f, tower.add(f, x, x), x);
   const twice = (f: FunctionBuilder, x: E): E => tower.add(f, x, x);
   module.define({ name: "gt_cyclotomic_square", params: ["i32", "i32"] }, (f, a, times) => {
@@ -101,12 +144,20 @@ function defineCyclotomicSquare<E>(module: ModuleBuilder, tower: TowerField<E>, 
       for (const i of [0, 1, 2]) {
         timesNonResidue(f, tower, cells(6), at(i + 3));
         sums.one.call(f, cells(i + 3), [[at(i), at(i + 3)]]);
-        sums.two.call(f, cells(i), [[at(i), at(i)], [at(i + 3), cells(6)]]);
+        sums.two.call(f, cells(i), [
+          [at(i), at(i)],
+          [at(i + 3), cells(6)],
+        ]);
       }
       const combine = (target: number, square: E, sign: 1 | -1): void => {
         const tripled = tower.reduce(f, tower.normalize(f, three(f, square)));
         const old = twice(f, load(at(target)));
-        tower.store(f, at(target), 0, tower.normalize(f, sign === 1 ? tower.add(f, tripled, old) : tower.sub(f, tripled, old)));
+        tower.store(
+          f,
+          at(target),
+          0,
+          tower.normalize(f, sign === 1 ? tower.add(f, tripled, old) : tower.sub(f, tripled, old)),
+        );
       };
       const doubledPart = (i: number): E => tower.normalize(f, twice(f, load(cells(i + 3))));
       combine(0, load(cells(0)), -1);
@@ -120,21 +171,35 @@ function defineCyclotomicSquare<E>(module: ModuleBuilder, tower: TowerField<E>, 
 }
 
 /** (sum a_i w^i)^(q^k) = sum conj^k(a_i) xi^(i (q^k - 1) / 6) w^i. */
-function defineFrobenius<E>(module: ModuleBuilder, tower: TowerField<E>, { prime, nonResidue }: TargetFieldOptions): void {
+function defineFrobenius<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  { prime, nonResidue }: TargetFieldOptions,
+): void {
   for (const k of FROBENIUS_POWERS) {
     module.define({ name: `gt_frobenius_${String(k)}`, params: ["i32", "i32"] }, (f, target, a) => {
       for (let i = 0; i < COEFFICIENTS; i += 1) {
         const factor = powerFq2(nonResidue, (BigInt(i) * (prime ** BigInt(k) - 1n)) / BigInt(COEFFICIENTS), prime);
         const loaded = tower.load(f, a, i * tower.blockBytes);
         const value = k % 2 === 0 ? loaded : tower.conjugate(f, loaded);
-        tower.store(f, target, i * tower.blockBytes, i === 0 ? value : tower.mul(f, value, tower.constant(f, [factor.c0, factor.c1])));
+        tower.store(
+          f,
+          target,
+          i * tower.blockBytes,
+          i === 0 ? value : tower.mul(f, value, tower.constant(f, [factor.c0, factor.c1])),
+        );
       }
     });
   }
 }
 
 /** 1 / a = a' / (a a') with a' the conjugate over Fq6; the norm a a' = g0 + g2 v + g4 v^2, v = w^2, is inverted over Fq2. */
-function defineInverse<E>(module: ModuleBuilder, tower: TowerField<E>, sums: Sums, cells: (i: number) => Address): void {
+function defineInverse<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  sums: Sums,
+  cells: (i: number) => Address,
+): void {
   module.define({ name: "gt_invert", params: ["i32", "i32"] }, (f, target, a) => {
     const at = (i: number): Address => coefficient(f, tower, a, i);
     const copy = (to: Address, from: Address, sign: 1 | -1): void => {
@@ -145,11 +210,19 @@ function defineInverse<E>(module: ModuleBuilder, tower: TowerField<E>, sums: Sum
     const minus = (i: number): Address => coefficient(f, tower, target, i);
     for (let i = 0; i < COEFFICIENTS; i += 1) copy(minus(i), at(i), i % 2 === 0 ? 1 : -1);
     for (let i = 1; i < COEFFICIENTS; i += 1) timesNonResidue(f, tower, cells(i), minus(i));
-    for (const [cell, k] of [[6, 0], [7, 2], [8, 4]] as const) {
-      sums.six.call(f, cells(cell), indices().map((i) => {
-        const j = (k - i + COEFFICIENTS) % COEFFICIENTS;
-        return [at(i), i + j < COEFFICIENTS ? minus(j) : cells(j)];
-      }));
+    for (const [cell, k] of [
+      [6, 0],
+      [7, 2],
+      [8, 4],
+    ] as const) {
+      sums.six.call(
+        f,
+        cells(cell),
+        indices().map((i) => {
+          const j = (k - i + COEFFICIENTS) % COEFFICIENTS;
+          return [at(i), i + j < COEFFICIENTS ? minus(j) : cells(j)];
+        }),
+      );
     }
     const [g0, g2, g4] = [cells(6), cells(7), cells(8)];
     // A = g0^2 - xi g2 g4, B = xi g4^2 - g0 g2, C = g2^2 - g0 g4 in cells 9 to 11; F = g0 A + xi (g4 B + g2 C) in cell 12.
@@ -158,10 +231,23 @@ function defineInverse<E>(module: ModuleBuilder, tower: TowerField<E>, sums: Sum
     timesNonResidue(f, tower, xiG4, g4);
     copy(minusG0, g0, -1);
     copy(minusXiG2, xiG2, -1);
-    sums.two.call(f, cells(9), [[g0, g0], [minusXiG2, g4]]);
-    sums.two.call(f, cells(10), [[xiG4, g4], [minusG0, g2]]);
-    sums.two.call(f, cells(11), [[g2, g2], [minusG0, g4]]);
-    sums.three.call(f, cells(12), [[g0, cells(9)], [xiG4, cells(10)], [xiG2, cells(11)]]);
+    sums.two.call(f, cells(9), [
+      [g0, g0],
+      [minusXiG2, g4],
+    ]);
+    sums.two.call(f, cells(10), [
+      [xiG4, g4],
+      [minusG0, g2],
+    ]);
+    sums.two.call(f, cells(11), [
+      [g2, g2],
+      [minusG0, g4],
+    ]);
+    sums.three.call(f, cells(12), [
+      [g0, cells(9)],
+      [xiG4, cells(10)],
+      [xiG2, cells(11)],
+    ]);
     tower.invert(f, { target: cells(12), source: cells(12), scratch: cells(13) });
     for (const i of [9, 10, 11]) sums.one.call(f, cells(i), [[cells(i), cells(12)]]);
     // a' times A + B v + C v^2; the conjugate lies in the target, so the even half is kept aside.
@@ -170,15 +256,33 @@ function defineInverse<E>(module: ModuleBuilder, tower: TowerField<E>, sums: Sum
 }
 
 /** target := target * (cells 9, 10, 11 as coefficients of w^0, w^2, w^4). */
-function defineTimesEven<E>(f: FunctionBuilder, tower: TowerField<E>, sums: Sums, cells: (i: number) => Address, target: Address): void {
+function defineTimesEven<E>(
+  f: FunctionBuilder,
+  tower: TowerField<E>,
+  sums: Sums,
+  cells: (i: number) => Address,
+  target: Address,
+): void {
   const [x0, x2, x4, xi2, xi4] = [cells(9), cells(10), cells(11), cells(12), cells(13)];
   timesNonResidue(f, tower, xi2, x2);
   timesNonResidue(f, tower, xi4, x4);
   for (const odd of [0, 1]) {
     const [p, q, r] = [0, 2, 4].map((i) => coefficient(f, tower, target, i + odd)) as [Address, Address, Address];
-    sums.three.call(f, cells(0), [[p, x0], [q, xi4], [r, xi2]]);
-    sums.three.call(f, cells(1), [[p, x2], [q, x0], [r, xi4]]);
-    sums.three.call(f, cells(2), [[p, x4], [q, x2], [r, x0]]);
+    sums.three.call(f, cells(0), [
+      [p, x0],
+      [q, xi4],
+      [r, xi2],
+    ]);
+    sums.three.call(f, cells(1), [
+      [p, x2],
+      [q, x0],
+      [r, xi4],
+    ]);
+    sums.three.call(f, cells(2), [
+      [p, x4],
+      [q, x2],
+      [r, x0],
+    ]);
     for (const [i, to] of [p, q, r].entries()) f.run(memoryCopy(to, cells(i), i32.const(tower.blockBytes)));
   }
 }

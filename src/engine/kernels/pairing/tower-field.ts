@@ -37,6 +37,9 @@ export interface TowerField<E> {
   mulByNonResidue(f: FunctionBuilder, a: E): E;
   isZero(f: FunctionBuilder, a: E): Address;
   /** target := 1 / source, both blocks; zero gives zero. `scratch` has `inversionScratchBytes`. */
-  invert(f: FunctionBuilder, addresses: { readonly target: Address; readonly source: Address; readonly scratch: Address }): void;
+  invert(
+    f: FunctionBuilder,
+    addresses: { readonly target: Address; readonly source: Address; readonly scratch: Address },
+  ): void;
   readonly inversionScratchBytes: number;
 }

@@ -36,32 +36,35 @@ export function recodeScratchBytes(scalarBytes: number): number {
  */
 function defineClassify(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
   const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
-  module.define({ name: "classify", params, results: ["i32", "i32"] }, (f, scalars, indices, points, pointBytes, count, kept, sources, ones) => {
-    const keptCount = f.local("i32");
-    const onesCount = f.local("i32");
-    f.for(i32.const(0), count, 1, (i) => {
-      const index = f.let(i);
-      f.if(indices, () => f.set(index, i32.load(i32.add(indices, i32.mul(i, i32.const(4))))));
-      const words = loadScalar(f, scalars, index, scalarBytes);
-      f.if(isNotZero(words), () => {
-        const sign = emitCentre(f, words, scalarPrime);
-        const source = f.let(i32.or(i32.add(points, i32.mul(i, pointBytes)), sign));
-        f.if(
-          isOne(words),
-          () => {
-            f.run(i32.store(i32.add(ones, i32.mul(onesCount, i32.const(4))), source));
-            f.set(onesCount, i32.add(onesCount, i32.const(1)));
-          },
-          () => {
-            f.run(i32.store(i32.add(sources, i32.mul(keptCount, i32.const(4))), source));
-            f.run(i32.store(i32.add(kept, i32.mul(keptCount, i32.const(4))), index));
-            f.set(keptCount, i32.add(keptCount, i32.const(1)));
-          },
-        );
+  module.define(
+    { name: "classify", params, results: ["i32", "i32"] },
+    (f, scalars, indices, points, pointBytes, count, kept, sources, ones) => {
+      const keptCount = f.local("i32");
+      const onesCount = f.local("i32");
+      f.for(i32.const(0), count, 1, (i) => {
+        const index = f.let(i);
+        f.if(indices, () => f.set(index, i32.load(i32.add(indices, i32.mul(i, i32.const(4))))));
+        const words = loadScalar(f, scalars, index, scalarBytes);
+        f.if(isNotZero(words), () => {
+          const sign = emitCentre(f, words, scalarPrime);
+          const source = f.let(i32.or(i32.add(points, i32.mul(i, pointBytes)), sign));
+          f.if(
+            isOne(words),
+            () => {
+              f.run(i32.store(i32.add(ones, i32.mul(onesCount, i32.const(4))), source));
+              f.set(onesCount, i32.add(onesCount, i32.const(1)));
+            },
+            () => {
+              f.run(i32.store(i32.add(sources, i32.mul(keptCount, i32.const(4))), source));
+              f.run(i32.store(i32.add(kept, i32.mul(keptCount, i32.const(4))), index));
+              f.set(keptCount, i32.add(keptCount, i32.const(1)));
+            },
+          );
+        });
       });
-    });
-    f.return(keptCount, onesCount);
-  });
+      f.return(keptCount, onesCount);
+    },
+  );
 }
 
 /**
@@ -158,23 +161,31 @@ function defineCount(module: ModuleBuilder): void {
 
 /** scatter(items, cursors, digits, sources, count): items[cursors[|digit| - 1]++] = the source with its sign flipped by the digit's. */
 function defineScatter(module: ModuleBuilder): void {
-  module.define({ name: "scatter", params: ["i32", "i32", "i32", "i32", "i32"] }, (f, items, cursors, digits, sources, count) => {
-    const end = f.let(i32.add(digits, i32.mul(count, i32.const(2))));
-    const at = f.let(digits);
-    const source = f.let(sources);
-    f.while(i32.ltU(at, end), () => {
-      const word = f.let(i32.load16U(at));
-      const digit = f.let(i32.shrU(word, i32.const(1)));
-      f.if(digit, () => {
-        const slot = f.let(i32.add(cursors, i32.shl(i32.sub(digit, i32.const(1)), i32.const(2))));
-        const cursor = f.let(i32.load(slot));
-        f.run(i32.store(slot, i32.add(cursor, i32.const(1))));
-        f.run(i32.store(i32.add(items, i32.shl(cursor, i32.const(2))), i32.xor(i32.load(source), i32.and(word, i32.const(1)))));
+  module.define(
+    { name: "scatter", params: ["i32", "i32", "i32", "i32", "i32"] },
+    (f, items, cursors, digits, sources, count) => {
+      const end = f.let(i32.add(digits, i32.mul(count, i32.const(2))));
+      const at = f.let(digits);
+      const source = f.let(sources);
+      f.while(i32.ltU(at, end), () => {
+        const word = f.let(i32.load16U(at));
+        const digit = f.let(i32.shrU(word, i32.const(1)));
+        f.if(digit, () => {
+          const slot = f.let(i32.add(cursors, i32.shl(i32.sub(digit, i32.const(1)), i32.const(2))));
+          const cursor = f.let(i32.load(slot));
+          f.run(i32.store(slot, i32.add(cursor, i32.const(1))));
+          f.run(
+            i32.store(
+              i32.add(items, i32.shl(cursor, i32.const(2))),
+              i32.xor(i32.load(source), i32.and(word, i32.const(1))),
+            ),
+          );
+        });
+        f.set(at, i32.add(at, i32.const(2)));
+        f.set(source, i32.add(source, i32.const(4)));
       });
-      f.set(at, i32.add(at, i32.const(2)));
-      f.set(source, i32.add(source, i32.const(4)));
-    });
-  });
+    },
+  );
 }
 
 /**
@@ -185,36 +196,41 @@ function defineScatter(module: ModuleBuilder): void {
  */
 function definePairRound(module: ModuleBuilder): void {
   const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
-  module.define({ name: "pair_round", params, results: ["i32"] }, (f, items, starts, counts, from, to, list, temporary, results, pointBytes) => {
-    f.for(from, to, 1, (bucket) => {
-      const countAt = f.let(i32.add(counts, i32.shl(bucket, i32.const(2))));
-      const count = f.let(i32.load(countAt));
-      f.if(i32.gtU(count, i32.const(1)), () => {
-        const start = f.let(i32.add(items, i32.shl(i32.load(i32.add(starts, i32.shl(bucket, i32.const(2)))), i32.const(2))));
-        const read = f.let(start);
-        const write = f.let(start);
-        const end = f.let(i32.add(start, i32.shl(i32.and(count, i32.const(-2)), i32.const(2))));
-        const isLast = f.let(i32.eq(count, i32.const(2)));
-        f.while(i32.ltU(read, end), () => {
-          const target = f.let(temporary);
-          f.if(
-            isLast,
-            () => f.set(target, i32.add(results, i32.mul(bucket, pointBytes))),
-            () => f.set(temporary, i32.add(temporary, pointBytes)),
+  module.define(
+    { name: "pair_round", params, results: ["i32"] },
+    (f, items, starts, counts, from, to, list, temporary, results, pointBytes) => {
+      f.for(from, to, 1, (bucket) => {
+        const countAt = f.let(i32.add(counts, i32.shl(bucket, i32.const(2))));
+        const count = f.let(i32.load(countAt));
+        f.if(i32.gtU(count, i32.const(1)), () => {
+          const start = f.let(
+            i32.add(items, i32.shl(i32.load(i32.add(starts, i32.shl(bucket, i32.const(2)))), i32.const(2))),
           );
-          f.run(i64.store(list, i64.load(read)));
-          f.run(i32.store(list, target, 8));
-          f.run(i32.store(write, target));
-          f.set(list, i32.add(list, i32.const(LIST_ENTRY_BYTES)));
-          f.set(read, i32.add(read, i32.const(8)));
-          f.set(write, i32.add(write, i32.const(4)));
+          const read = f.let(start);
+          const write = f.let(start);
+          const end = f.let(i32.add(start, i32.shl(i32.and(count, i32.const(-2)), i32.const(2))));
+          const isLast = f.let(i32.eq(count, i32.const(2)));
+          f.while(i32.ltU(read, end), () => {
+            const target = f.let(temporary);
+            f.if(
+              isLast,
+              () => f.set(target, i32.add(results, i32.mul(bucket, pointBytes))),
+              () => f.set(temporary, i32.add(temporary, pointBytes)),
+            );
+            f.run(i64.store(list, i64.load(read)));
+            f.run(i32.store(list, target, 8));
+            f.run(i32.store(write, target));
+            f.set(list, i32.add(list, i32.const(LIST_ENTRY_BYTES)));
+            f.set(read, i32.add(read, i32.const(8)));
+            f.set(write, i32.add(write, i32.const(4)));
+          });
+          f.if(i32.and(count, i32.const(1)), () => f.run(i32.store(write, i32.load(read))));
+          f.run(i32.store(countAt, i32.shrU(i32.add(count, i32.const(1)), i32.const(1))));
         });
-        f.if(i32.and(count, i32.const(1)), () => f.run(i32.store(write, i32.load(read))));
-        f.run(i32.store(countAt, i32.shrU(i32.add(count, i32.const(1)), i32.const(1))));
       });
-    });
-    f.return(list);
-  });
+      f.return(list);
+    },
+  );
 }
 
 function isNotZero(words: readonly I64[]): I32 {
@@ -223,6 +239,8 @@ function isNotZero(words: readonly I64[]): I32 {
 }
 
 function isOne(words: readonly I64[]): I32 {
-  const any = words.slice(1).reduce<Expression<"i64">>((x, y) => i64.or(x, y), i64.xor(words[0] ?? i64.const(0n), i64.const(1n)));
+  const any = words
+    .slice(1)
+    .reduce<Expression<"i64">>((x, y) => i64.or(x, y), i64.xor(words[0] ?? i64.const(0n), i64.const(1n)));
   return i64.eqz(any);
 }

@@ -32,7 +32,12 @@ export class FixedBase {
    * @param point address of the affine point, finite.
    * @param expectedCount scalars that the table is going to be used for; sets its width.
    */
-  constructor(kernels: Kernels, group: "g1" | "g2", arena: Arena, options: { readonly point: number; readonly expectedCount: number }) {
+  constructor(
+    kernels: Kernels,
+    group: "g1" | "g2",
+    arena: Arena,
+    options: { readonly point: number; readonly expectedCount: number },
+  ) {
     this.kernels = kernels;
     this.group = group;
     this.layout = kernels[group];
@@ -50,10 +55,14 @@ export class FixedBase {
     const scalarBytes = this.kernels.fr.bytes;
     const pointBytes = this.coordinates * this.kernels.fq.bytes;
     const count = scalars.length / scalarBytes;
-    if (!Number.isInteger(count) || output.length !== count * pointBytes) throw new RangeError("scalars and output differ in number");
+    if (!Number.isInteger(count) || output.length !== count * pointBytes)
+      throw new RangeError("scalars and output differ in number");
     for (let from = 0; from < count; from += CHUNK_SCALARS) {
       const size = Math.min(CHUNK_SCALARS, count - from);
-      this.multiplyChunk(scalars.subarray(from * scalarBytes, (from + size) * scalarBytes), output.subarray(from * pointBytes, (from + size) * pointBytes));
+      this.multiplyChunk(
+        scalars.subarray(from * scalarBytes, (from + size) * scalarBytes),
+        output.subarray(from * pointBytes, (from + size) * pointBytes),
+      );
     }
   }
 
@@ -67,9 +76,20 @@ export class FixedBase {
       try {
         kernels.bytes(scalarsAddress, scalars.length).set(scalars);
         // Point words of "points" two bytes apart from address 0: twice the number of the scalar, and its sign.
-        const [keptCount, onesCount] = kernels.callPair("classify", scalarsAddress, 0, 0, 2, count, kept, sources, ones);
+        const [keptCount, onesCount] = kernels.callPair(
+          "classify",
+          scalarsAddress,
+          0,
+          0,
+          2,
+          count,
+          kept,
+          sources,
+          ones,
+        );
         for (let i = 0; i < count; i += 1) this.copyResult(results, i, 0);
-        for (const word of kernels.words(ones, onesCount)) this.copyResult(results, word >>> 1, this.table | (word & 1));
+        for (const word of kernels.words(ones, onesCount))
+          this.copyResult(results, word >>> 1, this.table | (word & 1));
         if (keptCount > 0) this.multiplyKept(results, { scalars: scalarsAddress, kept, sources, count: keptCount });
         const bytes = arena.take(output.length);
         kernels.call("fq_export_foreign", bytes, results, count * this.coordinates);
@@ -80,7 +100,10 @@ export class FixedBase {
     });
   }
 
-  private multiplyKept(results: number, input: { scalars: number; kept: number; sources: number; count: number }): void {
+  private multiplyKept(
+    results: number,
+    input: { scalars: number; kept: number; sources: number; count: number },
+  ): void {
     const { kernels, arena, plan, layout } = this;
     const { count } = input;
     const digitsAddress = arena.take(2 * count * plan.windows);
@@ -88,7 +111,17 @@ export class FixedBase {
     kernels.writeInteger(offset, plan.offset, kernels.fr.bytes + 8);
     const scratchBytes = recodeScratchBytes(kernels.fr.bytes);
     const scratch = arena.take(scratchBytes);
-    kernels.call("recode", input.scalars, input.kept, count, digitsAddress, plan.windowBits, plan.windows, offset, scratch);
+    kernels.call(
+      "recode",
+      input.scalars,
+      input.kept,
+      count,
+      digitsAddress,
+      plan.windowBits,
+      plan.windows,
+      offset,
+      scratch,
+    );
     const digits = new Uint16Array(kernels.memory.buffer, digitsAddress, count * plan.windows);
     const sources = kernels.words(input.sources, count);
     const items = arena.take(4 * count * plan.windows);

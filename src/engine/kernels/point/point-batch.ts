@@ -41,21 +41,34 @@ interface Layout {
   readonly records: number;
 }
 
-export function definePointBatch<E>(module: ModuleBuilder, field: Field<E>, inversion: Inversion, name: string): PointBatch {
+export function definePointBatch<E>(
+  module: ModuleBuilder,
+  field: Field<E>,
+  inversion: Inversion,
+  name: string,
+): PointBatch {
   const block = field.elementBytes * field.lanes;
-  const layout: Layout = { block, record: 2 * block + KIND_BYTES, kinds: 2 * block, records: 2 * CHAINS * block + inversion.scratchBytes };
+  const layout: Layout = {
+    block,
+    record: 2 * block + KIND_BYTES,
+    kinds: 2 * block,
+    records: 2 * CHAINS * block + inversion.scratchBytes,
+  };
   const patch = definePatch(module, field, layout, name);
   const finish = defineFinish(module, field, layout, name);
   const entriesPerStep = field.lanes * CHAINS;
-  const add = module.define({ name: `${name}_add_batch`, params: ["i32", "i32", "i32"] }, (f, list, entries, scratch) => {
-    f.if(i32.eqz(entries), () => f.return());
-    const record = f.let(i32.add(scratch, i32.const(layout.records)));
-    const entry = f.let(list);
-    const end = f.let(i32.add(list, i32.mul(entries, i32.const(LIST_ENTRY_BYTES))));
-    emitForward(f, field, layout, { entry, end, record, scratch, patch });
-    emitChainInverses(f, field, layout, inversion, scratch);
-    emitBackward(f, field, layout, { entry, start: list, record, scratch, finish });
-  });
+  const add = module.define(
+    { name: `${name}_add_batch`, params: ["i32", "i32", "i32"] },
+    (f, list, entries, scratch) => {
+      f.if(i32.eqz(entries), () => f.return());
+      const record = f.let(i32.add(scratch, i32.const(layout.records)));
+      const entry = f.let(list);
+      const end = f.let(i32.add(list, i32.mul(entries, i32.const(LIST_ENTRY_BYTES))));
+      emitForward(f, field, layout, { entry, end, record, scratch, patch });
+      emitChainInverses(f, field, layout, inversion, scratch);
+      emitBackward(f, field, layout, { entry, start: list, record, scratch, finish });
+    },
+  );
   return {
     add,
     entriesPerStep,
@@ -83,8 +96,18 @@ function emitForward<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, sta
     for (const chain of chains) {
       const words = loadWords(f, field, entry);
       const difference = field.variable(f, 2n * field.reducedMax);
-      const x1 = field.load(f, words.left.map((word) => f.let(addressOf(word))), 0, field.reducedMax);
-      const x2 = field.load(f, words.right.map((word) => f.let(addressOf(word))), 0, field.reducedMax);
+      const x1 = field.load(
+        f,
+        words.left.map((word) => f.let(addressOf(word))),
+        0,
+        field.reducedMax,
+      );
+      const x2 = field.load(
+        f,
+        words.right.map((word) => f.let(addressOf(word))),
+        0,
+        field.reducedMax,
+      );
       field.assign(f, difference, differenceOf(f, field, x2, x1));
       f.run(i32.store(record, i32.const(0), layout.kinds));
       field.storeBlock(f, record, 0, difference);
@@ -107,14 +130,19 @@ function emitForward<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, sta
  * Reads a word of every cache line of the points that come up a few steps later. WebAssembly has no prefetch, and points are scattered
  * over megabytes: without this each step waits for the third-level cache, and a sum of 2^16 points took a tenth longer.
  */
-function emitTouchAhead<E>(f: FunctionBuilder, field: Field<E>, state: { entry: Local<"i32">; end: Address; touched: Local<"i32"> }): void {
+function emitTouchAhead<E>(
+  f: FunctionBuilder,
+  field: Field<E>,
+  state: { entry: Local<"i32">; end: Address; touched: Local<"i32"> },
+): void {
   const { entry, end, touched } = state;
   const ahead = f.let(i32.add(entry, i32.const(TOUCH_STEPS * field.lanes * CHAINS * LIST_ENTRY_BYTES)));
   f.set(ahead, i32.select(ahead, entry, i32.ltU(ahead, end)));
   for (let i = 0; i < field.lanes * CHAINS; i += 1) {
     for (const side of [0, 4]) {
       const address = f.let(addressOf(i32.load(ahead, i * LIST_ENTRY_BYTES + side)));
-      for (const offset of lineOffsets(2 * field.elementBytes)) f.set(touched, i32.xor(touched, i32.load(address, offset)));
+      for (const offset of lineOffsets(2 * field.elementBytes))
+        f.set(touched, i32.xor(touched, i32.load(address, offset)));
     }
   }
 }
@@ -127,13 +155,20 @@ function lineOffsets(pointBytes: number): number[] {
 }
 
 /** Turns the chains' products, stored at the start of the scratch, into their inverses, with one inversion for all. */
-function emitChainInverses<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, inversion: Inversion, scratch: Address): void {
+function emitChainInverses<E>(
+  f: FunctionBuilder,
+  field: Field<E>,
+  layout: Layout,
+  inversion: Inversion,
+  scratch: Address,
+): void {
   const chain = (i: number) => field.loadBlock(f, scratch, i * layout.block, field.productMax);
   const partial: E[] = [];
-  for (let i = 0; i < CHAINS; i += 1) partial.push(i === 0 ? chain(0) : stored(f, field, field.mul(f, partial[i - 1] as E, chain(i))));
+  for (let i = 0; i < CHAINS; i += 1)
+    partial.push(i === 0 ? chain(0) : stored(f, field, field.mul(f, partial[i - 1] as E, chain(i))));
   const product = i32.add(scratch, i32.const(CHAINS * layout.block));
   field.storeBlock(f, product, 0, partial[CHAINS - 1] as E);
-  f.call(inversion.handle, [product, product, i32.add(scratch, i32.const((2 * CHAINS) * layout.block))]);
+  f.call(inversion.handle, [product, product, i32.add(scratch, i32.const(2 * CHAINS * layout.block))]);
   let rest = field.loadBlock(f, product, 0, field.productMax);
   for (let i = CHAINS - 1; i > 0; i -= 1) {
     const own = chain(i);
@@ -184,7 +219,11 @@ function emitBackward<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, st
 }
 
 /** x3 = s^2 - x1 - x2, y3 = s (x1 - x3) - y1. */
-function emitSum<E>(f: FunctionBuilder, field: Field<E>, sum: { slope: E; p: { x: E; y: E }; qx: E; targets: readonly Address[] }): void {
+function emitSum<E>(
+  f: FunctionBuilder,
+  field: Field<E>,
+  sum: { slope: E; p: { x: E; y: E }; qx: E; targets: readonly Address[] },
+): void {
   const { slope, p, qx, targets } = sum;
   const x3 = field.reduce(f, field.sub(f, field.square(f, slope), field.add(f, p.x, qx)));
   const y3 = field.reduce(f, field.sub(f, field.mul(f, slope, differenceOf(f, field, p.x, x3)), p.y));
@@ -195,74 +234,91 @@ function emitSum<E>(f: FunctionBuilder, field: Field<E>, sum: { slope: E; p: { x
 /** Finds the kind of each lane of a suspicious vector and puts a usable denominator in its place: 2y to double, 1 where none is needed. */
 function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, name: string): FunctionHandle {
   const classify = defineClassify(module, field, name);
-  return module.define({ name: `${name}_patch_vector`, params: ["i32", "i32"], exported: false }, (f, entry, record) => {
-    for (const lane of lanesOf(field)) {
-      const left = i32.load(entry, lane * LIST_ENTRY_BYTES);
-      const [kind] = f.callFor("i32", classify, [left, i32.load(entry, lane * LIST_ENTRY_BYTES + 4)]);
-      if (kind === undefined) throw new Error("classify gives a kind");
-      f.run(i32.store8(i32.add(record, i32.const(lane)), kind, layout.kinds));
-      f.if(i32.eq(kind, i32.const(KIND.double)), () => {
-        const { y } = loadPoint(f, field, field.lanes === 2 ? [left, left] : [left]);
-        field.storeLane(f, record, 0, lane, field.reduce(f, field.add(f, y, y)));
-      });
-      f.if(i32.gtU(kind, i32.const(KIND.double)), () => field.storeLane(f, record, 0, lane, field.constant(f, [1n])));
-    }
-  });
+  return module.define(
+    { name: `${name}_patch_vector`, params: ["i32", "i32"], exported: false },
+    (f, entry, record) => {
+      for (const lane of lanesOf(field)) {
+        const left = i32.load(entry, lane * LIST_ENTRY_BYTES);
+        const [kind] = f.callFor("i32", classify, [left, i32.load(entry, lane * LIST_ENTRY_BYTES + 4)]);
+        if (kind === undefined) throw new Error("classify gives a kind");
+        f.run(i32.store8(i32.add(record, i32.const(lane)), kind, layout.kinds));
+        f.if(i32.eq(kind, i32.const(KIND.double)), () => {
+          const { y } = loadPoint(f, field, field.lanes === 2 ? [left, left] : [left]);
+          field.storeLane(f, record, 0, lane, field.reduce(f, field.add(f, y, y)));
+        });
+        f.if(i32.gtU(kind, i32.const(KIND.double)), () => field.storeLane(f, record, 0, lane, field.constant(f, [1n])));
+      }
+    },
+  );
 }
 
 function defineClassify<E>(module: ModuleBuilder, field: Field<E>, name: string): FunctionHandle {
-  return module.define({ name: `${name}_classify_pair`, params: ["i32", "i32"], results: ["i32"], exported: false }, (f, left, right) => {
-    f.if(field.isMarked(f, addressOf(left)), () => f.return(i32.const(KIND.right)));
-    f.if(field.isMarked(f, addressOf(right)), () => f.return(i32.const(KIND.left)));
-    const p = loadPoint(f, field, everyLane(field, left));
-    const q = loadPoint(f, field, everyLane(field, right));
-    f.if(i32.eqz(field.isZero(f, field.sub(f, p.x, q.x))), () => f.return(i32.const(KIND.plain)));
-    // Equal x: the same point, unless the y differ or are both 0.
-    f.if(i32.eqz(field.isZero(f, field.sub(f, p.y, q.y))), () => f.return(i32.const(KIND.infinity)));
-    f.if(field.isZero(f, p.y), () => f.return(i32.const(KIND.infinity)));
-    f.return(i32.const(KIND.double));
-  });
+  return module.define(
+    { name: `${name}_classify_pair`, params: ["i32", "i32"], results: ["i32"], exported: false },
+    (f, left, right) => {
+      f.if(field.isMarked(f, addressOf(left)), () => f.return(i32.const(KIND.right)));
+      f.if(field.isMarked(f, addressOf(right)), () => f.return(i32.const(KIND.left)));
+      const p = loadPoint(f, field, everyLane(field, left));
+      const q = loadPoint(f, field, everyLane(field, right));
+      f.if(i32.eqz(field.isZero(f, field.sub(f, p.x, q.x))), () => f.return(i32.const(KIND.plain)));
+      // Equal x: the same point, unless the y differ or are both 0.
+      f.if(i32.eqz(field.isZero(f, field.sub(f, p.y, q.y))), () => f.return(i32.const(KIND.infinity)));
+      f.if(field.isZero(f, p.y), () => f.return(i32.const(KIND.infinity)));
+      f.return(i32.const(KIND.double));
+    },
+  );
 }
 
 /** The second pass for a vector with a special lane: each lane on its own, by its kind. Its inverses lie in the record's second block. */
 function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, name: string): FunctionHandle {
-  return module.define({ name: `${name}_finish_vector`, params: ["i32", "i32"], exported: false }, (f, entry, record) => {
-    for (const lane of lanesOf(field)) {
-      const left = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES));
-      const right = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES + 4));
-      const target = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES + 8));
-      const targets = everyLane(field, target);
-      const kind = f.let(i32.load8U(record, layout.kinds + lane));
-      const p = loadPoint(f, field, everyLane(field, left));
-      const q = loadPoint(f, field, everyLane(field, right));
-      const inverse = field.loadLane(f, record, layout.block, lane, field.productMax);
-      f.if(i32.eq(kind, i32.const(KIND.plain)), () => {
-        emitSum(f, field, { slope: field.mul(f, differenceOf(f, field, q.y, p.y), inverse), p, qx: q.x, targets });
-      });
-      f.if(i32.eq(kind, i32.const(KIND.double)), () => {
-        const squared = field.square(f, p.x);
-        const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
-        emitSum(f, field, { slope: field.mul(f, numerator, inverse), p, qx: p.x, targets });
-      });
-      f.if(i32.eq(kind, i32.const(KIND.infinity)), () => field.storeMark(f, target));
-      for (const [which, point, word] of [[KIND.left, p, left], [KIND.right, q, right]] as const) {
-        f.if(i32.eq(kind, i32.const(which)), () => {
-          f.if(
-            field.isMarked(f, addressOf(word)),
-            () => field.storeMark(f, target),
-            () => {
-              field.store(f, targets, 0, point.x);
-              field.store(f, targets, field.elementBytes, field.normalize(f, point.y));
-            },
-          );
+  return module.define(
+    { name: `${name}_finish_vector`, params: ["i32", "i32"], exported: false },
+    (f, entry, record) => {
+      for (const lane of lanesOf(field)) {
+        const left = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES));
+        const right = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES + 4));
+        const target = f.let(i32.load(entry, lane * LIST_ENTRY_BYTES + 8));
+        const targets = everyLane(field, target);
+        const kind = f.let(i32.load8U(record, layout.kinds + lane));
+        const p = loadPoint(f, field, everyLane(field, left));
+        const q = loadPoint(f, field, everyLane(field, right));
+        const inverse = field.loadLane(f, record, layout.block, lane, field.productMax);
+        f.if(i32.eq(kind, i32.const(KIND.plain)), () => {
+          emitSum(f, field, { slope: field.mul(f, differenceOf(f, field, q.y, p.y), inverse), p, qx: q.x, targets });
         });
+        f.if(i32.eq(kind, i32.const(KIND.double)), () => {
+          const squared = field.square(f, p.x);
+          const numerator = field.reduce(f, field.add(f, field.add(f, squared, squared), squared));
+          emitSum(f, field, { slope: field.mul(f, numerator, inverse), p, qx: p.x, targets });
+        });
+        f.if(i32.eq(kind, i32.const(KIND.infinity)), () => field.storeMark(f, target));
+        for (const [which, point, word] of [
+          [KIND.left, p, left],
+          [KIND.right, q, right],
+        ] as const) {
+          f.if(i32.eq(kind, i32.const(which)), () => {
+            f.if(
+              field.isMarked(f, addressOf(word)),
+              () => field.storeMark(f, target),
+              () => {
+                field.store(f, targets, 0, point.x);
+                field.store(f, targets, field.elementBytes, field.normalize(f, point.y));
+              },
+            );
+          });
+        }
       }
-    }
-  });
+    },
+  );
 }
 
-function loadWords<E>(f: FunctionBuilder, field: Field<E>, entry: Address): { left: Local<"i32">[]; right: Local<"i32">[]; targets: Local<"i32">[] } {
-  const column = (offset: number) => lanesOf(field).map((lane) => f.let(i32.load(entry, lane * LIST_ENTRY_BYTES + offset)));
+function loadWords<E>(
+  f: FunctionBuilder,
+  field: Field<E>,
+  entry: Address,
+): { left: Local<"i32">[]; right: Local<"i32">[]; targets: Local<"i32">[] } {
+  const column = (offset: number) =>
+    lanesOf(field).map((lane) => f.let(i32.load(entry, lane * LIST_ENTRY_BYTES + offset)));
   return { left: column(0), right: column(4), targets: column(8) };
 }
 

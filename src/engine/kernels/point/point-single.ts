@@ -25,7 +25,12 @@ export interface Projective<E> {
 /** Defines `_mark` (target: the affine point at infinity), `_is_marked` (point) -> flag,
  * `_copy_for_export` (target, word; infinity and word 0 become zeros, as zkey files have it), `_add_points` (target, a, b),
  * `_double_point` (point, times: doubled that often in place), `_to_projective` (target, word) and `_to_affine` (target, source, scratch). */
-export function defineSinglePoint<E>(module: ModuleBuilder, field: Field<E>, inversion: Inversion, options: SinglePointOptions): void {
+export function defineSinglePoint<E>(
+  module: ModuleBuilder,
+  field: Field<E>,
+  inversion: Inversion,
+  options: SinglePointOptions,
+): void {
   const { name } = options;
   module.define({ name: `${name}_mark`, params: ["i32"] }, (f, target) => field.storeMark(f, target));
   module.define({ name: `${name}_copy_for_export`, params: ["i32", "i32"] }, (f, target, word) => {
@@ -37,13 +42,19 @@ export function defineSinglePoint<E>(module: ModuleBuilder, field: Field<E>, inv
       const addresses = everyLane(field, address);
       const sign = f.let(i32.and(word, i32.const(1)));
       field.assign(f, x, field.load(f, addresses, 0, field.reducedMax));
-      const signed = field.applySigns(f, field.load(f, addresses, field.elementBytes, field.reducedMax), everyLane(field, sign));
+      const signed = field.applySigns(
+        f,
+        field.load(f, addresses, field.elementBytes, field.reducedMax),
+        everyLane(field, sign),
+      );
       field.assign(f, y, field.normalize(f, signed));
     });
     field.store(f, [target], 0, x);
     field.store(f, [target], field.elementBytes, y);
   });
-  module.define({ name: `${name}_is_marked`, params: ["i32"], results: ["i32"] }, (f, point) => f.return(field.isMarked(f, point)));
+  module.define({ name: `${name}_is_marked`, params: ["i32"], results: ["i32"] }, (f, point) =>
+    f.return(field.isMarked(f, point)),
+  );
   module.define({ name: `${name}_add_points`, params: ["i32", "i32", "i32"] }, (f, target, a, b) => {
     const sum = completeSum(f, field, loadProjective(f, field, a), loadProjective(f, field, b), options.threeB);
     storeProjective(f, field, target, sum);
@@ -51,10 +62,20 @@ export function defineSinglePoint<E>(module: ModuleBuilder, field: Field<E>, inv
   module.define({ name: `${name}_double_point`, params: ["i32", "i32"] }, (f, point, times) => {
     const [x, y, z] = [0, 1, 2].map(() => field.variable(f, field.reducedMax)) as [E, E, E];
     const start = loadProjective(f, field, point);
-    for (const [variable, value] of [[x, start.x], [y, start.y], [z, start.z]] as const) field.assign(f, variable, value);
+    for (const [variable, value] of [
+      [x, start.x],
+      [y, start.y],
+      [z, start.z],
+    ] as const)
+      field.assign(f, variable, value);
     f.for(i32.const(0), times, 1, () => {
       const doubled = completeDouble(f, field, { x, y, z }, options.threeB);
-      for (const [variable, value] of [[x, doubled.x], [y, doubled.y], [z, doubled.z]] as const) field.assign(f, variable, value);
+      for (const [variable, value] of [
+        [x, doubled.x],
+        [y, doubled.y],
+        [z, doubled.z],
+      ] as const)
+        field.assign(f, variable, value);
     });
     storeProjective(f, field, point, { x, y, z });
   });
@@ -62,13 +83,22 @@ export function defineSinglePoint<E>(module: ModuleBuilder, field: Field<E>, inv
     const address = f.let(i32.and(word, i32.const(-2)));
     f.if(
       field.isMarked(f, address),
-      () => storeProjective(f, field, target, { x: field.constant(f, [0n]), y: field.constant(f, [1n]), z: field.constant(f, [0n]) }),
+      () =>
+        storeProjective(f, field, target, {
+          x: field.constant(f, [0n]),
+          y: field.constant(f, [1n]),
+          z: field.constant(f, [0n]),
+        }),
       () => {
         const addresses = everyLane(field, address);
         const sign = f.let(i32.and(word, i32.const(1)));
         const y = field.load(f, addresses, field.elementBytes, field.reducedMax);
         const signed = field.normalize(f, field.applySigns(f, y, everyLane(field, sign)));
-        storeProjective(f, field, target, { x: field.load(f, addresses, 0, field.reducedMax), y: signed, z: field.constant(f, [1n]) });
+        storeProjective(f, field, target, {
+          x: field.load(f, addresses, 0, field.reducedMax),
+          y: signed,
+          z: field.constant(f, [1n]),
+        });
       },
     );
   });
@@ -87,11 +117,18 @@ export function defineSinglePoint<E>(module: ModuleBuilder, field: Field<E>, inv
 }
 
 /** a + b, lane by lane; coordinates in and out are reduced. */
-export function completeSum<E>(f: FunctionBuilder, field: Field<E>, p: Projective<E>, q: Projective<E>, threeB: readonly bigint[]): Projective<E> {
+export function completeSum<E>(
+  f: FunctionBuilder,
+  field: Field<E>,
+  p: Projective<E>,
+  q: Projective<E>,
+  threeB: readonly bigint[],
+): Projective<E> {
   const mul = (a: E, b: E): E => field.reduce(f, field.mul(f, a, b));
   const add = (a: E, b: E): E => field.normalize(f, field.add(f, a, b));
   const sub = (a: E, b: E): E => field.reduce(f, field.sub(f, a, b));
-  const cross = (a: E, b: E, c: E, d: E, ac: E, bd: E): E => field.reduce(f, field.sub(f, field.sub(f, field.mul(f, add(a, b), add(c, d)), ac), bd));
+  const cross = (a: E, b: E, c: E, d: E, ac: E, bd: E): E =>
+    field.reduce(f, field.sub(f, field.sub(f, field.mul(f, add(a, b), add(c, d)), ac), bd));
   const timesB3 = constantProduct(f, field, threeB);
   const xx = mul(p.x, q.x);
   const yy = mul(p.y, q.y);
@@ -112,7 +149,12 @@ export function completeSum<E>(f: FunctionBuilder, field: Field<E>, p: Projectiv
 }
 
 /** 2 p, lane by lane; coordinates in and out are reduced. */
-export function completeDouble<E>(f: FunctionBuilder, field: Field<E>, p: Projective<E>, threeB: readonly bigint[]): Projective<E> {
+export function completeDouble<E>(
+  f: FunctionBuilder,
+  field: Field<E>,
+  p: Projective<E>,
+  threeB: readonly bigint[],
+): Projective<E> {
   const mul = (a: E, b: E): E => field.reduce(f, field.mul(f, a, b));
   const twice = (a: E): E => field.reduce(f, field.add(f, a, a));
   const timesB3 = constantProduct(f, field, threeB);
@@ -149,7 +191,8 @@ function loadProjective<E>(f: FunctionBuilder, field: Field<E>, address: Address
 
 /** Only the first lane is stored: all lanes hold the same point. */
 function storeProjective<E>(f: FunctionBuilder, field: Field<E>, address: Address, point: Projective<E>): void {
-  for (const [i, coordinate] of [point.x, point.y, point.z].entries()) field.store(f, [address], i * field.elementBytes, coordinate);
+  for (const [i, coordinate] of [point.x, point.y, point.z].entries())
+    field.store(f, [address], i * field.elementBytes, coordinate);
 }
 
 function everyLane<E>(field: Field<E>, address: Address): Address[] {

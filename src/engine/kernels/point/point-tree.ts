@@ -65,7 +65,7 @@ export class PointTrees {
       const list = arena.take(entriesMax * LIST_ENTRY_BYTES);
       const temporary = arena.take((tree.itemsMax + 1) * layout.pointBytes);
       const scratch = arena.take(layout.batchScratchBytes(entriesMax));
-      for (let from = 0; from < tree.size; ) {
+      for (let from = 0; from < tree.size;) {
         let to = from;
         let items = 0;
         while (to < tree.size && (to === from || items + (tree.counts[to] ?? 0) <= GROUP_ITEMS)) {
@@ -74,7 +74,18 @@ export class PointTrees {
         }
         let free = temporary;
         for (;;) {
-          const end = kernels.callOne("pair_round", tree.items, tree.startsAddress, tree.countsAddress, from, to, list, free, tree.results, layout.pointBytes);
+          const end = kernels.callOne(
+            "pair_round",
+            tree.items,
+            tree.startsAddress,
+            tree.countsAddress,
+            from,
+            to,
+            list,
+            free,
+            tree.results,
+            layout.pointBytes,
+          );
           const entries = (end - list) / LIST_ENTRY_BYTES;
           if (entries === 0) break;
           kernels.addBatch(this.group, list, entries, scratch);

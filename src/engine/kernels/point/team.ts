@@ -143,7 +143,10 @@ export class Team {
     return undefined;
   }
 
-  private work(steps: readonly TeamStep[], role: { readonly isHelper: boolean; readonly onTask?: (name: string, ms: number) => void }): void {
+  private work(
+    steps: readonly TeamStep[],
+    role: { readonly isHelper: boolean; readonly onTask?: (name: string, ms: number) => void },
+  ): void {
     if (steps.length > TEAM_STEPS_MAX) throw new RangeError("a team has room for fewer steps");
     for (;;) {
       const seen = this.changes();

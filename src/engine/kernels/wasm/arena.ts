@@ -16,7 +16,8 @@ export class Arena {
   /** Address of `bytes` unused bytes, with whatever was there before. Throws a RangeError when they do not fit. */
   take(bytes: number): number {
     const address = this.next;
-    if (!Number.isSafeInteger(bytes) || bytes < 0 || address + bytes > this.end) throw new RangeError(`kernel workspace of ${this.end} bytes is too small`);
+    if (!Number.isSafeInteger(bytes) || bytes < 0 || address + bytes > this.end)
+      throw new RangeError(`kernel workspace of ${this.end} bytes is too small`);
     this.next = align(address + bytes);
     return address;
   }

@@ -49,7 +49,11 @@ export function hasFusedMultiplyAdd(): boolean {
 function probeModule(): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   const at = (word: number) => v128.load(i32.const(0), 8 * word);
-  module.define({ name: "madd", params: [] }, (f) => f.run(v128.store(i32.const(0), f64x2.relaxedMadd(at(0), at(2), at(4)), 48)));
-  module.define({ name: "nmadd", params: [] }, (f) => f.run(v128.store(i32.const(0), f64x2.relaxedNmadd(at(0), at(2), at(4)), 48)));
+  module.define({ name: "madd", params: [] }, (f) =>
+    f.run(v128.store(i32.const(0), f64x2.relaxedMadd(at(0), at(2), at(4)), 48)),
+  );
+  module.define({ name: "nmadd", params: [] }, (f) =>
+    f.run(v128.store(i32.const(0), f64x2.relaxedNmadd(at(0), at(2), at(4)), 48)),
+  );
   return module.toBytes(1);
 }

@@ -87,7 +87,11 @@ function fieldLayout<E>(field: PrimeField<E>, bytes: number): FieldLayout {
   return { prime: field.prime, elementBytes: field.elementBytes, lanes: field.lanes, radix: field.radix, bytes };
 }
 
-function groupLayout(batch: PointBatch, field: { elementBytes: number; lanes: number }, inversionScratchBytes: number): GroupLayout {
+function groupLayout(
+  batch: PointBatch,
+  field: { elementBytes: number; lanes: number },
+  inversionScratchBytes: number,
+): GroupLayout {
   return {
     pointBytes: batch.pointBytes,
     projectiveBytes: 3 * field.elementBytes,

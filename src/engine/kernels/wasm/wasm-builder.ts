@@ -23,7 +23,9 @@ export interface FunctionSignature<P extends readonly ValueType[]> {
 }
 
 /** The parameters of a function as locals, in order. */
-export type ParamLocals<P extends readonly ValueType[]> = { [K in keyof P]: P[K] extends ValueType ? Local<P[K]> : never };
+export type ParamLocals<P extends readonly ValueType[]> = {
+  [K in keyof P]: P[K] extends ValueType ? Local<P[K]> : never;
+};
 
 const TYPE_CODE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, f64: 0x7c, v128: 0x7b };
 const SECTION = { type: 1, import: 2, function: 3, export: 7, code: 10 } as const;
@@ -38,7 +40,12 @@ export class ModuleBuilder {
     signature: FunctionSignature<P>,
     build: (f: FunctionBuilder, ...params: ParamLocals<P>) => void,
   ): FunctionHandle {
-    const handle: FunctionHandle = { index: this.functions.length, name: signature.name, params: signature.params, results: signature.results ?? [] };
+    const handle: FunctionHandle = {
+      index: this.functions.length,
+      name: signature.name,
+      params: signature.params,
+      results: signature.results ?? [],
+    };
     const entry: { handle: FunctionHandle; exported: boolean; body: Uint8Array | undefined } = {
       handle,
       exported: signature.exported ?? true,
@@ -73,11 +80,14 @@ export class ModuleBuilder {
     });
     out.section(SECTION.function, (w) => w.vector(this.functions, (each) => w.unsigned(each.handle.index)));
     out.section(SECTION.export, (w) => {
-      w.vector(this.functions.filter((each) => each.exported), (each) => {
-        w.name(each.handle.name);
-        w.byte(0x00);
-        w.unsigned(each.handle.index);
-      });
+      w.vector(
+        this.functions.filter((each) => each.exported),
+        (each) => {
+          w.name(each.handle.name);
+          w.byte(0x00);
+          w.unsigned(each.handle.index);
+        },
+      );
     });
     out.section(SECTION.code, (w) => {
       w.vector(this.functions, (each) => {
@@ -152,7 +162,8 @@ export class FunctionBuilder {
 
   /** Calls a function and keeps its results, all of one type, in fresh locals. */
   callFor<T extends ValueType>(type: T, target: FunctionHandle, args: readonly Expression<ValueType>[]): Local<T>[] {
-    if (target.results.some((each) => each !== type)) throw new Error(`${target.name} has a result that is not ${type}`);
+    if (target.results.some((each) => each !== type))
+      throw new Error(`${target.name} has a result that is not ${type}`);
     this.emitCall(target, args);
     const results = target.results.map(() => this.local(type));
     for (const result of [...results].reverse()) {

@@ -299,7 +299,12 @@ function store<A extends ValueType>(_operand: A, op: Opcode, alignLog2: number) 
   });
 }
 
-function simdLane<R extends ValueType>(result: R, op: number, lane: number, operands: readonly Expression<ValueType>[]): Expression<R> {
+function simdLane<R extends ValueType>(
+  result: R,
+  op: number,
+  lane: number,
+  operands: readonly Expression<ValueType>[],
+): Expression<R> {
   return {
     type: result,
     emit: (code) => {

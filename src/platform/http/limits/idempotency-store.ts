@@ -19,7 +19,11 @@ interface KeptRecord {
   readonly request_hash: string;
   readonly expires_at_ms: number;
   /** Absent while the first request runs, or after a crash in the middle of it. */
-  readonly answer?: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string | null };
+  readonly answer?: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string | null;
+  };
 }
 
 export class StoredIdempotency implements IdempotencyStore {
@@ -44,10 +48,15 @@ export class StoredIdempotency implements IdempotencyStore {
     try {
       await this.#store.commit({
         checks: [{ key, version: found?.version ?? "absent" }],
-        puts: [{ key, value: asValue(record) }, { key: expiryKey(claim, expiresAtMs), value: null }],
+        puts: [
+          { key, value: asValue(record) },
+          { key: expiryKey(claim, expiresAtMs), value: null },
+        ],
         deletes: [
           ...(found === undefined ? [] : [expiryKey(claim, found.value.expires_at_ms)]),
-          ...this.#expired(nowMs, SWEPT_PER_CLAIM).filter((expiry) => !isSameKey(recordOf(expiry), key)).flatMap((expiry) => [expiry, recordOf(expiry)]),
+          ...this.#expired(nowMs, SWEPT_PER_CLAIM)
+            .filter((expiry) => !isSameKey(recordOf(expiry), key))
+            .flatMap((expiry) => [expiry, recordOf(expiry)]),
         ],
       });
       return undefined;
@@ -96,12 +105,17 @@ export class StoredIdempotency implements IdempotencyStore {
 
   /** Keys of the expiry index that are due, oldest first. */
   #expired(nowMs: number, limit: number): StoreKey[] {
-    return this.#store.range(["idempotency_expiry"], { limit }).map(({ key }) => key).filter((key) => Number(key[1]) <= nowMs);
+    return this.#store
+      .range(["idempotency_expiry"], { limit })
+      .map(({ key }) => key)
+      .filter((key) => Number(key[1]) <= nowMs);
   }
 
   #existing(claim: IdempotencyClaim, record: KeptRecord): StoredAnswer {
     if (record.request_hash !== claim.requestHash) {
-      throw new AppError("idempotency_key_reused", { message: "Idempotency-Key: was used for another request; take a new key" });
+      throw new AppError("idempotency_key_reused", {
+        message: "Idempotency-Key: was used for another request; take a new key",
+      });
     }
     if (record.answer !== undefined) return record.answer;
     throw this.#running.has(recordKey(claim).join("\0")) ? inProgress() : unknownOutcome();
@@ -109,12 +123,17 @@ export class StoredIdempotency implements IdempotencyStore {
 }
 
 function inProgress(): AppError {
-  return new AppError("idempotency_in_progress", { message: "the first request with this Idempotency-Key is still running" });
+  return new AppError("idempotency_in_progress", {
+    message: "the first request with this Idempotency-Key is still running",
+  });
 }
 
 /** The process ended between the claim and the answer: running it again might create a second record. */
 function unknownOutcome(): AppError {
-  return new AppError("idempotency_in_progress", { message: "the first request with this Idempotency-Key was cut off and its outcome is not known: look whether it took effect, then use a new key" });
+  return new AppError("idempotency_in_progress", {
+    message:
+      "the first request with this Idempotency-Key was cut off and its outcome is not known: look whether it took effect, then use a new key",
+  });
 }
 
 function recordKey(claim: IdempotencyClaim): StoreKey {

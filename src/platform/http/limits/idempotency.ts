@@ -41,7 +41,8 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** Checks the header's form. Throws `malformed_request`. */
 export function checkedIdempotencyKey(key: string): string {
-  if (!KEY.test(key)) throw new AppError("malformed_request", { message: "Idempotency-Key: expected 1 to 255 visible ASCII characters" });
+  if (!KEY.test(key))
+    throw new AppError("malformed_request", { message: "Idempotency-Key: expected 1 to 255 visible ASCII characters" });
   return key;
 }
 
@@ -51,7 +52,11 @@ export function hashRequest(hashKey: Uint8Array, path: string, query: string, bo
 }
 
 /** Runs a handler once per claim. A repeat gets the kept answer with `Idempotency-Replayed: true`. */
-export async function runOnce(store: IdempotencyStore, claim: IdempotencyClaim, handler: () => AnyReply | Promise<AnyReply>): Promise<AnyReply> {
+export async function runOnce(
+  store: IdempotencyStore,
+  claim: IdempotencyClaim,
+  handler: () => AnyReply | Promise<AnyReply>,
+): Promise<AnyReply> {
   const kept = await store.claim(claim);
   if (kept !== undefined) {
     const body = kept.body === null ? {} : { body: JSON.parse(kept.body) as unknown };
@@ -65,7 +70,11 @@ export async function runOnce(store: IdempotencyStore, claim: IdempotencyClaim, 
     throw error;
   }
   const body = reply.body === undefined ? null : JSON.stringify(reply.body);
-  const isKept = reply.file === undefined && reply.bytes === undefined && reply.status < 300 && (body === null || body.length <= ANSWER_BYTES_MAX);
+  const isKept =
+    reply.file === undefined &&
+    reply.bytes === undefined &&
+    reply.status < 300 &&
+    (body === null || body.length <= ANSWER_BYTES_MAX);
   if (isKept) await store.settle(claim, { status: reply.status, headers: reply.headers ?? {}, body });
   else await store.release(claim);
   return reply;

@@ -36,7 +36,9 @@ export class InFlight {
     exchange.slot = this.#exchanges.push(exchange) - 1;
     const count = (this.#perAddress.get(exchange.address) ?? 0) + 1;
     this.#perAddress.set(exchange.address, count);
-    this.#timer ??= setInterval(() => { this.#tick(); }, DEADLINE_TICK_MS).unref();
+    this.#timer ??= setInterval(() => {
+      this.#tick();
+    }, DEADLINE_TICK_MS).unref();
     return count <= this.#options.perAddressMax;
   }
 
@@ -52,7 +54,10 @@ export class InFlight {
   async empty(waitMs: number): Promise<boolean> {
     if (this.#exchanges.length === 0) return true;
     return await new Promise((resolve) => {
-      const timer = setTimeout(() => { this.#onEmpty = undefined; resolve(false); }, waitMs);
+      const timer = setTimeout(() => {
+        this.#onEmpty = undefined;
+        resolve(false);
+      }, waitMs);
       this.#onEmpty = () => {
         clearTimeout(timer);
         this.#onEmpty = undefined;

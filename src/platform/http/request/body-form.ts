@@ -22,7 +22,8 @@ export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buff
     return undefined;
   }
   if (bytes.length === 0) {
-    if (route.body !== undefined && route.bodyOptional !== true) throw new AppError("invalid_request", { message: "the body: a JSON body is required" });
+    if (route.body !== undefined && route.bodyOptional !== true)
+      throw new AppError("invalid_request", { message: "the body: a JSON body is required" });
     return route.rawBody === true ? bytes : undefined;
   }
   if (route.form === true && isForm(head.headers["content-type"])) return validator.body(parseForm(bytes));
@@ -46,7 +47,8 @@ function parseForm(bytes: Buffer): Record<string, string> {
   if (!isUtf8(bytes)) throw new AppError("malformed_request", { message: "the form is not UTF-8" });
   const members = new Map<string, string>();
   for (const [name, value] of parseQuery(bytes.toString("utf8"))) {
-    if (members.has(name)) throw new AppError("invalid_request", { message: "a member of the form is given more than once" });
+    if (members.has(name))
+      throw new AppError("invalid_request", { message: "a member of the form is given more than once" });
     members.set(name, value);
   }
   return Object.fromEntries(members);
@@ -56,7 +58,12 @@ function parseForm(bytes: Buffer): Record<string, string> {
 function requireJson(contentType: string | undefined): void {
   if (contentType === "application/json") return;
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
-  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length).replaceAll('"', "");
-  if (type !== "application/json") throw new AppError("unsupported_media_type", { message: "Content-Type: expected application/json" });
-  if (charset !== undefined && !["utf-8", "utf8", "us-ascii"].includes(charset)) throw new AppError("unsupported_media_type", { message: "Content-Type: expected UTF-8" });
+  const charset = parameters
+    .find((parameter) => parameter.startsWith("charset="))
+    ?.slice("charset=".length)
+    .replaceAll('"', "");
+  if (type !== "application/json")
+    throw new AppError("unsupported_media_type", { message: "Content-Type: expected application/json" });
+  if (charset !== undefined && !["utf-8", "utf8", "us-ascii"].includes(charset))
+    throw new AppError("unsupported_media_type", { message: "Content-Type: expected UTF-8" });
 }

@@ -54,12 +54,15 @@ export class BodyCollector {
     this.#bytesMax = options.bytesMax;
     this.#budget = dependencies.budget;
     this.#tooLarge = (options.declaredBytes ?? 0) > options.bytesMax;
-    if (this.#tooLarge && (options.declaredBytes ?? 0) - options.bytesMax > LINGER_BYTES_MAX) this.#fail(this.#tooLargeError());
+    if (this.#tooLarge && (options.declaredBytes ?? 0) - options.bytesMax > LINGER_BYTES_MAX)
+      this.#fail(this.#tooLargeError());
   }
 
   /** Attaches to the response; must happen before the first await, or the bytes are lost. */
   attach(response: RawResponse): this {
-    response.onData((chunk, isLast) => { this.push(chunk, isLast); });
+    response.onData((chunk, isLast) => {
+      this.push(chunk, isLast);
+    });
     return this;
   }
 
@@ -124,7 +127,9 @@ export class BodyCollector {
   }
 
   #tooLargeError(): AppError {
-    return new AppError("body_too_large", { message: `the body is longer than the ${String(this.#bytesMax)} bytes that this route takes` });
+    return new AppError("body_too_large", {
+      message: `the body is longer than the ${String(this.#bytesMax)} bytes that this route takes`,
+    });
   }
 
   #fail(error: AppError): void {

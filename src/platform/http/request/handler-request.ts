@@ -28,7 +28,11 @@ export class FrontRequest implements CheckedInput {
   readonly preferWaitSec: number;
   readonly #exchange: Exchange;
 
-  constructor(exchange: Exchange, { route, deadlineMs }: CompiledRoute, { params, query, body, principal }: CheckedInput) {
+  constructor(
+    exchange: Exchange,
+    { route, deadlineMs }: CompiledRoute,
+    { params, query, body, principal }: CheckedInput,
+  ) {
     const { head } = exchange;
     const isPublic = route.auth === "public";
     this.params = params;
@@ -40,7 +44,10 @@ export class FrontRequest implements CheckedInput {
     this.requestId = exchange.requestId;
     this.address = exchange.address;
     this.lastEventId = head.headers["last-event-id"];
-    this.preferWaitSec = preferredWaitSec(head, Math.min(WAIT_SEC_MAX, Math.floor(deadlineMs / 1000) - WAIT_MARGIN_SEC));
+    this.preferWaitSec = preferredWaitSec(
+      head,
+      Math.min(WAIT_SEC_MAX, Math.floor(deadlineMs / 1000) - WAIT_MARGIN_SEC),
+    );
     this.#exchange = exchange;
   }
 

@@ -24,7 +24,18 @@ export interface RequestHead {
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>;
 }
 
-const HEADER_NAMES = ["content-type", "content-encoding", "accept", "x-request-id", "idempotency-key", "prefer", "if-none-match", "if-range", "range", "last-event-id"] as const;
+const HEADER_NAMES = [
+  "content-type",
+  "content-encoding",
+  "accept",
+  "x-request-id",
+  "idempotency-key",
+  "prefer",
+  "if-none-match",
+  "if-range",
+  "range",
+  "last-event-id",
+] as const;
 export type HeaderName = (typeof HEADER_NAMES)[number];
 
 const WANTED: ReadonlySet<string> = new Set(HEADER_NAMES);
@@ -76,7 +87,10 @@ export function readHead(request: RawRequest): RequestHead {
  * Undefined when the header is absent, given more than once, or of another scheme.
  * @param read what reads the header's value: `readBearer`, or a memo of it
  */
-export function bearerToken(head: RequestHead, read: (authorization: string) => string | undefined = readBearer): string | undefined {
+export function bearerToken(
+  head: RequestHead,
+  read: (authorization: string) => string | undefined = readBearer,
+): string | undefined {
   if (head.authorizationCount !== 1 || head.authorization === undefined) return undefined;
   return read(head.authorization);
 }

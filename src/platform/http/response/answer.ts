@@ -34,7 +34,10 @@ export const JSON_TYPE = "application/json; charset=UTF-8";
 
 /** SPEC section 1. The origin is never reflected, and there are no cookies: the pair of `*` and credentials stays harmless. */
 const EVERY_ANSWER: readonly (readonly [string, string])[] = [
-  ["Access-Control-Allow-Headers", "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Origin, User-Agent, X-CSRF-Token, X-Requested-With"],
+  [
+    "Access-Control-Allow-Headers",
+    "Accept, Accept-Encoding, Authorization, Cache-Control, Content-Length, Content-Type, Origin, User-Agent, X-CSRF-Token, X-Requested-With",
+  ],
   ["Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS"],
   ["Access-Control-Allow-Origin", "*"],
   ["Access-Control-Expose-Headers", "X-Total-Results-Count"],
@@ -44,7 +47,9 @@ const EVERY_ANSWER: readonly (readonly [string, string])[] = [
 const FIRST_OF_ALL = "Access-Control-Allow-Credentials";
 const FIRST_VALUE_AND_LINES = ["true", ...EVERY_ANSWER.map(([name, value]) => `${name}: ${value}`)].join("\r\n");
 
-const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([status, reason]) => [Number(status), `${status} ${reason ?? ""}`]));
+const STATUS_LINES = new Map(
+  Object.entries(STATUS_CODES).map(([status, reason]) => [Number(status), `${status} ${reason ?? ""}`]),
+);
 
 /** Visible ASCII and spaces: a header cannot smuggle a line of its own. */
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
@@ -59,8 +64,10 @@ export function sendAnswer(exchange: Exchange, answer: Answer, clock: Clock): Pr
   if (!exchange.isOpen) return undefined;
   checkHeaders(answer);
   const bytes = typeof body === "string" && body.length > STREAM_ABOVE_BYTES ? Buffer.from(body, "utf8") : body;
-  if (typeof bytes === "object" && bytes.length > ANSWER_BYTES_MAX) throw new Error("the answer is longer than an answer may be");
-  if (typeof bytes === "object" && bytes.length > STREAM_ABOVE_BYTES) return sendSource(exchange, answer, sourceOf(bytes), clock);
+  if (typeof bytes === "object" && bytes.length > ANSWER_BYTES_MAX)
+    throw new Error("the answer is longer than an answer may be");
+  if (typeof bytes === "object" && bytes.length > STREAM_ABOVE_BYTES)
+    return sendSource(exchange, answer, sourceOf(bytes), clock);
   sendWhole(exchange, answer, bytes);
   return undefined;
 }
@@ -195,7 +202,11 @@ export function writeHead(exchange: Exchange, answer: Answer): void {
 }
 
 function sourceOf(bytes: Uint8Array): BodySource {
-  return { bytes: bytes.length, read: (offset, bytesMax) => bytes.subarray(offset, offset + bytesMax), close: () => undefined };
+  return {
+    bytes: bytes.length,
+    read: (offset, bytesMax) => bytes.subarray(offset, offset + bytesMax),
+    close: () => undefined,
+  };
 }
 
 function isSource(body: Answer["body"]): body is BodySource {

@@ -23,14 +23,29 @@ export class MethodNotAllowed extends AppError {
 }
 
 /** After these the bytes that follow on the connection may not be what they seem. */
-const CLOSING_CODES: ReadonlySet<string> = new Set(["malformed_json", "malformed_path", "malformed_request", "body_too_large"]);
+const CLOSING_CODES: ReadonlySet<string> = new Set([
+  "malformed_json",
+  "malformed_path",
+  "malformed_request",
+  "body_too_large",
+]);
 
 /** Turns whatever was thrown into an expected failure; the second member is the bug, when it was one. */
 export function asAppError(thrown: unknown, requestId: string): { readonly error: AppError; readonly bug?: Error } {
   if (thrown instanceof AppError) return { error: thrown };
-  if (thrown instanceof StoreConflict) return { error: new AppError("conflict", { message: "the record was changed by another request; read it again and retry" }) };
+  if (thrown instanceof StoreConflict)
+    return {
+      error: new AppError("conflict", {
+        message: "the record was changed by another request; read it again and retry",
+      }),
+    };
   const bug = thrown instanceof Error ? thrown : new Error("something that is not an error was thrown");
-  return { error: new AppError("internal_error", { message: `the server failed to answer; please report request id ${requestId}` }), bug };
+  return {
+    error: new AppError("internal_error", {
+      message: `the server failed to answer; please report request id ${requestId}`,
+    }),
+    bug,
+  };
 }
 
 export function errorAnswer(exchange: Exchange, error: AppError): Answer {
@@ -45,12 +60,19 @@ function commonForm(exchange: Exchange, error: AppError): Answer {
   const problem = wantsProblem(exchange.head.headers.accept);
   const message = messageOf(error);
   const body = {
-    ...(problem ? { type: "about:blank", title: STATUS_CODES[error.status] ?? "Failure", status: error.status, detail: message } : {}),
+    ...(problem
+      ? { type: "about:blank", title: STATUS_CODES[error.status] ?? "Failure", status: error.status, detail: message }
+      : {}),
     message,
     errors: error.details,
     ...exchange.route?.route.errorMembers,
   };
-  return { status: error.status, contentType: problem ? "application/problem+json; charset=UTF-8" : JSON_TYPE, headers: errorHeaders(error), body: JSON.stringify(body) };
+  return {
+    status: error.status,
+    contentType: problem ? "application/problem+json; charset=UTF-8" : JSON_TYPE,
+    headers: errorHeaders(error),
+    body: JSON.stringify(body),
+  };
 }
 
 /** As RFC 6749 section 5.2 prescribes it, where the route has OAuth's word for the failure. */
@@ -58,7 +80,12 @@ function oauthForm(exchange: Exchange, error: AppError): Answer | undefined {
   const refusal = exchange.route?.route.oauthErrors?.[error.code];
   if (refusal === undefined) return undefined;
   const headers: [string, string][] = refusal.status === 401 ? [["WWW-Authenticate", 'Basic realm="proofwright"']] : [];
-  return { status: refusal.status, contentType: JSON_TYPE, headers, body: JSON.stringify({ error: refusal.error, error_description: messageOf(error) }) };
+  return {
+    status: refusal.status,
+    contentType: JSON_TYPE,
+    headers,
+    body: JSON.stringify({ error: refusal.error, error_description: messageOf(error) }),
+  };
 }
 
 function messageOf(error: AppError): string {

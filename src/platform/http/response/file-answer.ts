@@ -17,7 +17,10 @@ interface ByteRange {
  */
 export async function fileAnswer(file: FileAnswer, contentType: string, head: RequestHead): Promise<Answer> {
   const etag = `"${file.sha256}"`;
-  const headers: [string, string][] = [["ETag", etag], ["Accept-Ranges", "bytes"]];
+  const headers: [string, string][] = [
+    ["ETag", etag],
+    ["Accept-Ranges", "bytes"],
+  ];
   const type = file.contentType ?? contentType;
   if (matchesAny(head.headers["if-none-match"], etag)) return { status: 304, headers };
   const range = requestedRange(head, etag, file.bytes);
@@ -64,7 +67,8 @@ async function openSource(file: FileAnswer, range: ByteRange | undefined): Promi
   });
   try {
     const { size } = await handle.stat();
-    if (size !== file.bytes) throw new AppError("data_corrupt", { message: "the stored file does not have the length on record" });
+    if (size !== file.bytes)
+      throw new AppError("data_corrupt", { message: "the stored file does not have the length on record" });
   } catch (error) {
     await handle.close();
     throw error;
@@ -77,6 +81,8 @@ async function openSource(file: FileAnswer, range: ByteRange | undefined): Promi
       if (bytesRead === 0) throw new AppError("data_corrupt", { message: "the stored file ended early" });
       return piece.subarray(0, bytesRead);
     },
-    close: async () => { await handle.close(); },
+    close: async () => {
+      await handle.close();
+    },
   };
 }

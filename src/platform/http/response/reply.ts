@@ -16,19 +16,33 @@ export interface ReplyPlace {
   readonly pairs: readonly QueryPair[];
 }
 
-export function replyAnswer(exchange: Exchange, compiled: CompiledRoute, reply: AnyReply, place: ReplyPlace): Answer | Promise<Answer> {
+export function replyAnswer(
+  exchange: Exchange,
+  compiled: CompiledRoute,
+  reply: AnyReply,
+  place: ReplyPlace,
+): Answer | Promise<Answer> {
   const { route, noStore } = compiled;
   const spec = route.responses[reply.status];
   assert(spec !== undefined, "a handler answers a status that its route declares");
   const headers = reply.headers === undefined ? [] : Object.entries(reply.headers);
   if (reply.file !== undefined) {
     assert(spec.file !== undefined, "a file is answered where the route declares one");
-    return fileAnswer(reply.file, spec.file, exchange.head).then((answer) => ({ ...answer, headers: [...(answer.headers ?? []), ...headers], noStore }));
+    return fileAnswer(reply.file, spec.file, exchange.head).then((answer) => ({
+      ...answer,
+      headers: [...(answer.headers ?? []), ...headers],
+      noStore,
+    }));
   }
   if (reply.stream !== undefined) {
     assert(spec.stream !== undefined, "a stream is answered where the route declares one");
     // A question about the head alone begins no stream.
-    return { status: reply.status, contentType: spec.stream, headers, ...(exchange.isHead ? {} : { stream: reply.stream }) };
+    return {
+      status: reply.status,
+      contentType: spec.stream,
+      headers,
+      ...(exchange.isHead ? {} : { stream: reply.stream }),
+    };
   }
   if (reply.bytes !== undefined) {
     assert(spec.bytes !== undefined, "bytes are answered where the route declares them");
@@ -43,5 +57,11 @@ export function replyAnswer(exchange: Exchange, compiled: CompiledRoute, reply: 
 function pageHeaders(reply: AnyReply, place: ReplyPlace): [string, string][] {
   const { total } = reply;
   assert(total !== undefined && Number.isSafeInteger(total) && total >= 0, "a list's reply carries its total");
-  return listHeaders({ path: place.path, pairs: place.pairs, page: Number(place.members.page), rpp: Number(place.members.rpp), total });
+  return listHeaders({
+    path: place.path,
+    pairs: place.pairs,
+    page: Number(place.members.page),
+    rpp: Number(place.members.rpp),
+    total,
+  });
 }

@@ -24,7 +24,11 @@ export class StreamAnswer implements StreamSink {
   }
 
   /** Sends the head and opens the source. `onClosed` is called once the stream is over, whoever ended it. */
-  start(answer: Answer, source: StreamSource, options: { readonly nowMs: number; readonly onClosed: () => void }): void {
+  start(
+    answer: Answer,
+    source: StreamSource,
+    options: { readonly nowMs: number; readonly onClosed: () => void },
+  ): void {
     const exchange = this.#exchange;
     const { response } = exchange;
     exchange.startSending(answer.status, options.nowMs);
@@ -39,7 +43,9 @@ export class StreamAnswer implements StreamSink {
       else this.#stream?.writable();
       return true;
     });
-    response.cork(() => { writeHead(exchange, answer); });
+    response.cork(() => {
+      writeHead(exchange, answer);
+    });
     this.#stream = source.open(this);
   }
 
@@ -66,13 +72,17 @@ export class StreamAnswer implements StreamSink {
     }
     // Behind what is held back already; whoever never reads it loses the connection instead.
     this.#write(text);
-    this.#lastWords = setTimeout(() => { if (this.#exchange.isSending) this.#exchange.response.close(); }, LAST_WORDS_MS).unref();
+    this.#lastWords = setTimeout(() => {
+      if (this.#exchange.isSending) this.#exchange.response.close();
+    }, LAST_WORDS_MS).unref();
   }
 
   #write(text: string | Uint8Array): boolean {
     const { response } = this.#exchange;
     let isTaken = true;
-    response.cork(() => { isTaken = response.write(text); });
+    response.cork(() => {
+      isTaken = response.write(text);
+    });
     if (!isTaken) this.#isHeld = true;
     return isTaken;
   }
@@ -81,7 +91,9 @@ export class StreamAnswer implements StreamSink {
     const exchange = this.#exchange;
     if (!exchange.isSending) return;
     // Not closing: with that the library drops the text. The connection stays for the next request.
-    exchange.response.cork(() => { exchange.response.end(text); });
+    exchange.response.cork(() => {
+      exchange.response.end(text);
+    });
     exchange.finish(exchange.status);
   }
 }

@@ -47,8 +47,13 @@ export class Streams {
     const watched = this.#watched.get(stream.token) ?? { streams: new Set() };
     this.#watched.set(stream.token, watched);
     watched.streams.add(stream);
-    this.#timer ??= setInterval(() => { this.#tick(); }, TICK_MS).unref();
-    if (this.#isOver) setImmediate(() => { stream.end("shutting_down"); });
+    this.#timer ??= setInterval(() => {
+      this.#tick();
+    }, TICK_MS).unref();
+    if (this.#isOver)
+      setImmediate(() => {
+        stream.end("shutting_down");
+      });
     return () => {
       watched.streams.delete(stream);
       if (watched.streams.size === 0 && this.#watched.get(stream.token) === watched) this.#watched.delete(stream.token);

@@ -75,7 +75,12 @@ export class ChainTails {
       return { key: tail.recordKey, number: tail.number, json: [json] };
     }
     assert(this.#chainKey !== undefined, "the record was required before");
-    tail.mac = this.#chainKey.mac({ chain: tail.chain, number: tail.number, predecessor: tail.mac ?? NO_PREDECESSOR, json });
+    tail.mac = this.#chainKey.mac({
+      chain: tail.chain,
+      number: tail.number,
+      predecessor: tail.mac ?? NO_PREDECESSOR,
+      json,
+    });
     return { key: tail.recordKey, number: tail.number, json: [`{"mac":"${tail.mac}","event":`, json, "}"] };
   }
 
@@ -86,7 +91,10 @@ export class ChainTails {
       if (!tail.isChanged) continue;
       if (tail.storedTag === undefined) meta.count += 1;
       else sum -= tail.storedTag;
-      const head = tail.mac === undefined ? { number: tail.number } : { number: tail.number, mac: tail.mac, key_id: this.#chainKey?.id };
+      const head =
+        tail.mac === undefined
+          ? { number: tail.number }
+          : { number: tail.number, mac: tail.mac, key_id: this.#chainKey?.id };
       const record = encodeRecord(tail.headKey, meta.sequence, JSON.stringify(head));
       void this.#environment.put(tail.headKey, record.bytes);
       sum += record.tag;
@@ -104,9 +112,20 @@ export class ChainTails {
     const headKey = encodeKey(chainHeadKey(chain));
     const bytes = readBinary(this.#environment, headKey);
     const stored = bytes === undefined ? undefined : decodeRecord(headKey, bytes);
-    const head = stored === undefined ? undefined : (JSON.parse(stored.json.toString("utf8")) as Pick<ChainHead, "number"> & Partial<ChainHead>);
+    const head =
+      stored === undefined
+        ? undefined
+        : (JSON.parse(stored.json.toString("utf8")) as Pick<ChainHead, "number"> & Partial<ChainHead>);
     const number = head?.number ?? 0;
-    const tail: Tail = { chain: Buffer.from(chain), headKey, recordKey: encodeKey(chainRecordKey(chain, number)), storedTag: stored?.tag, number, mac: head?.mac, isChanged: false };
+    const tail: Tail = {
+      chain: Buffer.from(chain),
+      headKey,
+      recordKey: encodeKey(chainRecordKey(chain, number)),
+      storedTag: stored?.tag,
+      number,
+      mac: head?.mac,
+      isChanged: false,
+    };
     this.#tails.set(name, tail);
     this.#heads.set(headKey.toString("latin1"), name);
     return tail;

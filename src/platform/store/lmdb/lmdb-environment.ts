@@ -70,15 +70,23 @@ export function openEnvironment(path: string, options: { readOnly?: boolean } = 
       readOnly: options.readOnly === true,
     });
   } catch (error) {
-    throw new AppError("storage_failed", { message: `the store in ${path} cannot be opened: ${reasonOf(error)}`, cause: error });
+    throw new AppError("storage_failed", {
+      message: `the store in ${path} cannot be opened: ${reasonOf(error)}`,
+      cause: error,
+    });
   }
 }
 
 /** The store's own record, or undefined in a new store. Throws `data_corrupt`. */
-export function readMeta(environment: Environment, transaction?: ReturnType<Environment["useReadTransaction"]>): StoreMeta | undefined {
+export function readMeta(
+  environment: Environment,
+  transaction?: ReturnType<Environment["useReadTransaction"]>,
+): StoreMeta | undefined {
   const bytes = readBinary(environment, META_KEY, transaction);
   if (bytes === undefined) return undefined;
-  const stored = JSON.parse(decodeRecord(META_KEY, bytes).json.toString("utf8")) as Omit<StoreMeta, "tag_sum"> & { readonly tag_sum: string };
+  const stored = JSON.parse(decodeRecord(META_KEY, bytes).json.toString("utf8")) as Omit<StoreMeta, "tag_sum"> & {
+    readonly tag_sum: string;
+  };
   return { ...stored, tag_sum: BigInt(`0x${stored.tag_sum}`) };
 }
 
@@ -89,11 +97,18 @@ export function writeMeta(environment: Environment, meta: StoreMeta): void {
 }
 
 /** The stored bytes under a key; an error of LMDB itself is `data_corrupt`, because a sound file has none on reading. */
-export function readBinary(environment: Environment, key: Buffer, transaction?: ReturnType<Environment["useReadTransaction"]>): Buffer | undefined {
+export function readBinary(
+  environment: Environment,
+  key: Buffer,
+  transaction?: ReturnType<Environment["useReadTransaction"]>,
+): Buffer | undefined {
   try {
     if (transaction === undefined) return environment.getBinary(key);
     // The option is there at run time and in `get`; the type of getBinary leaves it out.
-    const read = environment.getBinary.bind(environment) as (id: Buffer, options: { transaction: unknown }) => Buffer | undefined;
+    const read = environment.getBinary.bind(environment) as (
+      id: Buffer,
+      options: { transaction: unknown },
+    ) => Buffer | undefined;
     return read(key, { transaction });
   } catch (error) {
     throw corrupt(error);
@@ -108,7 +123,10 @@ export function transact(environment: Environment, body: () => void): void {
 /** How large the data file is, and how much of it holds nothing. Microseconds. */
 export function measureSpace(environment: Environment, path: string): Space {
   const stats = environment.getStats() as {
-    pageSize: number; lastPageNumber: number; root: TreePages; free: TreePages;
+    pageSize: number;
+    lastPageNumber: number;
+    root: TreePages;
+    free: TreePages;
   };
   const used = 2 + pagesOf(stats.root) + pagesOf(stats.free);
   const fileBytes = statSync(join(path, DATA_FILE)).size;

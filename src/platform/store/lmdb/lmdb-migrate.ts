@@ -18,7 +18,10 @@ export interface MigrateDependencies {
 }
 
 /** Brings the store to the newest schema version. Throws `conflict` when it is newer than the program. */
-export async function migrate(environment: Environment, { migrations, log, backup }: MigrateDependencies): Promise<void> {
+export async function migrate(
+  environment: Environment,
+  { migrations, log, backup }: MigrateDependencies,
+): Promise<void> {
   const from = storedMeta(environment);
   const pending = pendingMigrations(from.schema_version, migrations);
   // The time in the name: a crash between backup and migration must not make the next start refuse.
@@ -51,7 +54,11 @@ export function migrationStore(environment: Environment, meta: StoreMeta): Migra
   return {
     get: (key) => readRecord(environment, key),
     range: (prefix) => readRange(environment, prefix),
-    put: (key, value) => { change(key, Buffer.from(JSON.stringify(value))); },
-    delete: (key) => { change(key, undefined); },
+    put: (key, value) => {
+      change(key, Buffer.from(JSON.stringify(value)));
+    },
+    delete: (key) => {
+      change(key, undefined);
+    },
   };
 }

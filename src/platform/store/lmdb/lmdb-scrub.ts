@@ -81,7 +81,12 @@ class Walk {
     let walked = 0;
     try {
       const start = this.#last ?? Buffer.of(RESERVED_KEY_BYTE + 1);
-      const options = { start, exclusiveStart: this.#last !== undefined, limit: Math.min(limit, 2 ** 31 - 1), transaction: this.#transaction };
+      const options = {
+        start,
+        exclusiveStart: this.#last !== undefined,
+        limit: Math.min(limit, 2 ** 31 - 1),
+        transaction: this.#transaction,
+      };
       for (const { key, value } of this.#environment.getRange(options)) {
         this.#look(Buffer.from(key), value);
         walked += 1;
@@ -95,21 +100,24 @@ class Walk {
 
   report(): IntegrityReport {
     if (this.#meta !== undefined) {
-      if (this.#meta.count !== this.#records) this.#damage(`${this.#meta.count} records were written, ${this.#records} are found`);
+      if (this.#meta.count !== this.#records)
+        this.#damage(`${this.#meta.count} records were written, ${this.#records} are found`);
       if (this.#meta.tag_sum !== BigInt.asUintN(64, this.#sum)) this.#damage("the sum over all records does not hold");
     }
     return { sound: this.#damages.length === 0, records: this.#records, bytes: this.#bytes, damages: this.#damages };
   }
 
   #look(key: Buffer, bytes: Buffer): void {
-    if (this.#last !== undefined && Buffer.compare(this.#last, key) >= 0) throw new Error("the order of the keys is broken");
+    if (this.#last !== undefined && Buffer.compare(this.#last, key) >= 0)
+      throw new Error("the order of the keys is broken");
     this.#last = key;
     this.#records += 1;
     this.#bytes += key.length + bytes.length;
     try {
       this.#sum += decodeRecord(key, bytes).tag;
       // A damaged branch page leads a lookup astray though a walk along the leaves still finds the record.
-      if (readBinary(this.#environment, key, this.#transaction) === undefined) this.#damage("a lookup does not find the record", key);
+      if (readBinary(this.#environment, key, this.#transaction) === undefined)
+        this.#damage("a lookup does not find the record", key);
     } catch (error) {
       this.#damage(reasonOf(error), key);
     }

@@ -23,7 +23,16 @@ import { emptyMeta } from "./lmdb-writer.js";
 import type { WriterState } from "./lmdb-writer.js";
 import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../migrations.js";
 import type { Migration, MigrationStore } from "../migrations.js";
-import type { AppendFeed, RangeOptions, Store, StoreAppend, StoreCommit, StoreKey, StoreRecord, StoreValue } from "../store.js";
+import type {
+  AppendFeed,
+  RangeOptions,
+  Store,
+  StoreAppend,
+  StoreCommit,
+  StoreKey,
+  StoreRecord,
+  StoreValue,
+} from "../store.js";
 import { WriteQueue } from "../write-queue.js";
 
 export interface OpenStoreOptions {
@@ -83,7 +92,13 @@ export async function openStore(options: OpenStoreOptions, dependencies: OpenSto
   try {
     environment = openEnvironment(options.path);
     await prepare(environment, options, dependencies.log);
-    const store = new LmdbStore(options, { ...dependencies, environment, release: () => { lock.release(); } });
+    const store = new LmdbStore(options, {
+      ...dependencies,
+      environment,
+      release: () => {
+        lock.release();
+      },
+    });
     await store.start();
     return store;
   } catch (error) {
@@ -102,7 +117,10 @@ export interface RewriteStore extends MigrationStore {
  * Changes a store that no server has open, all in one transaction of any size: nothing is changed when `change` throws.
  * Throws `conflict` when a server has the store or it was written by another version.
  */
-export async function rewriteStore(options: { readonly path: string; readonly chainKey: Uint8Array }, change: (store: RewriteStore) => void): Promise<void> {
+export async function rewriteStore(
+  options: { readonly path: string; readonly chainKey: Uint8Array },
+  change: (store: RewriteStore) => void,
+): Promise<void> {
   const lock = lockFolder(options.path);
   let environment: Environment | undefined;
   try {
@@ -110,7 +128,10 @@ export async function rewriteStore(options: { readonly path: string; readonly ch
     environment = opened;
     const chainKey = new ChainKey(options.chainKey);
     const newest = MIGRATIONS.at(-1)?.to ?? FIRST_SCHEMA_VERSION;
-    if (storedMeta(opened).schema_version !== newest) throw new AppError("conflict", { message: "the store was written by another version; start that server, or this one, first" });
+    if (storedMeta(opened).schema_version !== newest)
+      throw new AppError("conflict", {
+        message: "the store was written by another version; start that server, or this one, first",
+      });
     refuseDamaged(scrubStoreNow(opened));
     transact(opened, () => {
       const meta = storedMeta(opened);
@@ -119,7 +140,12 @@ export async function rewriteStore(options: { readonly path: string; readonly ch
         append: ({ chain, value, indexes = [], unlinked = false }) => {
           const tails = new ChainTails(opened, chainKey);
           const changes = new ChangeSet(opened, tails);
-          changes.append({ key: encodeKey([chain]), json: Buffer.from(JSON.stringify(value)), indexes: indexes.map(encodeKey), unlinked });
+          changes.append({
+            key: encodeKey([chain]),
+            json: Buffer.from(JSON.stringify(value)),
+            indexes: indexes.map(encodeKey),
+            unlinked,
+          });
           changes.write(meta);
           tails.write(meta);
         },
@@ -146,7 +172,9 @@ async function prepare(environment: Environment, options: OpenStoreOptions, log:
   const meta = readMeta(environment);
   if (meta === undefined) {
     if (environment.getKeysCount({ ...prefixRange([]), limit: 1 }) > 0) throw damaged("its own record is missing");
-    transact(environment, () => { writeMeta(environment, emptyMeta(migrations.at(-1)?.to ?? FIRST_SCHEMA_VERSION)); });
+    transact(environment, () => {
+      writeMeta(environment, emptyMeta(migrations.at(-1)?.to ?? FIRST_SCHEMA_VERSION));
+    });
     // LMDB syncs the file, not the names that lead to it.
     syncFolder(options.path);
     syncFolder(dirname(options.path));
@@ -221,7 +249,10 @@ class LmdbStore extends LmdbReader implements DurableStore {
   /** See Store.revision. Bound, so that wrappers may pass it on as it is. */
   readonly revision = (): number => this.#queue.revision;
 
-  constructor(options: OpenStoreOptions, dependencies: OpenStoreDependencies & { environment: Environment; release: () => void }) {
+  constructor(
+    options: OpenStoreOptions,
+    dependencies: OpenStoreDependencies & { environment: Environment; release: () => void },
+  ) {
     super(dependencies.environment);
     this.#dependencies = dependencies;
     let last: WriterState = "ready";
@@ -241,8 +272,15 @@ class LmdbStore extends LmdbReader implements DurableStore {
           if (state !== last) dependencies.log.warn("store changed state", { state });
           last = state;
         },
-        onAppended: (chains) => { for (const chain of chains) this.#listeners.get(chain)?.forEach((listener) => { listener(); }); },
-        onFatal: (error) => { this.#fatal(error); },
+        onAppended: (chains) => {
+          for (const chain of chains)
+            this.#listeners.get(chain)?.forEach((listener) => {
+              listener();
+            });
+        },
+        onFatal: (error) => {
+          this.#fatal(error);
+        },
       },
     );
   }
@@ -263,7 +301,9 @@ class LmdbStore extends LmdbReader implements DurableStore {
   onAppend(chain: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(chain) ?? new Set();
     this.#listeners.set(chain, listeners.add(listener));
-    return () => { listeners.delete(listener); };
+    return () => {
+      listeners.delete(listener);
+    };
   }
 
   override close(): Promise<void> {

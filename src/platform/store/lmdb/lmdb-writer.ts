@@ -19,7 +19,10 @@ import type { PackedCommit } from "../wire.js";
 /** Why a commit was not applied. Crosses threads, so it is data. */
 export type WriteFailure =
   | { readonly code: "conflict"; readonly key: StoreKey }
-  | { readonly code: "data_corrupt" | "storage_full" | "storage_failed" | "too_many_records" | "internal_error"; readonly message: string };
+  | {
+      readonly code: "data_corrupt" | "storage_full" | "storage_failed" | "too_many_records" | "internal_error";
+      readonly message: string;
+    };
 
 /** Undefined: applied and on disk. */
 export type WriteOutcome = WriteFailure | undefined;
@@ -84,7 +87,11 @@ export class LmdbWriter {
 
   /** Applies a batch and returns one outcome per commit, in order. Never throws. */
   apply(commits: readonly PackedCommit[]): WriteOutcome[] {
-    if (this.#state === "failed") return commits.map(() => ({ code: "storage_failed", message: "the store does not take writes since its disk failed" }));
+    if (this.#state === "failed")
+      return commits.map(() => ({
+        code: "storage_failed",
+        message: "the store does not take writes since its disk failed",
+      }));
     let outcomes: WriteOutcome[] = [];
     try {
       outcomes = this.#refuseForSpace(commits);
@@ -158,7 +165,10 @@ export class LmdbWriter {
           if (current !== operation.version) return { code: "conflict", key: decodeKey(operation.key) };
         } else if (operation.kind === DELETE_PREFIX) {
           if (!this.#planPrefix(operation.key, changes)) {
-            return { code: "too_many_records", message: `a deletion covers more than ${PREFIX_RECORDS_MAX} records; delete its parts first` };
+            return {
+              code: "too_many_records",
+              message: `a deletion covers more than ${PREFIX_RECORDS_MAX} records; delete its parts first`,
+            };
           }
         } else if (operation.kind === APPEND) {
           changes.append(operation);
@@ -168,19 +178,23 @@ export class LmdbWriter {
       }
       return changes;
     } catch (error) {
-      if (error instanceof AppError && error.code === "data_corrupt") return { code: "data_corrupt", message: error.message };
+      if (error instanceof AppError && error.code === "data_corrupt")
+        return { code: "data_corrupt", message: error.message };
       throw error;
     }
   }
 
   #planPrefix(prefix: Buffer, changes: ChangeSet): boolean {
-    const keys = [...this.#environment.getKeys({ start: prefix, end: afterPrefix(prefix), limit: PREFIX_RECORDS_MAX + 1 })];
+    const keys = [
+      ...this.#environment.getKeys({ start: prefix, end: afterPrefix(prefix), limit: PREFIX_RECORDS_MAX + 1 }),
+    ];
     for (const key of keys) changes.plan(Buffer.from(key), undefined);
     return keys.length <= PREFIX_RECORDS_MAX;
   }
 
   #classify(error: unknown): WriteFailure {
-    if (error instanceof AppError) return { code: error.code === "data_corrupt" ? "data_corrupt" : "internal_error", message: error.message };
+    if (error instanceof AppError)
+      return { code: error.code === "data_corrupt" ? "data_corrupt" : "internal_error", message: error.message };
     const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
     // Without a code it is a fault of ours, not of the disk; the transaction was rolled back.
     if (typeof code !== "number") return { code: "internal_error", message: reasonOf(error) };
@@ -232,12 +246,16 @@ function systemStorage(options: WriterOptions, environment: Environment): Writer
   let measured = 0;
   let measuredAt = -Infinity;
   return {
-    transact: (body) => { transact(environment, body); },
+    transact: (body) => {
+      transact(environment, body);
+    },
     freeBytes: () => {
       const now = performance.now();
       if (now - measuredAt > MEASURE_AGE_MS || measured < enough) {
         const space = measureSpace(environment, options.path);
-        measured = space.freeInsideBytes + Math.max(0, Math.min(options.dataBytesMax - space.fileBytes, diskFreeBytes(options.path)));
+        measured =
+          space.freeInsideBytes +
+          Math.max(0, Math.min(options.dataBytesMax - space.fileBytes, diskFreeBytes(options.path)));
         measuredAt = now;
         if (measured >= enough) room.keep(space);
       }

@@ -26,18 +26,34 @@ export function awsKmsProvider(options: AwsKmsOptions, dependencies: SealProvide
 }
 
 async function connect(options: AwsKmsOptions): Promise<KeyService> {
-  const { DecryptCommand, GenerateDataKeyCommand, KMSClient } = await loadSdk(NAME, PACKAGES, async () => await import("@aws-sdk/client-kms"));
-  const client = new KMSClient({ region: options.region, maxAttempts: ATTEMPTS_MAX, ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }) });
+  const { DecryptCommand, GenerateDataKeyCommand, KMSClient } = await loadSdk(
+    NAME,
+    PACKAGES,
+    async () => await import("@aws-sdk/client-kms"),
+  );
+  const client = new KMSClient({
+    region: options.region,
+    maxAttempts: ATTEMPTS_MAX,
+    ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
+  });
   return {
     generate: async (abortSignal) => {
-      const answer = await client.send(new GenerateDataKeyCommand({ KeyId: options.keyId, KeySpec: "AES_256", EncryptionContext: ENCRYPTION_CONTEXT }), { abortSignal });
+      const answer = await client.send(
+        new GenerateDataKeyCommand({ KeyId: options.keyId, KeySpec: "AES_256", EncryptionContext: ENCRYPTION_CONTEXT }),
+        { abortSignal },
+      );
       return { plaintext: answer.Plaintext ?? new Uint8Array(), ciphertext: answer.CiphertextBlob ?? new Uint8Array() };
     },
     // The key is named although the ciphertext says it: another account's key must not open ours.
     decrypt: async (ciphertext, abortSignal) => {
-      const answer = await client.send(new DecryptCommand({ KeyId: options.keyId, CiphertextBlob: ciphertext, EncryptionContext: ENCRYPTION_CONTEXT }), { abortSignal });
+      const answer = await client.send(
+        new DecryptCommand({ KeyId: options.keyId, CiphertextBlob: ciphertext, EncryptionContext: ENCRYPTION_CONTEXT }),
+        { abortSignal },
+      );
       return answer.Plaintext ?? new Uint8Array();
     },
-    close: () => { client.destroy(); },
+    close: () => {
+      client.destroy();
+    },
   };
 }

@@ -43,25 +43,45 @@ const SETTLE_MS = 2_000;
 const VERSIONS_MAX = 100;
 const RETRIES_MAX = 1;
 
-export function cloudKeyVaultProvider(options: CloudKeyVaultOptions, dependencies: SealProviderDependencies): SealProvider {
+export function cloudKeyVaultProvider(
+  options: CloudKeyVaultOptions,
+  dependencies: SealProviderDependencies,
+): SealProvider {
   const hash = options.validationHash === undefined ? undefined : parseValidationHash(options.validationHash);
   return {
     name: NAME,
     isConfigured: true,
     validationHash: hash,
     issuesKeys: false,
-    readKey: async () => await bounded(NAME, options.timeoutMs, async (signal) => {
-      const versions = await connect(options);
-      return await readOrCreate(versions, { mayCreate: dependencies.store.get(SENTINEL_KEY) === undefined && hash === undefined, settleMs: options.settleMs ?? SETTLE_MS, log: dependencies.log }, signal);
-    }),
+    readKey: async () =>
+      await bounded(NAME, options.timeoutMs, async (signal) => {
+        const versions = await connect(options);
+        return await readOrCreate(
+          versions,
+          {
+            mayCreate: dependencies.store.get(SENTINEL_KEY) === undefined && hash === undefined,
+            settleMs: options.settleMs ?? SETTLE_MS,
+            log: dependencies.log,
+          },
+          signal,
+        );
+      }),
   };
 }
 
 /** The phrase of the oldest enabled version; creates the secret when there is none and this store has no seal key yet. */
-export async function readOrCreate(secret: SecretVersions, options: { readonly mayCreate: boolean; readonly settleMs: number; readonly log: Log }, signal: AbortSignal): Promise<Uint8Array> {
+export async function readOrCreate(
+  secret: SecretVersions,
+  options: { readonly mayCreate: boolean; readonly settleMs: number; readonly log: Log },
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   let oldest = await findOldest(secret, signal);
   if (oldest === undefined) {
-    if (!options.mayCreate) throw new SealProviderError("the key vault does not hold the seal key, and this store needs the one that it was initialised with", { mayPass: true });
+    if (!options.mayCreate)
+      throw new SealProviderError(
+        "the key vault does not hold the seal key, and this store needs the one that it was initialised with",
+        { mayPass: true },
+      );
     const entropy = randomBytes(SEAL_ENTROPY_BYTES);
     const phrase = entropyPhrase(entropy);
     entropy.fill(0);
@@ -72,7 +92,8 @@ export async function readOrCreate(secret: SecretVersions, options: { readonly m
     oldest = await findOldest(secret, signal);
     options.log.info("made a seal key and put it into the key vault");
   }
-  if (oldest === undefined) throw new SealProviderError("the key vault does not show the secret that was just written", { mayPass: true });
+  if (oldest === undefined)
+    throw new SealProviderError("the key vault does not show the secret that was just written", { mayPass: true });
   const value = Buffer.from(await secret.read(oldest, signal));
   if (!isPhrase(value)) {
     value.fill(0);
@@ -83,12 +104,16 @@ export async function readOrCreate(secret: SecretVersions, options: { readonly m
 
 async function findOldest(secret: SecretVersions, signal: AbortSignal): Promise<string | undefined> {
   const versions = await secret.list(signal);
-  return versions.sort((one, other) => one.createdMs - other.createdMs || (one.version < other.version ? -1 : 1))[0]?.version;
+  return versions.sort((one, other) => one.createdMs - other.createdMs || (one.version < other.version ? -1 : 1))[0]
+    ?.version;
 }
 
 /** Letters, digits and dashes, none at the ends: `_unsealerkey` becomes `unsealerkey`. */
 export function legalSecretName(name: string): string {
-  const legal = name.replace(/[^0-9A-Za-z-]/g, "-").replace(/^-+|-+$/g, "").slice(0, 127);
+  const legal = name
+    .replace(/[^0-9A-Za-z-]/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 127);
   if (legal === "") throw new SealProviderError("SEAL_UNSEAL_SECRET_NAME has no letter or digit", { mayPass: false });
   return legal;
 }
@@ -96,12 +121,20 @@ export function legalSecretName(name: string): string {
 export function vaultUrl(options: Pick<CloudKeyVaultOptions, "endpoint" | "vaultName" | "region">): string {
   if (options.endpoint !== undefined) return options.endpoint;
   const region = (options.region ?? "").toLowerCase().replaceAll(" ", "");
-  const domain = region.startsWith("china") ? "vault.azure.cn" : region.startsWith("usgov") || region.startsWith("usdod") ? "vault.usgovcloudapi.net" : "vault.azure.net";
+  const domain = region.startsWith("china")
+    ? "vault.azure.cn"
+    : region.startsWith("usgov") || region.startsWith("usdod")
+      ? "vault.usgovcloudapi.net"
+      : "vault.azure.net";
   return `https://${options.vaultName}.${domain}`;
 }
 
 async function connect(options: CloudKeyVaultOptions): Promise<SecretVersions> {
-  const [{ SecretClient }, { DefaultAzureCredential }] = await loadSdk(NAME, PACKAGES, async () => await Promise.all([import("@azure/keyvault-secrets"), import("@azure/identity")]));
+  const [{ SecretClient }, { DefaultAzureCredential }] = await loadSdk(
+    NAME,
+    PACKAGES,
+    async () => await Promise.all([import("@azure/keyvault-secrets"), import("@azure/identity")]),
+  );
   const url = vaultUrl(options);
   const credential = new DefaultAzureCredential(options.tenantId === undefined ? {} : { tenantId: options.tenantId });
   // Another address is the operator's own choice; the challenge names the public cloud's domain then.
@@ -114,7 +147,13 @@ async function connect(options: CloudKeyVaultOptions): Promise<SecretVersions> {
   return {
     list: async (abortSignal) => await listVersions(client.listPropertiesOfSecretVersions(name, { abortSignal })),
     read: async (version, abortSignal) => (await client.getSecret(name, { version, abortSignal })).value ?? "",
-    create: async (value, abortSignal) => { await client.setSecret(name, value, { contentType: "BIP-39 phrase", tags: { purpose: "proofwright seal key" }, abortSignal }); },
+    create: async (value, abortSignal) => {
+      await client.setSecret(name, value, {
+        contentType: "BIP-39 phrase",
+        tags: { purpose: "proofwright seal key" },
+        abortSignal,
+      });
+    },
   };
 }
 
@@ -124,13 +163,18 @@ interface VersionProperties {
   readonly enabled?: boolean;
 }
 
-async function listVersions(pages: AsyncIterable<VersionProperties>): Promise<{ version: string; createdMs: number }[]> {
+async function listVersions(
+  pages: AsyncIterable<VersionProperties>,
+): Promise<{ version: string; createdMs: number }[]> {
   const found: { version: string; createdMs: number }[] = [];
   let seen = 0;
   try {
     for await (const { version, createdOn, enabled } of pages) {
       seen += 1;
-      if (seen > VERSIONS_MAX) throw new SealProviderError("the seal key's secret has too many versions: disable or delete old ones", { mayPass: false });
+      if (seen > VERSIONS_MAX)
+        throw new SealProviderError("the seal key's secret has too many versions: disable or delete old ones", {
+          mayPass: false,
+        });
       if (version !== undefined && enabled !== false) found.push({ version, createdMs: createdOn?.getTime() ?? 0 });
     }
   } catch (error) {

@@ -48,14 +48,17 @@ async function readSecret(path: string): Promise<Buffer> {
   try {
     file = await open(path, "r");
   } catch (error) {
-    throw failure(`the secret file ${path} cannot be read (${error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? "unknown error") : "unknown error"})`);
+    throw failure(
+      `the secret file ${path} cannot be read (${error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? "unknown error") : "unknown error"})`,
+    );
   }
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw failure(`${path} is not a regular file`);
     // Windows has no such bits, and getuid tells that this is not Windows.
     if (process.getuid !== undefined) {
-      if ((stats.mode & OTHERS_MASK) !== 0) throw failure(`${path} can be read by group or others: mount the secret with mode 0400 (or chmod 600)`);
+      if ((stats.mode & OTHERS_MASK) !== 0)
+        throw failure(`${path} can be read by group or others: mount the secret with mode 0400 (or chmod 600)`);
       if (stats.uid !== process.getuid() && stats.uid !== ROOT_UID) throw failure(`${path} belongs to another user`);
     }
     if (stats.size > FILE_BYTES_MAX) throw failure(`${path} is too large to be a phrase`);

@@ -4,7 +4,13 @@
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { canonicalPhrase, entropyPhrase, phraseEntropy, SEAL_ENTROPY_BYTES, validationHash } from "../../../crypto/wallets/seal-phrase.js";
+import {
+  canonicalPhrase,
+  entropyPhrase,
+  phraseEntropy,
+  SEAL_ENTROPY_BYTES,
+  validationHash,
+} from "../../../crypto/wallets/seal-phrase.js";
 import { AppError } from "../../../platform/errors.js";
 import { createPrivateFile, readPrivateFile } from "../../../platform/files/private-file.js";
 import type { SealProvider } from "./provider.js";
@@ -18,7 +24,13 @@ export const DEVELOPMENT_PHRASE_FILE = "development-seal-phrase";
 export async function initialiseDevelopmentSeal(dataDir: string): Promise<SealProvider> {
   const path = join(dataDir, DEVELOPMENT_PHRASE_FILE);
   const text = (await readPrivateFile(path)) ?? (await createPhraseFile(path));
-  return { name: "environment", isConfigured: true, validationHash: hashOf(text, path), issuesKeys: true, readKey: async () => await readPrivateFile(path) };
+  return {
+    name: "environment",
+    isConfigured: true,
+    validationHash: hashOf(text, path),
+    issuesKeys: true,
+    readKey: async () => await readPrivateFile(path),
+  };
 }
 
 /** Answers what the file holds afterwards, which is another process's phrase when that one was first. */
@@ -39,7 +51,9 @@ function hashOf(text: Uint8Array, path: string): Uint8Array {
   text.fill(0);
   const entropy = canonical === undefined ? undefined : phraseEntropy(canonical);
   if (canonical === undefined || entropy === undefined) {
-    throw new AppError("vault_not_configured", { message: `the development seal key ${path} does not hold a phrase of 24 words` });
+    throw new AppError("vault_not_configured", {
+      message: `the development seal key ${path} does not hold a phrase of 24 words`,
+    });
   }
   entropy.fill(0);
   const hash = validationHash(canonical);

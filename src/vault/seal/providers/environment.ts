@@ -18,7 +18,12 @@ const HASH = /^(?:0x)?([0-9a-f]{64})$/i;
 /** Throws `invalid_request` for a malformed hash or phrase, so that a start with a bad setting fails. */
 export function environmentSealProvider(options: EnvironmentSealOptions): SealProvider {
   const { key } = options;
-  const hash = options.validationHash === undefined ? (key === undefined ? undefined : hashOfPhrase(key)) : parseValidationHash(options.validationHash);
+  const hash =
+    options.validationHash === undefined
+      ? key === undefined
+        ? undefined
+        : hashOfPhrase(key)
+      : parseValidationHash(options.validationHash);
   return {
     name: "environment",
     isConfigured: hash !== undefined,
@@ -31,14 +36,16 @@ export function environmentSealProvider(options: EnvironmentSealOptions): SealPr
 /** 32 bytes of hex text, with or without 0x. Throws `invalid_request`. */
 export function parseValidationHash(text: string): Uint8Array {
   const digits = HASH.exec(text)?.[1];
-  if (digits === undefined) throw new AppError("invalid_request", { message: "SEAL_UNSEAL_VALIDATION_HASH is not the hex text of 32 bytes" });
+  if (digits === undefined)
+    throw new AppError("invalid_request", { message: "SEAL_UNSEAL_VALIDATION_HASH is not the hex text of 32 bytes" });
   return new Uint8Array(Buffer.from(digits, "hex"));
 }
 
 function hashOfPhrase(text: string): Uint8Array {
   const canonical = canonicalPhrase(new TextEncoder().encode(text));
   const entropy = canonical === undefined ? undefined : phraseEntropy(canonical);
-  if (canonical === undefined || entropy === undefined) throw new AppError("invalid_request", { message: "SEAL_UNSEAL_KEY is not a phrase of 24 BIP-39 words" });
+  if (canonical === undefined || entropy === undefined)
+    throw new AppError("invalid_request", { message: "SEAL_UNSEAL_KEY is not a phrase of 24 BIP-39 words" });
   entropy.fill(0);
   const hash = validationHash(canonical);
   canonical.fill(0);

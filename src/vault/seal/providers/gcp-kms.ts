@@ -33,15 +33,33 @@ async function connect(options: GcpKmsOptions): Promise<KeyService> {
   return {
     generate: async () => {
       const plaintext = randomBytes(SEAL_ENTROPY_BYTES);
-      const [answer] = await client.encrypt({ name: options.keyId, plaintext, plaintextCrc32c: { value: crc32c(plaintext) }, additionalAuthenticatedData: ADDITIONAL_DATA }, call);
+      const [answer] = await client.encrypt(
+        {
+          name: options.keyId,
+          plaintext,
+          plaintextCrc32c: { value: crc32c(plaintext) },
+          additionalAuthenticatedData: ADDITIONAL_DATA,
+        },
+        call,
+      );
       if (answer.verifiedPlaintextCrc32c !== true) throw corrupted();
       return { plaintext, ciphertext: checked(answer.ciphertext, answer.ciphertextCrc32c?.value) };
     },
     decrypt: async (ciphertext) => {
-      const [answer] = await client.decrypt({ name: options.keyId, ciphertext, ciphertextCrc32c: { value: crc32c(ciphertext) }, additionalAuthenticatedData: ADDITIONAL_DATA }, call);
+      const [answer] = await client.decrypt(
+        {
+          name: options.keyId,
+          ciphertext,
+          ciphertextCrc32c: { value: crc32c(ciphertext) },
+          additionalAuthenticatedData: ADDITIONAL_DATA,
+        },
+        call,
+      );
       return checked(answer.plaintext, answer.plaintextCrc32c?.value);
     },
-    close: () => { client.close().catch(() => undefined); },
+    close: () => {
+      client.close().catch(() => undefined);
+    },
   };
 }
 

@@ -16,12 +16,20 @@ export class SealProviderError extends Error {
 }
 
 /** Runs a provider's work with a deadline that holds whatever the SDK does; what it throws becomes a SealProviderError. */
-export async function bounded<T>(provider: string, timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function bounded<T>(
+  provider: string,
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const tooSlow = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(new SealProviderError(`the seal provider ${provider} did not answer within ${String(timeoutMs / 1000)} s`, { mayPass: true }));
+      reject(
+        new SealProviderError(`the seal provider ${provider} did not answer within ${String(timeoutMs / 1000)} s`, {
+          mayPass: true,
+        }),
+      );
       controller.abort();
     }, timeoutMs);
   });
@@ -40,7 +48,10 @@ export async function loadSdk<T>(provider: string, packages: string, load: () =>
     return await load();
   } catch (error) {
     if (codesOf(error).includes("ERR_MODULE_NOT_FOUND")) {
-      throw new SealProviderError(`the seal provider ${provider} needs packages that are not installed: run \`npm install ${packages}\``, { mayPass: false });
+      throw new SealProviderError(
+        `the seal provider ${provider} needs packages that are not installed: run \`npm install ${packages}\``,
+        { mayPass: false },
+      );
     }
     throw error;
   }
@@ -50,22 +61,50 @@ const DENIED = new Set([401, 403]);
 
 function described(provider: string, error: unknown): SealProviderError {
   const status = statusOf(error);
-  if (status !== undefined && DENIED.has(status)) return new SealProviderError(`the seal provider ${provider} refused access (status ${String(status)}): check identity and permissions`, { mayPass: true });
-  if (status === 404) return new SealProviderError(`the seal provider ${provider} does not know the key or secret (status 404)`, { mayPass: true });
-  if (status !== undefined) return new SealProviderError(`the seal provider ${provider} answered with status ${String(status)}`, { mayPass: true });
+  if (status !== undefined && DENIED.has(status))
+    return new SealProviderError(
+      `the seal provider ${provider} refused access (status ${String(status)}): check identity and permissions`,
+      { mayPass: true },
+    );
+  if (status === 404)
+    return new SealProviderError(`the seal provider ${provider} does not know the key or secret (status 404)`, {
+      mayPass: true,
+    });
+  if (status !== undefined)
+    return new SealProviderError(`the seal provider ${provider} answered with status ${String(status)}`, {
+      mayPass: true,
+    });
   const code = codesOf(error)[0];
-  return new SealProviderError(`the seal provider ${provider} cannot be reached or used${code === undefined ? "" : ` (${code})`}`, { mayPass: true });
+  return new SealProviderError(
+    `the seal provider ${provider} cannot be reached or used${code === undefined ? "" : ` (${code})`}`,
+    { mayPass: true },
+  );
 }
 
 /** The HTTP status that an SDK's error carries: Azure `statusCode`, AWS `$metadata.httpStatusCode`, Google `status` or `response.status`. */
 function statusOf(error: unknown): number | undefined {
   const members = membersOf(error);
-  const candidates = [members.statusCode, membersOf(members.$metadata).httpStatusCode, membersOf(members.response).status, members.status, HTTP_OF_GRPC[Number(members.code)]];
+  const candidates = [
+    members.statusCode,
+    membersOf(members.$metadata).httpStatusCode,
+    membersOf(members.response).status,
+    members.status,
+    HTTP_OF_GRPC[Number(members.code)],
+  ];
   return candidates.find((value): value is number => typeof value === "number" && value >= 300 && value < 600);
 }
 
 /** Canonical codes of google.rpc.Code that stand for a refusal. */
-const HTTP_OF_GRPC: Readonly<Record<number, number>> = { 3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 13: 500, 14: 503, 16: 401 };
+const HTTP_OF_GRPC: Readonly<Record<number, number>> = {
+  3: 400,
+  5: 404,
+  7: 403,
+  8: 429,
+  9: 400,
+  13: 500,
+  14: 503,
+  16: 401,
+};
 
 /** Error codes in capitals (`ECONNREFUSED`) of an error and its causes; never free text. */
 function codesOf(error: unknown): string[] {

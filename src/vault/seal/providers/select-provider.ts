@@ -34,38 +34,72 @@ const SECOND_MS = 1000;
 const GCP_KEY = /^projects\/[^/]+\/locations\/[^/]+\/keyRings\/[^/]+\/cryptoKeys\/[^/]+$/;
 
 /** Throws `invalid_request` with a sentence that names the setting, before anything is started. */
-export async function selectSealProvider(source: SealSource, dependencies: SealProviderDependencies): Promise<SealProvider> {
-  return "settings" in source ? fromSettings(source.settings, dependencies) : await initialiseDevelopmentSeal(source.developmentDataDir);
+export async function selectSealProvider(
+  source: SealSource,
+  dependencies: SealProviderDependencies,
+): Promise<SealProvider> {
+  return "settings" in source
+    ? fromSettings(source.settings, dependencies)
+    : await initialiseDevelopmentSeal(source.developmentDataDir);
 }
 
 function fromSettings(settings: SealSettings, dependencies: SealProviderDependencies): SealProvider {
   const given = settings.seal_unseal_provider ?? "environment";
   const provider = ALIASES[given] ?? given;
-  const shared = { validationHash: settings.seal_unseal_validation_hash, timeoutMs: settings.seal_unseal_timeout_seconds * SECOND_MS, endpoint: settings.seal_unseal_endpoint };
+  const shared = {
+    validationHash: settings.seal_unseal_validation_hash,
+    timeoutMs: settings.seal_unseal_timeout_seconds * SECOND_MS,
+    endpoint: settings.seal_unseal_endpoint,
+  };
   const need = (value: string | undefined, setting: string): string => {
-    if (value === undefined) throw new AppError("invalid_request", { message: `the seal provider ${given} needs ${setting}` });
+    if (value === undefined)
+      throw new AppError("invalid_request", { message: `the seal provider ${given} needs ${setting}` });
     return value;
   };
   if (provider !== "environment" && settings.seal_unseal_key !== undefined) {
-    throw new AppError("invalid_request", { message: `SEAL_UNSEAL_KEY is for the provider environment; ${given} brings its own key` });
+    throw new AppError("invalid_request", {
+      message: `SEAL_UNSEAL_KEY is for the provider environment; ${given} brings its own key`,
+    });
   }
   switch (provider) {
     case "environment":
-      return environmentSealProvider({ validationHash: settings.seal_unseal_validation_hash, key: settings.seal_unseal_key });
+      return environmentSealProvider({
+        validationHash: settings.seal_unseal_validation_hash,
+        key: settings.seal_unseal_key,
+      });
     case "container_secret":
-      return containerSecretProvider({ path: need(settings.seal_unseal_key_secret_path, "SEAL_UNSEAL_KEY_SECRET_PATH"), validationHash: need(settings.seal_unseal_validation_hash, "SEAL_UNSEAL_VALIDATION_HASH") });
+      return containerSecretProvider({
+        path: need(settings.seal_unseal_key_secret_path, "SEAL_UNSEAL_KEY_SECRET_PATH"),
+        validationHash: need(settings.seal_unseal_validation_hash, "SEAL_UNSEAL_VALIDATION_HASH"),
+      });
     case "cloud_key_vault":
       // Refused now rather than at the first unsealing.
       legalSecretName(settings.seal_unseal_secret_name);
-      return cloudKeyVaultProvider({
-        ...shared, vaultName: need(settings.seal_unseal_vault_name, "SEAL_UNSEAL_VAULT_NAME"), tenantId: settings.seal_unseal_vault_tenant_id,
-        region: settings.seal_unseal_vault_region, secretName: settings.seal_unseal_secret_name,
-      }, dependencies);
+      return cloudKeyVaultProvider(
+        {
+          ...shared,
+          vaultName: need(settings.seal_unseal_vault_name, "SEAL_UNSEAL_VAULT_NAME"),
+          tenantId: settings.seal_unseal_vault_tenant_id,
+          region: settings.seal_unseal_vault_region,
+          secretName: settings.seal_unseal_secret_name,
+        },
+        dependencies,
+      );
     case "aws_kms":
-      return awsKmsProvider({ ...shared, keyId: need(settings.seal_unseal_kms_key_id, "SEAL_UNSEAL_KMS_KEY_ID"), region: need(settings.seal_unseal_kms_region, "SEAL_UNSEAL_KMS_REGION") }, dependencies);
+      return awsKmsProvider(
+        {
+          ...shared,
+          keyId: need(settings.seal_unseal_kms_key_id, "SEAL_UNSEAL_KMS_KEY_ID"),
+          region: need(settings.seal_unseal_kms_region, "SEAL_UNSEAL_KMS_REGION"),
+        },
+        dependencies,
+      );
     case "gcp_kms": {
       const keyId = need(settings.seal_unseal_kms_key_id, "SEAL_UNSEAL_KMS_KEY_ID");
-      if (!GCP_KEY.test(keyId)) throw new AppError("invalid_request", { message: "SEAL_UNSEAL_KMS_KEY_ID must read projects/P/locations/L/keyRings/R/cryptoKeys/K for gcp_kms" });
+      if (!GCP_KEY.test(keyId))
+        throw new AppError("invalid_request", {
+          message: "SEAL_UNSEAL_KMS_KEY_ID must read projects/P/locations/L/keyRings/R/cryptoKeys/K for gcp_kms",
+        });
       return gcpKmsProvider({ ...shared, keyId }, dependencies);
     }
     default:

@@ -2,7 +2,13 @@
  * What the key-management services share: a seal key that is made once, kept in the store as the service's ciphertext, and opened by
  * the service at each start. Made by create-if-absent: of several first starts one wins, and the others use its key.
  */
-import { canonicalPhrase, entropyPhrase, phraseEntropy, SEAL_ENTROPY_BYTES, validationHash } from "../../../crypto/wallets/seal-phrase.js";
+import {
+  canonicalPhrase,
+  entropyPhrase,
+  phraseEntropy,
+  SEAL_ENTROPY_BYTES,
+  validationHash,
+} from "../../../crypto/wallets/seal-phrase.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import type { Log } from "../../../platform/log.js";
 import { StoreConflict, type Store, type StoreKey } from "../../../platform/store/store.js";
@@ -34,54 +40,88 @@ export interface SealProviderDependencies {
 }
 
 /** A type, not an interface, so that it is a StoreValue. */
-type WrappedKeyRecord = { readonly provider: string; readonly key_id: string; readonly ciphertext: string; readonly created_at: string };
+type WrappedKeyRecord = {
+  readonly provider: string;
+  readonly key_id: string;
+  readonly ciphertext: string;
+  readonly created_at: string;
+};
 
 export const WRAPPED_KEY: StoreKey = ["seal", "wrapped_key"];
 export const SENTINEL_KEY: StoreKey = ["seal", "sentinel"];
 
 /** @param connect loads the SDK and makes its client; called at each unsealing, so that credentials are looked up anew */
-export function wrappedKeyProvider(options: WrappedKeyOptions, dependencies: SealProviderDependencies, connect: () => Promise<KeyService>): SealProvider {
+export function wrappedKeyProvider(
+  options: WrappedKeyOptions,
+  dependencies: SealProviderDependencies,
+  connect: () => Promise<KeyService>,
+): SealProvider {
   const hash = options.validationHash === undefined ? undefined : parseValidationHash(options.validationHash);
   return {
     name: options.name,
     isConfigured: true,
     validationHash: hash,
     issuesKeys: false,
-    readKey: async () => await bounded(options.name, options.timeoutMs, async (signal) => {
-      const service = await connect();
-      try {
-        const record = readRecord(options.name, dependencies.store) ?? (await createRecord(options, dependencies, service, signal));
-        const entropy = await service.decrypt(Buffer.from(record.ciphertext, "base64"), signal);
-        return takePhrase(options.name, entropy);
-      } finally {
-        service.close();
-      }
-    }),
+    readKey: async () =>
+      await bounded(options.name, options.timeoutMs, async (signal) => {
+        const service = await connect();
+        try {
+          const record =
+            readRecord(options.name, dependencies.store) ??
+            (await createRecord(options, dependencies, service, signal));
+          const entropy = await service.decrypt(Buffer.from(record.ciphertext, "base64"), signal);
+          return takePhrase(options.name, entropy);
+        } finally {
+          service.close();
+        }
+      }),
   };
 }
 
 function readRecord(name: string, store: Store): WrappedKeyRecord | undefined {
   const record = store.get<WrappedKeyRecord>(WRAPPED_KEY)?.value;
   if (record !== undefined && record.provider !== name) {
-    throw new SealProviderError(`the seal key of this store was made with the provider ${record.provider}, not ${name}`, { mayPass: false });
+    throw new SealProviderError(
+      `the seal key of this store was made with the provider ${record.provider}, not ${name}`,
+      { mayPass: false },
+    );
   }
   return record;
 }
 
-async function createRecord(options: WrappedKeyOptions, { store, clock, log }: SealProviderDependencies, service: KeyService, signal: AbortSignal): Promise<WrappedKeyRecord> {
+async function createRecord(
+  options: WrappedKeyOptions,
+  { store, clock, log }: SealProviderDependencies,
+  service: KeyService,
+  signal: AbortSignal,
+): Promise<WrappedKeyRecord> {
   if (store.get(SENTINEL_KEY) !== undefined) {
-    throw new SealProviderError(`this store was initialised with another seal key, which ${options.name} does not hold`, { mayPass: false });
+    throw new SealProviderError(
+      `this store was initialised with another seal key, which ${options.name} does not hold`,
+      { mayPass: false },
+    );
   }
   if (options.validationHash !== undefined) {
-    throw new SealProviderError(`${options.name} makes its own seal key on the first start: leave SEAL_UNSEAL_VALIDATION_HASH out`, { mayPass: false });
+    throw new SealProviderError(
+      `${options.name} makes its own seal key on the first start: leave SEAL_UNSEAL_VALIDATION_HASH out`,
+      { mayPass: false },
+    );
   }
   const { plaintext, ciphertext } = await service.generate(signal);
   const phrase = takePhrase(options.name, plaintext);
   const hash = Buffer.from(validationHash(phrase)).toString("hex");
   phrase.fill(0);
-  const record: WrappedKeyRecord = { provider: options.name, key_id: options.keyId, ciphertext: Buffer.from(ciphertext).toString("base64"), created_at: isoTimestamp(clock.nowMs()) };
+  const record: WrappedKeyRecord = {
+    provider: options.name,
+    key_id: options.keyId,
+    ciphertext: Buffer.from(ciphertext).toString("base64"),
+    created_at: isoTimestamp(clock.nowMs()),
+  };
   try {
-    await store.commit({ checks: [{ key: WRAPPED_KEY, version: "absent" }], puts: [{ key: WRAPPED_KEY, value: record }] });
+    await store.commit({
+      checks: [{ key: WRAPPED_KEY, version: "absent" }],
+      puts: [{ key: WRAPPED_KEY, value: record }],
+    });
   } catch (error) {
     if (!(error instanceof StoreConflict)) throw error;
     const theirs = readRecord(options.name, store);
@@ -95,7 +135,11 @@ async function createRecord(options: WrappedKeyOptions, { store, clock, log }: S
 /** The phrase of 32 bytes of entropy, which are overwritten. */
 export function takePhrase(name: string, entropy: Uint8Array): Uint8Array {
   try {
-    if (entropy.length !== SEAL_ENTROPY_BYTES) throw new SealProviderError(`the seal provider ${name} answered a key of ${String(entropy.length)} bytes, not ${String(SEAL_ENTROPY_BYTES)}`, { mayPass: false });
+    if (entropy.length !== SEAL_ENTROPY_BYTES)
+      throw new SealProviderError(
+        `the seal provider ${name} answered a key of ${String(entropy.length)} bytes, not ${String(SEAL_ENTROPY_BYTES)}`,
+        { mayPass: false },
+      );
     return entropyPhrase(entropy);
   } finally {
     entropy.fill(0);

@@ -1,63 +1,121 @@
 import { describe, expect, it } from "vitest";
 import type { SolidityRequest, SolidityResult } from "../../../../src/engine/solidity/compile-solidity.js";
 import { ProcessTasks, type ProcessTaskLimits } from "../../../../src/platform/pool/process-task.js";
-import { compileSolidityInProcess, SOLIDITY_PROCESS_LIMITS } from "../../../../src/chain/contracts/builds/solidity-task.js";
+import {
+  compileSolidityInProcess,
+  SOLIDITY_PROCESS_LIMITS,
+} from "../../../../src/chain/contracts/builds/solidity-task.js";
 
 // Untrusted Solidity as an attacker would send it; each ends in a failure that names itself, none in a crash of the process.
 
 const HEAD = "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.0;\n";
 const tasks = new ProcessTasks();
 
-async function compile(sources: string | Record<string, string>, more: Partial<SolidityRequest> = {}, limits: Partial<ProcessTaskLimits> = {}): Promise<SolidityResult> {
+async function compile(
+  sources: string | Record<string, string>,
+  more: Partial<SolidityRequest> = {},
+  limits: Partial<ProcessTaskLimits> = {},
+): Promise<SolidityResult> {
   const request: SolidityRequest = {
-    sources: typeof sources === "string" ? { "a.sol": HEAD + sources } : sources, settings: { evmVersion: "cancun", optimizerRuns: 200, viaIr: false }, ...more,
+    sources: typeof sources === "string" ? { "a.sol": HEAD + sources } : sources,
+    settings: { evmVersion: "cancun", optimizerRuns: 200, viaIr: false },
+    ...more,
   };
-  const outcome = await compileSolidityInProcess(tasks, request, { limits: { ...SOLIDITY_PROCESS_LIMITS, niceness: 0, ...limits } });
+  const outcome = await compileSolidityInProcess(tasks, request, {
+    limits: { ...SOLIDITY_PROCESS_LIMITS, niceness: 0, ...limits },
+  });
   if (!outcome.settled) throw new Error(`${outcome.failure.code}: ${outcome.failure.stderr ?? ""}`);
   return outcome.result;
 }
 
 /** Each struct holds the one before twice: the signature of the last has 2^40 members. */
 function doublingStructs(): string {
-  const structs = Array.from({ length: 40 }, (_, index) => `struct S${String(index + 1)} { S${String(index)} a; S${String(index)} b; }`);
+  const structs = Array.from(
+    { length: 40 },
+    (_, index) => `struct S${String(index + 1)} { S${String(index)} a; S${String(index)} b; }`,
+  );
   return `struct S0 { uint a; uint b; } ${structs.join(" ")} contract A { function f(S40 memory) external {} }`;
 }
 
 describe("compileSolidityInProcess", () => {
   it("gives ABI, creation code, opcodes, metadata and the compiler's name, the same code each time", async () => {
-    const [one, other] = await Promise.all([compile("contract A { uint256 public x; }"), compile("contract A { uint256 public x; }")]);
-    expect(one).toMatchObject({ ok: true, file: "a.sol", name: "A", warnings: [], compiler: expect.stringMatching(/^solc 0\.8\.37\+commit\.[0-9a-f]+$/) as string });
+    const [one, other] = await Promise.all([
+      compile("contract A { uint256 public x; }"),
+      compile("contract A { uint256 public x; }"),
+    ]);
+    expect(one).toMatchObject({
+      ok: true,
+      file: "a.sol",
+      name: "A",
+      warnings: [],
+      compiler: expect.stringMatching(/^solc 0\.8\.37\+commit\.[0-9a-f]+$/) as string,
+    });
     expect(one).toEqual(other);
     expect(one.ok && one.bytecode).toMatch(/^60[0-9a-f]+$/);
   });
 
   it("ends source that never would at the limit of time, and of memory, and says so", async () => {
     const slow = await compile(doublingStructs(), {}, { deadlineMs: 4_000 });
-    expect(slow).toMatchObject({ ok: false, diagnostics: [{ code: "source_too_large", message: expect.stringContaining("did not compile within 60 seconds") as string }] });
+    expect(slow).toMatchObject({
+      ok: false,
+      diagnostics: [
+        { code: "source_too_large", message: expect.stringContaining("did not compile within 60 seconds") as string },
+      ],
+    });
     const large = await compile(doublingStructs(), {}, { memoryBytesMax: 220 * 1024 ** 2 });
-    expect(large).toMatchObject({ ok: false, diagnostics: [{ code: "source_too_large", message: expect.stringContaining("memory") as string }] });
+    expect(large).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "source_too_large", message: expect.stringContaining("memory") as string }],
+    });
   });
 
   it("says that an answer is larger than it may be", async () => {
-    expect(await compile("contract A { uint256 public x; }", {}, { answerBytesMax: 100 })).toMatchObject({ ok: false, diagnostics: [{ code: "source_too_large" }] });
+    expect(await compile("contract A { uint256 public x; }", {}, { answerBytesMax: 100 })).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "source_too_large" }],
+    });
   });
 
   it("opens no file but those of the request", async () => {
     const result = await compile({ "a.sol": `${HEAD}import "/etc/passwd";\nimport "./b.sol";\ncontract A {}` });
-    expect(result).toMatchObject({ ok: false, diagnostics: [{ file: "a.sol", line: 3, column: 1 }, { file: "a.sol", line: 4, column: 1 }] });
-    expect(!result.ok && result.diagnostics[0]?.message).toBe('Source "/etc/passwd" not found: it is not among the files of the source');
+    expect(result).toMatchObject({
+      ok: false,
+      diagnostics: [
+        { file: "a.sol", line: 3, column: 1 },
+        { file: "a.sol", line: 4, column: 1 },
+      ],
+    });
+    expect(!result.ok && result.diagnostics[0]?.message).toBe(
+      'Source "/etc/passwd" not found: it is not among the files of the source',
+    );
   });
 
   it("asks for a name where several contracts can be deployed, and tells one that cannot be", async () => {
     const source = "contract A { } contract B { } interface C { function f() external; }";
-    const [unnamed, named, unfit] = await Promise.all([compile(source), compile(source, { contract: "a.sol:B" }), compile(source, { contract: "C" })]);
-    expect(unnamed).toMatchObject({ ok: false, diagnostics: [{ code: "contract_ambiguous", message: expect.stringContaining("a.sol:A, a.sol:B") as string }] });
+    const [unnamed, named, unfit] = await Promise.all([
+      compile(source),
+      compile(source, { contract: "a.sol:B" }),
+      compile(source, { contract: "C" }),
+    ]);
+    expect(unnamed).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "contract_ambiguous", message: expect.stringContaining("a.sol:A, a.sol:B") as string }],
+    });
     expect(named).toMatchObject({ ok: true, name: "B" });
-    expect(unfit).toMatchObject({ ok: false, diagnostics: [{ code: "no_contract", message: expect.stringContaining("interface") as string }] });
+    expect(unfit).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "no_contract", message: expect.stringContaining("interface") as string }],
+    });
   });
 
   it("is called off by the caller", async () => {
-    const request: SolidityRequest = { sources: { "a.sol": "contract A {}" }, settings: { evmVersion: "cancun", optimizerRuns: null, viaIr: false } };
-    expect(await compileSolidityInProcess(tasks, request, { signal: AbortSignal.abort() })).toMatchObject({ settled: false, failure: { code: "aborted" } });
+    const request: SolidityRequest = {
+      sources: { "a.sol": "contract A {}" },
+      settings: { evmVersion: "cancun", optimizerRuns: null, viaIr: false },
+    };
+    expect(await compileSolidityInProcess(tasks, request, { signal: AbortSignal.abort() })).toMatchObject({
+      settled: false,
+      failure: { code: "aborted" },
+    });
   });
 });

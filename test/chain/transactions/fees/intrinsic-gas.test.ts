@@ -4,13 +4,24 @@ import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../../support/anvil.j
 
 const RECEIVER = "0x00000000000000000000000000000000000000aa";
 let anvil: Anvil;
-beforeAll(async () => { anvil = await startAnvil(); });
-afterAll(async () => { await anvil.stop(); });
+beforeAll(async () => {
+  anvil = await startAnvil();
+});
+afterAll(async () => {
+  await anvil.stop();
+});
 
 describe("gas that a transaction needs before it does anything", () => {
   // The node's own estimate of a transfer to an account without code is exactly that.
-  it.each([["no data", "0x"], ["zero bytes", `0x${"00".repeat(100)}`], ["other bytes", `0x${"7f".repeat(100)}`], ["both", `0x${"007f".repeat(33)}`]])("is what a real node asks for %s", async (_, data) => {
-    expect(intrinsicGas(RECEIVER, data)).toBe(BigInt((await anvil.request("eth_estimateGas", { from: ANVIL_ACCOUNTS[0], to: RECEIVER, data })) as string));
+  it.each([
+    ["no data", "0x"],
+    ["zero bytes", `0x${"00".repeat(100)}`],
+    ["other bytes", `0x${"7f".repeat(100)}`],
+    ["both", `0x${"007f".repeat(33)}`],
+  ])("is what a real node asks for %s", async (_, data) => {
+    expect(intrinsicGas(RECEIVER, data)).toBe(
+      BigInt((await anvil.request("eth_estimateGas", { from: ANVIL_ACCOUNTS[0], to: RECEIVER, data })) as string),
+    );
   });
 
   it("counts 32,000 and two a word for a creation (EIP-3860)", () => {
@@ -19,6 +30,8 @@ describe("gas that a transaction needs before it does anything", () => {
 
   it("is allowed to the unit, and refused one below", () => {
     requireIntrinsicGas(21_000n, RECEIVER, "0x");
-    expect(() => { requireIntrinsicGas(20_999n, RECEIVER, "0x"); }).toThrow("at least 21000");
+    expect(() => {
+      requireIntrinsicGas(20_999n, RECEIVER, "0x");
+    }).toThrow("at least 21000");
   });
 });

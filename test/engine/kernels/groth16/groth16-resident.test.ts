@@ -14,7 +14,10 @@ import { KERNEL_KINDS, bigBelow } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
 
 const random = seededRandom();
-const blinding = (): { r: bigint; s: bigint } => ({ r: 1n + bigBelow(random, BN254.r - 1n), s: 1n + bigBelow(random, BN254.r - 1n) });
+const blinding = (): { r: bigint; s: bigint } => ({
+  r: 1n + bigBelow(random, BN254.r - 1n),
+  s: 1n + bigBelow(random, BN254.r - 1n),
+});
 
 describe.each(KERNEL_KINDS)("Groth16 on the kernels, %s, seed " + String(random.seed), (kind) => {
   it.each([
@@ -45,7 +48,9 @@ describe.each(KERNEL_KINDS)("Groth16 on the kernels, %s, seed " + String(random.
     expect(() => prover.prove(fixture.witness.subarray(32), blinding())).toThrow(RangeError);
     prover.prove(fixture.witness, blinding());
     const { start } = resident.workspaces[0]!;
-    expect(new Uint8Array(resident.memory.buffer, start, fixture.witness.length + 96).every((byte) => byte === 0)).toBe(true);
+    expect(new Uint8Array(resident.memory.buffer, start, fixture.witness.length + 96).every((byte) => byte === 0)).toBe(
+      true,
+    );
     const flags = new Int32Array(resident.memory.buffer, resident.workspaceFlags, 1);
     expect(flags[0]).toBe(0);
     flags[0] = 1;
@@ -58,9 +63,14 @@ describe.each(KERNEL_KINDS)("Groth16 on the kernels, %s, seed " + String(random.
     const key = makeKeyResident(readProvingKey(zkey), { workspaces: 2, preferred: kind });
     const prepared = await prepareVerifyingKey(verifyingKey);
     const prove = async (): Promise<Groth16Proof[]> => {
-      const worker = new Worker(new URL("../../../support/kernel-prover.worker.mjs", import.meta.url), { workerData: { key, witness: fixture.witness, count: 5 } });
+      const worker = new Worker(new URL("../../../support/kernel-prover.worker.mjs", import.meta.url), {
+        workerData: { key, witness: fixture.witness, count: 5 },
+      });
       try {
-        return await new Promise<Groth16Proof[]>((resolve, reject) => { worker.once("message", resolve); worker.once("error", reject); });
+        return await new Promise<Groth16Proof[]>((resolve, reject) => {
+          worker.once("message", resolve);
+          worker.once("error", reject);
+        });
       } finally {
         await worker.terminate();
       }

@@ -14,7 +14,8 @@ import { seededRandom } from "../../../support/seeded.js";
 
 const random = seededRandom();
 const { q, r, seed } = BN254;
-const G1 = bn254.G1.Point, G2 = bn254.G2.Point;
+const G1 = bn254.G1.Point,
+  G2 = bn254.G2.Point;
 type NobleG2 = InstanceType<typeof G2>;
 
 const scalar = (): bigint => 1n + bigBelow(random, r - 1n);
@@ -24,27 +25,54 @@ const g1 = (log: bigint): G1Point => {
 };
 const g2 = (log: bigint): G2Point => pointOf(G2.BASE.multiply(modulo(log, r)));
 /** Scalars at which windows, halves and the order end. */
-const EDGES = [1n, 2n, 7n, 8n, 9n, 15n, 16n, r - 1n, r - 2n, r / 2n, (1n << 127n) - 1n, 1n << 128n, BN254.endomorphismScalar, r - BN254.endomorphismScalar, BN254.endomorphismScalar + 1n];
+const EDGES = [
+  1n,
+  2n,
+  7n,
+  8n,
+  9n,
+  15n,
+  16n,
+  r - 1n,
+  r - 2n,
+  r / 2n,
+  (1n << 127n) - 1n,
+  1n << 128n,
+  BN254.endomorphismScalar,
+  r - BN254.endomorphismScalar,
+  BN254.endomorphismScalar + 1n,
+];
 
 describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.seed), (kind) => {
   const pairing = loadKernelPairing(kind);
   const pair = (a: G1Point, b: G2Point): Uint8Array => pairing.pairingProduct([{ g1: a, g2: b }]).bytes;
   let reference: CurveKernels;
-  beforeAll(async () => { reference = await loadKernels(); });
+  beforeAll(async () => {
+    reference = await loadKernels();
+  });
 
   it("runs on the kind that was asked for", () => {
     expect(pairing.kind).toBe(kind);
   });
 
   it("is noble's pairing", () => {
-    for (const [a, b] of [[1n, 1n], [r - 1n, 1n], [2n, r - 1n], [scalar(), scalar()], [scalar(), scalar()]] as const) {
+    for (const [a, b] of [
+      [1n, 1n],
+      [r - 1n, 1n],
+      [2n, r - 1n],
+      [scalar(), scalar()],
+      [scalar(), scalar()],
+    ] as const) {
       const theirs = bn254.pairing(G1.BASE.multiply(a), G2.BASE.multiply(b));
       expect(coefficientsOf(pair(g1(a), g2(b))), `${String(a)} ${String(b)}`).toEqual(flat(theirs));
     }
   });
 
   it("is ffjavascript's pairing", () => {
-    const terms = [{ g1: g1(scalar()), g2: g2(scalar()) }, { g1: g1(scalar()), g2: g2(scalar()) }];
+    const terms = [
+      { g1: g1(scalar()), g2: g2(scalar()) },
+      { g1: g1(scalar()), g2: g2(scalar()) },
+    ];
     // Twelve coordinates in the order of the towers Fq6[w], Fq2[v].
     const [c00, c01, c02, c10, c11, c12] = pairsOf(reference.pairingCoordinates(reference.pairingProduct(terms)));
     expect(coefficientsOf(pairing.pairingProduct(terms).bytes)).toEqual([c00, c10, c01, c11, c02, c12].flat());
@@ -55,8 +83,13 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
       const [a, b] = [scalar(), scalar()];
       const product = pair(g1(a), g2(b));
       const values = [
-        pair(g1(b), g2(a)), pair(g1(a * b), g2(1n)), pairing.pairingProduct([{ g1: g1(b), g2: pairing.prepareG2(g2(a)) }]).bytes,
-        pairing.pairingProduct([{ g1: g1(a * b - 1n), g2: g2(1n) }, { g1: g1(1n), g2: pairing.prepareG2(g2(1n)) }]).bytes,
+        pair(g1(b), g2(a)),
+        pair(g1(a * b), g2(1n)),
+        pairing.pairingProduct([{ g1: g1(b), g2: pairing.prepareG2(g2(a)) }]).bytes,
+        pairing.pairingProduct([
+          { g1: g1(a * b - 1n), g2: g2(1n) },
+          { g1: g1(1n), g2: pairing.prepareG2(g2(1n)) },
+        ]).bytes,
         pair(negateG1(g1(a), BN254), { ...g2(b), y: negateFq2(g2(b).y, q) }),
       ];
       for (const value of values) expect(value).toEqual(product);
@@ -68,7 +101,10 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
   it("gives one for pairings that cancel, over more terms than fit in one loop", () => {
     const [a, b] = [g1(scalar()), g2(scalar())];
     const prepared = pairing.prepareG2(b);
-    const terms = Array.from({ length: 51 }, (_, i) => [{ g1: a, g2: i % 2 === 0 ? b : prepared }, { g1: negateG1(a, BN254), g2: i % 3 === 0 ? b : prepared }]).flat();
+    const terms = Array.from({ length: 51 }, (_, i) => [
+      { g1: a, g2: i % 2 === 0 ? b : prepared },
+      { g1: negateG1(a, BN254), g2: i % 3 === 0 ? b : prepared },
+    ]).flat();
     expect(coefficientsOf(pairing.pairingProduct(terms).bytes)).toEqual([1n, ...Array.from({ length: 11 }, () => 0n)]);
     expect(pairing.pairingProduct([...terms, { g1: a, g2: b }]).bytes).toEqual(pair(a, b));
   });
@@ -80,10 +116,20 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
     }
     const logs = [1n, 1n, r - 1n, 5n, 5n, ...Array.from({ length: 20 }, scalar)];
     const terms = logs.map((log, i) => ({ log, scalar: i < EDGES.length ? EDGES[i]! : scalar() }));
-    expect(pairing.combineG1([...terms.map((term) => ({ point: g1(term.log), scalar: term.scalar })), { point: undefined, scalar: 3n }]))
-      .toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
-    const point = g1(scalar()), times = scalar();
-    expect(pairing.combineG1([{ point, scalar: times }, { point: negateG1(point, BN254), scalar: times }])).toBeUndefined();
+    expect(
+      pairing.combineG1([
+        ...terms.map((term) => ({ point: g1(term.log), scalar: term.scalar })),
+        { point: undefined, scalar: 3n },
+      ]),
+    ).toEqual(g1(terms.reduce((sum, term) => sum + term.log * term.scalar, 0n)));
+    const point = g1(scalar()),
+      times = scalar();
+    expect(
+      pairing.combineG1([
+        { point, scalar: times },
+        { point: negateG1(point, BN254), scalar: times },
+      ]),
+    ).toBeUndefined();
     expect(pairing.combineG1([{ point, scalar: 0n }])).toBeUndefined();
     expect(pairing.combineG1([])).toBeUndefined();
   });
@@ -98,13 +144,17 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
   it("multiplies each of many points like noble, also where they repeat, cancel or end at infinity", () => {
     const logs = [1n, 1n, r - 1n, 5n, 5n, ...Array.from({ length: 16 }, scalar)];
     for (const count of [0, 1, 2, 3, logs.length]) {
-      const terms = logs.slice(0, count).map((log, i) => ({ log, scalar: i === 2 ? 0n : EDGES[i] ?? scalar() }));
-      expect(pairing.multiplyG1(terms.map((term) => ({ point: g1(term.log), scalar: term.scalar }))), String(count))
-        .toEqual(terms.map((term) => (term.scalar === 0n ? undefined : g1(term.log * term.scalar))));
+      const terms = logs.slice(0, count).map((log, i) => ({ log, scalar: i === 2 ? 0n : (EDGES[i] ?? scalar()) }));
+      expect(
+        pairing.multiplyG1(terms.map((term) => ({ point: g1(term.log), scalar: term.scalar }))),
+        String(count),
+      ).toEqual(terms.map((term) => (term.scalar === 0n ? undefined : g1(term.log * term.scalar))));
     }
     const point = g1(7n);
     const many = Array.from({ length: 259 }, (_, i) => ({ point, scalar: BigInt(i) }));
-    expect(pairing.multiplyG1(many)).toEqual(many.map(({ scalar: times }) => pairing.combineG1([{ point, scalar: times }])));
+    expect(pairing.multiplyG1(many)).toEqual(
+      many.map(({ scalar: times }) => pairing.combineG1([{ point, scalar: times }])),
+    );
   });
 
   it("pairs many points at once as it pairs each, equal and opposite ones among them", () => {
@@ -115,14 +165,20 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
     const together = pairing.pairingProduct(terms).bytes;
     expect(together).toEqual(pair(g1(terms.reduce((sum, { log }, i) => sum + log * (logs[i] ?? 0n), 0n)), g2(1n)));
     // One by one, the lines come from the projective steps.
-    expect(together).toEqual(pairing.pairingProduct(logs.map((log, i) => {
-      const point = g2(log);
-      expect(pairing.isInSubgroupG2(point)).toBe(true);
-      return { g1: g1(BigInt(i + 1)), g2: point };
-    })).bytes);
+    expect(together).toEqual(
+      pairing.pairingProduct(
+        logs.map((log, i) => {
+          const point = g2(log);
+          expect(pairing.isInSubgroupG2(point)).toBe(true);
+          return { g1: g1(BigInt(i + 1)), g2: point };
+        }),
+      ).bytes,
+    );
     const prepared = g2(base);
     expect(pairing.areInSubgroupG2([prepared, g2(base), g2(r - base), g2(2n)])).toEqual([true, true, true, true]);
-    expect(pair(g1(3n), g2(base))).toEqual(pairing.pairingProduct([{ g1: g1(3n), g2: pairing.prepareG2(prepared) }]).bytes);
+    expect(pair(g1(3n), g2(base))).toEqual(
+      pairing.pairingProduct([{ g1: g1(3n), g2: pairing.prepareG2(prepared) }]).bytes,
+    );
   });
 
   it("tells members from others among many points, whatever zeros the others meet", () => {
@@ -130,10 +186,22 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
     const [small = 1n] = primeFactorsBelow(cofactor, 100_000n);
     let torsion = timesAnything(timesAnything(G2.fromAffine(pointOnTwist()), r), cofactor / small);
     while (torsion.is0()) torsion = timesAnything(timesAnything(G2.fromAffine(pointOnTwist()), r), cofactor / small);
-    const member = g2(scalar()), outside = pointOnTwist();
+    const member = g2(scalar()),
+      outside = pointOnTwist();
     // y = 0 is no point of the twist, and its first doubling divides by zero.
     const flat: G2Point = { x: { c0: 5n, c1: 7n }, y: { c0: 0n, c1: 0n } };
-    const points = [member, outside, pointOf(torsion), g2(1n), flat, { ...member }, member, pointOf(torsion.add(G2.BASE)), g2(r - 1n), { ...outside }];
+    const points = [
+      member,
+      outside,
+      pointOf(torsion),
+      g2(1n),
+      flat,
+      { ...member },
+      member,
+      pointOf(torsion.add(G2.BASE)),
+      g2(r - 1n),
+      { ...outside },
+    ];
     expect(pairing.areInSubgroupG2(points)).toEqual([true, false, false, true, false, true, true, false, true, false]);
     expect(pairing.areInSubgroupG2([])).toEqual([]);
     const many = Array.from({ length: 70 }, (_, i) => (i % 9 === 4 ? pointOnTwist() : g2(BigInt(i + 1))));
@@ -176,14 +244,24 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
   });
 
   it("computes the power of a square root like whole numbers", () => {
-    for (const value of [0n, 1n, 2n, 4n, q - 1n, q - 2n, q / 2n, ...Array.from({ length: 20 }, () => bigBelow(random, q))]) {
+    for (const value of [
+      0n,
+      1n,
+      2n,
+      4n,
+      q - 1n,
+      q - 2n,
+      q / 2n,
+      ...Array.from({ length: 20 }, () => bigBelow(random, q)),
+    ]) {
       expect(pairing.squareRootPower(value), String(value)).toBe(power(value, (q - 3n) / 4n, q));
     }
     for (const count of [0, 1, 2, 7, 1025]) {
       const values = Array.from({ length: count }, (_, i) => (i < 2 ? BigInt(i) : bigBelow(random, q)));
       const powers = pairing.squareRootPowers(values);
       expect(powers.length).toBe(count);
-      for (const i of [0, 1, 2, 6, 1023, 1024].filter((index) => index < count)) expect(powers[i], String(i)).toBe(power(values[i]!, (q - 3n) / 4n, q));
+      for (const i of [0, 1, 2, 6, 1023, 1024].filter((index) => index < count))
+        expect(powers[i], String(i)).toBe(power(values[i]!, (q - 3n) / 4n, q));
     }
   });
 });
@@ -264,7 +342,9 @@ function primeFactorsBelow(value: bigint, limit: bigint): bigint[] {
 
 /** Coefficients of w^0 to w^5, c0 and c1 of each. */
 function coefficientsOf(bytes: Uint8Array): bigint[] {
-  return Array.from({ length: 12 }, (_, i) => BigInt(`0x${Buffer.from(bytes.slice(32 * i, 32 * i + 32).reverse()).toString("hex")}`));
+  return Array.from({ length: 12 }, (_, i) =>
+    BigInt(`0x${Buffer.from(bytes.slice(32 * i, 32 * i + 32).reverse()).toString("hex")}`),
+  );
 }
 
 function pairsOf(values: readonly bigint[]): bigint[][] {

@@ -1,13 +1,31 @@
 /** Threads that share work through words of memory: order of steps, joining, leaving, and every way in which a member can be lost. */
 import { describe, expect, it } from "vitest";
-import { Team, TeamFailedError, TEAM_STEPS_MAX, createTeam, dismissHelpers, endTeam, failTeam } from "../../../../src/engine/kernels/point/team.js";
+import {
+  Team,
+  TeamFailedError,
+  TEAM_STEPS_MAX,
+  createTeam,
+  dismissHelpers,
+  endTeam,
+  failTeam,
+} from "../../../../src/engine/kernels/point/team.js";
 import type { TeamStep } from "../../../../src/engine/kernels/point/team.js";
 
 function recorded(): { steps: TeamStep[]; done: string[] } {
   const done: string[] = [];
-  const step = (name: string, after: readonly number[], count: number): TeamStep => ({ name, after, count: () => count, run: (task) => { done.push(`${name}${String(task)}`); } });
+  const step = (name: string, after: readonly number[], count: number): TeamStep => ({
+    name,
+    after,
+    count: () => count,
+    run: (task) => {
+      done.push(`${name}${String(task)}`);
+    },
+  });
   // Listed by urgency: "last" stands before what it waits for.
-  return { done, steps: [step("first", [], 2), step("last", [0, 3], 1), step("never", [0], 0), step("beside", [2], 3)] };
+  return {
+    done,
+    steps: [step("first", [], 2), step("last", [0, 3], 1), step("never", [0], 0), step("beside", [2], 3)],
+  };
 }
 
 describe("a team of one", () => {
@@ -25,8 +43,23 @@ describe("a team of one", () => {
     const team = new Team(createTeam());
     team.open(0);
     team.lead([
-      { name: "prepare", after: [], count: () => 1, run: () => { isDone = true; } },
-      { name: "parts", after: [0], count: () => { expect(isDone).toBe(true); return 2; }, run: () => undefined },
+      {
+        name: "prepare",
+        after: [],
+        count: () => 1,
+        run: () => {
+          isDone = true;
+        },
+      },
+      {
+        name: "parts",
+        after: [0],
+        count: () => {
+          expect(isDone).toBe(true);
+          return 2;
+        },
+        run: () => undefined,
+      },
     ]);
     expect(isDone).toBe(true);
   });
@@ -35,9 +68,15 @@ describe("a team of one", () => {
     const memory = createTeam();
     const team = new Team(memory);
     team.open(0);
-    const trap = (): void => { throw new RangeError("trap"); };
-    expect(() => { team.lead([{ name: "bad", after: [], count: () => 2, run: trap }]); }).toThrow("trap");
-    expect(() => { team.lead([{ name: "bad", after: [], count: () => 2, run: trap }]); }).toThrow(TeamFailedError);
+    const trap = (): void => {
+      throw new RangeError("trap");
+    };
+    expect(() => {
+      team.lead([{ name: "bad", after: [], count: () => 2, run: trap }]);
+    }).toThrow("trap");
+    expect(() => {
+      team.lead([{ name: "bad", after: [], count: () => 2, run: trap }]);
+    }).toThrow(TeamFailedError);
     expect(team.disband()).toBe(true);
     expect(new Team(memory).open(0)).toBe(false);
   });
@@ -45,8 +84,15 @@ describe("a team of one", () => {
   it("refuses more steps than there is room for", () => {
     const team = new Team(createTeam());
     team.open(0);
-    const steps = Array.from({ length: TEAM_STEPS_MAX + 1 }, (_, i): TeamStep => ({ name: String(i), after: [], count: () => 1, run: () => undefined }));
-    expect(() => { team.lead(steps); }).toThrow(RangeError);
+    const steps = Array.from({ length: TEAM_STEPS_MAX + 1 }, (_, i): TeamStep => ({
+      name: String(i),
+      after: [],
+      count: () => 1,
+      run: () => undefined,
+    }));
+    expect(() => {
+      team.lead(steps);
+    }).toThrow(RangeError);
   });
 });
 
@@ -65,7 +111,11 @@ describe("a helper", () => {
     expect(leader.disband()).toBe(true);
   });
 
-  it.each([["ended", endTeam], ["lost", failTeam], ["dismissed", dismissHelpers]])("finds nothing to join once the team is %s", (_name, close) => {
+  it.each([
+    ["ended", endTeam],
+    ["lost", failTeam],
+    ["dismissed", dismissHelpers],
+  ])("finds nothing to join once the team is %s", (_name, close) => {
     const memory = createTeam();
     new Team(memory).open(0);
     close(memory);
@@ -91,9 +141,22 @@ describe("a helper", () => {
     const [leader, helper] = [new Team(memory), new Team(memory)];
     leader.open(0);
     helper.join();
-    expect(() => { helper.help([{ name: "bad", after: [], count: () => 1, run: () => { throw new RangeError("trap"); } }]); }).toThrow("trap");
+    expect(() => {
+      helper.help([
+        {
+          name: "bad",
+          after: [],
+          count: () => 1,
+          run: () => {
+            throw new RangeError("trap");
+          },
+        },
+      ]);
+    }).toThrow("trap");
     helper.leave();
-    expect(() => { leader.lead(recorded().steps); }).toThrow(TeamFailedError);
+    expect(() => {
+      leader.lead(recorded().steps);
+    }).toThrow(TeamFailedError);
     expect(leader.disband()).toBe(true);
   });
 
@@ -105,7 +168,9 @@ describe("a helper", () => {
       new Team(memory).join();
       if (isOver) endTeam(memory);
       failTeam(memory);
-      expect(() => { leader.lead(recorded().steps); }).toThrow(TeamFailedError);
+      expect(() => {
+        leader.lead(recorded().steps);
+      }).toThrow(TeamFailedError);
       expect(leader.disband()).toBe(false);
     }
   });

@@ -19,7 +19,10 @@ describe("choice of the field arithmetic", () => {
     const features = pathToFileURL(join(PACKAGE_ROOT, "dist", "src", "engine", "kernels", "features.js")).href;
     const code = `import(${JSON.stringify(features)}).then(({ hasFusedMultiplyAdd }) => require("node:worker_threads").parentPort.postMessage(hasFusedMultiplyAdd()))`;
     const worker = new Worker(code, { eval: true });
-    const answer = await new Promise((resolve, reject) => { worker.once("message", resolve); worker.once("error", reject); });
+    const answer = await new Promise((resolve, reject) => {
+      worker.once("message", resolve);
+      worker.once("error", reject);
+    });
     await worker.terminate();
     expect(answer).toBe(hasFusedMultiplyAdd());
   });

@@ -10,7 +10,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 function heldClock(): Clock & { advance(ms: number): void } {
   let ms = 1_700_000_000_000;
-  return { nowMs: () => ms, monotonicMs: () => ms, advance: (by) => { ms += by; } };
+  return {
+    nowMs: () => ms,
+    monotonicMs: () => ms,
+    advance: (by) => {
+      ms += by;
+    },
+  };
 }
 
 const claim: IdempotencyClaim = { subject: "user:1", routeId: "create", key: "k", requestHash: "h" };
@@ -21,7 +27,11 @@ describe("idempotency keys over the store", () => {
     const store = new MemoryStore();
     const clock = heldClock();
     let runs = 0;
-    const run = async (): Promise<unknown> => await runOnce(new StoredIdempotency({ store, clock }), claim, () => { runs += 1; return reply; });
+    const run = async (): Promise<unknown> =>
+      await runOnce(new StoredIdempotency({ store, clock }), claim, () => {
+        runs += 1;
+        return reply;
+      });
     expect(await run()).toEqual(reply);
     expect(await run()).toEqual({ ...reply, headers: { Location: "/1", "Idempotency-Replayed": "true" } });
     clock.advance(DAY_MS - 1);
@@ -36,14 +46,20 @@ describe("idempotency keys over the store", () => {
   it("keeps subjects, routes and keys apart", async () => {
     const idempotency = new StoredIdempotency({ store: new MemoryStore(), clock: heldClock() });
     let runs = 0;
-    for (const change of [{}, { subject: "user:2" }, { routeId: "other" }, { key: "l" }]) await runOnce(idempotency, { ...claim, ...change }, () => { runs += 1; return reply; });
+    for (const change of [{}, { subject: "user:2" }, { routeId: "other" }, { key: "l" }])
+      await runOnce(idempotency, { ...claim, ...change }, () => {
+        runs += 1;
+        return reply;
+      });
     expect(runs).toBe(4);
   });
 
   it("refuses another request under the same key", async () => {
     const idempotency = new StoredIdempotency({ store: new MemoryStore(), clock: heldClock() });
     await runOnce(idempotency, claim, () => reply);
-    await expect(runOnce(idempotency, { ...claim, requestHash: "i" }, () => reply)).rejects.toMatchObject({ code: "idempotency_key_reused" });
+    await expect(runOnce(idempotency, { ...claim, requestHash: "i" }, () => reply)).rejects.toMatchObject({
+      code: "idempotency_key_reused",
+    });
   });
 
   it("refuses a repeat while the first runs, and one whose first was cut off", async () => {
@@ -51,9 +67,15 @@ describe("idempotency keys over the store", () => {
     const clock = heldClock();
     const idempotency = new StoredIdempotency({ store, clock });
     expect(await idempotency.claim(claim)).toBeUndefined();
-    await expect(idempotency.claim(claim)).rejects.toMatchObject({ code: "idempotency_in_progress", message: expect.stringContaining("still running") as string });
+    await expect(idempotency.claim(claim)).rejects.toMatchObject({
+      code: "idempotency_in_progress",
+      message: expect.stringContaining("still running") as string,
+    });
     const afterCrash = new StoredIdempotency({ store, clock });
-    await expect(afterCrash.claim(claim)).rejects.toMatchObject({ code: "idempotency_in_progress", message: expect.stringContaining("not known") as string });
+    await expect(afterCrash.claim(claim)).rejects.toMatchObject({
+      code: "idempotency_in_progress",
+      message: expect.stringContaining("not known") as string,
+    });
   });
 
   it("lets one of two claims at the same moment through", async () => {
@@ -65,7 +87,11 @@ describe("idempotency keys over the store", () => {
   it("frees the key of a request that failed, or whose answer is bytes or too long", async () => {
     const store = new MemoryStore();
     const idempotency = new StoredIdempotency({ store, clock: heldClock() });
-    await expect(runOnce(idempotency, claim, () => { throw new Error("no"); })).rejects.toThrow("no");
+    await expect(
+      runOnce(idempotency, claim, () => {
+        throw new Error("no");
+      }),
+    ).rejects.toThrow("no");
     await runOnce(idempotency, claim, () => ({ status: 201, bytes: Buffer.from("secret") }));
     await runOnce(idempotency, claim, () => ({ status: 201, body: "x".repeat(300_000) }));
     expect(store.count([])).toBe(0);
@@ -93,7 +119,11 @@ describe("Idempotency-Key over HTTP", () => {
     const store = new MemoryStore();
     const front = await startFront({ idempotency: new StoredIdempotency({ store, clock: heldClock() }) });
     const create = async (name: string, key: string): Promise<Response> =>
-      await fetch(`${front.url}/api/v1/things`, { method: "POST", headers: { ...JSON_HEADERS, "Idempotency-Key": key }, body: JSON.stringify({ name }) });
+      await fetch(`${front.url}/api/v1/things`, {
+        method: "POST",
+        headers: { ...JSON_HEADERS, "Idempotency-Key": key },
+        body: JSON.stringify({ name }),
+      });
     const first = await create("spoon", "key-1");
     const again = await create("spoon", "key-1");
     expect([first.status, again.status, front.created]).toEqual([201, 201, 1]);

@@ -9,11 +9,22 @@ import { seededRandom } from "../../../support/seeded.js";
 const PER_ADDRESS_MAX = 40;
 
 function exchangeFrom(address: string): Exchange {
-  return new Exchange({ response: {} as RawResponse, head: {} as RequestHead, requestId: "", address, startedMs: 0, deadlineAtMs: Infinity, onDone: () => undefined });
+  return new Exchange({
+    response: {} as RawResponse,
+    head: {} as RequestHead,
+    requestId: "",
+    address,
+    startedMs: 0,
+    deadlineAtMs: Infinity,
+    onDone: () => undefined,
+  });
 }
 
 function inFlight(): InFlight {
-  return new InFlight({ stallMs: 1000, perAddressMax: PER_ADDRESS_MAX }, { clock: systemClock, onDeadline: () => undefined });
+  return new InFlight(
+    { stallMs: 1000, perAddressMax: PER_ADDRESS_MAX },
+    { clock: systemClock, onDeadline: () => undefined },
+  );
 }
 
 describe("requests in flight", () => {

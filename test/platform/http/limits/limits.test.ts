@@ -7,13 +7,25 @@ import { BEARER, errorOf, startFront, until } from "../support.js";
 
 function heldClock(): Clock & { advance(ms: number): void } {
   let ms = 1_000_000;
-  return { nowMs: () => ms, monotonicMs: () => ms, advance: (by) => { ms += by; } };
+  return {
+    nowMs: () => ms,
+    monotonicMs: () => ms,
+    advance: (by) => {
+      ms += by;
+    },
+  };
 }
 
 describe("token buckets", () => {
   const limiter = (callersMax?: number): { clock: ReturnType<typeof heldClock>; rates: RateLimiter } => {
     const clock = heldClock();
-    return { clock, rates: new RateLimiter({ readsPerSec: 10, writesPerSec: 5, ...(callersMax === undefined ? {} : { callersMax }) }, { clock }) };
+    return {
+      clock,
+      rates: new RateLimiter(
+        { readsPerSec: 10, writesPerSec: 5, ...(callersMax === undefined ? {} : { callersMax }) },
+        { clock },
+      ),
+    };
   };
   const drain = (rates: RateLimiter, caller: string, kind: "read" | "write"): number => {
     let taken = 0;
@@ -69,7 +81,8 @@ describe("throttling", () => {
   it("answers 429 with Retry-After over the rate, per subject, after 401 and 403", async () => {
     const clock = heldClock();
     const front = await startFront({ clock, limits: { rateLimits: true, readsPerSec: 2, writesPerSec: 1 } });
-    const get = async (token: string): Promise<Response> => await fetch(`${front.url}/api/v1/things`, { headers: { Authorization: `bearer ${token}` } });
+    const get = async (token: string): Promise<Response> =>
+      await fetch(`${front.url}/api/v1/things`, { headers: { Authorization: `bearer ${token}` } });
     for (let n = 0; n < 4; n += 1) expect((await get("user-read")).status).toBe(200);
     const refused = await get("user-read");
     expect(refused.status).toBe(429);
@@ -93,9 +106,21 @@ describe("throttling", () => {
 
   it("throttles the clients behind a trusted proxy one by one, and a liar with itself", async () => {
     const throttled = async (trustedProxies: readonly string[]): Promise<number[]> => {
-      const front = await startFront({ clock: heldClock(), limits: { rateLimits: true, writesPerSec: 1 }, server: { trustedProxies } });
+      const front = await startFront({
+        clock: heldClock(),
+        limits: { rateLimits: true, writesPerSec: 1 },
+        server: { trustedProxies },
+      });
       const statuses: number[] = [];
-      for (let n = 0; n < 3; n += 1) statuses.push((await fetch(`${front.url}/api/v1/open`, { method: "POST", headers: { "X-Forwarded-For": `203.0.113.${String(n)}` } })).status);
+      for (let n = 0; n < 3; n += 1)
+        statuses.push(
+          (
+            await fetch(`${front.url}/api/v1/open`, {
+              method: "POST",
+              headers: { "X-Forwarded-For": `203.0.113.${String(n)}` },
+            })
+          ).status,
+        );
       await front.server.stop({ graceMs: 0 });
       return statuses;
     };
@@ -107,10 +132,13 @@ describe("throttling", () => {
 describe("connections", () => {
   it("closes connections over the limit and takes new ones when old ones end", async () => {
     const front = await startFront({ limits: { connectionsMax: 2 } });
-    const open = async (): Promise<net.Socket> => await new Promise((resolve) => {
-      const socket = net.connect(front.port, "127.0.0.1", () => { resolve(socket); });
-      socket.on("error", () => undefined);
-    });
+    const open = async (): Promise<net.Socket> =>
+      await new Promise((resolve) => {
+        const socket = net.connect(front.port, "127.0.0.1", () => {
+          resolve(socket);
+        });
+        socket.on("error", () => undefined);
+      });
     const first = await open();
     const second = await open();
     const third = await open();
@@ -119,7 +147,11 @@ describe("connections", () => {
     first.destroy();
     second.destroy();
     let status = 0;
-    while (status !== 200) status = await fetch(`${front.url}/api/v1/things`, { headers: { ...BEARER, Connection: "close" } }).then((response) => response.status, () => 0);
+    while (status !== 200)
+      status = await fetch(`${front.url}/api/v1/things`, { headers: { ...BEARER, Connection: "close" } }).then(
+        (response) => response.status,
+        () => 0,
+      );
     await front.server.stop({ graceMs: 0 });
   });
 

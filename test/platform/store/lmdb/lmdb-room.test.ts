@@ -1,7 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DATA_FILE, measureSpace, openEnvironment, transact, writeMeta } from "../../../../src/platform/store/lmdb/lmdb-environment.js";
+import {
+  DATA_FILE,
+  measureSpace,
+  openEnvironment,
+  transact,
+  writeMeta,
+} from "../../../../src/platform/store/lmdb/lmdb-environment.js";
 import type { Environment } from "../../../../src/platform/store/lmdb/lmdb-environment.js";
 import { readRange } from "../../../../src/platform/store/lmdb/lmdb-reader.js";
 import { FileRoom } from "../../../../src/platform/store/lmdb/lmdb-room.js";
@@ -14,8 +20,12 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 let folder: string;
-beforeEach(() => { folder = newFolder("room"); });
-afterEach(() => { removeFolder(folder); });
+beforeEach(() => {
+  folder = newFolder("room");
+});
+afterEach(() => {
+  removeFolder(folder);
+});
 
 describe("room at the end of a data file", () => {
   let file: string;
@@ -32,7 +42,9 @@ describe("room at the end of a data file", () => {
     for (const { fileBytes = MIB, endBytes } of looks) room.keep({ fileBytes, endBytes });
     const bytes = readFileSync(file);
     const filled = bytes.findIndex((byte) => byte !== 7);
-    return filled < 0 ? `${bytes.length / KIB} filled` : `${filled / KIB} filled, ${bytes.subarray(filled).every((byte) => byte === 0) ? (bytes.length - filled) / KIB : "?"} zeros`;
+    return filled < 0
+      ? `${bytes.length / KIB} filled`
+      : `${filled / KIB} filled, ${bytes.subarray(filled).every((byte) => byte === 0) ? (bytes.length - filled) / KIB : "?"} zeros`;
   }
 
   it("is twice what the file grew by since the last look", () => {
@@ -40,7 +52,9 @@ describe("room at the end of a data file", () => {
   });
 
   it("is half a MiB at most", () => {
-    expect(after({ endBytes: 0 }, { endBytes: MIB }, { fileBytes: 1.5 * MIB, endBytes: 2 * MIB })).toBe("1024 filled, 1536 zeros");
+    expect(after({ endBytes: 0 }, { endBytes: MIB }, { fileBytes: 1.5 * MIB, endBytes: 2 * MIB })).toBe(
+      "1024 filled, 1536 zeros",
+    );
   });
 
   it("is not made at the first look, for slow growth, or while there is enough of it", () => {
@@ -52,17 +66,23 @@ describe("room at the end of a data file", () => {
   it("that the disk does not take is done without", () => {
     const nowhere = new FileRoom(join(folder, "missing", DATA_FILE));
     nowhere.keep({ fileBytes: 0, endBytes: 0 });
-    expect(() => { nowhere.keep({ fileBytes: 0, endBytes: MIB }); }).not.toThrow();
+    expect(() => {
+      nowhere.keep({ fileBytes: 0, endBytes: MIB });
+    }).not.toThrow();
   });
 });
 
 describe("a writer whose file grows fast", () => {
   let environment: Environment;
-  afterEach(async () => { await environment.close(); });
+  afterEach(async () => {
+    await environment.close();
+  });
 
   it("makes room, counts it as free, fills it, and the store stays whole, also when opened anew", async () => {
     environment = openEnvironment(folder);
-    transact(environment, () => { writeMeta(environment, emptyMeta(1)); });
+    transact(environment, () => {
+      writeMeta(environment, emptyMeta(1));
+    });
     const writer = new LmdbWriter({ path: folder, dataBytesMax: 2 ** 40, reserveBytes: 0 }, { environment });
     const packer = new CommitPacker();
     let written = 0;

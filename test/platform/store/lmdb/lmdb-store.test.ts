@@ -30,13 +30,20 @@ async function open(options: Partial<OpenStoreOptions> = {}): Promise<DurableSto
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<AppError> {
-  const failure = await promise.then(() => undefined, (error: unknown) => error);
+  const failure = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   expect(failure).toBeInstanceOf(AppError);
   return failure as AppError;
 }
 
-afterEach(async () => { for (const store of stores.splice(0)) await store.close(); });
-afterAll(() => { for (const made of folders) removeFolder(made); });
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+});
+afterAll(() => {
+  for (const made of folders) removeFolder(made);
+});
 
 describeStore("LMDB", () => open());
 describeStore("memory reference", async () => new MemoryStore());
@@ -62,7 +69,10 @@ describe("LMDB against the reference", () => {
           const version = store.get(at)?.version ?? ("absent" as const);
           return { key: at, version: honest ? version : version === "absent" ? 1e9 : ("absent" as const) };
         });
-        return store.commit({ ...rest, checks }).then(() => "applied", (error: unknown) => (error instanceof StoreConflict ? JSON.stringify(error.key) : String(error)));
+        return store.commit({ ...rest, checks }).then(
+          () => "applied",
+          (error: unknown) => (error instanceof StoreConflict ? JSON.stringify(error.key) : String(error)),
+        );
       };
       expect(await run(lmdb), `step ${step}, seed ${random.seed}`).toBe(await run(model));
       const prefix = random.chance(0.3) ? [] : key().slice(0, 2);
@@ -72,7 +82,8 @@ describe("LMDB against the reference", () => {
         ...(random.chance(0.5) ? { limit: random.below(8) } : {}),
         ...(random.chance(0.5) ? { after: key() } : {}),
       };
-      const content = (store: Store): unknown => store.range(prefix, options).map((record) => [record.key, record.value]);
+      const content = (store: Store): unknown =>
+        store.range(prefix, options).map((record) => [record.key, record.value]);
       expect(content(lmdb), `step ${step}, seed ${random.seed}`).toEqual(content(model));
       expect(lmdb.count(prefix)).toBe(model.count(prefix));
     }
@@ -84,7 +95,11 @@ describe("LMDB store: revision", () => {
   it("is another number after each commit that puts or deletes, before it is acknowledged, and the same after appends", async () => {
     const store = await open({ chainKey: new Uint8Array(32) });
     const seen = new Set([store.revision()]);
-    const changes: StoreCommit[] = [{ puts: [{ key: ["a"], value: 1 }] }, { deletes: [["a"]] }, { deletePrefixes: [["b"]] }];
+    const changes: StoreCommit[] = [
+      { puts: [{ key: ["a"], value: 1 }] },
+      { deletes: [["a"]] },
+      { deletePrefixes: [["b"]] },
+    ];
     for (const change of changes) {
       await store.commit(change);
       seen.add(store.revision());
@@ -124,7 +139,9 @@ describe("LMDB store: limits", () => {
     const most = 4 * 1024 * 1024 - 2;
     await store.commit({ puts: [{ key: ["big"], value: "x".repeat(most) }] });
     expect(store.get<string>(["big"])?.value).toHaveLength(most);
-    expect((await failureOf(store.commit({ puts: [{ key: ["big"], value: "x".repeat(most + 1) }] }))).message).toMatch(/longer than 4194304 bytes/);
+    expect((await failureOf(store.commit({ puts: [{ key: ["big"], value: "x".repeat(most + 1) }] }))).message).toMatch(
+      /longer than 4194304 bytes/,
+    );
   });
 
   it("refuses a commit of more than 10,000 operations", async () => {
@@ -136,7 +153,9 @@ describe("LMDB store: limits", () => {
 
   it("refuses what comes over the length of its queue, at once and with Retry-After, and serves the rest", async () => {
     const store = await open({ queueLengthMax: 10 });
-    const results = await Promise.allSettled(Array.from({ length: 15 }, (_, index) => store.commit({ puts: [{ key: ["q", index], value: index }] })));
+    const results = await Promise.allSettled(
+      Array.from({ length: 15 }, (_, index) => store.commit({ puts: [{ key: ["q", index], value: index }] })),
+    );
     const refused = results.filter((result) => result.status === "rejected").map((result) => result.reason as AppError);
     expect(refused).toHaveLength(5);
     expect(refused.every((error) => error.code === "overloaded" && error.retryAfterSec === 1)).toBe(true);
@@ -148,7 +167,12 @@ describe("LMDB store: limits", () => {
     const store = await open();
     const results = await Promise.allSettled([
       store.commit({ puts: [{ key: ["one"], value: 1 }] }),
-      store.commit({ puts: [{ key: ["lost"], value: 1 }, { key: ["k".repeat(2000)], value: 1 }] }),
+      store.commit({
+        puts: [
+          { key: ["lost"], value: 1 },
+          { key: ["k".repeat(2000)], value: 1 },
+        ],
+      }),
       store.commit({ puts: [{ key: ["two"], value: 1 }] }),
     ]);
     expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
@@ -164,7 +188,12 @@ describe("LMDB store: full", () => {
     const acknowledged: number[] = [];
     let refused: unknown;
     for (let index = 0; index < 5_000 && refused === undefined; index += 1) {
-      await store.commit({ puts: [{ key: ["f", index], value: page }] }).then(() => acknowledged.push(index), (error: unknown) => { refused = error; });
+      await store.commit({ puts: [{ key: ["f", index], value: page }] }).then(
+        () => acknowledged.push(index),
+        (error: unknown) => {
+          refused = error;
+        },
+      );
     }
     expect(refused).toMatchObject({ code: "storage_full" });
     expect(store.state).toBe("full");
@@ -205,7 +234,9 @@ describe("LMDB store: life", () => {
   it("settles what it had accepted before it closes, and refuses afterwards", async () => {
     const path = folder();
     const store = await open({ path });
-    const accepted = Promise.all(Array.from({ length: 300 }, (_, index) => store.commit({ puts: [{ key: ["c", index], value: index }] })));
+    const accepted = Promise.all(
+      Array.from({ length: 300 }, (_, index) => store.commit({ puts: [{ key: ["c", index], value: index }] })),
+    );
     const closed = store.close();
     expect((await failureOf(store.commit({ puts: [{ key: ["late"], value: 1 }] }))).code).toBe("shutting_down");
     await accepted;
@@ -227,7 +258,11 @@ describe("LMDB store: life", () => {
     await (await open({ path })).close();
     const lock = join(path, "server.lock");
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    for (const holder of [{ pid: 2 ** 22 + 1, started: "1", boot }, { pid: process.pid, started: "1", boot }, { pid: process.pid, started: "1", boot: "earlier" }]) {
+    for (const holder of [
+      { pid: 2 ** 22 + 1, started: "1", boot },
+      { pid: process.pid, started: "1", boot },
+      { pid: process.pid, started: "1", boot: "earlier" },
+    ]) {
       writeFileSync(lock, JSON.stringify({ token: "t", host: hostname(), ...holder }));
       await (await open({ path })).close();
       expect(existsSync(lock)).toBe(false);
@@ -239,7 +274,9 @@ describe("LMDB store: life", () => {
     await (await open({ path })).close();
     const lock = join(path, "server.lock");
     writeFileSync(lock, JSON.stringify({ token: "t", pid: 1, started: "1", boot: "b", host: "elsewhere.example" }));
-    expect((await failureOf(openStore({ path }, { log: recordedLog() }))).message).toContain("on host elsewhere.example");
+    expect((await failureOf(openStore({ path }, { log: recordedLog() }))).message).toContain(
+      "on host elsewhere.example",
+    );
     const old = new Date(Date.now() - 60_000);
     utimesSync(lock, old, old);
     await open({ path });
@@ -251,11 +288,19 @@ describe("LMDB store: life", () => {
     let pairs = 0;
     const writers = Array.from({ length: 16 }, async (_, writer) => {
       for (let index = 0; !stop; index += 1) {
-        await store.commit({ puts: [{ key: ["left", writer, index], value: index }, { key: ["right", writer, index], value: index }] });
+        await store.commit({
+          puts: [
+            { key: ["left", writer, index], value: index },
+            { key: ["right", writer, index], value: index },
+          ],
+        });
         pairs += 1;
       }
     });
-    while (pairs < 500) await new Promise((resolve) => { setImmediate(resolve); });
+    while (pairs < 500)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     const before = store.range(["left"]).map((record) => record.key.slice(1));
     const copy = join(folder(), "copy");
     await store.backup(copy);
@@ -293,7 +338,13 @@ describe("LMDB store: migrations", () => {
   async function versionOne(): Promise<string> {
     const path = folder();
     const store = await open({ path });
-    await store.commit({ puts: [{ key: ["thing", 1], value: { name: "one" } }, { key: ["thing", 2], value: { name: "two" } }, { key: ["obsolete"], value: 1 }] });
+    await store.commit({
+      puts: [
+        { key: ["thing", 1], value: { name: "one" } },
+        { key: ["thing", 2], value: { name: "two" } },
+        { key: ["obsolete"], value: 1 },
+      ],
+    });
     await store.close();
     return path;
   }
@@ -321,7 +372,14 @@ describe("LMDB store: migrations", () => {
 
   it("one that fails changes nothing", async () => {
     const path = await versionOne();
-    const broken: Migration = { to: 2, title: "breaks", run: (store) => { rename.run(store); throw new Error("half-way"); } };
+    const broken: Migration = {
+      to: 2,
+      title: "breaks",
+      run: (store) => {
+        rename.run(store);
+        throw new Error("half-way");
+      },
+    };
     await expect(openStore({ path, migrations: [broken] }, { log: recordedLog() })).rejects.toThrow("half-way");
     const store = await open({ path });
     expect(store.schemaVersion).toBe(1);

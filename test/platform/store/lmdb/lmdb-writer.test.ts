@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ChainRecord } from "../../../../src/platform/store/chain.js";
-import { openEnvironment, readMeta, transact, writeMeta } from "../../../../src/platform/store/lmdb/lmdb-environment.js";
+import {
+  openEnvironment,
+  readMeta,
+  transact,
+  writeMeta,
+} from "../../../../src/platform/store/lmdb/lmdb-environment.js";
 import type { Environment } from "../../../../src/platform/store/lmdb/lmdb-environment.js";
 import { readRange, readRecord } from "../../../../src/platform/store/lmdb/lmdb-reader.js";
 import { scrubStoreNow } from "../../../../src/platform/store/lmdb/lmdb-scrub.js";
@@ -25,7 +30,9 @@ describe("the writer on a failing disk", () => {
   beforeEach(() => {
     folder = newFolder("writer");
     environment = openEnvironment(folder);
-    transact(environment, () => { writeMeta(environment, emptyMeta(1)); });
+    transact(environment, () => {
+      writeMeta(environment, emptyMeta(1));
+    });
     failure = undefined;
     free = 2 ** 30;
     const storage = {
@@ -38,7 +45,10 @@ describe("the writer on a failing disk", () => {
       },
       freeBytes: (): number => free,
     };
-    writer = new LmdbWriter({ path: folder, dataBytesMax: 2 ** 30, reserveBytes: 2 ** 20, chainKey: new Uint8Array(32) }, { environment, storage });
+    writer = new LmdbWriter(
+      { path: folder, dataBytesMax: 2 ** 30, reserveBytes: 2 ** 20, chainKey: new Uint8Array(32) },
+      { environment, storage },
+    );
   });
   afterEach(async () => {
     await environment.close();
@@ -51,7 +61,10 @@ describe("the writer on a failing disk", () => {
     return writer.apply(unpackCommits(packer.take())).map((outcome: WriteOutcome) => outcome?.code);
   }
 
-  const put = (name: string): StoreCommit => ({ checks: [{ key: [name], version: "absent" }], puts: [{ key: [name], value: 1 }] });
+  const put = (name: string): StoreCommit => ({
+    checks: [{ key: [name], version: "absent" }],
+    puts: [{ key: [name], value: 1 }],
+  });
   const has = (name: string): boolean => readRecord(environment, [name]) !== undefined;
 
   it("a failed fsync refuses the whole batch, leaves none of it visible, and ends all writing", () => {
@@ -63,7 +76,13 @@ describe("the writer on a failing disk", () => {
     expect(readMeta(environment)).toEqual(emptyMeta(1));
   });
 
-  it.each([[28, 2 ** 30], [122, 2 ** 30], [27, 2 ** 30], [-30792, 2 ** 30], [5, 2 ** 22]])("errno %i with %i bytes free is a full disk: refused, then recovered without a restart", (code, freeThen) => {
+  it.each([
+    [28, 2 ** 30],
+    [122, 2 ** 30],
+    [27, 2 ** 30],
+    [-30792, 2 ** 30],
+    [5, 2 ** 22],
+  ])("errno %i with %i bytes free is a full disk: refused, then recovered without a restart", (code, freeThen) => {
     failure = diskError(code);
     free = freeThen;
     expect(apply(put("a"))).toEqual(["storage_full"]);
@@ -89,7 +108,11 @@ describe("the writer on a failing disk", () => {
   it("below the reserve only deletions and urgent commits pass", () => {
     expect(apply(put("old"))).toEqual([undefined]);
     free = 2 ** 20;
-    expect(apply(put("a"), { deletes: [["old"]] }, { ...put("revoked"), urgent: true })).toEqual(["storage_full", undefined, undefined]);
+    expect(apply(put("a"), { deletes: [["old"]] }, { ...put("revoked"), urgent: true })).toEqual([
+      "storage_full",
+      undefined,
+      undefined,
+    ]);
     expect([has("a"), has("old"), has("revoked"), writer.state]).toEqual([false, false, true, "full"]);
     expect(apply({ ...put("logged"), urgent: true })).toEqual([undefined]);
     expect(writer.state).toBe("full");
@@ -99,7 +122,14 @@ describe("the writer on a failing disk", () => {
     expect(apply(put("old"), put("older"), put("kept"))).toEqual([undefined, undefined, undefined]);
     free = 2 ** 20;
     const appends = [{ chain: "log", value: { action: "x" } }];
-    expect(apply({ deletes: [["old"]], appends }, { deletePrefixes: [["older"]], appends }, { appends }, { deletes: [["kept"]], puts: put("new").puts!, appends })).toEqual([undefined, undefined, "storage_full", "storage_full"]);
+    expect(
+      apply(
+        { deletes: [["old"]], appends },
+        { deletePrefixes: [["older"]], appends },
+        { appends },
+        { deletes: [["kept"]], puts: put("new").puts!, appends },
+      ),
+    ).toEqual([undefined, undefined, "storage_full", "storage_full"]);
     expect([has("old"), has("older"), has("kept"), has("new")]).toEqual([false, false, true, false]);
   });
 
@@ -114,20 +144,29 @@ describe("the writer on a failing disk", () => {
     expect(apply(append, put("b"))).toEqual([undefined, undefined]);
     expect(readRange(environment, ["log"]).map(({ key }) => key[1])).toEqual([1, 2, 3]);
     expect(readRange(environment, ["log#by", "u"]).map(({ key }) => key[2])).toEqual([1, 2, 3]);
-    expect(readRecord(environment, ["log#head"])?.value).toMatchObject({ number: 3, mac: readRecord<ChainRecord>(environment, ["log", 3])?.value.mac });
+    expect(readRecord(environment, ["log#head"])?.value).toMatchObject({
+      number: 3,
+      mac: readRecord<ChainRecord>(environment, ["log", 3])?.value.mac,
+    });
     expect(scrubStoreNow(environment)).toMatchObject({ sound: true, records: 8 });
   });
 
   it("goes on from the head that a commit has put in place of its own, in the same batch and in the next", () => {
     const append = { appends: [{ chain: "log", value: "x" }] };
-    const head = (number: number): StoreCommit => ({ puts: [{ key: ["log#head"], value: { number, mac: "ab".repeat(32), key_id: "x" } }] });
+    const head = (number: number): StoreCommit => ({
+      puts: [{ key: ["log#head"], value: { number, mac: "ab".repeat(32), key_id: "x" } }],
+    });
     const numbers = (): unknown[] => readRange(environment, ["log"]).map(({ key }) => key[1]);
     expect(apply(append, head(10), append)).toEqual([undefined, undefined, undefined]);
     expect(numbers()).toEqual([1, 11]);
     expect(apply(head(20))).toEqual([undefined]);
     expect(apply({ ...head(30), ...append })).toEqual([undefined]);
     expect(numbers()).toEqual([1, 11, 31]);
-    expect(apply({ deletes: [["log#head"]] }, { deletePrefixes: [["log"]] }, append)).toEqual([undefined, undefined, undefined]);
+    expect(apply({ deletes: [["log#head"]] }, { deletePrefixes: [["log"]] }, append)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
     expect(numbers()).toEqual([1]);
     expect(readRecord(environment, ["log#head"])?.value).toMatchObject({ number: 1 });
     expect(scrubStoreNow(environment)).toMatchObject({ sound: true, records: 2 });
@@ -138,7 +177,12 @@ describe("the writer on a failing disk", () => {
     const key = Buffer.concat([Buffer.of(2), Buffer.from("a"), Buffer.of(0)]);
     const bytes = environment.getBinary(key)!;
     bytes[bytes.length - 10]! ^= 1;
-    transact(environment, () => { void environment.put(key, bytes); });
-    expect(apply({ puts: [{ key: ["a"], value: 2 }] }, { puts: [{ key: ["b"], value: 2 }] })).toEqual(["data_corrupt", undefined]);
+    transact(environment, () => {
+      void environment.put(key, bytes);
+    });
+    expect(apply({ puts: [{ key: ["a"], value: 2 }] }, { puts: [{ key: ["b"], value: 2 }] })).toEqual([
+      "data_corrupt",
+      undefined,
+    ]);
   });
 });
