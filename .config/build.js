@@ -1,10 +1,11 @@
 /**
- * `npm run build`: makes JavaScript of src, workers and bench under dist, without checking types (`npm run typecheck` does that). Does
- * nothing when nothing has changed, so that such a start costs milliseconds.
+ * `npm run build`: makes JavaScript of src, workers and bench under dist, without checking types (`npm run typecheck`
+ * does that). Does nothing when nothing has changed, so that such a start costs milliseconds.
  *
- * What runs as a program (the command, every worker) is joined with its modules and the packages that consist of hundreds of small
- * ones: Node takes longer to find and open modules than to run them, which was most of what a start costs, once more for every thread.
- * The modules of src and bench are there one by one as well, for the bench and for what tests start.
+ * What runs as a program (the command, every worker) is joined with its modules and the packages that consist of
+ * hundreds of small ones: Node takes longer to find and open modules than to run them, which was most of what a start
+ * costs, once more for every thread. The modules of src and bench are there one by one as well, for the bench and for
+ * what tests start.
  */
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";

@@ -1,6 +1,9 @@
 import type { Reporter, TestModule } from "vitest/node";
 
-/** Names the files whose process died and the tests that needed a second try, then ends the run with one plain line that any reader of logs can count: 'N passed, N failed'. */
+/**
+ * Names the files whose process died and the tests that needed a second try, then ends the run with one plain line that
+ * any reader of logs can count: 'N passed, N failed'.
+ */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const results = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));

@@ -1,4 +1,7 @@
-/** The built-in circuits and those of the bench, compiled once and kept under the system's temporary folder by what they were compiled from. */
+/**
+ * The built-in circuits and those of the bench, compiled once and kept under the system's temporary folder by what they
+ * were compiled from.
+ */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,8 +46,8 @@ interface CircuitSource {
 }
 
 /**
- * Circuits that only the bench has, larger than the built-in ones. `sha256_1536` is what published figures are about: 126,594 constraints
- * at level 1; `sha256_3600` fills a domain of 2^18.
+ * Circuits that only the bench has, larger than the built-in ones. `sha256_1536` is what published figures are about:
+ * 126,594 constraints at level 1; `sha256_3600` fills a domain of 2^18.
  */
 const BENCH_CIRCUITS: Readonly<Record<string, () => CircuitSource>> = {
   sha256_1536: () => sha256OfBits(1536),

@@ -1,6 +1,7 @@
 /**
- * What the disk alone takes for a commit of the store that holds one audit record: some pages all over the data file, a flush, and the page
- * that makes them count, flushed too (LMDB's order). No answer that waits for a commit comes sooner.
+ * What the disk alone takes for a commit of the store that holds one audit record: some pages all over the data file, a
+ * flush, and the page that makes them count, flushed too (LMDB's order). No answer that waits for a commit comes
+ * sooner.
  */
 import { closeSync, constants, fdatasyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";

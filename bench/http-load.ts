@@ -1,4 +1,7 @@
-/** Load over HTTP from a process of its own (load.ts), and servers as child processes, for subjects that measure requests. */
+/**
+ * Load over HTTP from a process of its own (load.ts), and servers as child processes, for subjects that measure
+ * requests.
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";

@@ -1,4 +1,7 @@
-/** Proving keys of the bench's circuits, made once and kept under the system's temporary folder: good for measuring and for nothing else. */
+/**
+ * Proving keys of the bench's circuits, made once and kept under the system's temporary folder: good for measuring and
+ * for nothing else.
+ */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,10 @@
 /**
- * Sends one request again and again, as a process of its own: at a steady rate, or each connection as soon as it is answered, for some
- * seconds or a number of times. It shares the machine with what it measures, so it does no more than that takes (45 us a request,
- * where autocannon takes 77). At a rate, a request that finds every connection busy counts from when it was due, so that a stalled
- * server is not spared (coordinated omission). What is sent in the first second does not count, but for failures: this process's own
- * code is still slow. Reads its options as JSON from the first argument; prints JSON.
+ * Sends one request again and again, as a process of its own: at a steady rate, or each connection as soon as it is
+ * answered, for some seconds or a number of times. It shares the machine with what it measures, so it does no more than
+ * that takes (45 us a request, where autocannon takes 77). At a rate, a request that finds every connection busy counts
+ * from when it was due, so that a stalled server is not spared (coordinated omission). What is sent in the first second
+ * does not count, but for failures: this process's own code is still slow. Reads its options as JSON from the first
+ * argument; prints JSON.
  */
 import { connect, type Socket } from "node:net";
 import type { LoadOptions, LoadResult } from "./http-load.js";

@@ -1,6 +1,7 @@
 /**
- * A thousand clients that log in, as a process of their own: each from one of many loopback addresses, each with an address of its own
- * that has no account (the same work as one that has), each again as soon as it is answered. Arguments: URL, seconds. Prints a line once all have sent their first, and the answers' statuses as JSON.
+ * A thousand clients that log in, as a process of their own: each from one of many loopback addresses, each with an
+ * address of its own that has no account (the same work as one that has), each again as soon as it is answered.
+ * Arguments: URL, seconds. Prints a line once all have sent their first, and the answers' statuses as JSON.
  */
 import { randomUUID } from "node:crypto";
 import { Agent, request as httpRequest } from "node:http";

@@ -1,7 +1,7 @@
 /**
- * Makes a prepared powers-of-tau file for the peer's setup in seconds instead of the hours that `snarkjs powersoftau prepare phase2`
- * takes: tau is drawn here and therefore known, so the file is good for measuring and for nothing else. Only the parts that
- * `snarkjs groth16 setup` reads for one domain size are filled in.
+ * Makes a prepared powers-of-tau file for the peer's setup in seconds instead of the hours that `snarkjs powersoftau
+ * prepare phase2` takes: tau is drawn here and therefore known, so the file is good for measuring and for nothing else.
+ * Only the parts that `snarkjs groth16 setup` reads for one domain size are filled in.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

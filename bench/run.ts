@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: all subjects; `npm run bench -- NAME ...`: some; `--quick`: fewer samples and small circuits; `--list`: names.
- * Prints one JSON line per row on standard output and a table of all rows at the end on standard error.
+ * `npm run bench`: all subjects; `npm run bench -- NAME ...`: some; `--quick`: fewer samples and small circuits;
+ * `--list`: names. Prints one JSON line per row on standard output and a table of all rows at the end on standard
+ * error.
  */
 import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";

@@ -1,4 +1,6 @@
-/** Processor time by thread of a process (Linux): what a thread does with its time, whatever else runs on the machine. */
+/**
+ * Processor time by thread of a process (Linux): what a thread does with its time, whatever else runs on the machine.
+ */
 import type { ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -19,7 +21,10 @@ export function threadMs({ pid }: ChildProcess, niceness: number): number | unde
   return totalNs / 1e6;
 }
 
-/** Milliseconds of processor time that a process's main thread had so far, the kernel's work for it included; undefined where the system does not tell. */
+/**
+ * Milliseconds of processor time that a process's main thread had so far, the kernel's work for it included; undefined
+ * where the system does not tell.
+ */
 export function mainThreadMs(pid: number): number | undefined {
   if (process.platform !== "linux") return undefined;
   // Its number is the process's (proc(5)).

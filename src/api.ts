@@ -1,4 +1,6 @@
-/** The list of all routes: what the server serves, the document describes, the client calls and the contract tests walk. */
+/**
+ * The list of all routes: what the server serves, the document describes, the client calls and the contract tests walk.
+ */
 import { chainRoutes } from "./chain/routes.js";
 import { identityRoutes } from "./identity/routes.js";
 import type { RouteSpec } from "./platform/contract/route.js";

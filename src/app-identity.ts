@@ -1,4 +1,7 @@
-/** The part of the composition root that puts identity together: signing keys, mail, trusted issuers, and what identity asks of the other areas. */
+/**
+ * The part of the composition root that puts identity together: signing keys, mail, trusted issuers, and what identity
+ * asks of the other areas.
+ */
 import { join } from "node:path";
 import type { Chain } from "./chain/create-chain.js";
 import { createIdentity, type Identity } from "./identity/create-identity.js";
@@ -77,7 +80,10 @@ export async function openIdentity(
   return { identity, keys, bootstrapTokenPath: (await identity.service.bootstrap.offer(path)) ? path : undefined };
 }
 
-/** SMTP when an address is given; else a folder in development, and in production nobody, which the log says for each mail. */
+/**
+ * SMTP when an address is given; else a folder in development, and in production nobody, which the log says for each
+ * mail.
+ */
 async function mailDriver(
   config: Config,
   dataDir: string,

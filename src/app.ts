@@ -1,6 +1,6 @@
 /**
- * Composition root: the only file that wires areas, platform, pools and the HTTP front together. Makes no decision of its own
- * beyond the order of start and stop.
+ * Composition root: the only file that wires areas, platform, pools and the HTTP front together. Makes no decision of
+ * its own beyond the order of start and stop.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -61,7 +61,10 @@ export interface App {
   start(): Promise<readonly Listening[]>;
   /** Drains and closes everything; safe to call once. */
   stop(options: { readonly graceMs: number }): Promise<void>;
-  /** Called when the server can no longer keep its promises, such as after a failed sync: end the process and start anew. */
+  /**
+   * Called when the server can no longer keep its promises, such as after a failed sync: end the process and start
+   * anew.
+   */
   onFatal(listener: (reason: string) => void): void;
   /** What the operator should know at start, one sentence a line. */
   readonly notes: readonly string[];
@@ -73,7 +76,9 @@ export interface AppDependencies {
 }
 
 const REQUEST_KEY_BYTES = 32;
-/** Verification takes milliseconds: one thread serves a few hundred a second, and a short queue keeps the wait short. */
+/**
+ * Verification takes milliseconds: one thread serves a few hundred a second, and a short queue keeps the wait short.
+ */
 const INTERACTIVE_THREADS = 1;
 const INTERACTIVE_QUEUE_MAX = 512;
 /** A thread that dies under a proof loses its workspace until the key is opened again, which the next proof sees to. */
@@ -312,7 +317,9 @@ function authenticate(
   return subscriptionTokens.authenticate(token);
 }
 
-/** A key of the server's own, such as that of the hashes that recognise a repeated request; the same after a restart. */
+/**
+ * A key of the server's own, such as that of the hashes that recognise a repeated request; the same after a restart.
+ */
 async function secretKey(path: string): Promise<Buffer> {
   await createPrivateFile(path, randomBytes(REQUEST_KEY_BYTES));
   const key = await readPrivateFile(path);
@@ -377,7 +384,10 @@ function createServers(parts: Parts): { servers: Server[]; described: Described[
   return { servers, described };
 }
 
-/** Existing clients ask the chain area for token contracts under /tokens, which on an address with every area is identity's. */
+/**
+ * Existing clients ask the chain area for token contracts under /tokens, which on an address with every area is
+ * identity's.
+ */
 function tokenContractAliases(routes: readonly BoundRoute[]): BoundRoute[] {
   return routes
     .filter(({ route }) => route.path.startsWith("/api/v1/token_contracts"))

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The `proofwright` command: finds the subcommand, parses its flags and hands over. Each command's module loads only when called. */
+/**
+ * The `proofwright` command: finds the subcommand, parses its flags and hands over. Each command's module loads only
+ * when called.
+ */
 import { parseArgs } from "node:util";
 import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
 import { AppError } from "./platform/errors.js";

@@ -1,6 +1,6 @@
 /**
- * A typed client derived from route values: one method per route, its input and output as the route declares them. Uses `fetch` only
- * and runs wherever that is. Imports no server code.
+ * A typed client derived from route values: one method per route, its input and output as the route declares them. Uses
+ * `fetch` only and runs wherever that is. Imports no server code.
  */
 import type { Static, TSchema } from "typebox";
 import type { PageQuery, ParamsOf, RouteSpec } from "./platform/contract/route.js";
@@ -110,8 +110,9 @@ interface LooseInput extends CallExtras {
 }
 
 /**
- * Makes a client with one method per route, named as in `routes`. A call resolves to `{status, body | bytes, headers, total?}` for the
- * statuses that the route declares, and rejects with ApiError for every other; network failures reject as `fetch` does.
+ * Makes a client with one method per route, named as in `routes`. A call resolves to `{status, body | bytes, headers,
+ * total?}` for the statuses that the route declares, and rejects with ApiError for every other; network failures reject
+ * as `fetch` does.
  */
 export function createClient<const R extends Routes>(options: ClientOptions, routes: R): Client<R> {
   const methods = Object.entries(routes).map(

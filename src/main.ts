@@ -1,4 +1,6 @@
-/** The server's process: starts the application, says where it serves, and drains it when the process is told to stop. */
+/**
+ * The server's process: starts the application, says where it serves, and drains it when the process is told to stop.
+ */
 import { createApp, type App } from "./app.js";
 import { describeAddress } from "./platform/net/describe-address.js";
 import { systemClock } from "./platform/clock.js";
@@ -9,7 +11,10 @@ import { createLog, type Log } from "./platform/log.js";
 /** Time that admitted requests get to finish after SIGTERM; with the rest of the stop it stays under 25 s. */
 const GRACE_MS = 20_000;
 
-/** Serves until SIGTERM or SIGINT and resolves to the exit status. A second signal ends the process at once: every answer given is durable. */
+/**
+ * Serves until SIGTERM or SIGINT and resolves to the exit status. A second signal ends the process at once: every
+ * answer given is durable.
+ */
 export async function runServer(config: Config): Promise<number> {
   collectWithoutHelpers();
   const log = createLog(config.log_level);

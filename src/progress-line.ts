@@ -16,7 +16,10 @@ export class ProgressLine {
     this.#output = output;
   }
 
-  /** Runs one step and prints its title and duration; the work may report its share done (0 to 1) and a word on what it does. */
+  /**
+   * Runs one step and prints its title and duration; the work may report its share done (0 to 1) and a word on what it
+   * does.
+   */
   async step<T>(title: string, work: (report: (share: number, text: string) => void) => Promise<T>): Promise<T> {
     const startedMs = performance.now();
     let lastText = "";

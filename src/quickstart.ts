@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: the main job in front of your eyes. Starts a real server with a temporary data folder, then uses nothing
- * but the typed client over HTTP. Exits 0 only when every step came out as it must.
+ * `npm run quickstart`: the main job in front of your eyes. Starts a real server with a temporary data folder, then
+ * uses nothing but the typed client over HTTP. Exits 0 only when every step came out as it must.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,7 @@
-/** Process that checks one stored key and ends; started by src/prover/compute/gates-task.ts. Reads the files it is named and no others. */
+/**
+ * Process that checks one stored key and ends; started by src/prover/compute/gates-task.ts. Reads the files it is named
+ * and no others.
+ */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { checkStoredKey } from "../src/engine/groth16/stored-key.js";

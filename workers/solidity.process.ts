@@ -1,4 +1,7 @@
-/** Process that compiles untrusted Solidity; started by src/chain/contracts/builds/solidity-task.ts with limits on everything. */
+/**
+ * Process that compiles untrusted Solidity; started by src/chain/contracts/builds/solidity-task.ts with limits on
+ * everything.
+ */
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 import { compileSolidity, type SolidityRequest, type SolidityResult } from "../src/engine/solidity/compile-solidity.js";
 

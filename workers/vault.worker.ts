@@ -1,4 +1,7 @@
-/** Piscina entry of the threads that unwrap keys. It answers vault tasks and nothing else: no store, no socket, no environment. */
+/**
+ * Piscina entry of the threads that unwrap keys. It answers vault tasks and nothing else: no store, no socket, no
+ * environment.
+ */
 import { applyThreadNiceness } from "../src/engine/process/thread-priority.js";
 import { KeyObjects } from "../src/vault/worker/key-objects.js";
 import { Keyring } from "../src/vault/worker/keyring.js";

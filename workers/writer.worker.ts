@@ -1,6 +1,6 @@
 /**
- * The one thread that writes to the store. It takes everything that waits, up to a limit, applies it as one transaction and
- * answers after the fsync. It must never open a second transaction or hold anything back for later.
+ * The one thread that writes to the store. It takes everything that waits, up to a limit, applies it as one transaction
+ * and answers after the fsync. It must never open a second transaction or hold anything back for later.
  */
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openEnvironment } from "../src/platform/store/lmdb/lmdb-environment.js";

@@ -1,7 +1,8 @@
 /**
- * Many WebSocket subscribers in one process, for bench/subjects/events.ts: prints a line of JSON once all listen, then one for each event.
- * It shares the machine with the server that is measured, so that it does no more than RFC 6455 asks of a client (sections 4.1 and 5.2) and
- * no less than a check needs: the first that has an event parses it, every other one compares each byte of its own with that, in order.
+ * Many WebSocket subscribers in one process, for bench/subjects/events.ts: prints a line of JSON once all listen, then
+ * one for each event. It shares the machine with the server that is measured, so that it does no more than RFC 6455
+ * asks of a client (sections 4.1 and 5.2) and no less than a check needs: the first that has an event parses it, every
+ * other one compares each byte of its own with that, in order.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
@@ -122,7 +123,9 @@ class Subscriber {
     else if (message.type !== "heartbeat") fail(`the stream says ${message.type}`);
   }
 
-  /** The event that none has had before; whoever has another one instead has missed some or got them in another order. */
+  /**
+   * The event that none has had before; whoever has another one instead has missed some or got them in another order.
+   */
   #first({ id, created_at: createdAt = "", payload }: Message, frame: Buffer): Heard {
     const at = Date.parse(createdAt);
     if (

@@ -1,6 +1,7 @@
 /**
- * The least that can be done for many WebSocket subscribers: a bare uWebSockets.js server that publishes one text to all of them. No log, no
- * filters, no tokens, nothing durable. For each line on standard input it sends an event of the length that the line says, in characters.
+ * The least that can be done for many WebSocket subscribers: a bare uWebSockets.js server that publishes one text to
+ * all of them. No log, no filters, no tokens, nothing durable. For each line on standard input it sends an event of the
+ * length that the line says, in characters.
  */
 import { createInterface } from "node:readline";
 import { App, us_socket_local_port } from "uWebSockets.js";

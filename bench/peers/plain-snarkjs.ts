@@ -1,5 +1,6 @@
 /**
- * snarkjs as its users call it, in a process of its own with its default multi-threaded curve: nothing of ours prepares it.
+ * snarkjs as its users call it, in a process of its own with its default multi-threaded curve: nothing of ours prepares
+ * it.
  *
  *   node plain-snarkjs.js verify KEY_PROOF_SIGNALS_JSON SAMPLES
  *   node plain-snarkjs.js setup R1CS PTAU ZKEY

@@ -1,6 +1,6 @@
 /**
- * What people write first for speed: a bare uWebSockets.js handler that signs inline, with its keys in memory. No tokens, no schema, no
- * seal, no check of its own signatures, and nothing else is served while it signs.
+ * What people write first for speed: a bare uWebSockets.js handler that signs inline, with its keys in memory. No
+ * tokens, no schema, no seal, no check of its own signatures, and nothing else is served while it signs.
  *
  * POST /secp256k1, /Ed25519 and /AES-256-GCM take the bodies of the vault's routes and answer alike.
  */

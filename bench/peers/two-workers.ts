@@ -3,8 +3,9 @@
  *
  *   node two-workers.js kernels|snarkjs ZKEY WITNESS SECONDS
  *
- * Both get the key's bytes in memory that the threads share; the kernels open it into a second form beside them, as the server does.
- * snarkjs runs single-threaded in each with its curve kept, its fastest way to use two cores. Prints proofs per second and peak memory in MB.
+ * Both get the key's bytes in memory that the threads share; the kernels open it into a second form beside them, as the
+ * server does. snarkjs runs single-threaded in each with its curve kept, its fastest way to use two cores. Prints
+ * proofs per second and peak memory in MB.
  */
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";

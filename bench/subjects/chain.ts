@@ -1,6 +1,7 @@
 /**
- * Transactions of one account: 500 over HTTP into our server until the chain has them all, beside viem with a local key and nonces kept
- * by hand against the same node in the same run. Server and node are processes of their own; viem signs in the bench's process.
+ * Transactions of one account: 500 over HTTP into our server until the chain has them all, beside viem with a local key
+ * and nonces kept by hand against the same node in the same run. Server and node are processes of their own; viem signs
+ * in the bench's process.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +21,10 @@ const RECEIVER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const HUNDRED_ETHER = "0x56bc75e2d63100000";
 /** How often the chain is asked how far it is. */
 const LOOK_MS = 5;
-/** A run that takes longer is stuck: anvil now and then loses sight of a transaction that comes while it mines the one before. */
+/**
+ * A run that takes longer is stuck: anvil now and then loses sight of a transaction that comes while it mines the one
+ * before.
+ */
 const STUCK_MS = 30_000;
 
 export const subject: BenchSubject = {

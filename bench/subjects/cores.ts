@@ -1,4 +1,7 @@
-/** What two cores are worth: one proof alone spread over both, proofs per second with both busy, and the memory that two threads need. */
+/**
+ * What two cores are worth: one proof alone spread over both, proofs per second with both busy, and the memory that two
+ * threads need.
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

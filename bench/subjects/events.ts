@@ -1,10 +1,11 @@
 /**
- * Events: ten thousand WebSocket subscribers in a process of their own get one event each of a contract on a real node (anvil), by the
- * server's log follower. Two times, by the same machine's clock: from the moment that the follower records the event (read, decoded, before
- * its fsync), and from the moment that the block with the log is asked of the node, each until a subscriber has read it. The transaction is
- * a stranger's: the server hears of the block from the node alone, over the WebSocket that the network names. Without one the follower's
- * pause between two looks, up to 2 s, would be in the second time. In turn with ours, a bare uWebSockets.js server publishes a text of the
- * same length to as many subscribers: the library's and the kernel's share.
+ * Events: ten thousand WebSocket subscribers in a process of their own get one event each of a contract on a real node
+ * (anvil), by the server's log follower. Two times, by the same machine's clock: from the moment that the follower
+ * records the event (read, decoded, before its fsync), and from the moment that the block with the log is asked of the
+ * node, each until a subscriber has read it. The transaction is a stranger's: the server hears of the block from the
+ * node alone, over the WebSocket that the network names. Without one the follower's pause between two looks, up to 2 s,
+ * would be in the second time. In turn with ours, a bare uWebSockets.js server publishes a text of the same length to
+ * as many subscribers: the library's and the kernel's share.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -61,7 +62,10 @@ const NETWORK: NetworkRecord = {
   config: {},
 };
 const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-/** Answers any call by a token's Transfer from the caller to itself, of the value in the call data: CALLER twice, topic, LOG3. */
+/**
+ * Answers any call by a token's Transfer from the caller to itself, of the value in the call data: CALLER twice, topic,
+ * LOG3.
+ */
 const RUNTIME = `6000356000523333${"7f"}${TRANSFER_TOPIC}60206000a300`;
 const CREATION = `0x60${(RUNTIME.length / 2).toString(16)}600c60003960${(RUNTIME.length / 2).toString(16)}6000f3${RUNTIME}`;
 const SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";

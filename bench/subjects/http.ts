@@ -1,7 +1,7 @@
 /**
- * Latency over HTTP while proofs saturate the cores: an authenticated GET and a verification at a fixed rate, first on an idle
- * server, then with proving under way. Server, proof clients and load generator are processes of their own. The peer is what
- * people write first: node:http that calls snarkjs in its own process.
+ * Latency over HTTP while proofs saturate the cores: an authenticated GET and a verification at a fixed rate, first on
+ * an idle server, then with proving under way. Server, proof clients and load generator are processes of their own. The
+ * peer is what people write first: node:http that calls snarkjs in its own process.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
 /**
- * Identity: what checking a bearer costs on a request, cold (signature and state) and warm, beside jose's own verification; and the
- * latency of an authenticated GET while a thousand logins are in flight, against the server as a process of its own.
+ * Identity: what checking a bearer costs on a request, cold (signature and state) and warm, beside jose's own
+ * verification; and the latency of an authenticated GET while a thousand logins are in flight, against the server as a
+ * process of its own.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -98,8 +99,9 @@ async function manyTokens(identity: Identity, count: number): Promise<string[]> 
 }
 
 /**
- * Microseconds of each work on each token but the first ones, sorted. A token is new to each of them, the code is not. By turns of some
- * tokens: what one of them leaves to the processor's caches and to other threads counts little against the next.
+ * Microseconds of each work on each token but the first ones, sorted. A token is new to each of them, the code is not.
+ * By turns of some tokens: what one of them leaves to the processor's caches and to other threads counts little against
+ * the next.
  */
 async function byTurns(
   tokens: readonly string[],
@@ -118,7 +120,10 @@ async function byTurns(
   return microseconds.map((times) => times.sort((a, b) => a - b));
 }
 
-/** Batches of a thousand, because one check is shorter than the clock's tick; in one turn, in which the token's hash is kept: the first of a turn takes a microsecond more. */
+/**
+ * Batches of a thousand, because one check is shorter than the clock's tick; in one turn, in which the token's hash is
+ * kept: the first of a turn takes a microsecond more.
+ */
 function warm(report: Report, id: string, check: () => unknown): void {
   const batches: number[] = [];
   for (let batch = 0; batch < 200; batch += 1) {

@@ -1,4 +1,7 @@
-/** The WebAssembly kernels on one thread, beside ffjavascript and snarkjs with their curve kept, in the same process and the same run. */
+/**
+ * The WebAssembly kernels on one thread, beside ffjavascript and snarkjs with their curve kept, in the same process and
+ * the same run.
+ */
 import { randomBytes } from "node:crypto";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { BN254 as CURVE } from "../../src/engine/curves/curve-parameters.js";

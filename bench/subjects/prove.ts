@@ -1,4 +1,7 @@
-/** Groth16 proving on one thread from a ready witness, beside snarkjs with its single-threaded curve kept, in the same process. */
+/**
+ * Groth16 proving on one thread from a ready witness, beside snarkjs with its single-threaded curve kept, in the same
+ * process.
+ */
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { proveGroth16, publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";

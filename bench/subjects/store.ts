@@ -1,6 +1,7 @@
 /**
- * The store beside plain lmdb-js on the same disk: reads of one record and of a page, one commit after the other, and commits in
- * parallel. The peer has no integrity tags, no checks, no JSON of our own: what our guarantees cost is the difference.
+ * The store beside plain lmdb-js on the same disk: reads of one record and of a page, one commit after the other, and
+ * commits in parallel. The peer has no integrity tags, no checks, no JSON of our own: what our guarantees cost is the
+ * difference.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -129,8 +130,8 @@ async function sequential(report: Report, store: DurableStore, plain: RootDataba
 }
 
 /**
- * Commits per second with 64 callers, each waiting for its own; one figure per second-long slice would be noise, so per round. Beside them
- * the processor time of all threads, which hangs less on the disk.
+ * Commits per second with 64 callers, each waiting for its own; one figure per second-long slice would be noise, so per
+ * round. Beside them the processor time of all threads, which hangs less on the disk.
  */
 async function parallel(report: Report, store: DurableStore, plain: RootDatabase, perRound: number): Promise<void> {
   const measure = async (

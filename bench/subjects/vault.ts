@@ -1,8 +1,8 @@
 /**
- * The vault over HTTP against the bare library: batches of 100 on one vault thread against one thread that calls the library and does
- * nothing else, by the clock and by the processor time of either; single operations, their latency at half load, and the same handler
- * without a vault; and what a quick signature feels of RSA keys being made and slow batches running. What is compared is measured by
- * turns.
+ * The vault over HTTP against the bare library: batches of 100 on one vault thread against one thread that calls the
+ * library and does nothing else, by the clock and by the processor time of either; single operations, their latency at
+ * half load, and the same handler without a vault; and what a quick signature feels of RSA keys being made and slow
+ * batches running. What is compared is measured by turns.
  */
 import type { ChildProcess } from "node:child_process";
 import { createCipheriv, createPrivateKey, generateKeyPairSync, randomBytes, sign, verify } from "node:crypto";
@@ -39,9 +39,15 @@ interface BenchKey {
 }
 
 const BATCH = 100;
-/** As many as keep both cores busy though answers wait for the disk (128 leave a sixth of them idle; the bare handler gains nothing beyond); the same for both servers, and at half load, so that no request waits for a connection. */
+/**
+ * As many as keep both cores busy though answers wait for the disk (128 leave a sixth of them idle; the bare handler
+ * gains nothing beyond); the same for both servers, and at half load, so that no request waits for a connection.
+ */
 const CONNECTIONS = 256;
-/** As many as it takes for the thread to have the next one at hand while the last answer is being written, sent and read. */
+/**
+ * As many as it takes for the thread to have the next one at hand while the last answer is being written, sent and
+ * read.
+ */
 const BATCHES_IN_FLIGHT = 4;
 /** Turns of each that are compared. */
 const TURNS = 5;
@@ -93,7 +99,9 @@ export const subject: BenchSubject = {
   },
 };
 
-/** Operations per second, and per second of the processor time of the one thread that does them, where the system tells. */
+/**
+ * Operations per second, and per second of the processor time of the one thread that does them, where the system tells.
+ */
 interface Rates {
   readonly perSec: number;
   readonly perCpuSec?: number | undefined;
@@ -155,7 +163,10 @@ async function libraryRates(run: () => unknown, samples: number): Promise<Rates>
   return { perSec: (1000 * BATCH) / median, perCpuSec: (1000 * BATCH) / cpuMs(batch), samples };
 }
 
-/** Milliseconds of this thread for one run, over many: the system counts in steps of some. What helps the collector does not count, with the server neither. */
+/**
+ * Milliseconds of this thread for one run, over many: the system counts in steps of some. What helps the collector does
+ * not count, with the server neither.
+ */
 function cpuMs(run: () => void): number {
   const beginMs = performance.now();
   const beforeMs = ownThreadMs();
@@ -240,7 +251,10 @@ async function batchRates(server: ChildProcess, load: LoadOptions): Promise<Rate
   };
 }
 
-/** The medians of each peer's turns, the peers one after the other again and again: what slows the machine for a while then slows all. */
+/**
+ * The medians of each peer's turns, the peers one after the other again and again: what slows the machine for a while
+ * then slows all.
+ */
 async function byTurns(
   seconds: number,
   peers: readonly (readonly [string, (seconds: number) => Promise<Rates>])[],
@@ -264,7 +278,10 @@ function medianRates(turns: readonly Rates[]): Rates {
   };
 }
 
-/** As many requests as were asked for, in rounds, unless the server is too slow for that. Answers how many a second the last round had. */
+/**
+ * As many requests as were asked for, in rounds, unless the server is too slow for that. Answers how many a second the
+ * last round had.
+ */
 async function warmUp(
   load: Omit<LoadOptions, "seconds">,
   { requests, roundsMax }: { readonly requests: number; readonly roundsMax: number },

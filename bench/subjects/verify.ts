@@ -1,4 +1,7 @@
-/** Groth16 verification on one thread: ours with a prepared key, one proof and batches, snarkjs as it comes, and snarkjs with its curve kept. */
+/**
+ * Groth16 verification on one thread: ours with a prepared key, one proof and batches, snarkjs as it comes, and snarkjs
+ * with its curve kept.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
@@ -111,7 +114,10 @@ interface BatchOptions {
   readonly note: string;
 }
 
-/** Times are those of one proof of a batch. Decoded again each time, as a server does: the lines of a point are then computed anew. */
+/**
+ * Times are those of one proof of a batch. Decoded again each time, as a server does: the lines of a point are then
+ * computed anew.
+ */
 async function verifyBatches(
   prepared: PreparedVerifyingKey,
   proven: { readonly hex: string; readonly publicSignals: readonly bigint[] },

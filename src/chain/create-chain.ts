@@ -1,4 +1,7 @@
-/** Puts the chain area together: networks, accounts and transactions, contracts with their events, connectors, registrations. */
+/**
+ * Puts the chain area together: networks, accounts and transactions, contracts with their events, connectors,
+ * registrations.
+ */
 import type { Subject } from "../platform/auth/principal.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
@@ -38,7 +41,10 @@ export interface ChainOptions {
   readonly publicUrls: ReadonlyMap<string, readonly string[]>;
   readonly dockerHost: string | undefined;
   readonly dockerImages: string;
-  /** Blocks that must follow a block before its logs are told. With 0 they are told at once, and what a reorganisation takes back is told again (log-follower.ts). */
+  /**
+   * Blocks that must follow a block before its logs are told. With 0 they are told at once, and what a reorganisation
+   * takes back is told again (log-follower.ts).
+   */
   readonly logConfirmations: number;
 }
 
@@ -65,7 +71,10 @@ export interface Chain {
   purge(owner: Subject): Promise<void>;
 }
 
-/** A transaction is final after this many blocks unless its network says otherwise: two minutes and a half on Ethereum, longer than its usual reorganisations. */
+/**
+ * A transaction is final after this many blocks unless its network says otherwise: two minutes and a half on Ethereum,
+ * longer than its usual reorganisations.
+ */
 const CONFIRMATIONS = 12;
 
 export function createChain(options: ChainOptions, dependencies: ChainDependencies): Chain {
@@ -180,7 +189,10 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
   };
 }
 
-/** Networks in the form in which transactions use them. Without a node an account can still be made; what asks the node then fails. */
+/**
+ * Networks in the form in which transactions use them. Without a node an account can still be made; what asks the node
+ * then fails.
+ */
 function transactionNetworks(networks: NetworkService): TransactionNetworks {
   return {
     find: (owner, id) => {

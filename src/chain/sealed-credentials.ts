@@ -1,6 +1,6 @@
 /**
- * Credentials of records that users give with them (connectors, networks): one vault per owner and kind, made when it is first needed, in
- * which each record's credentials are a secret. Plaintext is fetched for each use and kept nowhere.
+ * Credentials of records that users give with them (connectors, networks): one vault per owner and kind, made when it
+ * is first needed, in which each record's credentials are a secret. Plaintext is fetched for each use and kept nowhere.
  */
 import { setTimeout } from "node:timers/promises";
 import { ownerKey, type Subject } from "../platform/auth/principal.js";

@@ -1,4 +1,7 @@
-/** `proofwright audit verify` and `proofwright audit export`: the audit log of a data folder, while a server runs on it or not. */
+/**
+ * `proofwright audit verify` and `proofwright audit export`: the audit log of a data folder, while a server runs on it
+ * or not.
+ */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { auditLines } from "../platform/audit/audit-log.js";

@@ -1,7 +1,8 @@
 /**
- * `proofwright backup`: a consistent copy of a data folder, while a server runs on it or not. The snapshot of the store comes
- * first; artifacts are named by content and never change, so copying those afterwards misses nothing that the snapshot names.
- * Token signing keys and the development seal key are left out: a restored server makes new signing keys, which ends all sessions.
+ * `proofwright backup`: a consistent copy of a data folder, while a server runs on it or not. The snapshot of the store
+ * comes first; artifacts are named by content and never change, so copying those afterwards misses nothing that the
+ * snapshot names. Token signing keys and the development seal key are left out: a restored server makes new signing
+ * keys, which ends all sessions.
  */
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";

@@ -1,6 +1,7 @@
 /**
- * `proofwright create-admin`: makes an administrator in a stopped server's store, or an administrator of a user who is there. The
- * password comes from the terminal or a pipe, never from an argument, which everybody on the machine can read.
+ * `proofwright create-admin`: makes an administrator in a stopped server's store, or an administrator of a user who is
+ * there. The password comes from the terminal or a pipe, never from an argument, which everybody on the machine can
+ * read.
  */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";

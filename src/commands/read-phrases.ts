@@ -1,4 +1,6 @@
-/** Reads phrases from a terminal without showing them, or line by line from a pipe; as bytes, so that they can be wiped. */
+/**
+ * Reads phrases from a terminal without showing them, or line by line from a pipe; as bytes, so that they can be wiped.
+ */
 import { StartError } from "../platform/start-error.js";
 
 /** Several times what two phrases take. */

@@ -1,6 +1,6 @@
 /**
- * `proofwright rekey`: gives a stopped server's store a new seal key, as one transaction. The phrases come from the terminal or a pipe,
- * never from arguments, which everybody on the machine can read.
+ * `proofwright rekey`: gives a stopped server's store a new seal key, as one transaction. The phrases come from the
+ * terminal or a pipe, never from arguments, which everybody on the machine can read.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `proofwright rotate-keys`: puts the next signing key to use and publishes another, while the server runs or not; a running one
- * adopts the file within seconds. For a leaked key, `--emergency` replaces all at once.
+ * `proofwright rotate-keys`: puts the next signing key to use and publishes another, while the server runs or not; a
+ * running one adopts the file within seconds. For a leaked key, `--emergency` replaces all at once.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,4 +1,7 @@
-/** `proofwright scrub`: reads every record and every artifact of a data folder and says what is damaged. Changes nothing. */
+/**
+ * `proofwright scrub`: reads every record and every artifact of a data folder and says what is damaged. Changes
+ * nothing.
+ */
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Random bytes that will be public, such as nonces: many at once from the system's generator, which costs little more than a few. Not for
- * keys: what waits here lies in plain memory.
+ * Random bytes that will be public, such as nonces: many at once from the system's generator, which costs little more
+ * than a few. Not for keys: what waits here lies in plain memory.
  */
 import { randomFillSync } from "node:crypto";
 

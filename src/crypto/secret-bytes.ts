@@ -1,6 +1,7 @@
 /**
- * Bytes that must not be printed: every way of turning the object into text answers `[redacted]`, and a structured clone of it is
- * empty. Wiping is best effort: JavaScript cannot promise that no copy was made by an engine or a library.
+ * Bytes that must not be printed: every way of turning the object into text answers `[redacted]`, and a structured
+ * clone of it is empty. Wiping is best effort: JavaScript cannot promise that no copy was made by an engine or a
+ * library.
  */
 import { inspect } from "node:util";
 

@@ -1,6 +1,6 @@
 /**
- * What a thread keeps between tasks: things parsed from shared bytes, a few at a time, least recently used first to go. Each entry
- * holds on to its shared memory, so the number is small.
+ * What a thread keeps between tasks: things parsed from shared bytes, a few at a time, least recently used first to go.
+ * Each entry holds on to its shared memory, so the number is small.
  */
 
 export class Kept<Source, Value> {

@@ -1,12 +1,16 @@
 /**
- * What crosses the thread boundary: the name of each compute task with its message and its result. Results are unions, because
- * the class and the code of a thrown error are lost on the way between threads. Types only; both sides import this file.
+ * What crosses the thread boundary: the name of each compute task with its message and its result. Results are unions,
+ * because the class and the code of a thrown error are lost on the way between threads. Types only; both sides import
+ * this file.
  */
 import type { CircuitInterface } from "./circuit/interface.js";
 import type { ResidentKey } from "./kernels/groth16/resident-key.js";
 import type { NoteTreeNode, NoteTreeState } from "./merkle/note-tree.js";
 
-/** Bytes that several threads read: one copy in memory, named by content so that a worker can keep what it parsed from them. */
+/**
+ * Bytes that several threads read: one copy in memory, named by content so that a worker can keep what it parsed from
+ * them.
+ */
 export interface SharedBytes {
   /** Lower-case hex. */
   readonly sha256: string;
@@ -83,7 +87,10 @@ export interface HelpMessage {
   readonly team: SharedArrayBuffer;
 }
 
-/** What computes pairings: our WebAssembly kernels, which give way to the reference backend when they fail, or that one alone. */
+/**
+ * What computes pairings: our WebAssembly kernels, which give way to the reference backend when they fail, or that one
+ * alone.
+ */
 export type PairingBackend = "wasm" | "reference";
 
 export interface VerifyMessage {

@@ -1,6 +1,6 @@
 /**
- * The compute tasks by name, as a worker thread runs them. Expected failures are results; what throws here is a bug of ours or
- * an artifact that is not what its hash says, and the pool reports it.
+ * The compute tasks by name, as a worker thread runs them. Expected failures are results; what throws here is a bug of
+ * ours or an artifact that is not what its hash says, and the pool reports it.
  */
 import { checkInputs } from "./circuit/inputs.js";
 import { computeWitness } from "./circuit/witness.js";

@@ -1,6 +1,6 @@
 /**
- * The tasks that verify: one proof, or many of one key. Runs on our kernels where the message asks for them, and again on the reference
- * backend when the kernels fail on the way.
+ * The tasks that verify: one proof, or many of one key. Runs on our kernels where the message asks for them, and again
+ * on the reference backend when the kernels fail on the way.
  */
 import { checkInputs } from "./circuit/inputs.js";
 import { publicSignalsFrom } from "./circuit/interface.js";

@@ -9,7 +9,10 @@ import { IdentityService, type IdentityDependencies, type IdentityOptions } from
 export interface Identity {
   readonly service: IdentityService;
   readonly handlers: HandlersFor<typeof identityRoutes>;
-  /** Verifies a bearer token; synchronous when it was verified within the last minute. Throws or rejects with `unauthorized`. */
+  /**
+   * Verifies a bearer token; synchronous when it was verified within the last minute. Throws or rejects with
+   * `unauthorized`.
+   */
   readonly authenticate: (token: string, area?: Area) => Principal | Promise<Principal>;
   readonly jwks: () => { readonly keys: readonly PublicJwk[] };
 }

@@ -1,4 +1,7 @@
-/** What identity tells the bus. Ids and names only: never an address, a token or a hash. Every event is part of the commit that makes it true. */
+/**
+ * What identity tells the bus. Ids and names only: never an address, a token or a hash. Every event is part of the
+ * commit that makes it true.
+ */
 import { formatSubject, type Principal, type Subject } from "../platform/auth/principal.js";
 import type { EventDraft } from "../platform/events/events.js";
 import type { OrganizationRecord } from "./tenants/tenant-repository.js";

@@ -1,6 +1,6 @@
 /**
- * Where identity keeps its records: keys, record shapes, reads, and the parts of commits. Decides nothing. Password hashes have a
- * record of their own, so that no read of a user can carry one.
+ * Where identity keeps its records: keys, record shapes, reads, and the parts of commits. Decides nothing. Password
+ * hashes have a record of their own, so that no read of a user can carry one.
  */
 import { newId } from "../platform/ids.js";
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
@@ -51,14 +51,20 @@ export type SessionRecord = {
   readonly refresh: RefreshState | null;
   /** The session's tokens never carry more than these; absent: whatever the subject holds. */
   readonly permissions_max?: number;
-  /** On whose behalf the tokens of an application or organization act; their rights end with that user's or organization's. */
+  /**
+   * On whose behalf the tokens of an application or organization act; their rights end with that user's or
+   * organization's.
+   */
   readonly acting_user_id?: string;
   readonly acting_organization_id?: string;
   /** The application that holds the session's tokens as an OAuth client. */
   readonly client_id?: string;
   /** When the password was entered; absent for sessions that came from another token. */
   readonly password_at_ms?: number;
-  /** The tokens by which this session was made, none for a login: it ends with any of them, and no later than `until_ms`. */
+  /**
+   * The tokens by which this session was made, none for a login: it ends with any of them, and no later than
+   * `until_ms`.
+   */
   readonly derived?: { readonly from: readonly TokenReference[]; readonly until_ms: number };
 };
 
@@ -263,7 +269,10 @@ export class IdentityRepository {
     };
   }
 
-  /** Some of the sessions that were made by a subject's tokens, or by one of them, as keys of their entries and their records. */
+  /**
+   * Some of the sessions that were made by a subject's tokens, or by one of them, as keys of their entries and their
+   * records.
+   */
   someDerived(
     subject: Subject,
     tokenId: string | undefined,

@@ -1,4 +1,7 @@
-/** Shapes of the identity area on the wire (SPEC sections 2 'User' and 4.5). Members that SPEC leaves open say so in their description. */
+/**
+ * Shapes of the identity area on the wire (SPEC sections 2 'User' and 4.5). Members that SPEC leaves open say so in
+ * their description.
+ */
 import Type, { type Static } from "typebox";
 import { Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
 

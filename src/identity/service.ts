@@ -277,7 +277,10 @@ export class IdentityService {
     this.#legal = options.legal ?? {};
   }
 
-  /** Who a bearer token stands for: an access token (AccessTokenVerifier.authenticate), a personal access token, or one of a trusted issuer. */
+  /**
+   * Who a bearer token stands for: an access token (AccessTokenVerifier.authenticate), a personal access token, or one
+   * of a trusted issuer.
+   */
   authenticate(token: string, area?: Area): Principal | Promise<Principal> {
     if (ApiTokens.isOne(token)) return this.#apiTokens.authenticate(token);
     if (this.#external.claims(token)) return this.#external.authenticate(token);
@@ -285,8 +288,9 @@ export class IdentityService {
   }
 
   /**
-   * What a token that is derived from a caller's own may rest on: the epoch in which it holds, and when it ends (Unix seconds). Undefined
-   * once the caller's session or personal token is over or revoked, or its subject is gone or disabled.
+   * What a token that is derived from a caller's own may rest on: the epoch in which it holds, and when it ends (Unix
+   * seconds). Undefined once the caller's session or personal token is over or revoked, or its subject is gone or
+   * disabled.
    */
   standingOf(subject: Subject, sessionId: string): { readonly epoch: number; readonly endsAtSec: number } | undefined {
     const state = this.#repository.findState(subject)?.value;
@@ -299,7 +303,10 @@ export class IdentityService {
     return personal === undefined ? undefined : { epoch, endsAtSec: Math.floor(personal.expires_at_ms / 1000) };
   }
 
-  /** Creates a user: for anybody, for an application, for an administrator, or as the first administrator; see Users.create. */
+  /**
+   * Creates a user: for anybody, for an application, for an administrator, or as the first administrator; see
+   * Users.create.
+   */
   async signUp(input: CreateUserInput, bearer: string | undefined, address: string): Promise<UserJson> {
     if (bearer === undefined) return this.users.create(input, address);
     if (bearer.startsWith(OPAQUE_PREFIXES.bootstrap)) {
@@ -421,7 +428,10 @@ export class IdentityService {
     return this.#keys.publicKeys().map((jwk) => ({ ...jwk, fingerprint: jwk.kid, public_key: publicKeyPem(jwk) }));
   }
 
-  /** An application vouches for a virtual user of its own that has no password. Real users, and users with one, never get in this way. */
+  /**
+   * An application vouches for a virtual user of its own that has no password. Real users, and users with one, never
+   * get in this way.
+   */
   async #logInVirtualUser(
     input: AuthenticateInput,
     bearer: string | undefined,

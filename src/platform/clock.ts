@@ -1,4 +1,6 @@
-/** The one source of time, so that tests can hold it still. Wall time is for records; monotonic time is for durations. */
+/**
+ * The one source of time, so that tests can hold it still. Wall time is for records; monotonic time is for durations.
+ */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;

@@ -1,6 +1,6 @@
 /**
- * Reads the settings from flags, the environment and a file, in this order of precedence, and checks all of them before anything
- * starts. Whatever is wrong stops the start with a sentence that names the setting and where it was given.
+ * Reads the settings from flags, the environment and a file, in this order of precedence, and checks all of them before
+ * anything starts. Whatever is wrong stops the start with a sentence that names the setting and where it was given.
  */
 import { accessSync, constants, readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -67,7 +67,9 @@ export function loadConfig(sources: ConfigSources): Config {
   return config;
 }
 
-/** A name that nobody can reach is a safe `iss`; in development, where nobody sets one, discovery should work as it is. */
+/**
+ * A name that nobody can reach is a safe `iss`; in development, where nobody sets one, discovery should work as it is.
+ */
 function defaultIssuer(mode: Config["mode"], { host, port, tls_cert }: Settings): string {
   return mode === "development" && port !== 0
     ? describeAddress(tls_cert !== undefined, host, port)

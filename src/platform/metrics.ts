@@ -1,4 +1,7 @@
-/** Counters and histograms for Prometheus. Labels are route ids, methods, statuses and lanes: never an id of a record or a subject. */
+/**
+ * Counters and histograms for Prometheus. Labels are route ids, methods, statuses and lanes: never an id of a record or
+ * a subject.
+ */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 export interface MetricsDependencies {

@@ -1,6 +1,6 @@
 /**
- * Every setting of the server in one table: name in the environment, flag, type, default and what it is for. The help text, the
- * README's table and the checks are made from it.
+ * Every setting of the server in one table: name in the environment, flag, type, default and what it is for. The help
+ * text, the README's table and the checks are made from it.
  */
 import Type, { type Static, type TSchema } from "typebox";
 

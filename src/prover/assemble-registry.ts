@@ -1,4 +1,7 @@
-/** Puts the prover registry together and hands its durable jobs to the runner. The only file of this area that builds the others. */
+/**
+ * Puts the prover registry together and hands its durable jobs to the runner. The only file of this area that builds
+ * the others.
+ */
 import { join } from "node:path";
 import type { Subject } from "../platform/auth/principal.js";
 import type { Clock } from "../platform/clock.js";
@@ -30,7 +33,10 @@ import { proverVault } from "./vault-port.js";
 export interface ProverRegistryOptions {
   /** Other names of providers, as `alias:provider,alias:provider`. */
   readonly providerAliases: string;
-  /** Provers that are provisioned at a time: one that loops for its whole time limit must not stop the others. 2 unless given. */
+  /**
+   * Provers that are provisioned at a time: one that loops for its whole time limit must not stop the others. 2 unless
+   * given.
+   */
   readonly provisioningConcurrency?: number;
   /** Provers of one owner in provisioning, running and waiting (security 4.3: 2 and 20). 22 unless given. */
   readonly pendingPerOwnerMax?: number;

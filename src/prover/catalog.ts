@@ -1,6 +1,6 @@
 /**
- * What can be proven with: the one table of supported provider, scheme and curve triples, and the spellings of them that are
- * accepted. A new back end is a new line here and nowhere else in this area.
+ * What can be proven with: the one table of supported provider, scheme and curve triples, and the spellings of them
+ * that are accepted. A new back end is a new line here and nowhere else in this area.
  */
 import { AppError } from "../platform/errors.js";
 

@@ -1,4 +1,7 @@
-/** What the registry tells the bus (subjects and payloads as existing clients know them). Every event is part of the commit that makes it true. */
+/**
+ * What the registry tells the bus (subjects and payloads as existing clients know them). Every event is part of the
+ * commit that makes it true.
+ */
 import type { Subject } from "../platform/auth/principal.js";
 import type { EventDraft } from "../platform/events/events.js";
 import type { ProverStatus } from "./provisioning/lifecycle.js";

@@ -1,6 +1,6 @@
 /**
- * Where provers, proof records and compiled circuits lie in the store. Every key starts with the owner, so that another tenant's
- * prover is not there to be found. Decides nothing; builds commits, which the callers put together.
+ * Where provers, proof records and compiled circuits lie in the store. Every key starts with the owner, so that another
+ * tenant's prover is not there to be found. Decides nothing; builds commits, which the callers put together.
  */
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
@@ -8,7 +8,10 @@ import { defineTable, mergeCommits, type Page, type Table } from "../platform/st
 import { isFinished } from "./provisioning/lifecycle.js";
 import type { Finding, ProofRecord, Prover, ProverFilters } from "./schemas.js";
 
-/** Files of a prover, by the name under which they are downloaded; `source.json` is kept for compiling and never handed out. */
+/**
+ * Files of a prover, by the name under which they are downloaded; `source.json` is kept for compiling and never handed
+ * out.
+ */
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
@@ -44,8 +47,8 @@ export type StoredProver = Prover & { readonly build: ProverBuild };
 type StoredProof = ProofRecord & { readonly owner: Subject };
 
 /**
- * Who shares compiled circuits: everyone those of built-in ones, an owner its own. Not everyone everything: how soon a source is
- * `compiled` would tell one tenant what another has registered.
+ * Who shares compiled circuits: everyone those of built-in ones, an owner its own. Not everyone everything: how soon a
+ * source is `compiled` would tell one tenant what another has registered.
  */
 export type CircuitScope = Subject | "built_in";
 
@@ -115,7 +118,10 @@ export class ProverRepository {
     return mergeCommits(this.#provers.updateCommit(current, next), { puts: this.#artifactUses(next) });
   }
 
-  /** Everything of a prover that lies in this area but its stores: its proof records, and the owner's compiled circuit when it was its last. */
+  /**
+   * Everything of a prover that lies in this area but its stores: its proof records, and the owner's compiled circuit
+   * when it was its last.
+   */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;
     const scope = scopeOf(record.value);

@@ -1,4 +1,6 @@
-/** The routes of the prover registry, as plain values (SPEC 4.1; what SPEC does not name: DECISIONS 'Prover registry'). */
+/**
+ * The routes of the prover registry, as plain values (SPEC 4.1; what SPEC does not name: DECISIONS 'Prover registry').
+ */
 import Type from "typebox";
 import { defineRoute } from "../platform/contract/route.js";
 import {

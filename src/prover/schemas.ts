@@ -1,13 +1,21 @@
-/** Shapes of the prover registry on the wire. Member names and meanings: SPEC section 2, DECISIONS 'Prover registry'. */
+/**
+ * Shapes of the prover registry on the wire. Member names and meanings: SPEC section 2, DECISIONS 'Prover registry'.
+ */
 import Type, { type Static } from "typebox";
 import { Description, Name, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
-/** Source of one prover, all files together. Security: 4.2; circomlib is included from the server's own copy and does not count. */
+/**
+ * Source of one prover, all files together. Security: 4.2; circomlib is included from the server's own copy and does
+ * not count.
+ */
 export const SOURCE_BYTES_MAX = 256 * 1024;
 /** Files of one prover's source; a real circuit has a handful. */
 export const SOURCE_FILES_MAX = 64;
-/** A path inside the source: relative, `/` between parts, no part that is empty or starts with a dot, `.circom` at the end. */
+/**
+ * A path inside the source: relative, `/` between parts, no part that is empty or starts with a dot, `.circom` at the
+ * end.
+ */
 export const SOURCE_PATH_PATTERN = "^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\\.circom$";
 export const MAIN_FILE_DEFAULT = "main.circom";
 

@@ -1,6 +1,6 @@
 /**
- * The prover registry: what its routes do, for one owner at a time. Puts the parts together (sources, stores, vault, durable jobs,
- * proofs) and decides who may have what; computes nothing and knows no HTTP.
+ * The prover registry: what its routes do, for one owner at a time. Puts the parts together (sources, stores, vault,
+ * durable jobs, proofs) and decides who may have what; computes nothing and knows no HTTP.
  */
 import { AppError } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
@@ -85,7 +85,9 @@ const DOWNLOADS: Readonly<Record<string, { readonly artifact: ArtifactName; read
   "interface.json": { artifact: "interface.json", contentType: "application/json" },
   "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
 };
-/** Artifacts that exist from `compiled` on may be fetched at once; those of the setup only when all gates have passed. */
+/**
+ * Artifacts that exist from `compiled` on may be fetched at once; those of the setup only when all gates have passed.
+ */
 const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
 /** A store that is named at creation may change under it (a proof appends to it); a few tries settle that. */
 const CREATE_TRIES_MAX = 8;
@@ -116,10 +118,10 @@ export class ProverService {
   }
 
   /**
-   * Registers a prover: one commit writes it, its vault with a key for notes, its stores and its job. The answer is the prover as
-   * it then is, or, with `waitSec`, as it is when it is finished or the time is up.
-   * @throws AppError `prover_unsupported`, `identifier_unknown`, `source_invalid`, `store_unsuitable`, `too_many_requests`,
-   * `overloaded`, and what vault and store throw.
+   * Registers a prover: one commit writes it, its vault with a key for notes, its stores and its job. The answer is the
+   * prover as it then is, or, with `waitSec`, as it is when it is finished or the time is up.
+   * @throws AppError `prover_unsupported`, `identifier_unknown`, `source_invalid`, `store_unsuitable`,
+   *   `too_many_requests`, `overloaded`, and what vault and store throw.
    */
   async create(
     owner: Subject,
@@ -156,7 +158,10 @@ export class ProverService {
     };
   }
 
-  /** Removes the prover with its vault, its proof records and the stores that only it uses; a running job ends by itself. */
+  /**
+   * Removes the prover with its vault, its proof records and the stores that only it uses; a running job ends by
+   * itself.
+   */
   async delete(owner: Subject, id: string): Promise<void> {
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
       const record = this.#find(owner, id);
@@ -212,7 +217,8 @@ export class ProverService {
 
   /**
    * Many proofs at once; one that is malformed has its errors as its answer.
-   * @throws AppError `invalid_request` when the body also has members of a single proof: `store` keeps single proofs only.
+   * @throws AppError `invalid_request` when the body also has members of a single proof: `store` keeps single proofs
+   *   only.
    */
   async verifyBatch(
     owner: Subject,

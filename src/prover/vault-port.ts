@@ -1,6 +1,6 @@
 /**
- * What the prover registry needs of the vault: a vault of its own for each prover, a key that its notes are encrypted with, and
- * secrets that pin its keys. Every method throws `vault_sealed` while the vault is sealed.
+ * What the prover registry needs of the vault: a vault of its own for each prover, a key that its notes are encrypted
+ * with, and secrets that pin its keys. Every method throws `vault_sealed` while the vault is sealed.
  */
 import { setTimeout } from "node:timers/promises";
 import { AppError } from "../platform/errors.js";
@@ -19,7 +19,10 @@ export interface ProverVault {
     owner: Subject,
     names: { readonly vault: string; readonly noteKey: string },
   ): Promise<{ readonly vaultId: string; readonly noteKeyId: string; readonly commit: StoreCommit }>;
-  /** A secret in a vault that exists; it exists once the commit is applied. Throws `not_found` when the vault was deleted. */
+  /**
+   * A secret in a vault that exists; it exists once the commit is applied. Throws `not_found` when the vault was
+   * deleted.
+   */
   prepareSecret(
     owner: Subject,
     vaultId: string,

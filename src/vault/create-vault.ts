@@ -1,4 +1,7 @@
-/** Puts the vault together from its parts: provider, worker thread, seal, service and handlers. The composition root calls this. */
+/**
+ * Puts the vault together from its parts: provider, worker thread, seal, service and handlers. The composition root
+ * calls this.
+ */
 import { availableParallelism } from "node:os";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
@@ -20,7 +23,10 @@ import { VaultThread } from "./threads/vault-workers.js";
 export type VaultOptions = {
   /** Tasks that may wait for the vault worker; one more is refused with 503. */
   readonly queueLengthMax: number;
-  /** The settings of the seal provider, or in development mode the folder where the vault makes and keeps its own seal key. */
+  /**
+   * The settings of the seal provider, or in development mode the folder where the vault makes and keeps its own seal
+   * key.
+   */
   readonly seal: SealSource;
 };
 
@@ -38,7 +44,10 @@ export interface Vault {
   readonly service: VaultService;
   readonly handlers: HandlersFor<typeof vaultRoutes>;
   readonly lifecycleHandlers: HandlersFor<typeof lifecycleRoutes>;
-  /** Unseals where the provider has the key, deletes what was planned and whose time has come, and goes on with both each minute; never rejects. */
+  /**
+   * Unseals where the provider has the key, deletes what was planned and whose time has come, and goes on with both
+   * each minute; never rejects.
+   */
   start(): Promise<SealState>;
   /** Why the provider could not unseal, as a sentence. */
   sealFailure(): string | undefined;

@@ -8,7 +8,10 @@ import type { VaultService } from "./service.js";
 
 export interface OrganizationVaultDependencies {
   readonly vault: VaultService;
-  /** Throws `not_found` for an organization that is not there for the caller, `forbidden` when it lacks one of the bits there. */
+  /**
+   * Throws `not_found` for an organization that is not there for the caller, `forbidden` when it lacks one of the bits
+   * there.
+   */
   readonly requireMember: (principal: Principal, organizationId: string, bits: number) => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Route definitions of an organization's vaults as its members reach them, under the organization's path (existing clients do). The same
- * operations as under /vaults, with the organization as owner. Plain values; no server code.
+ * Route definitions of an organization's vaults as its members reach them, under the organization's path (existing
+ * clients do). The same operations as under /vaults, with the organization as owner. Plain values; no server code.
  */
 import { defineRoute } from "../platform/contract/route.js";
 import { IdParams, Uuid, closed } from "../platform/contract/schemas.js";

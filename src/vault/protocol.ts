@@ -1,6 +1,6 @@
 /**
- * The messages between the main thread and the vault worker. Wrapped records and requests go in, results come out; a root key or
- * a private key never crosses.
+ * The messages between the main thread and the vault worker. Wrapped records and requests go in, results come out; a
+ * root key or a private key never crosses.
  */
 import type { HdPath } from "../crypto/wallets/hd-path.js";
 import type { ErrorCode, ErrorDetail } from "../platform/errors.js";
@@ -25,7 +25,10 @@ export interface KeyReference {
   readonly usage: string;
   readonly generation: number;
   readonly envelope: string;
-  /** Of asymmetric keys, as the record has them (`0x` hex, checksummed address): authenticated together with the material. */
+  /**
+   * Of asymmetric keys, as the record has them (`0x` hex, checksummed address): authenticated together with the
+   * material.
+   */
   readonly publicKey?: string;
   readonly address?: string;
   /** True for a key that is switched off or waits for its deletion: every use is refused. */
@@ -33,8 +36,8 @@ export interface KeyReference {
 }
 
 /**
- * Which thread runs a task: `prompt` answers in microseconds and must stay that way; `bulk` takes batches, slow algorithms and the
- * making of slow keys.
+ * Which thread runs a task: `prompt` answers in microseconds and must stay that way; `bulk` takes batches, slow
+ * algorithms and the making of slow keys.
  */
 export type VaultLane = "prompt" | "bulk";
 
@@ -88,7 +91,9 @@ export interface PhraseCheck {
 
 /** Task name -> message and value. */
 export interface VaultTasks {
-  /** Checks the phrase and keeps its entropy (wrapped under an ephemeral key) until the thread ends or `lock` is called. */
+  /**
+   * Checks the phrase and keeps its entropy (wrapped under an ephemeral key) until the thread ends or `lock` is called.
+   */
   unseal: { message: PhraseCheck; value: { sentinel: Uint8Array } };
   /** Checks the phrase and keeps nothing. */
   check_phrase: { message: PhraseCheck; value: null };
@@ -122,7 +127,10 @@ export interface VaultTasks {
     message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array };
     value: Uint8Array;
   };
-  /** The same operation of one key on many items, as the API takes and answers them; what fails for one item does not fail the task. */
+  /**
+   * The same operation of one key on many items, as the API takes and answers them; what fails for one item does not
+   * fail the task.
+   */
   operate: { message: OperateMessage; value: readonly ItemOutcome[] };
   /** The same, answered as JSON in UTF-8: the answers one after the other with commas between. */
   operate_batch: { message: OperateMessage; value: Uint8Array };

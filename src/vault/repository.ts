@@ -1,6 +1,6 @@
 /**
- * Where the vault's records lie in the store. Vaults lie under their owner, keys and secrets under their vault, so that another
- * tenant's record is not there to be found. Knows no cryptography: envelopes are texts here.
+ * Where the vault's records lie in the store. Vaults lie under their owner, keys and secrets under their vault, so that
+ * another tenant's record is not there to be found. Knows no cryptography: envelopes are texts here.
  */
 import { formatSubject, ownerKey, type Subject } from "../platform/auth/principal.js";
 import { AppError } from "../platform/errors.js";
@@ -153,7 +153,10 @@ export class VaultRepository {
 
   // The wallets' tables, in the same place as the keys that they belong to.
 
-  /** The index that a branch of a wallet gives out next, and the commit that takes it; conflicts when somebody else took it first. */
+  /**
+   * The index that a branch of a wallet gives out next, and the commit that takes it; conflicts when somebody else took
+   * it first.
+   */
   nextHdIndex({ record }: FoundKey, branch: HdPath): { readonly index: number; readonly claim: StoreCommit } {
     const key: StoreKey = [
       HD_INDEX,
@@ -181,7 +184,9 @@ export class VaultRepository {
     return this.#hdAddresses.list("key", [record.value.vault_id, record.value.id], { page });
   }
 
-  /** Puts an address on the wallet's list; an empty commit when it is there. Conflicts when it was put there in between. */
+  /**
+   * Puts an address on the wallet's list; an empty commit when it is there. Conflicts when it was put there in between.
+   */
   hdAddressInsertion(
     { record }: FoundKey,
     path: HdPath,
@@ -198,8 +203,8 @@ export class VaultRepository {
   }
 
   /**
-   * Throws `not_found` for an unknown vault, for another owner's and for one that is to be deleted, and `data_corrupt` for one without
-   * its master key.
+   * Throws `not_found` for an unknown vault, for another owner's and for one that is to be deleted, and `data_corrupt`
+   * for one without its master key.
    * @param options.evenPlanned also finds a vault that is to be deleted: its own record, not what it holds
    */
   findVault(owner: Subject, vaultId: string, options: { readonly evenPlanned?: boolean } = {}): FoundVault {
@@ -233,7 +238,10 @@ export class VaultRepository {
     return found;
   }
 
-  /** The key as it was in an earlier generation, to open what was encrypted then; undefined when there was no such generation. */
+  /**
+   * The key as it was in an earlier generation, to open what was encrypted then; undefined when there was no such
+   * generation.
+   */
   findGeneration({ record, reference }: FoundKey, generation: number): KeyReference | undefined {
     if (generation === reference.generation) return reference;
     const envelope = this.#store.get<string>([
@@ -286,8 +294,8 @@ export class VaultRepository {
   }
 
   /**
-   * What deletes the vaults, secrets and keys of any owner whose time came, oldest first, at most `limit` of each. A plan that no
-   * longer holds is only crossed off.
+   * What deletes the vaults, secrets and keys of any owner whose time came, oldest first, at most `limit` of each. A
+   * plan that no longer holds is only crossed off.
    */
   dueDeletions(now: string, limit: number): DueDeletion[] {
     return [
@@ -367,7 +375,9 @@ export class VaultRepository {
     });
   }
 
-  /** Deletes a key and the memory of the nonces that were derived from it: without the key they cannot be used again. */
+  /**
+   * Deletes a key and the memory of the nonces that were derived from it: without the key they cannot be used again.
+   */
   keyDeletion({ record }: Pick<FoundKey, "record">): StoreCommit {
     return mergeCommits(this.#keys.deleteCommit(record), {
       deletePrefixes: KEY_CONTENT.map((table) => [table, record.value.vault_id, record.value.id]),

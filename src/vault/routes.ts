@@ -1,4 +1,6 @@
-/** Route definitions of the vault area (SPEC 4.2 and the operations that it leaves open). Plain values; no server code. */
+/**
+ * Route definitions of the vault area (SPEC 4.2 and the operations that it leaves open). Plain values; no server code.
+ */
 import { defineRoute } from "../platform/contract/route.js";
 import { IdParams } from "../platform/contract/schemas.js";
 import { operationRoutes } from "./keys/operation-routes.js";

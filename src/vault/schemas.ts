@@ -1,4 +1,7 @@
-/** Shapes of the vault area on the wire (SPEC sections 2 and 4.2). Members that SPEC leaves open say so in their description. */
+/**
+ * Shapes of the vault area on the wire (SPEC sections 2 and 4.2). Members that SPEC leaves open say so in their
+ * description.
+ */
 import Type, { type Static } from "typebox";
 import { closed, Description, Name, Timestamp, Uuid } from "../platform/contract/schemas.js";
 
@@ -9,7 +12,10 @@ export const SECRET_BYTES_MAX = 4096;
 /** Length-framed in the derivation and hashed into every ciphertext. */
 export const CONTEXT_BYTES_MAX = 1024;
 
-/** All that a body may hold: what is too long is refused by its own name, and a transaction with all the data it may have can come as text. */
+/**
+ * All that a body may hold: what is too long is refused by its own name, and a transaction with all the data it may
+ * have can come as text.
+ */
 export const TEXT_CHARACTERS_MAX = 1024 * 1024;
 /** Above the limit, so that the answer can be `secret_too_long`. */
 const SECRET_CHARACTERS_MAX = 32 * 1024;

@@ -1,6 +1,6 @@
 /**
- * The vault: vaults, keys, secrets and what is done with them, for HTTP and for other areas. Every lookup starts from the owner;
- * key material stays in the worker behind the seal. Knows no HTTP.
+ * The vault: vaults, keys, secrets and what is done with them, for HTTP and for other areas. Every lookup starts from
+ * the owner; key material stays in the worker behind the seal. Knows no HTTP.
  */
 import { randomBytes } from "node:crypto";
 import { entropyPhrase, SEAL_ENTROPY_BYTES, validationHash } from "../crypto/wallets/seal-phrase.js";
@@ -129,7 +129,10 @@ export class VaultService {
     return this.#seal.status();
   }
 
-  /** Unseals with the body of a request, `{"key": phrase}`, which is overwritten; with `{}` where the provider has the key. */
+  /**
+   * Unseals with the body of a request, `{"key": phrase}`, which is overwritten; with `{}` where the provider has the
+   * key.
+   */
   async unseal(subject: Subject, body: Uint8Array): Promise<void> {
     if (this.#isWithoutKey(body)) {
       await this.#attempts.attempt(formatSubject(subject), async () => {
@@ -143,7 +146,10 @@ export class VaultService {
     });
   }
 
-  /** Seals with the body of a request, `{"key": phrase}`, which is overwritten; with `{}` where the provider has the key. */
+  /**
+   * Seals with the body of a request, `{"key": phrase}`, which is overwritten; with `{}` where the provider has the
+   * key.
+   */
   async seal(subject: Subject, body: Uint8Array): Promise<void> {
     if (this.#isWithoutKey(body)) {
       await this.#seal.sealByPermission();
@@ -155,7 +161,9 @@ export class VaultService {
     });
   }
 
-  /** A fresh seal key for another instance, as JSON bytes: the phrase never becomes a string. Throws `seal_unsupported`. */
+  /**
+   * A fresh seal key for another instance, as JSON bytes: the phrase never becomes a string. Throws `seal_unsupported`.
+   */
   createUnsealerKey(): Uint8Array {
     if (!this.#seal.issuesKeys)
       throw new AppError("seal_unsupported", { message: "only the seal provider `environment` makes seal keys" });
@@ -232,7 +240,9 @@ export class VaultService {
     return vault;
   }
 
-  /** What deletes a vault with its keys and secrets at once, whatever was planned; to be written by the caller's commit. */
+  /**
+   * What deletes a vault with its keys and secrets at once, whatever was planned; to be written by the caller's commit.
+   */
   deletion(owner: Subject, vaultId: string): StoreCommit {
     this.#requireUnsealed();
     return this.#repository.vaultDeletion(this.#repository.findVault(owner, vaultId, { evenPlanned: true }));
@@ -243,7 +253,10 @@ export class VaultService {
     await this.forget(vaultId);
   }
 
-  /** Drops from memory what is kept of a vault that was deleted. Never rejects: sealing in the meantime has dropped it as well. */
+  /**
+   * Drops from memory what is kept of a vault that was deleted. Never rejects: sealing in the meantime has dropped it
+   * as well.
+   */
   async forget(vaultId: string): Promise<void> {
     await this.#seal.run("forget_vault", { vaultId }, vaultId).catch(() => null);
   }
@@ -265,7 +278,9 @@ export class VaultService {
     return keyJson(this.#repository.findKey(vaultId, keyId).record.value);
   }
 
-  /** Generates a key, to be written by the caller's commit. Throws `key_spec_unknown`, `key_type_mismatch`, `not_found`. */
+  /**
+   * Generates a key, to be written by the caller's commit. Throws `key_spec_unknown`, `key_type_mismatch`, `not_found`.
+   */
   async prepareKey(
     owner: Subject,
     vaultId: string,
@@ -331,7 +346,10 @@ export class VaultService {
     );
   }
 
-  /** Decrypts a frame made by `encrypt` with the same key and context. Throws `decryption_failed`, `spec_cannot_decrypt`, `not_found`. */
+  /**
+   * Decrypts a frame made by `encrypt` with the same key and context. Throws `decryption_failed`,
+   * `spec_cannot_decrypt`, `not_found`.
+   */
   async decrypt(owner: Subject, vaultId: string, keyId: string, frame: Uint8Array, context = ""): Promise<Uint8Array> {
     const { vault, key } = this.#usableKey(owner, vaultId, keyId);
     // An unknown generation is left to the worker, so that it fails like every other frame that does not open.
@@ -419,7 +437,10 @@ export class VaultService {
     }
   }
 
-  /** What deletes a secret, to be written by the caller's commit; also in a vault that is to be deleted and may be restored. */
+  /**
+   * What deletes a secret, to be written by the caller's commit; also in a vault that is to be deleted and may be
+   * restored.
+   */
   secretDeletion(owner: Subject, vaultId: string, secretId: string): StoreCommit {
     this.#requireUnsealed();
     this.#repository.findVault(owner, vaultId, { evenPlanned: true });

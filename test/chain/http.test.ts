@@ -1,4 +1,7 @@
-/** The chain area in a real server process against real nodes: what several parts of it do together, over HTTP and event streams. */
+/**
+ * The chain area in a real server process against real nodes: what several parts of it do together, over HTTP and event
+ * streams.
+ */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -9,8 +9,8 @@ import { computeWitness } from "../../src/engine/circuit/witness.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
 import { compileBuiltIn } from "../support/compiled-circuits.js";
 
-// SOURCE: gnark-crypto v0.7.0, ecc/bn254/fr/mimc: 91 rounds, exponent 5, seed "seed". The two digests were computed by an independent
-// implementation that also reproduces the test vectors which the later release (110 rounds) publishes.
+// SOURCE: gnark-crypto v0.7.0, ecc/bn254/fr/mimc: 91 rounds, exponent 5, seed "seed". The two digests were computed by
+// an independent implementation that also reproduces the test vectors which the later release (110 rounds) publishes.
 const VECTORS = [
   ["1", "2317231519361726365316928999413088996422906353456011146656543284985006859395"],
   ["35", "10449228814310736929097242277950513842147605993323503915051944883724219315385"],

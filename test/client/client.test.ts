@@ -1,4 +1,6 @@
-/** The typed client against the real front: inputs, answers, failures. What does not compile is tested by the compiler. */
+/**
+ * The typed client against the real front: inputs, answers, failures. What does not compile is tested by the compiler.
+ */
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

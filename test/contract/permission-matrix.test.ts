@@ -1,7 +1,7 @@
 /**
- * Every route of the interface x {no token, forged token, a missing bit, the wrong kind of subject, the wrong tenant, own parent with a
- * foreign child, right}, over HTTP against the real server. Generated from the declarations: a route whose parameters are not known
- * here fails the test, so that none goes unlooked-at (T16).
+ * Every route of the interface x {no token, forged token, a missing bit, the wrong kind of subject, the wrong tenant,
+ * own parent with a foreign child, right}, over HTTP against the real server. Generated from the declarations: a route
+ * whose parameters are not known here fails the test, so that none goes unlooked-at (T16).
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";

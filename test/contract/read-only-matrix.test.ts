@@ -1,6 +1,6 @@
 /**
- * T14, with a store that has no room (READ_ONLY): what each route answers, and that nothing is half done. The routes and what they are
- * called with are those of the permission matrix.
+ * T14, with a store that has no room (READ_ONLY): what each route answers, and that nothing is half done. The routes
+ * and what they are called with are those of the permission matrix.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

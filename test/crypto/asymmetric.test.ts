@@ -235,7 +235,8 @@ describe("RSA", () => {
     }
     expect(rsaPublicKey(spki, 3072)).toBeUndefined();
     expect(rsaPublicKey(flipped(spki, 20), 2048)).toBeUndefined();
-    // OpenSSL reads the same key from these: bytes behind the end, and another tag where the algorithm's parameters stand.
+    // OpenSSL reads the same key from these: bytes behind the end, and another tag where the algorithm's parameters
+    // stand.
     expect(text(spki.subarray(17, 19))).toBe("0500");
     for (const other of [Uint8Array.of(...spki, 0), flipped(spki, 17 * 8 + 7)])
       expect(rsaPublicKey(other, 2048)).toBeUndefined();

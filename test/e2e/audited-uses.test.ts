@@ -1,4 +1,7 @@
-/** Uses of keys and secrets over HTTP: each is recorded once and under its caller, by a server that looks for no commit of theirs. */
+/**
+ * Uses of keys and secrets over HTTP: each is recorded once and under its caller, by a server that looks for no commit
+ * of theirs.
+ */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROUTE_LIST } from "../../src/api.js";

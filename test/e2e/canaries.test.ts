@@ -1,7 +1,8 @@
 /**
- * T24: texts that are nowhere else, put into every member of every route's body in sound and broken forms, into queries, paths and
- * headers, and through the whole way of inputs of proofs and of connectors' credentials. None may be in what the server prints, in an
- * error, in the audit log; secret ones not in any file either, and what the server gives out (tokens, phrases) the same.
+ * T24: texts that are nowhere else, put into every member of every route's body in sound and broken forms, into
+ * queries, paths and headers, and through the whole way of inputs of proofs and of connectors' credentials. None may be
+ * in what the server prints, in an error, in the audit log; secret ones not in any file either, and what the server
+ * gives out (tokens, phrases) the same.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";

@@ -294,9 +294,7 @@ describe("what breaks the rules", () => {
 });
 
 describe("hostile source", () => {
-  async function outcome(
-    source: string | Record<string, string>,
-  ): Promise<{
+  async function outcome(source: string | Record<string, string>): Promise<{
     status: string;
     errors: readonly { message: string; code: string; file?: string; line?: number; column?: number }[];
   }> {

@@ -128,7 +128,9 @@ describe("start", () => {
 });
 
 describe("a server with a past", () => {
-  /** What a server left that was killed: a user, and a prover with one proof. Each test goes on with a copy of its own. */
+  /**
+   * What a server left that was killed: a user, and a prover with one proof. Each test goes on with a copy of its own.
+   */
   let left: string;
   let past: {
     readonly token: string;

@@ -1,6 +1,6 @@
 /**
- * Every `Ident` method of npm provide-js 1.10.0, unchanged, against a real server: also those that the original answered 404 or 501.
- * SOURCE: the client's own code; a method that is not called here fails the test.
+ * Every `Ident` method of npm provide-js 1.10.0, unchanged, against a real server: also those that the original
+ * answered 404 or 501. SOURCE: the client's own code; a method that is not called here fails the test.
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,10 @@ afterAll(async () => {
   await server.dispose();
 });
 
-/** The client, noting which methods are called; answers as plain JSON, because its own types are narrower than its answers. */
+/**
+ * The client, noting which methods are called; answers as plain JSON, because its own types are narrower than its
+ * answers.
+ */
 function client(token: string): Record<string, (...args: unknown[]) => Promise<Json & Listed>> {
   return noted(identClientFactory(token, "http", host));
 }
@@ -167,12 +170,10 @@ describe("provide-js Ident", () => {
     await expect(statics.fetchOAuthApplicationDetails!(application.id, "http", host)).rejects.toMatchObject({
       response: { status: 404 },
     });
-    await server
-      .as(owner.token)
-      .updateApplicationClient({
-        params: { id: application.id },
-        body: { redirect_uris: ["https://app.example.com/cb"] },
-      });
+    await server.as(owner.token).updateApplicationClient({
+      params: { id: application.id },
+      body: { redirect_uris: ["https://app.example.com/cb"] },
+    });
     expect(await statics.fetchOAuthApplicationDetails!(application.id, "http", host)).toMatchObject({
       clientId: application.id,
       name: "Engine",

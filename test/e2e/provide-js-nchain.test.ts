@@ -1,6 +1,6 @@
 /**
- * Every `NChain` method of npm provide-js 1.10.0, unchanged, against a real server and a real node: also those that the original answered
- * 404 or 501. SOURCE: the client's own code; a method that is not called here fails the test.
+ * Every `NChain` method of npm provide-js 1.10.0, unchanged, against a real server and a real node: also those that the
+ * original answered 404 or 501. SOURCE: the client's own code; a method that is not called here fails the test.
  */
 import { NChain, nchainClientFactory } from "provide-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -53,7 +53,10 @@ afterAll(async () => {
   await anvil.stop("SIGKILL");
 });
 
-/** The client, noting which methods are called; answers as plain JSON, because its own types are narrower than its answers. */
+/**
+ * The client, noting which methods are called; answers as plain JSON, because its own types are narrower than its
+ * answers.
+ */
 function client(token: string): Methods {
   return new Proxy(nchainClientFactory(token, "http", chainHost), {
     get: (object, name) => {

@@ -1,4 +1,5 @@
-// A real server with an automatic seal provider: unsealed at start, and serving without a vault while the provider does not answer.
+// A real server with an automatic seal provider: unsealed at start, and serving without a vault while the provider does
+// not answer.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

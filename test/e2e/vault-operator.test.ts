@@ -1,4 +1,5 @@
-// What an operator does with the vault, on a real server: unseal, rekey, verify the audit log; and that no secret is ever left behind (T24).
+// What an operator does with the vault, on a real server: unseal, rekey, verify the audit log; and that no secret is
+// ever left behind (T24).
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -153,7 +154,8 @@ describe("canaries", () => {
     await post(`${keyPath}/encrypt`, JSON.stringify({ data: canary() }));
     await post(`${keyPath}/decrypt`, JSON.stringify({ data: canary(), context: canary() }));
     await post(`${keyPath}/sign`, JSON.stringify({ message: canary() }));
-    // Malformed requests are where others leaked: broken JSON, wrong types, unknown members, wrong content types, too long, bad UTF-8.
+    // Malformed requests are where others leaked: broken JSON, wrong types, unknown members, wrong content types, too
+    // long, bad UTF-8.
     for (const path of [
       `/api/v1/vaults/${vault}/secrets`,
       `${keyPath}/encrypt`,

@@ -1,4 +1,7 @@
-/** Changing accounts, resetting passwords, invitations, personal access tokens, revocation and the first administrator, with their abuses. */
+/**
+ * Changing accounts, resetting passwords, invitations, personal access tokens, revocation and the first administrator,
+ * with their abuses.
+ */
 import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -493,14 +496,12 @@ describe("a personal access token", () => {
     expect(await outcome(api.createPersonalToken({ body: { name: "more" } }))).toBe("403 forbidden");
     const row = async () => (await ada.api.listTokens({})).body.find((token) => token.id === body.id);
     // Written beside the request, which does not wait for it.
-    await expect
-      .poll(row)
-      .toMatchObject({
-        kind: "personal",
-        name: "nightly",
-        permissions: 2,
-        last_used_at: new Date(harness.clock.ms).toISOString(),
-      });
+    await expect.poll(row).toMatchObject({
+      kind: "personal",
+      name: "nightly",
+      permissions: 2,
+      last_used_at: new Date(harness.clock.ms).toISOString(),
+    });
     expect(JSON.stringify(harness.store.range([]))).not.toContain(body.access_token);
     harness.clock.advanceSec(24 * 3600);
     expect(await alive(body.access_token)).toBe(false);

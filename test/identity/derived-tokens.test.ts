@@ -32,7 +32,9 @@ async function alive(token: string): Promise<boolean> {
   }
 }
 
-/** A fresh token, a fresh one of that, one with a refresh token, and one for each of an application and an organization. */
+/**
+ * A fresh token, a fresh one of that, one with a refresh token, and one for each of an application and an organization.
+ */
 async function everythingFrom(token: string): Promise<string[]> {
   const api = harness.as(token);
   const application_id = (await api.createApplication({ body: {} })).body.id;

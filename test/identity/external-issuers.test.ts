@@ -1,4 +1,7 @@
-/** Tokens of an external OpenID Connect issuer, from a double on this machine: who gets in, as whom, and what is fetched. */
+/**
+ * Tokens of an external OpenID Connect issuer, from a double on this machine: who gets in, as whom, and what is
+ * fetched.
+ */
 import { createServer as createHttpServer, type Server } from "node:http";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";

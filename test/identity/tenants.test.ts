@@ -1,4 +1,7 @@
-/** Applications, organizations, their access lists, and tokens made for them: what is allowed, what is not, and that nobody sees across. */
+/**
+ * Applications, organizations, their access lists, and tokens made for them: what is allowed, what is not, and that
+ * nobody sees across.
+ */
 import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

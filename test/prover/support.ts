@@ -1,4 +1,7 @@
-/** A prover registry over a real store, real artifacts, a real vault and real durable jobs, whose compute can be made to stumble. */
+/**
+ * A prover registry over a real store, real artifacts, a real vault and real durable jobs, whose compute can be made to
+ * stumble.
+ */
 import { AppError } from "../../src/platform/errors.js";
 import type { Principal, Subject } from "../../src/platform/auth/principal.js";
 import { PERMISSIONS_MAX } from "../../src/platform/auth/permissions.js";

@@ -25,7 +25,10 @@ export interface Anvil {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-/** Private keys of anvil's first funded accounts (10,000 ether each): public knowledge, from the mnemonic "test test ... junk". */
+/**
+ * Private keys of anvil's first funded accounts (10,000 ether each): public knowledge, from the mnemonic "test test ...
+ * junk".
+ */
 export const ANVIL_KEYS = [
   "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
   "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",

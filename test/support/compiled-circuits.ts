@@ -1,6 +1,7 @@
 /**
- * Circuits that are compiled once and not once a test file: the larger built-in ones take the compiler many seconds. What it wrote is kept
- * under dist for later runs too, by everything that it depends on: compiler, library, the engine's code around them, Node and the source.
+ * Circuits that are compiled once and not once a test file: the larger built-in ones take the compiler many seconds.
+ * What it wrote is kept under dist for later runs too, by everything that it depends on: compiler, library, the
+ * engine's code around them, Node and the source.
  */
 import { createHash, randomUUID, type Hash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +21,10 @@ const CACHE = join(PACKAGE_ROOT, "dist/test-circuits");
 const compiled = new Map<string, Promise<CompileResult>>();
 let toolchain: string | undefined;
 
-/** As `compileCircuit` with its default limits; only what compiled is kept beyond the test file. Everybody gets bytes of their own. */
+/**
+ * As `compileCircuit` with its default limits; only what compiled is kept beyond the test file. Everybody gets bytes of
+ * their own.
+ */
 export async function compileOnce({ files, main }: CircuitText): Promise<CompileResult> {
   const name = createHash("sha256")
     .update(JSON.stringify([main, files]))

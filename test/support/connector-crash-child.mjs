@@ -1,5 +1,5 @@
-// A process with connectors, for kill -9: makes one connector in a container when there is none, deletes it on SIGUSR2, and writes each
-// status as a line. Arguments: data folder, Docker host, id of the application.
+// A process with connectors, for kill -9: makes one connector in a container when there is none, deletes it on SIGUSR2,
+// and writes each status as a line. Arguments: data folder, Docker host, id of the application.
 import { writeSync } from "node:fs";
 import { createConnectors } from "../../dist/src/chain/connectors/create-connectors.js";
 import { systemClock } from "../../dist/src/platform/clock.js";

@@ -1,6 +1,6 @@
 /**
- * Kill -9 at a random moment, and what was promised before it. A child writes one line per acknowledged operation to its
- * standard output; what is in the pipe survives the child. Used for the store itself and for the server over HTTP.
+ * Kill -9 at a random moment, and what was promised before it. A child writes one line per acknowledged operation to
+ * its standard output; what is in the pipe survives the child. Used for the store itself and for the server over HTTP.
  */
 import { spawn } from "node:child_process";
 import type { SeededRandom } from "./seeded.js";

@@ -1,7 +1,7 @@
 /**
- * A local stand-in for a Docker engine: the part of the Engine API that the provider uses, over TCP or a unix socket, with the
- * engine's rules (an image must be there before a container, names are taken once, a network must exist, ports are given out) and
- * checks of what is sent. What a container publishes is answered by what the test runs for it.
+ * A local stand-in for a Docker engine: the part of the Engine API that the provider uses, over TCP or a unix socket,
+ * with the engine's rules (an image must be there before a container, names are taken once, a network must exist, ports
+ * are given out) and checks of what is sent. What a container publishes is answered by what the test runs for it.
  */
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -57,7 +57,10 @@ export interface DockerDouble {
 
 export interface DockerOptions {
   readonly socketPath?: string;
-  /** What runs in the container: host port by container port, such as `5001/tcp`. Called at each start; a number is a port, a thrown error an exit. */
+  /**
+   * What runs in the container: host port by container port, such as `5001/tcp`. Called at each start; a number is a
+   * port, a thrown error an exit.
+   */
   readonly run?: (container: DoubleContainer) => Promise<Readonly<Record<string, number>>>;
   readonly apiVersion?: string;
 }

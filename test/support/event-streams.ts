@@ -1,4 +1,7 @@
-/** Readers of event streams for tests: SSE through fetch, WebSocket through ws. They collect what comes, and wait for it without sleeping. */
+/**
+ * Readers of event streams for tests: SSE through fetch, WebSocket through ws. They collect what comes, and wait for it
+ * without sleeping.
+ */
 import WebSocket from "ws";
 
 export interface Message {

@@ -30,7 +30,10 @@ export function cubicFixture(x: bigint): Fixture {
   return fixture({ a, b, c }, { outputs: 0, publicInputs: 1 }, [1n, y, x, reduce(x * x, BN254.r)]);
 }
 
-/** x_{i+1} = (x_i + i) (x_i + x_0 + 1), n times, from a private start to a public output, with a second public input that nothing uses. */
+/**
+ * x_{i+1} = (x_i + i) (x_i + x_0 + 1), n times, from a private start to a public output, with a second public input
+ * that nothing uses.
+ */
 export function chainFixture(steps: number, start = 7n): Fixture {
   // wires: 1, output, idle input, x_0, x_1 .. x_{n-1}
   const values = [start];

@@ -1,6 +1,6 @@
 /**
- * Kill -9 of a whole server under write load over HTTP (T1b): eight clients create vaults, keys, secrets and provers; after each
- * kill a new server on the same data must have everything that was acknowledged, whole.
+ * Kill -9 of a whole server under write load over HTTP (T1b): eight clients create vaults, keys, secrets and provers;
+ * after each kill a new server on the same data must have everything that was acknowledged, whole.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -51,7 +51,10 @@ export async function killServer(options: {
   }
 }
 
-/** The time counts from the last of the first acknowledgements, so that a slow machine is not killed before it has begun. */
+/**
+ * The time counts from the last of the first acknowledgements, so that a slow machine is not killed before it has
+ * begun.
+ */
 async function writeUntilKilled(
   server: TestServer,
   token: string,

@@ -1,4 +1,7 @@
-/** Helps the proofs whose teams it is sent, on a key that another thread made resident. Told to die, it dies inside the team. */
+/**
+ * Helps the proofs whose teams it is sent, on a key that another thread made resident. Told to die, it dies inside the
+ * team.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { ResidentProver } from "../../dist/src/engine/kernels/groth16/groth16-backend.js";
 import { Team } from "../../dist/src/engine/kernels/point/team.js";

@@ -1,4 +1,7 @@
-/** Proves on a key that another thread made resident, as often as asked, and posts the proofs. The first proof leads the team, if there is one. */
+/**
+ * Proves on a key that another thread made resident, as often as asked, and posts the proofs. The first proof leads the
+ * team, if there is one.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { ResidentProver } from "../../dist/src/engine/kernels/groth16/groth16-backend.js";
 import { proveResident } from "../../dist/src/engine/kernels/groth16/groth16-resident.js";

@@ -1,4 +1,7 @@
-/** What the kernel tests share: big seeded numbers, a module of bare field operations on chosen limbs, and points with known logarithms. */
+/**
+ * What the kernel tests share: big seeded numbers, a module of bare field operations on chosen limbs, and points with
+ * known logarithms.
+ */
 import { bn254 } from "@noble/curves/bn254.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
 import { BN254 } from "../../src/engine/curves/kernel-curves.js";
@@ -55,7 +58,9 @@ export function bareField(kind: KernelKind, prime: bigint, bytes: number): BareF
     : buildBareField(new IntegerField(prime), kind, bytes);
 }
 
-/** The bare "sum" is so many times a b + a a: as long as the pairing has them, or as the emitter takes for other primes. */
+/**
+ * The bare "sum" is so many times a b + a a: as long as the pairing has them, or as the emitter takes for other primes.
+ */
 export function sumTimes(kind: KernelKind, prime: bigint): number {
   return kind === "integer" || PseudoMersenneArithmetic.fits(prime) ? 1 : 6;
 }
@@ -166,7 +171,10 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
   };
 }
 
-/** Limbs at both ends of their range, in all and alternating signs, with a highest limb that keeps the value within `max`. */
+/**
+ * Limbs at both ends of their range, in all and alternating signs, with a highest limb that keeps the value within
+ * `max`.
+ */
 function extremesOf(kind: KernelKind, limbBits: number, limbCount: number, max: bigint): bigint[][] {
   const [low, high] =
     kind === "fma" ? [-(1n << BigInt(limbBits - 1)), 1n << BigInt(limbBits - 1)] : [0n, (1n << BigInt(limbBits)) - 1n];

@@ -1,7 +1,8 @@
 /**
- * A local stand-in for a kubo node: the part of its RPC API that the ipfs driver uses, answering as docs.ipfs.tech/reference/kubo/rpc
- * says (POST only, NDJSON of `add`, texts of sizes, 500 with {Message, Code, Type}). Content gets its real CIDv0: UnixFS in dag-pb,
- * chunks of 256 KiB, balanced, as `ipfs add` makes it; ipfs-driver.test.ts checks that against published CIDs.
+ * A local stand-in for a kubo node: the part of its RPC API that the ipfs driver uses, answering as
+ * docs.ipfs.tech/reference/kubo/rpc says (POST only, NDJSON of `add`, texts of sizes, 500 with {Message, Code, Type}).
+ * Content gets its real CIDv0: UnixFS in dag-pb, chunks of 256 KiB, balanced, as `ipfs add` makes it;
+ * ipfs-driver.test.ts checks that against published CIDs.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

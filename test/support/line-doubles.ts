@@ -1,6 +1,6 @@
 /**
- * Local stand-ins for a NATS and a Redis server: the handshake of each as their protocol documents say, with credentials that are
- * checked, and ways to misbehave. Not more than a client that logs in and pings needs.
+ * Local stand-ins for a NATS and a Redis server: the handshake of each as their protocol documents say, with
+ * credentials that are checked, and ways to misbehave. Not more than a client that logs in and pings needs.
  */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { TLSSocket, createSecureContext } from "node:tls";

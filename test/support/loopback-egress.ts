@@ -1,4 +1,7 @@
-/** The egress port without a guard, for peers that a test starts on this machine. Records nothing, refuses nothing but non-URLs. */
+/**
+ * The egress port without a guard, for peers that a test starts on this machine. Records nothing, refuses nothing but
+ * non-URLs.
+ */
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { AppError, type ErrorCode } from "../../src/platform/errors.js";

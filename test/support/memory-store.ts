@@ -1,6 +1,6 @@
 /**
- * The store port in the plainest possible way: a sorted list in memory. It is the reference that the LMDB adapter is compared
- * with, so it shares no code with it.
+ * The store port in the plainest possible way: a sorted list in memory. It is the reference that the LMDB adapter is
+ * compared with, so it shares no code with it.
  */
 import { StoreConflict } from "../../src/platform/store/store.js";
 import type {

@@ -1,6 +1,9 @@
 /** A transform in whole numbers, to compare with: plain recursion, nothing clever. */
 
-/** Values of the polynomial with these coefficients at root^0, root^1, ...; their number is a power of two and the root's order. */
+/**
+ * Values of the polynomial with these coefficients at root^0, root^1, ...; their number is a power of two and the
+ * root's order.
+ */
 export function evaluateAll(coefficients: readonly bigint[], root: bigint, modulus: bigint): bigint[] {
   if (coefficients.length === 1) return [...coefficients];
   const half = coefficients.length / 2;

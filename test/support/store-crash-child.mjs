@@ -1,5 +1,5 @@
-// Sixteen writers of three-record commits, until it is killed. Each acknowledged commit is a line on standard output, written
-// synchronously, so that it is in the pipe before the next commit begins. Arguments: data folder, round.
+// Sixteen writers of three-record commits, until it is killed. Each acknowledged commit is a line on standard output,
+// written synchronously, so that it is in the pipe before the next commit begins. Arguments: data folder, round.
 import { writeSync } from "node:fs";
 import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";
 import { createLog } from "../../dist/src/platform/log.js";

@@ -1,5 +1,5 @@
-// Writes to a store until the disk does not take it, then says what it saw, as one JSON line. Arguments: data folder and, when
-// space is to come back, a file whose removal frees it.
+// Writes to a store until the disk does not take it, then says what it saw, as one JSON line. Arguments: data folder
+// and, when space is to come back, a file whose removal frees it.
 import { rmSync, writeFileSync, writeSync } from "node:fs";
 import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";
 import { createLog } from "../../dist/src/platform/log.js";

@@ -1,5 +1,6 @@
-// Opens damaged copies of a store and reads everything, one JSON line per copy: {folder, verdict, ...}. It dies with the store
-// if a copy makes LMDB crash; the parent then goes on with the next one. Arguments: file with the expected records, folders.
+// Opens damaged copies of a store and reads everything, one JSON line per copy: {folder, verdict, ...}. It dies with
+// the store if a copy makes LMDB crash; the parent then goes on with the next one. Arguments: file with the expected
+// records, folders.
 import { readFileSync, writeSync } from "node:fs";
 import { openStore } from "../../dist/src/platform/store/lmdb/lmdb-store.js";
 import { createLog } from "../../dist/src/platform/log.js";

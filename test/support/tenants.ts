@@ -1,6 +1,6 @@
 /**
- * Tenants that have one of everything, for tests that walk all routes: what each parameter of a path names, and for each route a body
- * that means something.
+ * Tenants that have one of everything, for tests that walk all routes: what each parameter of a path names, and for
+ * each route a body that means something.
  */
 import { randomUUID } from "node:crypto";
 import type { RouteSpec } from "../../src/platform/contract/route.js";
@@ -211,7 +211,10 @@ export function bodyOf({ anvil }: Pick<Ground, "anvil">, route: RouteSpec, ids: 
   return overrides[route.id] ?? route.example?.body;
 }
 
-/** Everything but deletions first, then from the leaves to the root; what ends an application's token or the caller itself comes last. */
+/**
+ * Everything but deletions first, then from the leaves to the root; what ends an application's token or the caller
+ * itself comes last.
+ */
 export function inWorkableOrder<Route extends RouteSpec>(routes: readonly Route[]): Route[] {
   const rank = (route: RouteSpec): number =>
     (["deleteApplication", "deleteOrganization", "deleteTokens", "deleteUser"].indexOf(route.id) + 1) * 1000 +

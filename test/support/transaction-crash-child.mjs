@@ -1,8 +1,8 @@
 /**
- * Submits transactions on a store and a vault of its own until it is killed: at a send that its arguments name (before the node has the
- * bytes, or after and before anybody knows), or from outside. In the mode `drain` it submits nothing, waits until nothing is open and
- * prints every transaction.
- * Arguments: folder, node's URL, owner's id, network's id, account's id or "-", mode, number of the send.
+ * Submits transactions on a store and a vault of its own until it is killed: at a send that its arguments name (before
+ * the node has the bytes, or after and before anybody knows), or from outside. In the mode `drain` it submits nothing,
+ * waits until nothing is open and prints every transaction. Arguments: folder, node's URL, owner's id, network's id,
+ * account's id or "-", mode, number of the send.
  */
 import { writeSync } from "node:fs";
 import { createTransactions } from "../../dist/src/chain/transactions/create-transactions.js";

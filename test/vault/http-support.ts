@@ -1,4 +1,6 @@
-/** The vault behind the real HTTP front: a token is the id of a user that holds all permissions but those it leaves out. */
+/**
+ * The vault behind the real HTTP front: a token is the id of a user that holds all permissions but those it leaves out.
+ */
 import { randomUUID } from "node:crypto";
 import { PERMISSIONS, permissionBits, type PermissionName } from "../../src/platform/auth/permissions.js";
 import type { Principal } from "../../src/platform/auth/principal.js";
@@ -26,7 +28,9 @@ export interface VaultServer {
   /** A token of a new user. */
   token(options?: { readonly without?: PermissionName }): string;
   call(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
-  /** As `call`, with the body's text as it stands there: JSON.stringify writes no number that JSON.parse would round. */
+  /**
+   * As `call`, with the body's text as it stands there: JSON.stringify writes no number that JSON.parse would round.
+   */
   callText(method: string, path: string, text: string): Promise<Answer>;
   /** Creates a vault for the default user. */
   newVault(): Promise<string>;

@@ -1,4 +1,5 @@
-// Operations of one key that reach its thread as one: each gets its own answer or its own refusal, and none sees a key that is not as the record has it.
+// Operations of one key that reach its thread as one: each gets its own answer or its own refusal, and none sees a key
+// that is not as the record has it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { hexToBytes } from "@noble/hashes/utils.js";

@@ -1,5 +1,5 @@
-// SOURCE: the vault's own specification: answers fixed before the code was written. They must never change, because stored
-// records of every installation depend on them.
+// SOURCE: the vault's own specification: answers fixed before the code was written. They must never change, because
+// stored records of every installation depend on them.
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "../../src/vault/worker/record-wrapping.js";

@@ -1,4 +1,5 @@
-// The life of a key: rotation with old ciphertexts still open, disabling, deletion with time to think it over, and rekeying the store.
+// The life of a key: rotation with old ciphertexts still open, disabling, deletion with time to think it over, and
+// rekeying the store.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { phraseEntropy } from "../../src/crypto/wallets/seal-phrase.js";

@@ -1,6 +1,7 @@
 /**
- * Runs a vault in a process of its own and counts copies of its keys in the memory of the whole process: while unsealed, and after
- * sealing. The wanted bytes are kept masked, so that the search does not find itself. Prints one JSON line.
+ * Runs a vault in a process of its own and counts copies of its keys in the memory of the whole process: while
+ * unsealed, and after sealing. The wanted bytes are kept masked, so that the search does not find itself. Prints one
+ * JSON line.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
@@ -151,7 +152,10 @@ const storeId = store.get(["seal", "sentinel"]).value.store_id;
   entropy.fill(0);
 })();
 
-/** The material of a stored key: raw bytes, or of PKCS #8 what is secret in it; as stored, and reversed as big numbers lie in memory. */
+/**
+ * The material of a stored key: raw bytes, or of PKCS #8 what is secret in it; as stored, and reversed as big numbers
+ * lie in memory.
+ */
 function wantMaterial({ id: keyId }, recordKeyObject) {
   const { spec, type, usage, public_key, address, envelope } = store.get(["key", id, keyId]).value;
   const metadata = {

@@ -1,4 +1,5 @@
-// Seal hygiene: what somebody who reads the memory of the process finds of the keys (Linux; the probe reads /proc/self/mem).
+// Seal hygiene: what somebody who reads the memory of the process finds of the keys (Linux; the probe reads
+// /proc/self/mem).
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +17,8 @@ it("leaves no copy of phrase, entropy, master key, record key or any key's mater
   const { unsealed, sealed } = JSON.parse(stdout) as Record<"unsealed" | "sealed", Record<string, number>>;
   // The record key is in use while unsealed; finding it shows that the probe sees what is there.
   expect(unsealed.record_key).toBeGreaterThan(0);
-  // Handles of entropy and KEK may wait for the worker's garbage collector; the phrase is only ever in bytes that are overwritten.
+  // Handles of entropy and KEK may wait for the worker's garbage collector; the phrase is only ever in bytes that are
+  // overwritten.
   expect(unsealed.phrase).toBe(0);
   for (const name of [
     "phrase",
@@ -32,8 +34,8 @@ it("leaves no copy of phrase, entropy, master key, record key or any key's mater
     "BIP39",
   ])
     expect(Object.keys(sealed)).toContain(name);
-  // OpenSSL's encoder frees its buffer without overwriting it when a new RSA or P-256 key is written as DER: a copy of a key that was made
-  // since the start may lie there until the memory is used again (THREAT-MODEL.md).
+  // OpenSSL's encoder frees its buffer without overwriting it when a new RSA or P-256 key is written as DER: a copy of
+  // a key that was made since the start may lie there until the memory is used again (THREAT-MODEL.md).
   const made = new Set(["RSA-2048", "P-256"]);
   expect(Object.entries(sealed).filter(([name, count]) => count > (made.has(name) ? 1 : 0))).toEqual([]);
 });

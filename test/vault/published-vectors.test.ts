@@ -42,7 +42,8 @@ describe("RFC 8032 section 7.1", () => {
     );
   });
 
-  // SOURCE: Chalkias, Garillot, Nikolaenko, "Taming the many EdDSAs" (2020), test vector 0; the other low-order points of the curve.
+  // SOURCE: Chalkias, Garillot, Nikolaenko, "Taming the many EdDSAs" (2020), test vector 0; the other low-order points
+  // of the curve.
   it("refuses keys of low order, under which one signature holds for many messages, and keys that are no points", async () => {
     const message = "8c93255d71dcab10e8f379c26200f3c7bd5f09d9bc3068d3ef4edeb4853022b6";
     const signature = `c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a${"00".repeat(32)}`;
@@ -81,7 +82,8 @@ describe("RFC 6979", () => {
       expect(await verify({ spec: "P-256", public_key: other, message, signature: r + s })).toBe("public_key_invalid");
   });
 
-  // SOURCE: the deterministic secp256k1 vectors of bitcoinjs and trezor-crypto, private key 1, "Satoshi Nakamoto", SHA-256.
+  // SOURCE: the deterministic secp256k1 vectors of bitcoinjs and trezor-crypto, private key 1, "Satoshi Nakamoto",
+  // SHA-256.
   it("verifies on secp256k1 in both forms of the key, and refuses the same with high S", async () => {
     const uncompressed =
       "0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8";
@@ -221,7 +223,8 @@ describe("JOSE", () => {
 });
 
 describe("EIP-191", () => {
-  // SOURCE: web3.js documentation, eth.accounts.sign("Some data"); the account is 0x2c7536E3605D9C16a7a3D7b1898e529396a65c23.
+  // SOURCE: web3.js documentation, eth.accounts.sign("Some data"); the account is
+  // 0x2c7536E3605D9C16a7a3D7b1898e529396a65c23.
   it("verifies the published signature of a text, with the parity as wallets write it", async () => {
     const public_key = Buffer.from(
       secp256k1.getPublicKey(
@@ -253,7 +256,8 @@ describe("EIP-191", () => {
 });
 
 describe("circomlib", () => {
-  // SOURCE: circomlibjs test/eddsa.js, "Sign (using Poseidon) a single 10 bytes from 0 to 9", with its packed signature.
+  // SOURCE: circomlibjs test/eddsa.js, "Sign (using Poseidon) a single 10 bytes from 0 to 9", with its packed
+  // signature.
   it("verifies its EdDSA-Poseidon signature, and refuses S above the order and points of low order", async () => {
     const message = Buffer.from("00010203040506070809", "hex").reverse().toString("hex");
     const public_key = "c433f7a696b7aa3a5224efb3993baf0ccd9e92eecee0c29a3f6c8208a9e81d9e";

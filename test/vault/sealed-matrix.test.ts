@@ -1,4 +1,5 @@
-// T14: every route of the API x {unconfigured, sealed, unsealed} x {no token, a token that lacks the permission, an ordinary token}.
+// T14: every route of the API x {unconfigured, sealed, unsealed} x {no token, a token that lacks the permission, an
+// ordinary token}.
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
 /**
- * Doubles of the vendors' REST interfaces on a local port: they keep what the real services keep, and note what the SDKs send. Written
- * after the public references (AWS KMS API, Cloud KMS REST v1, Key Vault REST 7.6, IMDS and metadata servers).
+ * Doubles of the vendors' REST interfaces on a local port: they keep what the real services keep, and note what the
+ * SDKs send. Written after the public references (AWS KMS API, Cloud KMS REST v1, Key Vault REST 7.6, IMDS and metadata
+ * servers).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";

@@ -1,4 +1,5 @@
-// T12: a selection of Wycheproof's cases against the code that is served, not the library beneath it. See test/vectors/wycheproof/SOURCE.md.
+// T12: a selection of Wycheproof's cases against the code that is served, not the library beneath it. See
+// test/vectors/wycheproof/SOURCE.md.
 import { createSecretKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -92,7 +93,8 @@ describe("ECDSA on secp256k1 with SHA-256", () => {
     });
     const found = await verdicts(tests.map(({ sig }) => item(sig)));
     expect(found).toEqual(tests.map(() => false));
-    // Case 1 is valid in general and has high S; with n - s in its place (SEC 1, section 4.1.3) it is the one spelling that is accepted here.
+    // Case 1 is valid in general and has high S; with n - s in its place (SEC 1, section 4.1.3) it is the one spelling
+    // that is accepted here.
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
     const { sig } = tests[0]!;
     const low = (order - BigInt(`0x${sig.slice(64)}`)).toString(16).padStart(64, "0");

@@ -1,4 +1,7 @@
-/** Shapes of accounts and wallets on the wire (interoperability 7.5). Private keys and phrases have no member to be answered in. */
+/**
+ * Shapes of accounts and wallets on the wire (interoperability 7.5). Private keys and phrases have no member to be
+ * answered in.
+ */
 import Type, { type Static } from "typebox";
 import { closed, Name, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 import { Address } from "../transactions/transaction-schemas.js";

@@ -39,7 +39,10 @@ export interface AccountsDependencies {
 }
 
 const TABLE = "chain_account";
-/** When an account last signed, in a record of its own: written without a check, because hundreds of transactions may come at once. */
+/**
+ * When an account last signed, in a record of its own: written without a check, because hundreds of transactions may
+ * come at once.
+ */
 const USED = "chain_account_used";
 const USED_EVERY_MS = 60_000;
 const USED_KNOWN_MAX = 10_000;
@@ -125,7 +128,10 @@ export class Accounts {
     return { ...this.#onWire(account), balance: await this.#balance(owner, account, signal) };
   }
 
-  /** The balance of a token in its smallest units. Throws `not_found` for what is no token, and what the node fails with. */
+  /**
+   * The balance of a token in its smallest units. Throws `not_found` for what is no token, and what the node fails
+   * with.
+   */
   async tokenBalance(
     owner: Subject,
     id: string,

@@ -1,6 +1,6 @@
 /**
- * The vault as the chain area sees it: keys of accounts and wallets in a vault of each owner's, and signatures under them. A private key
- * never leaves the vault; what comes out are addresses and signed transactions.
+ * The vault as the chain area sees it: keys of accounts and wallets in a vault of each owner's, and signatures under
+ * them. A private key never leaves the vault; what comes out are addresses and signed transactions.
  */
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
 import type { HdPath } from "../../crypto/wallets/hd-path.js";
@@ -63,7 +63,10 @@ export class ChainKeyVault {
     return this.#vault.isUnsealed();
   }
 
-  /** Makes a key in the owner's vault for accounts, to be written by the caller's commit. A conflict means: prepare again. */
+  /**
+   * Makes a key in the owner's vault for accounts, to be written by the caller's commit. A conflict means: prepare
+   * again.
+   */
   async prepareKey(owner: Subject, spec: "secp256k1" | "BIP39", name: string): Promise<NewChainKey> {
     const pointer = this.#pointer(owner);
     const input = { spec, name };

@@ -119,8 +119,8 @@ export class Wallets {
   }
 
   /**
-   * The address at a path, for signing. Throws `derivation_path_invalid` for what is no path of this wallet, for other coins, and for
-   * hardened last levels, which no list of addresses has.
+   * The address at a path, for signing. Throws `derivation_path_invalid` for what is no path of this wallet, for other
+   * coins, and for hardened last levels, which no list of addresses has.
    */
   async addressAt(
     owner: Subject,

@@ -11,7 +11,10 @@ export const CONNECTOR_STATUSES = [
 ] as const;
 export type ConnectorStatus = (typeof CONNECTOR_STATUSES)[number];
 
-/** A virtual connector goes from `init` straight to `active`. A changed address is probed anew; a failed connector may be set right. */
+/**
+ * A virtual connector goes from `init` straight to `active`. A changed address is probed anew; a failed connector may
+ * be set right.
+ */
 const FOLLOWERS: Readonly<Record<ConnectorStatus, readonly ConnectorStatus[]>> = {
   init: ["provisioning", "active", "failed", "deprovisioning"],
   provisioning: ["active", "available", "unavailable", "failed", "deprovisioning"],

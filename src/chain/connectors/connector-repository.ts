@@ -1,6 +1,6 @@
 /**
- * Where connectors lie in the store, and what is said about the entities in them. Keys start with the owner. Decides nothing; builds
- * commits, which the callers put together.
+ * Where connectors lie in the store, and what is said about the entities in them. Keys start with the owner. Decides
+ * nothing; builds commits, which the callers put together.
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
@@ -160,7 +160,10 @@ export class ConnectorRepository {
   }
 }
 
-/** A connector as clients see it: no credentials, no places of secrets; `api_url` and ports as its containers publish them. */
+/**
+ * A connector as clients see it: no credentials, no places of secrets; `api_url` and ports as its containers publish
+ * them.
+ */
 export function connectorOnWire(stored: StoredConnector): Connector {
   const {
     id,

@@ -1,6 +1,6 @@
 /**
- * Connectors: what their routes do, for one application at a time. Checks configurations, moves credentials into the vault, queues the
- * durable jobs, and decides who may have what. Knows no HTTP.
+ * Connectors: what their routes do, for one application at a time. Checks configurations, moves credentials into the
+ * vault, queues the durable jobs, and decides who may have what. Knows no HTTP.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
@@ -56,7 +56,10 @@ export interface ConnectorJobs {
   isOpen(jobId: string): boolean;
 }
 
-/** The networks of the chain area, as far as connectors need them: throws `not_found` for one that the subject does not see. */
+/**
+ * The networks of the chain area, as far as connectors need them: throws `not_found` for one that the subject does not
+ * see.
+ */
 export interface NetworkLookup {
   find(subject: Subject, id: string): unknown;
 }
@@ -165,7 +168,10 @@ export class ConnectorService {
     return { ...connectorOnWire(connector), details: { data, page: query.page, rpp: query.rpp, probe } };
   }
 
-  /** Changes name, description, configuration and credentials. Throws `connector_config_invalid` for what a container was made from. */
+  /**
+   * Changes name, description, configuration and credentials. Throws `connector_config_invalid` for what a container
+   * was made from.
+   */
   async update(owner: Subject, id: string, request: UpdateConnector): Promise<void> {
     await retryOnConflict(async () => {
       await this.#update(this.#with.repository.require(owner, id), request);
@@ -174,8 +180,9 @@ export class ConnectorService {
   }
 
   /**
-   * Deletes a connector. Without containers at once; else the durable job removes them first. Resolves to false when the provider is
-   * not done yet. Throws `connector_not_deleted` when it refused; the connector stays, and may be deleted again.
+   * Deletes a connector. Without containers at once; else the durable job removes them first. Resolves to false when
+   * the provider is not done yet. Throws `connector_not_deleted` when it refused; the connector stays, and may be
+   * deleted again.
    */
   async delete(owner: Subject, id: string, signal: AbortSignal): Promise<boolean> {
     const jobId = await retryOnConflict(async () => await this.#beginDeletion(owner, id));
@@ -191,7 +198,10 @@ export class ConnectorService {
     });
   }
 
-  /** Takes up what no job works on any more: a deletion whose provider refused, a provisioning that was cancelled and not followed by a deletion. */
+  /**
+   * Takes up what no job works on any more: a deletion whose provider refused, a provisioning that was cancelled and
+   * not followed by a deletion.
+   */
   async resume({ owner, id }: StoredConnector): Promise<void> {
     await retryOnConflict(async () => {
       const current = this.#with.repository.find(owner, id);
@@ -365,7 +375,10 @@ export class ConnectorService {
     return job.jobId;
   }
 
-  /** Addresses that the guard would never fetch, and containers that the provider cannot run, are refused before anything is kept. */
+  /**
+   * Addresses that the guard would never fetch, and containers that the provider cannot run, are refused before
+   * anything is kept.
+   */
   #requireSound(connector: StoredConnector, credentials: Credentials): void {
     const { type, config } = connector;
     const { api, gateway } = addressesOf(type, config);
@@ -417,7 +430,10 @@ export class ConnectorService {
     return record.value;
   }
 
-  /** Not a change: neither `updated_at` nor listeners hear of it. Whoever changes the record at the same time comes first. */
+  /**
+   * Not a change: neither `updated_at` nor listeners hear of it. Whoever changes the record at the same time comes
+   * first.
+   */
   async #touch(record: StoreRecord<StoredConnector>): Promise<void> {
     const { accessed_at } = record.value;
     const nowMs = this.#with.clock.nowMs();

@@ -1,6 +1,11 @@
-/** The types of connector (interoperability facts, 7.6) and how each is reached. One row a type; a driver of its own or a probe of its address. */
+/**
+ * The types of connector (interoperability facts, 7.6) and how each is reached. One row a type; a driver of its own or
+ * a probe of its address.
+ */
 
-/** How a peer is talked to. `tcp` is a bare connection: all that can be said of it honestly is that somebody listens. */
+/**
+ * How a peer is talked to. `tcp` is a bare connection: all that can be said of it honestly is that somebody listens.
+ */
 export type PeerProtocol = "http" | "nats" | "redis" | "postgres" | "tcp";
 
 export interface ConnectorKind {

@@ -1,4 +1,7 @@
-/** What a provider is asked to run for a connector: images and ports by type, and how its credentials get into the container. */
+/**
+ * What a provider is asked to run for a connector: images and ports by type, and how its credentials get into the
+ * container.
+ */
 import { AppError } from "../../platform/errors.js";
 import type { ConnectorConfig, Credentials } from "./connector-schemas.js";
 import { CONNECTOR_KINDS, type ConnectorType } from "./connector-types.js";
@@ -53,7 +56,10 @@ export const CONTAINER_MEMBERS: readonly (keyof ConnectorConfig)[] = [
   "region",
 ];
 
-/** True when a provider is to run containers for the connector: one is named, and no address of something that runs already. */
+/**
+ * True when a provider is to run containers for the connector: one is named, and no address of something that runs
+ * already.
+ */
 export function needsContainer({
   type,
   config,

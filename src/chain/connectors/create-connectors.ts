@@ -1,4 +1,6 @@
-/** Puts connectors together and hands their durable jobs to the runner. The composition of the chain area calls this. */
+/**
+ * Puts connectors together and hands their durable jobs to the runner. The composition of the chain area calls this.
+ */
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AllowList } from "../../platform/net/address-rules.js";

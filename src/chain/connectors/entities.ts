@@ -1,4 +1,6 @@
-/** Entities of a connector: content decoded and bounded, the driver asked, and our notes put beside what the peer says. */
+/**
+ * Entities of a connector: content decoded and bounded, the driver asked, and our notes put beside what the peer says.
+ */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -62,7 +64,10 @@ export class Entities {
     return { body: rows.map((row) => entityOnWire(row, this.#note(connector, row.id))), total };
   }
 
-  /** Puts content into the peer. What was pinned and could not be noted is not taken back: content is worth more than a name. */
+  /**
+   * Puts content into the peer. What was pinned and could not be noted is not taken back: content is worth more than a
+   * name.
+   */
   async create(connector: StoredConnector, input: EntityInput, signal: AbortSignal): Promise<Entity> {
     const content = contentOf(input);
     const { driver, peer } = await this.#reach(connector, signal);
@@ -206,7 +211,8 @@ function dataUrl(text: string, path: string): { readonly bytes: Uint8Array; read
 
 function fromBase64(text: string, path: string): Uint8Array {
   const bare = text.replace(/={1,2}$/, "");
-  // Node skips what is no base64; content that is not what was sent must not be kept. One character alone is less than a byte.
+  // Node skips what is no base64; content that is not what was sent must not be kept. One character alone is less than
+  // a byte.
   if (bare.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(bare)) throw refused(path, `${path}: not base64`);
   return Buffer.from(bare, "base64");
 }

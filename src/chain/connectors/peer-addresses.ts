@@ -1,4 +1,6 @@
-/** Reads where a connector's peer is from its configuration. Resolves no names and opens nothing; the egress guard does. */
+/**
+ * Reads where a connector's peer is from its configuration. Resolves no names and opens nothing; the egress guard does.
+ */
 import { isIP } from "node:net";
 import { AppError } from "../../platform/errors.js";
 import type { ConnectorConfig } from "./connector-schemas.js";

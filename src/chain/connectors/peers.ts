@@ -1,4 +1,6 @@
-/** Makes the peer of a connector: its addresses, its credentials out of the vault, and the way that is allowed to it. */
+/**
+ * Makes the peer of a connector: its addresses, its credentials out of the vault, and the way that is allowed to it.
+ */
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 import { addressesOf, addressesOfRuntime } from "./peer-addresses.js";

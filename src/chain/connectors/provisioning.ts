@@ -1,6 +1,7 @@
 /**
- * Brings a connector from `init` to a status that says how it is, and takes one away with its containers. Each step leaves its result
- * in the record with a compare-and-set, so that it may be killed anywhere and run again: providers take up what an earlier try left.
+ * Brings a connector from `init` to a status that says how it is, and takes one away with its containers. Each step
+ * leaves its result in the record with a compare-and-set, so that it may be killed anywhere and run again: providers
+ * take up what an earlier try left.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -60,7 +61,10 @@ export class Provisioning {
     this.#with = dependencies;
   }
 
-  /** Runs whatever steps are left. Rejects with JobFailure for what can never work, with the provider's failure for what may pass. */
+  /**
+   * Runs whatever steps are left. Rejects with JobFailure for what can never work, with the provider's failure for what
+   * may pass.
+   */
   async provision(owner: Subject, id: string, lease: ConnectorLease): Promise<void> {
     for (let step = 0; step < STEPS_MAX; step += 1) {
       lease.signal.throwIfAborted();
@@ -78,7 +82,10 @@ export class Provisioning {
     throw new Error("invariant broken: every step moves the connector");
   }
 
-  /** What to commit when provisioning is given up. What a provider made by then is removed with the connector, or by the next try. */
+  /**
+   * What to commit when provisioning is given up. What a provider made by then is removed with the connector, or by the
+   * next try.
+   */
   provisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
     const record = this.#with.repository.find(owner, id);
     if (record === undefined || (record.value.status !== "init" && record.value.status !== "provisioning"))
@@ -87,7 +94,10 @@ export class Provisioning {
     return this.#with.statuses.change(record, { status: "failed", errors: [fault] });
   }
 
-  /** Removes the containers, then the connector with its credentials. Rejects with JobFailure when the provider does not do it. */
+  /**
+   * Removes the containers, then the connector with its credentials. Rejects with JobFailure when the provider does not
+   * do it.
+   */
   async deprovision(owner: Subject, id: string, lease: ConnectorLease): Promise<void> {
     const found = this.#with.repository.find(owner, id);
     if (found === undefined || found.value.status !== "deprovisioning") return;

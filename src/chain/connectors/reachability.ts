@@ -1,6 +1,7 @@
 /**
- * Asks connectors' peers whether they are there, and moves the status by the answer: on demand, and all of them about once a minute,
- * with jitter, so that many connectors to one peer do not ask at once. A peer that hangs costs its own few seconds and no more.
+ * Asks connectors' peers whether they are there, and moves the status by the answer: on demand, and all of them about
+ * once a minute, with jitter, so that many connectors to one peer do not ask at once. A peer that hangs costs its own
+ * few seconds and no more.
  */
 import { randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -64,7 +65,10 @@ export class Reachability {
     await Promise.allSettled(this.#asking.values());
   }
 
-  /** Asks the peer now, or waits for the answer to a question under way, and writes the status when it changes. Never rejects for what a peer does. */
+  /**
+   * Asks the peer now, or waits for the answer to a question under way, and writes the status when it changes. Never
+   * rejects for what a peer does.
+   */
   async check(owner: Subject, id: string): Promise<Probe> {
     const running = this.#asking.get(id);
     if (running !== undefined) return await running;
@@ -124,7 +128,10 @@ export class Reachability {
     }
   }
 
-  /** Writes what a probe found, unless the connector was changed while it was asked: the answer is about another address then. */
+  /**
+   * Writes what a probe found, unless the connector was changed while it was asked: the answer is about another address
+   * then.
+   */
   async #record(asked: StoredConnector, probe: Probe, moved: ContainerRuntime | undefined): Promise<Probe> {
     if (probe.reachable === null) return probe;
     const { id, owner } = asked;

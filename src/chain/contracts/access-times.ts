@@ -1,6 +1,7 @@
 /**
- * When contracts were last used. Kept in memory and written now and then, many in one commit, so that a read costs no write to the disk;
- * what a crash loses is at most half a minute of it. A list by it asks for the writing first and so is always right.
+ * When contracts were last used. Kept in memory and written now and then, many in one commit, so that a read costs no
+ * write to the disk; what a crash loses is at most half a minute of it. A list by it asks for the writing first and so
+ * is always right.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";

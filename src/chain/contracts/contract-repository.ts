@@ -1,6 +1,7 @@
 /**
- * Where contracts lie in the store: the record, small and listed; beside it, under keys of their own, its ABI and what it was made from,
- * which only a detail or a call reads. Keys start with the owner. Decides nothing; builds commits, which the callers put together.
+ * Where contracts lie in the store: the record, small and listed; beside it, under keys of their own, its ABI and what
+ * it was made from, which only a detail or a call reads. Keys start with the owner. Decides nothing; builds commits,
+ * which the callers put together.
  */
 import { createHash } from "node:crypto";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
@@ -105,7 +106,9 @@ export class ContractRepository {
     return this.#table.get([...ownerKey(owner), id]);
   }
 
-  /** By id, or by address; throws `not_found`, or `contract_ambiguous` when the address is known on several networks. */
+  /**
+   * By id, or by address; throws `not_found`, or `contract_ambiguous` when the address is known on several networks.
+   */
   require(owner: Subject, idOrAddress: string): StoreRecord<StoredContract> {
     const found = idOrAddress.startsWith("0x") ? this.#byAddress(owner, idOrAddress) : this.find(owner, idOrAddress);
     if (found === undefined) throw new AppError("not_found", { message: "contract not found" });

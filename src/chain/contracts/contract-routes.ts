@@ -1,4 +1,6 @@
-/** The routes of contracts and token contracts, as plain values (SPEC 4.4; interoperability facts, 7.1, 7.4 and 7.5). */
+/**
+ * The routes of contracts and token contracts, as plain values (SPEC 4.4; interoperability facts, 7.1, 7.4 and 7.5).
+ */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import {

@@ -1,4 +1,7 @@
-/** Shapes of contracts and token contracts on the wire (SPEC 2 'Contract' and 4.4; interoperability facts, 7.1, 7.4 and 7.5). */
+/**
+ * Shapes of contracts and token contracts on the wire (SPEC 2 'Contract' and 4.4; interoperability facts, 7.1, 7.4 and
+ * 7.5).
+ */
 import Type, { type Static } from "typebox";
 import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { EVM_VERSIONS } from "../../engine/solidity/evm-versions.js";

@@ -1,6 +1,6 @@
 /**
- * Contracts: registered with an address, deployed from an artifact, or compiled from source and deployed; listed, read, changed and
- * forgotten, for one owner at a time. What is not stored was refused before anything was.
+ * Contracts: registered with an address, deployed from an artifact, or compiled from source and deployed; listed, read,
+ * changed and forgotten, for one owner at a time. What is not stored was refused before anything was.
  */
 import { holdsAll, permissionBits, type PermissionName } from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
@@ -102,8 +102,9 @@ export class ContractService {
   }
 
   /**
-   * Registers, deploys, or plans a compile. Throws `abi_invalid`, `bytecode_invalid`, `libraries_unlinked`, `argument_invalid`,
-   * `source_invalid`, `contract_limit_reached`, and what networks and submissions throw; then nothing is stored.
+   * Registers, deploys, or plans a compile. Throws `abi_invalid`, `bytecode_invalid`, `libraries_unlinked`,
+   * `argument_invalid`, `source_invalid`, `contract_limit_reached`, and what networks and submissions throw; then
+   * nothing is stored.
    */
   async create(principal: Principal, request: CreateContract): Promise<CreatedContract> {
     const params = request.params ?? {};

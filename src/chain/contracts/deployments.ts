@@ -1,6 +1,6 @@
 /**
- * Deploys contracts: puts init code together, hands it to the submission port in one commit with the contract's record, and writes the
- * outcome into the record in the same commit as the settlement of its transaction.
+ * Deploys contracts: puts init code together, hands it to the submission port in one commit with the contract's record,
+ * and writes the outcome into the record in the same commit as the settlement of its transaction.
  */
 import type { Hex } from "viem";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -58,7 +58,10 @@ export class Deployments {
     dependencies.submissions.onSettled((settlement) => this.#settle(settlement));
   }
 
-  /** Throws `argument_invalid`, `signer_not_found`, `execution_reverted` with its reason decoded, and what submitting throws. */
+  /**
+   * Throws `argument_invalid`, `signer_not_found`, `execution_reverted` with its reason decoded, and what submitting
+   * throws.
+   */
   async submit({
     owner,
     networkId,
@@ -84,7 +87,10 @@ export class Deployments {
     }
   }
 
-  /** Deploys a contract that is known but not on its chain. Throws `contract_deployed`, `conflict` while it is under way, `bytecode_invalid`. */
+  /**
+   * Deploys a contract that is known but not on its chain. Throws `contract_deployed`, `conflict` while it is under
+   * way, `bytecode_invalid`.
+   */
   async deployKnown(
     owner: Subject,
     contractId: string,
@@ -128,7 +134,10 @@ export class Deployments {
     };
   }
 
-  /** What a contract at an address is, as far as its type is known or its network's node tells; `undescribed` where no node could be asked. */
+  /**
+   * What a contract at an address is, as far as its type is known or its network's node tells; `undescribed` where no
+   * node could be asked.
+   */
   async describe({
     owner,
     network_id: networkId,

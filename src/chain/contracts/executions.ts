@@ -1,4 +1,7 @@
-/** Calls of contracts: reads are asked of the node and answered, writes become transactions. Interoperability facts, 7.4. */
+/**
+ * Calls of contracts: reads are asked of the node and answered, writes become transactions. Interoperability facts,
+ * 7.4.
+ */
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
@@ -40,8 +43,9 @@ export class ContractExecutions {
   }
 
   /**
-   * Calls a method; an empty one deploys. Throws `method_unknown`, `method_ambiguous`, `argument_invalid`, `contract_not_deployed`,
-   * `execution_reverted` and `out_of_gas` with their reasons, `contract_answer_invalid`, and what network and submission throw.
+   * Calls a method; an empty one deploys. Throws `method_unknown`, `method_ambiguous`, `argument_invalid`,
+   * `contract_not_deployed`, `execution_reverted` and `out_of_gas` with their reasons, `contract_answer_invalid`, and
+   * what network and submission throw.
    */
   async execute(principal: Principal, idOrAddress: string, request: ExecuteContract): Promise<Execution> {
     const { repository, abis, accesses } = this.#with;

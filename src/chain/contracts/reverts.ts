@@ -1,6 +1,6 @@
 /**
- * Says why a call failed: decodes return data of a revert by the contract's own ABI first, then as Solidity's Error(string) and
- * Panic(uint256), and names a lack of gas as what it is.
+ * Says why a call failed: decodes return data of a revert by the contract's own ABI first, then as Solidity's
+ * Error(string) and Panic(uint256), and names a lack of gas as what it is.
  */
 import type { Hex } from "viem";
 import { AppError } from "../../platform/errors.js";
@@ -33,8 +33,8 @@ export function customErrorText(abi: ContractAbi, data: string | undefined): str
 }
 
 /**
- * The failure of a call or an estimate, its reason decoded: `execution_reverted`, `out_of_gas` or what else the refusal means.
- * Takes a refusal or an AppError that carries one as its cause; anything else comes back as it is.
+ * The failure of a call or an estimate, its reason decoded: `execution_reverted`, `out_of_gas` or what else the refusal
+ * means. Takes a refusal or an AppError that carries one as its cause; anything else comes back as it is.
  */
 export function callFailure(error: unknown, abi: ContractAbi): unknown {
   const refusal =

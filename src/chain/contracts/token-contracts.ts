@@ -1,4 +1,7 @@
-/** Token contracts: the contracts whose type is a token standard, seen as tokens. A token is its contract; there is one record of both. */
+/**
+ * Token contracts: the contracts whose type is a token standard, seen as tokens. A token is its contract; there is one
+ * record of both.
+ */
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -61,8 +64,9 @@ export class TokenContracts {
   }
 
   /**
-   * Makes a token of a known contract, or of one that is registered by the way. What the caller leaves out is asked of the contract.
-   * Throws `not_found`, `contract_not_deployed`, `not_a_token`, `network_unreachable` when the contract cannot be asked.
+   * Makes a token of a known contract, or of one that is registered by the way. What the caller leaves out is asked of
+   * the contract. Throws `not_found`, `contract_not_deployed`, `not_a_token`, `network_unreachable` when the contract
+   * cannot be asked.
    */
   async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
     const owner = this.#with.contracts.ownerFor(principal, request.application_id ?? undefined, ["create"]);

@@ -1,5 +1,6 @@
 /**
- * Where the follower of a network's logs stands, durable. Whatever is published is published in the commit that moves it.
+ * Where the follower of a network's logs stands, durable. Whatever is published is published in the commit that moves
+ * it.
  *
  *   checkpoint   ["chain_log_follow", network]                    -> Checkpoint
  *   follower     ["chain_log_contract", network, contract]        -> ContractCursor

@@ -36,7 +36,10 @@ type EventTable = ReadonlyMap<string, readonly KnownEvent[]>;
 /** By the ABI itself, whose identity stays as long as its record does. */
 const tables = new WeakMap<ContractAbi, EventTable>();
 
-/** The event and its parameters; undefined when the ABI has none that fits. Indexed parameters of dynamic types are their hashes: the chain has no more of them. */
+/**
+ * The event and its parameters; undefined when the ABI has none that fits. Indexed parameters of dynamic types are
+ * their hashes: the chain has no more of them.
+ */
 export function decodeLog(abi: ContractAbi, log: Pick<ChainLog, "topics" | "data">): DecodedLog | undefined {
   const [selector, ...topics] = log.topics;
   const candidates = selector === undefined ? [] : (eventTable(abi).get(selector) ?? []);

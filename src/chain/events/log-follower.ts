@@ -1,6 +1,7 @@
 /**
- * Follows the logs of one network's contracts and publishes them: in the chain's order, at least once, from a durable checkpoint. A block
- * that was replaced is taken back by events with `removed: true`, and the chain is read again from the last block that still holds.
+ * Follows the logs of one network's contracts and publishes them: in the chain's order, at least once, from a durable
+ * checkpoint. A block that was replaced is taken back by events with `removed: true`, and the chain is read again from
+ * the last block that still holds.
  */
 import { AppError } from "../../platform/errors.js";
 import type { EventDraft, Events } from "../../platform/events/events.js";
@@ -65,8 +66,8 @@ export class LogFollower {
   }
 
   /**
-   * Looks through one more stretch of the chain. Rejects with what the node or the store refused; nothing is half done then, and the next
-   * step begins where this one did.
+   * Looks through one more stretch of the chain. Rejects with what the node or the store refused; nothing is half done
+   * then, and the next step begins where this one did.
    */
   async step(): Promise<StepOutcome> {
     const contracts = this.#with.contracts();
@@ -93,7 +94,10 @@ export class LogFollower {
     return "advanced";
   }
 
-  /** The last block that still holds when one that was looked through was replaced; undefined when all hold; `behind` when the node knows too little to tell. */
+  /**
+   * The last block that still holds when one that was looked through was replaced; undefined when all hold; `behind`
+   * when the node knows too little to tell.
+   */
   async #findFork(
     rpc: Rpc,
     { hashes, genesis }: Checkpoint,
@@ -273,7 +277,8 @@ export class LogFollower {
         };
         const params = decoded?.params ?? null;
         const payload: StoreValue = {
-          // Existing clients look for the parameters beside the rest; a parameter of the same name stands in `params` only.
+          // Existing clients look for the parameters beside the rest; a parameter of the same name stands in `params`
+          // only.
           ...(typeof params === "object" && params !== null && !Array.isArray(params) ? params : {}),
           ...this.#place(published),
           by: sender,
@@ -293,7 +298,10 @@ export class LogFollower {
     return draftOf(log, { ...this.#place(log), removed: true });
   }
 
-  /** Everything but the last commit only publishes: if the process ends in between, the stretch is published again from its start. */
+  /**
+   * Everything but the last commit only publishes: if the process ends in between, the stretch is published again from
+   * its start.
+   */
   async #publish(
     published: readonly { readonly log: PublishedLog; readonly draft: EventDraft }[],
     stretch: Stretch,
@@ -359,7 +367,10 @@ function byBlock(logs: readonly PublishedLog[]): [number, PublishedLog[]][] {
   return [...blocks];
 }
 
-/** A place of its own for what latecomers publish of a block that was looked through before: named by where they came from. */
+/**
+ * A place of its own for what latecomers publish of a block that was looked through before: named by where they came
+ * from.
+ */
 function recentPart({ isMain, contracts }: Stretch, part: number): string {
   return isMain ? `main.${String(part)}` : `${contracts[0]?.contractId ?? ""}.${String(part)}`;
 }

@@ -1,4 +1,7 @@
-/** Keeps one follower running for each network that has deployed contracts; begins when the first is there and ends when the last is gone. */
+/**
+ * Keeps one follower running for each network that has deployed contracts; begins when the first is there and ends when
+ * the last is gone.
+ */
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";

@@ -1,4 +1,7 @@
-/** What the follower asks of a node, and what it believes of the answers: every member checked, nothing that was not asked for. */
+/**
+ * What the follower asks of a node, and what it believes of the answers: every member checked, nothing that was not
+ * asked for.
+ */
 import { isHash, isHex, type Hex } from "viem";
 import { AppError } from "../../platform/errors.js";
 import { requestMany, resultOf } from "../rpc/rpc-batch.js";

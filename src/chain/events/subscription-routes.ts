@@ -1,4 +1,7 @@
-/** The route by which a token for a contract's events is made (interoperability facts, 7.1 and 8.3). A plain value; no server code. */
+/**
+ * The route by which a token for a contract's events is made (interoperability facts, 7.1 and 8.3). A plain value; no
+ * server code.
+ */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";

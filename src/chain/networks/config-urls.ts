@@ -1,6 +1,7 @@
 /**
- * The URLs in a network's configuration beside its nodes': refused when they are none, so that nobody finds out later. The WebSocket is
- * one that the server opens, and obeys the egress rules; the others are for people and their tools, and are never fetched.
+ * The URLs in a network's configuration beside its nodes': refused when they are none, so that nobody finds out later.
+ * The WebSocket is one that the server opens, and obeys the egress rules; the others are for people and their tools,
+ * and are never fetched.
  */
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";

@@ -1,4 +1,7 @@
-/** The keys of networks' nodes (`config.rpc_api_key`): secrets of the network's owner, sent as HTTP Basic (RFC 7617) and never answered. */
+/**
+ * The keys of networks' nodes (`config.rpc_api_key`): secrets of the network's owner, sent as HTTP Basic (RFC 7617) and
+ * never answered.
+ */
 import { SealedCredentials } from "../sealed-credentials.js";
 
 export interface NodeKey {

@@ -42,8 +42,9 @@ export interface Networks {
 
 export interface HintingNetworks {
   /**
-   * Calls back when a node of the network may have a new block, where its `websocket_url` tells of them, until it is closed. Undefined where
-   * there is none, or too many are open. It may stay silent for any reason: whoever needs the chain goes on to look at it.
+   * Calls back when a node of the network may have a new block, where its `websocket_url` tells of them, until it is
+   * closed. Undefined where there is none, or too many are open. It may stay silent for any reason: whoever needs the
+   * chain goes on to look at it.
    */
   hints(record: NetworkRecord, onHint: () => void): HeadHints | undefined;
 }

@@ -1,4 +1,7 @@
-/** Where networks and their nodes lie in the store: keys start with the owner, so that another tenant's network is not there to be found. */
+/**
+ * Where networks and their nodes lie in the store: keys start with the owner, so that another tenant's network is not
+ * there to be found.
+ */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { AppError, assert } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";

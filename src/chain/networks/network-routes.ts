@@ -1,4 +1,7 @@
-/** Routes of networks, their state and their nodes (SPEC 4.4; interoperability 7.2, 7.3). What lies on a network is in network-view-routes.ts. */
+/**
+ * Routes of networks, their state and their nodes (SPEC 4.4; interoperability 7.2, 7.3). What lies on a network is in
+ * network-view-routes.ts.
+ */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import {

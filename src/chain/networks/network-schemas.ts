@@ -154,7 +154,10 @@ const ConfigChanges = Type.Object(
     description: "members to change; null removes one",
   },
 );
-/** What is left out stays as it is. The members that nobody may change are taken, because clients send back what they read. */
+/**
+ * What is left out stays as it is. The members that nobody may change are taken, because clients send back what they
+ * read.
+ */
 export const UpdateNetworkBody = closed({
   ...MEMBERS,
   name: Type.Optional(Name),

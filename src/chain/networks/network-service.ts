@@ -1,4 +1,7 @@
-/** Networks as their owners see them: records that are checked against the nodes that they name, and the public ones for everybody. */
+/**
+ * Networks as their owners see them: records that are checked against the nodes that they name, and the public ones for
+ * everybody.
+ */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
@@ -82,7 +85,10 @@ export class NetworkService implements Networks, HintingNetworks {
     return this.#with.feeds.open(record, onHint);
   }
 
-  /** Enabled ones only, oldest first, without their chainspecs. Organizations make none of their own and see the public ones. */
+  /**
+   * Enabled ones only, oldest first, without their chainspecs. Organizations make none of their own and see the public
+   * ones.
+   */
   list(subject: Subject, filters: NetworkFilters, page: Page): { body: NetworkJson[]; total: number } {
     const fits = (network: NetworkRecord): boolean => network.enabled && fitsFilters(network, filters);
     if (filters.public ?? subject.kind === "organization") {
@@ -99,8 +105,9 @@ export class NetworkService implements Networks, HintingNetworks {
   }
 
   /**
-   * Takes a network whose nodes, where they answer, are of its chain. Throws `network_chain_mismatch`, `egress_refused`; without a chain id
-   * the node is asked for it, and its silence is `network_unreachable` or `network_timeout`.
+   * Takes a network whose nodes, where they answer, are of its chain. Throws `network_chain_mismatch`,
+   * `egress_refused`; without a chain id the node is asked for it, and its silence is `network_unreachable` or
+   * `network_timeout`.
    */
   async create(owner: Subject, input: CreateNetworkInput, signal: AbortSignal): Promise<NetworkJson> {
     const { repository, clock } = this.#with;

@@ -1,4 +1,6 @@
-/** Binds the lists below a network to the services of what they list. The network itself must be there for the caller. */
+/**
+ * Binds the lists below a network to the services of what they list. The network itself must be there for the caller.
+ */
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AppError } from "../../platform/errors.js";
 import type { Accounts } from "../accounts/accounts.js";

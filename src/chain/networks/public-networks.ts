@@ -142,7 +142,9 @@ export function publicNetworks(urls: ReadonlyMap<string, readonly string[]>): Ne
   );
 }
 
-/** Reads `sepolia=https://a,sepolia=https://b`. Throws a RangeError whose message is the name that is no public network. */
+/**
+ * Reads `sepolia=https://a,sepolia=https://b`. Throws a RangeError whose message is the name that is no public network.
+ */
 export function readNetworkUrls(entries: readonly string[]): Map<string, string[]> {
   const urls = new Map<string, string[]>();
   for (const entry of entries) {

@@ -1,6 +1,7 @@
 /**
- * One JSON-RPC URL of a network, with the memory of how it fared: whether it is of the right chain, how fast it answers, when it may
- * be tried again. Checks the chain's number on first use and on every new connection, before anything that it said is believed.
+ * One JSON-RPC URL of a network, with the memory of how it fared: whether it is of the right chain, how fast it
+ * answers, when it may be tried again. Checks the chain's number on first use and on every new connection, before
+ * anything that it said is believed.
  */
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Egress, EgressAnswer } from "../../platform/net/egress.js";
@@ -172,7 +173,10 @@ export class RpcEndpoint {
     if (before === "down" || before === "mismatch") this.#onChange?.({ state: "up" });
   }
 
-  /** Several calls in one request, each with an outcome of its own. Throws BatchRefused, and as `request` when no sound answer came. */
+  /**
+   * Several calls in one request, each with an outcome of its own. Throws BatchRefused, and as `request` when no sound
+   * answer came.
+   */
   async requestMany(calls: readonly RpcCall[], call: Call): Promise<readonly RpcOutcome[]> {
     if (!this.#isChecked) await this.#check(call);
     const first = this.#id + 1;

@@ -1,4 +1,7 @@
-/** The nodes of a network as one: asks the first that is well, turns to the next when it fails, and comes back when it has recovered. */
+/**
+ * The nodes of a network as one: asks the first that is well, turns to the next when it fails, and comes back when it
+ * has recovered.
+ */
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError, assert } from "../../platform/errors.js";
@@ -21,7 +24,9 @@ export interface FailoverOptions {
 const TIMEOUT_MS = 9_000;
 /** One node's share, so that a hanging one leaves time for another. */
 const TRY_TIMEOUT_MS = 5_000;
-/** Calls of one request, and characters of their parameters: within what public nodes take (geth: 1,000 calls, 5 MiB). */
+/**
+ * Calls of one request, and characters of their parameters: within what public nodes take (geth: 1,000 calls, 5 MiB).
+ */
 const BATCH_CALLS_MAX = 64;
 const BATCH_CHARACTERS_MAX = 256 * 1024;
 
@@ -80,7 +85,8 @@ export class FailoverRpc implements Rpc {
     const failures: unknown[] = [];
     const order = this.#inOrder();
     const [first] = order;
-    // A connection that was kept open may close under a request: one that answered a moment ago gets a second try on a new one.
+    // A connection that was kept open may close under a request: one that answered a moment ago gets a second try on a
+    // new one.
     if (first?.health().state === "up") order.splice(1, 0, first);
     for (const [at, endpoint] of order.entries()) {
       if (at === 1 && endpoint === first && !isCutOff(failures[0])) continue;
@@ -97,7 +103,10 @@ export class FailoverRpc implements Rpc {
     throw mostTelling(failures);
   }
 
-  /** Those that rest after failures come last: they are asked when nobody else is left, so that a call never fails untried. */
+  /**
+   * Those that rest after failures come last: they are asked when nobody else is left, so that a call never fails
+   * untried.
+   */
   #inOrder(): RpcEndpoint[] {
     if (this.endpoints.length === 1) return [...this.endpoints];
     const ready = this.endpoints.filter((endpoint) => endpoint.isReady);

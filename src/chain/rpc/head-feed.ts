@@ -1,6 +1,7 @@
 /**
- * Hears from a node when its chain has a new block (`eth_subscribe`, newHeads) over a WebSocket. Nothing that comes is read, let alone
- * believed: each message is a hint that it is time to ask. Whoever listens must do without it, for a feed may be silent, or lie.
+ * Hears from a node when its chain has a new block (`eth_subscribe`, newHeads) over a WebSocket. Nothing that comes is
+ * read, let alone believed: each message is a hint that it is time to ask. Whoever listens must do without it, for a
+ * feed may be silent, or lie.
  */
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
@@ -28,14 +29,20 @@ const PAUSE_MAX_MS = 60_000;
 /** A node that does not know the method will not learn it soon. */
 const REFUSED_PAUSE_MS = 600_000;
 const PING_MS = 20_000;
-/** A connection that held this long is no failure; one that is lost sooner, again and again, is opened less and less often. */
+/**
+ * A connection that held this long is no failure; one that is lost sooner, again and again, is opened less and less
+ * often.
+ */
 const STEADY_MS = 60_000;
 /** Faster chains are looked at in this step: a feed that never stops must not keep us busy. */
 const HINTS_APART_MS = 100;
 const SUBSCRIBE = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] });
 const JSON_LIMITS = { depthMax: 8, tokensMax: 1_000, keyBytesMax: 256, numberBytesMax: 80 };
 
-/** How a connection ended: `refused` by the node, which knows no such subscription, `lost` after it had begun, or `failed` before. */
+/**
+ * How a connection ended: `refused` by the node, which knows no such subscription, `lost` after it had begun, or
+ * `failed` before.
+ */
 type SessionEnd = "refused" | "lost" | "failed";
 
 export class HeadFeed {

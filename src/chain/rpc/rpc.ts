@@ -1,4 +1,7 @@
-/** The JSON-RPC port (Ethereum JSON-RPC, EIP-1474): what the chain area asks of a network's nodes. Behind it: failover over several URLs. */
+/**
+ * The JSON-RPC port (Ethereum JSON-RPC, EIP-1474): what the chain area asks of a network's nodes. Behind it: failover
+ * over several URLs.
+ */
 
 export interface RpcOptions {
   readonly timeoutMs?: number;
@@ -24,8 +27,9 @@ export interface Rpc {
    */
   request(method: string, params: readonly unknown[], options?: RpcOptions): Promise<unknown>;
   /**
-   * Several calls with as few requests as the node allows (JSON-RPC 2.0, section 6), begun in their order; outcomes in that order.
-   * Rejects only with the signal's reason. Absent where every call is a request of its own; `requestMany` (many.ts) works with both.
+   * Several calls with as few requests as the node allows (JSON-RPC 2.0, section 6), begun in their order; outcomes in
+   * that order. Rejects only with the signal's reason. Absent where every call is a request of its own; `requestMany`
+   * (many.ts) works with both.
    */
   requestMany?(calls: readonly RpcCall[], options?: RpcOptions): Promise<readonly RpcOutcome[]>;
 }

@@ -1,6 +1,6 @@
 /**
- * The client's side of a WebSocket (RFC 6455, by npm ws) to a node that somebody else named: over a connection of the egress guard, text
- * only, no extensions, no redirects, with a limit on all that comes in.
+ * The client's side of a WebSocket (RFC 6455, by npm ws) to a node that somebody else named: over a connection of the
+ * egress guard, text only, no extensions, no redirects, with a limit on all that comes in.
  */
 import type { Socket } from "node:net";
 import WebSocket from "ws";
@@ -29,8 +29,8 @@ const UNSENT_BYTES_MAX = 64 * 1024;
 const NORMAL_CLOSURE = 1000;
 
 /**
- * Opens a connection. Plain `ws:` only to places that the operator listed, as plain HTTP. Rejects with the guard's errors, and with
- * `network_answer_invalid` when the other side does not become a WebSocket.
+ * Opens a connection. Plain `ws:` only to places that the operator listed, as plain HTTP. Rejects with the guard's
+ * errors, and with `network_answer_invalid` when the other side does not become a WebSocket.
  */
 export async function openWebSocket(
   address: string,

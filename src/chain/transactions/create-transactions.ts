@@ -27,9 +27,15 @@ import { Wallets } from "../accounts/wallets.js";
 export interface TransactionsOptions {
   /** Pause between two looks at a network that has open transactions. 500 ms unless given. */
   readonly pollMs?: number;
-  /** How long a node that says something unlikely is not believed: that it forgot, that a nonce is missing. 3 s unless given. */
+  /**
+   * How long a node that says something unlikely is not believed: that it forgot, that a nonce is missing. 3 s unless
+   * given.
+   */
   readonly patienceMs?: number;
-  /** How long a pool is trusted to keep a transaction before it is asked, the first time; twice as long each further time. 1 s unless given. */
+  /**
+   * How long a pool is trusted to keep a transaction before it is asked, the first time; twice as long each further
+   * time. 1 s unless given.
+   */
   readonly resendMs?: number;
 }
 
@@ -66,7 +72,10 @@ export interface Transactions {
 const POLL_MS = 500;
 /** Nodes behind one name agree with each other within a block or two. */
 const PATIENCE_MS = 3_000;
-/** Most blocks come later, and then a question is all that it costs; an account whose first transaction is lost waits no longer than this. */
+/**
+ * Most blocks come later, and then a question is all that it costs; an account whose first transaction is lost waits no
+ * longer than this.
+ */
 const RESEND_MS = 1_000;
 
 export function createTransactions(options: TransactionsOptions, dependencies: TransactionsDependencies): Transactions {

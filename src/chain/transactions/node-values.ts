@@ -1,4 +1,7 @@
-/** Reads what nodes answer (Ethereum JSON-RPC), strictly: a member of another form is `network_answer_invalid`, never a guess. */
+/**
+ * Reads what nodes answer (Ethereum JSON-RPC), strictly: a member of another form is `network_answer_invalid`, never a
+ * guess.
+ */
 import { AppError } from "../../platform/errors.js";
 
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i;

@@ -1,4 +1,7 @@
-/** Transactions that callers signed themselves: read strictly, stored like others, sent and followed in the lane of their signer. */
+/**
+ * Transactions that callers signed themselves: read strictly, stored like others, sent and followed in the lane of
+ * their signer.
+ */
 import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerialized } from "viem";
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
@@ -29,7 +32,10 @@ export class SelfSigned {
     this.#dependencies = dependencies;
   }
 
-  /** Throws `transaction_invalid`, `nonce_in_use`, `ref_taken`, and `transaction_refused` or `insufficient_funds` when the node says no. */
+  /**
+   * Throws `transaction_invalid`, `nonce_in_use`, `ref_taken`, and `transaction_refused` or `insufficient_funds` when
+   * the node says no.
+   */
   async broadcast(owner: Subject, input: BroadcastTransactionInput): Promise<TransactionJson> {
     const { service, ledger, lanes, networks } = this.#dependencies;
     const network = networks.find(owner, input.network_id);

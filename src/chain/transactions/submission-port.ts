@@ -53,8 +53,8 @@ export interface Settlement {
 
 export interface Submissions {
   /**
-   * Checks the request (signer, fees, an estimate of gas, so that a revert is told at once with its reason), then stores it with
-   * `alongside` in one commit. Broadcast follows by itself and survives a restart.
+   * Checks the request (signer, fees, an estimate of gas, so that a revert is told at once with its reason), then
+   * stores it with `alongside` in one commit. Broadcast follows by itself and survives a restart.
    */
   submit(
     owner: Subject,

@@ -85,7 +85,9 @@ export type TransactionRecord = {
   readonly finalized_at: string | null;
   readonly confirmed_at: string | null;
   readonly cancel_requested_at: string | null;
-  /** True until nothing can change any more; a transaction that reverted stays watched until it has its confirmations. */
+  /**
+   * True until nothing can change any more; a transaction that reverted stays watched until it has its confirmations.
+   */
   readonly watched: boolean;
 };
 

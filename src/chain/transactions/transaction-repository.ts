@@ -1,4 +1,7 @@
-/** Where transactions lie in the store: keys start with the owner; the open ones are found by the lane of their account at start. */
+/**
+ * Where transactions lie in the store: keys start with the owner; the open ones are found by the lane of their account
+ * at start.
+ */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";

@@ -1,6 +1,6 @@
 /**
- * Transactions for HTTP and for contracts: checks a request, stores it, and leaves the rest to the account's lane. Replacements (bump,
- * cancel) and transactions that callers signed themselves are in files beside this one.
+ * Transactions for HTTP and for contracts: checks a request, stores it, and leaves the rest to the account's lane.
+ * Replacements (bump, cancel) and transactions that callers signed themselves are in files beside this one.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
@@ -36,7 +36,9 @@ export interface TransactionServiceDependencies {
 
 /** Transactions of one account that may wait for their nonce: some minutes of work. */
 const WAITING_MAX = 10_000;
-/** Nonces that a caller's own choice may leave free below it: each is filled with an empty transaction, which costs gas. */
+/**
+ * Nonces that a caller's own choice may leave free below it: each is filled with an empty transaction, which costs gas.
+ */
 const NONCES_AHEAD_MAX = 64;
 const GAS_MAX = 2n ** 64n - 1n;
 const NO_DATA = "0x";
@@ -221,7 +223,10 @@ export async function insertWithRef(
   }
 }
 
-/** Throws `nonce_in_use` for a nonce that the chain has counted, `invalid_request` for one that is far above the account's next. */
+/**
+ * Throws `nonce_in_use` for a nonce that the chain has counted, `invalid_request` for one that is far above the
+ * account's next.
+ */
 async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: number, openCount: number): Promise<void> {
   const [mined, pending] = await Promise.all(
     ["latest", "pending"].map(async (at) =>

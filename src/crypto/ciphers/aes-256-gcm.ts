@@ -1,6 +1,6 @@
 /**
- * AES-256-GCM (NIST SP 800-38D) through OpenSSL: 32-byte key, 96-bit nonce, 128-bit tag and nothing shorter. Only XAES-256-GCM uses it:
- * with nonces this short a key would have to count its messages.
+ * AES-256-GCM (NIST SP 800-38D) through OpenSSL: 32-byte key, 96-bit nonce, 128-bit tag and nothing shorter. Only
+ * XAES-256-GCM uses it: with nonces this short a key would have to count its messages.
  */
 import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
 import { AEAD_TAG_BYTES, AuthenticationFailure } from "./aead.js";
@@ -34,7 +34,10 @@ export function sealAes256Gcm(
   return Buffer.concat([prefix, ciphertext, cipher.getAuthTag()]);
 }
 
-/** Takes ciphertext(n) || tag(16); answers the plaintext or throws AuthenticationFailure, with nothing left of what it decrypted. */
+/**
+ * Takes ciphertext(n) || tag(16); answers the plaintext or throws AuthenticationFailure, with nothing left of what it
+ * decrypted.
+ */
 export function openAes256Gcm({ key, nonce, aad }: Aes256GcmInput, sealed: Uint8Array): Uint8Array {
   assertNonce(nonce);
   if (sealed.length < AEAD_TAG_BYTES) throw new AuthenticationFailure();

@@ -1,9 +1,11 @@
 /**
- * XAES-256-GCM (C2SP, https://c2sp.org/XAES-256-GCM): AES-256-GCM with a 192-bit nonce. A sub-key comes from the first half of the nonce
- * by CMAC in counter mode (SP 800-108r1), three AES blocks in all; the second half is the nonce of GCM under it.
+ * XAES-256-GCM (C2SP, https://c2sp.org/XAES-256-GCM): AES-256-GCM with a 192-bit nonce. A sub-key comes from the first
+ * half of the nonce by CMAC in counter mode (SP 800-108r1), three AES blocks in all; the second half is the nonce of
+ * GCM under it.
  *
- * Both halves are random. The first serves a few messages of a key, which spares most of them the derivation, a quarter of what 1 KiB
- * takes: two messages under one nonce then are as likely as 2^-32 after 2^58 messages of a key (2^80 with a new first half each time).
+ * Both halves are random. The first serves a few messages of a key, which spares most of them the derivation, a quarter
+ * of what 1 KiB takes: two messages under one nonce then are as likely as 2^-32 after 2^58 messages of a key (2^80 with
+ * a new first half each time).
  */
 import { createCipheriv, createSecretKey, type Cipher, type KeyObject } from "node:crypto";
 import {
@@ -28,7 +30,10 @@ const CMAC_REDUCTION = 0x87;
 
 /** What is kept of a key for as long as the key object lives; OpenSSL overwrites what it frees. */
 interface KeyState {
-  /** Without padding or chaining it keeps nothing between blocks, so that one serves for good: making it costs as much as using it. */
+  /**
+   * Without padding or chaining it keeps nothing between blocks, so that one serves for good: making it costs as much
+   * as using it.
+   */
   readonly blockCipher: Cipher;
   /** What new nonces begin with. */
   readonly noncePrefix: Uint8Array;
@@ -88,7 +93,9 @@ function stateOf(key: KeyObject): KeyState {
   return made;
 }
 
-/** K_x = AES(M1 xor K1) || AES(M2 xor K1), with M_i = u16be(i) || 'X' || 0x00 || nonce[0..12) and K1 the CMAC sub-key. */
+/**
+ * K_x = AES(M1 xor K1) || AES(M2 xor K1), with M_i = u16be(i) || 'X' || 0x00 || nonce[0..12) and K1 the CMAC sub-key.
+ */
 function deriveSubKey(aes: Cipher, prefix: Uint8Array): KeyObject {
   const k1 = doubled(aes.update(ZERO_BLOCK));
   const blocks = Buffer.alloc(2 * BLOCK_BYTES);

@@ -1,4 +1,7 @@
-/** The digest of a message that a wallet signs for a person (EIP-191 version 0x45), which can never be that of a transaction. */
+/**
+ * The digest of a message that a wallet signs for a person (EIP-191 version 0x45), which can never be that of a
+ * transaction.
+ */
 import { keccak256 } from "../hashes/keccak.js";
 
 const PREFIX = "\x19Ethereum Signed Message:\n";

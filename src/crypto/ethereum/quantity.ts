@@ -1,4 +1,7 @@
-/** Numbers, bytes and addresses of Ethereum structures as people write them in JSON, read strictly: nothing is guessed or reduced. */
+/**
+ * Numbers, bytes and addresses of Ethereum structures as people write them in JSON, read strictly: nothing is guessed
+ * or reduced.
+ */
 import { isChecksummed } from "./address.js";
 import { InvalidPayload } from "./invalid.js";
 
@@ -34,7 +37,10 @@ export function readBytes(value: unknown, path: string, bytesMax: number): Uint8
   return Uint8Array.from(Buffer.from(digits, "hex"));
 }
 
-/** An address of 20 bytes; one in mixed case must have the right checksum (EIP-55), because a wrong one is a typing error. */
+/**
+ * An address of 20 bytes; one in mixed case must have the right checksum (EIP-55), because a wrong one is a typing
+ * error.
+ */
 export function readAddress(value: unknown, path: string): Uint8Array {
   if (typeof value !== "string" || !ADDRESS.test(value))
     throw new InvalidPayload(path, "is not an address: 0x and 40 hex digits");

@@ -1,6 +1,7 @@
 /**
- * Transactions to be signed: legacy with replay protection (type 0, EIP-155), access lists (1, EIP-2930), fee market (2, EIP-1559)
- * and account code (4, EIP-7702). Reads them strictly from JSON members, gives the digest to sign and the raw signed form.
+ * Transactions to be signed: legacy with replay protection (type 0, EIP-155), access lists (1, EIP-2930), fee market
+ * (2, EIP-1559) and account code (4, EIP-7702). Reads them strictly from JSON members, gives the digest to sign and the
+ * raw signed form.
  */
 import { keccak256 } from "../hashes/keccak.js";
 import { checksumAddress } from "./address.js";

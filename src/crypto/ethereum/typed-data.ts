@@ -1,7 +1,8 @@
 /**
- * The digest of typed structured data (EIP-712): Keccak-256 of 0x19 0x01 || domain separator || hash of the message. Reads the JSON
- * form of `eth_signTypedData_v4` strictly: every declared member must be there, and no other. Only a struct that may hold itself may be
- * absent or null where it does, for otherwise its chain had no end; its word is then zero, as wallets sign it.
+ * The digest of typed structured data (EIP-712): Keccak-256 of 0x19 0x01 || domain separator || hash of the message.
+ * Reads the JSON form of `eth_signTypedData_v4` strictly: every declared member must be there, and no other. Only a
+ * struct that may hold itself may be absent or null where it does, for otherwise its chain had no end; its word is then
+ * zero, as wallets sign it.
  */
 import { keccak256 } from "../hashes/keccak.js";
 import { arrayOf, InvalidPayload, recordOf } from "./invalid.js";
@@ -29,7 +30,10 @@ const INTEGER = /^(u?)int(|[1-9]\d{0,2})$/;
 const FIXED_BYTES = /^bytes([1-9]\d?)$/;
 const ABSENT_STRUCT = new Uint8Array(32);
 const DOMAIN = "EIP712Domain";
-/** In the order of the standard; the domain's type is built from those that are present when the document does not declare it. */
+/**
+ * In the order of the standard; the domain's type is built from those that are present when the document does not
+ * declare it.
+ */
 const DOMAIN_MEMBERS: readonly Member[] = [
   { name: "name", type: "string" },
   { name: "version", type: "string" },
@@ -38,7 +42,9 @@ const DOMAIN_MEMBERS: readonly Member[] = [
   { name: "salt", type: "bytes32" },
 ];
 
-/** The 32-byte digest of `{types, primaryType, domain, message}`. Throws InvalidPayload that names the member at fault. */
+/**
+ * The 32-byte digest of `{types, primaryType, domain, message}`. Throws InvalidPayload that names the member at fault.
+ */
 export function typedDataDigest(value: unknown): Uint8Array {
   const document = recordOf(value, "typed_data");
   const other = Object.keys(document).find((name) => !["types", "primaryType", "domain", "message"].includes(name));

@@ -1,6 +1,6 @@
 /**
- * Password hashing: Argon2id (RFC 9106) in PHC string form. Runs on the addon's own threads, never on the caller's. The only
- * importer of @node-rs/argon2. Knows nothing of accounts or policy.
+ * Password hashing: Argon2id (RFC 9106) in PHC string form. Runs on the addon's own threads, never on the caller's. The
+ * only importer of @node-rs/argon2. Knows nothing of accounts or policy.
  */
 import { randomBytes } from "node:crypto";
 import { hash, verify } from "@node-rs/argon2";
@@ -11,7 +11,10 @@ export interface PasswordHashCost {
   readonly lanes: number;
 }
 
-/** OWASP's minimum for Argon2id: about 9 ms and 19 MiB each, so that two at once cannot starve the machine (security 3.6). */
+/**
+ * OWASP's minimum for Argon2id: about 9 ms and 19 MiB each, so that two at once cannot starve the machine (security
+ * 3.6).
+ */
 export const PASSWORD_HASH_COST: PasswordHashCost = { memoryKiB: 19 * 1024, passes: 2, lanes: 1 };
 
 const SALT_BYTES = 16;
@@ -36,12 +39,18 @@ export async function hashPassword(password: string, cost: PasswordHashCost): Pr
   });
 }
 
-/** True when the password made this hash. Costs what the hash's own parameters say. Rejects on text that is no PHC string. */
+/**
+ * True when the password made this hash. Costs what the hash's own parameters say. Rejects on text that is no PHC
+ * string.
+ */
 export async function verifyPassword(phc: string, password: string): Promise<boolean> {
   return verify(phc, password);
 }
 
-/** A hash that no password made: verifying against it costs what a real one costs, so that unknown accounts take as long. */
+/**
+ * A hash that no password made: verifying against it costs what a real one costs, so that unknown accounts take as
+ * long.
+ */
 export function decoyPasswordHash(cost: PasswordHashCost): string {
   const text = (bytes: number) => randomBytes(bytes).toString("base64").replaceAll("=", "");
   return `$argon2id$v=19$m=${cost.memoryKiB},t=${cost.passes},p=${cost.lanes}$${text(SALT_BYTES)}$${text(DIGEST_BYTES)}`;

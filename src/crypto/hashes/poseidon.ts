@@ -1,6 +1,7 @@
 /**
- * Poseidon over the scalar field of BN254 (alpha = 5, 8 full rounds, Grain constants), as circomlib's `Poseidon(2)` and `Poseidon(5)`
- * compute it. Grassi et al., "Poseidon", USENIX Security 2021. About 0.3 ms a hash of two: keep it off the event loop.
+ * Poseidon over the scalar field of BN254 (alpha = 5, 8 full rounds, Grain constants), as circomlib's `Poseidon(2)` and
+ * `Poseidon(5)` compute it. Grassi et al., "Poseidon", USENIX Security 2021. About 0.3 ms a hash of two: keep it off
+ * the event loop.
  */
 import { grainGenConstants, poseidon } from "@noble/curves/abstract/poseidon.js";
 import { bn254 } from "@noble/curves/bn254.js";

@@ -1,6 +1,6 @@
 /**
- * u1 G + u2 Q for public keys Q on secp256k1. Keys that were used lately are kept as points, and with a table of their multiples once
- * they are used often. Public values only.
+ * u1 G + u2 Q for public keys Q on secp256k1. Keys that were used lately are kept as points, and with a table of their
+ * multiples once they are used often. Public values only.
  */
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { addAffine, MultiplesTable, type PointSum } from "./tables.js";

@@ -1,7 +1,7 @@
 /**
- * The nonces of RFC 6979, section 3.2, with HMAC-SHA256, for groups whose order has 256 bits: the same key and digest always give the
- * same ones. All that is made of the key on the way is overwritten: left to the garbage collector, which frees without overwriting,
- * dozens of copies of the key outlived the thread.
+ * The nonces of RFC 6979, section 3.2, with HMAC-SHA256, for groups whose order has 256 bits: the same key and digest
+ * always give the same ones. All that is made of the key on the way is overwritten: left to the garbage collector,
+ * which frees without overwriting, dozens of copies of the key outlived the thread.
  */
 import { createHmac } from "node:crypto";
 
@@ -25,7 +25,10 @@ export class DeterministicNonces {
     this.#mix(SECOND, privateKey, digest);
   }
 
-  /** The next candidate, 32 bytes; whether it is in range is the caller's to say. It is overwritten when the next one is asked for. */
+  /**
+   * The next candidate, 32 bytes; whether it is in range is the caller's to say. It is overwritten when the next one is
+   * asked for.
+   */
   next(): Uint8Array {
     if (this.#given > 0) this.#mix(FIRST);
     this.#given += 1;

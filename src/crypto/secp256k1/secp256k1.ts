@@ -1,6 +1,7 @@
 /**
- * Keys and signatures on secp256k1 (SEC 1), and their verification: ECDSA over 32-byte digests, low S as BIP-62 and Ethereum ask. Hashes
- * nothing: whoever calls says what was signed. Signatures are r(32) || s(32), big-endian, with the parity of R's y beside them.
+ * Keys and signatures on secp256k1 (SEC 1), and their verification: ECDSA over 32-byte digests, low S as BIP-62 and
+ * Ethereum ask. Hashes nothing: whoever calls says what was signed. Signatures are r(32) || s(32), big-endian, with the
+ * parity of R's y beside them.
  */
 import { createECDH, type ECDH } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -34,14 +35,14 @@ export function generateSecp256k1(): Uint8Array {
 }
 
 /**
- * Holds its last scalar until the next one comes, or the garbage collector: weakly, so that it goes as any other would, and OpenSSL
- * overwrites what it frees. Making one takes a seventh of the time that a multiplication does.
+ * Holds its last scalar until the next one comes, or the garbage collector: weakly, so that it goes as any other would,
+ * and OpenSSL overwrites what it frees. Making one takes a seventh of the time that a multiplication does.
  */
 let heldCurve: WeakRef<ECDH> | undefined;
 
 /**
- * The 65-byte uncompressed public key: the private key times the base point, by OpenSSL's ladder, whose time does not depend on the key
- * (0.6 ms; noble's takes 0.9). Throws for keys out of range.
+ * The 65-byte uncompressed public key: the private key times the base point, by OpenSSL's ladder, whose time does not
+ * depend on the key (0.6 ms; noble's takes 0.9). Throws for keys out of range.
  */
 export function secp256k1PublicKey(privateKey: Uint8Array): Uint8Array {
   let curve = heldCurve?.deref();
@@ -63,8 +64,8 @@ export function parseSecp256k1PublicKey(bytes: Uint8Array): Uint8Array | undefin
 }
 
 /**
- * Whether a signature is that of a key on a digest. False for high S, for r and s out of range, and for a parity that is not R's
- * where one is given.
+ * Whether a signature is that of a key on a digest. False for high S, for r and s out of range, and for a parity that
+ * is not R's where one is given.
  * @param publicKey 65 bytes, as `parseSecp256k1PublicKey` answers them
  */
 export function verifyDigest(publicKey: Uint8Array, digest: Uint8Array, signature: EcdsaClaim["signature"]): boolean {
@@ -86,7 +87,8 @@ export function verifyDigests(publicKey: Uint8Array, claims: readonly EcdsaClaim
   return claims.map(({ signature: { r, yParity } }, index) => {
     const sum = sums[index];
     if (sum === undefined || sum.x % ORDER !== r) return false;
-    // With a parity the signature says which point R was; x at or above the order would need two more values, which nobody uses.
+    // With a parity the signature says which point R was; x at or above the order would need two more values, which
+    // nobody uses.
     return yParity === undefined || (sum.x < ORDER && Number(sum.y & 1n) === yParity);
   });
 }

@@ -1,11 +1,12 @@
 /**
- * ECDSA signatures on secp256k1 over 32-byte digests (SEC 1, 4.1.3): nonces of RFC 6979, low S, each checked before it is answered.
- * r = x(k G) with OpenSSL's ladder, s = (z + r d) / k as (b z + r (b d)) / (b k) with a random b each time, so that the inversion,
- * whose time depends on what it inverts, sees no number that says anything about k.
+ * ECDSA signatures on secp256k1 over 32-byte digests (SEC 1, 4.1.3): nonces of RFC 6979, low S, each checked before it
+ * is answered. r = x(k G) with OpenSSL's ladder, s = (z + r d) / k as (b z + r (b d)) / (b k) with a random b each
+ * time, so that the inversion, whose time depends on what it inverts, sees no number that says anything about k.
  *
- * What stays of key d and nonce k: bytes are overwritten here, OpenSSL overwrites what it frees (the last k stays in its object until
- * the next one or the garbage collector comes, see secp256k1.ts). As numbers of JavaScript d, k and what is computed of them cannot be
- * overwritten; they lie in the thread's heap as long as the collector leaves them there, and go with the thread.
+ * What stays of key d and nonce k: bytes are overwritten here, OpenSSL overwrites what it frees (the last k stays in
+ * its object until the next one or the garbage collector comes, see secp256k1.ts). As numbers of JavaScript d, k and
+ * what is computed of them cannot be overwritten; they lie in the thread's heap as long as the collector leaves them
+ * there, and go with the thread.
  */
 import { randomBytes } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -82,7 +83,9 @@ export function freshSignatures(privateKey: Uint8Array, digests: readonly Uint8A
   });
 }
 
-/** Those that verify under the public key, undefined in the place of the others. Three and more are checked together. */
+/**
+ * Those that verify under the public key, undefined in the place of the others. Three and more are checked together.
+ */
 export function checkedSignatures(
   publicKey: Uint8Array,
   signatures: readonly FreshSignature[],
@@ -93,9 +96,9 @@ export function checkedSignatures(
 }
 
 /**
- * Whether each R = u1 G + u2 Q with u1 = z/s and u2 = r/s: the sum of the differences, each with its weight, is the point at infinity.
- * One fault never passes, since the group's order is prime; several would have to cancel each other under weights that come after them.
- * No check for others' signatures: R is taken as it was computed.
+ * Whether each R = u1 G + u2 Q with u1 = z/s and u2 = r/s: the sum of the differences, each with its weight, is the
+ * point at infinity. One fault never passes, since the group's order is prime; several would have to cancel each other
+ * under weights that come after them. No check for others' signatures: R is taken as it was computed.
  */
 function hold(publicKey: Uint8Array, signatures: readonly FreshSignature[], weights: readonly bigint[]): boolean {
   let [ofBase, ofKey] = [0n, 0n];

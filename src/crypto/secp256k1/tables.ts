@@ -1,8 +1,8 @@
 /**
- * Sums of points on secp256k1 for verification: u1 G + u2 Q from tables of multiples, a quarter of the time that it takes without, and
- * sums with small weights. Public values only, since its time depends on them. Points in XYZZ coordinates (x = X/ZZ, y = Y/ZZZ,
- * ZZ^3 = ZZZ^2; https://hyperelliptic.org/EFD/g1p/auto-shortw-xyzz.html, madd-2008-s and dbl-2008-s-1), table entries affine.
- * Coordinates are residues of either sign.
+ * Sums of points on secp256k1 for verification: u1 G + u2 Q from tables of multiples, a quarter of the time that it
+ * takes without, and sums with small weights. Public values only, since its time depends on them. Points in XYZZ
+ * coordinates (x = X/ZZ, y = Y/ZZZ, ZZ^3 = ZZZ^2; https://hyperelliptic.org/EFD/g1p/auto-shortw-xyzz.html, madd-2008-s
+ * and dbl-2008-s-1), table entries affine. Coordinates are residues of either sign.
  */
 import { normalizeZ } from "@noble/curves/abstract/curve.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";

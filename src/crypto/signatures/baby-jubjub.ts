@@ -1,7 +1,8 @@
 /**
- * EdDSA with Poseidon on Baby Jubjub (EIP-2494), exactly as circomlib's `EdDSAPoseidonVerifier` checks it: BLAKE-512 expands the key
- * and makes the nonce, the message is one element of BN254's scalar field, S is r + h * s over the order of the subgroup. Points
- * are packed as circomlibjs packs them: y in 32 bytes little-endian, top bit set when x is above (p - 1) / 2.
+ * EdDSA with Poseidon on Baby Jubjub (EIP-2494), exactly as circomlib's `EdDSAPoseidonVerifier` checks it: BLAKE-512
+ * expands the key and makes the nonce, the message is one element of BN254's scalar field, S is r + h * s over the
+ * order of the subgroup. Points are packed as circomlibjs packs them: y in 32 bytes little-endian, top bit set when x
+ * is above (p - 1) / 2.
  */
 import { randomBytes } from "node:crypto";
 import { bn254 } from "@noble/curves/bn254.js";
@@ -84,7 +85,10 @@ export function packPoint(point: BabyJubJubPoint): Uint8Array {
   return bytes;
 }
 
-/** The point of 32 packed bytes; undefined when they are none in canonical form or it lies outside of the prime-order subgroup. */
+/**
+ * The point of 32 packed bytes; undefined when they are none in canonical form or it lies outside of the prime-order
+ * subgroup.
+ */
 export function unpackPoint(packed: Uint8Array): BabyJubJubPoint | undefined {
   if (packed.length !== BABY_JUBJUB_POINT_BYTES) return undefined;
   const bytes = Uint8Array.from(packed);

@@ -1,7 +1,7 @@
 /**
- * BLS signatures on BLS12-381 as Ethereum's consensus layer uses them (draft-irtf-cfrg-bls-signature, minimal public keys: 48 bytes
- * in G1, signatures 96 bytes in G2, proof-of-possession ciphersuite). Every point is checked for its subgroup. A signature takes
- * tens of milliseconds: keep it off threads that answer quickly.
+ * BLS signatures on BLS12-381 as Ethereum's consensus layer uses them (draft-irtf-cfrg-bls-signature, minimal public
+ * keys: 48 bytes in G1, signatures 96 bytes in G2, proof-of-possession ciphersuite). Every point is checked for its
+ * subgroup. A signature takes tens of milliseconds: keep it off threads that answer quickly.
  */
 import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { equalBytes } from "../constant-time.js";
@@ -43,8 +43,8 @@ export function isBlsPublicKey(bytes: Uint8Array): boolean {
 }
 
 /**
- * The sum of signatures; undefined when one of them is no signature or there is none. The neutral element adds nothing and may come
- * out, as the consensus layer's tests have it: nothing verifies under it.
+ * The sum of signatures; undefined when one of them is no signature or there is none. The neutral element adds nothing
+ * and may come out, as the consensus layer's tests have it: nothing verifies under it.
  */
 export function aggregateBls(signatures: readonly Uint8Array[]): Uint8Array | undefined {
   const points = signatures.map(readSummand);
@@ -58,8 +58,8 @@ export function aggregateBls(signatures: readonly Uint8Array[]): Uint8Array | un
 }
 
 /**
- * Whether an aggregate is that of the i-th key on the i-th message for all i. The messages must differ from each other: with equal
- * ones a signer could choose its key so that it cancels another's (the caller refuses that with words).
+ * Whether an aggregate is that of the i-th key on the i-th message for all i. The messages must differ from each other:
+ * with equal ones a signer could choose its key so that it cancels another's (the caller refuses that with words).
  */
 export function verifyAggregateBls(
   publicKeys: readonly Uint8Array[],

@@ -1,6 +1,6 @@
 /**
- * Raw keys as node:crypto takes them: fixed DER prefixes around 32-byte seeds (PKCS #8, RFC 8410) and public points (SPKI, RFC 5480).
- * Nothing here parses DER that a caller sent; it only builds it.
+ * Raw keys as node:crypto takes them: fixed DER prefixes around 32-byte seeds (PKCS #8, RFC 8410) and public points
+ * (SPKI, RFC 5480). Nothing here parses DER that a caller sent; it only builds it.
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { cachedPublicKey } from "./public-key-cache.js";
@@ -43,8 +43,8 @@ export function privateKeyOfPkcs8(der: Uint8Array): KeyObject {
 }
 
 /**
- * A public key of its raw bytes (32-byte Ed25519 and X25519 keys, 65-byte uncompressed P-256 points), or undefined when they are
- * none: another length, another form of point, or off the curve.
+ * A public key of its raw bytes (32-byte Ed25519 and X25519 keys, 65-byte uncompressed P-256 points), or undefined when
+ * they are none: another length, another form of point, or off the curve.
  */
 export function publicKeyOfRaw(curve: SeedCurve | PointCurve, raw: Uint8Array): KeyObject | undefined {
   if (raw.length !== RAW_PUBLIC_BYTES[curve]) return undefined;

@@ -1,4 +1,7 @@
-/** Ed25519 (RFC 8032, pure) and X25519 (RFC 7748) through OpenSSL, which refuses non-canonical signatures and low-order results. */
+/**
+ * Ed25519 (RFC 8032, pure) and X25519 (RFC 7748) through OpenSSL, which refuses non-canonical signatures and low-order
+ * results.
+ */
 import { createHash, createPublicKey, diffieHellman, sign, verify, type KeyObject } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { privateKeyOfSeed, publicKeyOfRaw, rawPublicKey } from "./der-keys.js";
@@ -16,8 +19,8 @@ export function ed25519PrivateKey(seed: Uint8Array): KeyObject {
 }
 
 /**
- * True for 32 bytes of a point in canonical form that is not of low order: under such a key one signature holds for many messages.
- * OpenSSL takes any 32 bytes for a key.
+ * True for 32 bytes of a point in canonical form that is not of low order: under such a key one signature holds for
+ * many messages. OpenSSL takes any 32 bytes for a key.
  */
 export function isEd25519PublicKey(raw: Uint8Array): boolean {
   if (raw.length !== 32) return false;
@@ -28,7 +31,10 @@ export function isEd25519PublicKey(raw: Uint8Array): boolean {
   }
 }
 
-/** SHA-512 of a seed: the secret scalar before it is pruned, then the prefix of nonces (RFC 8032, 5.1.5). The caller overwrites it. */
+/**
+ * SHA-512 of a seed: the secret scalar before it is pruned, then the prefix of nonces (RFC 8032, 5.1.5). The caller
+ * overwrites it.
+ */
 export function expandedSeed(seed: Uint8Array): Uint8Array {
   return createHash("sha512").update(seed).digest();
 }
@@ -44,8 +50,8 @@ export function verifyEd25519(publicKey: KeyObject, message: Uint8Array, signatu
 }
 
 /**
- * The 32-byte X25519 secret shared with a peer, or undefined when it is all zero (RFC 7748 section 6.1: a low-order point) or the
- * peer's key is not 32 bytes. Never used as a key itself: derive from it, then wipe it.
+ * The 32-byte X25519 secret shared with a peer, or undefined when it is all zero (RFC 7748 section 6.1: a low-order
+ * point) or the peer's key is not 32 bytes. Never used as a key itself: derive from it, then wipe it.
  */
 export function x25519SharedSecret(privateKey: KeyObject, peer: Uint8Array): Uint8Array | undefined {
   const publicKey = publicKeyOfRaw("x25519", peer);

@@ -1,6 +1,6 @@
 /**
- * The text form of NATS nkeys: base32 without padding of prefix(1) || key(32) || CRC-16/XMODEM(2, little-endian) (nats-io/nkeys).
- * Public keys only: a seed never becomes a text here.
+ * The text form of NATS nkeys: base32 without padding of prefix(1) || key(32) || CRC-16/XMODEM(2, little-endian)
+ * (nats-io/nkeys). Public keys only: a seed never becomes a text here.
  */
 import { base32nopad } from "@scure/base";
 

@@ -1,6 +1,6 @@
 /**
- * Public keys that were read lately, as OpenSSL holds them: reading one from its bytes costs as much as half a verification. Public data
- * only; private keys are never kept here.
+ * Public keys that were read lately, as OpenSSL holds them: reading one from its bytes costs as much as half a
+ * verification. Public data only; private keys are never kept here.
  */
 import type { KeyObject } from "node:crypto";
 

@@ -1,6 +1,7 @@
 /**
- * RSA signatures through OpenSSL: RSASSA-PSS with the salt as long as the hash, and RSASSA-PKCS1-v1_5 (RFC 8017, the algorithms of
- * RFC 7518). No decryption. A PSS verification takes exactly that salt length: detecting it accepts signatures that nobody should.
+ * RSA signatures through OpenSSL: RSASSA-PSS with the salt as long as the hash, and RSASSA-PKCS1-v1_5 (RFC 8017, the
+ * algorithms of RFC 7518). No decryption. A PSS verification takes exactly that salt length: detecting it accepts
+ * signatures that nobody should.
  */
 import { constants, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
 import { cachedPublicKey } from "./public-key-cache.js";
@@ -21,7 +22,10 @@ export interface RsaKeyPair {
   readonly spki: Uint8Array<ArrayBuffer>;
 }
 
-/** Makes a key pair, each half in memory of its own. Holds its thread up: tenths of a second for 2048 bits, seconds for 4096. */
+/**
+ * Makes a key pair, each half in memory of its own. Holds its thread up: tenths of a second for 2048 bits, seconds for
+ * 4096.
+ */
 export function generateRsaKeyPair(modulusBits: number): RsaKeyPair {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
     modulusLength: modulusBits,
@@ -35,8 +39,9 @@ export function generateRsaKeyPair(modulusBits: number): RsaKeyPair {
 }
 
 /**
- * A public key of its SubjectPublicKeyInfo DER, or undefined unless it is RSA with this modulus length and exponent 65537. Takes the one
- * encoding that there is of a key: OpenSSL itself reads on past bytes behind the end and other parameters of the algorithm.
+ * A public key of its SubjectPublicKeyInfo DER, or undefined unless it is RSA with this modulus length and exponent
+ * 65537. Takes the one encoding that there is of a key: OpenSSL itself reads on past bytes behind the end and other
+ * parameters of the algorithm.
  */
 export function rsaPublicKey(spki: Uint8Array, modulusBits: number): KeyObject | undefined {
   if (spki.length > SPKI_BYTES_MAX || !MODULUS_BITS.includes(modulusBits)) return undefined;

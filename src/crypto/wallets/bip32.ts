@@ -1,7 +1,8 @@
 /**
- * Private keys of BIP-32, from a seed down to a key: HMAC-SHA512 at each level, and the parent's public key only where a child is not
- * hardened, by OpenSSL. A library that makes every level's public key takes five times as long, and leaves copies of each. All bytes on
- * the way are overwritten; numbers of JavaScript cannot be, and go with the thread's heap.
+ * Private keys of BIP-32, from a seed down to a key: HMAC-SHA512 at each level, and the parent's public key only where
+ * a child is not hardened, by OpenSSL. A library that makes every level's public key takes five times as long, and
+ * leaves copies of each. All bytes on the way are overwritten; numbers of JavaScript cannot be, and go with the
+ * thread's heap.
  */
 import { createHmac } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -35,7 +36,10 @@ export function withBip32Key<T>(seed: Uint8Array, indexes: readonly number[], us
   }
 }
 
-/** CKDpriv: I = HMAC(chain code, 0x00 || key || index) or HMAC(chain code, public key || index); the child's key is key + I's left half. */
+/**
+ * CKDpriv: I = HMAC(chain code, 0x00 || key || index) or HMAC(chain code, public key || index); the child's key is key
+ * + I's left half.
+ */
 function childOf(parent: Node, index: number): Node {
   const key = parent.subarray(0, PRIVATE_KEY_BYTES);
   const data = Buffer.alloc(COMPRESSED_BYTES + INDEX_BYTES);

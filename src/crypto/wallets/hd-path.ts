@@ -1,6 +1,7 @@
 /**
- * Paths of hierarchical deterministic wallets, m / purpose' / coin' / account' / change / index (BIP-44). An index at or above 2^31
- * means a hardened child, which is how one account reaches 4,294,967,295 keys; BIP-44 itself stops at 2^31.
+ * Paths of hierarchical deterministic wallets, m / purpose' / coin' / account' / change / index (BIP-44). An index at
+ * or above 2^31 means a hardened child, which is how one account reaches 4,294,967,295 keys; BIP-44 itself stops at
+ * 2^31.
  */
 
 export interface HdPath {

@@ -1,6 +1,6 @@
 /**
- * Keys of a hierarchical deterministic wallet: BIP-39 entropy to seed (empty passphrase), BIP-32 down to a key. The seed phrase is
- * made and stretched as bytes and never becomes a string.
+ * Keys of a hierarchical deterministic wallet: BIP-39 entropy to seed (empty passphrase), BIP-32 down to a key. The
+ * seed phrase is made and stretched as bytes and never becomes a string.
  */
 import { pbkdf2Sync, randomBytes } from "node:crypto";
 import { HDKey } from "@scure/bip32";
@@ -48,7 +48,8 @@ export function accountXpub(seed: Uint8Array, account: Omit<HdPath, "change" | "
 }
 
 /**
- * Uncompressed public keys (65 bytes) of consecutive addresses below an account: m/change/from, m/change/from+1 ... About 0.5 ms each.
+ * Uncompressed public keys (65 bytes) of consecutive addresses below an account: m/change/from, m/change/from+1 ...
+ * About 0.5 ms each.
  * @param options.from,options.count stay below 2^31: hardened children cannot be had without the private key (BIP-32)
  */
 export function addressPublicKeys(

@@ -1,6 +1,6 @@
 /**
- * The seal key as people hold it: 24 English words of BIP-39 (256-bit entropy). Everything here works on bytes that the caller can
- * overwrite; the phrase never becomes a string, because a string cannot be wiped.
+ * The seal key as people hold it: 24 English words of BIP-39 (256-bit entropy). Everything here works on bytes that the
+ * caller can overwrite; the phrase never becomes a string, because a string cannot be wiped.
  */
 import { createHash } from "node:crypto";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
@@ -18,8 +18,9 @@ const SPACE = 0x20;
 const WORDS: readonly Uint8Array[] = wordlist.map((word) => Uint8Array.from(Buffer.from(word, "latin1")));
 
 /**
- * The canonical spelling of a phrase: NFKD, lower case, one space between words, none at the ends. Answers a fresh buffer that the
- * caller wipes, or undefined when the text cannot be a phrase (too long, not UTF-8, or with characters other than letters).
+ * The canonical spelling of a phrase: NFKD, lower case, one space between words, none at the ends. Answers a fresh
+ * buffer that the caller wipes, or undefined when the text cannot be a phrase (too long, not UTF-8, or with characters
+ * other than letters).
  */
 export function canonicalPhrase(text: Uint8Array): Uint8Array | undefined {
   if (text.length > SEAL_PHRASE_BYTES_MAX) return undefined;
@@ -43,7 +44,10 @@ export function canonicalPhrase(text: Uint8Array): Uint8Array | undefined {
   return undefined;
 }
 
-/** SHA-256 of a canonical phrase's bytes: what an operator configures to recognise the seal key. It is a verifier, never a key. */
+/**
+ * SHA-256 of a canonical phrase's bytes: what an operator configures to recognise the seal key. It is a verifier, never
+ * a key.
+ */
 export function validationHash(canonical: Uint8Array): Uint8Array {
   return createHash("sha256").update(canonical).digest();
 }
@@ -96,7 +100,10 @@ export function entropyPhrase(entropy: Uint8Array): Uint8Array {
   return phrase;
 }
 
-/** Decodes UTF-8 and applies NFKD one character at a time; what is not ASCII afterwards is passed on as 0, which no rule accepts. */
+/**
+ * Decodes UTF-8 and applies NFKD one character at a time; what is not ASCII afterwards is passed on as 0, which no rule
+ * accepts.
+ */
 function eachAsciiUnit(text: Uint8Array, take: (unit: number) => void): void {
   for (let i = 0; i < text.length;) {
     const lead = text[i] ?? 0;

@@ -1,6 +1,7 @@
 /**
- * The only importer of snarkjs and ffjavascript. Prepares both so that they start no thread, leave no listener and end with the
- * thread that loaded them; hands out ffjavascript's WebAssembly program of a curve for the engine's own instances.
+ * The only importer of snarkjs and ffjavascript. Prepares both so that they start no thread, leave no listener and end
+ * with the thread that loaded them; hands out ffjavascript's WebAssembly program of a curve for the engine's own
+ * instances.
  */
 import { readFile } from "node:fs/promises";
 import Module, { createRequire } from "node:module";
@@ -24,8 +25,8 @@ let programPromise: Promise<CurveProgram> | undefined;
 let snarkjsPromise: Promise<Snarkjs> | undefined;
 
 /**
- * Compiles the curve's program once per thread and keeps it. About 0.3 s the first time, free afterwards. Works on the main
- * thread, in a worker thread (Piscina's too) and in a child process.
+ * Compiles the curve's program once per thread and keeps it. About 0.3 s the first time, free afterwards. Works on the
+ * main thread, in a worker thread (Piscina's too) and in a child process.
  */
 export function primeCurve(): Promise<CurveProgram> {
   programPromise ??= compileProgram();
@@ -33,8 +34,8 @@ export function primeCurve(): Promise<CurveProgram> {
 }
 
 /**
- * Loads snarkjs on top of the kept single-thread curve; `groth16.*`, `zKey.*` and the rest then run in the calling thread.
- * Every call must pass bytes and never a string: snarkjs opens strings as paths.
+ * Loads snarkjs on top of the kept single-thread curve; `groth16.*`, `zKey.*` and the rest then run in the calling
+ * thread. Every call must pass bytes and never a string: snarkjs opens strings as paths.
  */
 export function primeSnarkjs(): Promise<Snarkjs> {
   snarkjsPromise ??= loadSnarkjs();
@@ -65,15 +66,16 @@ function buildCurve(): Promise<SingleThreadCurve> {
 async function loadSnarkjs(): Promise<Snarkjs> {
   const curve = await buildCurve();
   const snarkjs = await import("snarkjs");
-  // After the import, because loading snarkjs resets this global; every call of snarkjs then reuses the curve instead of
-  // building a multi-threaded one.
+  // After the import, because loading snarkjs resets this global; every call of snarkjs then reuses the curve instead
+  // of building a multi-threaded one.
   (globalThis as { curve_bn128?: unknown }).curve_bn128 = curve;
   return snarkjs;
 }
 
 /**
- * Puts a stand-in for `web-worker` into the module cache. The real one believes, inside a worker thread, that it is its own shim:
- * it listens on the parent port, defines `self`, keeps the thread alive and loads whatever `workerData.mod` names.
+ * Puts a stand-in for `web-worker` into the module cache. The real one believes, inside a worker thread, that it is its
+ * own shim: it listens on the parent port, defines `self`, keeps the thread alive and loads whatever `workerData.mod`
+ * names.
  */
 function disableNestedWorkers(): void {
   const require = createRequire(import.meta.url);

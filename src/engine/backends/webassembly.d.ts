@@ -1,4 +1,7 @@
-/** The part of the WebAssembly JavaScript API (W3C) that the engine uses; TypeScript declares it only together with the DOM. */
+/**
+ * The part of the WebAssembly JavaScript API (W3C) that the engine uses; TypeScript declares it only together with the
+ * DOM.
+ */
 declare namespace WebAssembly {
   interface MemoryDescriptor {
     readonly initial: number;

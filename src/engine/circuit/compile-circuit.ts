@@ -1,6 +1,7 @@
 /**
- * Compiles circom source to an R1CS, a witness program and a symbol table, entirely in memory. The compiler has a memory maximum here but
- * no deadline: it runs until it ends, so untrusted source goes through workers/compile.process.ts only. circom language: docs.circom.io.
+ * Compiles circom source to an R1CS, a witness program and a symbol table, entirely in memory. The compiler has a
+ * memory maximum here but no deadline: it runs until it ends, so untrusted source goes through
+ * workers/compile.process.ts only. circom language: docs.circom.io.
  */
 import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FOLDER } from "./diagnostics.js";
 import type { Diagnostic } from "./diagnostics.js";
@@ -16,7 +17,10 @@ export interface CompileRequest {
   /** The path that holds `component main`. */
   readonly main: string;
   readonly curve: "BN254";
-  /** circom's own level, 2 by default; 1 leaves linear constraints in, which is what figures published elsewhere mostly count. */
+  /**
+   * circom's own level, 2 by default; 1 leaves linear constraints in, which is what figures published elsewhere mostly
+   * count.
+   */
   readonly optimization?: 1 | 2;
 }
 
@@ -50,8 +54,8 @@ export interface CompileFailure {
 export type CompileResult = CompiledCircuit | CompileFailure;
 
 /**
- * What fits a small server. The compiler takes about 10 KB per constraint of a SHA-256 circuit; 2^16 constraints hold the largest built-in
- * circuit (63,000) and set up in seconds on two cores. The bench `compile` would change them.
+ * What fits a small server. The compiler takes about 10 KB per constraint of a SHA-256 circuit; 2^16 constraints hold
+ * the largest built-in circuit (63,000) and set up in seconds on two cores. The bench `compile` would change them.
  */
 export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   compilerPagesMax: 24_576, // 1.5 GiB
@@ -77,8 +81,9 @@ const TERMINAL_BYTES_KEPT = 1024 * 1024;
 const TERMINAL_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Compiles a circuit, at optimisation level 2 unless told otherwise, with constraint analysis on; its findings come back as warnings.
- * Cost: 0.1 s for a small circuit, about 10 s and 1 GB for 63,000 constraints. Never ends on a compile-time loop without end.
+ * Compiles a circuit, at optimisation level 2 unless told otherwise, with constraint analysis on; its findings come
+ * back as warnings. Cost: 0.1 s for a small circuit, about 10 s and 1 GB for 63,000 constraints. Never ends on a
+ * compile-time loop without end.
  * @returns the files, or `source_invalid` with the compiler's errors, or `circuit_too_large` when a limit was reached
  */
 export async function compileCircuit(
@@ -163,7 +168,8 @@ function failureOf(error: unknown, files: MemoryFs): CompileFailure | undefined 
   const text = files.terminalText(2);
   if (error instanceof MemoryFsLimitError) return tooLarge(error.message);
   if (error instanceof WebAssembly.RuntimeError) {
-    // "memory allocation of N bytes failed", "capacity overflow", or a stack that ran out: all mean too much, not wrong.
+    // "memory allocation of N bytes failed", "capacity overflow", or a stack that ran out: all mean too much, not
+    // wrong.
     if (/memory allocation of \d+ bytes failed|capacity overflow/.test(text))
       return tooLarge("the circuit needs more memory than a compile may take");
     if (/out of bounds|stack|call depth/i.test(error.message))
@@ -206,7 +212,8 @@ function collectOutput(
   } catch (error) {
     if (error instanceof WasmMemoryError && error.reason === "too_large")
       return tooLarge("the witness program needs too much memory");
-    // The compiler's own output is refused in one known case: custom templates, whose names also break the file's alignment.
+    // The compiler's own output is refused in one known case: custom templates, whose names also break the file's
+    // alignment.
     if (error instanceof R1csFormatError)
       return invalid([
         ownError("unsupported_feature", "the circuit uses custom templates, which its proofs cannot cover"),

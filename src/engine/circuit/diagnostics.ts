@@ -1,11 +1,14 @@
 /**
- * Turns the compiler's terminal text into findings with file, line and column, fit to be stored and shown: no escape sequences, no
- * paths but those of the source itself, bounded in number and length.
+ * Turns the compiler's terminal text into findings with file, line and column, fit to be stored and shown: no escape
+ * sequences, no paths but those of the source itself, bounded in number and length.
  */
 
 export interface Diagnostic {
   readonly severity: "error" | "warning";
-  /** The compiler's code (P = parsing, T = types and constraints, CA = constraint analysis) or one of ours in lower snake case. */
+  /**
+   * The compiler's code (P = parsing, T = types and constraints, CA = constraint analysis) or one of ours in lower
+   * snake case.
+   */
   readonly code: string;
   readonly message: string;
   /** Path within the source, or `circomlib/...`. */

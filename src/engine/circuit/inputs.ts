@@ -1,7 +1,7 @@
 /**
- * Checks the caller's inputs against a circuit's interface: every member is named, complete and a field element in its canonical range.
- * Nothing is guessed, reduced or defaulted, because a wrong input that slips through becomes a proof of something else. Messages name
- * members and never repeat their values, which may be private.
+ * Checks the caller's inputs against a circuit's interface: every member is named, complete and a field element in its
+ * canonical range. Nothing is guessed, reduced or defaulted, because a wrong input that slips through becomes a proof
+ * of something else. Messages name members and never repeat their values, which may be private.
  */
 import { elementPaths, scalarFieldOf, sizeOf } from "./interface.js";
 import type { CircuitInterface, CircuitSignal, SignalShape, SignalValues } from "./interface.js";
@@ -19,15 +19,18 @@ export type CheckedInputs =
 
 export interface CheckInputsOptions {
   /**
-   * For verification: outputs and public inputs are required and private members ignored. Otherwise, for proving: public and private
-   * inputs are required, and outputs refused, since the circuit computes them.
+   * For verification: outputs and public inputs are required and private members ignored. Otherwise, for proving:
+   * public and private inputs are required, and outputs refused, since the circuit computes them.
    */
   readonly publicOnly?: boolean;
 }
 
 /** Problems listed one by one; a wrong array of thousands needs no thousand lines. */
 export const INPUT_PROBLEMS_MAX = 64;
-/** Decimal digits of a 254-bit number are 77, hex digits with 0x are 66. Longer text is refused before it is parsed, as parsing is quadratic. */
+/**
+ * Decimal digits of a 254-bit number are 77, hex digits with 0x are 66. Longer text is refused before it is parsed, as
+ * parsing is quadratic.
+ */
 const VALUE_CHARS_MAX = 80;
 const KEY_CHARS_MAX = 128;
 
@@ -37,8 +40,8 @@ const KEY = /^[A-Za-z_$][A-Za-z0-9_$]*(?:\[\d{1,9}\])*(?:\.[A-Za-z_$][A-Za-z0-9_
 const KEY_PART = /\[(\d+)\]|([A-Za-z_$][A-Za-z0-9_$]*)/g;
 
 /**
- * Matches inputs to signals by name. Arrays come as JSON arrays or as members `Name[i]`, bus members as objects or as `A.B`; a value is
- * a decimal or 0x-hex string or a safe integer, at least 0 and below the field's prime.
+ * Matches inputs to signals by name. Arrays come as JSON arrays or as members `Name[i]`, bus members as objects or as
+ * `A.B`; a value is a decimal or 0x-hex string or a safe integer, at least 0 and below the field's prime.
  * @param inputs parsed JSON
  * @returns values of the required signals, complete, or one problem per member at fault
  */

@@ -1,6 +1,7 @@
 /**
- * What a circuit takes and gives: its named signals in circuit order, read from the compiler's symbol table and the R1CS header. The
- * result is plain JSON, kept beside the compiled circuit, so that no later step needs the symbol table again.
+ * What a circuit takes and gives: its named signals in circuit order, read from the compiler's symbol table and the
+ * R1CS header. The result is plain JSON, kept beside the compiled circuit, so that no later step needs the symbol table
+ * again.
  */
 import type { R1csHeader } from "./r1cs.js";
 
@@ -56,8 +57,8 @@ export function scalarFieldOf(curve: CircuitInterface["curve"]): bigint {
 
 /**
  * Reads the signals of a compiled circuit.
- * @param symBytes the `.sym` file: one line `label,wire,component,path` per label, of which the first ones are outputs, public and
- *   private inputs in this order
+ * @param symBytes the `.sym` file: one line `label,wire,component,path` per label, of which the first ones are outputs,
+ *   public and private inputs in this order
  * @throws CircuitInterfaceError when the two files do not belong together or the field is of no supported curve
  */
 export function readCircuitInterface(header: R1csHeader, symBytes: Uint8Array): CircuitInterface {
@@ -81,7 +82,10 @@ export function sizeOf(shape: SignalShape): number {
   return shape.dimensions.reduce((product, length) => product * length, inner);
 }
 
-/** A run of field elements with one name in the witness program: a whole plain array, or one member of one bus of an array. */
+/**
+ * A run of field elements with one name in the witness program: a whole plain array, or one member of one bus of an
+ * array.
+ */
 export interface SignalRun {
   /** Such as `Preimage`, `Document.Hash` or `points[1].x`; array indices at its end are left out. */
   readonly path: string;
@@ -156,8 +160,8 @@ function signalsOf(paths: readonly string[], visibility: SignalVisibility): Circ
   const root: ShapeBuilder = { name: "main", dimensions: [], members: new Map() };
   for (const path of paths) addPath(root, stepsOf(path));
   const signals = [...root.members.values()].map((builder) => ({ ...shapeOf(builder), visibility }));
-  // The shapes were guessed from the largest index of each array; that they name the same elements in the same order proves them.
-  // The sizes come first, so that an absurd index is refused before its array is spelled out.
+  // The shapes were guessed from the largest index of each array; that they name the same elements in the same order
+  // proves them. The sizes come first, so that an absurd index is refused before its array is spelled out.
   const size = signals.reduce((sum, signal) => sum + sizeOf(signal), 0);
   if (size !== paths.length) throw new CircuitInterfaceError("the symbol table has an array with missing elements");
   const named = signals.flatMap((signal) => elementPaths(signal, "main."));

@@ -1,6 +1,7 @@
 /**
- * The file system that the circom compiler sees: a few maps in memory, with the synchronous calls of node:fs that its WASI layer
- * makes. It has no way to the host's files, and it counts every byte, so that a compile cannot fill the memory with output.
+ * The file system that the circom compiler sees: a few maps in memory, with the synchronous calls of node:fs that its
+ * WASI layer makes. It has no way to the host's files, and it counts every byte, so that a compile cannot fill the
+ * memory with output.
  */
 
 /** A compile went over a byte limit; thrown through the compiler and caught by the caller. */

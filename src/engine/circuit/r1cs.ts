@@ -1,6 +1,7 @@
 /**
- * Reads a rank-1 constraint system from its file into flat typed arrays, so that 60,000 constraints cost megabytes and not a million
- * objects. Trusts no length, index or coefficient of the file. Format: iden3 "R1CS binary format" version 1 (r1csfile repository).
+ * Reads a rank-1 constraint system from its file into flat typed arrays, so that 60,000 constraints cost megabytes and
+ * not a million objects. Trusts no length, index or coefficient of the file. Format: iden3 "R1CS binary format" version
+ * 1 (r1csfile repository).
  *
  *   "r1cs" || version u32 = 1 || sections u32 || { type u32 || bytes u64 || content } ...           all integers little-endian
  */
@@ -26,7 +27,10 @@ export interface R1csHeader {
   readonly constraintCount: number;
 }
 
-/** (A w) * (B w) = C w for the witness w, whose wire 0 is 1, followed by outputs, public inputs, private inputs and the rest. */
+/**
+ * (A w) * (B w) = C w for the witness w, whose wire 0 is 1, followed by outputs, public inputs, private inputs and the
+ * rest.
+ */
 export interface R1cs extends R1csHeader {
   readonly constraints: { readonly a: R1csMatrix; readonly b: R1csMatrix; readonly c: R1csMatrix };
   /** Label (line of the .sym file) that each wire stands for. */
@@ -60,7 +64,8 @@ export function readR1csHeader(bytes: Uint8Array): R1csHeader {
 
 /**
  * Reads a whole R1CS file. Cost: about 0.3 s per million terms; memory about the size of the file.
- * @throws R1csFormatError on a wrong length, a wire outside the system, a coefficient not below the prime, or custom gates.
+ * @throws R1csFormatError on a wrong length, a wire outside the system, a coefficient not below the prime, or custom
+ *   gates.
  */
 export function readR1cs(bytes: Uint8Array): R1cs {
   const sections = sectionsOf(wordsOf(bytes));
@@ -130,7 +135,8 @@ function headerOf(words: Uint32Array): R1csHeader {
   };
   const signalCount = header.outputCount + header.publicInputCount + header.privateInputCount;
   if (prime < 3n || prime % 2n === 0n) throw new R1csFormatError("the modulus is not an odd prime");
-  // A private input that no constraint touches has a label but, after optimisation, no wire; public ones always keep theirs.
+  // A private input that no constraint touches has a label but, after optimisation, no wire; public ones always keep
+  // theirs.
   if (header.wireCount < 1 + header.outputCount + header.publicInputCount)
     throw new R1csFormatError("fewer wires than public signals");
   if (header.labelCount < 1 + signalCount || header.labelCount < header.wireCount)

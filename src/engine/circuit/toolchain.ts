@@ -1,6 +1,7 @@
 /**
- * Loads what a compile needs from the installed packages, once: the circom compiler, limited in memory, and the circomlib sources. These
- * are the only host files that have a part in a compile; the compiler itself reads from memory alone.
+ * Loads what a compile needs from the installed packages, once: the circom compiler, limited in memory, and the
+ * circomlib sources. These are the only host files that have a part in a compile; the compiler itself reads from memory
+ * alone.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,6 +1,7 @@
 /**
- * Sets the upper limit of a WebAssembly module's own memory by rewriting its memory section. Thread and heap limits of Node don't
- * bound WebAssembly memory; a module without a declared maximum may take 4 GiB. WebAssembly Core Specification 2.0, sections 5.5.8 and 5.3.7.
+ * Sets the upper limit of a WebAssembly module's own memory by rewriting its memory section. Thread and heap limits of
+ * Node don't bound WebAssembly memory; a module without a declared maximum may take 4 GiB. WebAssembly Core
+ * Specification 2.0, sections 5.5.8 and 5.3.7.
  */
 
 /** Bytes of one WebAssembly page. */
@@ -19,12 +20,15 @@ export class WasmMemoryError extends Error {
 
 const PREAMBLE_BYTES = 8;
 const MEMORY_SECTION = 5;
-/** Limits flags: bit 0 says that a maximum follows; shared (2) and 64-bit (4) memories are not what these modules have. */
+/**
+ * Limits flags: bit 0 says that a maximum follows; shared (2) and 64-bit (4) memories are not what these modules have.
+ */
 const WITH_MAXIMUM = 1;
 
 /**
  * Returns a copy of the module whose memory cannot grow over `pagesMax`. A lower maximum already there stays.
- * @throws WasmMemoryError "too_large" when its initial memory is over the limit, "malformed" when it defines no single plain memory.
+ * @throws WasmMemoryError "too_large" when its initial memory is over the limit, "malformed" when it defines no single
+ *   plain memory.
  */
 export function withMemoryMaximum(wasm: Uint8Array, pagesMax: number): Uint8Array {
   const section = findMemorySection(wasm);

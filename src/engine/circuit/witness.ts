@@ -1,7 +1,8 @@
 /**
- * Computes the witness of a circuit by running the program that circom emitted for it. The program is untrusted code: it gets the four
- * fixed `runtime` imports and nothing else, its `log()` output (private inputs, often) is thrown away, and its memory has a maximum
- * (compile.ts). It has no deadline here; the caller's thread or process has. Interface: circom's generated witness_calculator.js.
+ * Computes the witness of a circuit by running the program that circom emitted for it. The program is untrusted code:
+ * it gets the four fixed `runtime` imports and nothing else, its `log()` output (private inputs, often) is thrown away,
+ * and its memory has a maximum (compile.ts). It has no deadline here; the caller's thread or process has. Interface:
+ * circom's generated witness_calculator.js.
  */
 import { runsOf, scalarFieldOf } from "./interface.js";
 import type { CircuitInterface, SignalValues } from "./interface.js";
@@ -64,8 +65,9 @@ class ProgramException extends Error {
 }
 
 /**
- * Computes all wires from checked inputs. A new instance runs each time (about 1 ms), so that nothing of one caller's inputs is left for the next.
- * Cost: some milliseconds per thousand constraints of arithmetic, 0.2 s for SHA-256 of 512 bits.
+ * Computes all wires from checked inputs. A new instance runs each time (about 1 ms), so that nothing of one caller's
+ * inputs is left for the next. Cost: some milliseconds per thousand constraints of arithmetic, 0.2 s for SHA-256 of 512
+ * bits.
  * @param module the witness program of this very circuit
  * @param values every public and private input, from `checkInputs`
  * @returns the witness, or where the inputs break the circuit's rules
@@ -118,7 +120,10 @@ function instantiate(module: WebAssembly.Module, trace: string[]): ProgramExport
   return program;
 }
 
-/** A program of another circuit, curve or compiler generation would compute nonsense; the artifacts are pinned by hash, so this is a fault. */
+/**
+ * A program of another circuit, curve or compiler generation would compute nonsense; the artifacts are pinned by hash,
+ * so this is a fault.
+ */
 function checkProgram(program: ProgramExports, circuit: CircuitInterface): void {
   if (program.getFieldNumLen32() !== WORDS_PER_ELEMENT) throw new Error("witness program has another field size");
   program.getRawPrime();
@@ -162,7 +167,10 @@ function readWitness(program: ProgramExports, wireCount: number): Uint8Array {
   return new Uint8Array(witness.buffer);
 }
 
-/** The program's exchange area for one element. Taken anew before each use that follows a computation: growing memory detaches older views. */
+/**
+ * The program's exchange area for one element. Taken anew before each use that follows a computation: growing memory
+ * detaches older views.
+ */
 function sharedWords(program: ProgramExports): Uint32Array {
   return new Uint32Array(program.memory.buffer, program.getSharedRWMemoryStart(), WORDS_PER_ELEMENT);
 }
@@ -207,7 +215,10 @@ function sentenceOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** `Error in template Main_0 line: 4`, innermost first; the number after the name counts instances and means nothing to the author. */
+/**
+ * `Error in template Main_0 line: 4`, innermost first; the number after the name counts instances and means nothing to
+ * the author.
+ */
 function unsatisfied(message: string, trace: readonly string[]): WitnessResult & { readonly ok: false } {
   const code = "constraints_unsatisfied";
   const places = trace.flatMap((line) => [...line.matchAll(/Error in template (\w+?)(?:_\d+)? line: (\d+)/g)]);

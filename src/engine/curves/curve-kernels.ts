@@ -1,9 +1,9 @@
 /**
- * The port between proof systems and curve arithmetic: a few operations over flat byte buffers. A faster backend (own WebAssembly,
- * a native addon) implements this interface and nothing above it changes.
+ * The port between proof systems and curve arithmetic: a few operations over flat byte buffers. A faster backend (own
+ * WebAssembly, a native addon) implements this interface and nothing above it changes.
  *
- * Layouts: scalars are 32 bytes little-endian in standard form, below r; points are affine in Montgomery form, little-endian, x then
- * y (c0 before c1), infinity as zeros, as in zkey files.
+ * Layouts: scalars are 32 bytes little-endian in standard form, below r; points are affine in Montgomery form,
+ * little-endian, x then y (c0 before c1), infinity as zeros, as in zkey files.
  */
 import type { CurveParameters } from "./curve-parameters.js";
 import type { G1Point, G2Point } from "../reference/points.js";
@@ -61,8 +61,8 @@ export interface CurveKernels extends PairingKernels {
   fixedBaseG1(scalars: Uint8Array, output: Uint8Array): void;
   fixedBaseG2(scalars: Uint8Array, output: Uint8Array): void;
   /**
-   * Values of A*B - C on the coset of odd 2n-th roots, n = 2^domainPower, where A and B are the rows applied to the witness and C
-   * agrees with A*B on the domain: the scalars of the H query. Standard form.
+   * Values of A*B - C on the coset of odd 2n-th roots, n = 2^domainPower, where A and B are the rows applied to the
+   * witness and C agrees with A*B on the domain: the scalars of the H query. Standard form.
    */
   quotientOnCoset(table: CoefficientTable, witness: Uint8Array): Uint8Array;
   /** A value's twelve base field elements, in tower order, standard form. */

@@ -1,6 +1,6 @@
 /**
- * The numbers that define a pairing-friendly curve, as the engine needs them. A second curve is a second constant of this type
- * and a second program in backends/.
+ * The numbers that define a pairing-friendly curve, as the engine needs them. A second curve is a second constant of
+ * this type and a second program in backends/.
  */
 import type { Fq2 } from "../field/prime-field.js";
 
@@ -25,7 +25,10 @@ export interface CurveParameters {
   readonly endomorphismScalar: bigint;
   /** The sextic non-residue over which Fq12 is built. */
   readonly nonResidue: Fq2;
-  /** 2^twoAdicity divides r - 1; multiplicativeGenerator is the least non-residue mod r, from which the roots of unity come. */
+  /**
+   * 2^twoAdicity divides r - 1; multiplicativeGenerator is the least non-residue mod r, from which the roots of unity
+   * come.
+   */
   readonly twoAdicity: number;
   readonly multiplicativeGenerator: bigint;
 }

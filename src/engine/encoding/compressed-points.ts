@@ -1,6 +1,6 @@
 /**
- * Compressed points in gnark's binary form (gnark-crypto, ecc/bn254/marshal.go): big-endian x with two flag bits at the top of the
- * first byte. G2 writes the coefficient of i (A1) before the constant one (A0).
+ * Compressed points in gnark's binary form (gnark-crypto, ecc/bn254/marshal.go): big-endian x with two flag bits at the
+ * top of the first byte. G2 writes the coefficient of i (A1) before the constant one (A0).
  *
  *   0b10 y is the smaller of y and -y      0b11 y is the larger      0b01 infinity, all other bits zero      0b00 not compressed
  *
@@ -49,7 +49,10 @@ export function decompressG1(bytes: Uint8Array, checks: PointChecks, name: strin
   return { x, y: isLargest(root, curve.q) === isLarge ? root : curve.q - root };
 }
 
-/** Reads a finite point of the subgroup G2. @throws Malformed on infinity, an uncompressed flag, a coordinate >= q, or no such point. */
+/**
+ * Reads a finite point of the subgroup G2. @throws Malformed on infinity, an uncompressed flag, a coordinate >= q, or
+ * no such point.
+ */
 export function decompressG2(bytes: Uint8Array, checks: PointChecks, name: string): G2Point {
   const { curve } = checks;
   const isLarge = readFlag(bytes, name);

@@ -7,7 +7,10 @@ export class Malformed extends Error {
   override readonly name = "Malformed";
 }
 
-/** Runs a decoder: what it returns is the value, a `Malformed` is the message, anything else is a bug and passes through. */
+/**
+ * Runs a decoder: what it returns is the value, a `Malformed` is the message, anything else is a bug and passes
+ * through.
+ */
 export function decoding<Value>(decode: () => Value): Decoded<Value> {
   try {
     return { ok: true, value: decode() };

@@ -1,6 +1,6 @@
 /**
- * Groth16 proofs as text: gnark's compressed binary form in hex, snarkjs' JSON object, and Solidity call data. The decoders are
- * strict, so that each form has one spelling per proof; snarkjs itself takes several.
+ * Groth16 proofs as text: gnark's compressed binary form in hex, snarkjs' JSON object, and Solidity call data. The
+ * decoders are strict, so that each form has one spelling per proof; snarkjs itself takes several.
  *
  *   Ar(32) || Bs(64) || Krs(32), compressed as in compressed-points.ts: 128 bytes for BN254
  */
@@ -126,8 +126,8 @@ export function proofToSolidityCalldata(proof: Groth16Proof, publicSignals: read
 }
 
 /**
- * The powers that decoding will ask for, in two rounds: those of G1 and the norms of G2, then what follows from these. Whatever is
- * malformed is left to the decoder.
+ * The powers that decoding will ask for, in two rounds: those of G1 and the norms of G2, then what follows from these.
+ * Whatever is malformed is left to the decoder.
  */
 function rootPowers(values: readonly unknown[], checks: JointPointChecks): Map<bigint, bigint> {
   const { curve } = checks;

@@ -138,8 +138,8 @@ export function decodeVerifyingKeyBytes(bytes: Uint8Array, checks: PointChecks):
 }
 
 /**
- * The Solidity contract that verifies this key's proofs, from snarkjs' template (GPL-3.0). BN254 only: it is the curve of the EVM's
- * precompiles, and the template would silently produce nonsense for another.
+ * The Solidity contract that verifies this key's proofs, from snarkjs' template (GPL-3.0). BN254 only: it is the curve
+ * of the EVM's precompiles, and the template would silently produce nonsense for another.
  */
 export async function solidityVerifier(key: Groth16VerifyingKey): Promise<string> {
   const snarkjs = await primeSnarkjs();

@@ -8,7 +8,10 @@ export function encodePublicSignals(publicSignals: readonly bigint[]): string[] 
   return publicSignals.map(String);
 }
 
-/** Reads exactly `count` canonical decimals below r (comparing with the base field's modulus instead is CVE-2023-33252's sequel). */
+/**
+ * Reads exactly `count` canonical decimals below r (comparing with the base field's modulus instead is CVE-2023-33252's
+ * sequel).
+ */
 export function decodePublicSignals(value: unknown, count: number, curve: CurveParameters): Decoded<bigint[]> {
   return decoding(() =>
     readTuple(value, count, "publicSignals").map((signal, i) =>

@@ -1,6 +1,6 @@
 /**
- * Arithmetic in prime fields and in their quadratic extension over i with i^2 = -1, on bigints: for encodings, keys and the few
- * scalars of a setup. Not constant-time and not fast; bulk work is the curve kernels'.
+ * Arithmetic in prime fields and in their quadratic extension over i with i^2 = -1, on bigints: for encodings, keys and
+ * the few scalars of a setup. Not constant-time and not fast; bulk work is the curve kernels'.
  */
 
 /** An element c0 + c1*i of the quadratic extension. */
@@ -97,15 +97,18 @@ export function normFq2(a: Fq2, q: bigint): bigint {
   return reduce(a.c0 * a.c0 + a.c1 * a.c1, q);
 }
 
-/** (c0 + norm's root) / 2: of the two candidates for the square of a root's real part the one that `squareRootFq2` tries. */
+/**
+ * (c0 + norm's root) / 2: of the two candidates for the square of a root's real part the one that `squareRootFq2`
+ * tries.
+ */
 export function realPartSquared(a: Fq2, normRoot: bigint, q: bigint): bigint {
   return ((a.c0 + normRoot) * ((q + 1n) / 2n)) % q;
 }
 
 /**
- * A square root in the extension by the norm ("complex method"), or undefined when there is none: with n = sqrt(c0^2 + c1^2),
- * x = sqrt((c0 + n) / 2) and y = c1 / 2x. The product of (c0 + n) / 2 and (c0 - n) / 2 is -(c1 / 2)^2, and -1 is no square: so when the
- * first is none, it is minus the square of y, and one power serves for both.
+ * A square root in the extension by the norm ("complex method"), or undefined when there is none: with n = sqrt(c0^2 +
+ * c1^2), x = sqrt((c0 + n) / 2) and y = c1 / 2x. The product of (c0 + n) / 2 and (c0 - n) / 2 is -(c1 / 2)^2, and -1 is
+ * no square: so when the first is none, it is minus the square of y, and one power serves for both.
  */
 export function squareRootFq2(a: Fq2, q: bigint, rootPower: RootPower = plainRootPower(q)): Fq2 | undefined {
   if (a.c1 === 0n) {

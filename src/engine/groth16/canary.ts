@@ -4,8 +4,8 @@ import { negateG1 } from "../reference/points.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";
 
 /**
- * A = alpha, B = beta, C = -(IC_0 + sum of signal_i * IC_i): e(alpha, beta) = e(alpha, beta) e(IC, gamma) e(-IC, delta) when gamma
- * equals delta. Undefined when the public part is infinity, where the form has no finite C.
+ * A = alpha, B = beta, C = -(IC_0 + sum of signal_i * IC_i): e(alpha, beta) = e(alpha, beta) e(IC, gamma) e(-IC, delta)
+ * when gamma equals delta. Undefined when the public part is infinity, where the form has no finite C.
  */
 export function forgeCanary(
   kernels: PairingKernels,

@@ -1,6 +1,6 @@
 /**
- * The bulk of a setup, cut into jobs that any number of threads of one process take from a shared counter: multiples of the
- * generators, from a buffer of secret scalars into the key's own bytes.
+ * The bulk of a setup, cut into jobs that any number of threads of one process take from a shared counter: multiples of
+ * the generators, from a buffer of secret scalars into the key's own bytes.
  */
 import { BN254 } from "../curves/curve-parameters.js";
 import { SCALAR_BYTES } from "../reference/signed-digits.js";

@@ -1,7 +1,8 @@
 /**
- * Gates that every key must pass before it is used, checkable from its public parts and its circuit alone. They catch a key of
- * another circuit, a swapped verifying key, an uncontributed phase 2 (gamma = delta, the FoomCash and Veil forgeries of 2026), points
- * off the curve or outside the subgroup, and truncated files. What needs the trapdoor is in setup-self-test.ts.
+ * Gates that every key must pass before it is used, checkable from its public parts and its circuit alone. They catch a
+ * key of another circuit, a swapped verifying key, an uncontributed phase 2 (gamma = delta, the FoomCash and Veil
+ * forgeries of 2026), points off the curve or outside the subgroup, and truncated files. What needs the trapdoor is in
+ * setup-self-test.ts.
  */
 import { randomBytes } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
@@ -36,8 +37,9 @@ class GateFailure extends Error {
 }
 
 /**
- * Rounds and bits of the random combinations over B. The cofactor's least prime factor is 10,069, so one round misses a point
- * outside the subgroup with probability about 1 in 10,000 and three with 1 in 10^12; unequal B1 and B2 escape with 2^-48.
+ * Rounds and bits of the random combinations over B. The cofactor's least prime factor is 10,069, so one round misses a
+ * point outside the subgroup with probability about 1 in 10,000 and three with 1 in 10^12; unequal B1 and B2 escape
+ * with 2^-48.
  */
 const COMBINATION_ROUNDS = 3;
 const COMBINATION_BYTES = 2;
@@ -88,8 +90,8 @@ export function checkKey(kernels: CurveKernels, program: CurveProgram, subject: 
 }
 
 /**
- * The gate for circuits that come with a satisfying witness: the proof verifies; it does not with a signal changed, left out or added.
- * Also for the verifier alone, whatever made the proof.
+ * The gate for circuits that come with a satisfying witness: the proof verifies; it does not with a signal changed,
+ * left out or added. Also for the verifier alone, whatever made the proof.
  */
 export function checkHonestProof(
   prepared: PreparedVerifyingKey,
@@ -128,7 +130,10 @@ function runGates(gates: readonly (readonly [GateName, () => void])[]): GateResu
   return { ok: true, passed: gates.map(([name]) => name) };
 }
 
-/** G2 membership, and that beta and delta are the same scalars in both groups. The reader has proved the points finite and on their curves. */
+/**
+ * G2 membership, and that beta and delta are the same scalars in both groups. The reader has proved the points finite
+ * and on their curves.
+ */
 function checkHeader(kernels: CurveKernels, key: Groth16ProvingKey): void {
   const { generatorG1, generatorG2 } = kernels.curve;
   for (const [name, point] of [
@@ -175,7 +180,9 @@ function equalOptional(a: G1Point | undefined, b: G1Point | undefined): boolean 
   return a === undefined || b === undefined ? a === b : equalG1(a, b);
 }
 
-/** Counts, and A and B entry by entry. C is not in a key's table; the points made from it are the self-test's business. */
+/**
+ * Counts, and A and B entry by entry. C is not in a key's table; the points made from it are the self-test's business.
+ */
 function checkCircuit(kernels: CurveKernels, program: CurveProgram, { key, r1cs }: GateSubject): void {
   const counts = zkeyCountsOf(r1cs);
   if (

@@ -1,6 +1,6 @@
 /**
- * From the bytes of an R1CS to a Groth16 key pair that has passed every gate: what the setup process does. Its answer holds nothing
- * secret. A key that fails a gate is not part of any answer.
+ * From the bytes of an R1CS to a Groth16 key pair that has passed every gate: what the setup process does. Its answer
+ * holds nothing secret. A key that fails a gate is not part of any answer.
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import { R1csFormatError, readR1cs } from "../circuit/r1cs.js";

@@ -1,6 +1,6 @@
 /**
- * Chooses what computes pairings on this thread: our kernels, once they have shown on known values that they compute right here, or the
- * reference backend.
+ * Chooses what computes pairings on this thread: our kernels, once they have shown on known values that they compute
+ * right here, or the reference backend.
  */
 import { BN254 } from "../curves/curve-parameters.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
@@ -30,8 +30,8 @@ export function isKernelPairing(pairing: PairingKernels): boolean {
 }
 
 /**
- * e(a P, b Q) = e(ab P, Q), with lines computed and prepared, e(P, Q) e(-P, Q) = one and e(P, Q) is not: what a wrong field operation
- * would not survive.
+ * e(a P, b Q) = e(ab P, Q), with lines computed and prepared, e(P, Q) e(-P, Q) = one and e(P, Q) is not: what a wrong
+ * field operation would not survive.
  * @throws Error when they do not hold.
  */
 function tested(kernels: PairingKernels): PairingKernels {

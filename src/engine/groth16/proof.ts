@@ -1,4 +1,7 @@
-/** What a Groth16 proof and its verifying key consist of (Groth 2016, eprint 2016/260, section 3.2). Types and limits only. */
+/**
+ * What a Groth16 proof and its verifying key consist of (Groth 2016, eprint 2016/260, section 3.2). Types and limits
+ * only.
+ */
 import type { G1Point, G2Point } from "../reference/points.js";
 
 /** A proof; its points are finite, on the curve and in their subgroups wherever a decoder or the prover made it. */
@@ -21,5 +24,8 @@ export interface Groth16VerifyingKey {
   readonly ic: readonly (G1Point | undefined)[];
 }
 
-/** Public signals that a key may have: each costs the verifier about 60 microseconds, and a proof's answer lists them all. */
+/**
+ * Public signals that a key may have: each costs the verifier about 60 microseconds, and a proof's answer lists them
+ * all.
+ */
 export const PUBLIC_SIGNALS_MAX = 65_536;

@@ -1,6 +1,6 @@
 /**
- * Groth16 proving (Groth 2016, eprint 2016/260, section 3.2) from a witness. Does not check that the witness satisfies the circuit:
- * the caller verifies every proof before it leaves the server.
+ * Groth16 proving (Groth 2016, eprint 2016/260, section 3.2) from a witness. Does not check that the witness satisfies
+ * the circuit: the caller verifies every proof before it leaves the server.
  */
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";

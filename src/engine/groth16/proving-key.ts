@@ -1,7 +1,7 @@
 /**
- * Reads a Groth16 proving key from snarkjs' `.zkey` bytes into views, copying nothing: the bytes may lie in shared memory, one copy
- * for all threads. Checks every count, length and offset that later code relies on; whether the points make a sound key is the
- * setup gates' business.
+ * Reads a Groth16 proving key from snarkjs' `.zkey` bytes into views, copying nothing: the bytes may lie in shared
+ * memory, one copy for all threads. Checks every count, length and offset that later code relies on; whether the points
+ * make a sound key is the setup gates' business.
  */
 import { BN254 } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";

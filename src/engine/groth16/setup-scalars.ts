@@ -1,6 +1,6 @@
 /**
- * The scalars behind a Groth16 key: the circuit's polynomials at a secret point (Groth 2016, section 3.1, on the domain of snarkjs'
- * zkey format). Everything here is as secret as the trapdoor and is wiped, best effort, by `wipe`.
+ * The scalars behind a Groth16 key: the circuit's polynomials at a secret point (Groth 2016, section 3.1, on the domain
+ * of snarkjs' zkey format). Everything here is as secret as the trapdoor and is wiped, best effort, by `wipe`.
  */
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs, R1csMatrix } from "../circuit/r1cs.js";
@@ -34,7 +34,10 @@ const INVERSIONS_PER_BATCH = 4096;
 /** Coefficients copied into the arena at once. */
 const TERMS_PER_CHUNK = 1 << 14;
 
-/** Draws the trapdoor anew until nothing in it coincides: gamma = delta would let anyone forge, delta = 1 is an uncontributed key. */
+/**
+ * Draws the trapdoor anew until nothing in it coincides: gamma = delta would let anyone forge, delta = 1 is an
+ * uncontributed key.
+ */
 export function drawTrapdoor(curve: CurveParameters, domainPower: number): Trapdoor {
   for (;;) {
     const [tau, alpha, beta, gamma, delta] = [0, 0, 0, 0, 0].map(() => randomNonZero(curve.r)) as [
@@ -82,7 +85,10 @@ export class SetupScalars {
     this.#evaluateLagrange(this.#lagrange, { first: 1n, step, orderPower: circuit.domainPower, factor: 1n });
   }
 
-  /** Fills the scalar buffer: A, B, K / gamma for public wires and K / delta for the rest, H. Standard form, little-endian. */
+  /**
+   * Fills the scalar buffer: A, B, K / gamma for public wires and K / delta for the rest, H. Standard form,
+   * little-endian.
+   */
   fill(buffer: SharedArrayBuffer, layout: ScalarLayout): void {
     const { fr } = this.#arena;
     const wires = this.#r1cs.wireCount * SCALAR_BYTES;
@@ -114,8 +120,8 @@ export class SetupScalars {
   }
 
   /**
-   * How far an assignment is from satisfying the circuit: sum over constraints of (A w * B w - C w) * L(tau). A proof made from that
-   * assignment misses the verification equation by exactly this, which the self-test uses.
+   * How far an assignment is from satisfying the circuit: sum over constraints of (A w * B w - C w) * L(tau). A proof
+   * made from that assignment misses the verification equation by exactly this, which the self-test uses.
    */
   residue(witness: Uint8Array): bigint {
     const { fr } = this.#arena;
@@ -146,7 +152,10 @@ export class SetupScalars {
     this.#arena.bytes.fill(0);
   }
 
-  /** L_i(tau) * factor for the points x_i = first * step^i of a domain of 2^orderPower points: x_i (tau^n - 1) / (n (tau - x_i)). */
+  /**
+   * L_i(tau) * factor for the points x_i = first * step^i of a domain of 2^orderPower points: x_i (tau^n - 1) / (n (tau
+   * - x_i)).
+   */
   #evaluateLagrange(
     into: number,
     points: { readonly first: bigint; readonly step: bigint; readonly orderPower: number; readonly factor: bigint },
@@ -211,7 +220,10 @@ export class SetupScalars {
     return sums;
   }
 
-  /** Row sums: per constraint, the sum over its terms of coefficient * witness, divided by the radix (plain times plain). */
+  /**
+   * Row sums: per constraint, the sum over its terms of coefficient * witness, divided by the radix (plain times
+   * plain).
+   */
   #applyRows(matrix: R1csMatrix, witnessAt: number): number {
     const { fr } = this.#arena;
     const length = this.#r1cs.constraintCount * SCALAR_BYTES;
@@ -242,7 +254,9 @@ export class SetupScalars {
     }
   }
 
-  /** snarkjs gives each public wire (the constant too) a row of its own in A, so that no two of them can be exchanged. */
+  /**
+   * snarkjs gives each public wire (the constant too) a row of its own in A, so that no two of them can be exchanged.
+   */
   #bindPublicWires(a: number): void {
     const { fr } = this.#arena;
     const plain = this.#arena.alloc(SCALAR_BYTES);

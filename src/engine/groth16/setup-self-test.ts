@@ -1,8 +1,9 @@
 /**
- * The gates of a fresh key that need its trapdoor, and no satisfying witness. A proof made from a random assignment misses the
- * verification equation by a known amount (the assignment's residue at tau); with the trapdoor that amount can be put back. If the
- * corrected proof verifies, then A, B, C, H and IC belong to this circuit and to this verifying key: a wrong point anywhere would
- * have to cancel against random wire values. The corrected proof is a forgery by construction and never leaves this function.
+ * The gates of a fresh key that need its trapdoor, and no satisfying witness. A proof made from a random assignment
+ * misses the verification equation by a known amount (the assignment's residue at tau); with the trapdoor that amount
+ * can be put back. If the corrected proof verifies, then A, B, C, H and IC belong to this circuit and to this verifying
+ * key: a wrong point anywhere would have to cancel against random wire values. The corrected proof is a forgery by
+ * construction and never leaves this function.
  */
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import { randomBytes } from "node:crypto";
@@ -25,7 +26,10 @@ export interface SelfTestSecrets {
   readonly delta: bigint;
 }
 
-/** Random bytes per wire: a wrong point escapes with probability 2^-32, and the test costs an eighth of one with full-size values. */
+/**
+ * Random bytes per wire: a wrong point escapes with probability 2^-32, and the test costs an eighth of one with
+ * full-size values.
+ */
 const WIRE_BYTES = 4;
 
 /** Runs the gates on a key; about the time of one proof. */
@@ -33,7 +37,8 @@ export function selfTestSetup(kernels: CurveKernels, key: Groth16ProvingKey, sec
   const { curve } = key;
   const witness = randomAssignment(key);
   const blinding = { r: randomNonZero(curve.r), s: randomNonZero(curve.r) };
-  // On the kernels that will prove with the key, which takes a fifth of the reference's time; a fault of theirs fails the test.
+  // On the kernels that will prove with the key, which takes a fifth of the reference's time; a fault of theirs fails
+  // the test.
   const uncorrected = proveResident(new ResidentProver(makeKeyResident(key, { workspaces: 1 })), witness, blinding);
   const shortfall = (secrets.residue(witness) * inverse(secrets.delta, curve.r)) % curve.r;
   const c = kernels.combineG1([

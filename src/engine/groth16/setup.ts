@@ -1,6 +1,7 @@
 /**
- * Direct single-party Groth16 setup from an R1CS, without powers of tau (Groth 2016, eprint 2016/260, section 3.1), into the format
- * of snarkjs. Whoever runs it could keep the trapdoor: run it in a process that ends afterwards, and label its keys single-party.
+ * Direct single-party Groth16 setup from an R1CS, without powers of tau (Groth 2016, eprint 2016/260, section 3.1),
+ * into the format of snarkjs. Whoever runs it could keep the trapdoor: run it in a process that ends afterwards, and
+ * label its keys single-party.
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";

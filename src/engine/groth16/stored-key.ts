@@ -1,6 +1,7 @@
 /**
- * The gates on a key as it lies in the artifact store: what is published is what is checked, not what the setup process remembered.
- * For a circuit that comes with satisfying inputs an honest proof is made and tried too. Also writes the key's Solidity verifier.
+ * The gates on a key as it lies in the artifact store: what is published is what is checked, not what the setup process
+ * remembered. For a circuit that comes with satisfying inputs an honest proof is made and tried too. Also writes the
+ * key's Solidity verifier.
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import { checkInputs } from "../circuit/inputs.js";
@@ -17,7 +18,10 @@ import type { Groth16ProvingKey } from "./proving-key.js";
 import { prepareWith } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";
 
-/** Satisfying inputs of a built-in circuit, with what a proof of them takes. Never a caller's own program: it runs without a deadline. */
+/**
+ * Satisfying inputs of a built-in circuit, with what a proof of them takes. Never a caller's own program: it runs
+ * without a deadline.
+ */
 export interface HonestExample {
   readonly circuit: CircuitInterface;
   /** WebAssembly. */

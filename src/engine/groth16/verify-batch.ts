@@ -1,9 +1,10 @@
 /**
- * Many proofs of one key at once, by a random linear combination: with weights w_i the product of e(w_i A_i, B_i) must be
- * e(sum w_i alpha, beta) e(sum w_i IC_i, gamma) e(sum w_i C_i, delta), which is n + 3 Miller loops and one final exponentiation for n
- * proofs. A wrong proof passes with probability 2^-128 (M. Bellare, J. Garay, T. Rabin, "Fast batch verification for modular
- * exponentiation and digital signatures", EUROCRYPT 1998: the small exponents test; groups of prime order, B_i checked to be in G2).
- * When the whole is wrong, halves are tried, down to single proofs, so that the answer names the wrong ones.
+ * Many proofs of one key at once, by a random linear combination: with weights w_i the product of e(w_i A_i, B_i) must
+ * be e(sum w_i alpha, beta) e(sum w_i IC_i, gamma) e(sum w_i C_i, delta), which is n + 3 Miller loops and one final
+ * exponentiation for n proofs. A wrong proof passes with probability 2^-128 (M. Bellare, J. Garay, T. Rabin, "Fast
+ * batch verification for modular exponentiation and digital signatures", EUROCRYPT 1998: the small exponents test;
+ * groups of prime order, B_i checked to be in G2). When the whole is wrong, halves are tried, down to single proofs, so
+ * that the answer names the wrong ones.
  */
 import { randomBytes } from "node:crypto";
 import type { G1Point } from "../reference/points.js";
@@ -27,7 +28,10 @@ interface Weighted {
 
 /** Halves this small are verified one by one: two checks of two cost more than two single ones. */
 const SINGLE_UP_TO = 2;
-/** A weight is two numbers of 64 bits, one times the endomorphism's scalar: 2^128 different weights at the price of 64 doublings. */
+/**
+ * A weight is two numbers of 64 bits, one times the endomorphism's scalar: 2^128 different weights at the price of 64
+ * doublings.
+ */
 const WEIGHT_HALF_BYTES = 8;
 
 /** Whether each statement's proof is valid, in order. Weights are fresh for each call. */
@@ -67,7 +71,10 @@ function markValid(
   return false;
 }
 
-/** Whether the product over all items is e(alpha, beta)^(sum w_i): compared as one e(alpha, beta), with the rest of the power on the left. */
+/**
+ * Whether the product over all items is e(alpha, beta)^(sum w_i): compared as one e(alpha, beta), with the rest of the
+ * power on the left.
+ */
 function holdsTogether(prepared: PreparedVerifyingKey, items: readonly Weighted[]): boolean {
   const { key, kernels, beta, alphaBeta } = prepared;
   const { r } = kernels.curve;

@@ -1,6 +1,7 @@
 /**
- * Groth16 verification (Groth 2016, eprint 2016/260, section 3.2): e(A, B) = e(alpha, beta) e(IC, gamma) e(C, delta). Whatever is
- * computed from the key alone is computed once, so that a check costs three Miller loops and one final exponentiation.
+ * Groth16 verification (Groth 2016, eprint 2016/260, section 3.2): e(A, B) = e(alpha, beta) e(IC, gamma) e(C, delta).
+ * Whatever is computed from the key alone is computed once, so that a check costs three Miller loops and one final
+ * exponentiation.
  */
 import { BN254 } from "../curves/curve-parameters.js";
 import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
@@ -21,8 +22,10 @@ export interface PreparedVerifyingKey {
 }
 
 /**
- * Checks a verifying key's points and prepares it. About 10 ms, plus 0.3 s for the thread's first use of the reference backend.
- * @throws RangeError when a point is off its curve or outside its subgroup, or IC does not fit the count of public signals.
+ * Checks a verifying key's points and prepares it. About 10 ms, plus 0.3 s for the thread's first use of the reference
+ * backend.
+ * @throws RangeError when a point is off its curve or outside its subgroup, or IC does not fit the count of public
+ *   signals.
  */
 export async function prepareVerifyingKey(
   key: Groth16VerifyingKey,
@@ -45,9 +48,9 @@ export function prepareWith(kernels: PairingKernels, key: Groth16VerifyingKey): 
 }
 
 /**
- * Says whether the proof shows knowledge of a witness with these public signals. A malformed proof or a wrong number of signals is
- * simply not a proof: false, never an exception. About 1 ms on our kernels, 5 ms on the reference
- * backend, and a little for each public signal.
+ * Says whether the proof shows knowledge of a witness with these public signals. A malformed proof or a wrong number of
+ * signals is simply not a proof: false, never an exception. About 1 ms on our kernels, 5 ms on the reference backend,
+ * and a little for each public signal.
  * @param publicSignals outputs, then public inputs, exactly `key.publicCount` of them, each in [0, r).
  */
 export function verifyGroth16(

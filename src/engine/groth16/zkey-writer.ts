@@ -1,4 +1,6 @@
-/** Lays out a snarkjs `.zkey` for Groth16 in one shared buffer, so that threads write their points where they belong. */
+/**
+ * Lays out a snarkjs `.zkey` for Groth16 in one shared buffer, so that threads write their points where they belong.
+ */
 import { createHash } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs, R1csMatrix } from "../circuit/r1cs.js";
@@ -47,7 +49,10 @@ const ENTRY_WORDS = ZKEY_COEFFICIENT_BYTES / 4;
 const COEFFICIENT_WORDS = SCALAR_BYTES / 4;
 const TERMS_PER_CHUNK = 1 << 14;
 
-/** What a zkey counts: outputs and public inputs together, and the smallest domain that holds a row per constraint and public wire. */
+/**
+ * What a zkey counts: outputs and public inputs together, and the smallest domain that holds a row per constraint and
+ * public wire.
+ */
 export function zkeyCountsOf(r1cs: R1cs): ZkeyCounts {
   const publicCount = r1cs.outputCount + r1cs.publicInputCount;
   const rows = r1cs.constraintCount + publicCount + 1;
@@ -59,7 +64,10 @@ export function coefficientSectionBytes(r1cs: R1cs): number {
   return 4 + coefficientCount(r1cs) * ZKEY_COEFFICIENT_BYTES;
 }
 
-/** Allocates the file and writes its frame: heads, counts, header points and circuit hash. Point sections are still zero. */
+/**
+ * Allocates the file and writes its frame: heads, counts, header points and circuit hash. Point sections are still
+ * zero.
+ */
 export function writeZkeyFrame(curve: CurveParameters, r1cs: R1cs, points: ZkeyHeaderPoints): ZkeyFrame {
   const counts = zkeyCountsOf(r1cs);
   const lengths: Record<SectionName, number> = {
@@ -75,7 +83,10 @@ export function writeZkeyFrame(curve: CurveParameters, r1cs: R1cs, points: ZkeyH
   return frame;
 }
 
-/** The part of a key that a verifier has, as a file that snarkjs' exports read: protocol, header and IC, no prover's sections. */
+/**
+ * The part of a key that a verifier has, as a file that snarkjs' exports read: protocol, header and IC, no prover's
+ * sections.
+ */
 export function writeVerifierZkey(curve: CurveParameters, key: Groth16VerifyingKey): Uint8Array {
   const counts = { wireCount: key.publicCount + 1, publicCount: key.publicCount, domainPower: 1 };
   const frame = allocateFrame({ protocol: 4, header: headerOffsets(curve).end, ic: sectionBytes(counts, curve).ic });
@@ -108,7 +119,10 @@ function allocateFrame(lengths: Partial<Record<SectionName, number>>): ZkeyFrame
   return { buffer, at };
 }
 
-/** Writes the coefficient section: A then B row by row, then one row of A per public wire. Standard form in, times 2^512 out. */
+/**
+ * Writes the coefficient section: A then B row by row, then one row of A per public wire. Standard form in, times 2^512
+ * out.
+ */
 export function writeCoefficients(program: CurveProgram, curve: CurveParameters, r1cs: R1cs, into: Uint8Array): void {
   const words = new Uint32Array(into.buffer, into.byteOffset, into.byteLength / 4);
   words[0] = coefficientCount(r1cs);
@@ -131,7 +145,10 @@ export function writeCoefficients(program: CurveProgram, curve: CurveParameters,
   }
 }
 
-/** SHA-512 over the label, the counts and the three matrices as they lie in memory (little-endian on every supported machine). */
+/**
+ * SHA-512 over the label, the counts and the three matrices as they lie in memory (little-endian on every supported
+ * machine).
+ */
 export function circuitHashOf(r1cs: R1cs): Uint8Array {
   const hash = createHash("sha512").update(CIRCUIT_HASH_LABEL);
   hash.update(

@@ -1,7 +1,8 @@
 /**
- * Loads the kernels of a curve onto a memory, and is the one place that calls into them. Everything they do is in that memory, which
- * threads may share; the kernels keep no state of their own. They check nothing: addresses and counts are the caller's to get right, and
- * a caller must check what it computes with them (a proof is verified before it is handed out).
+ * Loads the kernels of a curve onto a memory, and is the one place that calls into them. Everything they do is in that
+ * memory, which threads may share; the kernels keep no state of their own. They check nothing: addresses and counts are
+ * the caller's to get right, and a caller must check what it computes with them (a proof is verified before it is
+ * handed out).
  *
  * Memory: bytes 0 to KERNEL_RESERVED_BYTES - 1 belong to this file, the rest to the caller.
  */
@@ -16,7 +17,10 @@ import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./wasm/
 export interface KernelOptions {
   /** Shared memory to work in; a new one of `pages` 64 KiB pages when left out. */
   readonly memory?: WebAssembly.Memory;
-  /** True when another thread has loaded kernels of the same curve and kind onto the memory before: its constants are not written again. */
+  /**
+   * True when another thread has loaded kernels of the same curve and kind onto the memory before: its constants are
+   * not written again.
+   */
   readonly isPrepared?: boolean;
   readonly pages?: number;
   readonly curve?: CurveConstants;
@@ -26,7 +30,10 @@ export interface KernelOptions {
 
 /** First byte of a kernel memory that callers may use. */
 export const KERNEL_RESERVED_BYTES = 4096;
-/** Constant points at the start of the memory: infinity, and two that fill up a batch (with different x), for either group. */
+/**
+ * Constant points at the start of the memory: infinity, and two that fill up a batch (with different x), for either
+ * group.
+ */
 const PLACE = { g1: 64, g2: 1024, fillerTarget: 2048, scratch: 3072 } as const;
 
 type Exports = Record<string, (...args: readonly number[]) => number | readonly number[] | undefined>;

@@ -1,6 +1,7 @@
 /**
- * The dense Merkle tree of notes: leaves are filled from the left, nodes are Poseidon of their two children, an empty leaf is 0.
- * Only the frontier (the left siblings that later appends need) is carried from append to append. Pure; stores nothing.
+ * The dense Merkle tree of notes: leaves are filled from the left, nodes are Poseidon of their two children, an empty
+ * leaf is 0. Only the frontier (the left siblings that later appends need) is carried from append to append. Pure;
+ * stores nothing.
  */
 import { poseidonPair } from "../../crypto/hashes/poseidon.js";
 
@@ -10,7 +11,10 @@ export type NoteTreeState = {
   readonly depth: number;
   /** Leaves so far. */
   readonly size: number;
-  /** Per level from the leaves up: the last complete node that waits for its right sibling, "" where there is none. 64 hex digits. */
+  /**
+   * Per level from the leaves up: the last complete node that waits for its right sibling, "" where there is none. 64
+   * hex digits.
+   */
   readonly frontier: readonly string[];
   /** 64 lower-case hex digits, big-endian. */
   readonly root: string;
@@ -40,8 +44,8 @@ export function emptyNoteTree(depth: number): NoteTreeState {
 }
 
 /**
- * Field element that stands for a 32-byte digest: Poseidon of its upper and lower 128 bits, so that no two digests share a leaf
- * by reduction.
+ * Field element that stands for a 32-byte digest: Poseidon of its upper and lower 128 bits, so that no two digests
+ * share a leaf by reduction.
  * @param digest 64 hex digits
  */
 export function noteLeaf(digest: string): string {

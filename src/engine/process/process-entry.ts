@@ -1,6 +1,6 @@
 /**
- * The child's side of platform/pool/process-task.ts: reads the one request from the task's private folder, runs it, writes the answer and
- * ends. Knows nothing of the task. process-message.ts has the form of both.
+ * The child's side of platform/pool/process-task.ts: reads the one request from the task's private folder, runs it,
+ * writes the answer and ends. Knows nothing of the task. process-message.ts has the form of both.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,8 @@ export type ReportProgress = (share: number) => void;
 const REPORT_EVERY_MS = 100;
 
 /**
- * Runs a handler on the request named by the command line: `node entry.js FOLDER ANSWER_BYTES_MAX`.
- * The process ends when the handler has answered, even if it left threads or timers behind. A handler that throws is a crash.
+ * Runs a handler on the request named by the command line: `node entry.js FOLDER ANSWER_BYTES_MAX`. The process ends
+ * when the handler has answered, even if it left threads or timers behind. A handler that throws is a crash.
  */
 export async function runProcessEntry<Request, Answer>(
   handler: (request: Request, report: ReportProgress) => Promise<Answer>,
@@ -34,7 +34,8 @@ export async function runProcessEntry<Request, Answer>(
     process.exit(EXIT_ANSWER_TOO_LARGE);
   const file = join(folder, ANSWER_FILE);
   parts.forEach((part, i) => writeFileSync(partFile(file, i), part, { mode: 0o600 }));
-  // The head comes last and is renamed into place, so that a process killed in the middle has no answer rather than half of one.
+  // The head comes last and is renamed into place, so that a process killed in the middle has no answer rather than
+  // half of one.
   writeFileSync(`${file}.new`, head, { mode: 0o600 });
   renameSync(`${file}.new`, file);
   process.exit(0);

@@ -1,6 +1,7 @@
 /**
- * The form in which a task's request and answer cross to another process: a head with everything small and, beside it, the large byte
- * arrays as they are. Serialising those into the head would copy them on the server's event loop (0.1 s for a proving key).
+ * The form in which a task's request and answer cross to another process: a head with everything small and, beside it,
+ * the large byte arrays as they are. Serialising those into the head would copy them on the server's event loop (0.1 s
+ * for a proving key).
  */
 import { DefaultDeserializer, DefaultSerializer } from "node:v8";
 
@@ -57,7 +58,9 @@ class PartDeserializer extends DefaultDeserializer {
   }
 }
 
-/** Takes a value apart. A large Buffer comes back as a plain Uint8Array; everything else as structured cloning has it. */
+/**
+ * Takes a value apart. A large Buffer comes back as a plain Uint8Array; everything else as structured cloning has it.
+ */
 export function encodeMessage(value: unknown): ProcessMessage {
   const serializer = new PartSerializer();
   serializer.writeHeader();

@@ -1,12 +1,14 @@
 /**
- * Lowers the operating system's priority of the calling thread, so that the event loop stays ahead of cryptographic work.
- * On Linux a thread has its own niceness; elsewhere, and where /proc is missing, this does nothing.
+ * Lowers the operating system's priority of the calling thread, so that the event loop stays ahead of cryptographic
+ * work. On Linux a thread has its own niceness; elsewhere, and where /proc is missing, this does nothing.
  */
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
 
-/** Applies the niceness that the pool put into workerData. Cannot be undone without privilege; called once per thread. */
+/**
+ * Applies the niceness that the pool put into workerData. Cannot be undone without privilege; called once per thread.
+ */
 export function applyThreadNiceness(): void {
   const niceness = workerData as { niceness?: unknown } | readonly unknown[] | null | undefined;
   const value = findNiceness(niceness);

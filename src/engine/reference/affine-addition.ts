@@ -1,16 +1,19 @@
 /**
  * Adds many independent pairs of affine points with one shared field inversion (Montgomery's trick): about six field
- * multiplications per addition, where a mixed Jacobian addition of the same program takes twice as long. Complete: doubling,
- * opposite points and infinity are all handled.
+ * multiplications per addition, where a mixed Jacobian addition of the same program takes twice as long. Complete:
+ * doubling, opposite points and infinity are all handled.
  */
 import type { Arena, FieldOperations, GroupOperations } from "./reference-arena.js";
 
-/** Pairs per shared inversion. Beyond some hundred the inversion no longer shows; below 4,096 the scratch stays in the L2 cache. */
+/**
+ * Pairs per shared inversion. Beyond some hundred the inversion no longer shows; below 4,096 the scratch stays in the
+ * L2 cache.
+ */
 export const PAIRS_PER_BATCH = 1024;
 
 /**
- * A queue of additions. Points are given by the pointers of their coordinates, so that a point and its negative can share x.
- * Results are written as x || y; a result that is the point at infinity is reported through `isInfinity`.
+ * A queue of additions. Points are given by the pointers of their coordinates, so that a point and its negative can
+ * share x. Results are written as x || y; a result that is the point at infinity is reported through `isInfinity`.
  */
 export class AffineAddition {
   /** The first `count` entries after `flush`: 1 where the result is infinity (its bytes are then meaningless). */
@@ -39,7 +42,10 @@ export class AffineAddition {
     return this.count === PAIRS_PER_BATCH;
   }
 
-  /** Queues left + right -> out. The caller flushes when full; out may be left's own place, and no pair may use another's result. */
+  /**
+   * Queues left + right -> out. The caller flushes when full; out may be left's own place, and no pair may use
+   * another's result.
+   */
   push(leftX: number, leftY: number, rightX: number, rightY: number, out: number): void {
     const i = this.count;
     this.#leftX[i] = leftX;

@@ -1,6 +1,6 @@
 /**
- * Curve points as bigints and their three byte forms: affine Montgomery little-endian (zkey files and kernels), and the arena's
- * pointers. Infinity is never a value of these types; callers that can meet it get undefined.
+ * Curve points as bigints and their three byte forms: affine Montgomery little-endian (zkey files and kernels), and the
+ * arena's pointers. Infinity is never a value of these types; callers that can meet it get undefined.
  */
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
 import { addFq2, equalFq2, inverse, multiplyFq2, reduce } from "../field/prime-field.js";

@@ -1,6 +1,6 @@
 /**
- * One instance of a curve's WebAssembly program with a memory of its own, handed out by bump allocation. Pointers are byte offsets
- * into that memory. Holds no curve mathematics; not shared between threads.
+ * One instance of a curve's WebAssembly program with a memory of its own, handed out by bump allocation. Pointers are
+ * byte offsets into that memory. Holds no curve mathematics; not shared between threads.
  */
 import type { CurveProgram } from "../backends/snarkjs.js";
 
@@ -65,7 +65,10 @@ export interface VectorOperations {
   readonly batchFromMontgomery: (a: number, count: number, result: number) => void;
 }
 
-/** Kept free behind the allocator, because the program's own functions take scratch there without asking (batchInverse: 4097 * 64). */
+/**
+ * Kept free behind the allocator, because the program's own functions take scratch there without asking (batchInverse:
+ * 4097 * 64).
+ */
 const SCRATCH_BYTES = 1 << 20;
 /** The program is compiled for this many pages at least (its constants lie there). */
 const INITIAL_PAGES = 25;
@@ -75,7 +78,10 @@ const PAGE_BYTES = 65_536;
 
 type WasmFunction = (...parameters: number[]) => number;
 
-/** A program instance and its memory. `bytes` and `words` are replaced when the memory grows: read them again after `alloc`. */
+/**
+ * A program instance and its memory. `bytes` and `words` are replaced when the memory grows: read them again after
+ * `alloc`.
+ */
 export class Arena {
   readonly fr: FieldOperations;
   readonly g1: GroupOperations;

@@ -1,6 +1,6 @@
 /**
- * Multiples of one fixed point by many scalars, with a table of signed windows and batch-affine additions: what a trusted setup
- * consists of. Variable time; runs only where the scalars' owner runs alone.
+ * Multiples of one fixed point by many scalars, with a table of signed windows and batch-affine additions: what a
+ * trusted setup consists of. Variable time; runs only where the scalars' owner runs alone.
  */
 import { AffineAddition, PAIRS_PER_BATCH } from "./affine-addition.js";
 import type { Arena, GroupOperations } from "./reference-arena.js";
@@ -44,7 +44,10 @@ export class FixedBaseTable {
     this.#fillNegatives();
   }
 
-  /** Writes scalar_i * point, affine Montgomery, infinity as zeros. Scalars: 32 bytes little-endian, below the group order. */
+  /**
+   * Writes scalar_i * point, affine Montgomery, infinity as zeros. Scalars: 32 bytes little-endian, below the group
+   * order.
+   */
   multiply(scalars: Uint8Array, output: Uint8Array): void {
     const count = scalars.length / SCALAR_BYTES;
     if (!Number.isInteger(count) || output.length !== count * this.#group.affineBytes)

@@ -1,4 +1,7 @@
-/** The curve kernels on ffjavascript's WebAssembly program, single-threaded, with the engine's own NTT, MSM and fixed-base code. */
+/**
+ * The curve kernels on ffjavascript's WebAssembly program, single-threaded, with the engine's own NTT, MSM and
+ * fixed-base code.
+ */
 import { primeCurve } from "../backends/snarkjs.js";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
@@ -16,7 +19,10 @@ import { quotientOnCoset } from "./reference-quotient.js";
 import { SCALAR_BYTES } from "./signed-digits.js";
 import { SubgroupTest, sumMultiples } from "./small-sums.js";
 
-/** A thread keeps an instance whose memory has grown to this and drops a larger one, so that one huge circuit does not pin gigabytes. */
+/**
+ * A thread keeps an instance whose memory has grown to this and drops a larger one, so that one huge circuit does not
+ * pin gigabytes.
+ */
 const KEPT_BYTES_MAX = 48 << 20;
 /** From here on the bucket method beats interleaving. */
 const SMALL_SUM_TERMS_MAX = 40;

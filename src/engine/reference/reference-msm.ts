@@ -1,7 +1,7 @@
 /**
- * Multi-scalar multiplication (sum of scalar_i * point_i) by Pippenger's bucket method with signed windows and batch-affine
- * bucket sums (Bernstein, Doumen, Lange, Oosterwijk 2012, section 4; the additions of affine-addition.ts). Variable time: the
- * running time depends on the scalars, as in every prover on this machine.
+ * Multi-scalar multiplication (sum of scalar_i * point_i) by Pippenger's bucket method with signed windows and
+ * batch-affine bucket sums (Bernstein, Doumen, Lange, Oosterwijk 2012, section 4; the additions of affine-addition.ts).
+ * Variable time: the running time depends on the scalars, as in every prover on this machine.
  */
 import { AffineAddition, PAIRS_PER_BATCH } from "./affine-addition.js";
 import type { Arena, GroupOperations } from "./reference-arena.js";
@@ -74,7 +74,9 @@ class BucketSum {
   readonly #count: number;
   readonly #windowBits: number;
   readonly #windows: number;
-  /** Points that take part (scalar not zero, point not infinity), with their scalars' words packed in the same order. */
+  /**
+   * Points that take part (scalar not zero, point not infinity), with their scalars' words packed in the same order.
+   */
   readonly #scalarWords: Uint32Array;
   readonly #pointX: Int32Array;
   readonly #negativeY: Int32Array;
@@ -113,7 +115,9 @@ class BucketSum {
     }
   }
 
-  /** Writes the Jacobian sum. Windows run from the low end (digits carry upwards) and are combined from the high end. */
+  /**
+   * Writes the Jacobian sum. Windows run from the low end (digits carry upwards) and are combined from the high end.
+   */
   run(result: number): void {
     const { zero, double, add, jacobianBytes } = this.#group;
     const sums = this.#arena.alloc(this.#windows * jacobianBytes);
@@ -176,8 +180,8 @@ class BucketSum {
   }
 
   /**
-   * Queues (2k, 2k + 1) -> k for one bucket. A result lies in the pool at its own place, which no later pair of the bucket reads; a last
-   * point without a partner keeps its old place, which nothing writes again before it is used.
+   * Queues (2k, 2k + 1) -> k for one bucket. A result lies in the pool at its own place, which no later pair of the
+   * bucket reads; a last point without a partner keeps its old place, which nothing writes again before it is used.
    */
   #pairUp(start: number, length: number): void {
     const { affineBytes, field } = this.#group;
@@ -210,7 +214,10 @@ class BucketSum {
     }
   }
 
-  /** Puts infinity plus a point, which is rare, at its place; what is queued may still have to read there, so it goes first. */
+  /**
+   * Puts infinity plus a point, which is rare, at its place; what is queued may still have to read there, so it goes
+   * first.
+   */
   #moveTo(place: number, x: number, y: number): void {
     this.#refX[place] = 0;
     if (x === 0) return;

@@ -1,6 +1,7 @@
 /**
- * Number-theoretic transforms over the scalar field on a power-of-two domain. Interpolation leaves its result in bit-reversed order
- * and evaluation starts from that order, so that no permutation is ever done; twiddle factors are stored, not recomputed.
+ * Number-theoretic transforms over the scalar field on a power-of-two domain. Interpolation leaves its result in
+ * bit-reversed order and evaluation starts from that order, so that no permutation is ever done; twiddle factors are
+ * stored, not recomputed.
  */
 import { writeBigIntLE } from "../field/bytes.js";
 import { inverse, power } from "../field/prime-field.js";
@@ -54,8 +55,8 @@ export class NttDomain {
   }
 
   /**
-   * Takes a polynomial from its values on the domain to its values on the shifted coset, in place: the odd points of the domain of
-   * twice the size. Montgomery form.
+   * Takes a polynomial from its values on the domain to its values on the shifted coset, in place: the odd points of
+   * the domain of twice the size. Montgomery form.
    */
   moveToCoset(values: number): void {
     this.#interpolate(values);
@@ -74,7 +75,8 @@ export class NttDomain {
       const stride = (this.size / (2 * half)) * bytes,
         halfBytes = half * bytes;
       for (let block = 0; block < this.size * bytes; block += 2 * halfBytes) {
-        // The first butterfly's root is one. For the others w^-k = -w^(n/2 - k), so the difference is taken the other way round.
+        // The first butterfly's root is one. For the others w^-k = -w^(n/2 - k), so the difference is taken the other
+        // way round.
         let low = values + block,
           high = low + halfBytes;
         sub(low, high, difference);

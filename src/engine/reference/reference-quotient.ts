@@ -35,7 +35,10 @@ export function quotientOnCoset(
   return arena.take(a, length);
 }
 
-/** Adds coefficient * witness[wire] to the row of each entry. The stored factor 2^512 makes the products Montgomery values. */
+/**
+ * Adds coefficient * witness[wire] to the row of each entry. The stored factor 2^512 makes the products Montgomery
+ * values.
+ */
 function applyRows(
   arena: Arena,
   table: CoefficientTable,

@@ -16,8 +16,8 @@ export function windowCount(scalarBits: number, windowBits: number): number {
 }
 
 /**
- * Writes the digits of one window of the scalars start .. start + carries.length - 1. Windows must be taken in order from 0: a digit
- * of the upper half borrows from the next window through `carries`, which start as zeros.
+ * Writes the digits of one window of the scalars start .. start + carries.length - 1. Windows must be taken in order
+ * from 0: a digit of the upper half borrows from the next window through `carries`, which start as zeros.
  */
 export function takeDigits(
   words: Uint32Array,

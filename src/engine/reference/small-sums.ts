@@ -1,6 +1,6 @@
 /**
- * Sums of a few multiples (Straus' interleaving with 4-bit windows) and the subgroup test of G2: the group work of verification,
- * where batching does not pay.
+ * Sums of a few multiples (Straus' interleaving with 4-bit windows) and the subgroup test of G2: the group work of
+ * verification, where batching does not pay.
  */
 import { powerFq2 } from "../field/prime-field.js";
 import { writeBigIntLE } from "../field/bytes.js";
@@ -44,9 +44,10 @@ export function sumMultiples(
 }
 
 /**
- * Membership test for the subgroup of order r on BN curves: [x+1]Q + psi([x]Q) + psi^2([x]Q) = psi^3([2x]Q), where psi is the
- * untwist-Frobenius-twist map and x the curve's seed (Dai, Lin, Zhao, Zhou, "Fast subgroup membership testings for G1, G2 and GT on
- * pairing-friendly curves", eprint 2022/348, section 5). A quarter of the cost of multiplying by r.
+ * Membership test for the subgroup of order r on BN curves: [x+1]Q + psi([x]Q) + psi^2([x]Q) = psi^3([2x]Q), where psi
+ * is the untwist-Frobenius-twist map and x the curve's seed (Dai, Lin, Zhao, Zhou, "Fast subgroup membership testings
+ * for G1, G2 and GT on pairing-friendly curves", eprint 2022/348, section 5). A quarter of the cost of multiplying by
+ * r.
  */
 export class SubgroupTest {
   readonly #seedBytes: Uint8Array;

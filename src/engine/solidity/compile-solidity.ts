@@ -1,7 +1,7 @@
 /**
- * Compiles Solidity source with the pinned compiler through its standard JSON interface, entirely in memory: an import resolves to a file
- * of the request or not at all. The compiler may never end on hostile source, so that only workers/solidity.process.ts calls it.
- * Solidity: docs.soliditylang.org, "Compiler Input and Output JSON Description".
+ * Compiles Solidity source with the pinned compiler through its standard JSON interface, entirely in memory: an import
+ * resolves to a file of the request or not at all. The compiler may never end on hostile source, so that only
+ * workers/solidity.process.ts calls it. Solidity: docs.soliditylang.org, "Compiler Input and Output JSON Description".
  */
 import { createRequire } from "node:module";
 import { boundDiagnostics, ownError, type Diagnostic } from "../circuit/diagnostics.js";
@@ -84,8 +84,8 @@ interface CompilerOutput {
 const NAMES_SHOWN_MAX = 20;
 
 /**
- * Compiles and picks the one contract that was asked for. Cost: 0.3 s to load the compiler, then 0.1 s for a small contract and some
- * seconds for a large one; without end on hostile source.
+ * Compiles and picks the one contract that was asked for. Cost: 0.3 s to load the compiler, then 0.1 s for a small
+ * contract and some seconds for a large one; without end on hostile source.
  */
 export function compileSolidity(request: SolidityRequest): SolidityResult {
   const compiler = createRequire(import.meta.url)("solc") as Compiler;

@@ -1,4 +1,7 @@
-/** How often somebody may ask for something per hour: accounts per network address, mails per account. Durable across restarts. */
+/**
+ * How often somebody may ask for something per hour: accounts per network address, mails per account. Durable across
+ * restarts.
+ */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import type { Store } from "../../platform/store/store.js";
@@ -40,7 +43,10 @@ export class HourlyLimit {
     this.#counters = dependencies.counters;
   }
 
-  /** Counts one. @param hash of whoever is counted (`throttle-keys.ts`). Throws `too_many_requests` when the hour's share is used up. */
+  /**
+   * Counts one. @param hash of whoever is counted (`throttle-keys.ts`). Throws `too_many_requests` when the hour's
+   * share is used up.
+   */
   async count(hash: string): Promise<void> {
     if (this.#perHourMax === Infinity) return;
     await this.#turns.run(hash, () =>

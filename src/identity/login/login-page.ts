@@ -1,6 +1,6 @@
 /**
- * The page on which a person says yes to an OAuth client: plain HTML with one form, no script, no cookie. It carries the request's own
- * parameters, so that the server keeps nothing until somebody has logged in.
+ * The page on which a person says yes to an OAuth client: plain HTML with one form, no script, no cookie. It carries
+ * the request's own parameters, so that the server keeps nothing until somebody has logged in.
  */
 import { createHash } from "node:crypto";
 import type { AuthorizeInput } from "../oauth/oauth-schemas.js";

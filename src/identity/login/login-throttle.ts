@@ -1,8 +1,8 @@
 /**
- * Slows down guessing of passwords, per account and per network address. A place is reserved in the store before anything is hashed,
- * so that guesses sent at once count as guesses sent in turn, and a restart forgets nothing. Sessions that exist are not touched:
- * an attacker cannot end a victim's refresh. On a full disk some attempts a minute may use the room that is held back there: whoever has
- * no token left could otherwise not delete anything.
+ * Slows down guessing of passwords, per account and per network address. A place is reserved in the store before
+ * anything is hashed, so that guesses sent at once count as guesses sent in turn, and a restart forgets nothing.
+ * Sessions that exist are not touched: an attacker cannot end a victim's refresh. On a full disk some attempts a minute
+ * may use the room that is held back there: whoever has no token left could otherwise not delete anything.
  */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -16,7 +16,10 @@ import { accountThrottleKey, addressThrottleKey } from "./throttle-keys.js";
 export interface LoginThrottleOptions {
   /** Failures of one account before waiting begins. */
   readonly accountFailuresMax?: number;
-  /** Failures from one network address before waiting begins; more than for an account, because many people may share one. */
+  /**
+   * Failures from one network address before waiting begins; more than for an account, because many people may share
+   * one.
+   */
   readonly addressFailuresMax?: number;
 }
 
@@ -30,7 +33,9 @@ export interface LoginReservation {
 }
 
 const ACCOUNT_FAILURES_MAX = 5;
-/** Above the 34 logins that can be in hand at once, so that a crowd behind one address is not slowed while all succeed. */
+/**
+ * Above the 34 logins that can be in hand at once, so that a crowd behind one address is not slowed while all succeed.
+ */
 const ADDRESS_FAILURES_MAX = 40;
 const WAIT_FIRST_MS = 1000;
 const WAIT_MAX_MS = 15 * 60 * 1000;
@@ -42,8 +47,8 @@ const ATTEMPT_LEASE_MS = 30_000;
 const RESERVATIONS_WAITING_MAX = 64;
 const BUSY_RETRY_SEC = 1;
 /**
- * Attempts of all callers together that may use the held-back room. Strangers can make counters of any address: at this rate and some
- * 300 bytes a counter they hold about 1 MiB of the 64, as counters go after an hour.
+ * Attempts of all callers together that may use the held-back room. Strangers can make counters of any address: at this
+ * rate and some 300 bytes a counter they hold about 1 MiB of the 64, as counters go after an hour.
  */
 const URGENT_ATTEMPTS_MAX = 30;
 const URGENT_WINDOW_MS = 60_000;
@@ -69,7 +74,10 @@ export class LoginThrottle {
     this.#counters = dependencies.counters;
   }
 
-  /** Takes a place for one attempt and counts it as failed until told otherwise. Throws `too_many_requests` with the time to wait. */
+  /**
+   * Takes a place for one attempt and counts it as failed until told otherwise. Throws `too_many_requests` with the
+   * time to wait.
+   */
   async reserve(attempt: {
     readonly email: string;
     readonly address: string;
@@ -85,7 +93,10 @@ export class LoginThrottle {
     return { ...place, isUrgent };
   }
 
-  /** Writes the reservation; true when the attempt may use the held-back room. Attempts that must wait take nothing from the others. */
+  /**
+   * Writes the reservation; true when the attempt may use the held-back room. Attempts that must wait take nothing from
+   * the others.
+   */
   async #reserved(place: Omit<LoginReservation, "isUrgent">): Promise<boolean> {
     let urgent: boolean | undefined;
     await retryOnConflict(async () => {
@@ -142,12 +153,17 @@ export class LoginThrottle {
     });
   }
 
-  /** Runs a commit that gives back the address's share (read, decide, commit), in turn with the others of that address. */
+  /**
+   * Runs a commit that gives back the address's share (read, decide, commit), in turn with the others of that address.
+   */
   async settle<R>(reservation: LoginReservation, attempt: () => Promise<R>): Promise<R> {
     return this.#turns.run(reservation.addressKey, () => retryOnConflict(attempt), { evenWhenFull: true });
   }
 
-  /** What a successful login adds to its commit (within `settle`): the account's failures are forgotten, the address gets back this one attempt only. */
+  /**
+   * What a successful login adds to its commit (within `settle`): the account's failures are forgotten, the address
+   * gets back this one attempt only.
+   */
   successCommit(reservation: LoginReservation): StoreCommit {
     const account = this.#counters.read("account", reservation.accountKey);
     const forgotten: StoreCommit =

@@ -1,6 +1,6 @@
 /**
- * Login with e-mail and password. An unknown address, a wrong password and a user who may not log in are the same to the caller: same
- * work, same answer. The one path by which a password yields a token.
+ * Login with e-mail and password. An unknown address, a wrong password and a user who may not log in are the same to
+ * the caller: same work, same answer. The one path by which a password yields a token.
  */
 import {
   decoyPasswordHash,
@@ -165,7 +165,10 @@ export class Login {
     }
   }
 
-  /** One commit: session, forgotten failures, and the new hash where there is one. Undefined when the user may not log in. */
+  /**
+   * One commit: session, forgotten failures, and the new hash where there is one. Undefined when the user may not log
+   * in.
+   */
   async #open(
     match: Match,
     scope: string | undefined,
@@ -189,7 +192,8 @@ export class Login {
       this.#rehashCommit(match),
       extra?.(user) ?? {},
     );
-    // A bare login may use the room of a full disk, within the throttle's bounds: it is the way to a token that may delete.
+    // A bare login may use the room of a full disk, within the throttle's bounds: it is the way to a token that may
+    // delete.
     await repository.commit(extra === undefined && reservation.isUrgent ? { ...commit, urgent: true } : commit);
     return { user, prepared };
   }

@@ -1,6 +1,6 @@
 /**
- * Which passwords a user may choose (ASVS 6.2): 8 to 128 characters, none of the common ones, none made from the own e-mail address.
- * No rules of composition. Passwords are compared and hashed after NFKC and never cut.
+ * Which passwords a user may choose (ASVS 6.2): 8 to 128 characters, none of the common ones, none made from the own
+ * e-mail address. No rules of composition. Passwords are compared and hashed after NFKC and never cut.
  */
 import { COMMON_PASSWORDS, COMMON_WORDS } from "./common-passwords.js";
 import { foldText } from "../users/email.js";

@@ -1,6 +1,7 @@
 /**
- * Password reset by mail. The request answers before anything is looked up, so that neither the answer nor its time tells who has an
- * account; the token is random, kept as a hash, good once, for an hour, and only until the account's tokens are next voided.
+ * Password reset by mail. The request answers before anything is looked up, so that neither the answer nor its time
+ * tells who has an account; the token is random, kept as a hash, good once, for an hour, and only until the account's
+ * tokens are next voided.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
@@ -63,14 +64,19 @@ export class PasswordReset {
     this.#resets = new ExpiringRecords({ table: "password_reset" }, dependencies);
   }
 
-  /** Sends a token to the address if it has an account with a password. Throws `too_many_requests` per network address. */
+  /**
+   * Sends a token to the address if it has an account with a password. Throws `too_many_requests` per network address.
+   */
   async request(email: string, applicationId: string | undefined, address: string): Promise<void> {
     const { outbox, addressLimit } = this.#dependencies;
     await addressLimit.count(addressThrottleKey(address));
     outbox.add(() => this.#send(email, applicationId));
   }
 
-  /** Sets the password. Throws `weak_password`, `reset_token_invalid` (the same for unknown, used, over and void). Every token of the account is void. */
+  /**
+   * Sets the password. Throws `weak_password`, `reset_token_invalid` (the same for unknown, used, over and void). Every
+   * token of the account is void.
+   */
   async reset(tokenText: string, newPassword: string): Promise<void> {
     const { repository, sessions, tokens, throttle, hashGate, log } = this.#dependencies;
     const password = soundPassword(newPassword, this.#found(tokenText).user.value.email);

@@ -1,6 +1,6 @@
 /**
- * Durable counters of failed logins and sign-ups. A counter that has had its time is as good as absent, and is swept up on the way:
- * strangers can make counters at will, so nobody else would.
+ * Durable counters of failed logins and sign-ups. A counter that has had its time is as good as absent, and is swept up
+ * on the way: strangers can make counters at will, so nobody else would.
  */
 import type { Clock } from "../../platform/clock.js";
 import { StoreConflict, type Store, type StoreCommit, type StoreKey } from "../../platform/store/store.js";

@@ -1,6 +1,6 @@
 /**
- * Authorization codes (RFC 6749 section 4.1) with PKCE S256 (RFC 7636): made for a user who said yes, redeemed once, within a minute,
- * by the client that they were made for. A code that comes again ends the session that came from it.
+ * Authorization codes (RFC 6749 section 4.1) with PKCE S256 (RFC 7636): made for a user who said yes, redeemed once,
+ * within a minute, by the client that they were made for. A code that comes again ends the session that came from it.
  */
 import { createHash } from "node:crypto";
 import { createOpaqueToken, opaqueTokenHash, sameHash } from "../../platform/auth/opaque-token.js";

@@ -1,6 +1,7 @@
 /**
- * How an OAuth client proves itself: secret in the body or by HTTP Basic (RFC 6749 section 2.3.1), or an assertion signed with its
- * own key (private_key_jwt: RFC 7523, OpenID Connect Core section 9). Fails the same way whatever was wrong.
+ * How an OAuth client proves itself: secret in the body or by HTTP Basic (RFC 6749 section 2.3.1), or an assertion
+ * signed with its own key (private_key_jwt: RFC 7523, OpenID Connect Core section 9). Fails the same way whatever was
+ * wrong.
  */
 import { createHash } from "node:crypto";
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JWK, type JWTPayload } from "jose";
@@ -61,7 +62,10 @@ export class ClientAuthentication {
     return client;
   }
 
-  /** The client that proved itself, or a public one that only named itself; PKCE protects its codes. Throws `invalid_client`. */
+  /**
+   * The client that proved itself, or a public one that only named itself; PKCE protects its codes. Throws
+   * `invalid_client`.
+   */
   async identify(given: ClientCredentials): Promise<ClientRecord> {
     const isNamedOnly =
       given.client_secret === undefined && given.client_assertion === undefined && !isBasic(given.authorization);

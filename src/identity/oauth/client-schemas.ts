@@ -1,4 +1,7 @@
-/** Shapes of an application's OAuth client on the wire: registration data (RFC 7591 names where they fit) and its secret. */
+/**
+ * Shapes of an application's OAuth client on the wire: registration data (RFC 7591 names where they fit) and its
+ * secret.
+ */
 import Type, { type Static } from "typebox";
 import { Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 

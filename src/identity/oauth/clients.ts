@@ -1,6 +1,6 @@
 /**
- * The OAuth client of an application: where codes may be sent, its secret (shown once, SHA-256 of 256 random bits at rest, replaced
- * with an overlap) and its public keys. Who may change it is the application's access list.
+ * The OAuth client of an application: where codes may be sent, its secret (shown once, SHA-256 of 256 random bits at
+ * rest, replaced with an overlap) and its public keys. Who may change it is the application's access list.
  */
 import { createPublicKey } from "node:crypto";
 import { PERMISSIONS, TENANT_PERMISSIONS } from "../../platform/auth/permissions.js";
@@ -64,7 +64,9 @@ export class Clients {
     return this.#json(this.#found(applicationId));
   }
 
-  /** Changes what is given. Throws `permission_escalation` for bits that the caller does not hold on the application. */
+  /**
+   * Changes what is given. Throws `permission_escalation` for bits that the caller does not hold on the application.
+   */
   async update(principal: Principal, applicationId: string, input: UpdateClientInput): Promise<void> {
     const held = this.#dependencies.access.require(principal, tenantOf(applicationId), MANAGE);
     if (input.permissions !== undefined)
@@ -217,7 +219,10 @@ function bare(id: string, createdAt: string): ClientRecord {
   };
 }
 
-/** RFC 6749 section 3.1.2 and RFC 8252 section 7: absolute, no fragment; https, http on loopback, or a private scheme with a dot. */
+/**
+ * RFC 6749 section 3.1.2 and RFC 8252 section 7: absolute, no fragment; https, http on loopback, or a private scheme
+ * with a dot.
+ */
 function requireRedirectUri(uri: string): void {
   let parsed: URL;
   try {
@@ -265,7 +270,8 @@ function requireClientKey(key: ClientKeyJson): void {
   try {
     createPublicKey({ key: { ...key }, format: "jwk" });
   } catch {
-    // OpenSSL's words say nothing to a client's author: its members are not numbers of such a key, or its point is not on the curve.
+    // OpenSSL's words say nothing to a client's author: its members are not numbers of such a key, or its point is not
+    // on the curve.
     throw badKeys("a key is not a sound public key of its kind");
   }
 }

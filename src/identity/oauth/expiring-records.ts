@@ -1,6 +1,6 @@
 /**
- * Records of things that are used once and soon: authorization codes, reset tokens, seen assertions. One that has had its time reads
- * as absent and is swept up on the way, because strangers can make them and would not tidy.
+ * Records of things that are used once and soon: authorization codes, reset tokens, seen assertions. One that has had
+ * its time reads as absent and is swept up on the way, because strangers can make them and would not tidy.
  */
 import type { Clock } from "../../platform/clock.js";
 import {

@@ -1,6 +1,6 @@
 /**
- * Shapes of the OAuth 2.0 and OpenID Connect routes (RFC 6749, 7009, 7636, 7662, 8414; OpenID Connect Core and Discovery). Requests are
- * forms; members that the RFCs let a client add are ignored.
+ * Shapes of the OAuth 2.0 and OpenID Connect routes (RFC 6749, 7009, 7636, 7662, 8414; OpenID Connect Core and
+ * Discovery). Requests are forms; members that the RFCs let a client add are ignored.
  */
 import Type, { type Static } from "typebox";
 import { Uuid, closed } from "../../platform/contract/schemas.js";
@@ -59,7 +59,9 @@ export const OAuthTokenForm = Type.Object(
   },
   { additionalProperties: true, description: "Token request (RFC 6749 sections 4.1.3, 4.4.2 and 6)" },
 );
-/** Well above any token of ours: what is longer is asked about all the same, and is none. The body's limit is above it. */
+/**
+ * Well above any token of ours: what is longer is asked about all the same, and is none. The body's limit is above it.
+ */
 const QUESTION_CHARACTERS_MAX = 12_000;
 export const TokenQuestionForm = Type.Object(
   {

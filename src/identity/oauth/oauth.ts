@@ -1,6 +1,7 @@
 /**
- * OAuth 2.0 and OpenID Connect for the clients of applications: authorization by a person's login, id tokens, introspection,
- * revocation and discovery. Sends codes only to addresses that the client registered; keeps no session in the browser.
+ * OAuth 2.0 and OpenID Connect for the clients of applications: authorization by a person's login, id tokens,
+ * introspection, revocation and discovery. Sends codes only to addresses that the client registered; keeps no session
+ * in the browser.
  */
 import { decodeJwt } from "jose";
 import { formatSubject, type Principal, type Subject } from "../../platform/auth/principal.js";
@@ -145,7 +146,10 @@ export class OAuth {
     return { active: true, ...found.answer };
   }
 
-  /** RFC 7009: a client revokes what it holds, anybody else its own. What cannot be revoked is passed over in silence (section 2.2). */
+  /**
+   * RFC 7009: a client revokes what it holds, anybody else its own. What cannot be revoked is passed over in silence
+   * (section 2.2).
+   */
   async revoke(
     question: TokenQuestionInput,
     headers: { readonly bearer: string | undefined; readonly authorization: string | undefined },
@@ -206,7 +210,10 @@ export class OAuth {
     return client;
   }
 
-  /** Only the token of a login says yes for its user: one that was cut down, or that another client holds, was not given for this. */
+  /**
+   * Only the token of a login says yes for its user: one that was cut down, or that another client holds, was not given
+   * for this.
+   */
   async #byBearer(client: ClientRecord, request: AuthorizeInput, bearer: string): Promise<string> {
     const principal = await this.#dependencies.authenticate(bearer);
     const session = this.#dependencies.repository.findSession(principal.subject, principal.sessionId)?.value;

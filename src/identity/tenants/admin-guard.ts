@@ -1,6 +1,7 @@
 /**
- * Keeps every application and organization with a member that can let others in: whatever would take the last one away is refused,
- * and the commit that takes another away is pinned to the one that stays, so that two of them at once cannot both pass.
+ * Keeps every application and organization with a member that can let others in: whatever would take the last one away
+ * is refused, and the commit that takes another away is pinned to the one that stays, so that two of them at once
+ * cannot both pass.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";

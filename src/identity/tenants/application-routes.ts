@@ -1,4 +1,7 @@
-/** Route definitions of applications: the record, its members, its OAuth client and its tokens. Plain values; no server code. */
+/**
+ * Route definitions of applications: the record, its members, its OAuth client and its tokens. Plain values; no server
+ * code.
+ */
 import { defineRoute } from "../../platform/contract/route.js";
 import { IdParams } from "../../platform/contract/schemas.js";
 import { Client, ClientSecret, RotateSecretBody, UpdateClientBody } from "../oauth/client-schemas.js";

@@ -1,6 +1,6 @@
 /**
- * Applications: created with an access-list entry for whoever asked, changed and deleted by whoever the list lets. The organizing
- * user is recorded and gets nothing from that.
+ * Applications: created with an access-list entry for whoever asked, changed and deleted by whoever the list lets. The
+ * organizing user is recorded and gets nothing from that.
  */
 import { PERMISSIONS, TENANT_PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal } from "../../platform/auth/principal.js";
@@ -73,7 +73,10 @@ export class Applications {
     return application;
   }
 
-  /** Applications where the caller may read, oldest first: its own for a token of an application, all for `app_list` and `sudo`. */
+  /**
+   * Applications where the caller may read, oldest first: its own for a token of an application, all for `app_list` and
+   * `sudo`.
+   */
   list(principal: Principal, filters: ApplicationFilters, page: Page): { body: ApplicationJson[]; total: number } {
     const matches = (row: ApplicationRecord): boolean =>
       row.hidden === (filters.hidden ?? false) &&

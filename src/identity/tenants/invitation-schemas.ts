@@ -1,4 +1,6 @@
-/** Shapes of invitations and password resets on the wire. Names follow existing clients; what they leave open says so. */
+/**
+ * Shapes of invitations and password resets on the wire. Names follow existing clients; what they leave open says so.
+ */
 import Type, { type Static } from "typebox";
 import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 

@@ -1,6 +1,7 @@
 /**
- * Invitations by mail to an application, an organization or the service: accepted once, by the address that they were sent to,
- * within a day, while whoever sent them may still grant. The token is known to the mail alone; its hash is kept.
+ * Invitations by mail to an application, an organization or the service: accepted once, by the address that they were
+ * sent to, within a day, while whoever sent them may still grant. The token is known to the mail alone; its hash is
+ * kept.
  */
 import {
   ASSOCIATE_PERMISSIONS,
@@ -97,7 +98,10 @@ export class Invitations {
     );
   }
 
-  /** Invites somebody; an earlier invitation of the same address to the same place is void. Answers the same whether the address has an account or not. */
+  /**
+   * Invites somebody; an earlier invitation of the same address to the same place is void. Answers the same whether the
+   * address has an account or not.
+   */
   async create(principal: Principal, input: CreateInvitationInput): Promise<InvitationJson> {
     const { limit, outbox, mail, log } = this.#dependencies;
     const email = normalizeEmail(input.email);
@@ -155,7 +159,10 @@ export class Invitations {
     return record;
   }
 
-  /** The commit by which a user accepts; the same for a user that the very commit makes. Throws `invitation_invalid` for another address. */
+  /**
+   * The commit by which a user accepts; the same for a user that the very commit makes. Throws `invitation_invalid` for
+   * another address.
+   */
   acceptCommit(
     invitation: StoreRecord<InvitationRecord>,
     user: Pick<UserRecord, "id" | "email">,
@@ -175,7 +182,9 @@ export class Invitations {
     return mergeCommits(used, memberships.newUserCommit(tenant, member, value.permissions));
   }
 
-  /** The commit by which a new organization, founded by the invited user, is associated with the inviting application. */
+  /**
+   * The commit by which a new organization, founded by the invited user, is associated with the inviting application.
+   */
   associateCommit(
     invitation: StoreRecord<InvitationRecord>,
     user: Pick<UserRecord, "email">,
@@ -242,7 +251,8 @@ export class Invitations {
       inviter_id: principal.subject.kind === "user" ? principal.subject.id : (principal.actingUserId ?? null),
       for_organization: input.params?.is_organization_invite === true,
     };
-    // The earlier one's unique entry must be gone before the new one can stand: two commits, and the first loses nothing.
+    // The earlier one's unique entry must be gone before the new one can stand: two commits, and the first loses
+    // nothing.
     if (gone.length > 0) await repository.commit(mergeCommits(...gone.map((old) => this.#table.deleteCommit(old))));
     await repository.commit(
       mergeCommits(

@@ -1,6 +1,6 @@
 /**
- * The access lists of applications and organizations: who is a member and with which permissions. Granting takes `grant` and what is
- * granted, taking away takes `revoke`; tokens that act for a member end with the membership.
+ * The access lists of applications and organizations: who is a member and with which permissions. Granting takes
+ * `grant` and what is granted, taking away takes `revoke`; tokens that act for a member end with the membership.
  */
 import {
   ASSOCIATE_PERMISSIONS,
@@ -71,7 +71,10 @@ export class Memberships {
     this.#logged("member added", principal, tenant);
   }
 
-  /** The commit by which a member joins, for others to merge into theirs. Throws `not_found` for a tenant that is going, `conflict` over the limits. */
+  /**
+   * The commit by which a member joins, for others to merge into theirs. Throws `not_found` for a tenant that is going,
+   * `conflict` over the limits.
+   */
   joinCommit(tenant: Tenant, member: Member, permissions: number): StoreCommit {
     const { tenants } = this.#dependencies;
     const checks = [tenants.liveCheck(tenant), tenants.liveCheck(member)];
@@ -129,8 +132,8 @@ export class Memberships {
   }
 
   /**
-   * Changes what a member may do: adding needs `grant` and what is added, taking away needs `revoke`. Nothing given, nothing changed.
-   * Throws `last_granter` when nobody else could grant.
+   * Changes what a member may do: adding needs `grant` and what is added, taking away needs `revoke`. Nothing given,
+   * nothing changed. Throws `last_granter` when nobody else could grant.
    */
   async update(principal: Principal, tenant: Tenant, member: Member, permissions?: number): Promise<void> {
     const { access, granters, tenants, repository } = this.#dependencies;
@@ -197,7 +200,10 @@ export class Memberships {
     return { rows: rows.flatMap(({ member_id: id }) => tenants.organizations.get([id])?.value ?? []), total };
   }
 
-  /** Ends the sessions in which a tenant's tokens act for a member whose rights there changed, and those that its organization got elsewhere through them. */
+  /**
+   * Ends the sessions in which a tenant's tokens act for a member whose rights there changed, and those that its
+   * organization got elsewhere through them.
+   */
   async endActing(tenant: Tenant, member: Member): Promise<void> {
     const { sessions, tenants } = this.#dependencies;
     const actsFor = (userId: string | undefined, organizationId: string | undefined): boolean =>

@@ -1,4 +1,7 @@
-/** Organizations: founded by a user, who becomes the first member; a vault of their own comes with them while the vault is unsealed. */
+/**
+ * Organizations: founded by a user, who becomes the first member; a vault of their own comes with them while the vault
+ * is unsealed.
+ */
 import { PERMISSIONS, TENANT_PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
@@ -40,8 +43,8 @@ export class Organizations {
   }
 
   /**
-   * Founds an organization. A calling user becomes its first member with every permission on it; a calling application is associated
-   * with it, and the user it acts for becomes the first member.
+   * Founds an organization. A calling user becomes its first member with every permission on it; a calling application
+   * is associated with it, and the user it acts for becomes the first member.
    * @param extra what goes into the same commit, given the organization's id (an invitation that is used up)
    */
   async create(
@@ -83,7 +86,10 @@ export class Organizations {
     return organization;
   }
 
-  /** Organizations of the caller, oldest first: a user's and an application's own, the organization itself, all for `sudo`. */
+  /**
+   * Organizations of the caller, oldest first: a user's and an application's own, the organization itself, all for
+   * `sudo`.
+   */
   list(principal: Principal, page: Page): { body: OrganizationJson[]; total: number } {
     const { organizations } = this.#dependencies.tenants;
     if (holdsAll(principal.permissions, PERMISSIONS.sudo)) {

@@ -1,6 +1,7 @@
 /**
  * What a caller may do on an application or organization: the one place where access lists are read. Rights come from a
- * membership, from being the tenant, or from an administrator's bit; that somebody once created the tenant grants nothing.
+ * membership, from being the tenant, or from an administrator's bit; that somebody once created the tenant grants
+ * nothing.
  */
 import {
   PERMISSIONS,
@@ -32,8 +33,9 @@ export class Access {
   }
 
   /**
-   * The bits that a subject holds now: a user's own; of an application or organization what the acting user or organization holds
-   * there, or all of a tenant's when it acts for itself. Undefined when there is no such subject, or it may no longer act so.
+   * The bits that a subject holds now: a user's own; of an application or organization what the acting user or
+   * organization holds there, or all of a tenant's when it acts for itself. Undefined when there is no such subject, or
+   * it may no longer act so.
    */
   heldBy(subject: Subject, acting: Acting = {}): number | undefined {
     if (!this.#isLive(subject)) return undefined;
@@ -57,7 +59,10 @@ export class Access {
     return session === undefined || session.permissions_max !== undefined;
   }
 
-  /** The bits that the caller holds on a tenant; undefined when it has nothing to do with it, and the tenant is not there for it. */
+  /**
+   * The bits that the caller holds on a tenant; undefined when it has nothing to do with it, and the tenant is not
+   * there for it.
+   */
   bitsOn(principal: Principal, tenant: Tenant): number | undefined {
     if (principal.subject.kind === tenant.kind && principal.subject.id === tenant.id) return principal.permissions;
     const own =
@@ -67,12 +72,16 @@ export class Access {
             .permissions;
     const administrator = this.#bitsOfAdministrator(principal, tenant);
     if (own === undefined) return administrator;
-    // A user's generic bits lack granting and revoking, which its memberships carry; a token that was cut down stays cut down.
+    // A user's generic bits lack granting and revoking, which its memberships carry; a token that was cut down stays
+    // cut down.
     const cut = principal.subject.kind === "user" && !this.isRestricted(principal) ? own : own & principal.permissions;
     return cut | (administrator ?? 0);
   }
 
-  /** Throws `not_found` when the tenant is not there for the caller, `forbidden` when the caller lacks a bit on it. Returns the bits. */
+  /**
+   * Throws `not_found` when the tenant is not there for the caller, `forbidden` when the caller lacks a bit on it.
+   * Returns the bits.
+   */
   require(principal: Principal, tenant: Tenant, needed: number): number {
     const bits = this.bitsOn(principal, tenant);
     if (bits === undefined || (bits & PERMISSIONS.read) === 0) throw tenantNotFound(tenant.kind);

@@ -1,6 +1,7 @@
 /**
- * Takes away an application or organization with everything that it alone owns. Its tokens are void before anything goes, so that
- * nothing can be added meanwhile; each step may be repeated, so that a deletion that was cut off is finished by asking again.
+ * Takes away an application or organization with everything that it alone owns. Its tokens are void before anything
+ * goes, so that nothing can be added meanwhile; each step may be repeated, so that a deletion that was cut off is
+ * finished by asking again.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { retryOnConflict } from "../../platform/store/tables.js";

@@ -1,6 +1,6 @@
 /**
- * Where applications, organizations and their memberships are kept: record shapes, reads, and the parts of commits. Decides nothing
- * and never commits; IdentityRepository does that, so that the token cache hears of it.
+ * Where applications, organizations and their memberships are kept: record shapes, reads, and the parts of commits.
+ * Decides nothing and never commits; IdentityRepository does that, so that the token cache hears of it.
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { mergeCommits } from "../../platform/store/commits.js";

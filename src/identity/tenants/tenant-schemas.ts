@@ -1,4 +1,7 @@
-/** Shapes of applications, organizations and their members on the wire. SPEC shows an application's `id` only; the other members are decided. */
+/**
+ * Shapes of applications, organizations and their members on the wire. SPEC shows an application's `id` only; the other
+ * members are decided.
+ */
 import Type, { type Static } from "typebox";
 import { Description, Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 

@@ -1,6 +1,6 @@
 /**
- * Personal access tokens: opaque, for scripts and machines, with a name, an expiry and a part of their owner's permissions. Only
- * their hash is stored. What they may do is worked out at each use from what the owner may do then.
+ * Personal access tokens: opaque, for scripts and machines, with a name, an expiry and a part of their owner's
+ * permissions. Only their hash is stored. What they may do is worked out at each use from what the owner may do then.
  */
 import { hash } from "node:crypto";
 import { createOpaqueToken, OPAQUE_PREFIXES, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
@@ -82,7 +82,10 @@ export class ApiTokens {
     return text.startsWith(OPAQUE_PREFIXES.personal);
   }
 
-  /** Makes a token for the caller's subject. Throws `permission_escalation` for bits that the caller's own token lacks, `conflict` over the limit. */
+  /**
+   * Makes a token for the caller's subject. Throws `permission_escalation` for bits that the caller's own token lacks,
+   * `conflict` over the limit.
+   */
   async create(
     principal: Principal,
     input: { readonly name: string; readonly permissions?: number; readonly expires_in_days?: number },
@@ -118,7 +121,10 @@ export class ApiTokens {
     return { record, text: token.text };
   }
 
-  /** The caller that a token stands for. Throws `unauthorized`. A store read or two, or nothing when it was seen within the second. */
+  /**
+   * The caller that a token stands for. Throws `unauthorized`. A store read or two, or nothing when it was seen within
+   * the second.
+   */
   authenticate(text: string): Principal {
     const { repository, clock } = this.#dependencies;
     const cacheKey = hash("sha256", text, "base64");
@@ -234,7 +240,8 @@ export class ApiTokens {
   #noteUse(known: Known, nowMs: number): void {
     if (nowMs - known.useWrittenAtMs < USE_WRITTEN_EVERY_MS) return;
     known.useWrittenAtMs = nowMs;
-    // Beside the request: that a time of last use is lost must not fail it. No state of tokens changes, so the revision stays.
+    // Beside the request: that a time of last use is lost must not fail it. No state of tokens changes, so the revision
+    // stays.
     this.#dependencies.store.commit({ puts: [{ key: useKey(known.record.id), value: nowMs }] }).catch(() => {
       this.#dependencies.log.warn("last use of a personal access token not written", {
         subject: `${known.record.owner_kind}:${known.record.owner_id}`,

@@ -1,6 +1,6 @@
 /**
- * OAuth scopes (RFC 6749 section 3.3) that mean something here. Words that do not are ignored, as the RFC lets a server do. For OAuth
- * clients the names of permissions are scopes too: a client's token carries those bits and no others.
+ * OAuth scopes (RFC 6749 section 3.3) that mean something here. Words that do not are ignored, as the RFC lets a server
+ * do. For OAuth clients the names of permissions are scopes too: a client's token carries those bits and no others.
  */
 import { permissionBits, type PermissionName } from "../../platform/auth/permissions.js";
 

@@ -1,6 +1,6 @@
 /**
- * Sessions (token families): one login and all that is refreshed from it. Refresh tokens rotate with reuse detection (RFC 9700 section
- * 4.14.2); ending a session voids its access tokens too. Asks nobody for a password.
+ * Sessions (token families): one login and all that is refreshed from it. Refresh tokens rotate with reuse detection
+ * (RFC 9700 section 4.14.2); ending a session voids its access tokens too. Asks nobody for a password.
  */
 import { accessClaims } from "../../platform/auth/access-token.js";
 import { PERMISSIONS, PERMISSIONS_MAX, holdsAll } from "../../platform/auth/permissions.js";
@@ -146,9 +146,10 @@ export class Sessions {
   }
 
   /**
-   * Replaces a refresh token by a new pair. Throws `invalid_grant` for a token that is unknown, over or used up (and then ends the
-   * session) or of another client, `permission_escalation` for a wider scope than the session's.
-   * @param mayHold whether the caller is the OAuth client that the session belongs to; asked for sessions of clients only
+   * Replaces a refresh token by a new pair. Throws `invalid_grant` for a token that is unknown, over or used up (and
+   * then ends the session) or of another client, `permission_escalation` for a wider scope than the session's.
+   * @param mayHold whether the caller is the OAuth client that the session belongs to; asked for sessions of clients
+   *   only
    */
   async refresh(
     text: string,
@@ -163,7 +164,10 @@ export class Sessions {
     return this.issueToken(prepared, permissions);
   }
 
-  /** Ends one session: its access and refresh tokens and what was made by them are void from now on. False when there is no such session. */
+  /**
+   * Ends one session: its access and refresh tokens and what was made by them are void from now on. False when there is
+   * no such session.
+   */
   async end(subject: Subject, sessionId: string): Promise<boolean> {
     return retryOnConflict(async () => {
       const session = this.#repository.findSession(subject, sessionId);
@@ -173,7 +177,10 @@ export class Sessions {
     });
   }
 
-  /** Ends the sessions that were made by a subject's tokens, or by one of them; whoever has a token that is void must not go on by another. */
+  /**
+   * Ends the sessions that were made by a subject's tokens, or by one of them; whoever has a token that is void must
+   * not go on by another.
+   */
   async endDerived(subject: Subject, tokenId?: string): Promise<void> {
     for (;;) {
       const more = await retryOnConflict(async () => {
@@ -185,7 +192,10 @@ export class Sessions {
     }
   }
 
-  /** Ends those of a subject's sessions that the test names, such as the ones of a user who was removed from an organization. */
+  /**
+   * Ends those of a subject's sessions that the test names, such as the ones of a user who was removed from an
+   * organization.
+   */
   async endWhere(subject: Subject, isEnding: (session: SessionRecord) => boolean): Promise<void> {
     const ended = await retryOnConflict(async () => {
       const ending = this.#repository.listSessions(subject).filter(({ value }) => isEnding(value));
@@ -209,7 +219,10 @@ export class Sessions {
       .sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1));
   }
 
-  /** What ends every session of a subject and what was made by them, for others to merge into theirs; `endDerived` after it ends the rest of very many. */
+  /**
+   * What ends every session of a subject and what was made by them, for others to merge into theirs; `endDerived` after
+   * it ends the rest of very many.
+   */
   endAllCommit(subject: Subject): StoreCommit {
     const state = this.#repository.findState(subject);
     if (state === undefined) return {};
@@ -255,7 +268,9 @@ export class Sessions {
     return { prepared: { commit, subject, session: answered, refreshToken: state.token.text }, permissions: narrowed };
   }
 
-  /** What the subject may do now; undefined when the session is over or its subject gone, disabled or of a later epoch. */
+  /**
+   * What the subject may do now; undefined when the session is over or its subject gone, disabled or of a later epoch.
+   */
   #livePermissions(subject: Subject, session: SessionRecord, refresh: RefreshState, nowMs: number): number | undefined {
     if (nowMs >= session.ends_at_ms || nowMs >= refresh.idle_until_ms) return undefined;
     const state = this.#repository.findState(subject)?.value;

@@ -1,6 +1,6 @@
 /**
- * POST /tokens and the OAuth token route: which grant yields a token of whom. A token of an application or organization is made only
- * for those on its access list, and never carries more than they hold there.
+ * POST /tokens and the OAuth token route: which grant yields a token of whom. A token of an application or organization
+ * is made only for those on its access list, and never carries more than they hold there.
  */
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
@@ -64,7 +64,10 @@ export class TokenGrants {
     this.#dependencies = dependencies;
   }
 
-  /** Makes a token. Throws `unsupported_grant`, `invalid_grant`, `invalid_client`, `unauthorized`, `not_found`, `permission_escalation`. */
+  /**
+   * Makes a token. Throws `unsupported_grant`, `invalid_grant`, `invalid_client`, `unauthorized`, `not_found`,
+   * `permission_escalation`.
+   */
   async create(input: CreateTokenInput, headers: GrantHeaders): Promise<TokenJson> {
     switch (input.grant_type) {
       case undefined:
@@ -213,8 +216,9 @@ export class TokenGrants {
   }
 
   /**
-   * The tokens that the new session comes from, which it must not outlive: otherwise whoever has stolen one would go on by what he
-   * made of it, whatever its owner does. The chain stays short: a fresh token of the same subject takes the place of the caller's.
+   * The tokens that the new session comes from, which it must not outlive: otherwise whoever has stolen one would go on
+   * by what he made of it, whatever its owner does. The chain stays short: a fresh token of the same subject takes the
+   * place of the caller's.
    */
   #parentage(
     { subject, sessionId }: Principal,
@@ -239,7 +243,8 @@ export class TokenGrants {
 
   #fresh(principal: Principal, restricted: boolean): Minting {
     const session = this.#dependencies.repository.findSession(principal.subject, principal.sessionId)?.value;
-    // A personal access token of an application or organization names no session to carry on, and with it nobody whose rights bound it.
+    // A personal access token of an application or organization names no session to carry on, and with it nobody whose
+    // rights bound it.
     if (session === undefined && principal.subject.kind !== "user")
       throw new AppError("forbidden", {
         message: "a personal access token of an application or organization cannot make other tokens",

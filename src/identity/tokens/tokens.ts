@@ -1,4 +1,7 @@
-/** Tokens as their owners see them: the sessions and personal access tokens of a subject, listed, read and revoked. Never shows a token's text. */
+/**
+ * Tokens as their owners see them: the sessions and personal access tokens of a subject, listed, read and revoked.
+ * Never shows a token's text.
+ */
 import { PERMISSIONS, PERMISSIONS_MAX, holdsAll } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp } from "../../platform/clock.js";
@@ -50,7 +53,10 @@ export class Tokens {
     return this.#found(principal, id).row;
   }
 
-  /** Ends a session or revokes a personal access token: of the caller, or of an application or organization where the caller may revoke. */
+  /**
+   * Ends a session or revokes a personal access token: of the caller, or of an application or organization where the
+   * caller may revoke.
+   */
   async revoke(principal: Principal, id: string): Promise<void> {
     const { access, sessions, apiTokens, log } = this.#dependencies;
     const { owner, row } = this.#found(principal, id);
@@ -85,7 +91,10 @@ export class Tokens {
     this.#dependencies.log.info("all tokens of a subject voided", { subject: formatSubject(subject) });
   }
 
-  /** The same as a part of the commit that is the reason for it, so that no token outlives it by a crash; `endDerived` follows. */
+  /**
+   * The same as a part of the commit that is the reason for it, so that no token outlives it by a crash; `endDerived`
+   * follows.
+   */
   voidCommit(subject: Subject): StoreCommit {
     return mergeCommits(
       this.#dependencies.sessions.endAllCommit(subject),

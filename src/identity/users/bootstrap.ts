@@ -1,6 +1,7 @@
 /**
- * The first administrator: by a one-use token in a private file that the first start of an empty store leaves for the operator, or by
- * `proofwright create-admin` on a stopped server. Never by a default password, never by being first to sign up.
+ * The first administrator: by a one-use token in a private file that the first start of an empty store leaves for the
+ * operator, or by `proofwright create-admin` on a stopped server. Never by a default password, never by being first to
+ * sign up.
  */
 import { createOpaqueToken, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
 import type { Clock } from "../../platform/clock.js";
@@ -32,7 +33,10 @@ export class Bootstrap {
     this.#tokens = new ExpiringRecords({ table: "bootstrap_token" }, dependencies);
   }
 
-  /** Leaves a token in a file of mode 0600 when there is no user at all. True when it did. The token is in the file and nowhere else. */
+  /**
+   * Leaves a token in a file of mode 0600 when there is no user at all. True when it did. The token is in the file and
+   * nowhere else.
+   */
   async offer(path: string): Promise<boolean> {
     if (this.#repository.listUsers(PAGE).total > 0) return false;
     const token = createOpaqueToken("bootstrap");

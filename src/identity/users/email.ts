@@ -1,6 +1,7 @@
 /**
- * The one normaliser of e-mail addresses. Lookup, uniqueness and throttling all use its result, so that letter case, spaces and
- * Unicode variants of an address are one account (and share one counter). It does not find out whether mail arrives.
+ * The one normaliser of e-mail addresses. Lookup, uniqueness and throttling all use its result, so that letter case,
+ * spaces and Unicode variants of an address are one account (and share one counter). It does not find out whether mail
+ * arrives.
  */
 import { domainToASCII } from "node:url";
 

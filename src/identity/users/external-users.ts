@@ -1,4 +1,7 @@
-/** Users who come with tokens of a trusted external issuer: found by issuer and subject, made at their first visit where that is allowed. */
+/**
+ * Users who come with tokens of a trusted external issuer: found by issuer and subject, made at their first visit where
+ * that is allowed.
+ */
 import { hash } from "node:crypto";
 import { NEW_USER_PERMISSIONS } from "../../platform/auth/permissions.js";
 import type { ExternalClaims, ExternalIssuers } from "../../platform/auth/external-issuers.js";

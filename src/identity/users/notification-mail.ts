@@ -1,4 +1,7 @@
-/** The texts of the mails that identity sends. Each says what it is about, how long it holds, and what to do when it was not asked for. */
+/**
+ * The texts of the mails that identity sends. Each says what it is about, how long it holds, and what to do when it was
+ * not asked for.
+ */
 import type { MailMessage } from "../../platform/mail/mail.js";
 
 export function passwordResetLetter(input: {

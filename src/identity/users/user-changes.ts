@@ -1,6 +1,7 @@
 /**
- * Changing and deleting users. What would let a thief of a token keep an account (password, address) needs the present password or a
- * login of the last minutes; new permissions, a new password and deletion void the tokens that were there.
+ * Changing and deleting users. What would let a thief of a token keep an account (password, address) needs the present
+ * password or a login of the last minutes; new permissions, a new password and deletion void the tokens that were
+ * there.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
@@ -62,8 +63,8 @@ export class UserChanges {
 
   /**
    * Changes what is given: of the caller itself, of an application's own user, of anyone for `user_update` and `sudo`.
-   * Throws `not_found` for a user that the caller may not see, `forbidden` for one it may not change or without a fresh proof,
-   * `permission_escalation`, `invalid_email`, `email_taken`, `weak_password`.
+   * Throws `not_found` for a user that the caller may not see, `forbidden` for one it may not change or without a fresh
+   * proof, `permission_escalation`, `invalid_email`, `email_taken`, `weak_password`.
    */
   async update(principal: Principal, id: string, input: UpdateUserInput, address: string): Promise<void> {
     const { repository, log } = this.#dependencies;
@@ -136,7 +137,10 @@ export class UserChanges {
     this.#dependencies.access.requireSubset(permissions, principal.permissions);
   }
 
-  /** The present password, or a login of the last minutes. Throws `forbidden`, `invalid_credentials`, `too_many_requests`. */
+  /**
+   * The present password, or a login of the last minutes. Throws `forbidden`, `invalid_credentials`,
+   * `too_many_requests`.
+   */
   async #requireProof(
     principal: Principal,
     user: UserRecord,
@@ -208,8 +212,9 @@ export class UserChanges {
 }
 
 /**
- * Whoever sets another's password or address can be that user. So an administrator may not do it to one who holds administrators'
- * bits that it lacks itself, nor a token of an application to a user of its own who may do more than the token.
+ * Whoever sets another's password or address can be that user. So an administrator may not do it to one who holds
+ * administrators' bits that it lacks itself, nor a token of an application to a user of its own who may do more than
+ * the token.
  */
 function requireNotAbove(principal: Principal, user: UserRecord): void {
   const { subject, permissions } = principal;

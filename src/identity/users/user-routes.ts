@@ -29,8 +29,8 @@ const credentials = {
 
 export const userRoutes = {
   /*
-   * Takes no Idempotency-Key: the hash of this body that a replay check would keep for a day is a fast hash over a password.
-   * The unique e-mail already makes a repeat harmless (409).
+   * Takes no Idempotency-Key: the hash of this body that a replay check would keep for a day is a fast hash over a
+   * password. The unique e-mail already makes a repeat harmless (409).
    */
   createUser: defineRoute({
     ...credentials,

@@ -55,9 +55,9 @@ export class Users {
 
   /**
    * Creates a user with the default permissions.
-   * @param address network address of the caller, for the hourly limit
-   * Throws `invalid_email`, `weak_password`, `email_taken` (only after the hashing that a new one costs), `invitation_invalid`,
-   * `permission_escalation`, `too_many_requests`.
+   * @param address network address of the caller, for the hourly limit Throws `invalid_email`, `weak_password`,
+   *   `email_taken` (only after the hashing that a new one costs), `invitation_invalid`, `permission_escalation`,
+   *   `too_many_requests`.
    */
   async create(asked: CreateUserInput, address: string, origin: UserOrigin = {}): Promise<UserJson> {
     const { repository, invitations, signupLimit, hashGate, log } = this.#dependencies;
@@ -103,7 +103,10 @@ export class Users {
     return { users: rows.map(userJson), total };
   }
 
-  /** One user with metadata. Throws `not_found` for a user that is not there, and likewise for one that the caller may not see. */
+  /**
+   * One user with metadata. Throws `not_found` for a user that is not there, and likewise for one that the caller may
+   * not see.
+   */
   get(principal: Principal, id: string): UserDetailJson {
     const user = this.#dependencies.directory.findUser(principal, id);
     if (user === undefined) throw userNotFound();

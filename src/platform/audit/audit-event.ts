@@ -1,4 +1,6 @@
-/** What the audit log holds of an event. Ids, codes and codes of names; never a value, a name or a text of the caller. */
+/**
+ * What the audit log holds of an event. Ids, codes and codes of names; never a value, a name or a text of the caller.
+ */
 import type { StoreValue } from "../store/store.js";
 
 /** A type, not an interface, so that it is a StoreValue. */

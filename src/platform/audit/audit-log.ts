@@ -1,6 +1,7 @@
 /**
- * The audit log: a hash chain of the store, linked with a key that lies outside the vault's barrier, so that it is written while the
- * vault is sealed. Fails closed: what cannot be recorded is refused, and after three failures the vault is sealed.
+ * The audit log: a hash chain of the store, linked with a key that lies outside the vault's barrier, so that it is
+ * written while the vault is sealed. Fails closed: what cannot be recorded is refused, and after three failures the
+ * vault is sealed.
  */
 import { createHmac } from "node:crypto";
 import { randomBytes } from "node:crypto";
@@ -59,7 +60,10 @@ const FAILURES_MAX = 3;
 const PASSING: ReadonlySet<string> = new Set(["overloaded", "shutting_down"]);
 const KEY_FILE = "audit-key";
 
-/** Reads or makes the key file of a data folder (mode 0600). Throws StartError for a damaged one, PrivateFileError for an open one. */
+/**
+ * Reads or makes the key file of a data folder (mode 0600). Throws StartError for a damaged one, PrivateFileError for
+ * an open one.
+ */
 export async function openAuditKey(dataDir: string): Promise<Uint8Array> {
   const path = `${dataDir}/${KEY_FILE}`;
   await createPrivateFile(path, randomBytes(CHAIN_KEY_BYTES));
@@ -83,7 +87,9 @@ export class AuditLog implements AuditPort {
     this.#dependencies = dependencies;
   }
 
-  /** Records the start, and with it which key links from here on. To be called once, before anything else is recorded. */
+  /**
+   * Records the start, and with it which key links from here on. To be called once, before anything else is recorded.
+   */
   async start(): Promise<void> {
     const head = this.head();
     const keyId = chainKeyId(this.#key);

@@ -1,4 +1,7 @@
-/** Route definitions of the audit log. Not part of the specification's list of endpoints. They work while the vault is sealed. */
+/**
+ * Route definitions of the audit log. Not part of the specification's list of endpoints. They work while the vault is
+ * sealed.
+ */
 import Type from "typebox";
 import { defineRoute } from "../contract/route.js";
 import { closed, Timestamp, Uuid } from "../contract/schemas.js";

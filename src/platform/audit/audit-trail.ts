@@ -1,7 +1,8 @@
 /**
- * Records what requests do. Runs a handler in a scope; every commit on an audited store that happens inside carries the request's
- * event, so that mutation and record are one commit without the services having to know. What commits nothing is recorded before its
- * answer leaves. An audited store's commits outside of any request are recorded as the service's own.
+ * Records what requests do. Runs a handler in a scope; every commit on an audited store that happens inside carries the
+ * request's event, so that mutation and record are one commit without the services having to know. What commits nothing
+ * is recorded before its answer leaves. An audited store's commits outside of any request are recorded as the service's
+ * own.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { SUBJECT_KINDS } from "../auth/principal.js";
@@ -15,7 +16,10 @@ import type { AuditPort } from "./audit-log.js";
 /** Who does what; the outcome is found out. */
 export type AuditContext = Omit<AuditEvent, "outcome" | "code" | "objects">;
 
-/** `durable`: on disk before the answer. `deferred`: handed to the writer before the answer, which does not wait for the disk. */
+/**
+ * `durable`: on disk before the answer. `deferred`: handed to the writer before the answer, which does not wait for the
+ * disk.
+ */
 export type AuditMode = "durable" | "deferred";
 
 export interface RecordedWork<T> {
@@ -58,8 +62,8 @@ export class AuditTrail {
   }
 
   /**
-   * The same for work that commits nothing on an audited store, such as a signature: no commit has to find whose it is. (One that comes all
-   * the same is recorded as the service's own.)
+   * The same for work that commits nothing on an audited store, such as a signature: no commit has to find whose it is.
+   * (One that comes all the same is recorded as the service's own.)
    */
   runUse<T>(context: AuditContext, mode: AuditMode, work: RecordedWork<T>): Promise<T> {
     return this.#recorded(newScope(context), mode, work);
@@ -98,8 +102,9 @@ export class AuditTrail {
   }
 
   /**
-   * Node hooks every promise of the process while a scope is open, which slows all requests by a sixth; so the last one switches that off.
-   * What a request leaves running behind it is nobody's from then on, whether others are open or not.
+   * Node hooks every promise of the process while a scope is open, which slows all requests by a sixth; so the last one
+   * switches that off. What a request leaves running behind it is nobody's from then on, whether others are open or
+   * not.
    */
   async #inScope<T>(scope: Scope, work: () => T | Promise<T>): Promise<T> {
     this.#openScopes += 1;
@@ -169,7 +174,10 @@ export class AuditTrail {
   }
 }
 
-/** A part of a key or a path, as the log may hold it: ids and kinds as they are; anything else may be a name, or a token. */
+/**
+ * A part of a key or a path, as the log may hold it: ids and kinds as they are; anything else may be a name, or a
+ * token.
+ */
 export function auditedPart(part: string | number, audit: Pick<AuditPort, "hashName">): string {
   return typeof part === "number" || UUID.test(part) || KINDS.has(part) ? String(part) : `~${audit.hashName(part)}`;
 }

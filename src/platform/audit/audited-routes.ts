@@ -1,6 +1,6 @@
 /**
- * Which routes are recorded, and the wrapper that does it around their handlers. The rule: what changes something or reveals a secret is
- * recorded before it is answered; the exceptions are listed by name.
+ * Which routes are recorded, and the wrapper that does it around their handlers. The rule: what changes something or
+ * reveals a secret is recorded before it is answered; the exceptions are listed by name.
  */
 import { formatSubject, type Principal } from "../auth/principal.js";
 import type { AnyReply, BoundRoute, RouteSpec } from "../contract/route.js";
@@ -36,7 +36,10 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
   deleteProver: "durable",
 };
 
-/** Uses of keys and secrets by operation id: they change no record that is audited. A test holds them against what they commit. */
+/**
+ * Uses of keys and secrets by operation id: they change no record that is audited. A test holds them against what they
+ * commit.
+ */
 export const USES: ReadonlySet<string> = new Set([
   "signMessage",
   "signWithOrganizationVaultKey",

@@ -1,4 +1,7 @@
-/** The audit log in one piece, for the composition root: the log, the trail around requests, and the stores whose commits are recorded. */
+/**
+ * The audit log in one piece, for the composition root: the log, the trail around requests, and the stores whose
+ * commits are recorded.
+ */
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import type { Store } from "../store/store.js";

@@ -1,6 +1,7 @@
 /**
- * Records requests that were turned away before their handler: no token, a missing permission, a sealed vault. Anybody can cause these,
- * so that only so many a minute are recorded one by one; the others are counted, and the count is recorded.
+ * Records requests that were turned away before their handler: no token, a missing permission, a sealed vault. Anybody
+ * can cause these, so that only so many a minute are recorded one by one; the others are counted, and the count is
+ * recorded.
  */
 import type { Clock } from "../clock.js";
 import type { RouteSpec } from "../contract/route.js";
@@ -21,7 +22,10 @@ export interface Refusal {
 export const REFUSALS_COUNTED = "refusals.counted";
 
 const WINDOW_MS = 60_000;
-/** Recorded one by one in a window: 10 MB of log a day at the worst. One caller cannot use up what others' would be seen by. */
+/**
+ * Recorded one by one in a window: 10 MB of log a day at the worst. One caller cannot use up what others' would be seen
+ * by.
+ */
 const RECORDS_MAX = 60;
 const RECORDS_PER_CALLER_MAX = 10;
 /** Addresses and subjects that are told apart in a window; the rest share one count. */

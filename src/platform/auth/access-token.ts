@@ -1,6 +1,7 @@
 /**
- * Access tokens: JWTs of type `at+jwt` (RFC 9068), verified after RFC 8725. Everything that is not exactly what our own signing
- * writes is refused before any signature is computed; what passed is remembered for a minute, because a verification costs 0.1 ms.
+ * Access tokens: JWTs of type `at+jwt` (RFC 9068), verified after RFC 8725. Everything that is not exactly what our own
+ * signing writes is refused before any signature is computed; what passed is remembered for a minute, because a
+ * verification costs 0.1 ms.
  */
 import { hash } from "node:crypto";
 import type { JWTPayload } from "jose";
@@ -22,9 +23,14 @@ import {
   type Audience,
 } from "./token-limits.js";
 
-/** What must hold of a token's subject and session at the moment of each use. Answers from memory or in microseconds. */
+/**
+ * What must hold of a token's subject and session at the moment of each use. Answers from memory or in microseconds.
+ */
 export interface TokenStateLookup {
-  /** Another number whenever this process may have changed an answer below; lets a use within the same second skip the reads. */
+  /**
+   * Another number whenever this process may have changed an answer below; lets a use within the same second skip the
+   * reads.
+   */
   revision(): number;
   /** Epoch of a subject that exists and is enabled; undefined otherwise. A token of an older epoch is void. */
   epochOf(subject: Subject): number | undefined;
@@ -83,8 +89,8 @@ const CACHED_TOKENS_MAX = 10_000;
 /** A remembered token is verified anew after this long. */
 const CACHE_TTL_MS = 60_000;
 /**
- * How old a state may be that was read at the present revision. What this process changes counts at once; what another one changes,
- * once there are several, counts within this time. Reading costs 6 us of the 8 that a use would take.
+ * How old a state may be that was read at the present revision. What this process changes counts at once; what another
+ * one changes, once there are several, counts within this time. Reading costs 6 us of the 8 that a use would take.
  */
 const STATE_AGE_MAX_MS = 1000;
 const CLAIM_NAMES: ReadonlySet<string> = new Set([
@@ -128,10 +134,11 @@ export class AccessTokenVerifier {
   }
 
   /**
-   * The caller that a token stands for. Microseconds when the token was verified within the last minute, else a tenth of a millisecond.
+   * The caller that a token stands for. Microseconds when the token was verified within the last minute, else a tenth
+   * of a millisecond.
    * @param token compact JWS as it stood after `bearer `
-   * @param area area that the request is for; without it the token must be good for every area
-   * Throws `unauthorized`, always with the same words.
+   * @param area area that the request is for; without it the token must be good for every area Throws `unauthorized`,
+   *   always with the same words.
    */
   authenticate(token: string, area?: Area): Principal {
     if (token.length > ACCESS_TOKEN_CHARACTERS_MAX) throw refusal();
@@ -274,7 +281,10 @@ function readClaims(
   return { principal, epoch: ep, audiences: aud };
 }
 
-/** RFC 7519 sections 4.1.4 to 4.1.6, with tolerance for clocks of other machines; and no token is from the future or older than any may be. */
+/**
+ * RFC 7519 sections 4.1.4 to 4.1.6, with tolerance for clocks of other machines; and no token is from the future or
+ * older than any may be.
+ */
 function isTimely(
   { iat, nbf, exp }: { readonly iat: number; readonly nbf: number; readonly exp: number },
   nowSec: number,

@@ -1,4 +1,7 @@
-/** The one place where a principal is held against what a route needs. All-of: every permission, and the right kind of subject. */
+/**
+ * The one place where a principal is held against what a route needs. All-of: every permission, and the right kind of
+ * subject.
+ */
 import type { AuthRule } from "../contract/route.js";
 import { AppError } from "../errors.js";
 import { holdsAll, permissionBits } from "./permissions.js";

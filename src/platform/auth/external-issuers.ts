@@ -1,6 +1,7 @@
 /**
- * Tokens of other OpenID Connect issuers that the operator trusts. The key set is fetched from the address in the operator's own
- * settings, never from one that a token names; which issuer a token is of decides which keys may verify it.
+ * Tokens of other OpenID Connect issuers that the operator trusts. The key set is fetched from the address in the
+ * operator's own settings, never from one that a token names; which issuer a token is of decides which keys may verify
+ * it.
  */
 import { readFile } from "node:fs/promises";
 import {
@@ -71,7 +72,9 @@ export interface ExternalClaims {
 const JWKS_COOLDOWN_MS = 30_000;
 const JWKS_MAX_AGE_MS = 10 * 60_000;
 const JWKS_TIMEOUT_MS = 5_000;
-/** After a fetch that failed the next is made at the earliest then: until it succeeds, anybody's token would cause one. */
+/**
+ * After a fetch that failed the next is made at the earliest then: until it succeeds, anybody's token would cause one.
+ */
 const JWKS_RETRY_MS = 10_000;
 /** A hundred keys of 4096 bits, with room. */
 const JWKS_CHARACTERS_MAX = 256 * 1024;
@@ -129,7 +132,10 @@ export class ExternalIssuers {
     return this.#issuers.size > 0 && this.#issuers.has(issuerOf(token) ?? "");
   }
 
-  /** Verifies a token of a trusted issuer; undefined for any that is not good. Fetches the issuer's keys when they are not at hand. */
+  /**
+   * Verifies a token of a trusted issuer; undefined for any that is not good. Fetches the issuer's keys when they are
+   * not at hand.
+   */
   async verify(token: string): Promise<ExternalClaims | undefined> {
     const trusted = this.#issuers.get(issuerOf(token) ?? "");
     if (trusted === undefined) return undefined;
@@ -155,8 +161,8 @@ export class ExternalIssuers {
 }
 
 /**
- * Fetches a key set and, when that fails, nothing for a while: tokens whose key is known are verified meanwhile, others are refused at
- * once. Tells the log each time, with how many fetches in a row have failed.
+ * Fetches a key set and, when that fails, nothing for a while: tokens whose key is known are verified meanwhile, others
+ * are refused at once. Tells the log each time, with how many fetches in a row have failed.
  */
 function sparingFetch({ clock, log }: { readonly clock: Clock; readonly log: Log }): FetchImplementation {
   let failures = 0;

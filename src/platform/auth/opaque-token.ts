@@ -1,6 +1,6 @@
 /**
- * The text form of secrets that are handed out once and looked up by hash: `prefix_` + base64url(32 bytes) + 6 characters of
- * checksum. Only the SHA-256 of the whole text is ever stored; 256 random bits need no slow hash.
+ * The text form of secrets that are handed out once and looked up by hash: `prefix_` + base64url(32 bytes) + 6
+ * characters of checksum. Only the SHA-256 of the whole text is ever stored; 256 random bits need no slow hash.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -33,7 +33,9 @@ export function createOpaqueToken(kind: OpaqueKind): OpaqueToken {
   return { text, hash: sha256(text) };
 }
 
-/** The hash of a token of that kind; undefined for other text, a wrong checksum or a second spelling of the same bytes. */
+/**
+ * The hash of a token of that kind; undefined for other text, a wrong checksum or a second spelling of the same bytes.
+ */
 export function opaqueTokenHash(kind: OpaqueKind, text: string): string | undefined {
   const prefix = OPAQUE_PREFIXES[kind];
   const rest = text.slice(prefix.length);
@@ -48,7 +50,10 @@ export function sameHash(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
-/** CRC-32 in base 62: catches slips of the hand before any lookup, and lets scanners for leaked secrets know one. Protects nothing. */
+/**
+ * CRC-32 in base 62: catches slips of the hand before any lookup, and lets scanners for leaked secrets know one.
+ * Protects nothing.
+ */
 export function checksum(text: string): string {
   let rest = crc32(text);
   let digits = "";

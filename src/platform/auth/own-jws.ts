@@ -1,7 +1,7 @@
 /**
- * Tokens as our own signing writes them (RFC 7515, compact serialization), read in their one spelling. A library would send each signature
- * through a thread pool, which takes longer than the signature; what it would parse is compared here with the only text that our own
- * signing writes. Tokens of others go through jose.
+ * Tokens as our own signing writes them (RFC 7515, compact serialization), read in their one spelling. A library would
+ * send each signature through a thread pool, which takes longer than the signature; what it would parse is compared
+ * here with the only text that our own signing writes. Tokens of others go through jose.
  */
 import type { JWTPayload } from "jose";
 
@@ -15,8 +15,9 @@ export interface OwnJws {
 }
 
 /**
- * base64url header, payload and a signature of exactly 64 bytes (EdDSA, ES256) or 256 (RS256). A last character that holds bits of no byte
- * holds zeros: any other is a second spelling (RFC 4648, 3.5). The header need not be read: it is looked up as it stands.
+ * base64url header, payload and a signature of exactly 64 bytes (EdDSA, ES256) or 256 (RS256). A last character that
+ * holds bits of no byte holds zeros: any other is a second spelling (RFC 4648, 3.5). The header need not be read: it is
+ * looked up as it stands.
  */
 const COMPACT_FORM =
   /^([A-Za-z0-9_-]+)\.((?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?)\.([A-Za-z0-9_-]{85}[AQgw]|[A-Za-z0-9_-]{341}[AQgw])$/;

@@ -1,6 +1,6 @@
 /**
- * The one gate before password hashing: hashing is the dearest thing that a stranger can ask for, so few run at once, a short line
- * waits, and the rest is turned away at once. Knows nothing of passwords.
+ * The one gate before password hashing: hashing is the dearest thing that a stranger can ask for, so few run at once, a
+ * short line waits, and the rest is turned away at once. Knows nothing of passwords.
  */
 import { availableParallelism } from "node:os";
 import { AppError } from "../errors.js";
@@ -14,7 +14,10 @@ export interface HashGateOptions {
   readonly lineLengthMax?: number;
 }
 
-/** Two at 19 MiB and 9 ms each, and always one core left for everything else: a crowd that logs in must not slow down who is in (security 3.6). */
+/**
+ * Two at 19 MiB and 9 ms each, and always one core left for everything else: a crowd that logs in must not slow down
+ * who is in (security 3.6).
+ */
 const CONCURRENCY_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
 /** About 150 ms of waiting. */
 const QUEUE_LENGTH_MAX = 32;
@@ -40,8 +43,9 @@ export class HashGate {
   }
 
   /**
-   * Waits at the door until an attempt that will hash may begin: as many are let in as can hash or wait to, so that nothing is read or
-   * written for the rest of a crowd while it stands in line. Resolves to what gives the place back. Throws `too_many_requests` beyond the line.
+   * Waits at the door until an attempt that will hash may begin: as many are let in as can hash or wait to, so that
+   * nothing is read or written for the rest of a crowd while it stands in line. Resolves to what gives the place back.
+   * Throws `too_many_requests` beyond the line.
    */
   async admit(): Promise<() => void> {
     if (this.#admitted >= this.#concurrencyMax + this.#queueLengthMax) {
@@ -74,7 +78,9 @@ export class HashGate {
     });
   }
 
-  /** Runs the work when its turn comes. Throws `too_many_requests` when the line is full; the work has not begun then. */
+  /**
+   * Runs the work when its turn comes. Throws `too_many_requests` when the line is full; the work has not begun then.
+   */
   async run<T>(work: () => Promise<T>): Promise<T> {
     await this.#enter();
     try {

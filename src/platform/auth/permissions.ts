@@ -1,6 +1,6 @@
 /**
- * Permission bits. Bits 0 to 8, 10 to 13, 20 to 26 and 29 keep the meaning that existing clients know; 16 to 19 are ours.
- * A check is all-of: every needed bit must be held.
+ * Permission bits. Bits 0 to 8, 10 to 13, 20 to 26 and 29 keep the meaning that existing clients know; 16 to 19 are
+ * ours. A check is all-of: every needed bit must be held.
  */
 export const PERMISSIONS = {
   authenticate: 1 << 0,
@@ -50,8 +50,9 @@ export function permissionNames(bits: number): PermissionName[] {
 }
 
 /**
- * What a user who signs up holds: bits 0 to 4, 7 and 8 (415, the default that existing clients know), and the four vault bits,
- * so that an ordinary user can run a vault of its own. Unsealing and sealing need the seal key in the body anyway.
+ * What a user who signs up holds: bits 0 to 4, 7 and 8 (415, the default that existing clients know), and the four
+ * vault bits, so that an ordinary user can run a vault of its own. Unsealing and sealing need the seal key in the body
+ * anyway.
  */
 export const NEW_USER_PERMISSIONS = permissionBits([
   "authenticate",
@@ -69,7 +70,10 @@ export const NEW_USER_PERMISSIONS = permissionBits([
 
 const VAULT_PERMISSIONS = permissionBits(["vault_use", "secret_read", "vault_unseal", "vault_seal"]);
 
-/** What an application is associated with by default: 510, the default that existing clients know; cut to what the granter holds. */
+/**
+ * What an application is associated with by default: 510, the default that existing clients know; cut to what the
+ * granter holds.
+ */
 export const ASSOCIATE_PERMISSIONS = permissionBits([
   "read",
   "create",
@@ -80,7 +84,10 @@ export const ASSOCIATE_PERMISSIONS = permissionBits([
   "publish",
   "subscribe",
 ]);
-/** What the creator of an application or organization may do there, and the most that a token of either carries: 510 and the vault's bits. */
+/**
+ * What the creator of an application or organization may do there, and the most that a token of either carries: 510 and
+ * the vault's bits.
+ */
 export const TENANT_PERMISSIONS = ASSOCIATE_PERMISSIONS | VAULT_PERMISSIONS;
 /** What a member of an organization may do there unless told otherwise: 386. */
 export const ORGANIZATION_MEMBER_PERMISSIONS = permissionBits(["read", "publish", "subscribe"]);

@@ -21,7 +21,10 @@ export interface Principal {
   readonly sessionId: string;
   /** Unix seconds. */
   readonly expiresAtSec: number;
-  /** The user on whose behalf an application or organization token acts, where there is one. For the record; grants nothing. */
+  /**
+   * The user on whose behalf an application or organization token acts, where there is one. For the record; grants
+   * nothing.
+   */
   readonly actingUserId?: string;
   /** Filters over event subjects. Whoever has them may do nothing but listen to events within them. */
   readonly limitedTo?: readonly string[];

@@ -1,7 +1,8 @@
 /**
- * The text form of refresh tokens: `prt_` + base64url(32 bytes) + 6 characters of checksum. Opaque to clients; only its SHA-256
- * is ever stored. Bytes: `handle(16) || secret(16)`. The handle is random, stays with the family and finds its record, so that
- * every replaced token of a family is recognised as such without a record per token; the secret is fresh at each rotation.
+ * The text form of refresh tokens: `prt_` + base64url(32 bytes) + 6 characters of checksum. Opaque to clients; only its
+ * SHA-256 is ever stored. Bytes: `handle(16) || secret(16)`. The handle is random, stays with the family and finds its
+ * record, so that every replaced token of a family is recognised as such without a record per token; the secret is
+ * fresh at each rotation.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { checksum } from "./opaque-token.js";
@@ -28,7 +29,10 @@ export function createRefreshToken(handle: Uint8Array = randomBytes(HANDLE_BYTES
   return describe(Buffer.concat([handle, randomBytes(SECRET_BYTES)]));
 }
 
-/** Reads a token, or undefined for text of another form, a wrong checksum or a second spelling of the same bytes. Looks nothing up. */
+/**
+ * Reads a token, or undefined for text of another form, a wrong checksum or a second spelling of the same bytes. Looks
+ * nothing up.
+ */
 export function parseRefreshToken(text: string): RefreshToken | undefined {
   const parts = FORM.exec(text);
   if (parts?.[1] === undefined) return undefined;

@@ -1,6 +1,7 @@
 /**
- * The file that holds the private signing keys of access tokens. It lives outside the vault's barrier, because tokens must be
- * verified while the vault is sealed; so its protection is the file system's, and a file that others can read is refused.
+ * The file that holds the private signing keys of access tokens. It lives outside the vault's barrier, because tokens
+ * must be verified while the vault is sealed; so its protection is the file system's, and a file that others can read
+ * is refused.
  */
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
@@ -55,7 +56,10 @@ const keyFile = Compile(KeyFile);
 export type StoredSigningKey = Static<typeof StoredKey>;
 export type SigningKeyFile = Static<typeof KeyFile>;
 
-/** Reads the file, or undefined when there is none. Throws SigningKeyFileError for a file that others can read or that is damaged. */
+/**
+ * Reads the file, or undefined when there is none. Throws SigningKeyFileError for a file that others can read or that
+ * is damaged.
+ */
 export async function readSigningKeyFile(path: string): Promise<SigningKeyFile | undefined> {
   const text = (await readPrivateFile(path))?.toString("utf8");
   if (text === undefined) return undefined;
@@ -71,8 +75,8 @@ export async function readSigningKeyFile(path: string): Promise<SigningKeyFile |
 }
 
 /**
- * Writes the first file. Complete or not there at all: the bytes are on disk before the name exists, and a name that exists is
- * never replaced. Returns false when another process was first.
+ * Writes the first file. Complete or not there at all: the bytes are on disk before the name exists, and a name that
+ * exists is never replaced. Returns false when another process was first.
  */
 export async function createSigningKeyFile(path: string, content: SigningKeyFile): Promise<boolean> {
   return await createPrivateFile(path, encode(content));

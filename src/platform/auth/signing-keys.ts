@@ -1,7 +1,8 @@
 /**
- * The keys that sign access tokens: `current` signs, `next` is published before it is used, `previous` ones verify until the last
- * token they signed has expired. Ed25519 (RFC 8037) unless P-256 or RSA is asked for, named by RFC 7638 thumbprint. Private parts never
- * leave this file, verification-key.ts and the key file; what is published is public only.
+ * The keys that sign access tokens: `current` signs, `next` is published before it is used, `previous` ones verify
+ * until the last token they signed has expired. Ed25519 (RFC 8037) unless P-256 or RSA is asked for, named by RFC 7638
+ * thumbprint. Private parts never leave this file, verification-key.ts and the key file; what is published is public
+ * only.
  */
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { stat } from "node:fs/promises";
@@ -63,7 +64,10 @@ export type PublicJwk =
 
 /** What a verifier needs of the keys. */
 export interface VerificationKeys {
-  /** The key whose access tokens start with this encoded header, or undefined. Only the exact text that our own signing writes is known. */
+  /**
+   * The key whose access tokens start with this encoded header, or undefined. Only the exact text that our own signing
+   * writes is known.
+   */
   findByHeader(encodedHeader: string): VerificationKey | undefined;
 }
 
@@ -79,7 +83,9 @@ interface LoadedKey {
   readonly encodedHeader: string;
 }
 
-/** Opens the key file, making it at the first start. Throws PrivateFileError when it is damaged or others can read it. */
+/**
+ * Opens the key file, making it at the first start. Throws PrivateFileError when it is damaged or others can read it.
+ */
 export async function openSigningKeys(
   options: SigningKeysOptions,
   dependencies: { readonly clock: Clock; readonly log: Log },
@@ -145,7 +151,10 @@ export class SigningKeys implements VerificationKeys {
     return algorithmOf(this.#opened().current);
   }
 
-  /** Signs claims with the current key: a compact JWS whose header is exactly `{alg, kid, typ}`. About 0.1 ms, off the thread. */
+  /**
+   * Signs claims with the current key: a compact JWS whose header is exactly `{alg, kid, typ}`. About 0.1 ms, off the
+   * thread.
+   */
   async sign(claims: JWTPayload, type: string = ACCESS_TOKEN_TYPE): Promise<string> {
     const { current } = this.#opened();
     if (this.#signingKey === undefined) throw new Error("invariant broken: signing keys are open");
@@ -177,7 +186,10 @@ export class SigningKeys implements VerificationKeys {
     this.#watch = undefined;
   }
 
-  /** Adopts the file's content when it changed. A file that cannot be used is logged and left alone: the keys in memory are good. */
+  /**
+   * Adopts the file's content when it changed. A file that cannot be used is logged and left alone: the keys in memory
+   * are good.
+   */
   async reload(): Promise<void> {
     try {
       await this.#exclusively(async () => {
@@ -200,7 +212,9 @@ export class SigningKeys implements VerificationKeys {
     return [current, next, ...previous].filter((key) => isVerifying(key, now)).map(publicJwk);
   }
 
-  /** Puts `next` to use and publishes a new one. Throws `conflict` while `next` has not been published for 15 minutes. */
+  /**
+   * Puts `next` to use and publishes a new one. Throws `conflict` while `next` has not been published for 15 minutes.
+   */
   async rotate(): Promise<void> {
     await this.#exclusively(async () => {
       const { current, next, previous } = this.#opened();
@@ -223,7 +237,10 @@ export class SigningKeys implements VerificationKeys {
     });
   }
 
-  /** For a leaked key: forgets every key at once. All access tokens are void from now on; sessions go on through refresh. */
+  /**
+   * For a leaked key: forgets every key at once. All access tokens are void from now on; sessions go on through
+   * refresh.
+   */
   async replaceAll(): Promise<void> {
     await this.#exclusively(async () => {
       await this.#replace({
@@ -327,7 +344,10 @@ async function loadKey(stored: StoredSigningKey): Promise<LoadedKey> {
   };
 }
 
-/** The two parts as OpenSSL holds them. Signs and verifies a probe: the one test of a pair that is the same for every kind of key. */
+/**
+ * The two parts as OpenSSL holds them. Signs and verifies a probe: the one test of a pair that is the same for every
+ * kind of key.
+ */
 function readPair(stored: StoredSigningKey): KeyPair {
   const probe = Buffer.from("proofwright signing key probe");
   const digest = stored.alg === "ES256" || stored.alg === "RS256" ? "sha256" : null;

@@ -1,7 +1,8 @@
 /**
- * Checking the signatures of our own tokens, on the calling thread and by OpenSSL. An Ed25519 signature is made again and compared: the
- * scheme is deterministic (RFC 8032, 5.1.6), so that of all bytes only those that our own signing wrote pass, and signing costs less than
- * half of verifying. ECDSA's signatures are random and RSA's are quick to verify: both are verified.
+ * Checking the signatures of our own tokens, on the calling thread and by OpenSSL. An Ed25519 signature is made again
+ * and compared: the scheme is deterministic (RFC 8032, 5.1.6), so that of all bytes only those that our own signing
+ * wrote pass, and signing costs less than half of verifying. ECDSA's signatures are random and RSA's are quick to
+ * verify: both are verified.
  */
 import { sign, timingSafeEqual, verify, type KeyObject } from "node:crypto";
 
@@ -11,7 +12,9 @@ export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
 /** A key and the one algorithm that it may be used with. */
 export interface VerificationKey {
-  /** Whether a signature (raw bytes; r and s for ES256) is the key's on the bytes, in its one spelling. About 0.1 ms. */
+  /**
+   * Whether a signature (raw bytes; r and s for ES256) is the key's on the bytes, in its one spelling. About 0.1 ms.
+   */
   signed(bytes: Uint8Array, signature: Uint8Array): boolean;
 }
 
@@ -43,7 +46,10 @@ const ED25519_BYTES = 64;
 /** Order of the P-256 group (FIPS 186-5). */
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
-/** True for an ES256 signature whose s is in the lower half: the other half, (r, n - s), is a second spelling of the same signature. */
+/**
+ * True for an ES256 signature whose s is in the lower half: the other half, (r, n - s), is a second spelling of the
+ * same signature.
+ */
 export function hasLowS(signature: Uint8Array): boolean {
   return signature.length === 64 && sOf(signature) <= P256_ORDER / 2n;
 }

@@ -1,6 +1,6 @@
 /**
- * Turns by key: work on the same key runs one after the other, in order of arrival. Spares commits of one process that would only
- * collide and be repeated; what must hold across processes is still the store's checks.
+ * Turns by key: work on the same key runs one after the other, in order of arrival. Spares commits of one process that
+ * would only collide and be repeated; what must hold across processes is still the store's checks.
  */
 import { AppError } from "../errors.js";
 

@@ -1,6 +1,7 @@
 /**
- * What was worked out from a text in this turn of the event loop: requests that come together often bring the same one. Nothing outlasts
- * the turn, in which whoever brought a text holds it anyway; so texts may be secrets, which must not lie around as keys of a map.
+ * What was worked out from a text in this turn of the event loop: requests that come together often bring the same one.
+ * Nothing outlasts the turn, in which whoever brought a text holds it anyway; so texts may be secrets, which must not
+ * lie around as keys of a map.
  */
 export class TurnMemo<Value> {
   readonly #work: (text: string) => Value;

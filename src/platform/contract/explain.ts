@@ -1,6 +1,6 @@
 /**
- * Says what is wrong with a value in words for people: walks the JSON Schema keywords that our schemas use beside the value.
- * Runs only after the compiled validator has refused the value. Names members, never repeats values.
+ * Says what is wrong with a value in words for people: walks the JSON Schema keywords that our schemas use beside the
+ * value. Runs only after the compiled validator has refused the value. Names members, never repeats values.
  */
 import type { TSchema } from "typebox";
 import Format from "typebox/format";
@@ -40,7 +40,10 @@ interface Keywords {
   readonly exclusiveMaximum?: number;
 }
 
-/** What is wrong with a refused value, at least one finding and at most FINDINGS_MAX. `place` names the whole ("the body"). */
+/**
+ * What is wrong with a refused value, at least one finding and at most FINDINGS_MAX. `place` names the whole ("the
+ * body").
+ */
 export function explainRefusal(schema: TSchema, value: unknown, place: string): ErrorDetail[] {
   const findings = new Findings(place);
   visit(schema, value, "", findings);
@@ -93,7 +96,9 @@ function visit(schema: Keywords, value: unknown, path: string, findings: Finding
     visitObject(schema, value as Readonly<Record<string, unknown>>, path, findings);
 }
 
-/** Nothing where a member of the union takes the value; else one finding, or those of its only member that fits by type. */
+/**
+ * Nothing where a member of the union takes the value; else one finding, or those of its only member that fits by type.
+ */
 function visitUnion({ anyOf, description }: Keywords, value: unknown, path: string, findings: Findings): void {
   const members = flatUnion(anyOf ?? []);
   if (members.some((member) => takes(member, value))) return;

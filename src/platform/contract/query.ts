@@ -1,4 +1,7 @@
-/** Query text to members of the types that a route's schema names. Strict: what does not read as the type stays text, and is refused. */
+/**
+ * Query text to members of the types that a route's schema names. Strict: what does not read as the type stays text,
+ * and is refused.
+ */
 import type { TObject } from "typebox";
 import { AppError } from "../errors.js";
 

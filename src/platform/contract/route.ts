@@ -1,6 +1,6 @@
 /**
- * One definition per route. A route is a plain value; handler types, validators, OpenAPI, the typed client, the permission
- * matrix and the tests that walk all routes are derived from it and never restated. Imports no server code.
+ * One definition per route. A route is a plain value; handler types, validators, OpenAPI, the typed client, the
+ * permission matrix and the tests that walk all routes are derived from it and never restated. Imports no server code.
  */
 import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../errors.js";
@@ -32,9 +32,15 @@ export interface ResponseSpec {
   readonly mayBeText?: true;
   /** Content type of a file answer (ETag, Range and HEAD are the front's business). */
   readonly file?: string;
-  /** Content type of an answer that the handler hands over as bytes, because no string of it may exist or because it is text. */
+  /**
+   * Content type of an answer that the handler hands over as bytes, because no string of it may exist or because it is
+   * text.
+   */
   readonly bytes?: string;
-  /** Content type of an answer that goes on until one side ends it; over WebSocket the same messages come as text frames. */
+  /**
+   * Content type of an answer that goes on until one side ends it; over WebSocket the same messages come as text
+   * frames.
+   */
   readonly stream?: "text/event-stream";
 }
 
@@ -51,7 +57,10 @@ export interface RouteSpec {
   readonly summary: string;
   readonly description?: string;
   readonly auth: AuthRule;
-  /** While the vault is not unsealed the route answers 503 `vault_sealed`, after authentication and before anything else. */
+  /**
+   * While the vault is not unsealed the route answers 503 `vault_sealed`, after authentication and before anything
+   * else.
+   */
   readonly needsUnsealed?: boolean;
   readonly params?: TObject;
   readonly query?: TObject;
@@ -60,7 +69,10 @@ export interface RouteSpec {
   readonly bodyOptional?: boolean;
   /** The handler gets the body's bytes unparsed, because they hold a secret that must never become a string. */
   readonly rawBody?: boolean;
-  /** The body may come as `application/x-www-form-urlencoded`, whose members are texts; for OAuth and for plain HTML forms. */
+  /**
+   * The body may come as `application/x-www-form-urlencoded`, whose members are texts; for OAuth and for plain HTML
+   * forms.
+   */
   readonly form?: boolean;
   /** Default 64 KiB; security: see limits.ts. */
   readonly bodyBytesMax?: number;
@@ -74,7 +86,10 @@ export interface RouteSpec {
   readonly list?: boolean;
   /** Members added to the error form of this route, such as `proof: null`. */
   readonly errorMembers?: Readonly<Record<string, null | boolean>>;
-  /** Failures that this route answers in the form of OAuth (RFC 6749 section 5.2), wherever they come from; the others keep the common form. */
+  /**
+   * Failures that this route answers in the form of OAuth (RFC 6749 section 5.2), wherever they come from; the others
+   * keep the common form.
+   */
   readonly oauthErrors?: OAuthErrors;
   readonly responses: { readonly [status: number]: ResponseSpec };
   /** Failures beyond those that every route may answer. */
@@ -105,7 +120,10 @@ export interface HandlerRequest<R extends RouteSpec> {
   readonly query: QueryOf<R>;
   readonly body: BodyOf<R>;
   readonly principal: R["auth"] extends "public" ? Principal | undefined : Principal;
-  /** The credential of the Authorization header as sent, unverified; on public routes only, for those that take one of their own kind. */
+  /**
+   * The credential of the Authorization header as sent, unverified; on public routes only, for those that take one of
+   * their own kind.
+   */
   readonly bearer: R["auth"] extends "public" ? string | undefined : undefined;
   /** The whole Authorization header, for OAuth clients that prove themselves by HTTP Basic; on public routes only. */
   readonly authorization?: R["auth"] extends "public" ? string | undefined : undefined;
@@ -167,7 +185,10 @@ export interface AnyReply {
   readonly total?: number;
 }
 
-/** A handler whose route is no longer known to the compiler; only the front calls it, with what its own route's validators let through. */
+/**
+ * A handler whose route is no longer known to the compiler; only the front calls it, with what its own route's
+ * validators let through.
+ */
 export type AnyHandler = (request: never) => AnyReply | Promise<AnyReply>;
 
 export interface BoundRoute {

@@ -1,6 +1,6 @@
 /**
- * What a streaming route answers with: a source of messages that knows nothing of how they travel, and the sink that a transport (SSE or
- * WebSocket) gives it. Plain types; no server code.
+ * What a streaming route answers with: a source of messages that knows nothing of how they travel, and the sink that a
+ * transport (SSE or WebSocket) gives it. Plain types; no server code.
  */
 
 export interface StreamMessage {
@@ -23,7 +23,10 @@ export interface StreamChannel {
 export interface StreamSink {
   /** Where many sinks can be served at once; absent when each has to be sent to by itself. */
   readonly channel: StreamChannel | undefined;
-  /** Sends a message. False: the reader does not keep up, wait for `writable` before the next; this message is on its way all the same. */
+  /**
+   * Sends a message. False: the reader does not keep up, wait for `writable` before the next; this message is on its
+   * way all the same.
+   */
   send(message: StreamMessage): boolean;
   /** From now on what the channel publishes under the topic comes here too, after all that was sent. */
   join(topic: string): void;
@@ -37,7 +40,10 @@ export interface StreamSink {
 export interface OpenStream {
   /** The reader took everything that was held back. */
   writable(): void;
-  /** A published message was not taken, because too much was held back already: the reader stands at this position. `writable` follows once it reads again. */
+  /**
+   * A published message was not taken, because too much was held back already: the reader stands at this position.
+   * `writable` follows once it reads again.
+   */
   dropped(position: number): void;
   /** The connection is gone; called once, also after `end`. */
   closed(): void;

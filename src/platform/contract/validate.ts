@@ -1,6 +1,6 @@
 /**
- * Compiles the schemas of a route once, at start, and checks every request against them. What passes has the declared form; what
- * does not is explained in words, without repeating what was sent.
+ * Compiles the schemas of a route once, at start, and checks every request against them. What passes has the declared
+ * form; what does not is explained in words, without repeating what was sent.
  */
 import Type, { type TObject, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";

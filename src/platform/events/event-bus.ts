@@ -64,8 +64,8 @@ export class EventBus implements Events {
   }
 
   /**
-   * A stream of the events that the principal may see. Throws `forbidden` for a filter beyond what its token is limited to,
-   * `too_many_requests` over the limits.
+   * A stream of the events that the principal may see. Throws `forbidden` for a filter beyond what its token is limited
+   * to, `too_many_requests` over the limits.
    */
   listen(principal: Principal, request: ListenRequest): StreamSource {
     const audience = formatSubject(principal.subject);
@@ -86,7 +86,10 @@ export class EventBus implements Events {
     };
   }
 
-  /** A number that was never given (an older backup was put back) is one that nothing can be said about: a gap up to now. */
+  /**
+   * A number that was never given (an older backup was put back) is one that nothing can be said about: a gap up to
+   * now.
+   */
   #position(lastEventId: number | undefined): { position: number; isBeyond: boolean } {
     const { seen } = this.#hub;
     if (lastEventId === undefined) return { position: seen, isBeyond: false };

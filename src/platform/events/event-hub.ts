@@ -1,7 +1,7 @@
 /**
- * Passes events on as they are committed. Subscribers with the same audience and filters form a group, so that an event is matched and
- * spelled once a group, however many listen. Who joins late or falls behind reads from the log until it has caught up: nobody's backlog
- * lies in memory, and nobody misses an event or gets it out of order.
+ * Passes events on as they are committed. Subscribers with the same audience and filters form a group, so that an event
+ * is matched and spelled once a group, however many listen. Who joins late or falls behind reads from the log until it
+ * has caught up: nobody's backlog lies in memory, and nobody misses an event or gets it out of order.
  */
 import type { StreamChannel, StreamMessage } from "../contract/stream.js";
 import type { Clock } from "../clock.js";

@@ -1,6 +1,6 @@
 /**
- * The durable log behind the events port: numbered records in commit order (an unlinked log of the store), an index per audience so that a
- * reader never walks through other tenants' events, and retention by number and by age.
+ * The durable log behind the events port: numbered records in commit order (an unlinked log of the store), an index per
+ * audience so that a reader never walks through other tenants' events, and retention by number and by age.
  *
  *   record   ["events", number]               -> StoredEvent
  *   index    ["events#to", audience, number]  -> true; audience is `user:<uuid>` and the like, or `everyone`
@@ -98,7 +98,10 @@ export class EventLog implements Events {
       .map(({ key, value }) => ({ ...value, number: Number(key[1]) }));
   }
 
-  /** The events after a number that one audience may see, oldest first; fewer than `limit` means that these were all up to `upTo`. */
+  /**
+   * The events after a number that one audience may see, oldest first; fewer than `limit` means that these were all up
+   * to `upTo`.
+   */
   visibleAfter(
     audience: string,
     number: number,

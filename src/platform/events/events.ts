@@ -1,6 +1,6 @@
 /**
- * The events port: what areas may say to the bus. An event is part of the commit that makes it true, so it is never lost and never
- * announced for something that did not happen. Delivery (SSE, WebSocket) reads the log behind it.
+ * The events port: what areas may say to the bus. An event is part of the commit that makes it true, so it is never
+ * lost and never announced for something that did not happen. Delivery (SSE, WebSocket) reads the log behind it.
  */
 import type { Subject } from "../auth/principal.js";
 import type { StoreCommit, StoreValue } from "../store/store.js";

@@ -1,6 +1,6 @@
 /**
- * Subjects of events and filters over them, as NATS has them: words between dots, `*` for one word, `>` at the end for one or more.
- * https://docs.nats.io/nats-concepts/subjects
+ * Subjects of events and filters over them, as NATS has them: words between dots, `*` for one word, `>` at the end for
+ * one or more. https://docs.nats.io/nats-concepts/subjects
  */
 
 /** Longest subject or filter, in characters. */

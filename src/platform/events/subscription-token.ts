@@ -1,6 +1,6 @@
 /**
- * Tokens that are good for listening to certain events and for nothing else. They are signed, not stored, and rest on the session or personal
- * token by which they were made: with it they end.
+ * Tokens that are good for listening to certain events and for nothing else. They are signed, not stored, and rest on
+ * the session or personal token by which they were made: with it they end.
  *
  *   token   "pst_" base64url(JSON of Claims) "." base64url(HMAC-SHA256(key, "pv/v1/subscription-token\0" || the text before the dot))
  */
@@ -61,7 +61,10 @@ export class SubscriptionTokens {
     return text.startsWith(PREFIX);
   }
 
-  /** Makes a token for the caller, good for the filters. Lives a day, or as long as the caller's session. Throws `forbidden` for a caller without a session here. */
+  /**
+   * Makes a token for the caller, good for the filters. Lives a day, or as long as the caller's session. Throws
+   * `forbidden` for a caller without a session here.
+   */
   create(principal: Principal, allow: readonly string[]): SubscriptionToken {
     const standing = this.#with.standingOf(principal.subject, principal.sessionId);
     if (standing === undefined || principal.limitedTo !== undefined)

@@ -1,4 +1,6 @@
-/** One subscriber of the bus: where it stands, and what its transport tells of its reader. Decides nothing about events. */
+/**
+ * One subscriber of the bus: where it stands, and what its transport tells of its reader. Decides nothing about events.
+ */
 import type { OpenStream, StreamEnd, StreamMessage, StreamSink } from "../contract/stream.js";
 import type { Clock } from "../clock.js";
 import type { EventHub, Group } from "./event-hub.js";

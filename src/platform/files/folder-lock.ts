@@ -1,7 +1,7 @@
 /**
- * Keeps two servers out of one data folder. Node has no flock, so the lock is a file that names its holder: the process, its
- * start time (process ids are reused), the boot and the host; holders on other hosts, whose processes cannot be seen, must
- * keep it fresh. It guards against mistakes, not against malice.
+ * Keeps two servers out of one data folder. Node has no flock, so the lock is a file that names its holder: the
+ * process, its start time (process ids are reused), the boot and the host; holders on other hosts, whose processes
+ * cannot be seen, must keep it fresh. It guards against mistakes, not against malice.
  */
 import { randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Small files that hold keys: made whole or not at all, for the owner alone, and refused when others could have read or planted
- * them. Messages name the path and never the content.
+ * Small files that hold keys: made whole or not at all, for the owner alone, and refused when others could have read or
+ * planted them. Messages name the path and never the content.
  */
 import { constants, type Stats } from "node:fs";
 import { chmod, link, mkdir, open, rename, unlink } from "node:fs/promises";
@@ -45,7 +45,10 @@ export async function replacePrivateFile(path: string, content: Uint8Array): Pro
   await syncFolder(dirname(path));
 }
 
-/** Reads the file, or undefined when there is none. Throws PrivateFileError when others can reach it or it is no plain file of ours. */
+/**
+ * Reads the file, or undefined when there is none. Throws PrivateFileError when others can reach it or it is no plain
+ * file of ours.
+ */
 export async function readPrivateFile(path: string): Promise<Buffer | undefined> {
   let file;
   try {

@@ -1,6 +1,6 @@
 /**
- * The one wrapper around all routes: every request goes through the same checks in the same order (401, 403, 429, 503 sealed,
- * 400/413/415/422, handler) and leaves through the same answer writer. A handler cannot reach the response.
+ * The one wrapper around all routes: every request goes through the same checks in the same order (401, 403, 429, 503
+ * sealed, 400/413/415/422, handler) and leaves through the same answer writer. A handler cannot reach the response.
  */
 import type { Principal } from "../auth/principal.js";
 import { formatSubject } from "../auth/principal.js";
@@ -118,7 +118,9 @@ export class Dispatcher {
     );
   }
 
-  /** Serves one request. Never throws, never leaves a response without an abort handler: either would end the process. */
+  /**
+   * Serves one request. Never throws, never leaves a response without an abort handler: either would end the process.
+   */
   handle(response: RawResponse, request: RawRequest, upgrade?: UpgradeOffer): void {
     let exchange: Exchange | undefined;
     response.onAborted(() => {
@@ -150,7 +152,10 @@ export class Dispatcher {
     }
   }
 
-  /** From now on new requests get 503, answers close their connections, and streams end. Returns how many streams there were. */
+  /**
+   * From now on new requests get 503, answers close their connections, and streams end. Returns how many streams there
+   * were.
+   */
   startDraining(): number {
     this.#draining = true;
     this.#sockets.endNameless();
@@ -178,7 +183,9 @@ export class Dispatcher {
     }
   }
 
-  /** Finds the route, and begins to collect the body before anything is awaited: bytes that nobody listens for are lost. */
+  /**
+   * Finds the route, and begins to collect the body before anything is awaited: bytes that nobody listens for are lost.
+   */
   #answer(exchange: Exchange, hasRoom: boolean): Answer | Promise<Answer> {
     const { head } = exchange;
     const place = this.#places.find(head.method, head.url);
@@ -236,8 +243,8 @@ export class Dispatcher {
   }
 
   /**
-   * Who asks and whether they may, input checked, handler run, reply turned into an answer. Awaits nothing that is there already:
-   * each promise would cost every request its share.
+   * Who asks and whether they may, input checked, handler run, reply turned into an answer. Awaits nothing that is
+   * there already: each promise would cost every request its share.
    */
   async #handled(exchange: Exchange, compiled: CompiledRoute, input: Input): Promise<Answer> {
     const { head } = exchange;
@@ -313,7 +320,10 @@ export class Dispatcher {
     }
   }
 
-  /** Goes on as a stream, over the transport that the client asked for. It is no longer a request in flight then: it may last for days. */
+  /**
+   * Goes on as a stream, over the transport that the client asked for. It is no longer a request in flight then: it may
+   * last for days.
+   */
   #startStream(exchange: Exchange, answer: Answer, source: StreamSource): void {
     const { route: compiled, principal } = exchange;
     const token = this.#tokenOf(exchange);
@@ -385,7 +395,9 @@ export class Dispatcher {
     return { principal, token, source };
   }
 
-  /** A failure becomes an answer, if one may still be given; only a bug or a broken file gets past that, into the log. */
+  /**
+   * A failure becomes an answer, if one may still be given; only a bug or a broken file gets past that, into the log.
+   */
   async #fail(exchange: Exchange, thrown: unknown): Promise<void> {
     const { error, bug } = asAppError(thrown, exchange.requestId);
     // A file that turns out broken half way is past an answer, but not past the log.
@@ -418,7 +430,8 @@ export class Dispatcher {
       code: error.code,
       ...stackOf(bug ?? (error.cause instanceof Error ? error.cause : undefined)),
     };
-    // A system that a user named, and that whoever talks to it tells of when it begins: each request in between is no news.
+    // A system that a user named, and that whoever talks to it tells of when it begins: each request in between is no
+    // news.
     if (BEYOND_US.has(error.status))
       this.#dependencies.log.debug("another system failed a request", () => ({
         ...fieldsOf(exchange),

@@ -1,4 +1,7 @@
-/** Serves `/metrics` on an address of its own, meant for loopback: no token is asked, so nothing but figures may be there. */
+/**
+ * Serves `/metrics` on an address of its own, meant for loopback: no token is asked, so nothing but figures may be
+ * there.
+ */
 import type { Log } from "../log.js";
 import { createHttpApp, type RawRequest, type RawResponse } from "./uws.js";
 

@@ -1,4 +1,7 @@
-/** Headers of a list answer: how many results there are, and where the other pages are (RFC 8288, RFC 5988 relation names). */
+/**
+ * Headers of a list answer: how many results there are, and where the other pages are (RFC 8288, RFC 5988 relation
+ * names).
+ */
 import type { QueryPair } from "../contract/query.js";
 import { LINK_HEADER_BYTES_MAX } from "./limits/limits.js";
 

@@ -1,6 +1,7 @@
 /**
- * Where a request goes: from its path as sent to the route and the parameters. Paths that name nothing but records by their ids come
- * again and again, so what was worked out for one is kept; whatever else stands in a path may be a token, and is forgotten.
+ * Where a request goes: from its path as sent to the route and the parameters. Paths that name nothing but records by
+ * their ids come again and again, so what was worked out for one is kept; whatever else stands in a path may be a
+ * token, and is forgotten.
  */
 import type { HttpMethod } from "../contract/route.js";
 import { AppError } from "../errors.js";

@@ -28,7 +28,10 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** Areas served here; all when absent. The service's own routes are always served. */
   readonly areas?: readonly Area[];
-  /** 32 bytes, the same after a restart: without it a repeat under an Idempotency-Key from before the restart is taken for another request. */
+  /**
+   * 32 bytes, the same after a restart: without it a repeat under an Idempotency-Key from before the restart is taken
+   * for another request.
+   */
   readonly requestHashKey?: Uint8Array;
   /** Addresses and CIDR networks whose X-Forwarded-For is believed; checked beforehand. */
   readonly trustedProxies?: readonly string[];
@@ -42,8 +45,8 @@ export interface Server {
   /** Resolves when connections are taken. Rejects when the address or the certificate cannot be used. */
   listen(): Promise<{ readonly port: number }>;
   /**
-   * Takes no new connections, lets admitted requests finish for up to `graceMs`, answers the rest 503 and aborts their work, closes
-   * every connection. Resolves after that; it does not wait for handlers that ignore their signal.
+   * Takes no new connections, lets admitted requests finish for up to `graceMs`, answers the rest 503 and aborts their
+   * work, closes every connection. Resolves after that; it does not wait for handlers that ignore their signal.
    */
   stop(options: { readonly graceMs: number }): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
- * Streams over WebSocket (RFC 6455): one text frame per message. What many listen to is published once and fanned out by the library. The
- * token came with the handshake, or comes with the first message; a later message with a newer token of the same subject prolongs the stream.
+ * Streams over WebSocket (RFC 6455): one text frame per message. What many listen to is published once and fanned out
+ * by the library. The token came with the handshake, or comes with the first message; a later message with a newer
+ * token of the same subject prolongs the stream.
  */
 import { formatSubject, type Principal } from "../auth/principal.js";
 import type { Clock } from "../clock.js";

@@ -1,6 +1,6 @@
 /**
- * The only importer of uWebSockets.js: a small app over it with one handler for every request. Knows nothing of routes, answers
- * or errors. RFC 9112 parsing is the library's; what it lets through by mistake is stopped in request-head.ts.
+ * The only importer of uWebSockets.js: a small app over it with one handler for every request. Knows nothing of routes,
+ * answers or errors. RFC 9112 parsing is the library's; what it lets through by mistake is stopped in request-head.ts.
  */
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from "uWebSockets.js";
 import { StartError } from "../start-error.js";
@@ -17,7 +17,10 @@ export interface RawRequest {
   forEach(callback: (name: string, value: string) => void): void;
 }
 
-/** What the front uses of a response. Touching it after an abort or after the end throws, and some misuse ends the process. */
+/**
+ * What the front uses of a response. Touching it after an abort or after the end throws, and some misuse ends the
+ * process.
+ */
 export interface RawResponse {
   onAborted(handler: () => void): unknown;
   /** The chunk is emptied when the callback returns: copy it. */
@@ -30,7 +33,10 @@ export interface RawResponse {
   /** Takes no arguments here: with a length, even an undefined one, the library waits for a body that never comes. */
   endWithoutBody(): unknown;
   tryEnd(chunk: Uint8Array, totalBytes: number): [boolean, boolean];
-  /** A piece of an answer without a length (chunked). False: the rest of it waits in memory, and `onWritable` tells when it is gone. */
+  /**
+   * A piece of an answer without a length (chunked). False: the rest of it waits in memory, and `onWritable` tells when
+   * it is gone.
+   */
   write(chunk: string | Uint8Array): boolean;
   getWriteOffset(): number;
   close(): unknown;
@@ -54,7 +60,10 @@ export interface HttpAppOptions {
 
 /** What the front uses of a WebSocket. Void once its session's `closed` was called. */
 export interface RawSocket {
-  /** 1: sent; 0: a part of it waits in memory, `drained` tells when it is gone; 2: not taken, because too much waits already. */
+  /**
+   * 1: sent; 0: a part of it waits in memory, `drained` tells when it is gone; 2: not taken, because too much waits
+   * already.
+   */
   send(message: string): number;
   getBufferedAmount(): number;
   subscribe(topic: string): unknown;
@@ -69,7 +78,10 @@ export interface SocketSession {
   /** Undefined: a binary message. */
   message(text: string | undefined): void;
   drained(): void;
-  /** A published message was not taken, because too much waited already. Called in the middle of the library's sending: touch no socket. */
+  /**
+   * A published message was not taken, because too much waited already. Called in the middle of the library's sending:
+   * touch no socket.
+   */
   dropped(message: string): void;
   closed(): void;
 }
@@ -78,7 +90,10 @@ export interface SocketSession {
 export interface UpgradeOffer {
   /** Subprotocols that the client offers, as sent. */
   readonly protocols: string;
-  /** Turns the connection into a WebSocket of this session, if the client is still there. The response is void afterwards. */
+  /**
+   * Turns the connection into a WebSocket of this session, if the client is still there. The response is void
+   * afterwards.
+   */
   accept(session: SocketSession, protocol: string): void;
 }
 
@@ -93,7 +108,10 @@ export interface SocketOptions {
 }
 
 export interface HttpApp {
-  /** Starts to listen; port 0 takes a free one. Rejects when the address cannot be listened on or the certificate cannot be used. */
+  /**
+   * Starts to listen; port 0 takes a free one. Rejects when the address cannot be listened on or the certificate cannot
+   * be used.
+   */
   listen(host: string, port: number): Promise<{ port: number }>;
   /** Takes no new connections; those that are open stay. */
   stopListening(): void;
@@ -103,7 +121,9 @@ export interface HttpApp {
   close(): void;
 }
 
-/** Shares the port; the only mode in which a port that was in use a minute ago can be taken again. See address-check.ts. */
+/**
+ * Shares the port; the only mode in which a port that was in use a minute ago can be taken again. See address-check.ts.
+ */
 const SHARED_PORT = 0;
 
 /** The form of listen that takes all three; the library has it, its declarations don't. */
@@ -112,8 +132,8 @@ interface ListensWithOptions {
 }
 
 /**
- * Makes an app that hands every request, whatever its method and path, to `handle`, with an offer when it may become a WebSocket;
- * `handle` must not throw.
+ * Makes an app that hands every request, whatever its method and path, to `handle`, with an offer when it may become a
+ * WebSocket; `handle` must not throw.
  */
 export function createHttpApp(
   options: HttpAppOptions,

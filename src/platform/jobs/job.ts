@@ -1,6 +1,6 @@
 /**
- * Durable jobs: what is left to do, kept in the store beside what it is for, so that one commit makes both. A job outlives the
- * process; whoever starts next takes it up at the phase that was last committed.
+ * Durable jobs: what is left to do, kept in the store beside what it is for, so that one commit makes both. A job
+ * outlives the process; whoever starts next takes it up at the phase that was last committed.
  */
 import type { Clock } from "../clock.js";
 import { isoTimestamp } from "../clock.js";

@@ -1,9 +1,11 @@
 /**
- * Runs durable jobs: takes queued ones up, repeats the ones that a crash cut off, gives up on the ones that fail again and
- * again, and stops without losing any. It knows kinds and phases only as words; what they mean is the runners' business.
+ * Runs durable jobs: takes queued ones up, repeats the ones that a crash cut off, gives up on the ones that fail again
+ * and again, and stops without losing any. It knows kinds and phases only as words; what they mean is the runners'
+ * business.
  *
- * A job may fail ATTEMPTS_MAX times per phase. The end of the process is no failure of the job, because operators restart servers;
- * but a job that was running at CUT_OFFS_MAX ends in one phase is taken to cause them, so that it cannot kill its server for ever.
+ * A job may fail ATTEMPTS_MAX times per phase. The end of the process is no failure of the job, because operators
+ * restart servers; but a job that was running at CUT_OFFS_MAX ends in one phase is taken to cause them, so that it
+ * cannot kill its server for ever.
  */
 import { AppError, assert } from "../errors.js";
 import type { Clock } from "../clock.js";
@@ -23,8 +25,8 @@ export interface JobContext {
   /** The job as last committed. */
   readonly job: Job;
   /**
-   * Commits the phase, together with what the phase made. Rejects with StoreConflict when a check of `commit` fails: read again
-   * and decide anew. Steps before the phase are not repeated after a crash, steps after it are.
+   * Commits the phase, together with what the phase made. Rejects with StoreConflict when a check of `commit` fails:
+   * read again and decide anew. Steps before the phase are not repeated after a crash, steps after it are.
    */
   setPhase(phase: string, commit?: StoreCommit): Promise<void>;
   /** Tells listeners how far the phase is, from 0 to 1. Not stored. */
@@ -33,11 +35,13 @@ export interface JobContext {
 
 export interface JobRunner {
   /**
-   * Does the work from `context.job.phase` on; each step must be safe to repeat. Returning means done. A thrown JobFailure
-   * gives up at once; anything else is tried again later.
+   * Does the work from `context.job.phase` on; each step must be safe to repeat. Returning means done. A thrown
+   * JobFailure gives up at once; anything else is tried again later.
    */
   readonly run: (job: Job, context: JobContext) => Promise<void>;
-  /** What to commit with the failure, such as the subject's own status. Called again when its commit meets a conflict. */
+  /**
+   * What to commit with the failure, such as the subject's own status. Called again when its commit meets a conflict.
+   */
   readonly onFailed?: (job: Job, fault: JobFault) => StoreCommit | undefined;
   /** Jobs of this kind at a time. 1 unless given. */
   readonly concurrency?: number;
@@ -249,7 +253,10 @@ export class Jobs {
     });
   }
 
-  /** Marks the job as ours before anything is done for it. Undefined when it is gone, given up, or cannot be written now. */
+  /**
+   * Marks the job as ours before anything is done for it. Undefined when it is gone, given up, or cannot be written
+   * now.
+   */
   async #lease(id: string, runner: JobRunner): Promise<Job | undefined> {
     const record = this.#table.get([id]);
     if (record === undefined || record.value.state !== "queued" || this.#stopping !== undefined) return undefined;
@@ -328,8 +335,8 @@ export class Jobs {
   ): Promise<Job["state"]> {
     const job = record.value;
     if (signal.aborted) {
-      // Being stopped is no failure of the job, so that the attempt does not count; a runner that returned may have cut its work
-      // short, and repeating it is safe.
+      // Being stopped is no failure of the job, so that the attempt does not count; a runner that returned may have cut
+      // its work short, and repeating it is safe.
       return (await this.#write(record, { state: "queued", boot_id: null, attempt: job.attempt - 1 })).state;
     }
     if (thrown === undefined) return (await this.#write(record, { state: "done", boot_id: null })).state;

@@ -1,7 +1,7 @@
 /**
- * Reads JSON bytes once, strictly, before `JSON.parse` may: RFC 8259 grammar with limits on depth, tokens, names and numbers, valid
- * UTF-8, no duplicate names, no lone surrogates, no names that reach a prototype, no number that would become another whole one. Never
- * keeps or repeats what it read.
+ * Reads JSON bytes once, strictly, before `JSON.parse` may: RFC 8259 grammar with limits on depth, tokens, names and
+ * numbers, valid UTF-8, no duplicate names, no lone surrogates, no names that reach a prototype, no number that would
+ * become another whole one. Never keeps or repeats what it read.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -13,7 +13,10 @@ export interface JsonLimits {
   readonly numberBytesMax: number;
 }
 
-/** A sentence on what is wrong, with the byte where; undefined when the text is sound. About 5 ns a byte, a tenth of that inside long texts. */
+/**
+ * A sentence on what is wrong, with the byte where; undefined when the text is sound. About 5 ns a byte, a tenth of
+ * that inside long texts.
+ */
 export function findJsonFault(bytes: Buffer, limits: JsonLimits): string | undefined {
   if (!isUtf8(bytes)) return "the body is not valid UTF-8";
   try {
@@ -299,8 +302,8 @@ class Scan {
 }
 
 /**
- * Whether a number with a fraction or an exponent says exactly the safe integer that it is read as: readers of whole numbers refuse what
- * is no safe integer, but could not tell 9007199254740991.4 or 1e-400 from one.
+ * Whether a number with a fraction or an exponent says exactly the safe integer that it is read as: readers of whole
+ * numbers refuse what is no safe integer, but could not tell 9007199254740991.4 or 1e-400 from one.
  */
 function isExactly(text: string, read: number): boolean {
   const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
@@ -325,7 +328,10 @@ function indexOrEnd(bytes: Buffer, byte: number, from: number): number {
 const SPACES = 0x20202020;
 const TOP_BITS = 0x80808080 | 0;
 
-/** Where the first byte below 0x20 is, or `end`. Four bytes at a time: (w - SPACES) & ~w has a top bit set when one of them is. */
+/**
+ * Where the first byte below 0x20 is, or `end`. Four bytes at a time: (w - SPACES) & ~w has a top bit set when one of
+ * them is.
+ */
 function controlOrEnd(bytes: Buffer, from: number, end: number): number {
   let at = from;
   while (at < end && (bytes.byteOffset + at) % 4 !== 0) {

@@ -1,6 +1,7 @@
 /**
- * A reply's body that is JSON text already. Long answers are written by the thread that makes them: carrying their values to the main
- * thread and writing them there would cost it more than everything else that it does for the request.
+ * A reply's body that is JSON text already. Long answers are written by the thread that makes them: carrying their
+ * values to the main thread and writing them there would cost it more than everything else that it does for the
+ * request.
  */
 
 /** JSON of a T. */

@@ -1,6 +1,7 @@
 /**
- * The short way for JSON that most requests bring: one object of a few texts. `JSON.parse` holds it to the grammar (RFC 8259); what that
- * lets through is counted out. Whatever else comes is left to json-scan.ts, which also says what is wrong with it.
+ * The short way for JSON that most requests bring: one object of a few texts. `JSON.parse` holds it to the grammar (RFC
+ * 8259); what that lets through is counted out. Whatever else comes is left to json-scan.ts, which also says what is
+ * wrong with it.
  */
 import { isUtf8 } from "node:buffer";
 import { FORBIDDEN_KEYS, type JsonLimits } from "./json-scan.js";
@@ -10,8 +11,8 @@ const QUOTE = '"';
 const UNIT_BYTES_MAX = 3;
 
 /**
- * Reads an object whose members are all texts, without an escape. Gives what `findJsonFault` finds sound and `parseJson` makes of it, or
- * undefined.
+ * Reads an object whose members are all texts, without an escape. Gives what `findJsonFault` finds sound and
+ * `parseJson` makes of it, or undefined.
  */
 export function parsePlainJson(bytes: Buffer, limits: JsonLimits): Record<string, string> | undefined {
   if (limits.depthMax < 1 || !isUtf8(bytes)) return undefined;
@@ -29,7 +30,8 @@ export function parsePlainJson(bytes: Buffer, limits: JsonLimits): Record<string
     )
       return undefined;
   }
-  // Each text stands between two quotes, and there is no other quote without an escape. A member that came twice left more behind.
+  // Each text stands between two quotes, and there is no other quote without an escape. A member that came twice left
+  // more behind.
   return hasQuotes(text, 4 * names.length) ? (value as Record<string, string>) : undefined;
 }
 

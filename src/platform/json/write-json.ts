@@ -1,6 +1,6 @@
 /**
- * JSON of an answer, as `JSON.stringify` writes it. That takes 3 ns for each character of a text, which is 6 us for 1 KiB in hex and
- * as much as the rest of an answer; a look whether there is anything to escape takes a third of it.
+ * JSON of an answer, as `JSON.stringify` writes it. That takes 3 ns for each character of a text, which is 6 us for 1
+ * KiB in hex and as much as the rest of an answer; a look whether there is anything to escape takes a third of it.
  */
 
 /** Characters that stand for themselves in a text of JSON (RFC 8259, section 7), as far as they are ASCII. */

@@ -1,4 +1,7 @@
-/** Mail for development: each message becomes a private file in a folder, for whoever sits at the machine to read. Sends nothing. */
+/**
+ * Mail for development: each message becomes a private file in a folder, for whoever sits at the machine to read. Sends
+ * nothing.
+ */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../clock.js";

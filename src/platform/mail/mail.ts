@@ -1,4 +1,7 @@
-/** What the service needs of mail: somebody who takes a message. Drivers: SMTP (smtp-mail.ts) and a folder (file-mail.ts). */
+/**
+ * What the service needs of mail: somebody who takes a message. Drivers: SMTP (smtp-mail.ts) and a folder
+ * (file-mail.ts).
+ */
 
 export interface MailMessage {
   /** One address, as the account has it. */

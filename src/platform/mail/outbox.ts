@@ -1,6 +1,7 @@
 /**
- * Work that must not be waited for by a request: sending mail, and finding out whether there is anybody to send it to. Bounded,
- * tried a few times, lost when the process ends; whoever asked asks again. Never tells the request how it went.
+ * Work that must not be waited for by a request: sending mail, and finding out whether there is anybody to send it to.
+ * Bounded, tried a few times, lost when the process ends; whoever asked asks again. Never tells the request how it
+ * went.
  */
 import type { Log } from "../log.js";
 
@@ -63,7 +64,8 @@ export class Outbox {
 
   /** Ends without a rejection. */
   async #run(task: () => Promise<void>): Promise<void> {
-    // After the request's own answer is on its way: what the task finds must not show in the time that the answer takes.
+    // After the request's own answer is on its way: what the task finds must not show in the time that the answer
+    // takes.
     await new Promise((resolve) => setImmediate(resolve));
     for (let tried = 1; ; tried += 1) {
       try {

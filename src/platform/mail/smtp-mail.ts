@@ -1,4 +1,7 @@
-/** Mail by SMTP (RFC 5321), through nodemailer; the only file that imports it. Loaded only when an SMTP address is configured. */
+/**
+ * Mail by SMTP (RFC 5321), through nodemailer; the only file that imports it. Loaded only when an SMTP address is
+ * configured.
+ */
 import { createTransport } from "nodemailer";
 import { isSafeHeaderText, type MailDriver } from "./mail.js";
 
@@ -8,7 +11,8 @@ const TIMEOUT_MS = 15_000;
 const CONNECTIONS_MAX = 2;
 
 /**
- * @param options.url `smtp://user:password@host:587` (STARTTLS is required unless the host is loopback) or `smtps://...:465`
+ * @param options.url `smtp://user:password@host:587` (STARTTLS is required unless the host is loopback) or
+ *   `smtps://...:465`
  * @param options.from address in `From:`
  */
 export function createSmtpMail(options: {

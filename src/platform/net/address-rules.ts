@@ -1,7 +1,7 @@
 /**
- * Which addresses of the internet protocol a stranger's URL may lead to: the global unicast ones, and what the operator lists.
- * Everything special of the IANA registries (RFC 6890, RFC 8190) is inside: private, loopback, link-local, shared, documentation,
- * translation and tunnel ranges, and the metadata services of clouds.
+ * Which addresses of the internet protocol a stranger's URL may lead to: the global unicast ones, and what the operator
+ * lists. Everything special of the IANA registries (RFC 6890, RFC 8190) is inside: private, loopback, link-local,
+ * shared, documentation, translation and tunnel ranges, and the metadata services of clouds.
  */
 import { BlockList, isIP } from "node:net";
 
@@ -25,7 +25,10 @@ const INSIDE_V4: readonly (readonly [string, number])[] = [
   // Azure's platform address: public by number, inside by nature.
   ["168.63.129.16", 32],
 ];
-/** The only IPv6 that is public at all; without what embeds IPv4 (Teredo, 6to4) or is for documents. IPv4-mapped and NAT64 lie outside it. */
+/**
+ * The only IPv6 that is public at all; without what embeds IPv4 (Teredo, 6to4) or is for documents. IPv4-mapped and
+ * NAT64 lie outside it.
+ */
 const GLOBAL_V6 = ["2000::", 3] as const;
 const INSIDE_V6: readonly (readonly [string, number])[] = [
   ["2001::", 23],
@@ -58,7 +61,10 @@ interface Entry {
 const ENTRY =
   /^(?:\[([0-9a-f:.]+)(?:\/(\d{1,3}))?\]|([0-9a-f]*:[0-9a-f:.]+)(?:\/(\d{1,3}))?|([0-9.]+)(?:\/(\d{1,2}))?(?=$|:)|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?))(?::(\d{1,5}))?$/;
 
-/** Targets that may be reached although they lie inside: `host[:port]`, `10.1.2.3[:port]`, `10.0.0.0/8[:port]`, `[fd00::/8]:port`. */
+/**
+ * Targets that may be reached although they lie inside: `host[:port]`, `10.1.2.3[:port]`, `10.0.0.0/8[:port]`,
+ * `[fd00::/8]:port`.
+ */
 export class AllowList {
   readonly #entries: readonly Entry[];
 

@@ -1,6 +1,7 @@
 /**
- * Whose address a request counts for. Without trusted proxies that is the peer of the socket, whatever headers say; behind one it
- * is the last address of X-Forwarded-For that no trusted proxy put there. What stands further left was written by the client.
+ * Whose address a request counts for. Without trusted proxies that is the peer of the socket, whatever headers say;
+ * behind one it is the last address of X-Forwarded-For that no trusted proxy put there. What stands further left was
+ * written by the client.
  */
 import { BlockList, isIP } from "node:net";
 
@@ -46,7 +47,9 @@ export class TrustedProxies {
   }
 }
 
-/** `203.0.113.7`, `203.0.113.7:4711`, `[2001:db8::1]:4711` and `2001:db8::1` name an address; anything else is no hop. */
+/**
+ * `203.0.113.7`, `203.0.113.7:4711`, `[2001:db8::1]:4711` and `2001:db8::1` name an address; anything else is no hop.
+ */
 function withoutPort(hop: string): string | undefined {
   if (isIP(hop) !== 0) return hop;
   const [, v4, v6] = /^(?:([0-9.]+)|\[([0-9a-fA-F:.]+)\])(?::\d{1,5})?$/.exec(hop) ?? [];

@@ -1,7 +1,7 @@
 /**
- * The egress guard (OWASP API7:2023): what a URL's form must be, what its name may resolve to, and connections to exactly the address
- * that was checked, with the URL's own name in SNI and Host. A name is resolved once per connection, so that nothing can change between
- * check and use. Redirects are not followed.
+ * The egress guard (OWASP API7:2023): what a URL's form must be, what its name may resolve to, and connections to
+ * exactly the address that was checked, with the URL's own name in SNI and Host. A name is resolved once per
+ * connection, so that nothing can change between check and use. Redirects are not followed.
  */
 import { lookup as systemLookup } from "node:dns/promises";
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
@@ -112,7 +112,8 @@ class Guard implements EgressGuard {
 
   async connect(asked: EgressTarget): Promise<Socket> {
     const bracketed = asked.host.includes(":") && !asked.host.startsWith("[") ? `[${asked.host}]` : asked.host;
-    // As https, because the protocol is the caller's: only the place is judged here, unless its plain form is for listed ones.
+    // As https, because the protocol is the caller's: only the place is judged here, unless its plain form is for
+    // listed ones.
     const { target } = this.#target(
       `${asked.isListedOnly === true ? "http" : "https"}://${bracketed}:${String(asked.port)}/`,
       asked.host,

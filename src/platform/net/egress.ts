@@ -1,6 +1,7 @@
 /**
- * The egress port: every connection to an address that a user supplied goes through it. Behind it: the guard of guard.ts,
- * which resolves a name once, refuses what points inside, and connects to the very address that it checked (OWASP API7:2023).
+ * The egress port: every connection to an address that a user supplied goes through it. Behind it: the guard of
+ * guard.ts, which resolves a name once, refuses what points inside, and connects to the very address that it checked
+ * (OWASP API7:2023).
  */
 import type { Socket } from "node:net";
 
@@ -42,6 +43,9 @@ export interface Egress {
    * `egress_timeout`, `egress_unreachable` or `egress_answer_too_large`. No message repeats what the other side said.
    */
   fetch(url: string, request?: EgressRequest): Promise<EgressAnswer>;
-  /** Opens a TCP or TLS connection to a checked address, for protocols other than HTTP. Same failures. The caller owns the socket. */
+  /**
+   * Opens a TCP or TLS connection to a checked address, for protocols other than HTTP. Same failures. The caller owns
+   * the socket.
+   */
   connect(target: EgressTarget): Promise<Socket>;
 }

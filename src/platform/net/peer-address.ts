@@ -1,4 +1,7 @@
-/** Text of a socket's peer. Most requests come from peers that were just there: their texts are kept, because making one costs more than finding it. */
+/**
+ * Text of a socket's peer. Most requests come from peers that were just there: their texts are kept, because making one
+ * costs more than finding it.
+ */
 import type { RawResponse } from "../http/uws.js";
 
 const KNOWN_MAX = 4096;

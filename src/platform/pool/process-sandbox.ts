@@ -1,6 +1,7 @@
 /**
- * Finds out which of the system's own tools can fence a child process in, and builds the command line that does. A tool that is missing or
- * not permitted is left out: limits that rest on Node alone (deadline, memory poll, output cap) stay in any case.
+ * Finds out which of the system's own tools can fence a child process in, and builds the command line that does. A tool
+ * that is missing or not permitted is left out: limits that rest on Node alone (deadline, memory poll, output cap) stay
+ * in any case.
  */
 import { execFile } from "node:child_process";
 

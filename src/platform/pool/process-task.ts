@@ -1,6 +1,7 @@
 /**
- * Runs one task in a process of its own: for work that may never end, may eat memory, or holds secrets that must die with it. Request and
- * answer go through files in a private folder that is removed afterwards. Whatever the child does, the result is a union.
+ * Runs one task in a process of its own: for work that may never end, may eat memory, or holds secrets that must die
+ * with it. Request and answer go through files in a private folder that is removed afterwards. Whatever the child does,
+ * the result is a union.
  *
  *   nice | unshare --net | setpriv | prlimit | node ENTRY FOLDER ANSWER_BYTES_MAX        (what the system offers of these)
  */
@@ -33,7 +34,9 @@ export interface ProcessTaskLimits {
 export interface ProcessTask<Request> {
   /** Absolute path of a compiled script that calls `runProcessEntry`; see `workerPath`. */
   readonly entry: string;
-  /** Anything that can be structurally cloned. Large byte arrays are written as they are, without a copy on this thread. */
+  /**
+   * Anything that can be structurally cloned. Large byte arrays are written as they are, without a copy on this thread.
+   */
   readonly request: Request;
   readonly limits: ProcessTaskLimits;
   /** Kills the process with all its threads at once. */
@@ -58,7 +61,10 @@ export type ProcessTaskResult<Answer> = { readonly ok: true; readonly value: Ans
 /** Between two looks at the memory; a process that fills 1 GB in a second is caught 50 MB late. */
 const MEMORY_POLL_MS = 50;
 const STDERR_CHARS_KEPT = 8_192;
-/** A folder this old belongs to a server that was killed in the middle of a task: the longest deadline (setup) is ten minutes. */
+/**
+ * A folder this old belongs to a server that was killed in the middle of a task: the longest deadline (setup) is ten
+ * minutes.
+ */
 const STALE_FOLDER_MS = 60 * 60 * 1000;
 /** What a file may be larger than the answer before the kernel stops the writing: room for Node's own small files. */
 const FILE_BYTES_SLACK = 1024 * 1024;
@@ -81,7 +87,8 @@ export class ProcessTasks {
 
   /**
    * Runs one task to its end. Starting a process takes about 50 ms.
-   * @returns the answer or why there is none; rejects only when the request cannot be written (full disk, no temporary folder)
+   * @returns the answer or why there is none; rejects only when the request cannot be written (full disk, no temporary
+   *   folder)
    */
   async run<Request, Answer>(task: ProcessTask<Request>): Promise<ProcessTaskResult<Answer>> {
     if (task.signal?.aborted === true) return failure("aborted");
@@ -168,9 +175,11 @@ function start<Request>(task: ProcessTask<Request>, folder: string, tools: Sandb
   );
   return spawn(program, args, {
     cwd: folder,
-    // Nothing of the server's environment: it may hold seal keys and credentials. Node's own options are not inherited either.
+    // Nothing of the server's environment: it may hold seal keys and credentials. Node's own options are not inherited
+    // either.
     env: {},
-    // A group of its own, so that one signal reaches all of it, and a terminal's Ctrl-C does not race with the server's drain.
+    // A group of its own, so that one signal reaches all of it, and a terminal's Ctrl-C does not race with the server's
+    // drain.
     detached: true,
     stdio: ["ignore", task.onProgress === undefined ? "ignore" : "pipe", "pipe"],
   });
@@ -179,7 +188,8 @@ function start<Request>(task: ProcessTask<Request>, folder: string, tools: Sandb
 async function ended(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
   return new Promise((resolve) => {
     child.once("error", () => resolve({ code: null, signal: null }));
-    // Whatever the process itself started dies with its group; otherwise it could hold the pipe of stderr open and "close" never come.
+    // Whatever the process itself started dies with its group; otherwise it could hold the pipe of stderr open and
+    // "close" never come.
     child.once("exit", () => killGroup(child));
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
@@ -196,7 +206,8 @@ function judge(
   if (code === EXIT_ANSWER_TOO_LARGE || signal === "SIGXFSZ" || /EFBIG|ERR_BUFFER_TOO_LARGE/.test(stderr))
     return failure("output", stderr);
   if (signal === "SIGXCPU") return failure("deadline", stderr);
-  // V8 aborts when its heap is full; a kill that nobody here asked for is the kernel's when the machine is out of memory.
+  // V8 aborts when its heap is full; a kill that nobody here asked for is the kernel's when the machine is out of
+  // memory.
   if (signal === "SIGKILL" || /heap out of memory|Array buffer allocation failed|out of memory/i.test(stderr))
     return failure("memory", stderr);
   return failure("crashed", stderr);

@@ -1,7 +1,7 @@
 /**
- * A Piscina pool with what it lacks: a bounded wait with an honest Retry-After, a deadline and an abort signal per task, one
- * retry when a thread dies under a pure task. The only importer of piscina. One task per thread at a time, because an abort ends
- * the whole thread and must not take a neighbour with it.
+ * A Piscina pool with what it lacks: a bounded wait with an honest Retry-After, a deadline and an abort signal per
+ * task, one retry when a thread dies under a pure task. The only importer of piscina. One task per thread at a time,
+ * because an abort ends the whole thread and must not take a neighbour with it.
  */
 import { Piscina } from "piscina";
 import { AppError } from "../errors.js";
@@ -33,8 +33,9 @@ const RETRY_AFTER_MAX_SEC = 60;
 /** V8 heap of one thread. Proving keys and WebAssembly memories are outside of it. */
 const OLD_SPACE_MB_MAX = 2048;
 /**
- * Piscina tries require() first. On Node 20 the whole process aborts ("IsGraphAsync must be used on an instantiated module") when a
- * thread is ended while it requires an ES module; with the flag it goes to import(), which ends cleanly.
+ * Piscina tries require() first. On Node 20 the whole process aborts ("IsGraphAsync must be used on an instantiated
+ * module") when a thread is ended while it requires an ES module; with the flag it goes to import(), which ends
+ * cleanly.
  */
 const THREAD_FLAGS = ["--no-experimental-require-module"];
 
@@ -63,7 +64,8 @@ export class ThreadPool {
       execArgv: THREAD_FLAGS,
       closeTimeout: 5_000,
     });
-    // A thread that dies rejects its own task; the event is for the log only, and an unheard 'error' would end the process.
+    // A thread that dies rejects its own task; the event is for the log only, and an unheard 'error' would end the
+    // process.
     this.#piscina.on("error", () => {
       this.#log.warn("worker thread failed", { lane: options.name });
     });
@@ -85,8 +87,9 @@ export class ThreadPool {
   }
 
   /**
-   * Runs one task. Rejects with `overloaded` when the queue is full, `deadline_exceeded` when time is up, `shutting_down` when
-   * the pool stops, and with the signal's reason when the caller gave up; a running task's thread is ended then.
+   * Runs one task. Rejects with `overloaded` when the queue is full, `deadline_exceeded` when time is up,
+   * `shutting_down` when the pool stops, and with the signal's reason when the caller gave up; a running task's thread
+   * is ended then.
    */
   async run<Message, Value>(message: Message, options: RunOptions = {}): Promise<Value> {
     if (this.#stopping) throw new AppError("shutting_down", { message: "the server is stopping", retryAfterSec: 5 });

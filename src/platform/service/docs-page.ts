@@ -1,6 +1,6 @@
 /**
- * The page at /docs: reads /openapi.json and lists its operations by area, with a search. Self-contained (no other host is asked),
- * builds its elements by text content only, and shows nothing that a user stored.
+ * The page at /docs: reads /openapi.json and lists its operations by area, with a search. Self-contained (no other host
+ * is asked), builds its elements by text content only, and shows nothing that a user stored.
  */
 
 export const DOCS_STYLE = `

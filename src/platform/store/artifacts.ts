@@ -1,6 +1,7 @@
 /**
- * Large files beside the store, named by their SHA-256: proving keys, wasm, r1cs. A file is complete, fsynced and immutable before
- * its name exists; the record that names it is committed afterwards. No path ever comes from a caller or from the store.
+ * Large files beside the store, named by their SHA-256: proving keys, wasm, r1cs. A file is complete, fsynced and
+ * immutable before its name exists; the record that names it is committed afterwards. No path ever comes from a caller
+ * or from the store.
  *
  *   <folder>/sha256/<first two hex digits>/<64 hex digits>
  *   <folder>/tmp/<uuid>                                        being written; on the same file system, so that rename is atomic
@@ -27,12 +28,21 @@ export interface OrphanArtifact extends ArtifactReference {
 }
 
 export interface Artifacts {
-  /** Stores bytes, or the content of a file (which stays where it is). Idempotent. Throws `storage_full` or `storage_failed`. */
+  /**
+   * Stores bytes, or the content of a file (which stays where it is). Idempotent. Throws `storage_full` or
+   * `storage_failed`.
+   */
   put(source: Uint8Array | { readonly path: string }): Promise<ArtifactReference>;
-  /** Absolute path of an artifact, for streaming and for workers. Throws `artifact_corrupt` for what is no hash or is not there. */
+  /**
+   * Absolute path of an artifact, for streaming and for workers. Throws `artifact_corrupt` for what is no hash or is
+   * not there.
+   */
   resolve(sha256: string): string;
   has(sha256: string): boolean;
-  /** Hashes the file unless it is the very file that was hashed before. Throws `artifact_corrupt` when it is not what its name says. */
+  /**
+   * Hashes the file unless it is the very file that was hashed before. Throws `artifact_corrupt` when it is not what
+   * its name says.
+   */
   verify(sha256: string): Promise<ArtifactReference>;
   /** The content, verified. */
   read(sha256: string): Promise<Buffer>;
@@ -40,7 +50,10 @@ export interface Artifacts {
   readShared(sha256: string): Promise<SharedArrayBuffer>;
   /** Deletes what an earlier run left half-written; before anything is put. Returns how many files. */
   removeTemporaries(): Promise<number>;
-  /** Artifacts that `referenced` does not name and that are older than that, so that a commit on its way is not overtaken. */
+  /**
+   * Artifacts that `referenced` does not name and that are older than that, so that a commit on its way is not
+   * overtaken.
+   */
   orphans(referenced: ReadonlySet<string>, olderThanMs: number): Promise<OrphanArtifact[]>;
   /** Deletes one. Missing is fine. */
   remove(sha256: string): Promise<void>;
@@ -220,7 +233,9 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   }
 }
 
-/** Reads the file from its start into `target`, again and again when it is shorter than the file, and shows each piece. */
+/**
+ * Reads the file from its start into `target`, again and again when it is shorter than the file, and shows each piece.
+ */
 async function readThrough(handle: FileHandle, target: Uint8Array, see: (chunk: Uint8Array) => void): Promise<number> {
   let position = 0;
   for (;;) {

@@ -1,6 +1,7 @@
 /**
- * Hash chains in the store: numbered records, each with a code over its content and its predecessor's code, so that a record that was
- * changed, removed or put in between shows. The writer thread makes the links, inside the commit that the record belongs to.
+ * Hash chains in the store: numbered records, each with a code over its content and its predecessor's code, so that a
+ * record that was changed, removed or put in between shows. The writer thread makes the links, inside the commit that
+ * the record belongs to.
  *
  *   record   [chain, number]            -> {"mac": hex, "event": content}; of an unlinked log the content alone
  *   head     [chain#head]               -> {"number", "mac", "key_id"} of the last record; of an unlinked log {"number"} alone
@@ -66,8 +67,8 @@ const HASH_BLOCK_BYTES = 64;
 const MAC_BYTES = 32;
 
 /**
- * A key of chains, laid out once for many links. `mac` gives what `chainMac` gives: HMAC is two hashes over the padded key (RFC 2104), and
- * two calls of `hash` cost half of one createHmac, which makes a stream.
+ * A key of chains, laid out once for many links. `mac` gives what `chainMac` gives: HMAC is two hashes over the padded
+ * key (RFC 2104), and two calls of `hash` cost half of one createHmac, which makes a stream.
  */
 export class ChainKey {
   readonly id: string;

@@ -8,8 +8,8 @@ import type { StoreCheck, StoreCommit, StoreKey, StorePut } from "./store.js";
 const ATTEMPTS_MAX = 8;
 
 /**
- * One commit of several: all of their checks, deletions and puts, urgent when one of them is. The same check may come from two
- * parts. Two parts that write the same record, or pin one to different versions, are a fault of the caller.
+ * One commit of several: all of their checks, deletions and puts, urgent when one of them is. The same check may come
+ * from two parts. Two parts that write the same record, or pin one to different versions, are a fault of the caller.
  */
 export function mergeCommits(...commits: readonly StoreCommit[]): StoreCommit {
   const checks = new Map<string, StoreCheck>();

@@ -1,6 +1,6 @@
 /**
- * Keys of the store as bytes whose order is the order of the keys: part by part, numbers before texts, texts by code point.
- * It must stay as it is for ever, because every stored record lies under such bytes.
+ * Keys of the store as bytes whose order is the order of the keys: part by part, numbers before texts, texts by code
+ * point. It must stay as it is for ever, because every stored record lies under such bytes.
  *
  * Layout, per part: number: 0x01 || 8 bytes (IEEE 754 big-endian, sign bit flipped, all bits flipped when negative)
  *                   text:   0x02 || UTF-8 with each 0x00 written as 0x00 0xFF || 0x00
@@ -22,7 +22,10 @@ const TERMINATOR = 0x00;
 const ESCAPED_ZERO = 0xff;
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
-/** Room that `writeKey` may touch: the longest allowed key plus one more part of the longest text, three bytes per UTF-16 unit. */
+/**
+ * Room that `writeKey` may touch: the longest allowed key plus one more part of the longest text, three bytes per
+ * UTF-16 unit.
+ */
 export const KEY_ROOM_BYTES = KEY_BYTES_MAX * 4 + 64;
 
 /** Bytes of a number as a part of a key. */
@@ -31,12 +34,17 @@ export const NUMBER_PART_BYTES = 9;
 const scratch = Buffer.allocUnsafeSlow(KEY_ROOM_BYTES);
 const numbers = Buffer.allocUnsafeSlow(8);
 
-/** Encodes a key. Throws `invalid_request` for a key over 1,900 bytes, a number that is not finite, or ill-formed text. */
+/**
+ * Encodes a key. Throws `invalid_request` for a key over 1,900 bytes, a number that is not finite, or ill-formed text.
+ */
 export function encodeKey(key: StoreKey): Buffer {
   return Buffer.from(scratch.subarray(0, writeKey(key, scratch, 0)));
 }
 
-/** Encodes a key at a position of `target`, which has KEY_ROOM_BYTES from there, and returns where it ends. Throws as `encodeKey` does. */
+/**
+ * Encodes a key at a position of `target`, which has KEY_ROOM_BYTES from there, and returns where it ends. Throws as
+ * `encodeKey` does.
+ */
 export function writeKey(key: StoreKey, target: Buffer, position: number): number {
   let end = position;
   for (const part of key) {
@@ -46,7 +54,10 @@ export function writeKey(key: StoreKey, target: Buffer, position: number): numbe
   return end;
 }
 
-/** Encodes a number as a part of a key at a position of `target`, and returns where it ends. Throws `invalid_request` unless it is finite. */
+/**
+ * Encodes a number as a part of a key at a position of `target`, and returns where it ends. Throws `invalid_request`
+ * unless it is finite.
+ */
 export function writeNumber(part: number, target: Buffer, position: number): number {
   if (!Number.isFinite(part))
     throw new AppError("invalid_request", { message: "a number in a key of the store is not finite" });

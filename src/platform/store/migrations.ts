@@ -1,6 +1,6 @@
 /**
- * Changes of what the records mean, numbered, forward only, each in one transaction with the new number, so that a crash leaves
- * the store before it or after it. A store that is newer than the program is refused: it would be misread.
+ * Changes of what the records mean, numbered, forward only, each in one transaction with the new number, so that a
+ * crash leaves the store before it or after it. A store that is newer than the program is refused: it would be misread.
  */
 import { AppError } from "../errors.js";
 import type { StoreKey, StoreRecord, StoreValue } from "./store.js";
@@ -27,7 +27,9 @@ export const FIRST_SCHEMA_VERSION = 1;
 /** All migrations, oldest first. A released one never changes. */
 export const MIGRATIONS: readonly Migration[] = [];
 
-/** The migrations that a store still needs. Throws `conflict` with a sentence for the operator when the store is newer. */
+/**
+ * The migrations that a store still needs. Throws `conflict` with a sentence for the operator when the store is newer.
+ */
 export function pendingMigrations(schemaVersion: number, migrations: readonly Migration[]): readonly Migration[] {
   const newest = migrations.at(-1)?.to ?? FIRST_SCHEMA_VERSION;
   if (schemaVersion > newest) {

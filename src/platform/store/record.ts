@@ -1,9 +1,9 @@
 /**
- * One stored record as bytes, with the tag that tells rot from data: LMDB has no page checksums, and a flipped bit must never
- * become an answer. The tag is no defence against an attacker who can write the file; the vault's envelopes are.
+ * One stored record as bytes, with the tag that tells rot from data: LMDB has no page checksums, and a flipped bit must
+ * never become an answer. The tag is no defence against an attacker who can write the file; the vault's envelopes are.
  *
- * Layout: format(1) || version(8, big-endian) || JSON(n, UTF-8) || tag(8)
- * tag = first 8 bytes of SHA-256(key length(2, big-endian) || key || format || version || JSON)
+ * Layout: format(1) || version(8, big-endian) || JSON(n, UTF-8) || tag(8) tag = first 8 bytes of SHA-256(key length(2,
+ * big-endian) || key || format || version || JSON)
  */
 import { hash } from "node:crypto";
 import { AppError } from "../errors.js";
@@ -22,7 +22,10 @@ export interface DecodedRecord {
   readonly tag: bigint;
 }
 
-/** Where records are put together: LMDB copies them out at once, and memory that is used again costs neither pages nor a collection. */
+/**
+ * Where records are put together: LMDB copies them out at once, and memory that is used again costs neither pages nor a
+ * collection.
+ */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**

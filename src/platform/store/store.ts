@@ -13,7 +13,9 @@ export type StoreValue =
 export interface StoreRecord<T = StoreValue> {
   readonly key: StoreKey;
   readonly value: T;
-  /** Grows with each write, and never repeats, not even when the key is deleted and written again; what a check pins. */
+  /**
+   * Grows with each write, and never repeats, not even when the key is deleted and written again; what a check pins.
+   */
   readonly version: number;
 }
 
@@ -29,15 +31,18 @@ export interface StorePut {
 }
 
 /**
- * A record for a numbered log: the store gives it the chain's next number and, unless told otherwise, links it to its predecessor
- * as a hash chain (chain.ts). Appends of different commits never conflict.
+ * A record for a numbered log: the store gives it the chain's next number and, unless told otherwise, links it to its
+ * predecessor as a hash chain (chain.ts). Appends of different commits never conflict.
  */
 export interface StoreAppend {
   readonly chain: string;
   readonly value: StoreValue;
   /** Keys under which the record's number is put as well, completed by that number. */
   readonly indexes?: readonly StoreKey[];
-  /** Only numbered: the value itself is the record, and the oldest records may be deleted. The same for all records of one chain. */
+  /**
+   * Only numbered: the value itself is the record, and the oldest records may be deleted. The same for all records of
+   * one chain.
+   */
   readonly unlinked?: boolean;
 }
 
@@ -74,13 +79,14 @@ export interface Store {
   /** How many keys start with the prefix. */
   count(prefix: StoreKey): number;
   /**
-   * Another number after every acknowledged commit with puts or deletions, so that what was read before may be used again until then.
-   * Appends leave it as it is. Absent: nothing may be kept.
+   * Another number after every acknowledged commit with puts or deletions, so that what was read before may be used
+   * again until then. Appends leave it as it is. Absent: nothing may be kept.
    */
   revision?(): number;
   /**
-   * Applies a commit durably. Rejects with StoreConflict when a check fails (nothing is written), with `storage_full` when the
-   * disk is full, with `storage_failed` when the disk does not take the write, with `overloaded` when the write queue is full.
+   * Applies a commit durably. Rejects with StoreConflict when a check fails (nothing is written), with `storage_full`
+   * when the disk is full, with `storage_failed` when the disk does not take the write, with `overloaded` when the
+   * write queue is full.
    */
   commit(commit: StoreCommit): Promise<void>;
   /** Waits for pending commits, then releases the store. */
@@ -89,7 +95,10 @@ export interface Store {
 
 /** Tells of appends, so that whoever passes them on need not look again and again. */
 export interface AppendFeed {
-  /** Calls the listener after each group of commits that appended to the chain, once they can be read. Returns what ends that. */
+  /**
+   * Calls the listener after each group of commits that appended to the chain, once they can be read. Returns what ends
+   * that.
+   */
   onAppend(chain: string, listener: () => void): () => void;
 }
 

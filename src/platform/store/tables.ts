@@ -1,6 +1,7 @@
 /**
- * Typed tables over the store port: records under owner-prefixed keys, their index entries kept in step, lists in a stable order.
- * A table reads, and builds commits; it never commits by itself, so that a service can put several changes into one.
+ * Typed tables over the store port: records under owner-prefixed keys, their index entries kept in step, lists in a
+ * stable order. A table reads, and builds commits; it never commits by itself, so that a service can put several
+ * changes into one.
  *
  *   record          [name, ...key(record)]                                   -> the record
  *   index entry     [name#index, ...index(record), created_at, id]           -> the record's key without the name
@@ -13,7 +14,10 @@ import type { Store, StoreCommit, StoreKey, StoreRecord, StoreValue } from "./st
 
 export { mergeCommits, retryOnConflict } from "./commits.js";
 
-/** What every record of a table has. created_at is ISO 8601 in UTC with milliseconds, whose text order is its time order. */
+/**
+ * What every record of a table has. created_at is ISO 8601 in UTC with milliseconds, whose text order is its time
+ * order.
+ */
 export interface TableRow {
   readonly id: string;
   readonly created_at: string;
@@ -44,7 +48,10 @@ export interface ListOptions<T> {
   readonly page?: Page;
   /** Newest first. */
   readonly reverse?: boolean;
-  /** Keeps some rows only. Reads all rows of the list: about 8 us each, so that an index is better where lists grow long. */
+  /**
+   * Keeps some rows only. Reads all rows of the list: about 8 us each, so that an index is better where lists grow
+   * long.
+   */
   readonly filter?: (row: T) => boolean;
 }
 

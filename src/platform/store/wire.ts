@@ -1,9 +1,10 @@
 /**
- * Commits on their way to the writer thread, packed into one buffer per turn of the event loop: cloning thousands of small
- * objects between threads would cost more than writing them. Both ends are of the same build, so that the layout may change.
+ * Commits on their way to the writer thread, packed into one buffer per turn of the event loop: cloning thousands of
+ * small objects between threads would cost more than writing them. Both ends are of the same build, so that the layout
+ * may change.
  *
- * Layout, per commit: flags(1: bit 0 = urgent) || operation count(4) || operations
- * Per operation: kind(1) || key length(2) || key || [check: version(8, float, -1 = absent)] [put, append: length(4) || JSON]
+ * Layout, per commit: flags(1: bit 0 = urgent) || operation count(4) || operations Per operation: kind(1) || key
+ * length(2) || key || [check: version(8, float, -1 = absent)] [put, append: length(4) || JSON]
  *                [append: unlinked(1) || index count(1) || per index: length(2) || key]; the key of an append is that of its chain
  */
 import { AppError, assert } from "../errors.js";

@@ -1,6 +1,7 @@
 /**
- * The calling thread's end of the writer thread: a bounded queue of commits, posted once per turn of the event loop, settled in
- * order. It knows nothing of LMDB. When the writer thread dies, the outcome of what it held is unknown, and it says so.
+ * The calling thread's end of the writer thread: a bounded queue of commits, posted once per turn of the event loop,
+ * settled in order. It knows nothing of LMDB. When the writer thread dies, the outcome of what it held is unknown, and
+ * it says so.
  */
 import { Worker } from "node:worker_threads";
 import { AppError, assert } from "../errors.js";
@@ -131,7 +132,10 @@ export class WriteQueue {
     }
   }
 
-  /** At the end of the event loop's turn: what all its events set free travels as one message, and becomes one transaction. */
+  /**
+   * At the end of the event loop's turn: what all its events set free travels as one message, and becomes one
+   * transaction.
+   */
   #scheduleFlush(): void {
     if (this.#flushing) return;
     this.#flushing = true;
@@ -183,8 +187,8 @@ export class WriteQueue {
   }
 
   /**
-   * No second writer thread is started: it would share the environment of one that died inside LMDB. The process must start
-   * anew, which the crash tests show to be safe at any moment.
+   * No second writer thread is started: it would share the environment of one that died inside LMDB. The process must
+   * start anew, which the crash tests show to be safe at any moment.
    */
   #die(cause: Error): void {
     if (this.#state === "failed" && this.#pending.length === 0 && this.#whenReady === undefined) return;

@@ -1,6 +1,7 @@
 /**
- * Compiles untrusted circom source in a process of its own. Everything that the source can do wrong, loops without end and memory bombs
- * among them, comes back as a compile failure that names it; only the server's own troubles are failures of another kind.
+ * Compiles untrusted circom source in a process of its own. Everything that the source can do wrong, loops without end
+ * and memory bombs among them, comes back as a compile failure that names it; only the server's own troubles are
+ * failures of another kind.
  */
 import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile-circuit.js";
 import type {
@@ -27,11 +28,13 @@ export type CompileTaskResult =
   | { readonly settled: false; readonly failure: CompileTaskFailure };
 
 /**
- * The largest built-in circuit takes 8 s and 0.6 GB. The memory here is above the compiler's own maximum (DEFAULT_COMPILE_LIMITS), so that
- * the compiler runs out first and says so; the poll is for what lies outside of it, the emitted files above all.
+ * The largest built-in circuit takes 8 s and 0.6 GB. The memory here is above the compiler's own maximum
+ * (DEFAULT_COMPILE_LIMITS), so that the compiler runs out first and says so; the poll is for what lies outside of it,
+ * the emitted files above all.
  */
 export const COMPILE_PROCESS_LIMITS: ProcessTaskLimits = {
-  // Processor time is what ends a loop. The wall clock is five times that, so that a sound circuit on a busy server is not called too large.
+  // Processor time is what ends a loop. The wall clock is five times that, so that a sound circuit on a busy server is
+  // not called too large.
   deadlineMs: 300_000,
   cpuSeconds: 60,
   memoryBytesMax: 2 * 1024 ** 3,

@@ -1,9 +1,10 @@
 /**
- * The lanes of compute work. `interactive` (verification; milliseconds) has threads of its own, so that it never waits behind
- * `prove`. Compilation and setup run as processes of their own (process-task.ts) and have no lane here.
+ * The lanes of compute work. `interactive` (verification; milliseconds) has threads of its own, so that it never waits
+ * behind `prove`. Compilation and setup run as processes of their own (process-task.ts) and have no lane here.
  *
- * Many proofs run one a thread. A proof that finds other threads of its lane idle takes them as helpers; they are sent away as soon as
- * another task wants a thread, and none of them is ever waited for by anything but the proof that they are in.
+ * Many proofs run one a thread. A proof that finds other threads of its lane idle takes them as helpers; they are sent
+ * away as soon as another task wants a thread, and none of them is ever waited for by anything but the proof that they
+ * are in.
  */
 import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/point/team.js";
 import type {
@@ -36,7 +37,9 @@ export interface LanesOptions {
 }
 
 export interface ProveOptions extends RunOptions {
-  /** Told when a thread was lost under the proof, whatever becomes of the proof: memory that it had taken stays taken. */
+  /**
+   * Told when a thread was lost under the proof, whatever becomes of the proof: memory that it had taken stays taken.
+   */
   readonly onThreadLost?: () => void;
 }
 
@@ -44,7 +47,10 @@ export interface ProveOptions extends RunOptions {
 const PROVE_NICENESS = 15;
 const INTERACTIVE_NICENESS = 2;
 
-/** Smaller circuits are proved in some ten milliseconds, and waking a thread takes one of them; see `npm run bench -- prove`. */
+/**
+ * Smaller circuits are proved in some ten milliseconds, and waking a thread takes one of them; see `npm run bench --
+ * prove`.
+ */
 const HELP_DOMAIN_POWER_MIN = 10;
 
 export class Lanes {
@@ -81,7 +87,10 @@ export class Lanes {
     };
   }
 
-  /** Runs a compute task on a lane; failures that are part of the task come back as a union, the rest rejects (thread-pool.ts). */
+  /**
+   * Runs a compute task on a lane; failures that are part of the task come back as a union, the rest rejects
+   * (thread-pool.ts).
+   */
   async run<Name extends ComputeTaskName>(
     lane: LaneName,
     task: Name,

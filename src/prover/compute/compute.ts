@@ -1,7 +1,7 @@
 /**
- * What the prover registry needs computed, as one interface: compilation and setup in processes of their own, proofs and
- * verification on the lanes. Expected failures are unions; what rejects is capacity (`overloaded`), time (`deadline_exceeded`),
- * the caller's abort, or a fault.
+ * What the prover registry needs computed, as one interface: compilation and setup in processes of their own, proofs
+ * and verification on the lanes. Expected failures are unions; what rejects is capacity (`overloaded`), time
+ * (`deadline_exceeded`), the caller's abort, or a fault.
  */
 import type {
   AppendNotesMessage,
@@ -64,7 +64,10 @@ export interface GatesInput {
   readonly r1cs: StoredFile;
   readonly provingKey: StoredFile;
   readonly verifyingKey: StoredFile;
-  /** Inputs that satisfy the circuit, where it comes with some: an honest proof of them is tried too. Built-in circuits only. */
+  /**
+   * Inputs that satisfy the circuit, where it comes with some: an honest proof of them is tried too. Built-in circuits
+   * only.
+   */
   readonly example?: {
     readonly circuit: CircuitInterface;
     readonly witnessProgram: StoredFile;
@@ -78,7 +81,10 @@ export interface PassedGates {
 }
 
 export interface ProverCompute {
-  /** Names everything that decides what compiling a source gives, beside the source: compiler, version, flags, limits of the format. */
+  /**
+   * Names everything that decides what compiling a source gives, beside the source: compiler, version, flags, limits of
+   * the format.
+   */
   readonly compilerName: string;
   /** Compiles untrusted source. Never rejects for what the source does. */
   compile(source: CircuitSource, options?: ComputeOptions): Promise<CompileOutcome>;

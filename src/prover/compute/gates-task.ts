@@ -1,6 +1,6 @@
 /**
- * Checks a stored Groth16 key in a process of its own: seconds of work that must hold up no proof. The files go by name and hash, so
- * that tens of megabytes need not pass through the server's memory.
+ * Checks a stored Groth16 key in a process of its own: seconds of work that must hold up no proof. The files go by name
+ * and hash, so that tens of megabytes need not pass through the server's memory.
  */
 import type { HonestExample, StoredKeyResult } from "../../engine/groth16/stored-key.js";
 import { workerPath } from "../../platform/files/package-root.js";

@@ -1,6 +1,7 @@
 /**
- * Proving keys in the kernels' form: opened once by a thread of the lane `prove`, then shared by all of them, least recently used
- * first to go. A key that cannot be opened is proved with by the reference backend, so nothing here fails a request.
+ * Proving keys in the kernels' form: opened once by a thread of the lane `prove`, then shared by all of them, least
+ * recently used first to go. A key that cannot be opened is proved with by the reference backend, so nothing here fails
+ * a request.
  */
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
@@ -31,7 +32,10 @@ export class OpenKeys {
     this.#with = dependencies;
   }
 
-  /** The open key, or undefined when the reference backend has to do. The first call takes about a second per million points. */
+  /**
+   * The open key, or undefined when the reference backend has to do. The first call takes about a second per million
+   * points.
+   */
   async get(provingKey: SharedBytes): Promise<OpenKey | undefined> {
     const { sha256 } = provingKey;
     const held = this.#open.get(sha256) ?? this.#openNow(provingKey);

@@ -1,6 +1,6 @@
 /**
- * The registry's compute on the server's threads and processes: compile, setup and gates each in a process of its own, proofs on the
- * lane `prove`, verification and note hashing on `interactive`.
+ * The registry's compute on the server's threads and processes: compile, setup and gates each in a process of its own,
+ * proofs on the lane `prove`, verification and note hashing on `interactive`.
  */
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
@@ -57,7 +57,10 @@ const MIB = 1024 * 1024;
 const PAGE_BYTES = 64 * 1024;
 /** The compiler's own memory stays below that of its process, so that it runs out first and can say so. */
 const COMPILER_SHARE = 0.75;
-/** A sound circuit on a busy server must not count as one that never ends: the limit is on processor time, the clock is the last resort. */
+/**
+ * A sound circuit on a busy server must not count as one that never ends: the limit is on processor time, the clock is
+ * the last resort.
+ */
 const WALL_PER_CPU_SECOND = 5;
 /** WebAssembly's addresses have 32 bits. */
 const PAGES_MAX = 65_536;

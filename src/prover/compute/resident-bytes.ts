@@ -1,6 +1,6 @@
 /**
- * Artifacts that stay in memory for the worker threads: one shared copy per machine, least recently used ones dropped when the
- * budget is spent. Loads of the same content that overlap become one.
+ * Artifacts that stay in memory for the worker threads: one shared copy per machine, least recently used ones dropped
+ * when the budget is spent. Loads of the same content that overlap become one.
  */
 import type { SharedBytes } from "../../engine/protocol.js";
 

@@ -1,14 +1,14 @@
 /**
- * Makes a Groth16 key in a process of its own that ends afterwards, so that the trapdoor cannot outlive it. Only the server's own
- * troubles are failures; what the circuit is worth is part of the result.
+ * Makes a Groth16 key in a process of its own that ends afterwards, so that the trapdoor cannot outlive it. Only the
+ * server's own troubles are failures; what the circuit is worth is part of the result.
  */
 import type { MakeKeyResult } from "../../engine/groth16/make-key.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../platform/pool/process-task.js";
 
 /**
- * 65,536 constraints (the compile limit) take 6 s of two cores and 0.7 GB; the rest is room for a busy machine and for keys brought in
- * from elsewhere.
+ * 65,536 constraints (the compile limit) take 6 s of two cores and 0.7 GB; the rest is room for a busy machine and for
+ * keys brought in from elsewhere.
  */
 export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 600_000,

@@ -1,4 +1,7 @@
-/** Parsed circuit interfaces by content hash, least recently used first to go. They are asked for by every proof and verification. */
+/**
+ * Parsed circuit interfaces by content hash, least recently used first to go. They are asked for by every proof and
+ * verification.
+ */
 import { AppError } from "../../platform/errors.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
 

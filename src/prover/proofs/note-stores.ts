@@ -1,6 +1,7 @@
 /**
- * The stores of a prover: the tree of encrypted notes and the (for now empty) home of its nullifiers. Appends to one store go
- * through one queue in batches, so that concurrent proofs lose no leaf and share one commit. Knows no plaintext and no key.
+ * The stores of a prover: the tree of encrypted notes and the (for now empty) home of its nullifiers. Appends to one
+ * store go through one queue in batches, so that concurrent proofs lose no leaf and share one commit. Knows no
+ * plaintext and no key.
  */
 import { AppError, assert } from "../../platform/errors.js";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
@@ -49,8 +50,8 @@ export interface PendingNote {
   /** 64 hex digits; becomes the leaf. */
   readonly digest: string;
   /**
-   * Names what the proof proves. A store finds what it has about a statement by this: a proof's hash is no identity, because
-   * anyone can re-randomise a Groth16 proof. 64 hex digits.
+   * Names what the proof proves. A store finds what it has about a statement by this: a proof's hash is no identity,
+   * because anyone can re-randomise a Groth16 proof. 64 hex digits.
    */
   readonly statementHash: string;
   /** 64 hex digits; an attribute of the statement's entry. */
@@ -71,7 +72,10 @@ export interface NoteStoresDependencies {
 
 /** 2^32 notes. */
 const DEPTH = 32;
-/** What new note stores start with; `emptyNoteTree(32)`, kept as a constant because making it takes 33 hashes on the event loop. */
+/**
+ * What new note stores start with; `emptyNoteTree(32)`, kept as a constant because making it takes 33 hashes on the
+ * event loop.
+ */
 export const EMPTY_TREE: NoteTreeState = {
   depth: DEPTH,
   size: 0,
@@ -80,9 +84,13 @@ export const EMPTY_TREE: NoteTreeState = {
 };
 /** Notes of one batch: about 20 ms of hashing and one commit. */
 const BATCH_LENGTH_MAX = 32;
-/** Notes that may wait for one store; each is a finished proof, so this many proofs would have to end within one batch. */
+/**
+ * Notes that may wait for one store; each is a finished proof, so this many proofs would have to end within one batch.
+ */
 const QUEUE_LENGTH_MAX = 1024;
-/** Conflicts come from a deletion that runs beside the append, not from other appends; a handful settles all of them. */
+/**
+ * Conflicts come from a deletion that runs beside the append, not from other appends; a handful settles all of them.
+ */
 const CONFLICT_RETRIES_MAX = 8;
 
 interface Waiting {
@@ -101,7 +109,8 @@ export class NoteStores {
 
   /**
    * Finds or makes the two stores of a new prover; the commit is for the caller to merge into its own.
-   * @throws AppError `store_unsuitable` when a named store is not there for this owner, of the other kind or of another curve.
+   * @throws AppError `store_unsuitable` when a named store is not there for this owner, of the other kind or of another
+   *   curve.
    */
   prepare(
     owner: Subject,
@@ -254,7 +263,8 @@ export class NoteStores {
         { key: [...statementsPrefix(owner, record.id), pending.statementHash, index], value: pending.proofHash },
       ];
     });
-    // Leaves are in the notes; of the inner nodes each is written once, when it is complete. Inclusion proofs come from them.
+    // Leaves are in the notes; of the inner nodes each is written once, when it is complete. Inclusion proofs come from
+    // them.
     const nodes = appended.completed
       .filter((node) => node.level > 0)
       .map((node): StorePut => ({ key: [...nodesPrefix(owner, record.id), node.level, node.index], value: node.hash }));

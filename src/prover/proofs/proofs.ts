@@ -1,6 +1,6 @@
 /**
- * Proving, verifying and the notes that come of it. Computes nothing itself: the lanes do; opens no key material: the vault does.
- * A proof is answered only after its note and record are on disk.
+ * Proving, verifying and the notes that come of it. Computes nothing itself: the lanes do; opens no key material: the
+ * vault does. A proof is answered only after its note and record are on disk.
  */
 import { AppError } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -70,8 +70,8 @@ export class Proofs {
   /**
    * Makes a proof, checks it, stores its note.
    * @param inputs the caller's named inputs, unchecked
-   * @throws AppError `not_found`, `prover_not_provisioned`, `witness_missing`, `witness_invalid`, `constraints_unsatisfied`,
-   * `proof_self_check_failed`, `artifact_corrupt`, and what lanes, vault and store throw.
+   * @throws AppError `not_found`, `prover_not_provisioned`, `witness_missing`, `witness_invalid`,
+   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what lanes, vault and store throw.
    */
   async prove(
     owner: Subject,
@@ -149,8 +149,9 @@ export class Proofs {
   }
 
   /**
-   * As `verify`, for many proofs: in their order true, false or the item's own failure. Nothing is stored. The items go to the lane in
-   * slices, one after the other, so that a single verification waits for one slice at most and a long batch takes one thread.
+   * As `verify`, for many proofs: in their order true, false or the item's own failure. Nothing is stored. The items go
+   * to the lane in slices, one after the other, so that a single verification waits for one slice at most and a long
+   * batch takes one thread.
    * @throws AppError what concerns the prover or the lane, and so all items.
    */
   async verifyBatch(
@@ -180,7 +181,10 @@ export class Proofs {
     return results;
   }
 
-  /** A note of the prover's note store, decrypted. Notes of other provers that share the store open the same way: one owner. */
+  /**
+   * A note of the prover's note store, decrypted. Notes of other provers that share the store open the same way: one
+   * owner.
+   */
   async note(owner: Subject, id: string, index: number): Promise<Note> {
     const prover = this.#find(owner, id).value;
     const note = this.#with.notes.readNote(owner, prover.note_store_id, index);

@@ -1,6 +1,7 @@
 /**
- * Names of proofs and of what they prove (security 2.12, 'Malleability'). A Groth16 proof can be re-randomised by anyone, so the
- * hash of a proof is evidence that these bytes were seen and nothing more; what is decided by identity is decided on the statement.
+ * Names of proofs and of what they prove (security 2.12, 'Malleability'). A Groth16 proof can be re-randomised by
+ * anyone, so the hash of a proof is evidence that these bytes were seen and nothing more; what is decided by identity
+ * is decided on the statement.
  */
 import { createHash } from "node:crypto";
 import { uuidBytes } from "../../platform/ids.js";
@@ -13,7 +14,8 @@ export function hashProof(proofHex: string): string {
 }
 
 /**
- * SHA-256("pv/v1/proof" || prover id(16) || SHA-256 of the verifying key(32) || public signals(32 each, big-endian)), hex.
+ * SHA-256("pv/v1/proof" || prover id(16) || SHA-256 of the verifying key(32) || public signals(32 each, big-endian)),
+ * hex.
  * @param publicSignals canonical decimals, outputs first
  */
 export function hashStatement(proverId: string, verifyingKeySha256: string, publicSignals: readonly string[]): string {

@@ -1,6 +1,7 @@
 /**
- * Vault secrets that pin a prover's keys: kind, SHA-256, size and format of the artifact, as JSON. The key itself is megabytes and
- * lies in the artifact store; the pin is authenticated by the vault, so that nobody with the disk alone can swap it.
+ * Vault secrets that pin a prover's keys: kind, SHA-256, size and format of the artifact, as JSON. The key itself is
+ * megabytes and lies in the artifact store; the pin is authenticated by the vault, so that nobody with the disk alone
+ * can swap it.
  */
 import { AppError } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -57,8 +58,8 @@ export class KeyPins {
 
   /**
    * SHA-256 of the key that the vault vouches for.
-   * @throws AppError `prover_keys_missing` when its secret was deleted from the vault, `artifact_corrupt` when it does not agree with
-   * the prover's record.
+   * @throws AppError `prover_keys_missing` when its secret was deleted from the vault, `artifact_corrupt` when it does
+   *   not agree with the prover's record.
    */
   async read(owner: Subject, prover: StoredProver, name: PinnedName): Promise<string> {
     const { artifact, member, kind, format } = PINNED[name];

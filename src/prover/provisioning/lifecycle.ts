@@ -1,6 +1,6 @@
 /**
- * The status machine of a prover: the names and the one table of allowed transitions. A status only ever moves forward, so that
- * a client that polls never sees it go back, whatever crashed in between.
+ * The status machine of a prover: the names and the one table of allowed transitions. A status only ever moves forward,
+ * so that a client that polls never sees it go back, whatever crashed in between.
  */
 
 export const PROVER_STATUSES = [
@@ -16,8 +16,8 @@ export const PROVER_STATUSES = [
 export type ProverStatus = (typeof PROVER_STATUSES)[number];
 
 /**
- * From each status to those that may follow. `deploying_artifacts` waits for on-chain verifiers and is entered by nobody yet;
- * `compiled -> provisioned` is for schemes without a setup of their own and for keys that are taken over.
+ * From each status to those that may follow. `deploying_artifacts` waits for on-chain verifiers and is entered by
+ * nobody yet; `compiled -> provisioned` is for schemes without a setup of their own and for keys that are taken over.
  */
 const TRANSITIONS: Readonly<Record<ProverStatus, readonly ProverStatus[]>> = {
   init: ["compiling", "compiled", "failed"],
@@ -31,8 +31,8 @@ const TRANSITIONS: Readonly<Record<ProverStatus, readonly ProverStatus[]>> = {
 };
 
 /**
- * How far along each status is, 0 to 1: where it begins and where it ends. What `progress` of the status route says; compiling and
- * setup are the long steps.
+ * How far along each status is, 0 to 1: where it begins and where it ends. What `progress` of the status route says;
+ * compiling and setup are the long steps.
  */
 const PROGRESS: Readonly<Record<ProverStatus, readonly [number, number]>> = {
   init: [0, 0],

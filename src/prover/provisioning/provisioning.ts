@@ -1,7 +1,7 @@
 /**
- * Takes a prover from `init` to `provisioned`: compile -> setup -> gates -> keys. Each step leaves its results as artifacts by hash
- * and then moves the record with a compare-and-set, so that it may be killed anywhere and run twice: what is on record is not
- * done again, what is not is thrown away. Which step comes next is read from the record alone.
+ * Takes a prover from `init` to `provisioned`: compile -> setup -> gates -> keys. Each step leaves its results as
+ * artifacts by hash and then moves the record with a compare-and-set, so that it may be killed anywhere and run twice:
+ * what is on record is not done again, what is not is thrown away. Which step comes next is read from the record alone.
  */
 import { AppError, assert } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -44,7 +44,10 @@ export interface ProvisioningDependencies {
 /** The lease under which a run works. */
 export interface ProvisioningLease {
   readonly signal: AbortSignal;
-  /** Commits what a step made, together with the name of the phase that comes next. Rejects with StoreConflict, or when the lease is lost. */
+  /**
+   * Commits what a step made, together with the name of the phase that comes next. Rejects with StoreConflict, or when
+   * the lease is lost.
+   */
   readonly commit: (phase: ProvisioningPhase, commit: StoreCommit) => Promise<void>;
   /** Tells how much of the phase is done, 0 to 1. */
   readonly progress: (share: number) => void;
@@ -69,8 +72,9 @@ export class Provisioning {
   }
 
   /**
-   * Runs whatever steps are left. Returns when the prover is finished (`failed` included) or gone; waits while the vault is sealed;
-   * rejects when a step could not be done now (no room on the disk, a fault), for the queue to try again.
+   * Runs whatever steps are left. Returns when the prover is finished (`failed` included) or gone; waits while the
+   * vault is sealed; rejects when a step could not be done now (no room on the disk, a fault), for the queue to try
+   * again.
    */
   async run(owner: Subject, proverId: string, lease: ProvisioningLease): Promise<void> {
     try {
@@ -86,7 +90,9 @@ export class Provisioning {
     }
   }
 
-  /** What to commit when the queue gives up: the prover fails with the reason. Undefined when it is finished or gone. */
+  /**
+   * What to commit when the queue gives up: the prover fails with the reason. Undefined when it is finished or gone.
+   */
   failure(
     owner: Subject,
     proverId: string,
@@ -196,7 +202,10 @@ export class Provisioning {
     await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
   }
 
-  /** Built-in circuits come with inputs that satisfy them, unless the prover was registered under an older version of the circuit. */
+  /**
+   * Built-in circuits come with inputs that satisfy them, unless the prover was registered under an older version of
+   * the circuit.
+   */
   async #example(prover: StoredProver, witnessProgram: StoredFile): Promise<GatesInput["example"]> {
     if (!prover.build.is_built_in) return undefined;
     const found = this.#with.builtIns.find(prover.identifier);
@@ -253,8 +262,8 @@ export class Provisioning {
   }
 
   /**
-   * Writes the record if it is still as it was when the step began: nobody else moved or deleted it. A lost race means that another
-   * lease did the same step, or that the prover or its vault is gone.
+   * Writes the record if it is still as it was when the step began: nobody else moved or deleted it. A lost race means
+   * that another lease did the same step, or that the prover or its vault is gone.
    */
   async #write(
     before: StoredProver,
@@ -278,7 +287,10 @@ export class Provisioning {
     }
   }
 
-  /** Every change gets a later time than the one before, even when the clock has stepped back: it also tells changes apart. */
+  /**
+   * Every change gets a later time than the one before, even when the clock has stepped back: it also tells changes
+   * apart.
+   */
   #touched({ value }: StoreRecord<StoredProver>): StoredProver {
     return { ...value, updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), Date.parse(value.updated_at) + 1)) };
   }

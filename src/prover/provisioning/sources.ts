@@ -1,6 +1,6 @@
 /**
- * The source of a circuit as the caller gave it or as it ships with the server: checked, put into one form, and named by a hash.
- * Opens no file that a caller can name.
+ * The source of a circuit as the caller gave it or as it ships with the server: checked, put into one form, and named
+ * by a hash. Opens no file that a caller can name.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
@@ -27,10 +27,15 @@ export interface NamedSource {
 }
 
 const IDENTIFIER = /^[a-z0-9_]{1,64}$/;
-/** Digits of the hash that go into the identifier of a prover made from source: enough to tell circuits apart by eye. */
+/**
+ * Digits of the hash that go into the identifier of a prover made from source: enough to tell circuits apart by eye.
+ */
 const IDENTIFIER_HASH_LENGTH = 16;
 
-/** The circuits that ship with the server: one folder each, named like the identifier, with an `inputs.json` beside the source. */
+/**
+ * The circuits that ship with the server: one folder each, named like the identifier, with an `inputs.json` beside the
+ * source.
+ */
 export class BuiltInCircuits {
   readonly #sources = new Map<string, NamedSource>();
 
@@ -75,7 +80,8 @@ export class BuiltInCircuits {
 
 /**
  * Takes the circuit out of a request: a built-in one by name, or the caller's own text.
- * @throws AppError `identifier_unknown`, or `source_invalid` when neither or both are given, the source is too long or has no main file.
+ * @throws AppError `identifier_unknown`, or `source_invalid` when neither or both are given, the source is too long or
+ *   has no main file.
  */
 export function sourceOf(
   request: Pick<CreateProver, "identifier" | "source" | "main">,

@@ -1,4 +1,7 @@
-/** Tells those who wait inside this process that a prover has changed, and how far its present step is. Nothing in it has to last. */
+/**
+ * Tells those who wait inside this process that a prover has changed, and how far its present step is. Nothing in it
+ * has to last.
+ */
 
 type Listener = () => void;
 

@@ -1,4 +1,7 @@
-/** AES-256-GCM keys: encrypt and decrypt with XAES-256-GCM (C2SP), so that random nonces are safe for any number of messages. */
+/**
+ * AES-256-GCM keys: encrypt and decrypt with XAES-256-GCM (C2SP), so that random nonces are safe for any number of
+ * messages.
+ */
 import { randomBytes } from "node:crypto";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { openApiFrame, sealApiFrame } from "../worker/api-ciphertexts.js";

@@ -1,6 +1,6 @@
 /**
- * babyJubJub keys: EdDSA with Poseidon as circomlib checks it inside a circuit. Signs one element of BN254's scalar field; the answer
- * also holds the inputs of the circuit `eddsa_signature`.
+ * babyJubJub keys: EdDSA with Poseidon as circomlib checks it inside a circuit. Signs one element of BN254's scalar
+ * field; the answer also holds the inputs of the circuit `eddsa_signature`.
  */
 import {
   BABY_JUBJUB_SIGNATURE_BYTES,
@@ -58,7 +58,10 @@ function verify(publicKey: Uint8Array, item: VerifyItem): boolean {
   return signature !== undefined && verifyPoseidon(pointOf(publicKey), message, signature);
 }
 
-/** The message as a number, big-endian. Throws `message_out_of_field` instead of reducing it: two messages would share a signature. */
+/**
+ * The message as a number, big-endian. Throws `message_out_of_field` instead of reducing it: two messages would share a
+ * signature.
+ */
 function fieldElement(item: SignItem): bigint {
   refuseOptions(item.options, NAME, ["format", "encoding"]);
   if ((item.options?.format ?? "raw") !== "raw")

@@ -1,6 +1,6 @@
 /**
- * BIP39 keys: hierarchical deterministic wallets of 24 words, of which the entropy is stored. They sign with the secp256k1 key at a
- * path; which path an absent option means, and which index is next, is decided before this runs.
+ * BIP39 keys: hierarchical deterministic wallets of 24 words, of which the entropy is stored. They sign with the
+ * secp256k1 key at a path; which path an absent option means, and which index is next, is decided before this runs.
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
@@ -66,7 +66,10 @@ function withChild<T>(key: UnwrappedKey, path: HdPath, use: (privateKey: Uint8Ar
   }
 }
 
-/** private key(32) || public key(65): a wallet's way from its entropy to a key takes several times as long as a signature. */
+/**
+ * private key(32) || public key(65): a wallet's way from its entropy to a key takes several times as long as a
+ * signature.
+ */
 function childKeyObject(privateKey: Uint8Array): KeyObject {
   const bytes = Buffer.concat([privateKey, secp256k1PublicKey(privateKey)]);
   try {

@@ -1,6 +1,6 @@
 /**
- * Signing for keys whose signature covers the bytes of a message as they are (Ed25519, P-256, RSA, BLS): reading the item, JWS, and
- * the check of every signature against faults before it leaves.
+ * Signing for keys whose signature covers the bytes of a message as they are (Ed25519, P-256, RSA, BLS): reading the
+ * item, JWS, and the check of every signature against faults before it leaves.
  */
 import { invalidMember } from "../keys/validation.js";
 import { workTogether, type Answer } from "../threads/batch.js";
@@ -24,7 +24,10 @@ interface PlainSigning<A extends string> {
   sign(key: UnwrappedKey, algorithm: A, message: Uint8Array): Uint8Array;
 }
 
-/** Signatures that are checked as they are made, many for less than one by one; undefined in the place of one that is not sound. */
+/**
+ * Signatures that are checked as they are made, many for less than one by one; undefined in the place of one that is
+ * not sound.
+ */
 interface CheckedSigning {
   signChecked(key: UnwrappedKey, messages: readonly Uint8Array[]): readonly (Uint8Array | undefined)[];
 }

@@ -1,6 +1,7 @@
 /**
- * Ed25519 signatures of a vault's key, each made twice from two copies of the key and answered only when both are the same; undefined
- * stands in the place of one that is not. Throws `signature_self_check_failed` when the seed is not that of the record's public key.
+ * Ed25519 signatures of a vault's key, each made twice from two copies of the key and answered only when both are the
+ * same; undefined stands in the place of one that is not. Throws `signature_self_check_failed` when the seed is not
+ * that of the record's public key.
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { equalBytes } from "../../crypto/constant-time.js";

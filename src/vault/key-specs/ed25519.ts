@@ -1,4 +1,7 @@
-/** Ed25519 keys (RFC 8032) and the same with NATS's text form of the public key. Signed by the kernel, or by OpenSSL where it cannot run. */
+/**
+ * Ed25519 keys (RFC 8032) and the same with NATS's text form of the public key. Signed by the kernel, or by OpenSSL
+ * where it cannot run.
+ */
 import { randomBytes } from "node:crypto";
 import { publicKeyOfRaw } from "../../crypto/signatures/der-keys.js";
 import {

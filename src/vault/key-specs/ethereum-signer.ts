@@ -1,6 +1,6 @@
 /**
- * Signing with secp256k1 as Ethereum and JOSE know it: which digest an item asks for, and the forms that its signature takes. Shared by
- * secp256k1 keys and the keys of HD wallets.
+ * Signing with secp256k1 as Ethereum and JOSE know it: which digest an item asks for, and the forms that its signature
+ * takes. Shared by secp256k1 keys and the keys of HD wallets.
  */
 import { createHash } from "node:crypto";
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
@@ -82,7 +82,9 @@ export function signEthereumItems(key: EthereumKey, items: readonly SignItem[]):
   );
 }
 
-/** Whether a signature of 65 bytes (with a recovery byte 0, 1, 27 or 28 that fits) or of 64 is the key's on the item. */
+/**
+ * Whether a signature of 65 bytes (with a recovery byte 0, 1, 27 or 28 that fits) or of 64 is the key's on the item.
+ */
 export function verifyEthereum(publicKey: Uint8Array, item: VerifyItem, spec: string): boolean {
   const claim = claimOf(publicKey, item, spec);
   return typeof claim === "boolean" ? claim : verifyDigest(publicKey, claim.digest, claim.signature);
@@ -184,7 +186,10 @@ function readItem(item: SignItem, spec: string, limits: { readonly mayBeEmpty?: 
   }
 }
 
-/** A message is a digest itself unless the caller names the hash; no length is guessed at. Throws `digest_length_invalid`. */
+/**
+ * A message is a digest itself unless the caller names the hash; no length is guessed at. Throws
+ * `digest_length_invalid`.
+ */
 function rawDigest(item: SignItem, limits: { readonly mayBeEmpty?: boolean }): Uint8Array {
   const message = messageBytes(item, limits);
   switch (item.options?.digest ?? "none") {

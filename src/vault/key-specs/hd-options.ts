@@ -1,4 +1,7 @@
-/** Reads `options.hdwallet`: a path as text or by its levels, or the wish for the next unused index. Runs on either side of the worker. */
+/**
+ * Reads `options.hdwallet`: a path as text or by its levels, or the wish for the next unused index. Runs on either side
+ * of the worker.
+ */
 import { COIN_ETHER, DEFAULT_PATH, isHdPath, parseHdPath, type HdPath } from "../../crypto/wallets/hd-path.js";
 import type { HdWalletOptions } from "../keys/operation-schemas.js";
 import { invalidMember } from "../keys/validation.js";

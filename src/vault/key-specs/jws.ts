@@ -1,6 +1,6 @@
 /**
- * JSON Web Signatures in compact form (RFC 7515) over a key's own algorithm. The key decides the algorithm: the header of a token to
- * verify is only compared with it, never followed.
+ * JSON Web Signatures in compact form (RFC 7515) over a key's own algorithm. The key decides the algorithm: the header
+ * of a token to verify is only compared with it, never followed.
  */
 import { AppError } from "../../platform/errors.js";
 import { invalidMember } from "../keys/validation.js";
@@ -28,8 +28,8 @@ export function jwsAnswer(input: string, signature: Uint8Array): SignAnswer {
 }
 
 /**
- * Whether a compact token was signed with the key: right algorithm in the header, nothing critical in it, and the payload is the
- * message where one is given. Throws `signature_malformed` for what is not of the form.
+ * Whether a compact token was signed with the key: right algorithm in the header, nothing critical in it, and the
+ * payload is the message where one is given. Throws `signature_malformed` for what is not of the form.
  */
 export function verifyJws(scheme: JwsScheme, item: VerifyItem): boolean {
   const parts = item.signature.split(".");
@@ -49,7 +49,8 @@ export function verifyJws(scheme: JwsScheme, item: VerifyItem): boolean {
       "signature_malformed",
     );
   }
-  // Others sign empty payloads; a payload kept elsewhere looks the same and does not verify, as its signature covers another text.
+  // Others sign empty payloads; a payload kept elsewhere looks the same and does not verify, as its signature covers
+  // another text.
   if (item.message !== undefined && base64url(messageBytes(item, { mayBeEmpty: true })) !== payload) return false;
   return (
     algorithmOf(header) === scheme.algorithm &&

@@ -1,6 +1,6 @@
 /**
- * What a key specification is: how its material comes to be and what the key can do. One file per spec implements this; table.ts
- * lists them. The functions run in the vault worker only; the names and capabilities are read anywhere.
+ * What a key specification is: how its material comes to be and what the key can do. One file per spec implements this;
+ * table.ts lists them. The functions run in the vault worker only; the names and capabilities are read anywhere.
  */
 import type { KeyObject } from "node:crypto";
 import type { SecretBytes } from "../../crypto/secret-bytes.js";
@@ -11,7 +11,10 @@ import type { Answer } from "../threads/batch.js";
 export type KeyType = "symmetric" | "asymmetric";
 export type KeyUsage = "encrypt/decrypt" | "sign/verify";
 
-/** First byte of a key record's plaintext: what follows, so that decoding never guesses. Values are stored; never renumber. */
+/**
+ * First byte of a key record's plaintext: what follows, so that decoding never guesses. Values are stored; never
+ * renumber.
+ */
 export const MATERIAL_KINDS = { raw32: 0x01, pkcs8: 0x02, bip39_entropy: 0x03 } as const;
 export type MaterialKind = keyof typeof MATERIAL_KINDS;
 
@@ -55,8 +58,8 @@ export interface KeySpec {
   readonly usage: KeyUsage;
   readonly materialKind: MaterialKind;
   /**
-   * Microseconds that the slowest operation takes, by order of magnitude: decides which thread runs it and how many items of a batch
-   * go to the thread at once. Measured by `bench vault`.
+   * Microseconds that the slowest operation takes, by order of magnitude: decides which thread runs it and how many
+   * items of a batch go to the thread at once. Measured by `bench vault`.
    */
   readonly operationUs: number;
   generate(options: KeyOptions): GeneratedKey | Promise<GeneratedKey>;
@@ -78,7 +81,10 @@ export interface KeySpec {
   verifyDetached?(publicKey: Uint8Array, item: VerifyItem): boolean;
   /** Reads a caller's public key; undefined when it is none of this spec. There when `verifyDetached` is. */
   readPublicKey?(text: string): Uint8Array | undefined;
-  /** Absent: `spec_cannot_agree`. 32 bytes derived from the secret shared with a peer's public key; undefined for a bad one. */
+  /**
+   * Absent: `spec_cannot_agree`. 32 bytes derived from the secret shared with a peer's public key; undefined for a bad
+   * one.
+   */
   agree?(key: UnwrappedKey, peer: Uint8Array, context: Uint8Array): Uint8Array | undefined;
   /** The members of the public key as a JSON Web Key, without `kid`. Absent: the key is not in the vault's key set. */
   jwk?(publicKey: Uint8Array): Readonly<Record<string, string>>;

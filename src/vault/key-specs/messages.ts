@@ -1,4 +1,7 @@
-/** Reads what is to be signed: bytes as hex or text, with their limits, and which options a key has. Nothing is guessed or detected. */
+/**
+ * Reads what is to be signed: bytes as hex or text, with their limits, and which options a key has. Nothing is guessed
+ * or detected.
+ */
 import type { AppError } from "../../platform/errors.js";
 import { findJsonFault, parseJson } from "../../platform/json/json-scan.js";
 import { hexBytes, invalidMember, isOverlong, utf8Bytes } from "../keys/validation.js";
@@ -30,8 +33,9 @@ function messageTooLong(): AppError {
 }
 
 /**
- * The structure of a message that is no text of bytes: an object, or its JSON, which is read as strictly as a body: of a member that
- * stands there twice people may see one value and the signature cover the other. Throws `message_required`, `invalid_request`.
+ * The structure of a message that is no text of bytes: an object, or its JSON, which is read as strictly as a body: of
+ * a member that stands there twice people may see one value and the signature cover the other. Throws
+ * `message_required`, `invalid_request`.
  */
 export function messageObject({ message }: SignItem): unknown {
   if (message === undefined || message === "") throw invalidMember("message", "message required", "message_required");
@@ -43,7 +47,10 @@ export function messageObject({ message }: SignItem): unknown {
   return parseJson(bytes);
 }
 
-/** Refuses options that a key does not have: ignoring one would sign something else than was asked for. Throws `option_unsupported`. */
+/**
+ * Refuses options that a key does not have: ignoring one would sign something else than was asked for. Throws
+ * `option_unsupported`.
+ */
 export function refuseOptions(options: SignOptions | undefined, spec: string, supported: readonly OptionName[]): void {
   const names = Object.keys(options ?? {}) as OptionName[];
   const other = names.find((name) => options?.[name] !== undefined && !supported.includes(name));
@@ -69,7 +76,10 @@ export function chosenAlgorithm<A extends string>(
   return found;
 }
 
-/** The bytes of a signature in hex, or undefined when it cannot be one by its length. Throws `signature_malformed` for what is not hex. */
+/**
+ * The bytes of a signature in hex, or undefined when it cannot be one by its length. Throws `signature_malformed` for
+ * what is not hex.
+ */
 export function signatureOfHex(text: string, lengths: readonly number[]): Uint8Array | undefined {
   const bytes = readHexMember(text, "signature", "signature_malformed");
   return lengths.includes(bytes.length) ? bytes : undefined;

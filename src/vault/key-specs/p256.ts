@@ -1,4 +1,6 @@
-/** P-256 keys: ES256 (ECDSA with SHA-256, RFC 7518) through OpenSSL. The message is hashed here; a digest is not taken. */
+/**
+ * P-256 keys: ES256 (ECDSA with SHA-256, RFC 7518) through OpenSSL. The message is hashed here; a digest is not taken.
+ */
 import { privateKeyOfPkcs8, publicKeyOfRaw } from "../../crypto/signatures/der-keys.js";
 import { generateP256KeyPair, signP256, verifyP256 } from "../../crypto/signatures/p256.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";

@@ -1,6 +1,7 @@
 /**
- * Wallets of BIP39 keys: addresses at paths, the list of those that were derived, the next unused index and extended public keys. An
- * index is taken by the commit that comes before its answer, so that no two callers ever get the same one.
+ * Wallets of BIP39 keys: addresses at paths, the list of those that were derived, the next unused index and extended
+ * public keys. An index is taken by the commit that comes before its answer, so that no two callers ever get the same
+ * one.
  */
 import { formatAccountPath, formatHdPath, HD_INDEX_MAX, type HdPath } from "../../crypto/wallets/hd-path.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -31,7 +32,10 @@ export interface HdWalletsDependencies {
   readonly clock: Clock;
 }
 
-/** Somebody else may write first (another process, a list entry of the same path); each try starts from what is stored then. */
+/**
+ * Somebody else may write first (another process, a list entry of the same path); each try starts from what is stored
+ * then.
+ */
 const TRIES_MAX = 8;
 /** Requests for the next index of one wallet that may wait for each other; each takes some milliseconds. */
 const WAITING_MAX = 256;
@@ -49,7 +53,10 @@ export class HdWallets {
     this.#clock = dependencies.clock;
   }
 
-  /** Derives the address at a path, or at the next index, and puts it on the wallet's list. Throws `derivation_index_exhausted`. */
+  /**
+   * Derives the address at a path, or at the next index, and puts it on the wallet's list. Throws
+   * `derivation_index_exhausted`.
+   */
   async derive(vault: FoundVault, key: FoundKey, choice: HdChoice): Promise<KeyJson> {
     const derived = async (path: HdPath): Promise<KeyJson> => {
       const text = formatHdPath(path);
@@ -69,8 +76,8 @@ export class HdWallets {
   }
 
   /**
-   * Signs an item with the next unused index. The signature is made first and answered last: in between the index is taken durably. A
-   * refused item takes none.
+   * Signs an item with the next unused index. The signature is made first and answered last: in between the index is
+   * taken durably. A refused item takes none.
    */
   async signNext(
     vault: FoundVault,
@@ -118,7 +125,10 @@ export class HdWallets {
     return { xpub, hd_derivation_path: formatAccountPath(branch) };
   }
 
-  /** Does work at the next index of a branch; the index is taken when the work has an address, before the result is given. */
+  /**
+   * Does work at the next index of a branch; the index is taken when the work has an address, before the result is
+   * given.
+   */
   async #withNext<T>(
     key: FoundKey,
     branch: HdPath,

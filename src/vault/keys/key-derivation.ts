@@ -1,4 +1,7 @@
-/** Deriving from keys: child keys of ChaCha20 keys, which are keys of their own, and addresses of wallets. One item or a batch. */
+/**
+ * Deriving from keys: child keys of ChaCha20 keys, which are keys of their own, and addresses of wallets. One item or a
+ * batch.
+ */
 import { randomInt } from "node:crypto";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -56,7 +59,10 @@ export class KeyDerivation {
     this.#wallets = dependencies.wallets;
   }
 
-  /** Throws `spec_cannot_derive`, `not_found`, and for a single item `nonce_reused`, `derivation_path_invalid` and others. */
+  /**
+   * Throws `spec_cannot_derive`, `not_found`, and for a single item `nonce_reused`, `derivation_path_invalid` and
+   * others.
+   */
   async derive(
     { owner, vaultId, keyId, signal }: KeyCall,
     input: DeriveKeyInput,

@@ -1,6 +1,7 @@
 /**
- * What happens to a key between its creation and its end: rotation, disabling, deletion with time to think it over (which
- * planned-deletions.ts carries out). Material stays in the worker; every change is one commit that pins what it was decided on.
+ * What happens to a key between its creation and its end: rotation, disabling, deletion with time to think it over
+ * (which planned-deletions.ts carries out). Material stays in the worker; every change is one commit that pins what it
+ * was decided on.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
@@ -39,8 +40,9 @@ export class KeyLifecycle {
   }
 
   /**
-   * Gives a symmetric key new material. What was encrypted before still opens: its frames name their generation.
-   * Throws `key_not_rotatable` for asymmetric keys and after 10,000 rotations, `master_key_immutable`, `key_disabled`, `not_found`.
+   * Gives a symmetric key new material. What was encrypted before still opens: its frames name their generation. Throws
+   * `key_not_rotatable` for asymmetric keys and after 10,000 rotations, `master_key_immutable`, `key_disabled`,
+   * `not_found`.
    */
   async rotate(owner: Subject, vaultId: string, keyId: string): Promise<RotatedKey> {
     const { vault, key } = this.#find(owner, vaultId, keyId);
@@ -113,7 +115,9 @@ export class KeyLifecycle {
     );
   }
 
-  /** Takes a planned deletion back. Throws `key_not_deleted` when none is planned, `not_found` once its time has come. */
+  /**
+   * Takes a planned deletion back. Throws `key_not_deleted` when none is planned, `not_found` once its time has come.
+   */
   async restore(owner: Subject, vaultId: string, keyId: string): Promise<KeyJson> {
     const { key } = this.#find(owner, vaultId, keyId);
     const { deletes_at: deletesAt, ...value } = key.record.value;

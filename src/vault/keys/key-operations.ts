@@ -1,6 +1,6 @@
 /**
- * Signing, verifying, encrypting, decrypting and agreeing with a vault's keys, one item or a batch. Finds the key under its owner and
- * leaves the rest to the worker; takes and gives the texts of the API.
+ * Signing, verifying, encrypting, decrypting and agreeing with a vault's keys, one item or a batch. Finds the key under
+ * its owner and leaves the rest to the worker; takes and gives the texts of the API.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { JsonText } from "../../platform/json/json-text.js";
@@ -37,8 +37,8 @@ export interface KeyCall {
 }
 
 /**
- * The call of a request. Its signal is made when it is asked for, and most calls never do. A class, because a getter in an object
- * literal costs more than all that is around it.
+ * The call of a request. Its signal is made when it is asked for, and most calls never do. A class, because a getter in
+ * an object literal costs more than all that is around it.
  */
 export class RequestedKeyCall implements KeyCall {
   readonly owner: Subject;

@@ -1,4 +1,7 @@
-/** Route definitions of the lifecycle of keys, secrets and vaults. Not part of the specification's list of endpoints. Plain values; no server code. */
+/**
+ * Route definitions of the lifecycle of keys, secrets and vaults. Not part of the specification's list of endpoints.
+ * Plain values; no server code.
+ */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { closed, IdParams } from "../../platform/contract/schemas.js";

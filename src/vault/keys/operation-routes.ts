@@ -1,6 +1,6 @@
 /**
- * Route definitions of what is done with keys. SPEC 4.2 refers to the Signing and Verification API and shows none of it but derive;
- * paths, members and statuses are those that existing clients use. Plain values; no server code.
+ * Route definitions of what is done with keys. SPEC 4.2 refers to the Signing and Verification API and shows none of it
+ * but derive; paths, members and statuses are those that existing clients use. Plain values; no server code.
  */
 import { defineRoute } from "../../platform/contract/route.js";
 import { IdParams } from "../../platform/contract/schemas.js";
@@ -27,7 +27,10 @@ import {
 } from "./operation-schemas.js";
 import { KeyParams } from "../schemas.js";
 
-/** A thousand items of 1 KiB, or one of 64 KiB as text with many escapes. Reading a larger body would hold up the event loop. */
+/**
+ * A thousand items of 1 KiB, or one of 64 KiB as text with many escapes. Reading a larger body would hold up the event
+ * loop.
+ */
 const BODY_BYTES_MAX = 1024 * 1024;
 /** What a batch of `encrypt` answers, in hex: its long texts are read ten times as fast as other JSON. */
 const DECRYPT_BODY_BYTES_MAX = 2.25 * 1024 * 1024;

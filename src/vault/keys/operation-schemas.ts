@@ -1,4 +1,7 @@
-/** Shapes of what is done with keys: signing, verifying, encrypting, agreeing, wallets, key sets (SPEC leaves all of it open). */
+/**
+ * Shapes of what is done with keys: signing, verifying, encrypting, agreeing, wallets, key sets (SPEC leaves all of it
+ * open).
+ */
 import Type, { type Static, type TObject, type TProperties } from "typebox";
 import { closed, Description, Name, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 import { CIPHER_MEMBERS, CONTEXT_BYTES_MAX, Key, SPEC_CHARACTERS_MAX, TEXT_CHARACTERS_MAX } from "../schemas.js";

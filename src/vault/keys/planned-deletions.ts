@@ -1,6 +1,7 @@
 /**
- * Deletion with time to think it over, of vaults and secrets (keys: key-lifecycle.ts), and the sweep that ends all recovery windows. In
- * its window a vault hides what it holds, and a secret is not read; nothing is unwrapped or wrapped here.
+ * Deletion with time to think it over, of vaults and secrets (keys: key-lifecycle.ts), and the sweep that ends all
+ * recovery windows. In its window a vault hides what it holds, and a secret is not read; nothing is unwrapped or
+ * wrapped here.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
@@ -53,7 +54,10 @@ export class PlannedDeletions {
     this.#log = dependencies.log;
   }
 
-  /** Plans the deletion of a vault; until then it hides what it holds, and can be restored. Planning again moves the day. */
+  /**
+   * Plans the deletion of a vault; until then it hides what it holds, and can be restored. Planning again moves the
+   * day.
+   */
   async scheduleVault(owner: Subject, vaultId: string, recoveryDays: number): Promise<VaultJson> {
     const vault = this.#findVault(owner, vaultId);
     const deletesAt = windowEnd(this.#clock, recoveryDays);
@@ -94,7 +98,9 @@ export class PlannedDeletions {
     return secretJson(next);
   }
 
-  /** Deletes the vaults, secrets and keys whose window is over; answers how many plans were settled. Works while sealed. */
+  /**
+   * Deletes the vaults, secrets and keys whose window is over; answers how many plans were settled. Works while sealed.
+   */
   async sweep(): Promise<number> {
     let settled = 0;
     for (const { commit, vaultId } of this.#repository.dueDeletions(

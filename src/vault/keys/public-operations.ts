@@ -1,4 +1,7 @@
-/** What needs no private key: verifying under keys that callers bring, BLS aggregates, and the public keys of a vault as a key set. */
+/**
+ * What needs no private key: verifying under keys that callers bring, BLS aggregates, and the public keys of a vault as
+ * a key set.
+ */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Page } from "../../platform/store/tables.js";
 import { batchOf, itemsOf, laneOf, runSlices, valueOf, type BatchJson } from "../threads/item-batches.js";
@@ -34,7 +37,10 @@ export class PublicOperations {
     this.#seal = dependencies.seal;
   }
 
-  /** Throws for a single item `key_spec_unknown`, `spec_cannot_verify`, `public_key_invalid` and what is wrong with the message. */
+  /**
+   * Throws for a single item `key_spec_unknown`, `spec_cannot_verify`, `public_key_invalid` and what is wrong with the
+   * message.
+   */
   async verify(input: VerifyDetachedInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
     const { items, isBatch } = itemsOf<Omit<VerifyDetachedInput, "batch">>(input);
     const specs = items.flatMap(({ spec }) => findKeySpec(spec ?? "") ?? []);
@@ -57,7 +63,10 @@ export class PublicOperations {
     );
   }
 
-  /** Throws for a single item `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`, `signature_malformed`. */
+  /**
+   * Throws for a single item `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`,
+   * `signature_malformed`.
+   */
   async blsVerify(input: BlsVerifyInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
     return await this.#blsItems<Verified, Omit<BlsVerifyInput, "batch">>(
       input,
@@ -87,8 +96,8 @@ export class PublicOperations {
   }
 
   /**
-   * The public keys of a page of a vault's asymmetric keys as JSON Web Keys; those of specs without a registered form, and disabled
-   * keys, are left out. The total counts the asymmetric keys.
+   * The public keys of a page of a vault's asymmetric keys as JSON Web Keys; those of specs without a registered form,
+   * and disabled keys, are left out. The total counts the asymmetric keys.
    */
   async jwks(
     owner: Subject,

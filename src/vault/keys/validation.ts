@@ -1,4 +1,7 @@
-/** Reads the texts of vault requests into bytes: UTF-8 or hex, with their limits. Messages name the member, never its content. */
+/**
+ * Reads the texts of vault requests into bytes: UTF-8 or hex, with their limits. Messages name the member, never its
+ * content.
+ */
 import { AppError, type ErrorCode } from "../../platform/errors.js";
 
 const HEX = /^(?:0x)?((?:[0-9a-f]{2})*)$/i;
@@ -22,7 +25,10 @@ export function hexBytes(text: string, path: string): Uint8Array {
   return new Uint8Array(Buffer.from(digits, "hex"));
 }
 
-/** Whether a text has more than so many bytes for certain, before it is read: hex takes two characters a byte, UTF-8 at least one byte for each. */
+/**
+ * Whether a text has more than so many bytes for certain, before it is read: hex takes two characters a byte, UTF-8 at
+ * least one byte for each.
+ */
 export function isOverlong(text: string, encoding: "hex" | "utf8", bytesMax: number): boolean {
   return text.length > (encoding === "hex" ? 2 * bytesMax + 2 : bytesMax);
 }

@@ -1,6 +1,6 @@
 /**
- * Puts a new seal key in place of the old one: every vault's master key is wrapped anew, and the sentinel with it, as one change of a
- * store that nobody else has open. Keys and secrets are untouched: they hang on the master keys.
+ * Puts a new seal key in place of the old one: every vault's master key is wrapped anew, and the sentinel with it, as
+ * one change of a store that nobody else has open. Keys and secrets are untouched: they hang on the master keys.
  */
 import { equalBytes } from "../../crypto/constant-time.js";
 import { AppError, assert } from "../../platform/errors.js";
@@ -22,7 +22,8 @@ type Sentinel = { readonly store_id: string; readonly sentinel: string };
 
 /**
  * Answers how many vaults were wrapped anew. Throws `vault_not_configured` for a store that no seal key has opened yet,
- * `seal_key_rejected` when the old key is not this store's, `data_corrupt` for a master key that does not unwrap; then nothing changes.
+ * `seal_key_rejected` when the old key is not this store's, `data_corrupt` for a master key that does not unwrap; then
+ * nothing changes.
  */
 export function rekeyStore(store: MigrationStore, { oldEntropy, newEntropy }: RekeyKeys): number {
   const record = store.get(SENTINEL_KEY);

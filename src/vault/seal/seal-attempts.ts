@@ -1,4 +1,7 @@
-/** Slows down guessing at the seal key: at most ten rejected keys per subject and minute. Holds no key and no hash of one. */
+/**
+ * Slows down guessing at the seal key: at most ten rejected keys per subject and minute. Holds no key and no hash of
+ * one.
+ */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 
@@ -17,7 +20,10 @@ export class SealAttempts {
     this.#clock = dependencies.clock;
   }
 
-  /** Runs one attempt; a fulfilled one does not count. Throws `too_many_requests` when the subject has used its minute up. */
+  /**
+   * Runs one attempt; a fulfilled one does not count. Throws `too_many_requests` when the subject has used its minute
+   * up.
+   */
   async attempt<T>(subject: string, run: () => Promise<T>): Promise<T> {
     const startedMs = this.#clock.monotonicMs();
     const recent = (this.#bySubject.get(subject) ?? []).filter((ms) => startedMs - ms < WINDOW_MS);

@@ -1,6 +1,7 @@
 /**
- * Reads `{"key": "..."}` from the bytes of a request without making a string of the phrase: strings cannot be overwritten. Accepts
- * exactly one object with this one member (RFC 8259 syntax); the body is overwritten whatever comes out.
+ * Reads `{"key": "..."}` from the bytes of a request without making a string of the phrase: strings cannot be
+ * overwritten. Accepts exactly one object with this one member (RFC 8259 syntax); the body is overwritten whatever
+ * comes out.
  */
 import { AppError } from "../../platform/errors.js";
 
@@ -22,8 +23,8 @@ const ESCAPES: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * The phrase's bytes (UTF-8, unescaped) in shared memory, so that a worker gets them without a copy. Overwrites the body.
- * Throws `malformed_json`, `unknown_member` or `invalid_request`; no message repeats anything of the body.
+ * The phrase's bytes (UTF-8, unescaped) in shared memory, so that a worker gets them without a copy. Overwrites the
+ * body. Throws `malformed_json`, `unknown_member` or `invalid_request`; no message repeats anything of the body.
  */
 export function readSealKey(body: Uint8Array): Uint8Array {
   const reader = new SealBodyReader(body);

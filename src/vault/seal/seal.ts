@@ -1,6 +1,6 @@
 /**
- * The seal: the state machine that decides whether key material exists in memory at all. Unsealing hands the phrase to the vault
- * worker and keeps nothing here; sealing ends the worker. Every vault operation passes through `run`.
+ * The seal: the state machine that decides whether key material exists in memory at all. Unsealing hands the phrase to
+ * the vault worker and keeps nothing here; sealing ends the worker. Every vault operation passes through `run`.
  */
 import type { Clock } from "../../platform/clock.js";
 import { isoTimestamp } from "../../platform/clock.js";
@@ -33,7 +33,9 @@ export interface SealDependencies {
   readonly log: Log;
   /** Called after each unsealing. */
   readonly onUnsealed?: () => void;
-  /** Called before an unsealing takes effect and after each sealing; an unsealing that it rejects does not take place. */
+  /**
+   * Called before an unsealing takes effect and after each sealing; an unsealing that it rejects does not take place.
+   */
   readonly onChange?: (change: SealChange) => Promise<void>;
 }
 
@@ -63,7 +65,10 @@ const FORMAT_VERSION = 1;
 const DRAIN_MS = 5_000;
 /** A person has to act before a retry can succeed. */
 const SEALED_RETRY_AFTER_SEC = 30;
-/** Records that fail their integrity check within the window before the vault seals itself: one is a bad block, three are an attack. */
+/**
+ * Records that fail their integrity check within the window before the vault seals itself: one is a bad block, three
+ * are an attack.
+ */
 const CORRUPT_RECORDS_MAX = 3;
 const CORRUPT_WINDOW_MS = 60_000;
 
@@ -120,7 +125,10 @@ export class VaultSeal {
     };
   }
 
-  /** Unseals at start where the provider has the key. Never throws: a provider that fails leaves the vault sealed, and says so. */
+  /**
+   * Unseals at start where the provider has the key. Never throws: a provider that fails leaves the vault sealed, and
+   * says so.
+   */
   async unsealAutomatically(): Promise<SealState> {
     try {
       this.#automaticFailure = undefined;
@@ -138,8 +146,9 @@ export class VaultSeal {
   }
 
   /**
-   * Unseals with a phrase, which is overwritten. Throws `vault_not_configured`, `seal_key_rejected` for a wrong key (also when
-   * already unsealed, where nothing changes), `seal_key_mismatch` when the configured key is not this store's.
+   * Unseals with a phrase, which is overwritten. Throws `vault_not_configured`, `seal_key_rejected` for a wrong key
+   * (also when already unsealed, where nothing changes), `seal_key_mismatch` when the configured key is not this
+   * store's.
    */
   async unseal(phrase: Uint8Array): Promise<void> {
     await this.#exclusive(phrase, async (held) => {
@@ -164,7 +173,10 @@ export class VaultSeal {
     });
   }
 
-  /** Seals with a phrase, which is overwritten. Same failures as unsealing; sealing a sealed vault with the right key is fine. */
+  /**
+   * Seals with a phrase, which is overwritten. Same failures as unsealing; sealing a sealed vault with the right key is
+   * fine.
+   */
   async seal(phrase: Uint8Array): Promise<void> {
     await this.#exclusive(phrase, async (held) => {
       this.#value(await this.#worker.run("check_phrase", this.#check(held, this.#readSentinel())));
@@ -173,8 +185,8 @@ export class VaultSeal {
   }
 
   /**
-   * Seals without a phrase, where nobody need know it. Stays so until somebody unseals or the server starts again. Throws
-   * `vault_not_configured`.
+   * Seals without a phrase, where nobody need know it. Stays so until somebody unseals or the server starts again.
+   * Throws `vault_not_configured`.
    */
   async sealByPermission(): Promise<void> {
     this.#requireConfigured();
@@ -203,7 +215,10 @@ export class VaultSeal {
     });
   }
 
-  /** Runs a vault operation in the worker. Throws `vault_sealed` unless unsealed, and what the task answers as its failure. */
+  /**
+   * Runs a vault operation in the worker. Throws `vault_sealed` unless unsealed, and what the task answers as its
+   * failure.
+   */
   async run<Name extends VaultTaskName>(
     task: Name,
     message: VaultTasks[Name]["message"],
@@ -226,7 +241,10 @@ export class VaultSeal {
     }
   }
 
-  /** First unsealing of a store: makes its id and sentinel, durable before anything can be wrapped. Later ones: compares. */
+  /**
+   * First unsealing of a store: makes its id and sentinel, durable before anything can be wrapped. Later ones:
+   * compares.
+   */
   async #open(phrase: Uint8Array): Promise<void> {
     const known = this.#readSentinel();
     const storeId = known?.store_id ?? newId();
@@ -306,7 +324,9 @@ export class VaultSeal {
     if (!isLocked) await this.#worker.recycle();
   }
 
-  /** Queues a state change with a phrase: one at a time, refused while unconfigured, and the phrase is gone afterwards. */
+  /**
+   * Queues a state change with a phrase: one at a time, refused while unconfigured, and the phrase is gone afterwards.
+   */
   async #exclusive(phrase: Uint8Array, change: (phrase: Uint8Array) => Promise<void>): Promise<void> {
     const held = shared(phrase);
     try {

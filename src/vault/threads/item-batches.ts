@@ -1,6 +1,6 @@
 /**
- * One item or many: reads which a body means, hands many to the worker in slices that leave the thread free for others in between, and
- * puts the answers back in order. A failing item becomes its own list of errors.
+ * One item or many: reads which a body means, hands many to the worker in slices that leave the thread free for others
+ * in between, and puts the answers back in order. A failing item becomes its own list of errors.
  */
 import { JsonText } from "../../platform/json/json-text.js";
 import { AppError } from "../../platform/errors.js";
@@ -44,7 +44,10 @@ export function itemsOf<Item extends object>(
   return { items: batch, isBatch: true };
 }
 
-/** Runs slices of items, two at a time and in order, until all are done or the signal fires. Answers what came of each slice. */
+/**
+ * Runs slices of items, two at a time and in order, until all are done or the signal fires. Answers what came of each
+ * slice.
+ */
 export async function runSlices<Item, Result>(
   items: readonly Item[],
   options: { readonly operationUs: number; readonly signal?: AbortSignal | undefined },
@@ -84,7 +87,8 @@ export function answersJson(outcomes: readonly ItemOutcome[]): Uint8Array {
   const answers = outcomes.map((outcome) =>
     outcome.ok && typeof outcome.value === "string" ? outcome.value : JSON.stringify(answerOf(outcome)),
   );
-  // Memory of its own: a view on a shared pool would carry its neighbours along when it crosses threads. Joining the texts first takes five times as long.
+  // Memory of its own: a view on a shared pool would carry its neighbours along when it crosses threads. Joining the
+  // texts first takes five times as long.
   const bytes = Buffer.allocUnsafeSlow(
     answers.reduce((sum, answer) => sum + Buffer.byteLength(answer), Math.max(0, answers.length - 1)),
   );

@@ -1,6 +1,7 @@
 /**
- * Requests of one turn that want the same of the same key, as one request: the key is named, found and lent once, and some specs sign
- * many items for less than each by itself. What comes back is dealt out again, an answer to each; what fails unexpectedly is parted again.
+ * Requests of one turn that want the same of the same key, as one request: the key is named, found and lent once, and
+ * some specs sign many items for less than each by itself. What comes back is dealt out again, an answer to each; what
+ * fails unexpectedly is parted again.
  */
 import { findKeySpec } from "../key-specs/table.js";
 import type { ItemOutcome, OperateMessage, VaultRequest, VaultTaskResult } from "../protocol.js";
@@ -47,8 +48,9 @@ export function dealOut<Waiting extends { readonly request: VaultRequest }>(
 }
 
 /**
- * What failed for no reason that concerns its record or its key, each for itself: the fault may lie in one of them, and the others get their
- * answers. Nothing of it has been answered, and an operation of a key leaves nothing behind. Undefined where there is nothing to part.
+ * What failed for no reason that concerns its record or its key, each for itself: the fault may lie in one of them, and
+ * the others get their answers. Nothing of it has been answered, and an operation of a key leaves nothing behind.
+ * Undefined where there is nothing to part.
  */
 export function partedAfter<Waiting extends { readonly request: VaultRequest }>(
   { waiting }: JointRequest<Waiting>,

@@ -1,7 +1,8 @@
 /**
- * Making of RSA keys, each on a thread of its own of low priority. Neither the vault thread, where batches would wait for seconds, nor the
- * process's pool of threads: that one has normal priority, so that a key being made stands in the way of every request, and four keys
- * hold up all files and passwords of the server. Starting the thread is a fraction of what the key costs.
+ * Making of RSA keys, each on a thread of its own of low priority. Neither the vault thread, where batches would wait
+ * for seconds, nor the process's pool of threads: that one has normal priority, so that a key being made stands in the
+ * way of every request, and four keys hold up all files and passwords of the server. Starting the thread is a fraction
+ * of what the key costs.
  */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";

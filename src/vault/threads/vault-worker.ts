@@ -1,6 +1,6 @@
 /**
- * One vault thread and what waits for it. Quick requests that come up together travel to the thread as one message and back as one:
- * waking a thread costs more than most of them.
+ * One vault thread and what waits for it. Quick requests that come up together travel to the thread as one message and
+ * back as one: waking a thread costs more than most of them.
  */
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";

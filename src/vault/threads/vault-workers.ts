@@ -1,6 +1,6 @@
 /**
- * The vault worker as threads of its own: some that answer at once, and one for batches and slow algorithms, so that neither holds the
- * other up. All hold the seal key; all are replaced when the vault is sealed.
+ * The vault worker as threads of its own: some that answer at once, and one for batches and slow algorithms, so that
+ * neither holds the other up. All hold the seal key; all are replaced when the vault is sealed.
  */
 import type { Log } from "../../platform/log.js";
 import type { VaultLane, VaultRequest, VaultTaskName, VaultTaskResult, VaultTasks, VaultWorker } from "../protocol.js";
@@ -14,9 +14,10 @@ export interface VaultThreadOptions {
 }
 
 /**
- * Operations that are waited for have normal priority; batches give way where the cores are busy. At niceness 5 a thread that wakes up still
- * waits now and then for the end of a batch's time slice (a round trip between threads beside two busy ones of that niceness: p99 2.2 to
- * 3.1 ms, at 10 0.5 to 1.0 ms); beyond 10 nothing more is gained, and batches would get less than a tenth of a contended core.
+ * Operations that are waited for have normal priority; batches give way where the cores are busy. At niceness 5 a
+ * thread that wakes up still waits now and then for the end of a batch's time slice (a round trip between threads
+ * beside two busy ones of that niceness: p99 2.2 to 3.1 ms, at 10 0.5 to 1.0 ms); beyond 10 nothing more is gained, and
+ * batches would get less than a tenth of a contended core.
  */
 const NICENESS: Readonly<Record<VaultLane, number>> = { prompt: 0, bulk: 10 };
 
@@ -66,7 +67,10 @@ export class VaultThread implements VaultWorker {
     await stopAll(this.#threads);
   }
 
-  /** Each thread overwrites the phrase that it was given, so each is given its own. Answers the first failure, if there is one. */
+  /**
+   * Each thread overwrites the phrase that it was given, so each is given its own. Answers the first failure, if there
+   * is one.
+   */
   async #runEverywhere(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
     const phrases: Uint8Array[] = [];
     const own = (): VaultRequest => {

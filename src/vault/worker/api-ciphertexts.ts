@@ -1,6 +1,6 @@
 /**
- * Ciphertexts that leave through the API: the same frame as at rest, bound to vault, key and the caller's context, under a sub-key
- * that exists for this use only. Nothing stored can be opened through here, master0 included.
+ * Ciphertexts that leave through the API: the same frame as at rest, bound to vault, key and the caller's context,
+ * under a sub-key that exists for this use only. Nothing stored can be opened through here, master0 included.
  */
 import { hash, type KeyObject } from "node:crypto";
 import { AuthenticationFailure } from "../../crypto/ciphers/aead.js";
@@ -22,7 +22,10 @@ export function sealApiFrame(
   return sealFrame({ algorithm, generation: key.generation, key: apiKeyOf(key) }, aadFor(key, context), plaintext);
 }
 
-/** Decrypts a frame of this key and context. Every failure is one `decryption_failed`: too short, wrong version and bad tag look the same. */
+/**
+ * Decrypts a frame of this key and context. Every failure is one `decryption_failed`: too short, wrong version and bad
+ * tag look the same.
+ */
 export function openApiFrame(
   algorithm: FrameAlgorithm,
   key: UnwrappedKey,
@@ -55,7 +58,10 @@ const NO_CONTEXT = hash("sha256", "", "buffer");
 /** What the items of a batch share, with room for the rest; gone with the lent key. */
 const places = new WeakMap<UnwrappedKey, Buffer>();
 
-/** label || 0x00 || vault id(16) || key id(16) || header(6) || SHA-256(context). The same memory again for the same lent key. */
+/**
+ * label || 0x00 || vault id(16) || key id(16) || header(6) || SHA-256(context). The same memory again for the same lent
+ * key.
+ */
 function aadFor(key: UnwrappedKey, context: Uint8Array): AadOf {
   const aad =
     places.get(key) ??

@@ -30,7 +30,10 @@ export interface FrameKey {
 /** Builds the associated data from the header, which is part of it. */
 export type AadOf = (header: Uint8Array) => Uint8Array;
 
-/** Seals a plaintext. The nonce is a parameter only so that known answers can be checked. Throws a TypeError for one of another length. */
+/**
+ * Seals a plaintext. The nonce is a parameter only so that known answers can be checked. Throws a TypeError for one of
+ * another length.
+ */
 export function sealFrame(
   frameKey: FrameKey,
   aadOf: AadOf,
@@ -50,13 +53,19 @@ export function sealFrame(
   return aead.seal({ key: frameKey.key, nonce, aad: aadOf(start.subarray(0, FRAME_HEADER_BYTES)) }, plaintext, start);
 }
 
-/** The generation that a frame's header names, or undefined for what is too short to be a frame. Not authenticated: opening is. */
+/**
+ * The generation that a frame's header names, or undefined for what is too short to be a frame. Not authenticated:
+ * opening is.
+ */
 export function frameGeneration(frame: Uint8Array): number | undefined {
   if (frame.length < FRAME_OVERHEAD_BYTES) return undefined;
   return new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(2);
 }
 
-/** Opens a frame that must be of this algorithm. Throws AuthenticationFailure whatever is wrong, so that no difference shows. */
+/**
+ * Opens a frame that must be of this algorithm. Throws AuthenticationFailure whatever is wrong, so that no difference
+ * shows.
+ */
 export function openFrame(
   frame: Uint8Array,
   algorithm: FrameAlgorithm,

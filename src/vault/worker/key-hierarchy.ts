@@ -1,6 +1,7 @@
 /**
- * Which key comes from which: every derivation of the vault, with its label. A 32-byte root (seal entropy, master key, tenant key)
- * is only ever the input of HKDF and never meets a cipher, so that no request can make one role decrypt for another.
+ * Which key comes from which: every derivation of the vault, with its label. A 32-byte root (seal entropy, master key,
+ * tenant key) is only ever the input of HKDF and never meets a cipher, so that no request can make one role decrypt for
+ * another.
  */
 import { createHmac, type KeyObject } from "node:crypto";
 import { hkdfKey, hkdfSha256 } from "../../crypto/hashes/hkdf.js";
@@ -26,8 +27,8 @@ export function deriveKek(entropy: RootKey, storeId: string): KeyObject {
 }
 
 /**
- * Sentinel = HMAC-SHA256(KCV, label || store id(16)), 32 bytes: tells on unsealing whether this seal key belongs to this store, so
- * that a second valid key can never write records that nobody can read together with the old ones.
+ * Sentinel = HMAC-SHA256(KCV, label || store id(16)), 32 bytes: tells on unsealing whether this seal key belongs to
+ * this store, so that a second valid key can never write records that nobody can read together with the old ones.
  */
 export function deriveSentinel(entropy: RootKey, storeId: string): Uint8Array {
   const salt = uuidBytes(storeId);
@@ -62,7 +63,10 @@ export interface DeriveInput {
   readonly context: Uint8Array;
 }
 
-/** Child = HKDF(parent, salt = vault id, label || parent id(16) || u32be(nonce) || u16be(context length) || context), 32 bytes. */
+/**
+ * Child = HKDF(parent, salt = vault id, label || parent id(16) || u32be(nonce) || u16be(context length) || context), 32
+ * bytes.
+ */
 export function deriveChildKey(parent: RootKey, input: DeriveInput): SecretBytes {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(input.context.length);
@@ -77,8 +81,9 @@ export function deriveChildKey(parent: RootKey, input: DeriveInput): SecretBytes
 }
 
 /**
- * What two sides of a key agreement share: HKDF(secret, no salt, label || smaller public key || larger public key || u16be(context
- * length) || context), 32 bytes. The order of the keys is that of their bytes, so that both sides compute the same.
+ * What two sides of a key agreement share: HKDF(secret, no salt, label || smaller public key || larger public key ||
+ * u16be(context length) || context), 32 bytes. The order of the keys is that of their bytes, so that both sides compute
+ * the same.
  */
 export function deriveAgreedKey(
   secret: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Keys as OpenSSL holds them, kept for a short while: opening a key's record costs more than most uses of it. Lives in a vault thread
- * only; never in a heap snapshot, and overwritten by OpenSSL when dropped.
+ * Keys as OpenSSL holds them, kept for a short while: opening a key's record costs more than most uses of it. Lives in
+ * a vault thread only; never in a heap snapshot, and overwritten by OpenSSL when dropped.
  */
 import type { KeyObject } from "node:crypto";
 

@@ -1,6 +1,7 @@
 /**
- * What the vault worker keeps between tasks: the seal entropy, encrypted under an ephemeral key, and the record keys of recently
- * used vaults. Lives in the worker thread only; ends with it. Locking it destroys one small key and makes every copy noise.
+ * What the vault worker keeps between tasks: the seal entropy, encrypted under an ephemeral key, and the record keys of
+ * recently used vaults. Lives in the worker thread only; ends with it. Locking it destroys one small key and makes
+ * every copy noise.
  */
 import { generateKeySync, randomBytes, type KeyObject } from "node:crypto";
 import { AEAD_NONCE_BYTES } from "../../crypto/ciphers/aead.js";
@@ -10,7 +11,10 @@ import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.
 import { deriveKek, deriveRecordKey } from "./key-hierarchy.js";
 import type { VaultReference } from "../protocol.js";
 
-/** Vaults whose record keys stay derived: 1000 KeyObjects are about 1 MB, and a miss costs one unwrap (tens of microseconds). */
+/**
+ * Vaults whose record keys stay derived: 1000 KeyObjects are about 1 MB, and a miss costs one unwrap (tens of
+ * microseconds).
+ */
 const RECORD_KEYS_MAX = 1000;
 /** A record key that nobody asks for leaves memory after this time. */
 const RECORD_KEY_IDLE_MS = 5 * 60_000;
@@ -68,7 +72,10 @@ export class Keyring {
     return this.#withKek((kek) => wrapRecord(kek, KEK_GENERATION, masterPlace(vault), masterKey));
   }
 
-  /** Lends a vault's master key to a function. Throws `data_corrupt` when the envelope is not this vault's and this owner's. */
+  /**
+   * Lends a vault's master key to a function. Throws `data_corrupt` when the envelope is not this vault's and this
+   * owner's.
+   */
   withMasterKey<T>(vault: VaultReference, use: (masterKey: Uint8Array) => T): T {
     const masterKey = this.#withKek((kek) => unwrapRecord(vault.masterEnvelope, () => kek, masterPlace(vault)));
     try {

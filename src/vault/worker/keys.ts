@@ -1,6 +1,6 @@
 /**
- * Keys inside the vault worker: making, wrapping and lending them. The only code that sees unwrapped keys, beside the functions that
- * they are lent to. Everything readable that steers a key's use is bound into its envelope.
+ * Keys inside the vault worker: making, wrapping and lending them. The only code that sees unwrapped keys, beside the
+ * functions that they are lent to. Everything readable that steers a key's use is bound into its envelope.
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
@@ -25,7 +25,10 @@ type WrittenKey = VaultTasks["create_key"]["value"];
 export class WorkerKeys {
   readonly keyring: Keyring;
   readonly #keyObjects: KeyObjects;
-  /** The key that was named last: requests of one message share the objects that describe it, and each name is a KB of text. */
+  /**
+   * The key that was named last: requests of one message share the objects that describe it, and each name is a KB of
+   * text.
+   */
   #lastNamed: NamedKey | undefined;
 
   constructor(keyring: Keyring, keyObjects: KeyObjects) {
@@ -82,8 +85,9 @@ export class WorkerKeys {
   }
 
   /**
-   * Lends an unwrapped key to a function and overwrites it afterwards. The master key is a key like others here, under its own
-   * sub-key, but never kept. Throws `key_disabled`, and `data_corrupt` when the record is not as it was written.
+   * Lends an unwrapped key to a function and overwrites it afterwards. The master key is a key like others here, under
+   * its own sub-key, but never kept. Throws `key_disabled`, and `data_corrupt` when the record is not as it was
+   * written.
    */
   lend<T>(vault: VaultReference, key: KeyReference, use: (spec: KeySpec, key: UnwrappedKey) => T): T {
     if (key.isDisabled === true) throw keyDisabled();

@@ -1,6 +1,7 @@
 /**
- * What the vault worker does with a key for callers, item by item: signing, verifying, encrypting, decrypting, agreeing. Takes and gives
- * the texts of the API. A failing item is an outcome; only a fault of the record or of ours fails the task.
+ * What the vault worker does with a key for callers, item by item: signing, verifying, encrypting, decrypting,
+ * agreeing. Takes and gives the texts of the API. A failing item is an outcome; only a fault of the record or of ours
+ * fails the task.
  */
 import {
   aggregateBls,
@@ -80,7 +81,8 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> 
       if (isOverlong(text, encoding, PLAINTEXT_BYTES_MAX)) throw plaintextTooLong(path);
       const plaintext = encoding === "hex" ? hexBytes(text, path) : utf8Bytes(text, path);
       if (plaintext.length > PLAINTEXT_BYTES_MAX) throw plaintextTooLong(path);
-      // Written here, and by hand: it is long, the main thread has more to do, and to look in hex for what needs an escape takes a fifth of what encrypting does.
+      // Written here, and by hand: it is long, the main thread has more to do, and to look in hex for what needs an
+      // escape takes a fifth of what encrypting does.
       return `{"data":"${toHex(spec.encrypt?.(key, plaintext, contextBytes(item.context)) ?? plaintext.fill(0))}"}`;
     },
   },
@@ -106,7 +108,10 @@ const OPERATIONS: Readonly<Record<Exclude<KeyOperation, "decrypt">, Operation>> 
   },
 };
 
-/** Runs one operation of one key on items. Throws when the spec lacks the operation, the key is disabled or its record is damaged. */
+/**
+ * Runs one operation of one key on items. Throws when the spec lacks the operation, the key is disabled or its record
+ * is damaged.
+ */
 export function operate(
   keys: WorkerKeys,
   { vault, key, earlier, operation, items }: OperateMessage,
@@ -197,7 +202,10 @@ function isAggregateOf({ messages, public_keys: publicKeys, signature }: BlsAggr
   return verifyAggregateBls(keys, message, readHexMember(signature, "signature", "signature_malformed"));
 }
 
-/** Only the named generation is tried: one frame, one key. An unknown one fails like every other frame that does not open. */
+/**
+ * Only the named generation is tried: one frame, one key. An unknown one fails like every other frame that does not
+ * open.
+ */
 function decrypt(
   keys: WorkerKeys,
   vault: VaultReference,

@@ -1,6 +1,7 @@
 /**
- * Records at rest: a frame whose associated data names the record's place (vault, id, purpose) and the metadata that steers its use,
- * so that no record can be moved, relabelled or given to another owner by somebody who can write the data file.
+ * Records at rest: a frame whose associated data names the record's place (vault, id, purpose) and the metadata that
+ * steers its use, so that no record can be moved, relabelled or given to another owner by somebody who can write the
+ * data file.
  */
 import { createHash, type KeyObject } from "node:crypto";
 import { AuthenticationFailure } from "../../crypto/ciphers/aead.js";
@@ -38,8 +39,8 @@ export function wrapRecord(
 }
 
 /**
- * Unwraps an envelope that must belong to this place. Throws `data_corrupt` when it does not: the stored record, its place or its
- * metadata were changed. The caller wipes the plaintext.
+ * Unwraps an envelope that must belong to this place. Throws `data_corrupt` when it does not: the stored record, its
+ * place or its metadata were changed. The caller wipes the plaintext.
  */
 export function unwrapRecord(
   envelope: string,
@@ -54,7 +55,9 @@ export function unwrapRecord(
   }
 }
 
-/** label || 0x00 || u8(length of purpose) || purpose || vault id(16) || record id(16) || header(6) || SHA-256(metadata). */
+/**
+ * label || 0x00 || u8(length of purpose) || purpose || vault id(16) || record id(16) || header(6) || SHA-256(metadata).
+ */
 function envelopeAad(place: EnvelopePlace, header: Uint8Array): Uint8Array {
   const purpose = Buffer.from(place.purpose);
   const metadata = createHash("sha256").update(canonicalJson(place.metadata)).digest();

@@ -1,6 +1,6 @@
 /**
- * What the vault worker does: task name -> function over its keys. Failures come back as a union; texts of libraries, which may have
- * seen a secret, never do.
+ * What the vault worker does: task name -> function over its keys. Failures come back as a union; texts of libraries,
+ * which may have seen a secret, never do.
  */
 import { randomBytes } from "node:crypto";
 import { equalBytes } from "../../crypto/constant-time.js";

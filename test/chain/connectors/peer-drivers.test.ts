@@ -1,4 +1,7 @@
-/** The drivers of sql, nats, redis, rest and the plain probes, each against a peer on this machine: PostgreSQL is a real one (PGlite). */
+/**
+ * The drivers of sql, nats, redis, rest and the plain probes, each against a peer on this machine: PostgreSQL is a real
+ * one (PGlite).
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

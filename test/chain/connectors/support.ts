@@ -1,4 +1,7 @@
-/** Connectors over a real store, a real vault, real durable jobs and the real event log; their peers run on this machine. */
+/**
+ * Connectors over a real store, a real vault, real durable jobs and the real event log; their peers run on this
+ * machine.
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";

@@ -136,7 +136,8 @@ describe("deploying from an artifact", () => {
   });
 
   it("leaves the reason on the record when the deployment fails on its chain", async () => {
-    // Enough for the transaction's own price (EIP-7623), too little for the 200 gas that each byte of stored code costs.
+    // Enough for the transaction's own price (EIP-7623), too little for the 200 gas that each byte of stored code
+    // costs.
     const gas = 100_000 + 20 * probe.compiled.bytecode.length;
     const made = await create({
       params: { compiled_artifact: artifactOf(probe.compiled), argv: [1], account_id: server.account.id, gas },

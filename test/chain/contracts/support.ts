@@ -1,4 +1,7 @@
-/** Contracts behind the real HTTP front, with a real store, vault, job queue, transactions and node. A token is the id of its subject. */
+/**
+ * Contracts behind the real HTTP front, with a real store, vault, job queue, transactions and node. A token is the id
+ * of its subject.
+ */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

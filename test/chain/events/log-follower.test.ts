@@ -1,4 +1,5 @@
-// Contract logs from a real node (anvil): decoded, in order, taken back when their block was replaced, and none lost over a restart.
+// Contract logs from a real node (anvil): decoded, in order, taken back when their block was replaced, and none lost
+// over a restart.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";

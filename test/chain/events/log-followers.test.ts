@@ -1,4 +1,5 @@
-// The runner of log followers over real nodes: contracts of several networks, a node that fails beside one that answers, start and stop.
+// The runner of log followers over real nodes: contracts of several networks, a node that fails beside one that
+// answers, start and stop.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -57,7 +58,10 @@ afterEach(async () => {
   removeFolder(folder);
 });
 
-/** Both networks are of one node: what differs is whether it can be reached. Where they are told to be pushed, they look by themselves once a minute. */
+/**
+ * Both networks are of one node: what differs is whether it can be reached. Where they are told to be pushed, they look
+ * by themselves once a minute.
+ */
 function makeFollowers(isPushed = false): LogFollowers {
   const rpcOf = (id: string): Rpc => ({
     request: async (method, params) => {

@@ -1,4 +1,7 @@
-/** A contract that answers any call by `emit Ping(first word of the call data)`, as bytes, so that no test waits for a compiler. */
+/**
+ * A contract that answers any call by `emit Ping(first word of the call data)`, as bytes, so that no test waits for a
+ * compiler.
+ */
 
 export const PING_ABI = [
   { type: "event", name: "Ping", anonymous: false, inputs: [{ name: "value", type: "uint256", indexed: false }] },

@@ -75,7 +75,8 @@ describe("a node that takes batches", () => {
     const results = (await rpc.requestMany(calls)).map(resultOf);
     expect(results.filter((result) => result === "0x0")).toHaveLength(50);
     expect(new Set(results.filter((_, at) => at % 2 === 1))).toEqual(new Set(["0x21e19e0c9bab2400000"]));
-    // The chain's number before the first, and again after it, because its connection was new: the double has one for each request.
+    // The chain's number before the first, and again after it, because its connection was new: the double has one for
+    // each request.
     expect(rpc.health()[0]?.requests).toBeLessThanOrEqual(5);
   });
 

@@ -1,4 +1,5 @@
-// Hints of new blocks over WebSockets: from a real node (anvil), from an independent server (npm ws), and from one that breaks RFC 6455.
+// Hints of new blocks over WebSockets: from a real node (anvil), from an independent server (npm ws), and from one that
+// breaks RFC 6455.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";

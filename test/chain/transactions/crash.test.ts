@@ -1,4 +1,5 @@
-// Kill -9 of a whole process that sends: before a send, after it, and at random moments. What was acknowledged is mined, once.
+// Kill -9 of a whole process that sends: before a send, after it, and at random moments. What was acknowledged is
+// mined, once.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";

@@ -15,7 +15,9 @@ import { ANVIL_ACCOUNTS, startAnvil, type Anvil } from "../../support/anvil.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";
 
-/** What happens to a call on its way: nothing, or it is lost before or after the node has it, or answered by the test. */
+/**
+ * What happens to a call on its way: nothing, or it is lost before or after the node has it, or answered by the test.
+ */
 export type Fault =
   "lost" | "answer lost" | { readonly answer: unknown } | { readonly refusal: RpcRefusal } | undefined;
 

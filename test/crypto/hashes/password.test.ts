@@ -11,7 +11,8 @@ import {
 const CHEAP = { memoryKiB: 8, passes: 1, lanes: 1 };
 
 describe("Argon2id password hash", () => {
-  // SOURCE: RFC 9106 section 5.3. The addon takes no associated data, so the vector anchors a second implementation, and that one the addon.
+  // SOURCE: RFC 9106 section 5.3. The addon takes no associated data, so the vector anchors a second implementation,
+  // and that one the addon.
   it("agrees with an implementation that meets the RFC's vector", async () => {
     const vector = argon2id(new Uint8Array(32).fill(1), new Uint8Array(16).fill(2), {
       t: 3,

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { FIELD_ORDER, poseidonPair } from "../../../src/crypto/hashes/poseidon.js";
 
 describe("Poseidon of two field elements", () => {
-  // SOURCE: iden3/circomlibjs test/poseidon.js, "Should check constrain reference implementation poseidonperm_x5_254_3".
+  // SOURCE: iden3/circomlibjs test/poseidon.js, "Should check constrain reference implementation
+  // poseidonperm_x5_254_3".
   it("reproduces circomlib's published digest of (1, 2)", () => {
     expect(poseidonPair(1n, 2n).toString(16)).toBe("115cc0f5e7d690413df64c6b9662e9cf2a3617f2743245519e19607a4417189a");
   });

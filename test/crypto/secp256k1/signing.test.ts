@@ -1,4 +1,5 @@
-// Our own signing on secp256k1 against noble's, bit by bit, and the check that each signature passes before it is let out.
+// Our own signing on secp256k1 against noble's, bit by bit, and the check that each signature passes before it is let
+// out.
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { describe, expect, it } from "vitest";
 import {

@@ -1,4 +1,7 @@
-/** Sums of points by tables and by weights against the library's, at the edges of scalars and digits, and where equal or opposite points meet. */
+/**
+ * Sums of points by tables and by weights against the library's, at the edges of scalars and digits, and where equal or
+ * opposite points meet.
+ */
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";

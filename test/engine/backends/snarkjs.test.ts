@@ -11,7 +11,9 @@ import { primeCurve, primeSnarkjs } from "../../../src/engine/backends/snarkjs.j
 import { PACKAGE_ROOT } from "../../../src/platform/files/package-root.js";
 
 const backendUrl = pathToFileURL(join(PACKAGE_ROOT, "dist", "src", "engine", "backends", "snarkjs.js")).href;
-/** What a thread sees after priming: its message listeners, a global `self`, and whether snarkjs reuses the kept curve. */
+/**
+ * What a thread sees after priming: its message listeners, a global `self`, and whether snarkjs reuses the kept curve.
+ */
 const PROBE = `
   const { primeCurve, primeSnarkjs } = await import(${JSON.stringify(backendUrl)});
   await primeCurve(); await primeCurve(); await primeSnarkjs();

@@ -4,7 +4,8 @@ import { findUnsatisfied } from "../../../src/engine/circuit/check-witness.js";
 import { readR1cs, readR1csHeader, R1csFormatError } from "../../../src/engine/circuit/r1cs.js";
 import type { R1csMatrix } from "../../../src/engine/circuit/r1cs.js";
 
-// SOURCE: iden3/r1csfile, doc/r1cs_bin_format.md, "Example": the file below is the one that is spelled out there byte by byte.
+// SOURCE: iden3/r1csfile, doc/r1cs_bin_format.md, "Example": the file below is the one that is spelled out there byte
+// by byte.
 const PUBLISHED = Buffer.from(
   `72316373 01000000 03000000
    01000000 40000000 00000000

@@ -116,7 +116,8 @@ describe("curve kernels on BN254", () => {
   );
 
   it("sums a bucket in which moved points and new results would share a place", () => {
-    // Sixteen equal points with two cancelling pairs among them: the fourth result of a level once overwrote the second one's point.
+    // Sixteen equal points with two cancelling pairs among them: the fourth result of a level once overwrote the second
+    // one's point.
     const signs = [1n, 1n, 1n, 1n, -1n, 1n, 1n, 1n, 1n, -1n, 1n, 1n, 1n, 1n, 1n, 1n];
     const logs = [...signs, ...Array.from({ length: 60 }, () => 0n)];
     const bases = new Uint8Array(64 * logs.length);
@@ -169,7 +170,8 @@ describe("curve kernels on BN254", () => {
   });
 
   it("refuses every point of small order in the cofactor", () => {
-    // 10,069 is the least prime factor of the cofactor 2q - r; a point of that order is the worst case of a probabilistic test.
+    // 10,069 is the least prime factor of the cofactor 2q - r; a point of that order is the worst case of a
+    // probabilistic test.
     const cofactor = 2n * BN254.q - BN254.r;
     expect(cofactor % 10069n).toBe(0n);
     for (let found = 0; found < 3;) {

@@ -1,4 +1,7 @@
-/** The exported verifier contract, compiled and deployed on a real node: it and our verifier agree, on proofs that our kernels made. */
+/**
+ * The exported verifier contract, compiled and deployed on a real node: it and our verifier agree, on proofs that our
+ * kernels made.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   createPublicClient,

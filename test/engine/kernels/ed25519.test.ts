@@ -1,4 +1,7 @@
-/** The Ed25519 kernel against RFC 8032, OpenSSL and noble, at the ends of its numbers, and with faults in it. Needs fused multiply-add. */
+/**
+ * The Ed25519 kernel against RFC 8032, OpenSSL and noble, at the ends of its numbers, and with faults in it. Needs
+ * fused multiply-add.
+ */
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,5 @@
-// The audit log over HTTP: whose events a caller sees, page by page and as lines; and what the front turns away, without a way to flood it.
+// The audit log over HTTP: whose events a caller sees, page by page and as lines; and what the front turns away,
+// without a way to flood it.
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { auditHandlers } from "../../../src/platform/audit/audit-handlers.js";

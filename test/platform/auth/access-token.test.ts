@@ -1,4 +1,7 @@
-/** T17: forged, re-spelled and misused access tokens. SOURCE of the attack classes: RFC 8725 section 2, OWASP ASVS 5.0 chapter 9. */
+/**
+ * T17: forged, re-spelled and misused access tokens. SOURCE of the attack classes: RFC 8725 section 2, OWASP ASVS 5.0
+ * chapter 9.
+ */
 import { createHmac, createPrivateKey, generateKeyPairSync, randomUUID, sign as signRaw } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -69,7 +72,10 @@ async function soundToken(): Promise<string> {
   return keys.sign(soundClaims());
 }
 
-/** A verifier that tells whether it verifies a token anew: its key is then looked up for the signature, and once more as at every use. */
+/**
+ * A verifier that tells whether it verifies a token anew: its key is then looked up for the signature, and once more as
+ * at every use.
+ */
 function watched(cachedTokensMax?: number): { target: AccessTokenVerifier; verifies: (token: string) => boolean } {
   let looks = 0;
   const counted = {

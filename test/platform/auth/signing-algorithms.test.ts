@@ -1,4 +1,7 @@
-/** The same rules for tokens signed with ES256 and RS256: one spelling, one algorithm per key, rotation from one to another. */
+/**
+ * The same rules for tokens signed with ES256 and RS256: one spelling, one algorithm per key, rotation from one to
+ * another.
+ */
 import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { join } from "node:path";
 import { decodeProtectedHeader } from "jose";

@@ -1,4 +1,5 @@
-// T30: some 250 spellings of places inside, a resolver that changes its mind, and redirects, against servers that must never be reached.
+// T30: some 250 spellings of places inside, a resolver that changes its mind, and redirects, against servers that must
+// never be reached.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** Stored files over HTTP: validators, ranges, HEAD, long bodies, files that are not what the record says (RFC 9110 sections 13, 14). */
+/**
+ * Stored files over HTTP: validators, ranges, HEAD, long bodies, files that are not what the record says (RFC 9110
+ * sections 13, 14).
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";

@@ -1,4 +1,6 @@
-/** Seeded malformed requests over raw sockets (T11, short form): no 5xx, no hang, no exit, every error of the one form. */
+/**
+ * Seeded malformed requests over raw sockets (T11, short form): no 5xx, no hang, no exit, every error of the one form.
+ */
 import { Buffer } from "node:buffer";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom, type SeededRandom } from "../../support/seeded.js";

@@ -1,4 +1,6 @@
-/** Requests that two parsers could read differently (T29): no second answer, the connection ends, the server goes on. */
+/**
+ * Requests that two parsers could read differently (T29): no second answer, the connection ends, the server goes on.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BEARER, rawExchange, startFront, type Front } from "./support.js";
 

@@ -1,4 +1,7 @@
-/** The short way through JSON against the strict reader: it gives nothing that the other would refuse or read differently. */
+/**
+ * The short way through JSON against the strict reader: it gives nothing that the other would refuse or read
+ * differently.
+ */
 import { describe, expect, it } from "vitest";
 import { findJsonFault, parseJson } from "../../../src/platform/json/json-scan.js";
 import { parsePlainJson } from "../../../src/platform/json/plain-json.js";

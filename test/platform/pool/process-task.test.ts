@@ -22,7 +22,10 @@ const LIMITS: ProcessTaskLimits = {
 
 const ENTRY = pathToFileURL(join(PACKAGE_ROOT, "dist/src/engine/process/process-entry.js")).href;
 
-/** Bodies of handlers; each becomes the entry script of a process. `tools` lets a script reach the modules it misbehaves with. */
+/**
+ * Bodies of handlers; each becomes the entry script of a process. `tools` lets a script reach the modules it misbehaves
+ * with.
+ */
 const SCRIPTS = {
   echo: "request",
   bytes: "({ bytes: request.bytes.map((byte) => byte ^ 1), sum: request.bytes.length })",

@@ -11,7 +11,8 @@ describe("the operating system refuses a write in the middle of a transaction", 
   it("the process stays up, reads go on, nothing acknowledged is lost and nothing refused is visible", () => {
     const folder = newFolder("failing");
     try {
-      // A limit on the size of files needs no privileges. The signal that goes with it must be ignored, or it would kill.
+      // A limit on the size of files needs no privileges. The signal that goes with it must be ignored, or it would
+      // kill.
       const limited = `trap '' XFSZ; ulimit -f ${FILE_BLOCKS_MAX}; exec "$0" "$@"`;
       const { status, stdout, stderr } = spawnSync("sh", ["-c", limited, process.execPath, CHILD, folder], {
         encoding: "utf8",

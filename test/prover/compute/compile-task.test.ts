@@ -8,7 +8,8 @@ import { COMPILE_PROCESS_LIMITS, compileInProcess } from "../../../src/prover/co
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import type { ProcessTaskLimits } from "../../../src/platform/pool/process-task.js";
 
-// Untrusted source as an attacker would send it; each ends in a failure that names itself, none in a crash of the process.
+// Untrusted source as an attacker would send it; each ends in a failure that names itself, none in a crash of the
+// process.
 
 const SQUARE =
   "pragma circom 2.1.0; template Square() { signal input x; signal output y; y <== x * x; } component main = Square();";

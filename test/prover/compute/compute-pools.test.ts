@@ -1,4 +1,6 @@
-/** Proofs on the lanes' real threads: with helpers, with many at once, and with every thread that can be lost under one. */
+/**
+ * Proofs on the lanes' real threads: with helpers, with many at once, and with every thread that can be lost under one.
+ */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,6 @@
-/** Provisioning as a durable job: every step fails, is cut off or races once, and the prover still ends where it must. */
+/**
+ * Provisioning as a durable job: every step fails, is cut off or races once, and the prover still ends where it must.
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import type { Store, StoreCommit } from "../../../src/platform/store/store.js";
@@ -39,7 +41,10 @@ async function reboot(test: TestRegistry, options: TestRegistryOptions = {}): Pr
   return await boot({ ...options, folder: test.folder });
 }
 
-/** A store that dies at the n-th commit: before it is written, or after it, with the answer lost. Nothing is written from then on. */
+/**
+ * A store that dies at the n-th commit: before it is written, or after it, with the answer lost. Nothing is written
+ * from then on.
+ */
 function dyingStore(at: number, when: "before" | "after", died: () => void): (store: Store) => Store {
   let count = 0;
   return (store) => ({
@@ -267,7 +272,8 @@ describe("provisioning over crashes", () => {
   // create, lease, compiling, compiled, pending_setup, running_setup, keys, gates, provisioned, job done
   const commits = Array.from({ length: 9 }, (_, index) => index + 2);
 
-  // After one commit the store is what it is before the next, and by then the step between has left its files too: so `after` is for the last.
+  // After one commit the store is what it is before the next, and by then the step between has left its files too: so
+  // `after` is for the last.
   it.each([...commits.map((at) => [at, "before"] as const), [10, "after"] as const])(
     "finishes when the process dies at commit %i, %s it is written",
     async (at, when) => {

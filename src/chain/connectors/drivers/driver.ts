@@ -1,4 +1,6 @@
-/** What a driver does for a type of connector, and what it is given to do it with. Drivers keep nothing between calls. */
+/**
+ * What a driver does for a type of connector, and what it is given to do it with. Drivers keep nothing between calls.
+ */
 import type { Egress } from "../../../platform/net/egress.js";
 import type { Page } from "../../../platform/store/tables.js";
 import type { PeerAddresses } from "../peer-addresses.js";
@@ -66,8 +68,9 @@ export interface EntityDriver {
 
 export interface ConnectorDriver {
   /**
-   * Asks the peer whether it is there and takes our credentials. Resolves to what it says it is, in one line; rejects with
-   * `connector_unreachable`, `connector_timeout`, `connector_refused`, `connector_answer_invalid` or `egress_refused`.
+   * Asks the peer whether it is there and takes our credentials. Resolves to what it says it is, in one line; rejects
+   * with `connector_unreachable`, `connector_timeout`, `connector_refused`, `connector_answer_invalid` or
+   * `egress_refused`.
    */
   probe(peer: Peer): Promise<string | undefined>;
   readonly entities?: EntityDriver;

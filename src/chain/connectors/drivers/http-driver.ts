@@ -1,4 +1,6 @@
-/** The probe of types that are reached over HTTP and have no driver of their own: whether somebody answers there at all. */
+/**
+ * The probe of types that are reached over HTTP and have no driver of their own: whether somebody answers there at all.
+ */
 import type { ConnectorDriver } from "./driver.js";
 import { askPeer } from "./http-peer.js";
 import { unreachable } from "./peer-failures.js";

@@ -18,7 +18,9 @@ export interface PeerRequest {
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 const VISIBLE = /^[\x20-\x7e]*$/;
 
-/** Sends one request below the peer's base URL. Throws what connectors throw, and `connector_refused` for 401 and 403. */
+/**
+ * Sends one request below the peer's base URL. Throws what connectors throw, and `connector_refused` for 401 and 403.
+ */
 export async function askPeer(peer: Peer, path: string, request: PeerRequest = {}): Promise<EgressAnswer> {
   const { method = "GET", json, body, timeoutMs = PEER_TIMEOUT_MS, answerBytesMax } = request;
   const payload = json === undefined ? body?.bytes : JSON.stringify(json);
@@ -65,7 +67,10 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The header that the credentials make: a bearer token, a user with a password (RFC 7617), or a key in a header of its own. */
+/**
+ * The header that the credentials make: a bearer token, a user with a password (RFC 7617), or a key in a header of its
+ * own.
+ */
 export function authorization(credentials: Credentials): Record<string, string> {
   const { token, username, password, api_key: apiKey, api_key_header: apiKeyHeader } = credentials;
   if (token !== undefined) return checked({ authorization: `Bearer ${token}` });

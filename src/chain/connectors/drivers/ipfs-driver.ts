@@ -1,6 +1,6 @@
 /**
- * IPFS through kubo's RPC API. Entities are what the node has pinned, named by CID; content is immutable, so what may change is what
- * we note about it. With a gateway alone, content can be read and nothing else.
+ * IPFS through kubo's RPC API. Entities are what the node has pinned, named by CID; content is immutable, so what may
+ * change is what we note about it. With a gateway alone, content can be read and nothing else.
  */
 import { AppError } from "../../../platform/errors.js";
 import { ENTITY_CONTENT_BYTES_MAX } from "../connector-schemas.js";
@@ -65,15 +65,13 @@ const entities: EntityDriver = {
       ...(bytes === undefined
         ? {
             type: DIRECTORY_TYPE,
-            children: added
-              .slice(0, -1)
-              .map(({ path, cid, size }) => ({
-                id: cid,
-                name: path.slice(path.indexOf("/") + 1),
-                hash: cid,
-                size,
-                type: null,
-              })),
+            children: added.slice(0, -1).map(({ path, cid, size }) => ({
+              id: cid,
+              name: path.slice(path.indexOf("/") + 1),
+              hash: cid,
+              size,
+              type: null,
+            })),
           }
         : {}),
     };

@@ -1,6 +1,7 @@
 /**
- * The part of kubo's RPC API that the ipfs driver needs (docs.ipfs.tech/reference/kubo/rpc): every call is a POST, arguments are `arg`
- * members of the query, failures are a 500 with `{Message, Code, Type}`, of which only known messages are understood.
+ * The part of kubo's RPC API that the ipfs driver needs (docs.ipfs.tech/reference/kubo/rpc): every call is a POST,
+ * arguments are `arg` members of the query, failures are a 500 with `{Message, Code, Type}`, of which only known
+ * messages are understood.
  */
 import { AppError } from "../../../platform/errors.js";
 import type { EgressAnswer } from "../../../platform/net/egress.js";

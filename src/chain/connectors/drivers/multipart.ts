@@ -1,6 +1,6 @@
 /**
- * Files as multipart/form-data (RFC 7578), in pieces: content is never copied into one body. Directories as IPFS takes them: a part
- * of type application/x-directory, and files whose names start with it.
+ * Files as multipart/form-data (RFC 7578), in pieces: content is never copied into one body. Directories as IPFS takes
+ * them: a part of type application/x-directory, and files whose names start with it.
  */
 import { randomBytes } from "node:crypto";
 

@@ -1,6 +1,6 @@
 /**
- * NATS: the client handshake (docs.nats.io, client protocol): INFO, TLS where the server asks for it, CONNECT with our credentials,
- * PING, and the PONG that says that they were taken.
+ * NATS: the client handshake (docs.nats.io, client protocol): INFO, TLS where the server asks for it, CONNECT with our
+ * credentials, PING, and the PONG that says that they were taken.
  */
 import type { Credentials } from "../connector-schemas.js";
 import type { ConnectorDriver } from "./driver.js";

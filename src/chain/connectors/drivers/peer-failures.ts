@@ -1,4 +1,6 @@
-/** Turns what may go wrong on the way to a peer into the errors of connectors. No message repeats what the peer said. */
+/**
+ * Turns what may go wrong on the way to a peer into the errors of connectors. No message repeats what the peer said.
+ */
 import { AppError } from "../../../platform/errors.js";
 
 /** Longest time that a peer gets for one question. */

@@ -1,4 +1,7 @@
-/** A connection to a peer that speaks a protocol of its own: opened through the egress guard, TLS on top, read with a limit and a deadline. */
+/**
+ * A connection to a peer that speaks a protocol of its own: opened through the egress guard, TLS on top, read with a
+ * limit and a deadline.
+ */
 import { isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { AppError } from "../../../platform/errors.js";
@@ -15,7 +18,10 @@ const WAKING = ["readable", "end", "close", "error"] as const;
 
 export interface PeerSocket {
   write(text: string | Uint8Array): void;
-  /** The next line, without its end. Rejects with `connector_unreachable` when the peer hangs up, `connector_answer_invalid` when it is too long. */
+  /**
+   * The next line, without its end. Rejects with `connector_unreachable` when the peer hangs up,
+   * `connector_answer_invalid` when it is too long.
+   */
   readLine(what: string): Promise<string>;
 }
 

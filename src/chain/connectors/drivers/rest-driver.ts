@@ -1,6 +1,6 @@
 /**
- * A REST service as a connector: its collection of objects becomes the connector's entities. `config.entities_path` names the
- * collection (`/` unless given); objects are `<collection>/<id>` and JSON.
+ * A REST service as a connector: its collection of objects becomes the connector's entities. `config.entities_path`
+ * names the collection (`/` unless given); objects are `<collection>/<id>` and JSON.
  */
 import { AppError } from "../../../platform/errors.js";
 import type { EgressAnswer } from "../../../platform/net/egress.js";

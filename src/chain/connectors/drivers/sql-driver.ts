@@ -1,4 +1,7 @@
-/** PostgreSQL: a login with our credentials and one statement, over a connection of the egress guard. The only file that imports pg. */
+/**
+ * PostgreSQL: a login with our credentials and one statement, over a connection of the egress guard. The only file that
+ * imports pg.
+ */
 import type { Socket } from "node:net";
 import pg from "pg";
 import { AppError } from "../../../platform/errors.js";

@@ -1,4 +1,7 @@
-/** A POST whose body is sent in pieces over a connection of the egress guard, for content that should not lie in memory twice. */
+/**
+ * A POST whose body is sent in pieces over a connection of the egress guard, for content that should not lie in memory
+ * twice.
+ */
 import { request, type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -18,7 +21,10 @@ export interface StreamedPost {
   readonly signal: AbortSignal;
 }
 
-/** Sends it and reads the whole answer. Throws `body_too_large`, `connector_unreachable`, `connector_timeout`, `connector_answer_invalid`, `egress_refused`. */
+/**
+ * Sends it and reads the whole answer. Throws `body_too_large`, `connector_unreachable`, `connector_timeout`,
+ * `connector_answer_invalid`, `egress_refused`.
+ */
 export async function postStreamed(egress: Egress, post: StreamedPost): Promise<EgressAnswer> {
   if (post.byteLength > post.bytesMax)
     throw new AppError("body_too_large", { message: `the content is larger than ${String(post.bytesMax)} bytes` });

@@ -1,6 +1,7 @@
 /**
- * Requests to a Docker engine (Engine API, docs.docker.com/reference/api/engine): over a unix socket or TCP, at an address that the
- * operator set, so that no egress guard stands between. The version is the newest that both sides know.
+ * Requests to a Docker engine (Engine API, docs.docker.com/reference/api/engine): over a unix socket or TCP, at an
+ * address that the operator set, so that no egress guard stands between. The version is the newest that both sides
+ * know.
  */
 import { request, type IncomingMessage } from "node:http";
 import { AppError } from "../../../platform/errors.js";
@@ -48,7 +49,10 @@ export class DockerEngine {
     return "socketPath" in this.#target || ["127.0.0.1", "localhost", "::1"].includes(this.#target.host);
   }
 
-  /** One request below the negotiated version. Throws `connector_unreachable` and `connector_timeout`; statuses are the caller's to judge. */
+  /**
+   * One request below the negotiated version. Throws `connector_unreachable` and `connector_timeout`; statuses are the
+   * caller's to judge.
+   */
   async ask(path: string, options: EngineRequest): Promise<EngineAnswer> {
     this.#version ??= await this.#negotiate(options.signal);
     const query = new URLSearchParams(options.query).toString();

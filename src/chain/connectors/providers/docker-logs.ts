@@ -1,6 +1,6 @@
 /**
- * Lines of a container's log. Without a terminal Docker frames both streams: stream(1) || 0(3) || length(4, big-endian) || bytes
- * (Engine API, 'Stream format'); each line starts with a timestamp in RFC 3339 and a space.
+ * Lines of a container's log. Without a terminal Docker frames both streams: stream(1) || 0(3) || length(4, big-endian)
+ * || bytes (Engine API, 'Stream format'); each line starts with a timestamp in RFC 3339 and a space.
  */
 import type { ContainerLogs } from "../connector-schemas.js";
 

@@ -1,4 +1,7 @@
-/** Containers on a Docker engine. Everything is found again by label or name, so that each step may be cut off and repeated. */
+/**
+ * Containers on a Docker engine. Everything is found again by label or name, so that each step may be cut off and
+ * repeated.
+ */
 import { AppError } from "../../../platform/errors.js";
 import type { ContainerLogs, ContainerNode, LoadBalancer } from "../connector-schemas.js";
 import { DockerEngine, engineJson, requireStatus } from "./docker-engine.js";

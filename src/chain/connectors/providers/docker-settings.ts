@@ -1,6 +1,7 @@
 /**
- * A connector's container in Docker's terms. The rules of `security` become port bindings and a network; what Docker cannot keep is
- * refused rather than kept in part: it binds ports to addresses of its host and knows nothing of who connects to them.
+ * A connector's container in Docker's terms. The rules of `security` become port bindings and a network; what Docker
+ * cannot keep is refused rather than kept in part: it binds ports to addresses of its host and knows nothing of who
+ * connects to them.
  */
 import { createHash } from "node:crypto";
 import { AppError } from "../../../platform/errors.js";
@@ -48,7 +49,10 @@ export function containerName(connectorId: string): string {
   return `proofwright-${connectorId}`;
 }
 
-/** Throws `connector_config_invalid` for rules that Docker cannot keep. @param isLocal whether the engine's loopback is this server's */
+/**
+ * Throws `connector_config_invalid` for rules that Docker cannot keep. @param isLocal whether the engine's loopback is
+ * this server's
+ */
 export function portBindings(spec: ContainerSpec, isLocal: boolean): readonly PortBinding[] {
   const bindings: PortBinding[] = [];
   for (const [cidr, ports] of Object.entries(spec.security?.ingress ?? {})) {

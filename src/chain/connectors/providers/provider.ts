@@ -1,6 +1,7 @@
 /**
- * What connectors ask of whoever runs containers for them. One driver: Docker's Engine API. Failures: `connector_config_invalid` for
- * what can never work, `connector_provider_failed` for a refusal, `connector_unreachable` and `connector_timeout` for what may pass.
+ * What connectors ask of whoever runs containers for them. One driver: Docker's Engine API. Failures:
+ * `connector_config_invalid` for what can never work, `connector_provider_failed` for a refusal,
+ * `connector_unreachable` and `connector_timeout` for what may pass.
  */
 import type { ContainerLogs, ContainerNode, LoadBalancer, Security } from "../connector-schemas.js";
 
@@ -40,7 +41,9 @@ export interface ContainerProvider {
   check(spec: ContainerSpec): void;
   /** Makes and starts the container, or takes up the one that an earlier try left. */
   provision(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime>;
-  /** Where the container is published now; ports may change when it is restarted. Undefined when it is gone or stopped. */
+  /**
+   * Where the container is published now; ports may change when it is restarted. Undefined when it is gone or stopped.
+   */
   locate(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime | undefined>;
   nodes(connectorId: string, context: NodeContext, signal: AbortSignal): Promise<ContainerNode[]>;
   endpoints(connectorId: string, signal: AbortSignal): Promise<LoadBalancer[]>;

@@ -1,6 +1,6 @@
 /**
- * Types of the contract ABI (Solidity documentation, "Contract ABI Specification"): their texts read into trees, strictly and bounded,
- * because ABIs come from users and a tree decides how much work decoding is.
+ * Types of the contract ABI (Solidity documentation, "Contract ABI Specification"): their texts read into trees,
+ * strictly and bounded, because ABIs come from users and a tree decides how much work decoding is.
  */
 import type { AbiParameter as ViemParameter } from "viem";
 
@@ -77,7 +77,9 @@ export function typeText(type: AbiType): string {
   }
 }
 
-/** The tree as viem's coder takes it, without names: every tuple is a list, so that equal or missing names lose nothing. */
+/**
+ * The tree as viem's coder takes it, without names: every tuple is a list, so that equal or missing names lose nothing.
+ */
 export function viemParameter(type: AbiType): ViemParameter {
   let suffix = "";
   let base = type;

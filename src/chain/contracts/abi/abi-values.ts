@@ -1,7 +1,8 @@
 /**
- * Values between JSON and the contract ABI. From JSON: checked member by member, with one finding for each bad one, never rounded, cut or
- * guessed. To JSON: integers of up to 48 bits are numbers and wider ones decimal texts, by their type and not by their value; bytes are
- * 0x-hex; addresses have their checksum; tuples are objects where all members have names of their own, lists otherwise.
+ * Values between JSON and the contract ABI. From JSON: checked member by member, with one finding for each bad one,
+ * never rounded, cut or guessed. To JSON: integers of up to 48 bits are numbers and wider ones decimal texts, by their
+ * type and not by their value; bytes are 0x-hex; addresses have their checksum; tuples are objects where all members
+ * have names of their own, lists otherwise.
  */
 import { decodeAbiParameters, encodeAbiParameters, type AbiParameter as ViemParameter, type Hex } from "viem";
 import { checksumAddress, isChecksummed } from "../../../crypto/ethereum/address.js";
@@ -21,7 +22,8 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 type Coded = bigint | number | string | boolean | readonly Coded[];
 
 /**
- * Codes arguments, 0x-hex. Throws `argument_invalid` with a finding for each bad one; `path` names the list in the request.
+ * Codes arguments, 0x-hex. Throws `argument_invalid` with a finding for each bad one; `path` names the list in the
+ * request.
  */
 export function encodeArguments(parameters: readonly AbiMember[], given: readonly unknown[], path: string): Hex {
   const findings: ErrorDetail[] = [];
@@ -41,7 +43,10 @@ export function encodeArguments(parameters: readonly AbiMember[], given: readonl
   );
 }
 
-/** Decodes return data: nothing is null, one value is itself, several are an object or a list. Undefined when the data does not fit. */
+/**
+ * Decodes return data: nothing is null, one value is itself, several are an object or a list. Undefined when the data
+ * does not fit.
+ */
 export function decodeOutputs(outputs: readonly AbiMember[], data: Hex): StoreValue | undefined {
   const values = decodeMembers(outputs, data);
   if (values === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The ABI of a contract: read from what a user, an artifact or the compiler gave, checked once and kept in one form (Solidity
- * documentation, "Contract ABI Specification", JSON).
+ * The ABI of a contract: read from what a user, an artifact or the compiler gave, checked once and kept in one form
+ * (Solidity documentation, "Contract ABI Specification", JSON).
  */
 import { toFunctionSelector } from "viem";
 import { AppError, type ErrorDetail } from "../../../platform/errors.js";
@@ -102,8 +102,8 @@ export function membersOf(parameters: readonly AbiParameter[]): AbiMember[] {
 }
 
 /**
- * Finds a function by name, or by full signature where there are several of the name; a number of arguments that only one of them takes
- * tells as well. Throws `method_unknown` or `method_ambiguous`, which lists what could be meant.
+ * Finds a function by name, or by full signature where there are several of the name; a number of arguments that only
+ * one of them takes tells as well. Throws `method_unknown` or `method_ambiguous`, which lists what could be meant.
  */
 export function findMethod(abi: ContractAbi, wanted: string, argumentCount: number): Method {
   const text = wanted.replace(/\s+/g, "");

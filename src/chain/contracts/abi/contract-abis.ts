@@ -1,4 +1,7 @@
-/** ABIs at hand: the last ones used stay in memory, read anew when their record changes. And which deployed contracts there are. */
+/**
+ * ABIs at hand: the last ones used stay in memory, read anew when their record changes. And which deployed contracts
+ * there are.
+ */
 import type { Subject } from "../../../platform/auth/principal.js";
 import type { ContractAbi } from "./abi.js";
 import { pubsubPrefix, type ContractRepository, type StoredContract } from "../contract-repository.js";

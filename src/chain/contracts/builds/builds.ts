@@ -1,6 +1,7 @@
 /**
- * Contracts from source: a durable job compiles, in a process of its own, and then deploys where a signer was named. Each contract's plan
- * lies beside its record until the job has settled it, so that a kill at any point costs one compile and nothing else.
+ * Contracts from source: a durable job compiles, in a process of its own, and then deploys where a signer was named.
+ * Each contract's plan lies beside its record until the job has settled it, so that a kill at any point costs one
+ * compile and nothing else.
  */
 import type { SolidityRequest } from "../../../engine/solidity/compile-solidity.js";
 import type { Subject } from "../../../platform/auth/principal.js";
@@ -117,7 +118,10 @@ export class ContractBuilds {
     await this.#conclude({ owner, id, plan, compiled, signal });
   }
 
-  /** Deploys, where somebody was named to sign for it; what was compiled is kept in any case, so that it can be deployed again. */
+  /**
+   * Deploys, where somebody was named to sign for it; what was compiled is kept in any case, so that it can be deployed
+   * again.
+   */
   async #conclude({
     owner,
     id,

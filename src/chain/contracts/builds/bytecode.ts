@@ -1,6 +1,6 @@
 /**
- * Creation code as artifacts and the compiler give it: hex with holes where addresses of libraries belong (Solidity documentation,
- * "Library Linking"), put into the form that a transaction carries.
+ * Creation code as artifacts and the compiler give it: hex with holes where addresses of libraries belong (Solidity
+ * documentation, "Library Linking"), put into the form that a transaction carries.
  */
 import { createHash } from "node:crypto";
 import type { Hex } from "viem";
@@ -49,13 +49,11 @@ export function linkBytecode(
   const left = missing.length > 0 ? missing : [...new Set([...code.matchAll(HOLE)].map(([hole]) => hole))];
   if (left.length > 0) {
     throw unlinked(
-      left
-        .slice(0, 20)
-        .map((name) => ({
-          message: `the library ${name.slice(0, 200)} has no address; name it in params.libraries`,
-          code: "libraries_unlinked",
-          path: "params.libraries",
-        })),
+      left.slice(0, 20).map((name) => ({
+        message: `the library ${name.slice(0, 200)} has no address; name it in params.libraries`,
+        code: "libraries_unlinked",
+        path: "params.libraries",
+      })),
     );
   }
   if (code === "" || !HEX.test(code)) throw invalid("the bytecode is not hex of whole bytes", path);

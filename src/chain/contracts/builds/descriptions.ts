@@ -1,6 +1,7 @@
 /**
- * Asks again what a contract is (deployments.ts, `describe`) where its network's node could not be asked when the contract was recorded:
- * at its next use, behind whoever uses it, less and less often while the node stays silent. That it is still to be asked is stored.
+ * Asks again what a contract is (deployments.ts, `describe`) where its network's node could not be asked when the
+ * contract was recorded: at its next use, behind whoever uses it, less and less often while the node stays silent. That
+ * it is still to be asked is stored.
  */
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";

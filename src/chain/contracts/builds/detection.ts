@@ -1,7 +1,8 @@
 /**
- * Tells tokens from other contracts (ERC-20, ERC-721, ERC-1155): by the ABI where there is one, else by asking the contract itself
- * (ERC-165, then the calls that every ERC-20 answers), so that proxies are recognised as what they stand for. A node that refuses a
- * question leaves the type unknown; what one that does not answer throws is its silence, and says nothing of the contract.
+ * Tells tokens from other contracts (ERC-20, ERC-721, ERC-1155): by the ABI where there is one, else by asking the
+ * contract itself (ERC-165, then the calls that every ERC-20 answers), so that proxies are recognised as what they
+ * stand for. A node that refuses a question leaves the type unknown; what one that does not answer throws is its
+ * silence, and says nothing of the contract.
  */
 import type { Hex } from "viem";
 import { RpcRefusal, type Rpc, type RpcOptions } from "../../rpc/rpc.js";
@@ -82,7 +83,10 @@ export async function typeByCalls(rpc: Rpc, address: string): Promise<TokenType 
   });
 }
 
-/** Name, symbol and decimals as far as the contract tells them; ERC-20 of old tell texts as 32 bytes. Throws as `typeByCalls`. */
+/**
+ * Name, symbol and decimals as far as the contract tells them; ERC-20 of old tell texts as 32 bytes. Throws as
+ * `typeByCalls`.
+ */
 export async function tokenMetadata(rpc: Rpc, address: string): Promise<TokenMetadata> {
   const [name, symbol, decimals] = await Promise.all(
     ["name()", "symbol()", "decimals()"].map(async (signature) => await call(rpc, address, selectorOf(signature))),

@@ -1,6 +1,6 @@
 /**
- * Compiles untrusted Solidity in a process of its own, as compile-task.ts does with circom: what the source does wrong comes back as a
- * failure that names it; only the server's own troubles are failures of another kind.
+ * Compiles untrusted Solidity in a process of its own, as compile-task.ts does with circom: what the source does wrong
+ * comes back as a failure that names it; only the server's own troubles are failures of another kind.
  */
 import { ownError } from "../../../engine/circuit/diagnostics.js";
 import type { SolidityRequest, SolidityResult } from "../../../engine/solidity/compile-solidity.js";
@@ -13,13 +13,17 @@ export type SolidityTaskResult =
   | { readonly settled: true; readonly result: SolidityResult }
   | { readonly settled: false; readonly failure: CompileTaskFailure };
 
-/** OpenZeppelin's governor with everything it imports takes 4 s and 0.4 GB through the IR; loading the compiler alone takes 0.17 GB. */
+/**
+ * OpenZeppelin's governor with everything it imports takes 4 s and 0.4 GB through the IR; loading the compiler alone
+ * takes 0.17 GB.
+ */
 export const SOLIDITY_PROCESS_LIMITS: ProcessTaskLimits = {
   // Processor time is what ends a loop; the wall clock leaves room for a busy server.
   deadlineMs: 300_000,
   cpuSeconds: 60,
   memoryBytesMax: 1024 ** 3,
-  // The artifact of a contract at the size limits of EIP-170 and EIP-3860 has well below 1 MiB, opcodes and metadata included.
+  // The artifact of a contract at the size limits of EIP-170 and EIP-3860 has well below 1 MiB, opcodes and metadata
+  // included.
   answerBytesMax: 16 * 1024 ** 2,
   openFilesMax: 64,
   heapMegabytesMax: 512,
@@ -53,7 +57,8 @@ export async function compileSolidityInProcess(
     case "output":
       return tooLarge("the compiled contract is larger than it may be");
     case "crashed":
-      // The compiler's own way out when its 4 GiB, its stack or an internal check give in; the same source would do it again.
+      // The compiler's own way out when its 4 GiB, its stack or an internal check give in; the same source would do it
+      // again.
       if (/RuntimeError|RangeError|abort\(|memory access/i.test(outcome.stderr ?? ""))
         return tooLarge("the compiler gave up on this source: too deeply nested, or too large");
       return { settled: false, failure: { ...outcome, code: outcome.code } };

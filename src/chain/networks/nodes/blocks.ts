@@ -1,4 +1,6 @@
-/** Blocks as nodes tell them (Ethereum JSON-RPC), checked before they are believed, and in pages from the newest down. */
+/**
+ * Blocks as nodes tell them (Ethereum JSON-RPC), checked before they are believed, and in pages from the newest down.
+ */
 import { AppError } from "../../../platform/errors.js";
 import type { Page } from "../../../platform/store/tables.js";
 import type { Rpc } from "../../rpc/rpc.js";

@@ -1,4 +1,7 @@
-/** The WebSockets by which nodes of networks say that there is a new block: how many there may be, and whose egress rules they obey. */
+/**
+ * The WebSockets by which nodes of networks say that there is a new block: how many there may be, and whose egress
+ * rules they obey.
+ */
 import { formatSubject } from "../../../platform/auth/principal.js";
 import type { Clock } from "../../../platform/clock.js";
 import type { Egress } from "../../../platform/net/egress.js";
@@ -13,7 +16,10 @@ export interface HeadFeedsDependencies {
 
 /** Each is an open connection of ours, with its TLS. Networks beyond this are looked at as if they named none. */
 const FEEDS_MAX = 256;
-/** So that nobody takes all of them, nor has us look at chains more often than 160 times a second by hints (head-feed.ts). */
+/**
+ * So that nobody takes all of them, nor has us look at chains more often than 160 times a second by hints
+ * (head-feed.ts).
+ */
 const FEEDS_PER_OWNER_MAX = 16;
 
 export class HeadFeeds {

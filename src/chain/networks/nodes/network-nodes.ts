@@ -1,4 +1,6 @@
-/** The nodes of a network: those that its configuration names and those that were added; each with what was seen of it. */
+/**
+ * The nodes of a network: those that its configuration names and those that were added; each with what was seen of it.
+ */
 import type { Subject } from "../../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import type { Egress } from "../../../platform/net/egress.js";
@@ -63,7 +65,10 @@ export class NetworkNodes {
     return this.#onWire(network, this.#find(network, nodeId));
   }
 
-  /** Adds a node to turn to. Throws `network_chain_mismatch` when it answers as one of another chain, `egress_refused` for a place that may not be named. */
+  /**
+   * Adds a node to turn to. Throws `network_chain_mismatch` when it answers as one of another chain, `egress_refused`
+   * for a place that may not be named.
+   */
   async create(
     owner: Subject,
     networkId: string,
@@ -115,7 +120,10 @@ export class NetworkNodes {
     });
   }
 
-  /** A page of what was seen, oldest first, or newest first with `start_from_head` false as clients know it. Lost with the process. */
+  /**
+   * A page of what was seen, oldest first, or newest first with `start_from_head` false as clients know it. Lost with
+   * the process.
+   */
   logs(
     subject: Subject,
     networkId: string,

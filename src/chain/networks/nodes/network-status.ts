@@ -1,6 +1,6 @@
 /**
- * How networks are, live from their nodes, and told on the bus when it changes. Only networks that somebody has lately used are asked
- * in the background: a stored URL alone makes no traffic.
+ * How networks are, live from their nodes, and told on the bus when it changes. Only networks that somebody has lately
+ * used are asked in the background: a stored URL alone makes no traffic.
  */
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";

@@ -1,4 +1,7 @@
-/** The RPC clients of networks, kept while their nodes stay the same, so that what is known of a node's health outlives a request. */
+/**
+ * The RPC clients of networks, kept while their nodes stay the same, so that what is known of a node's health outlives
+ * a request.
+ */
 import { createHash } from "node:crypto";
 import type { Subject } from "../../../platform/auth/principal.js";
 import type { Clock } from "../../../platform/clock.js";

@@ -1,4 +1,7 @@
-/** Prices in US dollars from Chainlink's aggregators on Ethereum mainnet (AggregatorV3Interface), read through the operator's own node. */
+/**
+ * Prices in US dollars from Chainlink's aggregators on Ethereum mainnet (AggregatorV3Interface), read through the
+ * operator's own node.
+ */
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import type { NetworkRecord } from "../network-port.js";

@@ -1,4 +1,7 @@
-/** Shapes of oracles and bridges (interoperability 7.5): what an application says of feeds and of links between networks. Nothing here is fetched. */
+/**
+ * Shapes of oracles and bridges (interoperability 7.5): what an application says of feeds and of links between
+ * networks. Nothing here is fetched.
+ */
 import Type, { type Static } from "typebox";
 import { closed, Description, Name, nullable, Timestamp, Uuid } from "../../../platform/contract/schemas.js";
 

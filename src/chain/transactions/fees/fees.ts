@@ -1,6 +1,7 @@
 /**
- * Fees: what the caller wished, within the caps of the network, else what the chain asks for at the moment of signing (EIP-1559: twice
- * the base fee and the node's own suggestion of a tip). Suggestions are kept for about the time of a block.
+ * Fees: what the caller wished, within the caps of the network, else what the chain asks for at the moment of signing
+ * (EIP-1559: twice the base fee and the node's own suggestion of a tip). Suggestions are kept for about the time of a
+ * block.
  */
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
@@ -37,7 +38,8 @@ export class FeePolicy {
   }
 
   /**
-   * The fees of a first signature. Throws `fee_cap_exceeded` when the caller's wish, or the chain's base fee, is above the network's cap.
+   * The fees of a first signature. Throws `fee_cap_exceeded` when the caller's wish, or the chain's base fee, is above
+   * the network's cap.
    */
   async choose(network: TransactionNetwork, wishes: TransactionWishes): Promise<Fees> {
     checkWishes(network, wishes);
@@ -57,8 +59,9 @@ export class FeePolicy {
   }
 
   /**
-   * Fees above those of the last attempt by an eighth at least: what was wished, else what the chain asks. Nobody pays more than was
-   * wished: a wish that is too low throws `replacement_underpriced`. Throws `fee_cap_exceeded` above the network's caps.
+   * Fees above those of the last attempt by an eighth at least: what was wished, else what the chain asks. Nobody pays
+   * more than was wished: a wish that is too low throws `replacement_underpriced`. Throws `fee_cap_exceeded` above the
+   * network's caps.
    */
   async raise(network: TransactionNetwork, last: Attempt, wishes: TransactionWishes): Promise<Fees> {
     checkWishes(network, wishes);
@@ -124,7 +127,10 @@ export class FeePolicy {
   }
 }
 
-/** Throws `fee_cap_exceeded` for wishes above the network's caps, `invalid_request` for wishes that contradict each other. */
+/**
+ * Throws `fee_cap_exceeded` for wishes above the network's caps, `invalid_request` for wishes that contradict each
+ * other.
+ */
 export function checkWishes(network: TransactionNetwork, wishes: TransactionWishes): void {
   const { gas_price: gasPrice, max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = wishes;
   if (gasPrice !== undefined && (fee !== undefined || tip !== undefined))

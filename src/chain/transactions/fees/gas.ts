@@ -35,7 +35,9 @@ export class GasEstimates {
     this.#clock = dependencies.clock;
   }
 
-  /** Throws `execution_reverted`, `insufficient_funds`, `gas_estimate_failed`, and what keeps the node from answering. */
+  /**
+   * Throws `execution_reverted`, `insufficient_funds`, `gas_estimate_failed`, and what keeps the node from answering.
+   */
   async estimate(network: TransactionNetwork, request: GasRequest): Promise<bigint> {
     if (request.data !== NO_DATA || request.to === null) {
       const gas = await ask(network, request);

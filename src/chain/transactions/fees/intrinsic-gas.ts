@@ -1,6 +1,7 @@
 /**
- * The gas that a transaction needs before it does anything (EIP-2028, EIP-3860) and at least pays for its data (EIP-7623). A node may take
- * one with less and never put it into a block, which would hold up everything behind its nonce.
+ * The gas that a transaction needs before it does anything (EIP-2028, EIP-3860) and at least pays for its data
+ * (EIP-7623). A node may take one with less and never put it into a block, which would hold up everything behind its
+ * nonce.
  */
 import { AppError } from "../../../platform/errors.js";
 
@@ -8,12 +9,18 @@ const BASE = 21_000n;
 const CREATION = 32_000n;
 const INIT_CODE_WORD = 2n;
 const WORD_BYTES = 32n;
-/** Tokens of data: one for a zero byte, four for another. A token costs 4, and 10 where that comes to more than the work. */
+/**
+ * Tokens of data: one for a zero byte, four for another. A token costs 4, and 10 where that comes to more than the
+ * work.
+ */
 const TOKENS_OF_OTHER_BYTE = 4n;
 const TOKEN = 4n;
 const TOKEN_FLOOR = 10n;
 
-/** @param data 0x-hex. @returns the larger of the intrinsic cost and the floor; chains before EIP-7623 know only the first. */
+/**
+ * @param data 0x-hex. @returns the larger of the intrinsic cost and the floor; chains before EIP-7623 know only the
+ *   first.
+ */
 export function intrinsicGas(to: string | null, data: string): bigint {
   const bytes = Buffer.from(data.slice(2), "hex");
   let zeros = 0n;

@@ -1,6 +1,6 @@
 /**
- * The only writer of transaction records: every change reads, decides and commits with a check, and what listeners and the event log
- * have to say about an ending goes into the same commit.
+ * The only writer of transaction records: every change reads, decides and commits with a check, and what listeners and
+ * the event log have to say about an ending goes into the same commit.
  */
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import type { Subject } from "../../../platform/auth/principal.js";
@@ -52,7 +52,8 @@ export class TransactionLedger {
 
   /**
    * Changes a record; the new one, or undefined when it is gone or was left. Resolves once it is durable.
-   * @param known the record as it was read a moment ago, which saves reading it; it is read again when it has changed since
+   * @param known the record as it was read a moment ago, which saves reading it; it is read again when it has changed
+   *   since
    */
   async change(
     owner: Subject,

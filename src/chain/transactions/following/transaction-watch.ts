@@ -1,6 +1,7 @@
 /**
- * Follows the open transactions of one network, round by round: which nonces the chain has used, the receipts of ours among them, and
- * whether the blocks that were seen are still there. A round is read against one head and thrown away when that head went.
+ * Follows the open transactions of one network, round by round: which nonces the chain has used, the receipts of ours
+ * among them, and whether the blocks that were seen are still there. A round is read against one head and thrown away
+ * when that head went.
  */
 import { AppError } from "../../../platform/errors.js";
 import type { Log } from "../../../platform/log.js";

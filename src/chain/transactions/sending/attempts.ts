@@ -1,4 +1,7 @@
-/** Further signatures for the nonce of an open transaction: stored before they are sent, so that one of them is mined at most. */
+/**
+ * Further signatures for the nonce of an open transaction: stored before they are sent, so that one of them is mined at
+ * most.
+ */
 import { AppError } from "../../../platform/errors.js";
 import type { LaneEntry } from "./queued-transaction.js";
 import type { LaneContext } from "./nonce-queue-context.js";
@@ -24,7 +27,10 @@ export async function addAttempt(ledger: TransactionLedger, entry: LaneEntry, at
   return true;
 }
 
-/** Signs the same transaction with the same nonce for more, where its fees were ours to choose and may still rise. True when there is a new attempt. */
+/**
+ * Signs the same transaction with the same nonce for more, where its fees were ours to choose and may still rise. True
+ * when there is a new attempt.
+ */
 export async function signForMore(
   { ledger, fees, signing, networks }: Pick<LaneContext, "ledger" | "fees" | "signing" | "networks">,
   entry: LaneEntry,

@@ -1,7 +1,8 @@
 /**
- * The lane of one account on one chain: gives nonces to waiting transactions in their order, has them signed and stored, and sends them
- * without waiting for blocks. There is no counter that could drift (OpenZeppelin/openzeppelin-relayer#818): the next nonce is always the
- * lowest that the chain has not used and no open transaction holds.
+ * The lane of one account on one chain: gives nonces to waiting transactions in their order, has them signed and
+ * stored, and sends them without waiting for blocks. There is no counter that could drift
+ * (OpenZeppelin/openzeppelin-relayer#818): the next nonce is always the lowest that the chain has not used and no open
+ * transaction holds.
  */
 import { AppError } from "../../../platform/errors.js";
 import { signForMore } from "./attempts.js";
@@ -16,12 +17,18 @@ import { cheapnessFault, refusalFault } from "./refusals.js";
 import { NonceSlots } from "./nonce-slots.js";
 import { SendLine, type Sent } from "./send-queue.js";
 
-/** Being signed and stored at the same time: enough for the vault thread and the writer to be busy, few enough to stop soon. */
+/**
+ * Being signed and stored at the same time: enough for the vault thread and the writer to be busy, few enough to stop
+ * soon.
+ */
 const PREPARED_AT_ONCE = 128;
 /** Sent and not yet in a block. Nodes keep some hundreds of one account; what they drop is sent again. */
 const UNMINED_MAX = 512;
 const RETRY_MS = 1_000;
-/** Until the store says that a transaction was sent: longer than a round of the watch, so that fast chains need no commit for it. */
+/**
+ * Until the store says that a transaction was sent: longer than a round of the watch, so that fast chains need no
+ * commit for it.
+ */
 const RECORD_AFTER_MS = 1_000;
 
 export class Lane {
@@ -134,7 +141,8 @@ export class Lane {
   }
 
   /**
-   * Compares with the node: what its pool does not have is sent again, and a nonce that nobody holds below ours is filled.
+   * Compares with the node: what its pool does not have is sent again, and a nonce that nobody holds below ours is
+   * filled.
    * @param pending the account's count with the node's pool, asked after every sent transaction was acknowledged
    */
   async reconcile(pending: number): Promise<void> {
@@ -175,9 +183,9 @@ export class Lane {
   }
 
   /**
-   * The node has the bytes for some time, and if its count stops below their nonce it will never mine them, and nothing after them: pools
-   * that take a transaction while they mine the one before it can lose sight of it so. Other bytes for the nonce set it free; once, for
-   * what a node says of its pool may be wrong, and each costs an eighth more.
+   * The node has the bytes for some time, and if its count stops below their nonce it will never mine them, and nothing
+   * after them: pools that take a transaction while they mine the one before it can lose sight of it so. Other bytes
+   * for the nonce set it free; once, for what a node says of its pool may be wrong, and each costs an eighth more.
    */
   #isStuck({ oldSinceMs, hashes }: LaneEntry): boolean {
     return (
@@ -280,7 +288,9 @@ export class Lane {
     this.#line.add(entry, raw);
   }
 
-  /** Signs and stores; the raw bytes once they are durable, or undefined when there is nothing to send. Never rejects. */
+  /**
+   * Signs and stores; the raw bytes once they are durable, or undefined when there is nothing to send. Never rejects.
+   */
   async #prepare(entry: LaneEntry, nonce: number, network: TransactionNetwork): Promise<string | undefined> {
     const { ledger, fees, signing } = this.#context;
     try {
@@ -372,7 +382,10 @@ export class Lane {
     this.#unrecorded.set(entry, entry.sentAtMs);
   }
 
-  /** That they were sent matters to readers only, whom the entry tells; what is mined by then says it with its block, in one commit. */
+  /**
+   * That they were sent matters to readers only, whom the entry tells; what is mined by then says it with its block, in
+   * one commit.
+   */
   async #record(entries: readonly LaneEntry[]): Promise<void> {
     const { ledger } = this.#context;
     for (const entry of entries) this.#unrecorded.delete(entry);
@@ -392,7 +405,10 @@ export class Lane {
     }
   }
 
-  /** The base fee has risen above what was signed: the same transaction with the same nonce, for more. True when it was signed. */
+  /**
+   * The base fee has risen above what was signed: the same transaction with the same nonce, for more. True when it was
+   * signed.
+   */
   async #payMore(entry: LaneEntry): Promise<boolean> {
     this.#retryLater(entry);
     return await signForMore(this.#context, entry);
@@ -417,7 +433,8 @@ export class Lane {
       entry.tooCheap = cheapnessFault(outcome, refusal);
       return this.#retryLater(entry);
     }
-    // Every answer to it was a refusal: no node ever had these bytes, so that another nonce cannot make it happen twice.
+    // Every answer to it was a refusal: no node ever had these bytes, so that another nonce cannot make it happen
+    // twice.
     const { rpc } = networks.find(entry.owner, entry.networkId);
     const pending = readInteger(
       await rpc.request("eth_getTransactionCount", [this.from, "pending"], this.#context.rpcOptions),

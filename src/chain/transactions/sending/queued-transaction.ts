@@ -1,4 +1,7 @@
-/** An open transaction in memory: what the lane and the watch need at hand. The store has the truth; this is made from it at start. */
+/**
+ * An open transaction in memory: what the lane and the watch need at hand. The store has the truth; this is made from
+ * it at start.
+ */
 import type { Subject } from "../../../platform/auth/principal.js";
 import { ownerOf, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
 
@@ -24,7 +27,10 @@ export interface LaneEntry {
   oldSinceMs: number | undefined;
   /** Monotonic; of one that could not be sent: when to try again. */
   retryAtMs: number | undefined;
-  /** Why it is too cheap to be signed or taken at present; gone as soon as it is not. The node says it again after a restart, so that no record has it. */
+  /**
+   * Why it is too cheap to be signed or taken at present; gone as soon as it is not. The node says it again after a
+   * restart, so that no record has it.
+   */
   tooCheap: TransactionFault | undefined;
   /** Monotonic; since when its nonce counts as mined and no receipt is found. */
   missingSinceMs: number | undefined;

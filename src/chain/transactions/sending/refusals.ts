@@ -1,6 +1,6 @@
 /**
- * What a node's refusal means. Nodes agree on no codes, so that the known sentences of geth, reth, erigon, nethermind, besu and anvil
- * are told apart; what is none of them is final, because sending the same again would be refused again.
+ * What a node's refusal means. Nodes agree on no codes, so that the known sentences of geth, reth, erigon, nethermind,
+ * besu and anvil are told apart; what is none of them is final, because sending the same again would be refused again.
  */
 import { decodeErrorResult } from "viem";
 import { AppError, type ErrorCode } from "../../../platform/errors.js";
@@ -76,7 +76,9 @@ const STANDARD_ERRORS = [
 ] as const;
 const REASON_CHARACTERS_MAX = 500;
 
-/** The reason in a revert's return data (Solidity's Error(string) and Panic(uint256)), or what else can be said of it. */
+/**
+ * The reason in a revert's return data (Solidity's Error(string) and Panic(uint256)), or what else can be said of it.
+ */
 export function revertReason(data: string | undefined): string | undefined {
   if (data === undefined || !/^0x[0-9a-f]+$/i.test(data)) return undefined;
   try {

@@ -1,4 +1,7 @@
-/** Bump and cancel: another signature for the same nonce with higher fees, stored before it is sent, so that one of them is mined at most. */
+/**
+ * Bump and cancel: another signature for the same nonce with higher fees, stored before it is sent, so that one of them
+ * is mined at most.
+ */
 import type { Subject } from "../../../platform/auth/principal.js";
 import { AppError } from "../../../platform/errors.js";
 import type { BumpTransactionInput, TransactionJson } from "../transaction-schemas.js";
@@ -99,7 +102,9 @@ export class Replacements {
   }
 }
 
-/** What the node said to a replacement, as the caller's answer. One that could not be sent is sent again by the lane. */
+/**
+ * What the node said to a replacement, as the caller's answer. One that could not be sent is sent again by the lane.
+ */
 function refuse({ outcome, refusal }: Sent): void {
   switch (outcome) {
     case "accepted":

@@ -1,6 +1,6 @@
 /**
- * The line of one lane towards its node: signed bytes leave in the order of their nonces, as many in one request as are ready, and one
- * request at a time, so that a node never sees a nonce before the one below it.
+ * The line of one lane towards its node: signed bytes leave in the order of their nonces, as many in one request as are
+ * ready, and one request at a time, so that a node never sees a nonce before the one below it.
  */
 import type { LaneEntry } from "./queued-transaction.js";
 import type { SendOutcome } from "./refusals.js";

@@ -1,4 +1,6 @@
-/** Reads the quantities of request bodies, whose form the schema has checked: an integer, decimal text, or 0x-hex text. */
+/**
+ * Reads the quantities of request bodies, whose form the schema has checked: an integer, decimal text, or 0x-hex text.
+ */
 import { AppError } from "../../../platform/errors.js";
 
 const UINT256_MAX = 2n ** 256n - 1n;

@@ -13,7 +13,10 @@ export const WINDOWS = 64;
 /** Digits are signed: -8 to 7. */
 export const WINDOW_ENTRIES = 8;
 
-/** c of the second lane's table, which is of c B: a number of which nothing is known but its hash, so that its digits have no pattern. */
+/**
+ * c of the second lane's table, which is of c B: a number of which nothing is known but its hash, so that its digits
+ * have no pattern.
+ */
 export const SECOND_FACTOR =
   BigInt(`0x${createHash("sha512").update("proofwright ed25519 second table").digest("hex")}`) % GROUP_ORDER;
 

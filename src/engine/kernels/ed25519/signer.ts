@@ -1,8 +1,10 @@
 /**
- * Ed25519 signatures (RFC 8032, 5.1.6) on the fused multiply-add kernels. Each is made twice, side by side, from two copies of the key and
- * of the message, and leaves only when both are the same: a fault of the machine would give the key away.
+ * Ed25519 signatures (RFC 8032, 5.1.6) on the fused multiply-add kernels. Each is made twice, side by side, from two
+ * copies of the key and of the message, and leaves only when both are the same: a fault of the machine would give the
+ * key away.
  *
- * What is secret is overwritten before `sign` returns: the kernel's memory and hashes. JavaScript sees no number of it, only bytes.
+ * What is secret is overwritten before `sign` returns: the kernel's memory and hashes. JavaScript sees no number of it,
+ * only bytes.
  */
 import { createHash, hash, randomFillSync } from "node:crypto";
 import {
@@ -18,7 +20,10 @@ import {
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
 import { wasmHost } from "../wasm/wasm-host.js";
 
-/** SHA-512(seed) || public key. The hash is the secret scalar, before pruning, and the prefix of what nonces are made of. */
+/**
+ * SHA-512(seed) || public key. The hash is the secret scalar, before pruning, and the prefix of what nonces are made
+ * of.
+ */
 export const LANE_KEY_BYTES = 96;
 /** Two copies of the same bytes, one for each lane. */
 export type Copies = readonly [Uint8Array, Uint8Array];
@@ -40,7 +45,9 @@ const NO_BYTES = new Uint8Array();
 
 let ofThread: { readonly signer?: Ed25519Signer } | undefined;
 
-/** The kernel of this thread, made on first use, which takes 0.15 to 0.3 s; undefined where multiply-add is not fused. */
+/**
+ * The kernel of this thread, made on first use, which takes 0.15 to 0.3 s; undefined where multiply-add is not fused.
+ */
 export function ed25519Signer(): Ed25519Signer | undefined {
   ofThread ??= hasFusedMultiplyAdd() ? { signer: new Ed25519Signer() } : {};
   return ofThread.signer;

@@ -1,11 +1,13 @@
 /**
- * Emits what an Ed25519 signature (RFC 8032, 5.1.6) is made of beside its hashes, twice side by side: the first lane computes with nonce
- * r and multiples of the base point B, the second with r/c and multiples of c B, each from hashes and a key of its own. Both must come to
- * the same; what differs is a fault. As the digits and the tables of the lanes have nothing in common, nor can one fault change both alike.
+ * Emits what an Ed25519 signature (RFC 8032, 5.1.6) is made of beside its hashes, twice side by side: the first lane
+ * computes with nonce r and multiples of the base point B, the second with r/c and multiples of c B, each from hashes
+ * and a key of its own. Both must come to the same; what differs is a fault. As the digits and the tables of the lanes
+ * have nothing in common, nor can one fault change both alike.
  *
- * The time that anything takes and the addresses it touches depend on numbers of signatures alone: digits are looked up by reading the
- * whole window, signs are masks, and what is inverted is blinded by the caller. Twisted Edwards coordinates with T (H. Hisil, K. Wong,
- * G. Carter, E. Dawson, "Twisted Edwards Curves Revisited", 2008, 3.1): complete on this curve, so no point is special.
+ * The time that anything takes and the addresses it touches depend on numbers of signatures alone: digits are looked up
+ * by reading the whole window, signs are masks, and what is inverted is blinded by the caller. Twisted Edwards
+ * coordinates with T (H. Hisil, K. Wong, G. Carter, E. Dawson, "Twisted Edwards Curves Revisited", 2008, 3.1): complete
+ * on this curve, so no point is special.
  */
 import { FmaField } from "../field/fma-field.js";
 import { defineInversion, type Inversion } from "../field/inversion.js";
@@ -236,8 +238,8 @@ function normalizing(
 }
 
 /**
- * Z's are inverted together (P. Montgomery, 1987), beginning with the blinding factor: the time of the one inversion depends on what it
- * inverts, and that is then a random number.
+ * Z's are inverted together (P. Montgomery, 1987), beginning with the blinding factor: the time of the one inversion
+ * depends on what it inverts, and that is then a random number.
  */
 function defineEncoding(module: ModuleBuilder, products: PrimeField<FmaElement>, inversion: Inversion): void {
   const load = (f: FunctionBuilder, address: Address, offset = 0): FmaElement =>

@@ -1,6 +1,7 @@
 /**
- * Emits the conversions between a prime field's elements at rest and little-endian integers: plain, or in the Montgomery form of other
- * software ("foreign": radix 2^(8 * bytes), as snarkjs files hold it). Results written as bytes are always canonical.
+ * Emits the conversions between a prime field's elements at rest and little-endian integers: plain, or in the
+ * Montgomery form of other software ("foreign": radix 2^(8 * bytes), as snarkjs files hold it). Results written as
+ * bytes are always canonical.
  */
 import { i32 } from "../wasm/wasm-ops.js";
 import type { Address, PrimeField } from "./field.js";
@@ -10,16 +11,17 @@ import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 const MULTIPLES_REDUCED = 6n;
 
 /**
- * Defines for arrays of `count` neighbouring elements, each (target, source, count):
- * `_import_plain`, `_import_foreign` (result in Montgomery form), `_import_raw` (the integer itself, not in Montgomery form),
- * `_export_plain`, `_export_foreign` (source in Montgomery form), `_export_raw` (the stored integer itself).
+ * Defines for arrays of `count` neighbouring elements, each (target, source, count): `_import_plain`, `_import_foreign`
+ * (result in Montgomery form), `_import_raw` (the integer itself, not in Montgomery form), `_export_plain`,
+ * `_export_foreign` (source in Montgomery form), `_export_raw` (the stored integer itself).
  */
 export function defineConversions<E>(module: ModuleBuilder, field: PrimeField<E>, bytes: number, name: string): void {
   const foreignRadix = 1n << BigInt(8 * bytes);
   const imports = [
     { suffix: "plain", factor: field.radix * field.radix },
     { suffix: "foreign", factor: field.radix * field.radix * inverseOfPowerOfTwo(8 * bytes, field.prime) },
-    // One reduction brings a few multiples of the prime down; where the bytes hold more, a product with 1 in Montgomery form does.
+    // One reduction brings a few multiples of the prime down; where the bytes hold more, a product with 1 in Montgomery
+    // form does.
     { suffix: "raw", factor: foreignRadix <= MULTIPLES_REDUCED * field.prime ? undefined : field.radix },
   ];
   for (const { suffix, factor } of imports) {

@@ -1,9 +1,11 @@
 /**
- * What the curve, NTT and polynomial emitters need of a field, whatever its limbs are made of. An element that an emitter handles
- * stands for `lanes` field elements at once; its type E is the field's own. All values are in Montgomery form unless said otherwise.
+ * What the curve, NTT and polynomial emitters need of a field, whatever its limbs are made of. An element that an
+ * emitter handles stands for `lanes` field elements at once; its type E is the field's own. All values are in
+ * Montgomery form unless said otherwise.
  *
- * Memory: an element at rest takes `elementBytes`. Points are arrays of elements (x then y); vectors of scalars are arrays of blocks,
- * a block holding `lanes` neighbouring elements interleaved limb by limb, so that one aligned load fetches a limb of each.
+ * Memory: an element at rest takes `elementBytes`. Points are arrays of elements (x then y); vectors of scalars are
+ * arrays of blocks, a block holding `lanes` neighbouring elements interleaved limb by limb, so that one aligned load
+ * fetches a limb of each.
  */
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local, ValueType } from "../wasm/wasm-ops.js";
@@ -29,7 +31,9 @@ export interface Field<E> {
   /** |element| that a product of moderately sized factors keeps; stored elements are within it. */
   readonly productMax: bigint;
 
-  /** Gathers one element per lane from its own address. `max` is the bound that the stored elements are known to keep. */
+  /**
+   * Gathers one element per lane from its own address. `max` is the bound that the stored elements are known to keep.
+   */
   load(f: FunctionBuilder, addresses: readonly Address[], offset: number, max: bigint): E;
   /** Scatters; the element must be normalised. */
   store(f: FunctionBuilder, addresses: readonly Address[], offset: number, element: E): void;
@@ -62,7 +66,10 @@ export interface Field<E> {
 
   /** Whether every lane is 0 modulo the prime, exactly. */
   isZero(f: FunctionBuilder, a: E): Address;
-  /** Cheap test of a normalised difference of two reduced elements: 1 if any lane might be 0 modulo the prime or not a number. */
+  /**
+   * Cheap test of a normalised difference of two reduced elements: 1 if any lane might be 0 modulo the prime or not a
+   * number.
+   */
   mayBeZero(f: FunctionBuilder, a: E): Address;
   /** Marks the element at `address` as "no number" (the x of the point at infinity). */
   storeMark(f: FunctionBuilder, address: Address): void;
@@ -81,7 +88,10 @@ export interface PrimeField<E> extends Field<E> {
   rawConstant(f: FunctionBuilder, value: bigint): E;
   /** Sum of products / radix with a single reduction. */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<E>[]): E;
-  /** Unpacks little-endian integers of `bytes` bytes, one per lane: normalised, but neither reduced nor in Montgomery form. */
+  /**
+   * Unpacks little-endian integers of `bytes` bytes, one per lane: normalised, but neither reduced nor in Montgomery
+   * form.
+   */
   unpack(f: FunctionBuilder, addresses: readonly Address[], bytes: number): E;
   /** Packs as canonical little-endian integers: 0 <= value < prime. */
   pack(f: FunctionBuilder, addresses: readonly Address[], bytes: number, element: E): void;

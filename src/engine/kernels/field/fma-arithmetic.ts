@@ -1,11 +1,13 @@
 /**
- * Emits prime-field arithmetic on double-precision fused multiply-add: limbs of 51 bits, signed, as integers in f64x2, two field
- * elements side by side. Products are split exactly into a high and a low part with two roundings (Dekker 1971; N. Emmart,
- * J. Luitjens, C. Weems, "Faster modular exponentiation using double precision floating point arithmetic on the GPU", 2018).
+ * Emits prime-field arithmetic on double-precision fused multiply-add: limbs of 51 bits, signed, as integers in f64x2,
+ * two field elements side by side. Products are split exactly into a high and a low part with two roundings (Dekker
+ * 1971; N. Emmart, J. Luitjens, C. Weems, "Faster modular exponentiation using double precision floating point
+ * arithmetic on the GPU", 2018).
  *
- * Every emitted value carries a proven bound: the emitter computes, while it writes code, how large each limb and the whole element
- * can become, and refuses to write an operation whose result might not be exact. So a formula that compiles cannot overflow.
- * It must not be used unless multiply-add is really fused on this machine: see wasm-features.ts.
+ * Every emitted value carries a proven bound: the emitter computes, while it writes code, how large each limb and the
+ * whole element can become, and refuses to write an operation whose result might not be exact. So a formula that
+ * compiles cannot overflow. It must not be used unless multiply-add is really fused on this machine: see
+ * wasm-features.ts.
  */
 import { balancedLimbs, inverseModulo } from "./integers.js";
 import { f64x2, v128 } from "../wasm/wasm-ops.js";
@@ -44,7 +46,10 @@ const LIMB = 1n << 51n;
 export const HALF_LIMB = 1n << 50n;
 /** Integers up to here are exact in a double. */
 const EXACT_MAX = 1n << 53n;
-/** A high-part accumulator starts at 1.5 * 2^103, whose unit in the last place is 2^51, and may move by 2^102 before that changes. */
+/**
+ * A high-part accumulator starts at 1.5 * 2^103, whose unit in the last place is 2^51, and may move by 2^102 before
+ * that changes.
+ */
 const HIGH_ROOM = 1n << 102n;
 const VECTOR_BYTES = 16;
 const SPLIT = 1.5 * 2 ** 103;
@@ -155,7 +160,8 @@ export class FmaArithmetic {
     for (const [j, limb] of a.limbs.entries()) {
       const p = this.primeLimbs[j] ?? 0n;
       const local = f.let(f64x2.relaxedNmadd(q, c(f, Number(p)), limb.local));
-      // The highest limb is bounded by the result, not by what went in: it is rounded once, after most of it has cancelled.
+      // The highest limb is bounded by the result, not by what went in: it is rounded once, after most of it has
+      // cancelled.
       const isTop = j === this.limbCount - 1;
       limbs.push(
         this.exact({
@@ -169,10 +175,11 @@ export class FmaArithmetic {
 
   /**
    * Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; result normalised. With `columns`, an address of
-   * `columnBytes` bytes, each column's end is stored there and loaded where it is needed. Engines place pure operations without stores
-   * between them as late as they can, so that all columns of a long sum end up interleaved in more registers than there are: of a sum of
-   * six products in Fq2 half the instructions were spills. Stores keep the columns apart: a product in Fq2 takes 8 % less time, and
-   * a sum of six about a fifth less. A lone product in Fq gains nothing.
+   * `columnBytes` bytes, each column's end is stored there and loaded where it is needed. Engines place pure operations
+   * without stores between them as late as they can, so that all columns of a long sum end up interleaved in more
+   * registers than there are: of a sum of six products in Fq2 half the instructions were spills. Stores keep the
+   * columns apart: a product in Fq2 takes 8 % less time, and a sum of six about a fifth less. A lone product in Fq
+   * gains nothing.
    */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
     const n = this.limbCount;
@@ -224,7 +231,8 @@ export class FmaArithmetic {
       fill(column, k);
       for (const carry of incoming.slice(0, -1)) this.addCarry(f, column, carry);
       for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1) {
-        // The newest carry and the newest quotient digit arrive last: everything else is summed while they are computed.
+        // The newest carry and the newest quotient digit arrive last: everything else is summed while they are
+        // computed.
         if (i === Math.min(k, n) - 1) for (const carry of incoming.slice(-1)) this.addCarry(f, column, carry);
         this.multiplyInto(f, column, at(quotient, i), this.primeLimb(f, k - i), false);
       }
@@ -244,7 +252,10 @@ export class FmaArithmetic {
     return { limbs, max };
   }
 
-  /** column += x * y (or -= when `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the low part is what it left. */
+  /**
+   * column += x * y (or -= when `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the
+   * low part is what it left.
+   */
   protected multiplyInto(f: FunctionBuilder, column: Column, x: FactorLimb, y: FactorLimb, negate: boolean): void {
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, LIMB) * LIMB;
@@ -324,7 +335,10 @@ export class FmaArithmetic {
     column.carries = merged;
   }
 
-  /** Finds and returns the quotient digit m with column + m p = 0 modulo a limb; the sum is exact in one fused operation, and is a carry. */
+  /**
+   * Finds and returns the quotient digit m with column + m p = 0 modulo a limb; the sum is exact in one fused
+   * operation, and is a carry.
+   */
   private reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
     let low = must(column.low);
     if (low.max * abs(this.negativeInverse) > HIGH_ROOM) {

@@ -1,7 +1,7 @@
 /**
- * A prime field on fused multiply-add, two elements side by side (fma-arithmetic.ts does the arithmetic; this file adds memory,
- * constants, tests and conversions). At rest a limb is a double: element = limb 0 || ... || limb n-1, block = the limbs of two
- * elements interleaved. A mark is a NaN in the highest limb.
+ * A prime field on fused multiply-add, two elements side by side (fma-arithmetic.ts does the arithmetic; this file adds
+ * memory, constants, tests and conversions). At rest a limb is a double: element = limb 0 || ... || limb n-1, block =
+ * the limbs of two elements interleaved. A mark is a NaN in the highest limb.
  */
 import { FmaArithmetic, LIMB_BITS } from "./fma-arithmetic.js";
 import { balancedLimbs } from "./integers.js";
@@ -181,7 +181,10 @@ export class FmaField implements PrimeField<FmaElement> {
     return this.arithmetic.columnBytes;
   }
 
-  /** A normalised block in memory as a factor whose limbs are loaded where they are used: whole, or one lane of it in both. */
+  /**
+   * A normalised block in memory as a factor whose limbs are loaded where they are used: whole, or one lane of it in
+   * both.
+   */
   factor(address: Address, max: bigint, lane?: 0 | 1): FmaFactor {
     const limb = (j: number): Expression<"v128"> =>
       lane === undefined ? v128.load(address, 16 * j) : v128.load64Splat(address, 16 * j + 8 * lane);

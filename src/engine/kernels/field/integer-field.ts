@@ -1,10 +1,10 @@
 /**
- * A prime field on 64-bit integers, one element at a time: limbs of 29 bits (28 for long primes), signed, so that a whole column of
- * products fits in 64 bits. The fallback where multiply-add is not fused; any machine with WebAssembly runs it. The emitter bounds every
- * limb while it writes code, as fma-arithmetic.ts does.
+ * A prime field on 64-bit integers, one element at a time: limbs of 29 bits (28 for long primes), signed, so that a
+ * whole column of products fits in 64 bits. The fallback where multiply-add is not fused; any machine with WebAssembly
+ * runs it. The emitter bounds every limb while it writes code, as fma-arithmetic.ts does.
  *
- * At rest a limb is a 32-bit integer (the highest signed); an element is padded to a multiple of 8 bytes. A mark is a highest limb
- * that no element can have.
+ * At rest a limb is a 32-bit integer (the highest signed); an element is padded to a multiple of 8 bytes. A mark is a
+ * highest limb that no element can have.
  */
 import { inverseModulo, unsignedLimbs } from "./integers.js";
 import { i32, i64 } from "../wasm/wasm-ops.js";
@@ -22,7 +22,10 @@ export interface IntegerElement {
   readonly max: bigint;
 }
 
-/** Longest prime with limbs of 29 bits: a column of an extension field's product then has at most 30 products of 58 bits. */
+/**
+ * Longest prime with limbs of 29 bits: a column of an extension field's product then has at most 30 products of 58
+ * bits.
+ */
 const WIDE_LIMB_PRIME_BITS_MAX = 288;
 const COLUMN_MAX = (1n << 63n) - 1n;
 const MARK = 0x7fff_ffffn;

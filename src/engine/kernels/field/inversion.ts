@@ -1,8 +1,9 @@
 /**
- * Emits inversion of a block, lane by lane, with division steps on plain integers: D. Bernstein, B.-Y. Yang, "Fast constant-time gcd
- * computation and modular inversion" (2019), in the variable-time form with limbs of 30 bits that P. Wuille describes in libsecp256k1's
- * doc/safegcd_implementation.md. Nothing secret depends on its time: it only ever inverts products of many differences.
- * Measured 4 microseconds for two values, where the 254 dependent squarings of a power take 11. Zero gives zero.
+ * Emits inversion of a block, lane by lane, with division steps on plain integers: D. Bernstein, B.-Y. Yang, "Fast
+ * constant-time gcd computation and modular inversion" (2019), in the variable-time form with limbs of 30 bits that P.
+ * Wuille describes in libsecp256k1's doc/safegcd_implementation.md. Nothing secret depends on its time: it only ever
+ * inverts products of many differences. Measured 4 microseconds for two values, where the 254 dependent squarings of a
+ * power take 11. Zero gives zero.
  */
 import { inverseModulo, unsignedLimbs } from "./integers.js";
 import { i32, i64 } from "../wasm/wasm-ops.js";
@@ -109,8 +110,9 @@ function defineIntegerInversion(module: ModuleBuilder, prime: bigint, bytes: num
         emitUpdate(f, matrix, fs, gs, undefined, prime);
         f.set(rest, anyOf(gs));
       });
-      // f is the greatest common divisor, 1 or -1 (or the prime itself for 0, where d is 0): its sign is that of the result. d is between
-      // -2p and p: the prime is added where that leaves it between -p and p, and once more after the sign.
+      // f is the greatest common divisor, 1 or -1 (or the prime itself for 0, where d is 0): its sign is that of the
+      // result. d is between -2p and p: the prime is added where that leaves it between -p and p, and once more after
+      // the sign.
       const sign = f.let(i64.shrS(fs[count - 1] as I64, i64.const(63n)));
       const within = emitRaiseIfNegative(f, ds, modulus);
       const signed = emitCarry(

@@ -1,6 +1,7 @@
 /**
- * A field whose products are functions of the module instead of inlined code. A point addition has six products of some 250 instructions
- * each; as calls they share one copy in the instruction cache and one compilation. Measured, a call adds less than 1 ns to 16.
+ * A field whose products are functions of the module instead of inlined code. A point addition has six products of some
+ * 250 instructions each; as calls they share one copy in the instruction cache and one compilation. Measured, a call
+ * adds less than 1 ns to 16.
  */
 import type { Field, PrimeField } from "./field.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
@@ -13,7 +14,10 @@ export interface OutlinedBounds {
   readonly resultMax: bigint;
 }
 
-/** As `outlineProducts`, with bounds that suit a prime field: sums and differences of two reduced elements, and products. */
+/**
+ * As `outlineProducts`, with bounds that suit a prime field: sums and differences of two reduced elements, and
+ * products.
+ */
 export function outlinePrime<E>(field: PrimeField<E>, module: ModuleBuilder, name: string): PrimeField<E> {
   const sumMax = 2n * field.reducedMax;
   return outlineProducts<E, PrimeField<E>>(field, module, name, {

@@ -1,8 +1,10 @@
 /**
- * The arithmetic of fma-arithmetic.ts for primes 2^(51 n) - c with a small c, such as 2^255 - 19: what lies above the highest limb comes
- * back below times c, so that n^2 products of limbs and n by c do what Montgomery's reduction takes 2 n^2 for. No Montgomery form.
+ * The arithmetic of fma-arithmetic.ts for primes 2^(51 n) - c with a small c, such as 2^255 - 19: what lies above the
+ * highest limb comes back below times c, so that n^2 products of limbs and n by c do what Montgomery's reduction takes
+ * 2 n^2 for. No Montgomery form.
  *
- * Limbs may exceed half a limb by a little: all carries of a result are taken at once, each from what its neighbour had before.
+ * Limbs may exceed half a limb by a little: all carries of a result are taken at once, each from what its neighbour had
+ * before.
  */
 import { at, c, FmaArithmetic, HALF_LIMB, INVERSE_LIMB, LIMB_BITS, must } from "./fma-arithmetic.js";
 import { f64x2 } from "../wasm/wasm-ops.js";
@@ -10,7 +12,9 @@ import type { BoundedLimb, Column, FmaElement, FmaFactor } from "./fma-arithmeti
 import type { Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 
-/** Larger ones would carry more than the bounds below have room for; the emitter would refuse to write such products. */
+/**
+ * Larger ones would carry more than the bounds below have room for; the emitter would refuse to write such products.
+ */
 const FOLD_MAX = 1n << 10n;
 const LIMB_MAX = HALF_LIMB + (1n << 12n);
 
@@ -56,7 +60,10 @@ export class PseudoMersenneArithmetic extends FmaArithmetic {
     return this.sumOfProducts(f, [{ a, b: a }]);
   }
 
-  /** Sums of products by column, with what the column below carried, and what the last one carries on; `folded` comes back times c. */
+  /**
+   * Sums of products by column, with what the column below carried, and what the last one carries on; `folded` comes
+   * back times c.
+   */
   private columns(
     f: FunctionBuilder,
     products: readonly Product<FmaFactor>[],

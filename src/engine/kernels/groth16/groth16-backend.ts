@@ -1,9 +1,10 @@
 /**
- * Groth16 proving on the kernels, from a witness in bytes to the proof's three points, with a resident key (resident-key.ts). Groth 2016,
- * eprint 2016/260, section 3.2. It checks neither the witness nor the proof: the caller makes sure that every witness value is below the
- * order of the scalar field, and verifies what comes out.
+ * Groth16 proving on the kernels, from a witness in bytes to the proof's three points, with a resident key
+ * (resident-key.ts). Groth 2016, eprint 2016/260, section 3.2. It checks neither the witness nor the proof: the caller
+ * makes sure that every witness value is below the order of the scalar field, and verifies what comes out.
  *
- * Every proof is made by a team (team.ts): alone, or with helpers that have opened the same key on threads of their own.
+ * Every proof is made by a team (team.ts): alone, or with helpers that have opened the same key on threads of their
+ * own.
  */
 import { Arena } from "../wasm/arena.js";
 import { loadKernels } from "../kernels.js";
@@ -77,8 +78,8 @@ export class ResidentProver {
     let own = new Team(team);
     try {
       this.writeScalars(layout, witness, blinding);
-      // Open only now that all is there which helpers read. A team that was led before, by a thread that died, may hold helpers of that
-      // other workspace.
+      // Open only now that all is there which helpers read. A team that was led before, by a thread that died, may hold
+      // helpers of that other workspace.
       if (!own.open(workspace.index)) {
         own = new Team(createTeam());
         own.open(workspace.index);
@@ -86,16 +87,18 @@ export class ResidentProver {
       return this.lead(own, layout, new Arena(layout.scratch, workspace.end), blinding);
     } finally {
       const isOurs = own.disband();
-      // The witness and the blinding factors are secret; what is derived from them is overwritten by the next proof at the latest.
+      // The witness and the blinding factors are secret; what is derived from them is overwritten by the next proof at
+      // the latest.
       kernels.bytes(layout.scalars, held).fill(0);
-      // A workspace that a lost thread was in is given up with its key (platform/pool/lanes.ts), never handed to another proof.
+      // A workspace that a lost thread was in is given up with its key (platform/pool/lanes.ts), never handed to
+      // another proof.
       if (isOurs) workspace.release();
     }
   }
 
   /**
-   * Works with the proof that leads the team until it is over or helpers are sent away. Returns at once when there is nothing to help
-   * with, or no workspace for it. A task that throws fails the team.
+   * Works with the proof that leads the team until it is over or helpers are sent away. Returns at once when there is
+   * nothing to help with, or no workspace for it. A task that throws fails the team.
    */
   help(team: SharedArrayBuffer): void {
     const { kernels, key } = this;
@@ -103,7 +106,8 @@ export class ResidentProver {
     const joined = member.join();
     if (joined === undefined) return;
     try {
-      // Only now that the leader has its own: a helper that held one while it waits could take the last from the proof it came for.
+      // Only now that the leader has its own: a helper that held one while it waits could take the last from the proof
+      // it came for.
       const own = this.takeWorkspace();
       if (own === undefined) return;
       try {

@@ -1,6 +1,6 @@
 /**
- * Joins the engine's Groth16 types to the kernels: a proving key that was read from a zkey becomes resident, and what the kernels compute
- * becomes a proof. Nothing here checks a witness or a proof; src/engine/groth16 does both.
+ * Joins the engine's Groth16 types to the kernels: a proving key that was read from a zkey becomes resident, and what
+ * the kernels compute becomes a proof. Nothing here checks a witness or a proof; src/engine/groth16 does both.
  */
 import { encodeG1, encodeG2 } from "../../reference/points.js";
 import { buildResidentKey } from "./resident-key.js";
@@ -36,7 +36,8 @@ export function makeKeyResident(key: Groth16ProvingKey, options: ResidentOptions
 /**
  * Makes a proof for given blinding factors, which must be fresh and random.
  * @param witness 32 bytes little-endian per wire, each below the order, wire 0 being one: checked by the caller.
- * @param team memory of a team that other threads may join with `ResidentProver.help`; without it the thread proves alone.
+ * @param team memory of a team that other threads may join with `ResidentProver.help`; without it the thread proves
+ *   alone.
  * @throws Error when the key is degenerate, so that a proof element is infinity, and as `ResidentProver.prove` does.
  */
 export function proveResident(

@@ -1,6 +1,7 @@
 /**
- * A Groth16 proof cut into steps that threads can share (team.ts), and the layout of the workspace that they meet in. Everything but a
- * thread's own scratch lies in the leader's workspace, where every thread finds it from the key's counts alone.
+ * A Groth16 proof cut into steps that threads can share (team.ts), and the layout of the workspace that they meet in.
+ * Everything but a thread's own scratch lies in the leader's workspace, where every thread finds it from the key's
+ * counts alone.
  */
 import { Arena, align } from "../wasm/arena.js";
 import { Domain, vectorBytes } from "../ntt/domain.js";
@@ -11,7 +12,9 @@ import type { MsmLists } from "../msm/msm-lists.js";
 import type { PointSection, ResidentKey } from "./resident-key.js";
 import type { TeamStep } from "../point/team.js";
 
-/** Scalars that follow the witness in a workspace, by their index after the last wire: sections of a key refer to them. */
+/**
+ * Scalars that follow the witness in a workspace, by their index after the last wire: sections of a key refer to them.
+ */
 export const EXTRA_SCALARS = { one: 0, r: 1, s: 2 } as const;
 export const EXTRA_SCALAR_COUNT = 3;
 
@@ -113,7 +116,10 @@ export function proofSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayo
   return steps;
 }
 
-/** Scalars of the H points: A * B - C on the coset, in the order in which the key keeps those points. The last step completes them. */
+/**
+ * Scalars of the H points: A * B - C on the coset, in the order in which the key keeps those points. The last step
+ * completes them.
+ */
 function quotientSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayout): TeamStep[] {
   const { lanes, elementBytes, bytes } = kernels.fr;
   const { scalars, quotient, elements, vectors } = layout;

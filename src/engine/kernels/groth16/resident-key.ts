@@ -1,7 +1,8 @@
 /**
- * A Groth16 proving key as the kernels want it, in one shared memory: points in the kernels' own form without the infinite ones, the rows
- * of A and B with their few distinct coefficients stored once, the tables of the domain, and a workspace for each thread that proves or
- * helps at the same time. It is built once per machine and opened by any number of threads; after building, only workspaces are written.
+ * A Groth16 proving key as the kernels want it, in one shared memory: points in the kernels' own form without the
+ * infinite ones, the rows of A and B with their few distinct coefficients stored once, the tables of the domain, and a
+ * workspace for each thread that proves or helps at the same time. It is built once per machine and opened by any
+ * number of threads; after building, only workspaces are written.
  */
 import { randomBytes } from "node:crypto";
 import { Arena, align } from "../wasm/arena.js";
@@ -14,7 +15,10 @@ import { wasmHost } from "../wasm/wasm-host.js";
 import type { KernelKind } from "../wasm/kernel-module.js";
 import type { Kernels } from "../kernels.js";
 
-/** What the key is made from: counts and the sections of a zkey, checked by whoever read it. Points are as zkey files hold them. */
+/**
+ * What the key is made from: counts and the sections of a zkey, checked by whoever read it. Points are as zkey files
+ * hold them.
+ */
 export interface KeySource {
   readonly wireCount: number;
   readonly publicCount: number;
@@ -312,7 +316,9 @@ class KeyBuilder {
   }
 }
 
-/** Numbers the distinct coefficients of a key; number 0 is the value 0. A key has millions of entries and few values. */
+/**
+ * Numbers the distinct coefficients of a key; number 0 is the value 0. A key has millions of entries and few values.
+ */
 class CoefficientDictionary {
   private readonly entries: Uint8Array;
   private readonly view: DataView;

@@ -1,6 +1,7 @@
 /**
- * Where the lists of one multi-scalar multiplication lie: sorted scalars, digits, and the sum of each part. Any number of threads may work
- * on one sum; they agree on all of it by computing it from the same count in the same order. Sizes only; the work is in msm.ts.
+ * Where the lists of one multi-scalar multiplication lie: sorted scalars, digits, and the sum of each part. Any number
+ * of threads may work on one sum; they agree on all of it by computing it from the same count in the same order. Sizes
+ * only; the work is in msm.ts.
  */
 import { WINDOW_BITS_MAX } from "../point/buckets.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
@@ -47,7 +48,10 @@ export function msmListBytes(kernels: Kernels, group: "g1" | "g2", count: number
   return sizes.reduce((sum, bytes) => sum + bytes, 64 * sizes.length);
 }
 
-/** What a thread needs for itself while it works on a part. Little of it is touched unless all points fall into few buckets. */
+/**
+ * What a thread needs for itself while it works on a part. Little of it is touched unless all points fall into few
+ * buckets.
+ */
 export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
   const layout = kernels[group];
   const itemsMax = Math.max(GROUP_ITEMS, count);
@@ -69,7 +73,8 @@ export function msmWorkspaceBytes(kernels: Kernels, group: "g1" | "g2", count: n
 function listSizes(kernels: Kernels, group: "g1" | "g2", count: number): number[] {
   const words = 4 * Math.max(1, count);
   const { windows } = cheapestPlan(windowPlans(kernels.curve.fr), Math.max(1, count));
-  // Fewer scalars may mean narrower windows, and so more digits than the full count has: half as many again covers every step.
+  // Fewer scalars may mean narrower windows, and so more digits than the full count has: half as many again covers
+  // every step.
   const digits = 3 * count * windows;
   const values = (WINDOWS_MAX + Math.ceil(count / ONES_PER_PART)) * kernels[group].projectiveBytes;
   return [8, words, words, words, digits, values];

@@ -1,9 +1,10 @@
 /**
- * Multi-scalar multiplication: sum of scalar_i * point_i over one curve group, by Pippenger's method on signed digits. Buckets are summed
- * by trees of batched affine additions, so that equal, opposite and infinite points, and any distribution of scalars, are as good as random.
+ * Multi-scalar multiplication: sum of scalar_i * point_i over one curve group, by Pippenger's method on signed digits.
+ * Buckets are summed by trees of batched affine additions, so that equal, opposite and infinite points, and any
+ * distribution of scalars, are as good as random.
  *
- * The sum over weighted buckets, sum of d * B_d, is folded: with d = hi * 2^b + lo it is 2^b * sum(hi * row_hi) + sum(lo * column_lo), and
- * rows and columns are again plain sums for the same trees.
+ * The sum over weighted buckets, sum of d * B_d, is folded: with d = hi * 2^b + lo it is 2^b * sum(hi * row_hi) +
+ * sum(lo * column_lo), and rows and columns are again plain sums for the same trees.
  */
 import { recodeScratchBytes } from "../point/buckets.js";
 import { ONES_PER_PART, takeMsmLists } from "./msm-lists.js";
@@ -151,7 +152,10 @@ export class Msm {
     return lists.values + index * this.layout.projectiveBytes;
   }
 
-  /** Sums a run of points with scalar one or minus one, cut into buckets of a group's size whose few sums are added one by one. */
+  /**
+   * Sums a run of points with scalar one or minus one, cut into buckets of a group's size whose few sums are added one
+   * by one.
+   */
   private sumOnes(lists: MsmLists, parts: Parts, run: number): void {
     const { arena, kernels, layout } = this;
     const first = run * ONES_PER_PART;
@@ -229,7 +233,9 @@ export class Msm {
     });
   }
 
-  /** values[i] := sum over d of (d + 1) * sets[i][d]; sets hold point words, 0 for an empty bucket, and are of one size. */
+  /**
+   * values[i] := sum over d of (d + 1) * sets[i][d]; sets hold point words, 0 for an empty bucket, and are of one size.
+   */
   private weightedSums(sets: readonly Uint32Array[], values: readonly number[]): void {
     const size = sets[0]?.length ?? 0;
     if (size <= TAIL_SIZE) {

@@ -1,11 +1,17 @@
 /** Chooses the window of Pippenger's method by estimated cost. Sizes only; the additions are elsewhere. */
 import { WINDOW_BITS_MAX } from "../point/buckets.js";
 
-/** Windows are handled together until they have this many points between them, so that small sums fill their batches too. */
+/**
+ * Windows are handled together until they have this many points between them, so that small sums fill their batches
+ * too.
+ */
 export const BATCH_ITEMS = 32_768;
 /** Sets of at most this many buckets are summed one by one, without further folding. */
 export const TAIL_SIZE = 16;
-/** Cost of a batch beside its additions (the inversion, and the call), in additions; measured. It steers the window size only. */
+/**
+ * Cost of a batch beside its additions (the inversion, and the call), in additions; measured. It steers the window size
+ * only.
+ */
 const INVERSION_COST = 30;
 
 export interface WindowPlan {

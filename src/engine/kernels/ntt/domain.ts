@@ -1,7 +1,7 @@
 /**
- * Transforms between the values of a polynomial on a domain of roots of unity and its coefficients, with tables that are made once and may
- * be shared by threads. Only the powers of the root itself are stored: the way back uses them too, and gives its result in the order
- * 0, n-1, n-2, ..., 1, which `Domain` keeps account of.
+ * Transforms between the values of a polynomial on a domain of roots of unity and its coefficients, with tables that
+ * are made once and may be shared by threads. Only the powers of the root itself are stored: the way back uses them
+ * too, and gives its result in the order 0, n-1, n-2, ..., 1, which `Domain` keeps account of.
  *
  * A vector of n elements is ceil(n / lanes) blocks (field.ts).
  */
@@ -10,7 +10,10 @@ import type { Kernels } from "../kernels.js";
 
 /** Elements that stay in the second-level cache while several layers pass over them: 2^13 of 40 bytes are 320 KiB. */
 const CACHE_LOG = 13;
-/** A transform is cut into at most 2^4 blocks: enough for 2^17 elements in cache-sized blocks, and for the threads of a large machine. */
+/**
+ * A transform is cut into at most 2^4 blocks: enough for 2^17 elements in cache-sized blocks, and for the threads of a
+ * large machine.
+ */
 const DEPTH_MAX = 4;
 /** Smaller blocks are not worth a pass of their own. */
 const BLOCK_LOG_MIN = 12;
@@ -36,7 +39,10 @@ export class Domain {
     this.blockBytes = kernels.fr.elementBytes * this.lanes;
   }
 
-  /** Natural order to bit-reversed: element k of the result, at the place of k's reversed bits, is sum over i of data_i * root^(i k). */
+  /**
+   * Natural order to bit-reversed: element k of the result, at the place of k's reversed bits, is sum over i of data_i
+   * * root^(i k).
+   */
   forward(data: number): void {
     for (let slice = 0; slice < this.slices; slice += 1) this.forwardSlice(data, slice);
     for (let block = 0; block < this.blocks; block += 1) this.forwardBlock(data, block);
@@ -49,8 +55,9 @@ export class Domain {
   }
 
   /**
-   * The outer layers of `forward`, those that pair elements of different blocks, for one slice: the same places of every block. Slices do
-   * not touch each other's elements; when all are done, the blocks may be transformed, in any order too.
+   * The outer layers of `forward`, those that pair elements of different blocks, for one slice: the same places of
+   * every block. Slices do not touch each other's elements; when all are done, the blocks may be transformed, in any
+   * order too.
    */
   forwardSlice(data: number, slice: number): void {
     for (let half = this.size / 2; half >= this.blockSize; half /= 2) this.outerLayer("fr_dif_run", data, slice, half);
@@ -154,7 +161,10 @@ export function rootOfUnity(kernels: Kernels, log: number): bigint {
   return powerModulo(root, 2n ** BigInt(twoAdicity - log), fr);
 }
 
-/** Writes root^j for every layer: the powers of the root of order 2 * half stand from element `half` on. `scratch` takes 256 bytes. */
+/**
+ * Writes root^j for every layer: the powers of the root of order 2 * half stand from element `half` on. `scratch` takes
+ * 256 bytes.
+ */
 export function writeDomainTables(kernels: Kernels, log: number, target: number, scratch: number): void {
   const { lanes, elementBytes } = kernels.fr;
   for (let layerLog = 1; layerLog <= log; layerLog += 1) {
@@ -172,8 +182,8 @@ export function writeDomainTables(kernels: Kernels, log: number, target: number,
 }
 
 /**
- * Writes what turns the result of `forward` (times the size, in the reversed order of the way back) into coefficients scaled for a coset:
- * the place of k's reversed bits gets shift^((n - k) mod n) / n.
+ * Writes what turns the result of `forward` (times the size, in the reversed order of the way back) into coefficients
+ * scaled for a coset: the place of k's reversed bits gets shift^((n - k) mod n) / n.
  */
 export function writeCosetScale(kernels: Kernels, log: number, shift: bigint, target: number, scratch: number): void {
   const { fr } = kernels.curve;

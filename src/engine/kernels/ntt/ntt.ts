@@ -1,9 +1,10 @@
 /**
- * Emits number-theoretic transforms over the scalar field, layer by layer and in place, and what stands around them: tables of powers,
- * products, transposition. J. Cooley, J. Tukey (1965); W. Gentleman, G. Sande (1966).
+ * Emits number-theoretic transforms over the scalar field, layer by layer and in place, and what stands around them:
+ * tables of powers, products, transposition. J. Cooley, J. Tukey (1965); W. Gentleman, G. Sande (1966).
  *
- * Decimation in frequency takes natural order to bit-reversed, decimation in time takes bit-reversed to natural: a transform and its way
- * back never move an element. Vectors are arrays of blocks (field.ts). Inputs and outputs of every routine are within productMax.
+ * Decimation in frequency takes natural order to bit-reversed, decimation in time takes bit-reversed to natural: a
+ * transform and its way back never move an element. Vectors are arrays of blocks (field.ts). Inputs and outputs of
+ * every routine are within productMax.
  */
 import { i32 } from "../wasm/wasm-ops.js";
 import type { Address, PrimeField } from "../field/field.js";
@@ -11,16 +12,14 @@ import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { Local } from "../wasm/wasm-ops.js";
 
 /**
- * Defines, with sizes in blocks:
- * `_dif_layer`, `_dit_layer` (data, half, groups, twiddles): butterflies between the halves of `groups` neighbouring groups of 2 * half
- * blocks, twiddles[j] for the j-th block of each half;
- * `_dif_run`, `_dit_run` (low, high, count, twiddles): the same butterflies between two runs of `count` blocks;
- * `_pair_layer` (data, count): the butterfly with twiddle 1 between the two lanes of each block;
- * `_scale_blocks` (target, source, count, factor): target = source * factor, an element at rest in Montgomery form;
- * `_scale_elements`: the same for an array of elements at rest;
- * `_mul_blocks` (target, a, b, count);
- * `_scatter_blocks` (blocks, elements, from, count), `_gather_blocks` (elements, blocks, from, count): copy `count` elements between an
- * array of elements at rest and places from.. of an array of blocks.
+ * Defines, with sizes in blocks: `_dif_layer`, `_dit_layer` (data, half, groups, twiddles): butterflies between the
+ * halves of `groups` neighbouring groups of 2 * half blocks, twiddles[j] for the j-th block of each half; `_dif_run`,
+ * `_dit_run` (low, high, count, twiddles): the same butterflies between two runs of `count` blocks; `_pair_layer`
+ * (data, count): the butterfly with twiddle 1 between the two lanes of each block; `_scale_blocks` (target, source,
+ * count, factor): target = source * factor, an element at rest in Montgomery form; `_scale_elements`: the same for an
+ * array of elements at rest; `_mul_blocks` (target, a, b, count); `_scatter_blocks` (blocks, elements, from, count),
+ * `_gather_blocks` (elements, blocks, from, count): copy `count` elements between an array of elements at rest and
+ * places from.. of an array of blocks.
  */
 export function defineTransforms<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const blockBytes = field.elementBytes * field.lanes;

@@ -1,6 +1,7 @@
 /**
- * Emits the two ends of Groth16's quotient polynomial: the values of A and B on the domain from the witness, and the scalars of the H
- * points from A, B and C on the coset. J. Groth, "On the size of pairing-based non-interactive arguments" (2016), section 3.
+ * Emits the two ends of Groth16's quotient polynomial: the values of A and B on the domain from the witness, and the
+ * scalars of the H points from A, B and C on the coset. J. Groth, "On the size of pairing-based non-interactive
+ * arguments" (2016), section 3.
  */
 import { i32 } from "../wasm/wasm-ops.js";
 import { forEachBlock } from "./ntt.js";
@@ -11,12 +12,11 @@ import type { ModuleBuilder } from "../wasm/wasm-builder.js";
 export const TERM_BYTES = 8;
 
 /**
- * Defines
- * `_sum_rows` (target, rows, count, terms, coefficients, witness): element r of the blocks at `target` becomes the sum over the terms
- * rows[r]..rows[r + 1] - 1 of coefficient * witness[wire]; rows of an even number of terms when there are two lanes; coefficients in
- * Montgomery form and the witness as plain integers, so that the sums are plain; `count` even when there are two lanes;
- * `_join` (target, a, b, c, count): canonical little-endian bytes of a * b - c * radix for plain a and b; with `_mul_blocks` as the source
- * of c, which divides by the radix, that is a * b - c.
+ * Defines `_sum_rows` (target, rows, count, terms, coefficients, witness): element r of the blocks at `target` becomes
+ * the sum over the terms rows[r]..rows[r + 1] - 1 of coefficient * witness[wire]; rows of an even number of terms when
+ * there are two lanes; coefficients in Montgomery form and the witness as plain integers, so that the sums are plain;
+ * `count` even when there are two lanes; `_join` (target, a, b, c, count): canonical little-endian bytes of a * b - c *
+ * radix for plain a and b; with `_mul_blocks` as the source of c, which divides by the radix, that is a * b - c.
  */
 export function defineQuotient<E>(module: ModuleBuilder, field: PrimeField<E>, bytes: number, name: string): void {
   const { lanes, elementBytes } = field;

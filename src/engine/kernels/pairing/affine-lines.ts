@@ -1,11 +1,12 @@
 /**
- * Defines the steps of the Miller loops over many points of the D-type twist side by side, in affine coordinates: each step inverts all
- * their denominators at once, and its lines come out divided, as `gt_mul_divided_line` takes them (miller-steps.ts). With slope s, the
- * line through (x, y) is -s || s x - y. One point alone is faster in projective coordinates, where nothing is inverted.
+ * Defines the steps of the Miller loops over many points of the D-type twist side by side, in affine coordinates: each
+ * step inverts all their denominators at once, and its lines come out divided, as `gt_mul_divided_line` takes them
+ * (miller-steps.ts). With slope s, the line through (x, y) is -s || s x - y. One point alone is faster in projective
+ * coordinates, where nothing is inverted.
  *
- * A denominator of zero (2y of a point of order 2, or the difference of equal x) never occurs on the way of a point of order r: its
- * multiples there are neither infinity nor each other's negatives. So a point that meets one is outside the subgroup; it is flagged,
- * and goes on with 1 in that place, so that the shared inversion still serves the others.
+ * A denominator of zero (2y of a point of order 2, or the difference of equal x) never occurs on the way of a point of
+ * order r: its multiples there are neither infinity nor each other's negatives. So a point that meets one is outside
+ * the subgroup; it is flagged, and goes on with 1 in that place, so that the shared inversion still serves the others.
  *
  * Record of a point: x || y || flag (16 bytes, 1 for a point that met such a denominator).
  */
@@ -25,9 +26,10 @@ export interface AffineLines {
 }
 
 /**
- * Defines `g2_lines_double` (records, lines, stride, scratch, count) and `g2_lines_add` (records, affine points, lines, stride, scratch,
- * count): each record's point is replaced by the result, and its line goes to lines + i stride. `g2_lines_end` (record, affine point)
- * -> whether the record's point is that one and the record has no flag. Points are x || y as blocks, one after the other.
+ * Defines `g2_lines_double` (records, lines, stride, scratch, count) and `g2_lines_add` (records, affine points, lines,
+ * stride, scratch, count): each record's point is replaced by the result, and its line goes to lines + i stride.
+ * `g2_lines_end` (record, affine point) -> whether the record's point is that one and the record has no flag. Points
+ * are x || y as blocks, one after the other.
  */
 export function defineAffineLines<E>(module: ModuleBuilder, tower: TowerField<E>): AffineLines {
   const { blockBytes } = tower;

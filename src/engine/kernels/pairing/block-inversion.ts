@@ -1,6 +1,7 @@
 /**
- * Defines the inversion of many blocks at the price of one and three products each: P. Montgomery, "Speeding the Pollard and elliptic
- * curve methods of factorization" (Math. Comp. 48, 1987), section 10.3.1. No block may be zero: a zero would make all of them zero.
+ * Defines the inversion of many blocks at the price of one and three products each: P. Montgomery, "Speeding the
+ * Pollard and elliptic curve methods of factorization" (Math. Comp. 48, 1987), section 10.3.1. No block may be zero: a
+ * zero would make all of them zero.
  */
 import type { Address } from "../field/field.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";

@@ -1,7 +1,7 @@
 /**
- * Fq2 on fused multiply-add with the two coefficients of one element side by side in a vector, so that a single pairing keeps both
- * lanes busy: (a0 + a1 u)(b0 + b1 u) = a0 (b0, b1) + a1 (-b1, b0), two products of vectors and one reduction.
- * At rest limb by limb, c0 beside c1: the block of fma-field.ts.
+ * Fq2 on fused multiply-add with the two coefficients of one element side by side in a vector, so that a single pairing
+ * keeps both lanes busy: (a0 + a1 u)(b0 + b1 u) = a0 (b0, b1) + a1 (-b1, b0), two products of vectors and one
+ * reduction. At rest limb by limb, c0 beside c1: the block of fma-field.ts.
  */
 import { f64x2, i32, v128 } from "../wasm/wasm-ops.js";
 import { HALF_LIMB } from "../field/fma-arithmetic.js";

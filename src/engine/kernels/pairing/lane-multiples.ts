@@ -1,9 +1,10 @@
 /**
- * Defines what sums of a few multiples in G1 need, with as many independent sums side by side as the field has lanes: a table of small
- * multiples of each point, and an accumulator that is doubled and takes an entry of a table per lane. The formulas are complete
- * (point-single.ts), so no pair of points needs a special path.
+ * Defines what sums of a few multiples in G1 need, with as many independent sums side by side as the field has lanes: a
+ * table of small multiples of each point, and an accumulator that is doubled and takes an entry of a table per lane.
+ * The formulas are complete (point-single.ts), so no pair of points needs a special path.
  *
- * A table is MULTIPLES + 1 projective points, from infinity to MULTIPLES times the point. An accumulator is X || Y || Z as blocks.
+ * A table is MULTIPLES + 1 projective points, from infinity to MULTIPLES times the point. An accumulator is X || Y || Z
+ * as blocks.
  */
 import type { Address, Field, PrimeField } from "../field/field.js";
 import { completeDouble, completeSum } from "../point/point-single.js";
@@ -26,11 +27,12 @@ export interface LaneMultiplesOptions {
 }
 
 /**
- * Defines, an address per lane wherever a parameter is called "each": `_lane_tables` (each table, each affine point), `_lane_sum`
- * (target: a projective point, accumulator), `_lane_points` (each target: a projective point, accumulator), and `_lane_accumulate`
- * (accumulator, tables, groups, digits, windows): a group is a point per lane, its tables are given by that many addresses, and the
- * accumulator becomes the sum over all groups, lane by lane. Digits lie window by window from the highest down, then group by group,
- * then first those of the points and then those of their images under the endomorphism, a byte per lane: its size, and NEGATIVE.
+ * Defines, an address per lane wherever a parameter is called "each": `_lane_tables` (each table, each affine point),
+ * `_lane_sum` (target: a projective point, accumulator), `_lane_points` (each target: a projective point, accumulator),
+ * and `_lane_accumulate` (accumulator, tables, groups, digits, windows): a group is a point per lane, its tables are
+ * given by that many addresses, and the accumulator becomes the sum over all groups, lane by lane. Digits lie window by
+ * window from the highest down, then group by group, then first those of the points and then those of their images
+ * under the endomorphism, a byte per lane: its size, and NEGATIVE.
  */
 export function defineLaneMultiples<E>(
   module: ModuleBuilder,

@@ -1,9 +1,10 @@
 /**
- * The lines of the Miller loop over points of G2, and with them the membership test: the loop ends at T = [6x + 2]Q + psi(Q) - psi^2(Q),
- * and Q is in the subgroup of order r exactly when T = -psi^3(Q). For psi satisfies psi^2 - t psi + q = 0, so the order of a Q with that
- * property divides the norm of 6x + 2 + z - z^2 + z^3 in Z[z] / (z^2 - t z + q), whose greatest common divisor with the order of the
- * twist is r. The method is that of Y. Dai, K. Lin, C.-A. Zhao, Z. Zhou, eprint 2022/348. The test is made for each point: a random
- * combination of points would miss parts of small order, which the cofactor has.
+ * The lines of the Miller loop over points of G2, and with them the membership test: the loop ends at T = [6x + 2]Q +
+ * psi(Q) - psi^2(Q), and Q is in the subgroup of order r exactly when T = -psi^3(Q). For psi satisfies psi^2 - t psi +
+ * q = 0, so the order of a Q with that property divides the norm of 6x + 2 + z - z^2 + z^3 in Z[z] / (z^2 - t z + q),
+ * whose greatest common divisor with the order of the twist is r. The method is that of Y. Dai, K. Lin, C.-A. Zhao, Z.
+ * Zhou, eprint 2022/348. The test is made for each point: a random combination of points would miss parts of small
+ * order, which the cofactor has.
  */
 import type { G2Point } from "../../reference/points.js";
 import { BN254_PAIRING } from "./pairing-constants.js";

@@ -1,10 +1,11 @@
 /**
- * Defines the steps of a Miller loop over a point of the D-type twist (BN254): doubling and addition in homogeneous projective
- * coordinates with the line through the points, and the product of a value of Fq12 with a line. C. Costello, T. Lange, M. Naehrig,
- * "Faster pairing computations on curves with high-degree twists" (eprint 2009/615), in the form of D. Aranha et al., eprint 2010/526,
- * section 5, scaled so that nothing is halved.
+ * Defines the steps of a Miller loop over a point of the D-type twist (BN254): doubling and addition in homogeneous
+ * projective coordinates with the line through the points, and the product of a value of Fq12 with a line. C. Costello,
+ * T. Lange, M. Naehrig, "Faster pairing computations on curves with high-degree twists" (eprint 2009/615), in the form
+ * of D. Aranha et al., eprint 2010/526, section 5, scaled so that nothing is halved.
  *
- * A line at P = (x, y) is c0 y + c1 x w + c3 w^3; it is kept as the blocks c0 || c1 || c3, or, divided by c0, as c1 || c3.
+ * A line at P = (x, y) is c0 y + c1 x w + c3 w^3; it is kept as the blocks c0 || c1 || c3, or, divided by c0, as c1 ||
+ * c3.
  */
 import type { Fq2 } from "../../field/prime-field.js";
 import { multiplyFq2, powerFq2 } from "../../field/prime-field.js";
@@ -30,13 +31,13 @@ export const MILLER_SCRATCH_BLOCKS = 8;
 export const LINE_ENTRY_BYTES = 8;
 
 /**
- * Defines `g2_double_step` (point, line: the point X || Y || Z is doubled in place), `g2_add_step` (point, affine point, line),
- * `line_divide` (target, line: c1 / c0 || c3 / c0), `gt_mul_line` (target, value, line, y || x as blocks with both coefficients the
- * same) and `gt_mul_divided_lines` (value, spare, table, count) -> the one of both where the product is: for each entry of the table, the
- * addresses of a divided line and of x / y || 1 / y, it multiplies by that line and moves the entry on to the next. Targets must not
- * overlap what is read.
- * For affine points x || y: `g2_negate` and `g2_psi_1` to `_3` (target, point), psi being the untwist-Frobenius-twist map; `g2_equals`
- * (projective point, affine point) -> flag, 0 for infinity.
+ * Defines `g2_double_step` (point, line: the point X || Y || Z is doubled in place), `g2_add_step` (point, affine
+ * point, line), `line_divide` (target, line: c1 / c0 || c3 / c0), `gt_mul_line` (target, value, line, y || x as blocks
+ * with both coefficients the same) and `gt_mul_divided_lines` (value, spare, table, count) -> the one of both where the
+ * product is: for each entry of the table, the addresses of a divided line and of x / y || 1 / y, it multiplies by that
+ * line and moves the entry on to the next. Targets must not overlap what is read. For affine points x || y: `g2_negate`
+ * and `g2_psi_1` to `_3` (target, point), psi being the untwist-Frobenius-twist map; `g2_equals` (projective point,
+ * affine point) -> flag, 0 for infinity.
  */
 export function defineMillerSteps<E>(module: ModuleBuilder, tower: TowerField<E>, options: MillerStepOptions): void {
   const { blockBytes } = tower;

@@ -1,6 +1,6 @@
 /**
- * What the pairing of a curve needs beside the curve's own constants. BN254: the optimal ate pairing of F. Vercauteren, "Optimal pairings"
- * (eprint 2008/096), over 6x + 2 for the seed x.
+ * What the pairing of a curve needs beside the curve's own constants. BN254: the optimal ate pairing of F. Vercauteren,
+ * "Optimal pairings" (eprint 2008/096), over 6x + 2 for the seed x.
  */
 import { BN254 } from "../../curves/curve-parameters.js";
 
@@ -28,8 +28,8 @@ export const BN254_PAIRING: PairingConstants = {
 };
 
 /**
- * Digits of a positive number to the base 2, the highest first: 0 or odd and below 2^(width - 1) either way, and of any `width` that
- * follow each other at most one is not 0. Width 2 gives -1, 0 and 1.
+ * Digits of a positive number to the base 2, the highest first: 0 or odd and below 2^(width - 1) either way, and of any
+ * `width` that follow each other at most one is not 0. Width 2 gives -1, 0 and 1.
  */
 export function nonAdjacentForm(value: bigint, width: number): number[] {
   const digits: number[] = [];

@@ -1,4 +1,7 @@
-/** An instance of the pairing module with its memory: calls by name, workspace, and integers in and out. Nothing else knows its layout. */
+/**
+ * An instance of the pairing module with its memory: calls by name, workspace, and integers in and out. Nothing else
+ * knows its layout.
+ */
 import { Arena } from "../wasm/arena.js";
 import { wasmHost } from "../wasm/wasm-host.js";
 import type { PairingModule } from "./pairing-module.js";

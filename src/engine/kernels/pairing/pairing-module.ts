@@ -1,6 +1,6 @@
 /**
- * Puts the pairing of one curve together into a WebAssembly module of its own, on either field arithmetic: the tower, the Miller steps,
- * small multiples in G1 and roots. How they are called in turn is pairing.ts.
+ * Puts the pairing of one curve together into a WebAssembly module of its own, on either field arithmetic: the tower,
+ * the Miller steps, small multiples in G1 and roots. How they are called in turn is pairing.ts.
  */
 import { defineConversions } from "../field/conversion.js";
 import type { CurveConstants } from "../../curves/kernel-curves.js";
@@ -47,7 +47,9 @@ export interface PairingModule {
 /** The memory starts with scratch of the kernels; address 0 stays unused. */
 const SCRATCH = 64;
 
-/** Generates the module; about 0.3 s, most of it bounds of limbs. Its memory holds at most `pagesMax` pages of 64 KiB. */
+/**
+ * Generates the module; about 0.3 s, most of it bounds of limbs. Its memory holds at most `pagesMax` pages of 64 KiB.
+ */
 export function buildPairingModule(
   curve: CurveConstants,
   constants: PairingConstants,
@@ -97,7 +99,8 @@ function assemble<E, T>(
   defineConversions(module, fq, curve.fqBytes, "fq");
   defineTargetField(module, tower, { prime, nonResidue, scratch });
   defineMillerSteps(module, tower, { prime, nonResidue, twistB: { c0: b0, c1: b1 }, scratch: millerScratch });
-  // Conversions multiply integers beyond the prime, which the outlined products would refuse; sums of points are too long to be inlined.
+  // Conversions multiply integers beyond the prime, which the outlined products would refuse; sums of points are too
+  // long to be inlined.
   const outlined = outlinePrime(fq, module, "fq");
   defineSinglePoint(module, outlined, inversion, { name: "g1", threeB: [3n * curve.g1B] });
   defineLaneMultiples(module, outlined, { name: "g1", threeB: [3n * curve.g1B], endomorphism: constants.endomorphism });

@@ -1,7 +1,7 @@
 /**
- * The pairing of BN254 on WebAssembly of our own (pairing-module.ts): optimal ate, several Miller loops over one running value, one
- * final exponentiation. Points are checked by the caller to lie on their curves. Each instance has its memory; nothing is kept in it
- * between calls.
+ * The pairing of BN254 on WebAssembly of our own (pairing-module.ts): optimal ate, several Miller loops over one
+ * running value, one final exponentiation. Points are checked by the caller to lie on their curves. Each instance has
+ * its memory; nothing is kept in it between calls.
  */
 import { BN254 as BN254_PARAMETERS } from "../../curves/curve-parameters.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
@@ -26,7 +26,10 @@ const LOOP_TERMS_MAX = 100;
 const POWERS_MAX = 1024;
 const { loopDigits } = BN254_PAIRING;
 
-/** The seed's power by odd digits up to 7: 16 products in all, where digits of 1 take 23. A wider table costs what it saves. */
+/**
+ * The seed's power by odd digits up to 7: 16 products in all, where digits of 1 take 23. A wider table costs what it
+ * saves.
+ */
 const SEED_WIDTH = 4;
 const SEED_DIGITS = nonAdjacentForm(BN254_PAIRING.seed, SEED_WIDTH);
 const SEED_START = SEED_DIGITS[0] ?? 1;
@@ -40,7 +43,10 @@ interface Compiled {
 
 const compiledModules = new Map<KernelKind, Compiled>();
 
-/** Builds the kernels, compiled once per thread and kind: about 0.3 s, later a millisecond. `preferred` "integer" forces the fallback. */
+/**
+ * Builds the kernels, compiled once per thread and kind: about 0.3 s, later a millisecond. `preferred` "integer" forces
+ * the fallback.
+ */
 export function loadKernelPairing(preferred?: KernelKind): KernelPairing {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
   let compiled = compiledModules.get(kind);
@@ -236,8 +242,8 @@ export class KernelPairing implements PairingKernels {
   }
 
   /**
-   * value^((q^12 - 1) / r), to the power 2x (6x^2 + 3x + 1), which is prime to r: L. Fuentes-Castaneda, E. Knapp, F. Rodriguez-Henriquez,
-   * "Faster hashing to G2" (SAC 2011), section 5.2. Returns the address of the result.
+   * value^((q^12 - 1) / r), to the power 2x (6x^2 + 3x + 1), which is prime to r: L. Fuentes-Castaneda, E. Knapp, F.
+   * Rodriguez-Henriquez, "Faster hashing to G2" (SAC 2011), section 5.2. Returns the address of the result.
    */
   #finalExponentiation(value: number): number {
     const fresh = (): number => this.#memory.take(this.#targetBytes);

@@ -1,6 +1,6 @@
 /**
- * Defines x^((q - 3) / 4), from which a square root and its inverse follow: for a square x = s^2 with q = 3 mod 4 it is 1 / s up to sign,
- * and x times it is s. A fixed exponent in windows of 4 bits.
+ * Defines x^((q - 3) / 4), from which a square root and its inverse follow: for a square x = s^2 with q = 3 mod 4 it is
+ * 1 / s up to sign, and x times it is s. A fixed exponent in windows of 4 bits.
  */
 import type { PrimeField } from "../field/field.js";
 import type { FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";

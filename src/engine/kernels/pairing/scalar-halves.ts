@@ -1,7 +1,7 @@
 /**
- * Splits a scalar k into two of half its length with k = k1 + k2 lambda modulo the order: R. Gallant, R. Lambert, S. Vanstone, "Faster point
- * multiplication on elliptic curves with efficient endomorphisms" (CRYPTO 2001). A scalar that already is such a sum of two short
- * numbers comes apart into exactly these.
+ * Splits a scalar k into two of half its length with k = k1 + k2 lambda modulo the order: R. Gallant, R. Lambert, S.
+ * Vanstone, "Faster point multiplication on elliptic curves with efficient endomorphisms" (CRYPTO 2001). A scalar that
+ * already is such a sum of two short numbers comes apart into exactly these.
  */
 
 export type ScalarHalves = (scalar: bigint) => readonly [bigint, bigint];
@@ -19,7 +19,10 @@ export function scalarHalves(order: bigint, lambda: bigint): ScalarHalves {
 
 type Pair = readonly [bigint, bigint];
 
-/** Remainders r_i = s_i order + t_i lambda: (r_i, -t_i) are such pairs; those around the square root of the order are short. */
+/**
+ * Remainders r_i = s_i order + t_i lambda: (r_i, -t_i) are such pairs; those around the square root of the order are
+ * short.
+ */
 function shortBasis(order: bigint, lambda: bigint): readonly [Pair, Pair] {
   let [r0, r1, t0, t1] = [order, lambda, 0n, 1n];
   while (r1 * r1 >= order) {

@@ -1,7 +1,7 @@
 /**
- * Defines sums of products of Fq2 elements in memory as functions: every product of the tower is one of them per coefficient, with a
- * single reduction for the whole sum (D. Aranha, K. Karabina, P. Longa, C. Gebotys, J. Lopez, "Faster explicit formulas for computing
- * pairings over ordinary curves", eprint 2010/526, section 4: lazy reduction).
+ * Defines sums of products of Fq2 elements in memory as functions: every product of the tower is one of them per
+ * coefficient, with a single reduction for the whole sum (D. Aranha, K. Karabina, P. Longa, C. Gebotys, J. Lopez,
+ * "Faster explicit formulas for computing pairings over ordinary curves", eprint 2010/526, section 4: lazy reduction).
  */
 import type { Address } from "../field/field.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
@@ -15,7 +15,9 @@ export interface SumOptions {
   readonly hasAddend?: boolean;
 }
 
-/** A sum of products ready to be called: (target, [addend,] a1, b1, a2, b2, ...). The target may be one of the factors. */
+/**
+ * A sum of products ready to be called: (target, [addend,] a1, b1, a2, b2, ...). The target may be one of the factors.
+ */
 export class SumOfProducts {
   private readonly handle: FunctionHandle;
 

@@ -1,6 +1,6 @@
 /**
- * Defines the arithmetic of Fq12 that a pairing needs, as functions over memory. Fq12 = Fq2[w] / (w^6 - xi); an element is its six
- * coefficients from w^0 to w^5, each a block. Between calls of a function its scratch holds nothing.
+ * Defines the arithmetic of Fq12 that a pairing needs, as functions over memory. Fq12 = Fq2[w] / (w^6 - xi); an element
+ * is its six coefficients from w^0 to w^5, each a block. Between calls of a function its scratch holds nothing.
  */
 import { powerFq2 } from "../../field/prime-field.js";
 import type { Fq2 } from "../../field/prime-field.js";
@@ -27,9 +27,9 @@ export interface TargetFieldOptions {
 export const TARGET_SCRATCH_BLOCKS = 16;
 
 /**
- * Defines `gt_mul` (target, a, b), `gt_square` (target, a), `gt_cyclotomic_square` (element, times: in place), `gt_conjugate` (target, a),
- * `gt_frobenius_1` to `_3` (target, a), `gt_invert` (target, a), `gt_is_one` (a) -> flag. A target of `gt_mul`, `gt_square` and
- * `gt_invert` must not overlap what is read; others may be the same element.
+ * Defines `gt_mul` (target, a, b), `gt_square` (target, a), `gt_cyclotomic_square` (element, times: in place),
+ * `gt_conjugate` (target, a), `gt_frobenius_1` to `_3` (target, a), `gt_invert` (target, a), `gt_is_one` (a) -> flag. A
+ * target of `gt_mul`, `gt_square` and `gt_invert` must not overlap what is read; others may be the same element.
  */
 export function defineTargetField<E>(module: ModuleBuilder, tower: TowerField<E>, options: TargetFieldOptions): void {
   const sums = {
@@ -125,8 +125,9 @@ function defineProducts<E>(
 }
 
 /**
- * R. Granger, M. Scott, "Faster squaring in the cyclotomic subgroup of sixth degree extensions" (eprint 2009/565), section 3: with
- * s = w^3 and a = A + B w + C w^2 over Fq4 = Fq2[s], a^2 = (3 A^2 - 2 A') + (3 s C^2 + 2 B') w + (3 B^2 - 2 C') w^2, ' taking s to -s.
+ * R. Granger, M. Scott, "Faster squaring in the cyclotomic subgroup of sixth degree extensions" (eprint 2009/565),
+ * section 3: with s = w^3 and a = A + B w + C w^2 over Fq4 = Fq2[s], a^2 = (3 A^2 - 2 A') + (3 s C^2 + 2 B') w + (3 B^2
+ * - 2 C') w^2, ' taking s to -s.
  */
 function defineCyclotomicSquare<E>(
   module: ModuleBuilder,
@@ -193,7 +194,10 @@ function defineFrobenius<E>(
   }
 }
 
-/** 1 / a = a' / (a a') with a' the conjugate over Fq6; the norm a a' = g0 + g2 v + g4 v^2, v = w^2, is inverted over Fq2. */
+/**
+ * 1 / a = a' / (a a') with a' the conjugate over Fq6; the norm a a' = g0 + g2 v + g4 v^2, v = w^2, is inverted over
+ * Fq2.
+ */
 function defineInverse<E>(
   module: ModuleBuilder,
   tower: TowerField<E>,
@@ -225,7 +229,8 @@ function defineInverse<E>(
       );
     }
     const [g0, g2, g4] = [cells(6), cells(7), cells(8)];
-    // A = g0^2 - xi g2 g4, B = xi g4^2 - g0 g2, C = g2^2 - g0 g4 in cells 9 to 11; F = g0 A + xi (g4 B + g2 C) in cell 12.
+    // A = g0^2 - xi g2 g4, B = xi g4^2 - g0 g2, C = g2^2 - g0 g4 in cells 9 to 11; F = g0 A + xi (g4 B + g2 C) in cell
+    // 12.
     const [xiG2, xiG4, minusG0, minusXiG2] = [cells(0), cells(1), cells(2), cells(3)];
     timesNonResidue(f, tower, xiG2, g2);
     timesNonResidue(f, tower, xiG4, g4);

@@ -1,6 +1,6 @@
 /**
- * What the pairing's emitters need of Fq2, the field on which the tower stands. One element at a time; where the machine works on two
- * numbers at once, they are the two coefficients. Elements at rest are blocks, and always reduced.
+ * What the pairing's emitters need of Fq2, the field on which the tower stands. One element at a time; where the
+ * machine works on two numbers at once, they are the two coefficients. Elements at rest are blocks, and always reduced.
  */
 import type { Address, Product } from "../field/field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";

@@ -1,6 +1,7 @@
 /**
- * Defines what moves values between neighbouring elements of Fq, as imports and exports know them, and blocks of the tower: pairs of
- * elements become the two coefficients of a block, and a point of G1 becomes the factors that its lines are multiplied with.
+ * Defines what moves values between neighbouring elements of Fq, as imports and exports know them, and blocks of the
+ * tower: pairs of elements become the two coefficients of a block, and a point of G1 becomes the factors that its lines
+ * are multiplied with.
  */
 import type { Address, PrimeField } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
@@ -15,10 +16,10 @@ export interface PointTransfers {
 }
 
 /**
- * Defines `fq2_gather` (target: blocks, source: pairs of elements, count), `fq2_scatter` (the other way), `g1_line_factors`
- * (target: y || x, affine point), `g1_divided_line_factors` (targets: x / y || 1 / y, affine points with y <> 0, count, scratch) and
- * `g1_all_to_affine` (targets: affine points, infinity as zeros, projective points, count, scratch). In factors both coefficients of a
- * block are the same. Of several points, one lies after the other.
+ * Defines `fq2_gather` (target: blocks, source: pairs of elements, count), `fq2_scatter` (the other way),
+ * `g1_line_factors` (target: y || x, affine point), `g1_divided_line_factors` (targets: x / y || 1 / y, affine points
+ * with y <> 0, count, scratch) and `g1_all_to_affine` (targets: affine points, infinity as zeros, projective points,
+ * count, scratch). In factors both coefficients of a block are the same. Of several points, one lies after the other.
  */
 export function defineTransfers<E>(module: ModuleBuilder, field: PrimeField<E>, inversion: Inversion): PointTransfers {
   const { elementBytes } = field;

@@ -1,7 +1,8 @@
 /**
- * Emits the bookkeeping of Pippenger's method: scalars to signed digits, points into buckets, buckets into lists of independent
- * additions. Nothing here computes on a curve; point words and lists are those of point-batch.ts.
- * N. Pippenger (1976); signed digits as in D. Bernstein, J. Doumen, T. Lange, J. Oosterwijk, "Faster batch forgery identification" (2012).
+ * Emits the bookkeeping of Pippenger's method: scalars to signed digits, points into buckets, buckets into lists of
+ * independent additions. Nothing here computes on a curve; point words and lists are those of point-batch.ts. N.
+ * Pippenger (1976); signed digits as in D. Bernstein, J. Doumen, T. Lange, J. Oosterwijk, "Faster batch forgery
+ * identification" (2012).
  */
 import { i32, i64 } from "../wasm/wasm-ops.js";
 import { LIST_ENTRY_BYTES } from "./point-batch.js";
@@ -22,7 +23,10 @@ export function defineBuckets(module: ModuleBuilder, scalarPrime: bigint, scalar
   definePairRound(module);
 }
 
-/** Bytes of the offset that `recode` adds, and of its scratch: the scalar and one word for the carry and for unaligned reads. */
+/**
+ * Bytes of the offset that `recode` adds, and of its scratch: the scalar and one word for the carry and for unaligned
+ * reads.
+ */
 export function recodeScratchBytes(scalarBytes: number): number {
   return scalarBytes + 16;
 }
@@ -30,9 +34,10 @@ export function recodeScratchBytes(scalarBytes: number): number {
 /**
  * classify(scalars, indices, points, pointBytes, count, kept, sources, ones) -> (kept, ones).
  *
- * Scalar i belongs to the point at points + i * pointBytes and lies at scalars + indices[i] * scalarBytes (i itself when indices is 0).
- * Scalars must be below the order. One above half of it counts as its negative, with the point negated. Zero scalars are dropped, point
- * words with scalar +-1 are listed in `ones`; of the others, `kept` gets the index of the scalar and `sources` the point word.
+ * Scalar i belongs to the point at points + i * pointBytes and lies at scalars + indices[i] * scalarBytes (i itself
+ * when indices is 0). Scalars must be below the order. One above half of it counts as its negative, with the point
+ * negated. Zero scalars are dropped, point words with scalar +-1 are listed in `ones`; of the others, `kept` gets the
+ * index of the scalar and `sources` the point word.
  */
 function defineClassify(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
   const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
@@ -68,11 +73,11 @@ function defineClassify(module: ModuleBuilder, scalarPrime: bigint, scalarBytes:
 }
 
 /**
- * recode(scalars, kept, count, digits, windowBits, windows, offset, scratch): signed digits of the kept scalars, centred as in
- * `classify`, at digits[window * count + i] as |digit| * 2 + sign, 16 bits each.
+ * recode(scalars, kept, count, digits, windowBits, windows, offset, scratch): signed digits of the kept scalars,
+ * centred as in `classify`, at digits[window * count + i] as |digit| * 2 + sign, 16 bits each.
  *
- * `offset` holds the sum of 2^(windowBits - 1) at every window: added first, it makes every digit a plain field of bits, minus half
- * the window, with no carry from one to the next.
+ * `offset` holds the sum of 2^(windowBits - 1) at every window: added first, it makes every digit a plain field of
+ * bits, minus half the window, with no carry from one to the next.
  */
 function defineRecode(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
   const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
@@ -159,7 +164,10 @@ function defineCount(module: ModuleBuilder): void {
   });
 }
 
-/** scatter(items, cursors, digits, sources, count): items[cursors[|digit| - 1]++] = the source with its sign flipped by the digit's. */
+/**
+ * scatter(items, cursors, digits, sources, count): items[cursors[|digit| - 1]++] = the source with its sign flipped by
+ * the digit's.
+ */
 function defineScatter(module: ModuleBuilder): void {
   module.define(
     { name: "scatter", params: ["i32", "i32", "i32", "i32", "i32"] },
@@ -191,8 +199,9 @@ function defineScatter(module: ModuleBuilder): void {
 /**
  * pair_round(items, starts, counts, from, to, list, temporary, results, pointBytes) -> end of the list.
  *
- * One round of the tree over buckets from..to-1: neighbours in a bucket become list entries, and the bucket's items their sums. The sum
- * of a last pair goes to the bucket's place in `results`, the others to `temporary`, one after the other.
+ * One round of the tree over buckets from..to-1: neighbours in a bucket become list entries, and the bucket's items
+ * their sums. The sum of a last pair goes to the bucket's place in `results`, the others to `temporary`, one after the
+ * other.
  */
 function definePairRound(module: ModuleBuilder): void {
   const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;

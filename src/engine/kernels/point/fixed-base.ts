@@ -1,6 +1,7 @@
 /**
- * Multiples of one fixed point by many scalars, with a table of signed windows: what a trusted setup consists of. Each product is a list
- * of table points, and the lists are summed by the trees of point-tree.ts. Variable time: run it only where the scalars' owner runs alone.
+ * Multiples of one fixed point by many scalars, with a table of signed windows: what a trusted setup consists of. Each
+ * product is a list of table points, and the lists are summed by the trees of point-tree.ts. Variable time: run it only
+ * where the scalars' owner runs alone.
  */
 import { recodeScratchBytes } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "./point-batch.js";
@@ -150,7 +151,10 @@ export class FixedBase {
     this.kernels.call(`${this.group}_copy_for_export`, results + index * this.layout.pointBytes, word);
   }
 
-  /** First entries by doubling, then each row from its own beginning: entry n + i is entry n plus entry i, all rows side by side. */
+  /**
+   * First entries by doubling, then each row from its own beginning: entry n + i is entry n plus entry i, all rows side
+   * by side.
+   */
   private fillTable(point: number): void {
     const { kernels, arena, plan, layout, half } = this;
     const entry = (w: number, d: number): number => this.table + (w * half + d - 1) * layout.pointBytes;
@@ -192,7 +196,8 @@ export function fixedBaseBytes(kernels: Kernels, group: "g1" | "g2", expectedCou
   const half = 2 ** (windowBits - 1);
   const entriesMax = Math.max(half, GROUP_ITEMS) / 2 + points.entriesPerStep;
   const batch = entriesMax * LIST_ENTRY_BYTES + points.batchScratchBytes(entriesMax);
-  // Per scalar: itself, its place in three lists and in a tree, its sum, its result and that result's bytes; per window a digit and a point word.
+  // Per scalar: itself, its place in three lists and in a tree, its sum, its result and that result's bytes; per window
+  // a digit and a point word.
   const perScalar = kernels.fr.bytes + 5 * 4 + 3 * pointBytes + 6 * windows;
   return windows * half * pointBytes + CHUNK_SCALARS * perScalar + (GROUP_ITEMS + 1) * pointBytes + batch + FIXED_BYTES;
 }

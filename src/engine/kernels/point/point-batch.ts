@@ -1,9 +1,10 @@
 /**
- * Emits the one hot routine of all multi-scalar multiplication: many independent additions of affine points with one inversion
- * (Montgomery's trick). It is right for every pair of points of the curve: equal, opposite, infinite.
+ * Emits the one hot routine of all multi-scalar multiplication: many independent additions of affine points with one
+ * inversion (Montgomery's trick). It is right for every pair of points of the curve: equal, opposite, infinite.
  *
  * A point is x || y, the point at infinity a marked x. A point word is its address with bit 0 set to take the negative.
- * A list entry is left word u32 || right word u32 || address of the result u32. A result may replace an operand of the same entry only.
+ * A list entry is left word u32 || right word u32 || address of the result u32. A result may replace an operand of the
+ * same entry only.
  */
 import { i32 } from "../wasm/wasm-ops.js";
 import type { Address, Field } from "../field/field.js";
@@ -13,8 +14,9 @@ import type { Expression, Local } from "../wasm/wasm-ops.js";
 
 export const LIST_ENTRY_BYTES = 12;
 /**
- * Chains of prefix products that run side by side, because within one each product waits for the one before. On a wide out-of-order core
- * 1, 2 and 4 chains measure alike (138 ns an addition in batches of 2^13); a second one costs nothing and helps where the window is narrower.
+ * Chains of prefix products that run side by side, because within one each product waits for the one before. On a wide
+ * out-of-order core 1, 2 and 4 chains measure alike (138 ns an addition in batches of 2^13); a second one costs nothing
+ * and helps where the window is narrower.
  */
 const CHAINS = 2;
 const KIND_BYTES = 16;
@@ -33,7 +35,9 @@ export interface PointBatch {
   scratchBytes(entries: number): number;
 }
 
-/** Record of a vector of additions between the two passes: differences of x || prefix product || kinds, a byte per lane. */
+/**
+ * Record of a vector of additions between the two passes: differences of x || prefix product || kinds, a byte per lane.
+ */
 interface Layout {
   readonly block: number;
   readonly record: number;
@@ -127,8 +131,9 @@ function emitForward<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, sta
 }
 
 /**
- * Reads a word of every cache line of the points that come up a few steps later. WebAssembly has no prefetch, and points are scattered
- * over megabytes: without this each step waits for the third-level cache, and a sum of 2^16 points took a tenth longer.
+ * Reads a word of every cache line of the points that come up a few steps later. WebAssembly has no prefetch, and
+ * points are scattered over megabytes: without this each step waits for the third-level cache, and a sum of 2^16 points
+ * took a tenth longer.
  */
 function emitTouchAhead<E>(
   f: FunctionBuilder,
@@ -231,7 +236,10 @@ function emitSum<E>(
   field.store(f, targets, field.elementBytes, y3);
 }
 
-/** Finds the kind of each lane of a suspicious vector and puts a usable denominator in its place: 2y to double, 1 where none is needed. */
+/**
+ * Finds the kind of each lane of a suspicious vector and puts a usable denominator in its place: 2y to double, 1 where
+ * none is needed.
+ */
 function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, name: string): FunctionHandle {
   const classify = defineClassify(module, field, name);
   return module.define(
@@ -269,7 +277,10 @@ function defineClassify<E>(module: ModuleBuilder, field: Field<E>, name: string)
   );
 }
 
-/** The second pass for a vector with a special lane: each lane on its own, by its kind. Its inverses lie in the record's second block. */
+/**
+ * The second pass for a vector with a special lane: each lane on its own, by its kind. Its inverses lie in the record's
+ * second block.
+ */
 function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, name: string): FunctionHandle {
   return module.define(
     { name: `${name}_finish_vector`, params: ["i32", "i32"], exported: false },

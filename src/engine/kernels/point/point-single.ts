@@ -1,7 +1,8 @@
 /**
- * Emits single point operations in homogeneous projective coordinates, for the few hundred steps of a multi-scalar multiplication that
- * are sequential. Complete formulas without branches: J. Renes, C. Costello, L. Batina, "Complete addition formulas for prime order
- * elliptic curves" (2015), algorithms 7 and 9 (a = 0); right for every pair of points whose difference has odd order.
+ * Emits single point operations in homogeneous projective coordinates, for the few hundred steps of a multi-scalar
+ * multiplication that are sequential. Complete formulas without branches: J. Renes, C. Costello, L. Batina, "Complete
+ * addition formulas for prime order elliptic curves" (2015), algorithms 7 and 9 (a = 0); right for every pair of points
+ * whose difference has odd order.
  *
  * A projective point is X || Y || Z, infinity (0 : 1 : 0). Affine points and point words: see point-batch.ts.
  */
@@ -22,9 +23,11 @@ export interface Projective<E> {
   readonly z: E;
 }
 
-/** Defines `_mark` (target: the affine point at infinity), `_is_marked` (point) -> flag,
- * `_copy_for_export` (target, word; infinity and word 0 become zeros, as zkey files have it), `_add_points` (target, a, b),
- * `_double_point` (point, times: doubled that often in place), `_to_projective` (target, word) and `_to_affine` (target, source, scratch). */
+/**
+ * Defines `_mark` (target: the affine point at infinity), `_is_marked` (point) -> flag, `_copy_for_export` (target,
+ * word; infinity and word 0 become zeros, as zkey files have it), `_add_points` (target, a, b), `_double_point` (point,
+ * times: doubled that often in place), `_to_projective` (target, word) and `_to_affine` (target, source, scratch).
+ */
 export function defineSinglePoint<E>(
   module: ModuleBuilder,
   field: Field<E>,

@@ -1,6 +1,7 @@
 /**
- * Sums of many lists of points at once: neighbours in a list are added, then neighbours among the sums, until each list has one. All the
- * additions of a round are independent, which is what point-batch.ts needs, and no list can do worse than another.
+ * Sums of many lists of points at once: neighbours in a list are added, then neighbours among the sums, until each list
+ * has one. All the additions of a round are independent, which is what point-batch.ts needs, and no list can do worse
+ * than another.
  */
 import { LIST_ENTRY_BYTES } from "./point-batch.js";
 import type { Arena } from "../wasm/arena.js";
@@ -22,8 +23,8 @@ export interface PointTree {
 }
 
 /**
- * Points that the trees of one group of buckets start with: enough additions to pay for an inversion, few enough for the second-level
- * cache. Measured on 2^16 points: 2,048 254 ms, 4,096 and 8,192 249 ms, 16,384 268 ms.
+ * Points that the trees of one group of buckets start with: enough additions to pay for an inversion, few enough for
+ * the second-level cache. Measured on 2^16 points: 2,048 254 ms, 4,096 and 8,192 249 ms, 16,384 268 ms.
  */
 export const GROUP_ITEMS = 8192;
 
@@ -40,7 +41,10 @@ export class PointTrees {
     this.arena = arena;
   }
 
-  /** A tree of `size` buckets over the point words at `items`; the caller fills `starts` and `counts`. `largestBucket` bounds the latter. */
+  /**
+   * A tree of `size` buckets over the point words at `items`; the caller fills `starts` and `counts`. `largestBucket`
+   * bounds the latter.
+   */
   create(size: number, items: number, largestBucket: number): PointTree {
     const { arena, kernels, layout } = this;
     const startsAddress = arena.take(4 * size);

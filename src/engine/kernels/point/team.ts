@@ -1,10 +1,11 @@
 /**
- * Several threads at one piece of work, through a few words of shared memory and nothing else. The work is a list of steps, each a number
- * of tasks that may run in any order once the steps before it are done. One thread leads and could do it all alone; others join when they
- * come and leave when they are told. It knows nothing of what the steps compute.
+ * Several threads at one piece of work, through a few words of shared memory and nothing else. The work is a list of
+ * steps, each a number of tasks that may run in any order once the steps before it are done. One thread leads and could
+ * do it all alone; others join when they come and leave when they are told. It knows nothing of what the steps compute.
  *
- * Whoever starts the threads watches over their lives: it must call `endTeam` when the leader has settled, however it did, and `failTeam`
- * when a helper was lost, for nobody here can see a thread die. A leader whose team has failed throws; what was computed is then void.
+ * Whoever starts the threads watches over their lives: it must call `endTeam` when the leader has settled, however it
+ * did, and `failTeam` when a helper was lost, for nobody here can see a thread die. A leader whose team has failed
+ * throws; what was computed is then void.
  *
  * Words of 32 bits: state || place || changes || active || leaving || reserved(3) || per step: taken, done.
  */
@@ -29,7 +30,9 @@ export const TEAM_STEPS_MAX = 24;
 const WORD = { state: 0, place: 1, changes: 2, active: 3, leaving: 4, steps: 8 } as const;
 /** In the order in which one may replace another. */
 const STATE = { forming: 0, open: 1, ended: 2, failed: 3, lost: 4 } as const;
-/** A missed wake-up costs this much; without one it is only how often a waiting thread looks whether it has been ended. */
+/**
+ * A missed wake-up costs this much; without one it is only how often a waiting thread looks whether it has been ended.
+ */
 const WAIT_MS = 50;
 
 /** Memory for one team; may be posted to threads. */
@@ -37,17 +40,25 @@ export function createTeam(): SharedArrayBuffer {
   return new SharedArrayBuffer(4 * (WORD.steps + 2 * TEAM_STEPS_MAX));
 }
 
-/** Sends everybody away: the work is over, or its leader is. Cheap, and may be called at any time and more than once. */
+/**
+ * Sends everybody away: the work is over, or its leader is. Cheap, and may be called at any time and more than once.
+ */
 export function endTeam(memory: SharedArrayBuffer): void {
   new Team(memory).close(STATE.ended);
 }
 
-/** Makes the leader throw: a helper is lost and may have left a task half done. Without effect once the team has disbanded. */
+/**
+ * Makes the leader throw: a helper is lost and may have left a task half done. Without effect once the team has
+ * disbanded.
+ */
 export function failTeam(memory: SharedArrayBuffer): void {
   new Team(memory).close(STATE.lost);
 }
 
-/** Asks the helpers to go after their present task, because their threads are wanted elsewhere. The leader goes on by itself. */
+/**
+ * Asks the helpers to go after their present task, because their threads are wanted elsewhere. The leader goes on by
+ * itself.
+ */
 export function dismissHelpers(memory: SharedArrayBuffer): void {
   new Team(memory).dismiss();
 }
@@ -60,7 +71,10 @@ export class Team {
     this.words = new Int32Array(memory);
   }
 
-  /** Opens the team for helpers, who get the number `place`. False when it has been led or ended before; the work must then go on alone. */
+  /**
+   * Opens the team for helpers, who get the number `place`. False when it has been led or ended before; the work must
+   * then go on alone.
+   */
   open(place: number): boolean {
     Atomics.store(this.words, WORD.place, place);
     if (Atomics.compareExchange(this.words, WORD.state, STATE.forming, STATE.open) !== STATE.forming) return false;
@@ -68,7 +82,9 @@ export class Team {
     return true;
   }
 
-  /** Waits for the leader and joins it. Undefined when the team is over or full before that; else `leave` must follow. */
+  /**
+   * Waits for the leader and joins it. Undefined when the team is over or full before that; else `leave` must follow.
+   */
   join(): { readonly place: number } | undefined {
     for (;;) {
       const seen = this.changes();
@@ -78,7 +94,8 @@ export class Team {
       this.wait(seen);
     }
     Atomics.add(this.words, WORD.active, 1);
-    // The leader may have ended the team between the look and the count: only who is counted before that may touch its memory.
+    // The leader may have ended the team between the look and the count: only who is counted before that may touch its
+    // memory.
     if (Atomics.load(this.words, WORD.state) === STATE.open) return { place: Atomics.load(this.words, WORD.place) };
     this.leave();
     return undefined;

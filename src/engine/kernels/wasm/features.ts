@@ -1,7 +1,7 @@
 /**
- * Decides once per thread whether the fused multiply-add kernels may be used here: the engine must accept relaxed SIMD, and its
- * multiply-add must round once. WebAssembly leaves the second open (Relaxed SIMD proposal: `f64x2.relaxed_madd` may round twice), and
- * then every product would be wrong, so it is measured, not assumed.
+ * Decides once per thread whether the fused multiply-add kernels may be used here: the engine must accept relaxed SIMD,
+ * and its multiply-add must round once. WebAssembly leaves the second open (Relaxed SIMD proposal: `f64x2.relaxed_madd`
+ * may round twice), and then every product would be wrong, so it is measured, not assumed.
  */
 import { setFlagsFromString } from "node:v8";
 import { f64x2, i32, v128 } from "./wasm-ops.js";
@@ -11,7 +11,9 @@ import { wasmHost } from "./wasm-host.js";
 /** Pages of 64 KiB that a kernel module's memory may have: all that 32-bit addresses reach. */
 export const MEMORY_PAGES_MAX = 65_536;
 
-/** Values whose exact product needs 106 bits: the low half survives only a single rounding. One pair per lane and sign. */
+/**
+ * Values whose exact product needs 106 bits: the low half survives only a single rounding. One pair per lane and sign.
+ */
 const SAMPLES: readonly (readonly [number, number])[] = [
   [2 ** 51 - 1, 2 ** 51 - 1],
   [2 ** 50 + 1, -(2 ** 50 + 3)],
@@ -19,8 +21,9 @@ const SAMPLES: readonly (readonly [number, number])[] = [
 ];
 
 /**
- * Whether fused multiply-add is there and really fused. On Node 20 this turns on V8's flag for relaxed SIMD, which works on any thread
- * as long as it happens before the first kernel is compiled; later Nodes have it on. Costs about a millisecond.
+ * Whether fused multiply-add is there and really fused. On Node 20 this turns on V8's flag for relaxed SIMD, which
+ * works on any thread as long as it happens before the first kernel is compiled; later Nodes have it on. Costs about a
+ * millisecond.
  */
 export function hasFusedMultiplyAdd(): boolean {
   const bytes = probeModule();

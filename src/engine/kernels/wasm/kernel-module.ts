@@ -1,6 +1,6 @@
 /**
- * Puts the kernels of one curve together into a WebAssembly module, on either field arithmetic. Which routines exist is decided here;
- * what they do is in the files that emit them.
+ * Puts the kernels of one curve together into a WebAssembly module, on either field arithmetic. Which routines exist is
+ * decided here; what they do is in the files that emit them.
  */
 import { defineBuckets } from "../point/buckets.js";
 import { defineConversions } from "../field/conversion.js";

@@ -6,7 +6,9 @@ import { ByteWriter } from "./wasm-bytes.js";
 import { i32 } from "./wasm-ops.js";
 import type { Expression, Local, ValueType } from "./wasm-ops.js";
 
-/** Handle of a function of the module: callable before its body exists, so that functions may be declared in any order. */
+/**
+ * Handle of a function of the module: callable before its body exists, so that functions may be declared in any order.
+ */
 export interface FunctionHandle {
   readonly index: number;
   readonly name: string;

@@ -1,5 +1,6 @@
 /**
- * Writes the primitive encodings of the WebAssembly binary format (Core Specification 2.0, section 5.2) into a growing buffer.
+ * Writes the primitive encodings of the WebAssembly binary format (Core Specification 2.0, section 5.2) into a growing
+ * buffer.
  */
 
 const INITIAL_BYTES = 1024;

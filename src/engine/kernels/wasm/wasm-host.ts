@@ -1,4 +1,7 @@
-/** The parts of the engine's WebAssembly interface that @types/node leaves out: validation, and memory that threads share. */
+/**
+ * The parts of the engine's WebAssembly interface that @types/node leaves out: validation, and memory that threads
+ * share.
+ */
 
 export interface SharedMemoryDescriptor {
   /** Pages of 64 KiB. */

@@ -1,6 +1,7 @@
 /**
- * The instructions that the kernels use, as typed expressions that know how to write themselves. Opcodes: WebAssembly Core
- * Specification 2.0, section 5.4; relaxed SIMD proposal for `relaxedMadd` and `relaxedNmadd`; threads proposal for shared memory.
+ * The instructions that the kernels use, as typed expressions that know how to write themselves. Opcodes: WebAssembly
+ * Core Specification 2.0, section 5.4; relaxed SIMD proposal for `relaxedMadd` and `relaxedNmadd`; threads proposal for
+ * shared memory.
  */
 import type { ByteWriter } from "./wasm-bytes.js";
 import type { Statement } from "./wasm-builder.js";

@@ -12,7 +12,10 @@ import type { IdempotencyClaim, IdempotencyStore, StoredAnswer } from "./idempot
 const KEPT_MS = 24 * 60 * 60 * 1000;
 /** Records per sweep commit. */
 const SWEEP_BATCH = 256;
-/** Expired records that each new claim takes with it: more than one, so that the table shrinks under load without a timer. */
+/**
+ * Expired records that each new claim takes with it: more than one, so that the table shrinks under load without a
+ * timer.
+ */
 const SWEPT_PER_CLAIM = 4;
 
 interface KeptRecord {

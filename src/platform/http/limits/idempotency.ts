@@ -1,6 +1,7 @@
 /**
- * Idempotency-Key on routes that create: the same key with the same request gets the first answer again instead of a second record
- * (draft-ietf-httpapi-idempotency-key-header). Answers that hand out secrets never come here: such routes do not set `creates`.
+ * Idempotency-Key on routes that create: the same key with the same request gets the first answer again instead of a
+ * second record (draft-ietf-httpapi-idempotency-key-header). Answers that hand out secrets never come here: such routes
+ * do not set `creates`.
  */
 import { createHmac } from "node:crypto";
 import { AppError } from "../../errors.js";
@@ -25,8 +26,9 @@ export interface StoredAnswer {
 
 export interface IdempotencyStore {
   /**
-   * Takes the key for this request, durably, or gives the answer that it had. Rejects with `idempotency_key_reused` when the key
-   * belongs to another request, with `idempotency_in_progress` while the first is running or when its outcome is not known.
+   * Takes the key for this request, durably, or gives the answer that it had. Rejects with `idempotency_key_reused`
+   * when the key belongs to another request, with `idempotency_in_progress` while the first is running or when its
+   * outcome is not known.
    */
   claim(claim: IdempotencyClaim): Promise<StoredAnswer | undefined>;
   /** Keeps the answer of a claimed request. */
@@ -46,7 +48,9 @@ export function checkedIdempotencyKey(key: string): string {
   return key;
 }
 
-/** The keyed hash of a request: a bare hash of a body that holds a secret would let a thief of the store try guesses. */
+/**
+ * The keyed hash of a request: a bare hash of a body that holds a secret would let a thief of the store try guesses.
+ */
 export function hashRequest(hashKey: Uint8Array, path: string, query: string, body: Uint8Array): string {
   return createHmac("sha256", hashKey).update(path).update("\0").update(query).update("\0").update(body).digest("hex");
 }

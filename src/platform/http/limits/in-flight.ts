@@ -13,8 +13,9 @@ export class InFlight {
   readonly #clock: Clock;
   readonly #onDeadline: (exchange: Exchange) => void;
   /**
-   * Each knows its slot. No Set: one that has become old takes new tables as often as it turns over, and each old table that it leaves
-   * behind holds the requests of its day until the next full collection, which makes all requests grow old.
+   * Each knows its slot. No Set: one that has become old takes new tables as often as it turns over, and each old table
+   * that it leaves behind holds the requests of its day until the next full collection, which makes all requests grow
+   * old.
    */
   readonly #exchanges: Exchange[] = [];
   readonly #perAddress = new Map<string, number>();
@@ -31,7 +32,9 @@ export class InFlight {
     return this.#exchanges.length;
   }
 
-  /** False when the address has too many requests at once; the exchange is taken in all the same, until it is answered. */
+  /**
+   * False when the address has too many requests at once; the exchange is taken in all the same, until it is answered.
+   */
   add(exchange: Exchange): boolean {
     exchange.slot = this.#exchanges.push(exchange) - 1;
     const count = (this.#perAddress.get(exchange.address) ?? 0) + 1;

@@ -1,4 +1,7 @@
-/** Every limit of the HTTP front in one place, with its reason (security: 4.2). Routes may lower or raise their own body and time. */
+/**
+ * Every limit of the HTTP front in one place, with its reason (security: 4.2). Routes may lower or raise their own body
+ * and time.
+ */
 
 export interface HttpLimits {
   readonly connectionsMax: number;
@@ -16,7 +19,10 @@ export interface HttpLimits {
 export const HTTP_LIMITS: HttpLimits = {
   /** Each costs a file descriptor and some KiB; well under the usual 65 536 descriptors. */
   connectionsMax: 4096,
-  /** The library does not tell whose connection closed, so requests in flight are counted per address instead of connections. */
+  /**
+   * The library does not tell whose connection closed, so requests in flight are counted per address instead of
+   * connections.
+   */
   requestsPerAddressMax: 256,
   /** Memory that request bodies may take together, whoever sends them. */
   bodiesInFlightBytesMax: 64 * 1024 * 1024,
@@ -37,7 +43,9 @@ export const JSON_KEY_BYTES_MAX = 256;
 /** Room for a field element in decimal (78 digits); `BigInt` of longer texts is quadratic. */
 export const JSON_NUMBER_BYTES_MAX = 80;
 
-/** A body that is too long is still read this far, so that its sender gets to see the 413 before the connection closes. */
+/**
+ * A body that is too long is still read this far, so that its sender gets to see the 413 before the connection closes.
+ */
 export const LINGER_BYTES_MAX = 1024 * 1024;
 /** How often deadlines are looked at; they are kept to within this much. */
 export const DEADLINE_TICK_MS = 100;

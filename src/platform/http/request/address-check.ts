@@ -1,7 +1,7 @@
 /**
- * Finds out whether somebody listens on an address already. The library shares its ports (SO_REUSEPORT): without this check a second
- * server would take half of the first one's connections in silence. Its exclusive mode is no way out, because it cannot take a port
- * again for a minute after a restart.
+ * Finds out whether somebody listens on an address already. The library shares its ports (SO_REUSEPORT): without this
+ * check a second server would take half of the first one's connections in silence. Its exclusive mode is no way out,
+ * because it cannot take a port again for a minute after a restart.
  */
 import { connect } from "node:net";
 import { StartError } from "../../start-error.js";

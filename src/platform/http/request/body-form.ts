@@ -1,4 +1,7 @@
-/** From the bytes of a body to what a handler gets: media type, JSON form, schema. Answers 400, 415 and 422, in this order of need. */
+/**
+ * From the bytes of a body to what a handler gets: media type, JSON form, schema. Answers 400, 415 and 422, in this
+ * order of need.
+ */
 import { isUtf8 } from "node:buffer";
 import { parseQuery } from "../../contract/query.js";
 import { AppError } from "../../errors.js";
@@ -8,8 +11,8 @@ import { parsePlainJson } from "../../json/plain-json.js";
 import type { RequestHead } from "./request-head.js";
 
 /**
- * The handler's `body`: validated JSON, the bytes themselves on raw routes, undefined when there is none and the route allows it.
- * Throws `unsupported_media_type`, `malformed_json`, `invalid_request` or `unknown_member`.
+ * The handler's `body`: validated JSON, the bytes themselves on raw routes, undefined when there is none and the route
+ * allows it. Throws `unsupported_media_type`, `malformed_json`, `invalid_request` or `unknown_member`.
  */
 export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buffer): unknown {
   const { route, validator } = compiled;

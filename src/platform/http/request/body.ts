@@ -1,6 +1,6 @@
 /**
- * Collects the bytes of a request's body under two caps: the route's, and that of all bodies in flight. The library hands out
- * chunks that it empties afterwards, so every chunk is copied. Copies that are not handed on are overwritten.
+ * Collects the bytes of a request's body under two caps: the route's, and that of all bodies in flight. The library
+ * hands out chunks that it empties afterwards, so every chunk is copied. Copies that are not handed on are overwritten.
  */
 import { AppError } from "../../errors.js";
 import { LINGER_BYTES_MAX } from "../limits/limits.js";
@@ -81,7 +81,10 @@ export class BodyCollector {
     if (isLast) this.#complete();
   }
 
-  /** The whole body; to be asked for once. Rejects with `body_too_large` or `overloaded`. The caller calls `release` when the bytes are no longer needed. */
+  /**
+   * The whole body; to be asked for once. Rejects with `body_too_large` or `overloaded`. The caller calls `release`
+   * when the bytes are no longer needed.
+   */
   whole(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const tell = (outcome: Buffer | AppError): void => {
@@ -93,7 +96,9 @@ export class BodyCollector {
     });
   }
 
-  /** No more comes: the client left, or was answered before its body was complete. Whoever waits for the body is let go. */
+  /**
+   * No more comes: the client left, or was answered before its body was complete. Whoever waits for the body is let go.
+   */
   abandon(): void {
     if (!this.#settled) this.#fail(new AppError("malformed_request", { message: "the body did not come to its end" }));
   }

@@ -1,6 +1,6 @@
 /**
- * One request and its answer, from the first byte to the last. Guards the response: once it is answered or the client is gone,
- * nothing touches it again (the library ends the process for less).
+ * One request and its answer, from the first byte to the last. Guards the response: once it is answered or the client
+ * is gone, nothing touches it again (the library ends the process for less).
  */
 import type { BoundRoute } from "../../contract/route.js";
 import type { RouteValidator } from "../../contract/validate.js";
@@ -21,7 +21,9 @@ export interface CompiledRoute extends BoundRoute {
   readonly noStore: boolean;
 }
 
-/** `open`: no answer yet. `sending`: its head is out, its body is on the way. `done`: answered, or the client is gone. */
+/**
+ * `open`: no answer yet. `sending`: its head is out, its body is on the way. `done`: answered, or the client is gone.
+ */
 type ExchangeState = "open" | "sending" | "done";
 
 export interface ExchangeOptions {
@@ -99,8 +101,8 @@ export class Exchange {
   }
 
   /**
-   * Runs the callback at the end of the exchange, whichever way it ends. One at a time: first whoever waits for the request's body,
-   * later whoever sends the answer's.
+   * Runs the callback at the end of the exchange, whichever way it ends. One at a time: first whoever waits for the
+   * request's body, later whoever sends the answer's.
    */
   whenClosed(callback: () => void): void {
     this.#onClosed = callback;

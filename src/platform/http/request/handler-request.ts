@@ -14,7 +14,10 @@ export interface CheckedInput {
 /** Time that a `Prefer: wait` leaves for the answer itself. */
 const WAIT_MARGIN_SEC = 1;
 
-/** A class for the sake of `signal`, which few handlers ask for: a getter in an object literal costs more than all the rest. */
+/**
+ * A class for the sake of `signal`, which few handlers ask for: a getter in an object literal costs more than all the
+ * rest.
+ */
 export class FrontRequest implements CheckedInput {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
 /**
- * Copies what the front needs of a request's head while it may be read, and refuses heads that two parsers could read differently
- * (request smuggling, RFC 9112 section 6.3; the library lets duplicate Content-Length and any Transfer-Encoding through).
+ * Copies what the front needs of a request's head while it may be read, and refuses heads that two parsers could read
+ * differently (request smuggling, RFC 9112 section 6.3; the library lets duplicate Content-Length and any
+ * Transfer-Encoding through).
  */
 import type { RawRequest } from "../uws.js";
 

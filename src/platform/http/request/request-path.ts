@@ -1,6 +1,6 @@
 /**
- * Brings a request's path into its one canonical form, or refuses it. Two spellings of one path must never reach two rules
- * (RFC 3986 section 6.2.2; dot segments and encoded slashes are attacks here, not conveniences).
+ * Brings a request's path into its one canonical form, or refuses it. Two spellings of one path must never reach two
+ * rules (RFC 3986 section 6.2.2; dot segments and encoded slashes are attacks here, not conveniences).
  */
 
 /** More segments than the longest route has. */
@@ -17,8 +17,9 @@ export interface CanonicalPath {
 }
 
 /**
- * Existing clients build `//api/v1/...` when their base path starts with a slash, and leave a slash at the end: both are forgiven.
- * Undefined: dot segments, empty segments inside, `%2F`, `%5C`, NUL and other control characters, non-canonical percent encoding.
+ * Existing clients build `//api/v1/...` when their base path starts with a slash, and leave a slash at the end: both
+ * are forgiven. Undefined: dot segments, empty segments inside, `%2F`, `%5C`, NUL and other control characters,
+ * non-canonical percent encoding.
  */
 export function canonicalPath(url: string): CanonicalPath | undefined {
   if (!PATH.test(url)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Writes an answer: status line, the headers that every answer carries (SPEC section 1, exactly), body. Everything that goes out
- * passes here, in one cork. Long bodies go out piece by piece as the reader takes them.
+ * Writes an answer: status line, the headers that every answer carries (SPEC section 1, exactly), body. Everything that
+ * goes out passes here, in one cork. Long bodies go out piece by piece as the reader takes them.
  */
 import { STATUS_CODES } from "node:http";
 import type { Clock } from "../../clock.js";
@@ -32,7 +32,10 @@ export interface Answer {
 
 export const JSON_TYPE = "application/json; charset=UTF-8";
 
-/** SPEC section 1. The origin is never reflected, and there are no cookies: the pair of `*` and credentials stays harmless. */
+/**
+ * SPEC section 1. The origin is never reflected, and there are no cookies: the pair of `*` and credentials stays
+ * harmless.
+ */
 const EVERY_ANSWER: readonly (readonly [string, string])[] = [
   [
     "Access-Control-Allow-Headers",
@@ -43,7 +46,10 @@ const EVERY_ANSWER: readonly (readonly [string, string])[] = [
   ["Access-Control-Expose-Headers", "X-Total-Results-Count"],
   ["X-Content-Type-Options", "nosniff"],
 ];
-/** Their lines behind the first header's value: the library writes a value as it is, and each of its calls costs as much as all of these bytes. */
+/**
+ * Their lines behind the first header's value: the library writes a value as it is, and each of its calls costs as much
+ * as all of these bytes.
+ */
 const FIRST_OF_ALL = "Access-Control-Allow-Credentials";
 const FIRST_VALUE_AND_LINES = ["true", ...EVERY_ANSWER.map(([name, value]) => `${name}: ${value}`)].join("\r\n");
 
@@ -55,8 +61,9 @@ const STATUS_LINES = new Map(
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
 /**
- * Sends the answer, unless there was one already or the client is gone. Gives a promise where the body goes out in pieces, which
- * resolves when it is out or given up. Throws or rejects before anything is written when a header or the length is not fit to be sent.
+ * Sends the answer, unless there was one already or the client is gone. Gives a promise where the body goes out in
+ * pieces, which resolves when it is out or given up. Throws or rejects before anything is written when a header or the
+ * length is not fit to be sent.
  */
 export function sendAnswer(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> | undefined {
   const { body } = answer;
@@ -97,7 +104,8 @@ function sendWhole(exchange: Exchange, answer: Answer, body: string | Uint8Array
       response.end(body, closes);
       return;
     }
-    // The library counts a length given to endWithoutBody as owed and would hold the connection: headers are written by hand.
+    // The library counts a length given to endWithoutBody as owed and would hold the connection: headers are written by
+    // hand.
     if (body !== undefined) response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
     endBodiless(response, closes);
   });
@@ -140,8 +148,8 @@ async function sendSource(exchange: Exchange, answer: Answer, source: BodySource
 }
 
 /**
- * Hands pieces to the socket, one at a time, each until the socket took all of it. There is one writable handler for the whole
- * body: the library puts the old one back over a handler that is set while the old one runs.
+ * Hands pieces to the socket, one at a time, each until the socket took all of it. There is one writable handler for
+ * the whole body: the library puts the old one back over a handler that is set while the old one runs.
  */
 class PieceWriter {
   readonly #exchange: Exchange;
@@ -157,7 +165,10 @@ class PieceWriter {
     exchange.response.onWritable((offset) => this.#resume?.(offset) ?? true);
   }
 
-  /** @param start offset of the piece in the body; `head` goes before the first. Resolves also when the client goes away. */
+  /**
+   * @param start offset of the piece in the body; `head` goes before the first. Resolves also when the client goes
+   *   away.
+   */
   write(piece: Uint8Array, start: number, head: Answer | undefined): Promise<void> {
     return new Promise((resolve) => {
       this.#exchange.whenClosed(resolve);

@@ -1,7 +1,7 @@
 /**
- * Failures as answers, in the one form of DECISIONS: `{message, errors: [{message, code, path?}]}`, with the members that a route
- * adds, and as RFC 9457 problem details when asked for; on OAuth's routes in OAuth's form. What is not an AppError is a bug and says
- * nothing about itself.
+ * Failures as answers, in the one form of DECISIONS: `{message, errors: [{message, code, path?}]}`, with the members
+ * that a route adds, and as RFC 9457 problem details when asked for; on OAuth's routes in OAuth's form. What is not an
+ * AppError is a bug and says nothing about itself.
  */
 import { STATUS_CODES } from "node:http";
 import { AppError } from "../../errors.js";

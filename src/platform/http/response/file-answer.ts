@@ -1,4 +1,6 @@
-/** Answers a stored file: ETag, If-None-Match, one Range (RFC 9110 sections 13 and 14), read in pieces while it is sent. */
+/**
+ * Answers a stored file: ETag, If-None-Match, one Range (RFC 9110 sections 13 and 14), read in pieces while it is sent.
+ */
 import { open } from "node:fs/promises";
 import type { FileAnswer } from "../../contract/route.js";
 import { AppError } from "../../errors.js";
@@ -12,8 +14,8 @@ interface ByteRange {
 }
 
 /**
- * @param contentType of the route; the file's own goes before it
- * Throws `data_corrupt` when the file is not there or has another length, `range_not_satisfiable` never: that answer has headers of its own.
+ * @param contentType of the route; the file's own goes before it Throws `data_corrupt` when the file is not there or
+ *   has another length, `range_not_satisfiable` never: that answer has headers of its own.
  */
 export async function fileAnswer(file: FileAnswer, contentType: string, head: RequestHead): Promise<Answer> {
   const etag = `"${file.sha256}"`;
@@ -42,7 +44,10 @@ function matchesAny(condition: string | undefined, etag: string): boolean {
   });
 }
 
-/** The one range asked for; undefined serves the whole file, also for several ranges or a range that does not read as one. */
+/**
+ * The one range asked for; undefined serves the whole file, also for several ranges or a range that does not read as
+ * one.
+ */
 function requestedRange(head: RequestHead, etag: string, bytes: number): ByteRange | "unsatisfiable" | undefined {
   const found = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(head.headers.range?.trim() ?? "");
   const condition = head.headers["if-range"];

@@ -1,6 +1,6 @@
 /**
- * Sends a stream as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Holds one message at most: the
- * source waits while the reader does not keep up.
+ * Sends a stream as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Holds one
+ * message at most: the source waits while the reader does not keep up.
  */
 import type { OpenStream, StreamEnd, StreamMessage, StreamSink, StreamSource } from "../../contract/stream.js";
 import { writeHead, type Answer } from "./answer.js";

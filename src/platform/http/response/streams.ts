@@ -1,6 +1,6 @@
 /**
- * The streams that are open on a server, whatever their transport: looks again and again whether their tokens still hold, so that a stream
- * ends soon after its token expired or was revoked, and ends all of them when the server stops.
+ * The streams that are open on a server, whatever their transport: looks again and again whether their tokens still
+ * hold, so that a stream ends soon after its token expired or was revoked, and ends all of them when the server stops.
  */
 import type { Principal } from "../../auth/principal.js";
 import type { Clock } from "../../clock.js";

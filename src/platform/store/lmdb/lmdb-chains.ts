@@ -1,6 +1,6 @@
 /**
- * The ends of the logs of a store (chain.ts): each head is read once, and written once a transaction, however many records are appended
- * in between. Inside a transaction only; thrown away with one that fails.
+ * The ends of the logs of a store (chain.ts): each head is read once, and written once a transaction, however many
+ * records are appended in between. Inside a transaction only; thrown away with one that fails.
  */
 import { assert } from "../../errors.js";
 import { chainHeadKey, chainRecordKey, NO_PREDECESSOR, type ChainHead, type ChainKey } from "../chain.js";
@@ -58,7 +58,10 @@ export class ChainTails {
     this.#tailOf(key);
   }
 
-  /** Reads a head again when next needed, because somebody else writes the record. @param name the record's key as Latin-1 text */
+  /**
+   * Reads a head again when next needed, because somebody else writes the record. @param name the record's key as
+   * Latin-1 text
+   */
   forget(name: string): void {
     const log = this.#heads.get(name);
     if (log !== undefined) this.#tails.delete(log);

@@ -1,6 +1,6 @@
 /**
- * The changes that one commit makes, key by key: read and judged first, written afterwards, with the store's own record kept in
- * step. Inside a transaction only.
+ * The changes that one commit makes, key by key: read and judged first, written afterwards, with the store's own record
+ * kept in step. Inside a transaction only.
  */
 import type { AppendedRecord, ChainTails } from "./lmdb-chains.js";
 import { readBinary } from "./lmdb-environment.js";
@@ -40,7 +40,10 @@ export class ChangeSet {
     return this.#current(key)?.version;
   }
 
-  /** Plans to write or, without JSON, to delete; the last plan for a key holds. Throws `data_corrupt` over a damaged record. */
+  /**
+   * Plans to write or, without JSON, to delete; the last plan for a key holds. Throws `data_corrupt` over a damaged
+   * record.
+   */
   plan(key: Buffer, json: Uint8Array | undefined): void {
     const name = key.toString("latin1");
     const earlier = this.#changes.get(name);
@@ -54,7 +57,9 @@ export class ChangeSet {
     this.#appends.push(record);
   }
 
-  /** Writes everything under one new version and updates `meta`, which the caller puts at the end of the transaction. */
+  /**
+   * Writes everything under one new version and updates `meta`, which the caller puts at the end of the transaction.
+   */
   write(meta: StoreMeta): void {
     let sum = meta.tag_sum;
     meta.sequence += 1;

@@ -2,8 +2,9 @@
  * Opens the LMDB environment the one way that every thread must open it, and reads and writes the store's own record.
  * Only the writer thread, and a migration before the writer starts, may open transactions on it.
  *
- * `overlappingSync: false`: with lmdb-js's default a write whose fsync failed is refused but stays visible. `noMemInit: false`:
- * pages on disk never hold stray memory. No compression, no value cache, no shared structures: what is read is what was written.
+ * `overlappingSync: false`: with lmdb-js's default a write whose fsync failed is refused but stays visible. `noMemInit:
+ * false`: pages on disk never hold stray memory. No compression, no value cache, no shared structures: what is read is
+ * what was written.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -18,7 +19,9 @@ export type Environment = lmdb.RootDatabase<Buffer, Buffer>;
 /** The package's CommonJS build: one file, where its ES modules are a dozen to find and open, for each thread anew. */
 const { open } = createRequire(import.meta.url)("lmdb") as typeof lmdb;
 
-/** Address space set aside for the map. lmdb-js grows it beyond when needed, so it is no limit; the writer keeps one. */
+/**
+ * Address space set aside for the map. lmdb-js grows it beyond when needed, so it is no limit; the writer keeps one.
+ */
 const MAP_BYTES = 64 * 2 ** 30;
 
 /** Threads and open snapshots at a time; a slot is 64 bytes of the lock file. */
@@ -38,8 +41,8 @@ export interface StoreMeta {
   /** How many records there are, without this one. */
   count: number;
   /**
-   * Sum of all records' tags modulo 2^64. A walk over the store must arrive at it: that shows records that a damaged page hides,
-   * which no tag of a single record can.
+   * Sum of all records' tags modulo 2^64. A walk over the store must arrive at it: that shows records that a damaged
+   * page hides, which no tag of a single record can.
    */
   tag_sum: bigint;
 }
@@ -52,7 +55,9 @@ export interface Space {
   readonly freeInsideBytes: number;
 }
 
-/** Opens or creates the data file in `path` (a folder). Throws `storage_failed` with the folder's name when it cannot. */
+/**
+ * Opens or creates the data file in `path` (a folder). Throws `storage_failed` with the folder's name when it cannot.
+ */
 export function openEnvironment(path: string, options: { readOnly?: boolean } = {}): Environment {
   try {
     if (options.readOnly !== true) mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -96,7 +101,9 @@ export function writeMeta(environment: Environment, meta: StoreMeta): void {
   void environment.put(META_KEY, encodeRecord(META_KEY, meta.sequence, json).bytes);
 }
 
-/** The stored bytes under a key; an error of LMDB itself is `data_corrupt`, because a sound file has none on reading. */
+/**
+ * The stored bytes under a key; an error of LMDB itself is `data_corrupt`, because a sound file has none on reading.
+ */
 export function readBinary(
   environment: Environment,
   key: Buffer,

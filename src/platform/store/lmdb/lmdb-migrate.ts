@@ -1,4 +1,7 @@
-/** Runs the pending migrations on an LMDB store before its writer starts: a backup first, then one transaction per migration. */
+/**
+ * Runs the pending migrations on an LMDB store before its writer starts: a backup first, then one transaction per
+ * migration.
+ */
 import { assert } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { encodeKey } from "../keys.js";

@@ -1,6 +1,7 @@
 /**
- * Room at the end of a data file that grows fast. Where a commit makes the file longer, the file system writes the new length and the map of its
- * blocks too, each waited for in turn; a commit into blocks that are there already waits for its own pages alone.
+ * Room at the end of a data file that grows fast. Where a commit makes the file longer, the file system writes the new
+ * length and the map of its blocks too, each waited for in turn; a commit into blocks that are there already waits for
+ * its own pages alone.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { Space } from "./lmdb-environment.js";
@@ -8,7 +9,10 @@ import type { Space } from "./lmdb-environment.js";
 /** Slower growth than this between two looks costs nothing that anybody would feel. */
 const GROWTH_BYTES_MIN = 16 * 1024;
 
-/** Longest piece that is put on at a time: the commit that flushes it takes 1.4 ms with 256 KiB, 4 ms with 1 MiB and 7 ms with 2 MiB, where others take 1 ms. */
+/**
+ * Longest piece that is put on at a time: the commit that flushes it takes 1.4 ms with 256 KiB, 4 ms with 1 MiB and 7
+ * ms with 2 MiB, where others take 1 ms.
+ */
 const STEP_BYTES_MAX = 2 ** 19;
 
 export class FileRoom {
@@ -21,8 +25,9 @@ export class FileRoom {
   }
 
   /**
-   * Puts zeros on, as long as twice the growth since the last look, when less than that growth is left. To be called now and then, between
-   * transactions, with plenty of space on the disk. Never throws: a disk that does not take it will tell the next commit.
+   * Puts zeros on, as long as twice the growth since the last look, when less than that growth is left. To be called
+   * now and then, between transactions, with plenty of space on the disk. Never throws: a disk that does not take it
+   * will tell the next commit.
    */
   keep({ fileBytes, endBytes }: Pick<Space, "fileBytes" | "endBytes">): void {
     const grown = endBytes - this.#endBytes;

@@ -1,6 +1,6 @@
 /**
- * Walks every record of the store and says what is damaged: tags that do not hold, records that a lookup does not find, and,
- * through the running count and sum, records that a damaged page hides. It reads only.
+ * Walks every record of the store and says what is damaged: tags that do not hold, records that a lookup does not find,
+ * and, through the running count and sum, records that a damaged page hides. It reads only.
  */
 import { setImmediate } from "node:timers/promises";
 import { decodeKey } from "../keys.js";

@@ -1,6 +1,6 @@
 /**
- * The LMDB adapter of the store port: reads on the calling thread, every mutation through one writer thread with group commit.
- * A resolved commit is fsynced. One process at a time owns a data folder.
+ * The LMDB adapter of the store port: reads on the calling thread, every mutation through one writer thread with group
+ * commit. A resolved commit is fsynced. One process at a time owns a data folder.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -59,7 +59,10 @@ export interface OpenStoreDependencies {
 /** What can be read of a store, with or without a server that owns it. */
 export interface StoreReader extends Pick<Store, "get" | "range" | "count"> {
   readonly schemaVersion: number;
-  /** Copies a consistent snapshot into a new folder and fsyncs it; commits go on meanwhile. Throws `conflict` when one is there. */
+  /**
+   * Copies a consistent snapshot into a new folder and fsyncs it; commits go on meanwhile. Throws `conflict` when one
+   * is there.
+   */
   backup(folder: string): Promise<void>;
   /** Reads everything and reports damage. Pauses often; about 10 us per record. */
   integrityReport(): Promise<IntegrityReport>;
@@ -78,13 +81,15 @@ const DATA_BYTES_MAX = 64 * 2 ** 30;
 const RESERVE_BYTES = 64 * 2 ** 20;
 const QUEUE_LENGTH_MAX = 1024;
 
-/** Up to this many records the start reads them all first (about half a second); a larger store is read while it serves. */
+/**
+ * Up to this many records the start reads them all first (about half a second); a larger store is read while it serves.
+ */
 const VERIFY_BEFORE_SERVING_MAX = 100_000;
 
 /**
- * Opens or creates the store of a data folder.
- * Throws `conflict` when another server has it or a newer program wrote it, `data_corrupt` when it is damaged in a way that
- * could hide records, `storage_failed` when the folder cannot be used.
+ * Opens or creates the store of a data folder. Throws `conflict` when another server has it or a newer program wrote
+ * it, `data_corrupt` when it is damaged in a way that could hide records, `storage_failed` when the folder cannot be
+ * used.
  */
 export async function openStore(options: OpenStoreOptions, dependencies: OpenStoreDependencies): Promise<DurableStore> {
   const lock = lockFolder(options.path);
@@ -158,7 +163,9 @@ export async function rewriteStore(
   }
 }
 
-/** Opens a store for reading only, beside a server that may be running on it: backups and scrubs of the command line. */
+/**
+ * Opens a store for reading only, beside a server that may be running on it: backups and scrubs of the command line.
+ */
 export function openStoreReader(options: { readonly path: string }): StoreReader {
   if (!existsSync(join(options.path, "data.mdb"))) {
     throw new AppError("storage_failed", { message: `there is no store in ${options.path}` });
@@ -197,7 +204,8 @@ async function backupTo(environment: Environment, folder: string): Promise<void>
   const file = join(folder, "data.mdb");
   if (existsSync(file)) throw new AppError("conflict", { message: `${folder} holds a store already` });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Not compacted: a compacting copy takes longer and would hold its snapshot, and so all freed pages, that much longer.
+  // Not compacted: a compacting copy takes longer and would hold its snapshot, and so all freed pages, that much
+  // longer.
   await environment.backup(folder, false);
   await syncPath(file);
   await syncPath(folder);
@@ -267,7 +275,8 @@ class LmdbStore extends LmdbReader implements DurableStore {
       },
       {
         onBatch: (state) => {
-          // lmdb-js keeps one read snapshot per turn; without this a read right after the acknowledgement would miss the write.
+          // lmdb-js keeps one read snapshot per turn; without this a read right after the acknowledgement would miss
+          // the write.
           this.environment.resetReadTxn();
           if (state !== last) dependencies.log.warn("store changed state", { state });
           last = state;

@@ -1,6 +1,7 @@
 /**
- * What the writer thread does with a batch of commits: one transaction, one fsync, each commit judged by itself. A commit whose
- * check fails writes nothing and hurts nobody else. It must not run on two threads, and must not touch disk between batches.
+ * What the writer thread does with a batch of commits: one transaction, one fsync, each commit judged by itself. A
+ * commit whose check fails writes nothing and hurts nobody else. It must not run on two threads, and must not touch
+ * disk between batches.
  */
 import { statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -110,7 +111,9 @@ export class LmdbWriter {
     }
   }
 
-  /** Refuses what would not fit before LMDB runs into the wall, and keeps a reserve, since even a deletion copies pages. */
+  /**
+   * Refuses what would not fit before LMDB runs into the wall, and keeps a reserve, since even a deletion copies pages.
+   */
   #refuseForSpace(commits: readonly PackedCommit[]): WriteOutcome[] {
     let free = this.#storage.freeBytes() - TRANSACTION_OVERHEAD_BYTES;
     const needed = commits.reduce((sum, { bytes }) => sum + bytes * SPACE_FACTOR, 0);
@@ -219,7 +222,9 @@ export class LmdbWriter {
 /** To the writer thread: packed commits (wire.ts), or the wish to end once all before it is written. */
 export type WriterRequest = Uint8Array<ArrayBuffer> | { readonly close: true };
 
-/** From the writer thread, most often: so many commits, oldest first, are applied and on disk, and the writer is ready. */
+/**
+ * From the writer thread, most often: so many commits, oldest first, are applied and on disk, and the writer is ready.
+ */
 export type WriterReply = number | WriterReport;
 
 /** How many commits are settled, oldest first, and which of them failed. */
@@ -234,7 +239,10 @@ export function emptyMeta(schemaVersion: number): StoreMeta {
   return { schema_version: schemaVersion, sequence: 0, count: 0, tag_sum: 0n };
 }
 
-/** Writes nothing but deletions, and what is recorded of them: were the audit log's record refused, nobody could make room. */
+/**
+ * Writes nothing but deletions, and what is recorded of them: were the audit log's record refused, nobody could make
+ * room.
+ */
 function isDeletion({ operations }: PackedCommit): boolean {
   const has = (...kinds: readonly number[]): boolean => operations.some(({ kind }) => kinds.includes(kind));
   return !has(PUT) && (!has(APPEND) || has(DELETE, DELETE_PREFIX));

@@ -1,6 +1,6 @@
 /**
- * The `aws_kms` provider: the seal key is a data key of AWS KMS (GenerateDataKey, AES_256), opened with Decrypt at each start. Credentials
- * come from the SDK's default chain. An encryption context binds the ciphertext to this use.
+ * The `aws_kms` provider: the seal key is a data key of AWS KMS (GenerateDataKey, AES_256), opened with Decrypt at each
+ * start. Credentials come from the SDK's default chain. An encryption context binds the ciphertext to this use.
  */
 import type { SealProvider } from "./provider.js";
 import { loadSdk } from "./provider-failure.js";

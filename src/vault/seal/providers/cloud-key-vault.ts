@@ -1,8 +1,10 @@
 /**
- * The `cloud_key_vault` provider (SPEC 4.3): the phrase is a secret of an Azure Key Vault, created on the first start and reused afterwards.
+ * The `cloud_key_vault` provider (SPEC 4.3): the phrase is a secret of an Azure Key Vault, created on the first start
+ * and reused afterwards.
  *
- * The service knows no conditional write: setting an existing secret adds a version. So the oldest enabled version counts, every
- * starter reads the list again after its write, and waits before that until nobody can still add a version of the same second.
+ * The service knows no conditional write: setting an existing secret adds a version. So the oldest enabled version
+ * counts, every starter reads the list again after its write, and waits before that until nobody can still add a
+ * version of the same second.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -69,7 +71,9 @@ export function cloudKeyVaultProvider(
   };
 }
 
-/** The phrase of the oldest enabled version; creates the secret when there is none and this store has no seal key yet. */
+/**
+ * The phrase of the oldest enabled version; creates the secret when there is none and this store has no seal key yet.
+ */
 export async function readOrCreate(
   secret: SecretVersions,
   options: { readonly mayCreate: boolean; readonly settleMs: number; readonly log: Log },

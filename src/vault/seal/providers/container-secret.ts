@@ -1,6 +1,7 @@
 /**
- * The `container_secret` provider (SPEC 4.3): the phrase stands in a file that the container runtime mounts. The file must be closed to
- * group and others; links are followed, because runtimes mount secrets through them. Not for machines that others administer.
+ * The `container_secret` provider (SPEC 4.3): the phrase stands in a file that the container runtime mounts. The file
+ * must be closed to group and others; links are followed, because runtimes mount secrets through them. Not for machines
+ * that others administer.
  */
 import { open } from "node:fs/promises";
 import { canonicalPhrase } from "../../../crypto/wallets/seal-phrase.js";

@@ -1,6 +1,7 @@
 /**
- * The `environment` provider (SPEC 4.3): a validation hash in the settings, and the phrase by POST /unseal. A phrase in the settings
- * unseals at start; it stays readable in the process environment for ever, which is why it is for trials only.
+ * The `environment` provider (SPEC 4.3): a validation hash in the settings, and the phrase by POST /unseal. A phrase in
+ * the settings unseals at start; it stays readable in the process environment for ever, which is why it is for trials
+ * only.
  */
 import { canonicalPhrase, phraseEntropy, validationHash } from "../../../crypto/wallets/seal-phrase.js";
 import { AppError } from "../../../platform/errors.js";

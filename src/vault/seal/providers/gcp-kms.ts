@@ -1,6 +1,7 @@
 /**
- * The `gcp_kms` provider: the seal key is made here and encrypted by a symmetric key of Google Cloud KMS (Encrypt), which opens it at
- * each start (Decrypt). Credentials are Application Default Credentials. Check sums (CRC-32C) of both directions are compared.
+ * The `gcp_kms` provider: the seal key is made here and encrypted by a symmetric key of Google Cloud KMS (Encrypt),
+ * which opens it at each start (Decrypt). Credentials are Application Default Credentials. Check sums (CRC-32C) of both
+ * directions are compared.
  */
 import { randomBytes } from "node:crypto";
 import { SEAL_ENTROPY_BYTES } from "../../../crypto/wallets/seal-phrase.js";

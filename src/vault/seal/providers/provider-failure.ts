@@ -1,6 +1,6 @@
 /**
- * How seal providers fail: with a sentence of our own for the operator, in bounded time. Texts of SDKs are not repeated, because they
- * may quote requests; their status and error codes are.
+ * How seal providers fail: with a sentence of our own for the operator, in bounded time. Texts of SDKs are not
+ * repeated, because they may quote requests; their status and error codes are.
  */
 
 /** The source of the seal key cannot be used; the message is a sentence for the operator and holds nothing secret. */
@@ -15,7 +15,9 @@ export class SealProviderError extends Error {
   }
 }
 
-/** Runs a provider's work with a deadline that holds whatever the SDK does; what it throws becomes a SealProviderError. */
+/**
+ * Runs a provider's work with a deadline that holds whatever the SDK does; what it throws becomes a SealProviderError.
+ */
 export async function bounded<T>(
   provider: string,
   timeoutMs: number,
@@ -81,7 +83,10 @@ function described(provider: string, error: unknown): SealProviderError {
   );
 }
 
-/** The HTTP status that an SDK's error carries: Azure `statusCode`, AWS `$metadata.httpStatusCode`, Google `status` or `response.status`. */
+/**
+ * The HTTP status that an SDK's error carries: Azure `statusCode`, AWS `$metadata.httpStatusCode`, Google `status` or
+ * `response.status`.
+ */
 function statusOf(error: unknown): number | undefined {
   const members = membersOf(error);
   const candidates = [

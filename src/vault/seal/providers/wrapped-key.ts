@@ -1,6 +1,7 @@
 /**
- * What the key-management services share: a seal key that is made once, kept in the store as the service's ciphertext, and opened by
- * the service at each start. Made by create-if-absent: of several first starts one wins, and the others use its key.
+ * What the key-management services share: a seal key that is made once, kept in the store as the service's ciphertext,
+ * and opened by the service at each start. Made by create-if-absent: of several first starts one wins, and the others
+ * use its key.
  */
 import {
   canonicalPhrase,
@@ -50,7 +51,9 @@ type WrappedKeyRecord = {
 export const WRAPPED_KEY: StoreKey = ["seal", "wrapped_key"];
 export const SENTINEL_KEY: StoreKey = ["seal", "sentinel"];
 
-/** @param connect loads the SDK and makes its client; called at each unsealing, so that credentials are looked up anew */
+/**
+ * @param connect loads the SDK and makes its client; called at each unsealing, so that credentials are looked up anew
+ */
 export function wrappedKeyProvider(
   options: WrappedKeyOptions,
   dependencies: SealProviderDependencies,

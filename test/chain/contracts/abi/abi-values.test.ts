@@ -1,4 +1,6 @@
-/** Values between JSON and the contract ABI, with viem as the independent coder, and ABIs as hostile users write them. */
+/**
+ * Values between JSON and the contract ABI, with viem as the independent coder, and ABIs as hostile users write them.
+ */
 import {
   encodeAbiParameters,
   getAddress,

@@ -6,7 +6,8 @@ import {
   SOLIDITY_PROCESS_LIMITS,
 } from "../../../../src/chain/contracts/builds/solidity-task.js";
 
-// Untrusted Solidity as an attacker would send it; each ends in a failure that names itself, none in a crash of the process.
+// Untrusted Solidity as an attacker would send it; each ends in a failure that names itself, none in a crash of the
+// process.
 
 const HEAD = "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.0;\n";
 const tasks = new ProcessTasks();

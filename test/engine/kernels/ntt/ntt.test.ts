@@ -46,7 +46,8 @@ describe.each(KERNEL_KINDS)("transforms, %s, seed " + String(random.seed), (kind
       const values = evaluateAll(input, root, r);
       expect(read()).toEqual(values.map((_, place) => values[reversedBits(place, log)]!));
 
-      // The same numbers taken as values: interpolate, scale, evaluate on the coset; place i answers for the point shift * root^-i.
+      // The same numbers taken as values: interpolate, scale, evaluate on the coset; place i answers for the point
+      // shift * root^-i.
       kernels.call("fr_mul_blocks", data, data, scale, Math.max(1, size / kernels.fr.lanes));
       domain.backward(data);
       const inverseSize = powerModulo(BigInt(size), r - 2n, r);

@@ -1,4 +1,7 @@
-/** Threads that share work through words of memory: order of steps, joining, leaving, and every way in which a member can be lost. */
+/**
+ * Threads that share work through words of memory: order of steps, joining, leaving, and every way in which a member
+ * can be lost.
+ */
 import { describe, expect, it } from "vitest";
 import {
   Team,
