@@ -197,6 +197,23 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * Says that one member of a request is wrong.
+ * @param path dotted name of the member, such as `config.json_rpc_url`
+ * @param message for people; names the rule, never the member's content where that may be secret
+ */
+export function invalidMember(path: string, message: string, code: ErrorCode = "invalid_request"): AppError {
+  return new AppError(code, { message, details: [{ message, code, path }] });
+}
+
+/**
+ * Says that something does not exist for the caller, in the same words whether it is absent or another tenant's.
+ * @param what the kind of thing, such as `key`
+ */
+export function notFound(what: string, cause?: unknown): AppError {
+  return new AppError("not_found", { message: `${what} not found`, cause });
+}
+
 /** Fails loudly when an invariant of our own is broken: the request answers 500, nothing is swallowed. */
 export function assert(condition: unknown, sentence: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${sentence}`);

@@ -1,8 +1,9 @@
 /**
  * Structured log: one JSON line per event on standard error. Only the fields named here can be written, so that a body,
- * a header, a witness or a key cannot slip in (security: allow-list, not redaction).
+ * a header, a witness or a key cannot slip in: an allow-list, not redaction.
  */
 import pino from "pino";
+import { stackFrames } from "./stack-frames.js";
 
 /** What a log line may carry beside its message. Ids and figures only. */
 export interface LogFields {
@@ -29,7 +30,9 @@ export interface LogFields {
   readonly path?: string;
   readonly address?: string;
   readonly signal?: string;
-  /** A stack of our own code for a broken invariant; never a message of a library that saw a secret. */
+  /** What went wrong: its name and frames are written as `stack`; its message is not, because it may quote a secret. */
+  readonly error?: unknown;
+  /** Frames that another thread answered (`stackFrames`). */
   readonly stack?: string;
 }
 
@@ -50,16 +53,24 @@ export function createLog(level: LogLevel): Log {
   );
   return {
     error: (message, fields) => {
-      sink.error(fields ?? {}, message);
+      sink.error(writable(fields), message);
     },
     warn: (message, fields) => {
-      sink.warn(fields ?? {}, message);
+      sink.warn(writable(fields), message);
     },
     info: (message, fields) => {
-      sink.info(fields ?? {}, message);
+      sink.info(writable(fields), message);
     },
     debug: (message, fields) => {
-      if (sink.isLevelEnabled("debug")) sink.debug(fields?.() ?? {}, message);
+      if (sink.isLevelEnabled("debug")) sink.debug(writable(fields?.()), message);
     },
   };
+}
+
+/** The fields as they are written: of an error only its frames. */
+function writable(fields: LogFields = {}): LogFields {
+  if (fields.error === undefined) return fields;
+  const { error, ...rest } = fields;
+  const stack = rest.stack ?? stackFrames(error);
+  return stack === undefined ? rest : { ...rest, stack };
 }

@@ -147,7 +147,7 @@ export class Dispatcher {
       });
       void this.#serve(exchange);
     } catch (error) {
-      this.#dependencies.log.error("request not taken", { ...stackOf(asAppError(error, "").bug) });
+      this.#dependencies.log.error("request not taken", { error: asAppError(error, "").bug });
       response.close();
     }
   }
@@ -410,7 +410,7 @@ export class Dispatcher {
     } catch (second) {
       this.#dependencies.log.error("answer not sent", {
         ...fieldsOf(exchange),
-        ...stackOf(asAppError(second, "").bug),
+        error: asAppError(second, "").bug,
       });
       if (exchange.isOpen || exchange.isSending) exchange.response.close();
     }
@@ -428,7 +428,7 @@ export class Dispatcher {
       ...fieldsOf(exchange),
       status: error.status,
       code: error.code,
-      ...stackOf(bug ?? (error.cause instanceof Error ? error.cause : undefined)),
+      error: bug ?? error.cause,
     };
     // A system that a user named, and that whoever talks to it tells of when it begins: each request in between is no
     // news.
@@ -476,14 +476,4 @@ function fieldsOf(exchange: Exchange): { request_id: string; route: string; subj
     route: exchange.route?.route.id ?? NO_ROUTE,
     ...(exchange.subject === undefined ? {} : { subject: exchange.subject }),
   };
-}
-
-/** Frames only: the message may repeat what a library read. */
-function stackOf(bug: Error | undefined): { stack?: string } {
-  const frames = bug?.stack
-    ?.split("\n")
-    .filter((line) => /^\s+at /.test(line))
-    .slice(0, 12)
-    .join("\n");
-  return frames === undefined || frames === "" ? {} : { stack: `${bug?.name ?? "Error"}\n${frames}` };
 }

@@ -221,7 +221,7 @@ export class Jobs {
     const settled = this.#perform(id, runner, abort)
       .catch((error: unknown) => {
         // Every expected outcome is handled inside; the job stays as it is, for a later try or the next start.
-        this.#log.error("job bookkeeping broke", { job_id: id, kind, ...codeOf(error), ...stackOf(error) });
+        this.#log.error("job bookkeeping broke", { job_id: id, kind, ...codeOf(error), error });
         this.#rest(id, BROKEN_REST_MS);
       })
       .finally(() => {
@@ -348,7 +348,7 @@ export class Jobs {
       attempt: job.attempt,
       step: job.phase,
       ...codeOf(error),
-      ...stackOf(error),
+      error,
     });
     if (job.attempt >= ATTEMPTS_MAX) return this.#fail(record, runner, faultOf(error));
     const requeued = await this.#write(record, { state: "queued", boot_id: null });
@@ -418,7 +418,7 @@ export class Jobs {
         listener(event);
       } catch (error) {
         // A listener's fault must not become the job's.
-        this.#log.error("job listener broke", { job_id: event.job.id, ...stackOf(error) });
+        this.#log.error("job listener broke", { job_id: event.job.id, error });
       }
     }
   }
@@ -432,11 +432,4 @@ function faultOf(error: unknown): JobFault {
 
 function codeOf(error: unknown): { code?: string } {
   return error instanceof AppError ? { code: error.code } : {};
-}
-
-/** Where it happened, without the message: a library's text may quote what it was given. */
-function stackOf(error: unknown): { stack?: string } {
-  if (!(error instanceof Error)) return {};
-  const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
-  return { stack: [error.name, ...frames].join("\n") };
 }

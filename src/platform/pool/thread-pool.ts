@@ -133,10 +133,7 @@ export class ThreadPool {
       }
       if (this.#stopping)
         throw new AppError("shutting_down", { message: "the server is stopping", retryAfterSec: 5, cause: error });
-      this.#log.error("task lost with its thread", {
-        lane: this.#options.name,
-        ...(error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {}),
-      });
+      this.#log.error("task lost with its thread", { lane: this.#options.name, error });
       if (mayRetry) return await this.#attempt<Value>(message, signals, false);
       throw new AppError("internal_error", { message: `${this.#options.name}: the worker failed`, cause: error });
     }

@@ -79,6 +79,8 @@ export interface Table<T extends TableRow, I extends string, U extends string> {
   deleteCommit(current: StoreRecord<T>): StoreCommit;
   /** The name of the unique whose entry a conflict was about, or undefined when it was about the record itself. */
   uniqueOf(conflictKey: StoreKey): U | undefined;
+  /** True when a conflict was about a record of this table or one of its entries. */
+  isOwnKey(conflictKey: StoreKey): boolean;
 }
 
 /** Makes a table over a store. */
@@ -173,6 +175,10 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
   uniqueOf(conflictKey: StoreKey): U | undefined {
     const names = Object.keys(this.#options.uniques ?? {}) as U[];
     return names.find((name) => conflictKey[0] === `${this.#options.name}!${name}`);
+  }
+
+  isOwnKey(conflictKey: StoreKey): boolean {
+    return typeof conflictKey[0] === "string" && conflictKey[0].split(/[#!]/, 1)[0] === this.#options.name;
   }
 
   #key(record: T): StoreKey {

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { equalBytes } from "../../crypto/constant-time.js";
 import { canonicalPhrase, phraseEntropy, validationHash } from "../../crypto/wallets/seal-phrase.js";
 import { AppError, type ErrorCode } from "../../platform/errors.js";
+import { stackFrames } from "../../platform/stack-frames.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
 import { deriveSentinel } from "./key-hierarchy.js";
 import type { KeyObjects } from "./key-objects.js";
@@ -46,13 +47,7 @@ export function createVaultTasks(
       return { ok: true, value: await run(request.message) };
     } catch (error) {
       if (error instanceof AppError) return { ok: false, code: error.code, message: error.message };
-      const frames =
-        error instanceof Error
-          ? error.stack
-              ?.split("\n")
-              .filter((line) => /^\s+at /.test(line))
-              .join("\n")
-          : undefined;
+      const frames = stackFrames(error);
       return {
         ok: false,
         code: "internal_error",

@@ -83,6 +83,8 @@ describe("a table", () => {
     expect(vaults.uniqueOf((same as StoreConflict).key)).toBeUndefined();
     const taken = await insert(vault("2", { name: "name 1" })).catch((error: unknown) => error);
     expect(vaults.uniqueOf((taken as StoreConflict).key)).toBe("name");
+    for (const conflict of [same, taken]) expect(vaults.isOwnKey((conflict as StoreConflict).key)).toBe(true);
+    expect(vaults.isOwnKey(["vaults", "1"])).toBe(false);
     await insert(vault("3", { name: "name 1", owner: "bob" }));
   });
 

@@ -116,11 +116,11 @@ export class NetworkWatch {
         : error instanceof RpcRefusal
           ? "network_answer_invalid"
           : "internal_error";
-    const stack =
-      error instanceof AppError || error instanceof RpcRefusal || !(error instanceof Error)
-        ? {}
-        : { stack: (error.stack ?? "").split("\n").slice(1).join("\n") };
-    this.#dependencies.log.warn("the transactions of a network cannot be followed now", { code, ...stack });
+    const isExpected = error instanceof AppError || error instanceof RpcRefusal;
+    this.#dependencies.log.warn("the transactions of a network cannot be followed now", {
+      code,
+      ...(isExpected ? {} : { error }),
+    });
   }
 
   async #pause(): Promise<void> {
