@@ -1,14 +1,17 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, mergeConfig } from "vitest/config";
 import base from "./vitest.js";
 
-/** The long runs: one at a time, no time limit worth speaking of. */
-export default defineConfig({
-  test: {
-    ...base.test,
-    include: ["test/slow/**/*.test.ts"],
-    exclude: ["node_modules/**"],
-    fileParallelism: false,
-    testTimeout: 3_600_000,
-    hookTimeout: 600_000,
-  },
-});
+const { projects: _default, ...shared } = base.test ?? {};
+
+/** The runs of minutes and hours (test/long, test/slow): one file at a time, with no time limit worth speaking of. */
+export default mergeConfig(
+  { test: shared },
+  defineConfig({
+    test: {
+      include: ["test/long/**/*.test.ts", "test/slow/**/*.test.ts"],
+      fileParallelism: false,
+      testTimeout: 3_600_000,
+      hookTimeout: 600_000,
+    },
+  }),
+);
