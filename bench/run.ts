@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import type { BenchRow, BenchSubject } from "./subject.js";
+import { tableOf } from "./table.js";
 
 /** Each subject's module loads only when it runs: some of them keep threads. */
 const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchSubject }>>> = {
@@ -23,7 +24,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<{ readonly subject: BenchS
   chain: async () => await import("./subjects/chain.js"),
 };
 
-function machine(): Readonly<Record<string, string | number>> {
+function machine(): { cpu: string; cores: number; node: string; commit: string } {
   const commit = ((): string => {
     try {
       return execFileSync("git", ["rev-parse", "--short", "HEAD"], {
@@ -35,29 +36,6 @@ function machine(): Readonly<Record<string, string | number>> {
     }
   })();
   return { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length, node: process.version, commit };
-}
-
-function table(rows: readonly BenchRow[]): string {
-  const figure = (value: number | undefined): string =>
-    value === undefined ? "" : value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(3);
-  const cells = rows.map((row) => [
-    row.subject,
-    row.id,
-    row.circuit ?? "",
-    row.peer,
-    figure(row.median),
-    figure(row.p95),
-    row.unit,
-    String(row.samples),
-    row.note ?? "",
-  ]);
-  const header = ["subject", "id", "circuit", "peer", "median", "p95", "unit", "n", "note"];
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...cells.map((line) => (line[column] ?? "").length)),
-  );
-  const format = (line: readonly string[]): string =>
-    `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  return [format(header), format(widths.map((width) => "-".repeat(width))), ...cells.map(format)].join("\n");
 }
 
 async function main(): Promise<number> {
@@ -95,9 +73,8 @@ async function main(): Promise<number> {
       { quick: values.quick },
     );
   }
-  process.stderr.write(
-    `\n${String(here.cpu)}, ${String(here.cores)} cores, Node ${String(here.node)}, commit ${String(here.commit)}\n${table(rows)}\n`,
-  );
+  const { cpu, cores, node, commit } = here;
+  process.stderr.write(`\n${cpu}, ${cores} cores, Node ${node}, commit ${commit}\n${tableOf(rows)}\n`);
   return 0;
 }
 

@@ -66,7 +66,7 @@ const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4d
  * Answers any call by a token's Transfer from the caller to itself, of the value in the call data: CALLER twice, topic,
  * LOG3.
  */
-const RUNTIME = `6000356000523333${"7f"}${TRANSFER_TOPIC}60206000a300`;
+const RUNTIME = `60003560005233337f${TRANSFER_TOPIC}60206000a300`;
 const CREATION = `0x60${(RUNTIME.length / 2).toString(16)}600c60003960${(RUNTIME.length / 2).toString(16)}6000f3${RUNTIME}`;
 const SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const VALUE = (10n ** 18n).toString(16).padStart(64, "0");
