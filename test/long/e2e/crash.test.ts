@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { killServer } from "../support/http-crash.js";
-import { seededRandom } from "../support/seeded.js";
+import { killServer } from "../../support/http-crash.js";
+import { seededRandom } from "../../support/seeded.js";
 
 describe("kill -9 of the server under load", () => {
   it("loses nothing acknowledged over HTTP and leaves nothing half-written", async () => {

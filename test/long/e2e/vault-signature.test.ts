@@ -1,6 +1,6 @@
 /** A signature of the vault, proved in zero knowledge by the prover registry of the same server. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { provisioned, startServer, type TestServer } from "../support/server.js";
+import { provisioned, startServer, type TestServer } from "../../support/server.js";
 
 let server: TestServer;
 beforeAll(async () => {
