@@ -47,9 +47,9 @@ afterAll(async () => {
 const newKey = async (spec = "AES-256-GCM"): Promise<string> =>
   (await test.vault.createKey(owner, vaultId, { spec, name: "k" })).id;
 const seal = async (keyId: string, text: string): Promise<Uint8Array> =>
-  await test.vault.encrypt(owner, vaultId, keyId, Buffer.from(text), "c");
+  await test.vault.encrypt({ owner, vaultId, keyId }, Buffer.from(text), "c");
 const open = async (keyId: string, frame: Uint8Array): Promise<string> =>
-  Buffer.from(await test.vault.decrypt(owner, vaultId, keyId, frame, "c")).toString();
+  Buffer.from(await test.vault.decrypt({ owner, vaultId, keyId }, frame, "c")).toString();
 const hex = (frame: Uint8Array): string => Buffer.from(frame).toString("hex");
 const generationOf = (frame: Uint8Array): number => Buffer.from(frame).readUInt32BE(2);
 

@@ -268,7 +268,7 @@ describe("gcp_kms", () => {
         ? { ...answer, body: { ...(answer.body as object), ciphertextCrc32c: "1" } }
         : answer;
     };
-    expect(await reasonOf(provider(dependencies()))).toMatch(/damaged on the way/);
+    expect(await reasonOf(provider(dependencies()))).toMatch(/damaged in transit/);
     double.behaviour = (request) =>
       request.path.startsWith("/v1/")
         ? { status: 403, body: { error: { code: 403, message: "no", status: "PERMISSION_DENIED" } } }
@@ -397,7 +397,7 @@ describe("settings", () => {
       "the seal provider aws_kms needs SEAL_UNSEAL_KMS_KEY_ID",
       "the seal provider aws_kms needs SEAL_UNSEAL_KMS_REGION",
       "SEAL_UNSEAL_KMS_KEY_ID must read projects/P/locations/L/keyRings/R/cryptoKeys/K for gcp_kms",
-      "SEAL_UNSEAL_KEY is for the provider environment; aws_kms brings its own key",
+      "SEAL_UNSEAL_KEY is for the provider environment; aws_kms has its own key",
     ]);
   });
 
