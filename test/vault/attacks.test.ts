@@ -82,7 +82,9 @@ describe("the envelope against a writer of the data file", () => {
     expect(Buffer.from(open(envelope, { ...place, metadata: { usage, type, spec } })).equals(plaintext)).toBe(true);
   });
 
-  it("never uses a nonce twice in 100,000 wraps", () => {
+  // A collision of random nonces cannot be observed. This guards against a nonce that is constant, cached with its key,
+  // or repeated within the 128 envelopes that share the first half of theirs.
+  it("writes a nonce of its own into each of 100,000 envelopes under one key", () => {
     const nonces = new Set(
       Array.from({ length: 100_000 }, () =>
         Buffer.from(wrapRecord({ key, generation: 1 }, place, plaintext), "base64").toString("latin1", 6, 30),
