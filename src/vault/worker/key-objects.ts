@@ -11,8 +11,6 @@ const KEYS_MAX = 256;
 const IDLE_MS = 60_000;
 /** Objects kept of one key: the accounts of a wallet that sign, and one or two of any other key. */
 const DERIVED_MAX = 64;
-/** How exact the age of a key is: a coarse clock makes each look-up cheaper. */
-const AGE_RESOLUTION_MS = 1_000;
 
 /** An opened key. */
 export interface OpenedKey {
@@ -34,7 +32,7 @@ export class KeyObjects {
     this.#keys = new LRUCache({
       max: KEYS_MAX,
       ttl: IDLE_MS,
-      ttlResolution: AGE_RESOLUTION_MS,
+      ttlResolution: 0,
       updateAgeOnGet: true,
       perf: { now: options.nowMs },
     });

@@ -21,8 +21,6 @@ const RECORD_KEYS_MAX = 1000;
  * With the sweep of each minute (workers/vault.worker.ts), an idle record key leaves memory after 5 minutes at most.
  */
 const RECORD_KEY_IDLE_MS = 4 * 60_000;
-/** How exact the age of a record key is: a coarse clock makes each look-up cheaper. */
-const AGE_RESOLUTION_MS = 1_000;
 /** KEKs have no generations yet: rekeying replaces all master envelopes in one transaction. */
 export const KEK_GENERATION = 1;
 
@@ -52,7 +50,7 @@ export class Keyring {
     this.#recordKeys = new LRUCache({
       max: RECORD_KEYS_MAX,
       ttl: RECORD_KEY_IDLE_MS,
-      ttlResolution: AGE_RESOLUTION_MS,
+      ttlResolution: 0,
       updateAgeOnGet: true,
       perf: { now: options.nowMs },
     });

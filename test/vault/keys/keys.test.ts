@@ -1,6 +1,7 @@
 // Creating keys over HTTP: what a spec allows, and what is refused.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startVaultServer, type Answer, type VaultServer } from "../http-support.js";
+import { openTestVault, subject } from "../support.js";
 
 let server: VaultServer;
 beforeAll(async () => {
@@ -50,4 +51,46 @@ describe("creating keys", () => {
       ).toEqual({ verified: false });
     }
   });
+});
+
+describe("generating RSA keys", () => {
+  it("happens one at a time for the whole server, and other keys do not wait for them", async () => {
+    let running = 0;
+    let runningMax = 0;
+    const order: string[] = [];
+    const test = await openTestVault({
+      wrapWorker: (worker) => ({
+        recycle: async () => await worker.recycle(),
+        stop: async () => await worker.stop(),
+        run: async (task, message) => {
+          const isSlow = task === "create_key" && (message as { spec: string }).spec.startsWith("RSA-");
+          if (!isSlow) return await worker.run(task, message);
+          running += 1;
+          runningMax = Math.max(runningMax, running);
+          try {
+            return await worker.run(task, message);
+          } finally {
+            running -= 1;
+          }
+        },
+      }),
+    });
+    try {
+      const owners = [subject(), subject()];
+      const vaults = await Promise.all(owners.map(async (owner) => await test.vault.createVault(owner, { name: "v" })));
+      const create = async (index: number, spec: string): Promise<void> => {
+        await test.vault.createKey(owners[index]!, vaults[index]!.id, { spec, name: "k" });
+        order.push(spec);
+      };
+      await Promise.all([
+        ...Array.from({ length: 4 }, async (_, index) => await create(index % 2, "RSA-2048")),
+        create(0, "Ed25519"),
+      ]);
+      expect(runningMax).toBe(1);
+      expect(order.slice(0, 2)).toContain("Ed25519");
+      expect(order).toHaveLength(5);
+    } finally {
+      await test.close();
+    }
+  }, 30_000);
 });
