@@ -52,7 +52,7 @@ const BATCHES_IN_FLIGHT = 4;
 /** Turns of each that are compared. */
 const TURNS = 5;
 const CPU_SAMPLE_MS = 300;
-/** By which the thread of batches is known; see vault-thread.ts. */
+/** By which the thread of batches is known; see src/vault/threads/vault-workers.ts. */
 const BULK_NICENESS = 10;
 /** Until all that serves a request has long been optimised code, as in a server that has been up for a minute. */
 const WARM_UP_SINGLES = 15_000;

@@ -69,9 +69,9 @@ export function proverVault(vault: VaultService): ProverVault {
     },
     readSecret: async (owner, vaultId, secretId) => await vault.retrieveSecret(owner, vaultId, secretId),
     encrypt: async (owner, vaultId, keyId, plaintext, context) =>
-      Buffer.from(await vault.encrypt(owner, vaultId, keyId, plaintext, context)).toString("base64"),
+      Buffer.from(await vault.encrypt({ owner, vaultId, keyId }, plaintext, context)).toString("base64"),
     decrypt: async (owner, vaultId, keyId, ciphertext, context) =>
-      await vault.decrypt(owner, vaultId, keyId, Buffer.from(ciphertext, "base64"), context),
+      await vault.decrypt({ owner, vaultId, keyId }, Buffer.from(ciphertext, "base64"), context),
     prepareDeletion: (owner, vaultId) => {
       try {
         return vault.deletion(owner, vaultId);

@@ -1,6 +1,5 @@
 /**
- * Puts the vault together from its parts: provider, worker thread, seal, service and handlers. The composition root
- * calls this.
+ * Assembles the vault from its parts: provider, threads, seal, service and handlers. Called by the composition root.
  */
 import { availableParallelism } from "node:os";
 import type { Clock } from "../platform/clock.js";
@@ -18,14 +17,14 @@ import { SealAttempts } from "./seal/seal-attempts.js";
 import { selectSealProvider, type SealSource } from "./seal/providers/select-provider.js";
 import { VaultSeal, type SealChange, type SealState } from "./seal/seal.js";
 import { VaultService } from "./service.js";
-import { VaultThread } from "./threads/vault-workers.js";
+import { VaultWorkers } from "./threads/vault-workers.js";
 
 export type VaultOptions = {
-  /** Tasks that may wait for the vault worker; one more is refused with 503. */
+  /** Requests that may wait for each of the vault's threads; one more is rejected with `overloaded` (503). */
   readonly queueLengthMax: number;
   /**
-   * The settings of the seal provider, or in development mode the folder where the vault makes and keeps its own seal
-   * key.
+   * The settings of the seal provider, or in development mode the folder in which the vault creates and keeps its own
+   * seal key.
    */
   readonly seal: SealSource;
 };
@@ -34,7 +33,7 @@ export interface VaultDependencies {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called after each unsealing: work that waited for the vault can go on. */
+  /** Called after each unsealing, so that work that waits for the vault can continue. */
   readonly onUnsealed?: () => void;
   /** See SealDependencies.onChange. */
   readonly onSealChange?: (change: SealChange) => Promise<void>;
@@ -45,28 +44,31 @@ export interface Vault {
   readonly handlers: HandlersFor<typeof vaultRoutes>;
   readonly lifecycleHandlers: HandlersFor<typeof lifecycleRoutes>;
   /**
-   * Unseals where the provider has the key, deletes what was planned and whose time has come, and goes on with both
-   * each minute; never rejects.
+   * Unseals where the provider has the key and carries out the planned deletions that are due, now and each minute.
+   * Never rejects.
    */
   start(): Promise<SealState>;
   /** Why the provider could not unseal, as a sentence. */
   sealFailure(): string | undefined;
   /** Seals because the service cannot keep its promises. Never rejects. */
   sealByFault(reason: string): Promise<void>;
-  /** Seals and ends the worker. */
+  /** Seals and ends the threads. */
   stop(): Promise<void>;
 }
 
-/** Two keep up with the HTTP thread for Ed25519; slow curves gain a little from more. Each takes about 30 MB. */
+/** Two threads keep up with the HTTP thread for quick operations; slow curves gain a little from more. 30 MB each. */
 const PROMPT_THREADS_MAX = 3;
-/** How often a provider that failed is asked again, and planned deletions are looked at. */
+/** How often a provider that failed is asked again, and due deletions are carried out. */
 const ROUND_MS = 60_000;
 
-/** Throws `invalid_request` or `vault_not_configured` for settings that cannot be used. The vault starts sealed. */
+/**
+ * Assembles the vault, sealed.
+ * @throws invalid_request or `vault_not_configured` for settings that cannot be used
+ */
 export async function createVault(options: VaultOptions, dependencies: VaultDependencies): Promise<Vault> {
   const { store, clock, log, onUnsealed, onSealChange } = dependencies;
   const provider = await selectSealProvider(options.seal, { store, clock, log });
-  const worker = new VaultThread(
+  const worker = new VaultWorkers(
     { queueLengthMax: options.queueLengthMax, promptThreads: Math.min(PROMPT_THREADS_MAX, availableParallelism()) },
     { log },
   );
@@ -90,7 +92,7 @@ export async function createVault(options: VaultOptions, dependencies: VaultDepe
     try {
       await deletions.sweep();
     } catch {
-      log.warn("planned deletions must wait: the store does not take them");
+      log.warn("planned deletions are delayed: the store accepts no write");
     }
   };
   const round = async (): Promise<void> => {

@@ -1,9 +1,10 @@
-/** Binds the vault's routes to its service. No logic here: names and shapes only. */
+/** Binds the vault's routes to its service: names and shapes only, no logic. */
 import type { HandlersFor } from "../platform/contract/route.js";
 import { operationHandlers } from "./keys/operation-handlers.js";
 import type { vaultRoutes } from "./routes.js";
 import type { VaultService } from "./service.js";
 
+/** Returns the handlers of `vaultRoutes`. */
 export function vaultHandlers(dependencies: { readonly vault: VaultService }): HandlersFor<typeof vaultRoutes> {
   const { vault } = dependencies;
   return {

@@ -1,4 +1,8 @@
-/** Binds the routes of an organization's vaults: who may is identity's word, what is done is the vault service's. */
+/**
+ * Binds the routes of an organization's vaults. The operations are the vault's, so this file belongs to it; the paths
+ * are below /organizations, so that identity's server serves them, and identity decides who is a member with which
+ * rights.
+ */
 import { PERMISSIONS } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import type { HandlersFor } from "../platform/contract/route.js";
@@ -9,8 +13,8 @@ import type { VaultService } from "./service.js";
 export interface OrganizationVaultDependencies {
   readonly vault: VaultService;
   /**
-   * Throws `not_found` for an organization that is not there for the caller, `forbidden` when it lacks one of the bits
-   * there.
+   * Throws `not_found` for an organization that the caller cannot see, `forbidden` when the caller lacks one of the
+   * permission bits on it.
    */
   readonly requireMember: (principal: Principal, organizationId: string, bits: number) => void;
 }
@@ -21,14 +25,25 @@ interface KeyRequest {
   readonly signal: AbortSignal;
 }
 
+/** Returns the organization as the owner of its vaults, for a member that has the permission bits. */
+type OwnerFor = (principal: Principal, organizationId: string, bits: number) => Subject;
+
+/** Returns the handlers of `organizationVaultRoutes`. */
 export function organizationVaultHandlers(
   dependencies: OrganizationVaultDependencies,
 ): HandlersFor<typeof organizationVaultRoutes> {
   const { vault, requireMember } = dependencies;
-  const owner = (principal: Principal, organizationId: string, bits: number): Subject => {
+  const owner: OwnerFor = (principal, organizationId, bits) => {
     requireMember(principal, organizationId, bits);
     return { kind: "organization", id: organizationId };
   };
+  return { ...keyHandlers(vault, owner), ...secretHandlers(vault, owner) };
+}
+
+function keyHandlers(
+  vault: VaultService,
+  owner: OwnerFor,
+): Omit<HandlersFor<typeof organizationVaultRoutes>, keyof ReturnType<typeof secretHandlers>> {
   const callOf = (request: KeyRequest): KeyCall =>
     new RequestedKeyCall(request, {
       owner: owner(request.principal, request.params.id, PERMISSIONS.vault_use),
@@ -64,6 +79,20 @@ export function organizationVaultHandlers(
       status: 200,
       body: await vault.operations.verify(callOf(request), request.body),
     }),
+  };
+}
+
+function secretHandlers(
+  vault: VaultService,
+  owner: OwnerFor,
+): Pick<
+  HandlersFor<typeof organizationVaultRoutes>,
+  | "listOrganizationVaultSecrets"
+  | "createOrganizationVaultSecret"
+  | "getOrganizationVaultSecret"
+  | "deleteOrganizationVaultSecret"
+> {
+  return {
     listOrganizationVaultSecrets: ({ principal, params, query }) => ({
       status: 200,
       ...vault.listSecrets(owner(principal, params.id, PERMISSIONS.read), params.vault_id, query),

@@ -1,6 +1,7 @@
 /**
- * Route definitions of an organization's vaults as its members reach them, under the organization's path (existing
- * clients do). The same operations as under /vaults, with the organization as owner. Plain values; no server code.
+ * Route definitions of an organization's vaults for its members, below the organization's path, as existing clients
+ * call them. The operations are those below /vaults with the organization as owner, so these files belong to the vault;
+ * the area of the routes is identity, whose address serves all of /organizations. Plain values; no server code.
  */
 import { defineRoute } from "../platform/contract/route.js";
 import { IdParams, Uuid, closed } from "../platform/contract/schemas.js";
@@ -36,7 +37,7 @@ const KeyOfVaultParams = closed({ id: Uuid, vault_id: Uuid, key_id: Uuid });
 const SecretOfVaultParams = closed({ id: Uuid, vault_id: Uuid, secret_id: Uuid });
 
 const base = { area: "identity", needsUnsealed: true } as const;
-const MEMBERS = "For members; what is needed must be held on the organization too.";
+const MEMBERS = "For members, who need the permission on the organization as well.";
 
 export const organizationVaultRoutes = {
   listOrganizationVaults: defineRoute({
@@ -115,7 +116,7 @@ export const organizationVaultRoutes = {
     method: "POST",
     path: `${KEYS}/:key_id/sign`,
     summary: "Sign with a key of an organization's vault",
-    description: `${MEMBERS} Answers 200, as existing clients know it.`,
+    description: `${MEMBERS} The status is 200, as existing clients expect.`,
     auth: { permissions: ["vault_use"] },
     params: KeyOfVaultParams,
     body: SignBody,

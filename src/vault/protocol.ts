@@ -1,9 +1,10 @@
 /**
- * The messages between the main thread and the vault worker. Wrapped records and requests go in, results come out; a
- * root key or a private key never crosses.
+ * The messages between the main thread and the vault workers, the threads that unwrap keys. Wrapped records and
+ * requests go in, results come out; a root key or a private key never crosses.
  */
 import type { HdPath } from "../crypto/wallets/hd-path.js";
 import type { ErrorCode, ErrorDetail } from "../platform/errors.js";
+import type { SignItem } from "./key-specs/key-spec.js";
 import type { KeyOptions } from "./keys/operation-schemas.js";
 
 /** A vault as the worker needs it. */
@@ -25,37 +26,49 @@ export interface KeyReference {
   readonly usage: string;
   readonly generation: number;
   readonly envelope: string;
-  /**
-   * Of asymmetric keys, as the record has them (`0x` hex, checksummed address): authenticated together with the
-   * material.
-   */
+  /** Asymmetric keys: `0x` hex from the record, authenticated together with the material. */
   readonly publicKey?: string;
+  /** Checksummed account address from the record, authenticated like the public key. */
   readonly address?: string;
-  /** True for a key that is switched off or waits for its deletion: every use is refused. */
+  /** True for a disabled key and for one whose deletion is planned: every use is refused. */
   readonly isDisabled?: boolean;
 }
 
 /**
- * Which thread runs a task: `prompt` answers in microseconds and must stay that way; `bulk` takes batches, slow
- * algorithms and the making of slow keys.
+ * Which worker runs a task: a `prompt` one must answer within about a millisecond; the `bulk` one takes batches, slow
+ * algorithms and the generation of slow keys.
  */
-export type VaultLane = "prompt" | "bulk";
+export type WorkerKind = "prompt" | "bulk";
 
 export type HdAccount = Omit<HdPath, "change" | "index">;
 
 export type KeyOperation = "sign" | "verify" | "encrypt" | "decrypt" | "agree";
 
+/** One item of an operation. Which members it has is decided by the route's schema; the operation checks the rest. */
+export interface OperationItem extends SignItem {
+  readonly signature?: string;
+  readonly public_key?: string;
+  readonly context?: string;
+  readonly data?: string;
+  readonly encoding?: "utf8" | "hex";
+}
+
+/** An item to verify under the public key that it brings. */
+export interface DetachedItem extends OperationItem {
+  readonly spec?: string;
+}
+
 export interface OperateMessage {
   readonly vault: VaultReference;
   readonly key: KeyReference;
-  /** Earlier generations that frames to decrypt name. */
+  /** Earlier generations of the key that the items to decrypt name. */
   readonly earlier: readonly KeyReference[];
   readonly operation: KeyOperation;
-  readonly items: readonly unknown[];
-  readonly lane: VaultLane;
+  readonly items: readonly OperationItem[];
+  readonly worker: WorkerKind;
 }
 
-/** What one item came to; `value` is its answer, as JSON where it is a text. */
+/** The outcome of one item; a `value` that is a text is the JSON of the result. */
 export type ItemOutcome =
   | { readonly ok: true; readonly value: object | string }
   | {
@@ -65,14 +78,14 @@ export type ItemOutcome =
       readonly details: readonly ErrorDetail[];
     };
 
-/** The readable columns of a secret that its envelope is bound to. */
+/** The plain columns of a secret that its envelope is bound to. */
 export interface SecretReference {
   readonly secretId: string;
   readonly name: string;
   readonly type: string;
 }
 
-/** That a signature is the aggregate of one signature for each key and message, as hex. */
+/** The claim that a signature is the aggregate of one signature for each key and message; all as hex. */
 export interface BlsAggregateClaim {
   readonly messages: readonly string[];
   readonly public_keys: readonly string[];
@@ -80,9 +93,9 @@ export interface BlsAggregateClaim {
 }
 
 export interface PhraseCheck {
-  /** As presented; the worker overwrites it. In shared memory, so that no copy is made on the way. */
+  /** The caller's bytes, which the worker overwrites. In shared memory, so that crossing threads makes no copy. */
   readonly phrase: Uint8Array;
-  /** Configured SHA-256 of the canonical phrase, or null where the provider has none and the sentinel decides. */
+  /** Configured SHA-256 of the canonical phrase, or null where none is configured and the sentinel decides. */
   readonly validationHash: Uint8Array | null;
   readonly storeId: string;
   /** Stored sentinel, or null before the first unsealing. */
@@ -92,24 +105,24 @@ export interface PhraseCheck {
 /** Task name -> message and value. */
 export interface VaultTasks {
   /**
-   * Checks the phrase and keeps its entropy (wrapped under an ephemeral key) until the thread ends or `lock` is called.
+   * Checks the phrase and keeps its entropy, encrypted under an ephemeral key, until the thread ends or `lock` runs.
    */
   unseal: { message: PhraseCheck; value: { sentinel: Uint8Array } };
-  /** Checks the phrase and keeps nothing. */
+  /** Checks the phrase without keeping it. */
   check_phrase: { message: PhraseCheck; value: null };
   lock: { message: null; value: null };
-  /** Drops what is cached of a deleted vault. */
+  /** Drops the cached keys of a deleted vault. */
   forget_vault: { message: { vaultId: string }; value: null };
   create_master: { message: { vaultId: string; owner: string; masterKeyId: string }; value: { envelope: string } };
   create_key: {
-    message: { vault: VaultReference; keyId: string; spec: string; options: KeyOptions; lane: VaultLane };
+    message: { vault: VaultReference; keyId: string; spec: string; options: KeyOptions; worker: WorkerKind };
     value: { envelope: string; publicKey?: string; address?: string };
   };
   derive_key: {
     message: { vault: VaultReference; parent: KeyReference; keyId: string; nonce: number; context: Uint8Array };
     value: { envelope: string };
   };
-  /** New material for a symmetric key, wrapped as the given generation. */
+  /** Makes new material for a symmetric key, wrapped as the given generation. */
   rotate_key: {
     message: { vault: VaultReference; key: KeyReference; generation: number };
     value: { envelope: string };
@@ -127,18 +140,15 @@ export interface VaultTasks {
     message: { vault: VaultReference; key: KeyReference; data: Uint8Array; context: Uint8Array };
     value: Uint8Array;
   };
-  /**
-   * The same operation of one key on many items, as the API takes and answers them; what fails for one item does not
-   * fail the task.
-   */
+  /** Runs one operation of one key on items; a refused item does not fail the task. */
   operate: { message: OperateMessage; value: readonly ItemOutcome[] };
-  /** The same, answered as JSON in UTF-8: the answers one after the other with commas between. */
+  /** Does the same and returns the outcomes as JSON in UTF-8, separated by commas. */
   operate_batch: { message: OperateMessage; value: Uint8Array };
-  /** Verifications under public keys that callers bring. */
-  verify_detached: { message: { items: readonly unknown[]; lane: VaultLane }; value: readonly ItemOutcome[] };
+  /** Verifies under public keys that callers bring. */
+  verify_detached: { message: { items: readonly DetachedItem[]; worker: WorkerKind }; value: readonly ItemOutcome[] };
   bls_aggregate: { message: { signatures: readonly string[] }; value: ItemOutcome };
   bls_verify: { message: BlsAggregateClaim; value: ItemOutcome };
-  /** The public keys of a vault as JSON Web Keys; keys that have no such form are left out. */
+  /** Returns the public keys of a vault as JSON Web Keys; keys without a registered form are left out. */
   json_web_keys: {
     message: { vault: VaultReference; keys: readonly KeyReference[] };
     value: readonly Readonly<Record<string, string>>[];
@@ -161,18 +171,20 @@ export interface VaultTaskFailure {
   readonly ok: false;
   readonly code: ErrorCode;
   readonly message: string;
-  /** Where a fault of ours happened: stack frames without the error's text, which may have seen a secret. */
+  /** Where a fault of our own happened: stack frames without the error's message, which may quote a secret. */
   readonly frames?: string;
 }
 export type VaultTaskResult<Value> = { readonly ok: true; readonly value: Value } | VaultTaskFailure;
 
-/** The threads that hold the keys. */
-export interface VaultWorker {
+/** Runs tasks on the threads that hold the keys. */
+export interface VaultTaskRunner {
+  /** Resolves with the task's result; rejects with `overloaded`, and when the thread ends before it answers. */
   run<Name extends VaultTaskName>(
     task: Name,
     message: VaultTasks[Name]["message"],
   ): Promise<VaultTaskResult<VaultTasks[Name]["value"]>>;
   /** Ends the threads with everything in their memory and starts empty ones. Running tasks reject. */
   recycle(): Promise<void>;
+  /** Ends the threads for good. */
   stop(): Promise<void>;
 }

@@ -1,13 +1,20 @@
 /**
- * Where the vault's records lie in the store. Vaults lie under their owner, keys and secrets under their vault, so that
- * another tenant's record is not there to be found. Knows no cryptography: envelopes are texts here.
+ * The vault's records in the store. Vaults are stored under their owner, keys and secrets under their vault, so that no
+ * look-up can find another tenant's record. Knows no cryptography: envelopes are texts here.
  */
 import { formatSubject, ownerKey, type Subject } from "../platform/auth/principal.js";
-import { AppError } from "../platform/errors.js";
-import type { Store, StoreCommit, StoreKey, StoreRecord } from "../platform/store/store.js";
+import { AppError, notFound } from "../platform/errors.js";
+import {
+  StoreConflict,
+  type Store,
+  type StoreCommit,
+  type StoreKey,
+  type StoreRecord,
+} from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../platform/store/tables.js";
 import { formatHdPath, type HdPath } from "../crypto/wallets/hd-path.js";
 import type { HdAddressJson } from "./keys/operation-schemas.js";
+import { KeyCache } from "./key-cache.js";
 import type { KeyReference, SecretReference, VaultReference } from "./protocol.js";
 import type { KeyJson, SecretJson, VaultJson } from "./schemas.js";
 
@@ -19,7 +26,7 @@ export interface VaultRecord extends VaultJson {
   readonly generation: number;
 }
 export interface KeyRecord extends KeyJson {
-  /** Counts rotations; stands in the header of the key's ciphertexts. */
+  /** Counts rotations; part of the header of the key's ciphertexts. */
   readonly generation: number;
   readonly envelope: string;
 }
@@ -27,7 +34,7 @@ export interface SecretRecord extends SecretJson {
   readonly envelope: string;
 }
 
-/** A record as read, with what the worker needs of it. */
+/** A record as read, and the part of it that goes to the worker. */
 export interface Found<Row, Reference> {
   readonly record: StoreRecord<Row>;
   readonly reference: Reference;
@@ -36,7 +43,7 @@ export type FoundVault = Found<VaultRecord, VaultReference>;
 export type FoundKey = Found<KeyRecord, KeyReference>;
 export type FoundSecret = Found<SecretRecord, SecretReference>;
 
-export interface UsableKey {
+export interface KeyInVault {
   readonly vault: FoundVault;
   readonly key: FoundKey;
 }
@@ -47,7 +54,7 @@ export interface HdAddressRecord extends HdAddressJson {
   readonly key_id: string;
 }
 
-/** A planned deletion whose time came. */
+/** A planned deletion whose recovery window is over. */
 export interface DueDeletion {
   readonly commit: StoreCommit;
   /** Present when the commit deletes a vault. */
@@ -59,7 +66,10 @@ export interface KeyFilter {
   readonly type?: string | undefined;
 }
 
-/** Everything of a vault but its own record lies under [name, vault id]. Index names as tables.ts writes them. */
+/**
+ * The tables and indexes of what a vault holds: everything but its own record is stored under [name, vault id]. The
+ * names of indexes are those of tables.ts.
+ */
 const VAULT_CONTENT = [
   "key",
   "key#vault",
@@ -78,7 +88,7 @@ const VAULT_CONTENT = [
 const DERIVE_NONCE = "derive_nonce";
 const KEY_GENERATION = "key_generation";
 const HD_INDEX = "hd_index";
-/** What lies under [name, vault id, key id] beside the key itself. */
+/** What is stored of a key under [name, vault id, key id], beside its record. */
 const KEY_CONTENT = [
   DERIVE_NONCE,
   KEY_GENERATION,
@@ -87,28 +97,23 @@ const KEY_CONTENT = [
   "hd_address#key",
   "hd_address!path",
 ] as const;
-/** At about 2 KB each. */
-const USABLE_KEYS_MAX = 1_000;
-/** Planned deletions by time across all vaults; entries of what is gone are crossed off when their time comes. */
+/** Planned deletions by time across all vaults. An entry whose record is gone is removed when its time comes. */
 const KEY_DELETION = "key_deletion";
 const SECRET_DELETION = "secret_deletion";
 const VAULT_DELETION = "vault_deletion";
 
+/** Reads the vault's records and makes the commits that change them. */
 export class VaultRepository {
   readonly #store: Store;
   readonly #vaults: Table<VaultRecord, "owner", never>;
   readonly #keys: Table<KeyRecord, "vault" | "spec" | "type", never>;
   readonly #secrets: Table<SecretRecord, "vault" | "type", never>;
   readonly #hdAddresses: Table<HdAddressRecord, "key", "path">;
-  /** By key, with who found it in which vault: nobody else gets it. */
-  readonly #usable = new Map<
-    string,
-    { readonly owner: Subject; readonly vaultId: string; readonly found: UsableKey }
-  >();
-  #usableRevision = -1;
+  readonly #keyCache: KeyCache;
 
   constructor(dependencies: { readonly store: Store }) {
     this.#store = dependencies.store;
+    this.#keyCache = new KeyCache(dependencies);
     this.#vaults = defineTable(
       {
         name: "vault",
@@ -151,95 +156,79 @@ export class VaultRepository {
     );
   }
 
-  // The wallets' tables, in the same place as the keys that they belong to.
-
-  /**
-   * The index that a branch of a wallet gives out next, and the commit that takes it; conflicts when somebody else took
-   * it first.
-   */
-  nextHdIndex({ record }: FoundKey, branch: HdPath): { readonly index: number; readonly claim: StoreCommit } {
-    const key: StoreKey = [
-      HD_INDEX,
-      record.value.vault_id,
-      record.value.id,
-      branch.purpose,
-      branch.account,
-      branch.change,
-    ];
-    const counter = this.#store.get<number>(key);
-    let index = counter?.value ?? 0;
-    // Addresses that were derived by their path were given to somebody too.
-    while (
-      this.#hdAddresses.findBy("path", [record.value.vault_id, record.value.id, formatHdPath({ ...branch, index })]) !==
-      undefined
-    )
-      index += 1;
-    return {
-      index,
-      claim: { checks: [{ key, version: counter?.version ?? "absent" }], puts: [{ key, value: index + 1 }] },
-    };
-  }
-
-  listHdAddresses({ record }: FoundKey, page: Page): Listing<HdAddressRecord> {
-    return this.#hdAddresses.list("key", [record.value.vault_id, record.value.id], { page });
-  }
-
-  /**
-   * Puts an address on the wallet's list; an empty commit when it is there. Conflicts when it was put there in between.
-   */
-  hdAddressInsertion(
-    { record }: FoundKey,
-    path: HdPath,
-    address: Omit<HdAddressJson, "hd_derivation_path" | "index">,
-  ): StoreCommit {
-    const { vault_id, id: key_id } = record.value;
-    const hd_derivation_path = formatHdPath(path);
-    if (this.#hdAddresses.findBy("path", [vault_id, key_id, hd_derivation_path]) !== undefined) return {};
-    return this.#hdAddresses.insertCommit({ ...address, vault_id, key_id, hd_derivation_path, index: path.index });
-  }
-
+  /** Applies the commits as one. Rejects with StoreConflict when one of their checks fails. */
   async commit(...commits: readonly StoreCommit[]): Promise<void> {
     await this.#store.commit(mergeCommits(...commits));
   }
 
+  /** Applies commits that can only conflict when the record they depend on was deleted. Throws `not_found` then. */
+  async commitOrNotFound(what: "vault" | "key" | "secret", ...commits: readonly StoreCommit[]): Promise<void> {
+    try {
+      await this.commit(...commits);
+    } catch (error) {
+      if (error instanceof StoreConflict) throw notFound(what, error);
+      throw error;
+    }
+  }
+
+  /** Applies commits that change a record as it was read. Throws `conflict` when another request changed it. */
+  async commitUnlessChanged(what: "vault" | "key" | "secret", ...commits: readonly StoreCommit[]): Promise<void> {
+    try {
+      await this.commit(...commits);
+    } catch (error) {
+      if (error instanceof StoreConflict)
+        throw new AppError("conflict", {
+          message: `the ${what} was changed by another request at the same time; try again`,
+          cause: error,
+        });
+      throw error;
+    }
+  }
+
   /**
-   * Throws `not_found` for an unknown vault, for another owner's and for one that is to be deleted, and `data_corrupt`
-   * for one without its master key.
-   * @param options.evenPlanned also finds a vault that is to be deleted: its own record, not what it holds
+   * Finds a vault whose content may be used.
+   * @throws not_found for an unknown vault, another owner's, and one whose deletion is planned; `data_corrupt` for one
+   * without its master key
    */
-  findVault(owner: Subject, vaultId: string, options: { readonly evenPlanned?: boolean } = {}): FoundVault {
+  findUsableVault(owner: Subject, vaultId: string): FoundVault {
+    const vault = this.findAnyVault(owner, vaultId);
+    // Only the owner gets here, and may know that the vault exists.
+    if (vault.record.value.deletes_at !== undefined)
+      throw new AppError("not_found", {
+        message: "the deletion of this vault is planned; restore it to reach its content",
+      });
+    return vault;
+  }
+
+  /**
+   * Finds a vault, also one whose deletion is planned: for its own record, never for its content.
+   * @throws not_found for an unknown vault and another owner's, `data_corrupt` for one without its master key
+   */
+  findAnyVault(owner: Subject, vaultId: string): FoundVault {
     const record = this.#vaults.get([...ownerKey(owner), vaultId]);
-    if (record === undefined) throw missing("vault");
-    // Only its owner gets here: it may know more than that nothing is found.
-    if (record.value.deletes_at !== undefined && options.evenPlanned !== true)
-      throw new AppError("not_found", { message: "the vault is to be deleted; restore it to reach what it holds" });
+    if (record === undefined) throw notFound("vault");
     const master = this.#keys.get([vaultId, record.value.master_key_id]);
     if (master === undefined) throw new AppError("data_corrupt", { message: "a vault lacks its master key" });
     return { record, reference: vaultReference(owner, record.value, master.value.envelope) };
   }
 
+  /** Finds a key in a vault that was found before. Throws `not_found`. */
   findKey(vaultId: string, keyId: string): FoundKey {
     const record = this.#keys.get([vaultId, keyId]);
-    if (record === undefined) throw missing("key");
+    if (record === undefined) throw notFound("key");
     return { record, reference: keyReference(record.value) };
   }
 
-  /** A key under its vault, as often as it is asked for: read again only after something was written. */
-  findUsableKey(owner: Subject, vaultId: string, keyId: string): UsableKey {
-    const revision = this.#store.revision?.();
-    if (revision === undefined) return { vault: this.findVault(owner, vaultId), key: this.findKey(vaultId, keyId) };
-    if (revision !== this.#usableRevision || this.#usable.size >= USABLE_KEYS_MAX) this.#usable.clear();
-    this.#usableRevision = revision;
-    const known = this.#usable.get(keyId);
-    if (known?.vaultId === vaultId && known.owner.id === owner.id && known.owner.kind === owner.kind)
-      return known.found;
-    const found = { vault: this.findVault(owner, vaultId), key: this.findKey(vaultId, keyId) };
-    this.#usable.set(keyId, { owner, vaultId, found });
-    return found;
+  /** Finds a key and its vault, for an operation of the key. Cached until the next write. Throws `not_found`. */
+  findKeyInVault(owner: Subject, vaultId: string, keyId: string): KeyInVault {
+    return this.#keyCache.get({ owner, vaultId, keyId }, () => ({
+      vault: this.findUsableVault(owner, vaultId),
+      key: this.findKey(vaultId, keyId),
+    }));
   }
 
   /**
-   * The key as it was in an earlier generation, to open what was encrypted then; undefined when there was no such
+   * Returns the key in an earlier generation, to decrypt what was encrypted then; undefined when there was no such
    * generation.
    */
   findGeneration({ record, reference }: FoundKey, generation: number): KeyReference | undefined {
@@ -253,19 +242,22 @@ export class VaultRepository {
     return envelope === undefined ? undefined : { ...reference, generation, envelope };
   }
 
+  /** Returns the commit that changes a vault's record. */
   vaultUpdate({ record }: FoundVault, next: VaultRecord): StoreCommit {
     return this.#vaults.updateCommit(record, next);
   }
 
+  /** Returns the commit that changes a secret's record. */
   secretUpdate({ record }: FoundSecret, next: SecretRecord): StoreCommit {
     return this.#secrets.updateCommit(record, next);
   }
 
+  /** Returns the commit that changes a key's record. */
   keyUpdate({ record }: FoundKey, next: KeyRecord): StoreCommit {
     return this.#keys.updateCommit(record, next);
   }
 
-  /** Puts new material in place of a key's present one, which stays readable under its generation. */
+  /** Returns the commit that replaces a key's material; the present material stays readable under its generation. */
   keyRotation(found: FoundKey, envelope: string): StoreCommit {
     const { value } = found.record;
     return mergeCommits(this.keyUpdate(found, { ...value, generation: value.generation + 1, envelope }), {
@@ -273,15 +265,17 @@ export class VaultRepository {
     });
   }
 
-  /** Puts a key on the list of those that are deleted at a time (ISO 8601). */
+  /** Returns the commit that plans the deletion of a key for a time (ISO 8601). */
   keyDeletionPlan({ record }: FoundKey, deletesAt: string): StoreCommit {
     return { puts: [{ key: [KEY_DELETION, deletesAt, record.value.vault_id, record.value.id], value: true }] };
   }
 
+  /** Returns the commit that plans the deletion of a secret for a time (ISO 8601). */
   secretDeletionPlan({ record }: FoundSecret, deletesAt: string): StoreCommit {
     return { puts: [{ key: [SECRET_DELETION, deletesAt, record.value.vault_id, record.value.id], value: true }] };
   }
 
+  /** Returns the commit that plans the deletion of a vault for a time (ISO 8601). */
   vaultDeletionPlan({ record }: FoundVault, deletesAt: string): StoreCommit {
     return {
       puts: [
@@ -294,22 +288,23 @@ export class VaultRepository {
   }
 
   /**
-   * What deletes the vaults, secrets and keys of any owner whose time came, oldest first, at most `limit` of each. A
-   * plan that no longer holds is only crossed off.
+   * Returns the commits that carry out the planned deletions of any owner whose time has come, oldest first, at most
+   * `limit` each of vaults, secrets and keys. A plan that was withdrawn or moved is only removed.
+   * @param now ISO 8601
    */
   dueDeletions(now: string, limit: number): DueDeletion[] {
+    const until = { now, limit };
     return [
-      ...this.#due(VAULT_DELETION, now, limit, this.#vaults, (record) => this.vaultDeletion({ record })),
-      ...this.#due(SECRET_DELETION, now, limit, this.#secrets, (record) => this.#secrets.deleteCommit(record)),
-      ...this.#due(KEY_DELETION, now, limit, this.#keys, (record) => this.keyDeletion({ record })),
+      ...this.#due(VAULT_DELETION, until, this.#vaults, (record) => this.vaultDeletion({ record })),
+      ...this.#due(SECRET_DELETION, until, this.#secrets, (record) => this.#secrets.deleteCommit(record)),
+      ...this.#due(KEY_DELETION, until, this.#keys, (record) => this.keyDeletion({ record })),
     ];
   }
 
   /** A plan's key is the list's name, the time, and the key of the record. */
   #due<Row extends VaultRecord | SecretRecord | KeyRecord>(
     list: string,
-    now: string,
-    limit: number,
+    { now, limit }: { readonly now: string; readonly limit: number },
     table: Pick<Table<Row, never, never>, "get">,
     deletion: (record: StoreRecord<Row>) => StoreCommit,
   ): DueDeletion[] {
@@ -317,27 +312,30 @@ export class VaultRepository {
       const [, deletesAt, ...key] = plan.key;
       if (String(deletesAt) > now) return [];
       const record = table.get(key);
-      const crossedOff = { deletes: [plan.key] };
-      if (record === undefined || record.value.deletes_at !== deletesAt) return [{ commit: crossedOff }];
+      const removal = { deletes: [plan.key] };
+      if (record === undefined || record.value.deletes_at !== deletesAt) return [{ commit: removal }];
       return [
         {
-          commit: mergeCommits(crossedOff, deletion(record)),
+          commit: mergeCommits(removal, deletion(record)),
           ...(list === VAULT_DELETION ? { vaultId: record.value.id } : {}),
         },
       ];
     });
   }
 
+  /** Finds a secret in a vault that was found before. Throws `not_found`. */
   findSecret(vaultId: string, secretId: string): FoundSecret {
     const record = this.#secrets.get([vaultId, secretId]);
-    if (record === undefined) throw missing("secret");
+    if (record === undefined) throw notFound("secret");
     return { record, reference: { secretId, name: record.value.name, type: record.value.type } };
   }
 
+  /** Lists an owner's vaults, oldest first, also those whose deletion is planned. */
   listVaults(owner: Subject, page: Page): Listing<VaultRecord> {
     return this.#vaults.list("owner", ownerKey(owner), { page });
   }
 
+  /** Lists the keys of a vault that match the filter, oldest first. */
   listKeys(vaultId: string, { spec, type }: KeyFilter, page: Page): Listing<KeyRecord> {
     if (spec !== undefined)
       return this.#keys.list("spec", [vaultId, spec], {
@@ -349,26 +347,29 @@ export class VaultRepository {
       : this.#keys.list("type", [vaultId, type], { page });
   }
 
+  /** Lists the secrets of a vault, or those of one type, oldest first. */
   listSecrets(vaultId: string, type: string | undefined, page: Page): Listing<SecretRecord> {
     return type === undefined
       ? this.#secrets.list("vault", [vaultId], { page })
       : this.#secrets.list("type", [vaultId, type], { page });
   }
 
-  /** A vault and its master key are written together or not at all. */
+  /** Returns the commit that writes a vault and its master key, together or not at all. */
   vaultInsertion(vault: VaultRecord, master: KeyRecord): StoreCommit {
     return mergeCommits(this.#vaults.insertCommit(vault), this.#keys.insertCommit(master));
   }
 
+  /** Returns the commit that writes a new key. */
   keyInsertion(key: KeyRecord): StoreCommit {
     return this.#keys.insertCommit(key);
   }
 
+  /** Returns the commit that writes a new secret. */
   secretInsertion(secret: SecretRecord): StoreCommit {
     return this.#secrets.insertCommit(secret);
   }
 
-  /** Deletes a vault with everything that it holds. */
+  /** Returns the commit that deletes a vault with everything that it holds. */
   vaultDeletion({ record }: Pick<FoundVault, "record">): StoreCommit {
     return mergeCommits(this.#vaults.deleteCommit(record), {
       deletePrefixes: VAULT_CONTENT.map((table) => [table, record.value.id]),
@@ -376,7 +377,8 @@ export class VaultRepository {
   }
 
   /**
-   * Deletes a key and the memory of the nonces that were derived from it: without the key they cannot be used again.
+   * Returns the commit that deletes a key, its earlier generations, addresses and used nonces: without the key no nonce
+   * can be used again.
    */
   keyDeletion({ record }: Pick<FoundKey, "record">): StoreCommit {
     return mergeCommits(this.#keys.deleteCommit(record), {
@@ -384,12 +386,65 @@ export class VaultRepository {
     });
   }
 
+  /** Returns the commit that deletes a secret. */
   secretDeletion({ record }: FoundSecret): StoreCommit {
     return this.#secrets.deleteCommit(record);
   }
+
+  /**
+   * Returns the next unused index of a branch of a wallet, and the commit that takes it, which conflicts when another
+   * request took it first.
+   */
+  nextHdIndex({ record }: FoundKey, branch: HdPath): { readonly index: number; readonly claim: StoreCommit } {
+    const key: StoreKey = [
+      HD_INDEX,
+      record.value.vault_id,
+      record.value.id,
+      branch.purpose,
+      branch.account,
+      branch.change,
+    ];
+    const counter = this.#store.get<number>(key);
+    let index = counter?.value ?? 0;
+    // An address that was derived by its path is in use as well.
+    while (
+      this.#hdAddresses.findBy("path", [record.value.vault_id, record.value.id, formatHdPath({ ...branch, index })]) !==
+      undefined
+    )
+      index += 1;
+    return {
+      index,
+      claim: { checks: [{ key, version: counter?.version ?? "absent" }], puts: [{ key, value: index + 1 }] },
+    };
+  }
+
+  /** Lists the derived addresses of a wallet, oldest first. */
+  listHdAddresses({ record }: FoundKey, page: Page): Listing<HdAddressRecord> {
+    return this.#hdAddresses.list("key", [record.value.vault_id, record.value.id], { page });
+  }
+
+  /**
+   * Returns the commit that puts an address on the wallet's list; empty when it is there. Conflicts when another
+   * request put it there in the meantime.
+   */
+  hdAddressInsertion(
+    { record }: FoundKey,
+    path: HdPath,
+    address: Omit<HdAddressJson, "hd_derivation_path" | "index">,
+  ): StoreCommit {
+    const { vault_id, id: key_id } = record.value;
+    const hd_derivation_path = formatHdPath(path);
+    if (this.#hdAddresses.findBy("path", [vault_id, key_id, hd_derivation_path]) !== undefined) return {};
+    return this.#hdAddresses.insertCommit({ ...address, vault_id, key_id, hd_derivation_path, index: path.index });
+  }
+
+  /** Whether a conflict was about the record of a key, rather than about an index or an address of a wallet. */
+  isKeyConflict({ key }: StoreConflict): boolean {
+    return this.#keys.isOwnKey(key);
+  }
 }
 
-/** What the worker needs of a key's record. */
+/** Returns the part of a key's record that goes to the worker. */
 export function keyReference(record: KeyRecord): KeyReference {
   const { id: keyId, spec, type, usage, generation, envelope } = record;
   return {
@@ -405,23 +460,26 @@ export function keyReference(record: KeyRecord): KeyReference {
   };
 }
 
-/** Pins a record: the commit fails when it was deleted or changed meanwhile. */
+/** Returns a commit that only fails when the record was deleted or changed meanwhile. */
 export function unchanged(record: StoreRecord<unknown>): StoreCommit {
   return { checks: [{ key: record.key, version: record.version }] };
 }
 
-/** Marks a nonce of a parent key as used; the commit fails when it already is. */
+/** Returns the commit that marks a nonce of a parent key as used; it conflicts when the nonce is used already. */
 export function nonceClaim(parent: KeyRecord, nonce: number): StoreCommit {
   const key: StoreKey = [DERIVE_NONCE, parent.vault_id, parent.id, nonce];
   return { checks: [{ key, version: "absent" }], puts: [{ key, value: true }] };
 }
 
-/** True when a conflict was about a nonce that is used already. */
-export function isNonceClaim(key: StoreKey): boolean {
+/** Whether a conflict was about a nonce that is used already. */
+export function isNonceConflict({ key }: StoreConflict): boolean {
   return key[0] === DERIVE_NONCE;
 }
 
-/** The owner comes from the caller, never from the record: a record under another owner's key does not unwrap. */
+/**
+ * Returns the part of a vault's record that goes to the worker. The owner comes from the caller, never from the record:
+ * a record that was moved under another owner does not unwrap.
+ */
 export function vaultReference(owner: Subject, record: VaultRecord, masterEnvelope: string): VaultReference {
   return {
     vaultId: record.id,
@@ -430,8 +488,4 @@ export function vaultReference(owner: Subject, record: VaultRecord, masterEnvelo
     masterEnvelope,
     generation: record.generation,
   };
-}
-
-function missing(what: string): AppError {
-  return new AppError("not_found", { message: `${what} not found` });
 }

@@ -1,6 +1,4 @@
-/**
- * Route definitions of the vault area (SPEC 4.2 and the operations that it leaves open). Plain values; no server code.
- */
+/** Route definitions of vaults, keys, secrets and the seal. Plain values; no server code. */
 import { defineRoute } from "../platform/contract/route.js";
 import { IdParams } from "../platform/contract/schemas.js";
 import { operationRoutes } from "./keys/operation-routes.js";
@@ -24,12 +22,12 @@ import {
 } from "./schemas.js";
 import { SEAL_BODY_BYTES_MAX } from "./seal/seal-request.js";
 
-/** 4096 bytes with every character escaped, and the other members. */
+/** A secret of 4096 bytes with every character escaped, and the other members. */
 const SECRET_BODY_BYTES_MAX = 32 * 1024;
 /** Vault bodies are flat objects of a few members. */
 const JSON_TOKENS_MAX = 64;
 
-/** An RSA key of 4096 bits takes seconds on a busy machine, and others may be before it. */
+/** An RSA key of 4096 bits takes seconds on a busy machine, and may have to wait for others. */
 const KEY_GENERATION_DEADLINE_MS = 60_000;
 
 const EXAMPLE_PHRASE =
@@ -67,7 +65,7 @@ export const vaultRoutes = {
     method: "GET",
     path: "/api/v1/vaults/:id",
     summary: "Get a vault",
-    description: "Not part of the specification's list of endpoints.",
+    description: "Also shows a vault whose deletion is planned, with the time in `deletes_at`.",
     auth: { permissions: ["read"] },
     params: IdParams,
     responses: { 200: { description: "The vault", schema: Vault } },
@@ -105,7 +103,7 @@ export const vaultRoutes = {
     path: "/api/v1/vaults/:id/keys",
     summary: "Generate a key",
     description:
-      "Key material comes from the server's generator; importing it is not supported. RSA keys are made one at a time and take up to some seconds.",
+      "The server generates the key material; importing keys is not supported. RSA keys are generated one at a time and take up to some seconds.",
     auth: { permissions: ["create"] },
     params: IdParams,
     body: CreateKeyBody,
@@ -160,7 +158,7 @@ export const vaultRoutes = {
     method: "POST",
     path: "/api/v1/vaults/:id/secrets",
     summary: "Store a secret",
-    description: "The status code is not shown in the specification; 201 is used.",
+    description: "The value is encrypted and never listed; `GET` of the secret returns it.",
     auth: { permissions: ["create"] },
     params: IdParams,
     body: CreateSecretBody,
@@ -198,9 +196,9 @@ export const vaultRoutes = {
     area: "vault",
     method: "POST",
     path: "/api/v1/unsealerkey",
-    summary: "Make a seal key for another vault instance",
+    summary: "Generate a seal key for another vault instance",
     description:
-      "Answers `{key, validation_hash}`: 24 words and the SHA-256 of the phrase. Provider `environment` only. Changes nothing here; works while sealed.",
+      "Returns `{key, validation_hash}`: 24 words and the SHA-256 of the phrase. Only with the seal provider `environment`. Changes nothing on this instance, and works while sealed.",
     auth: { permissions: ["vault_unseal"] },
     responses: { 201: { description: "The key and its validation hash", bytes: "application/json; charset=UTF-8" } },
     errors: ["seal_unsupported"],
@@ -212,7 +210,7 @@ export const vaultRoutes = {
     path: "/api/v1/unseal",
     summary: "Unseal the vault",
     description:
-      "When already unsealed the key is checked all the same and nothing changes. A wrong key is 403; ten wrong keys a minute are 429. Where a key service or a mounted file holds the key, `{}` asks it again.",
+      "When already unsealed, the key is checked and nothing changes. A wrong key is 403; after ten wrong keys a minute the status is 429. Where a key service or a mounted file holds the key, send `{}` to read it again.",
     auth: { permissions: ["vault_unseal"] },
     body: SealKeyBody,
     rawBody: true,
@@ -234,7 +232,7 @@ export const vaultRoutes = {
     path: "/api/v1/seal",
     summary: "Seal the vault",
     description:
-      "Waits up to 5 s for running operations, then drops all keys from memory. Where a key service or a mounted file holds the key, `{}` seals by permission alone. Not part of the specification's list of endpoints.",
+      "Waits up to 5 s for running operations, then drops all keys from memory. Where a key service or a mounted file holds the key, send `{}`: the permission alone is enough.",
     auth: { permissions: ["vault_seal"] },
     body: SealKeyBody,
     rawBody: true,
@@ -248,8 +246,9 @@ export const vaultRoutes = {
     area: "vault",
     method: "GET",
     path: "/api/v1/seal_status",
-    summary: "Whether the vault is sealed",
-    description: "Not part of the specification's list of endpoints.",
+    summary: "Get the state of the seal",
+    description:
+      "Says whether the vault is sealed, which provider holds the seal key, and whether a seal key was ever used.",
     auth: "public",
     responses: { 200: { description: "The state of the seal", schema: SealStatus } },
   }),

@@ -1,20 +1,17 @@
-/**
- * Shapes of the vault area on the wire (SPEC sections 2 and 4.2). Members that SPEC leaves open say so in their
- * description.
- */
+/** Schemas of vaults, keys, secrets and the seal on the wire, and the types that follow from them. */
 import Type, { type Static } from "typebox";
 import { closed, Description, Name, Timestamp, Uuid } from "../platform/contract/schemas.js";
 
-/** Plaintext of one encrypt call; larger data belongs under a data key. */
+/** Longest plaintext of one encrypt call; callers encrypt larger data under a data key of their own. */
 export const PLAINTEXT_BYTES_MAX = 64 * 1024;
-/** SPEC section 8. Counted in UTF-8. */
+/** Longest secret, counted in UTF-8. */
 export const SECRET_BYTES_MAX = 4096;
-/** Length-framed in the derivation and hashed into every ciphertext. */
+/** Longest context. It is length-framed in derivations and hashed into every ciphertext. */
 export const CONTEXT_BYTES_MAX = 1024;
 
 /**
- * All that a body may hold: what is too long is refused by its own name, and a transaction with all the data it may
- * have can come as text.
+ * As long as a body: longer plaintexts and messages are refused with a code of their own, and a transaction with the
+ * most data that it may have can be given as text.
  */
 export const TEXT_CHARACTERS_MAX = 1024 * 1024;
 /** Above the limit, so that the answer can be `secret_too_long`. */
@@ -61,8 +58,7 @@ export const KeyListQuery = closed({
   spec: Type.Optional(
     Type.String({
       maxLength: SPEC_CHARACTERS_MAX,
-      description:
-        "only keys of this spec, in any letter case; the name of the filter is not shown in the specification",
+      description: "only keys of this spec, in any letter case",
     }),
   ),
   type: Type.Optional(Type.String({ maxLength: SPEC_CHARACTERS_MAX, description: "only keys of this type" })),
@@ -70,15 +66,15 @@ export const KeyListQuery = closed({
 export const KeyParams = closed({ id: Uuid, key_id: Uuid });
 
 const KeyType = Type.Union([Type.Literal("symmetric"), Type.Literal("asymmetric")], {
-  description: "must fit the spec; taken from it when absent",
+  description: "must be the spec's; the spec's when absent",
 });
 const KeyUsage = Type.Union([Type.Literal("encrypt/decrypt"), Type.Literal("sign/verify")], {
-  description: "must fit the spec; taken from it when absent",
+  description: "must be the spec's; the spec's when absent",
 });
 const KeyOptions = closed({
   prefix: Type.Optional(
     Type.Union([Type.Literal("U"), Type.Literal("A"), Type.Literal("O"), Type.Literal("N"), Type.Literal("C")], {
-      description: "Ed25519-nkey: what the key stands for (user, account, operator, server, cluster); U unless given",
+      description: "Ed25519-nkey: whose key it is (user, account, operator, server, cluster); U unless given",
     }),
   ),
 });

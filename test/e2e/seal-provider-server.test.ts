@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startServer } from "../support/server.js";
-import { awsKms, VendorDouble } from "../vault/vendor-doubles.js";
+import { awsKms, VendorDouble } from "../vault/seal/providers/vendor-doubles.js";
 
 const KEY = "alias/proofwright";
 let folder: string;

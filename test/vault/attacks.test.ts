@@ -24,7 +24,7 @@ describe("the envelope against a writer of the data file", () => {
     metadata: { spec: "ChaCha20", type: "symmetric", usage: "encrypt/decrypt" },
   };
   const plaintext = randomBytes(33);
-  const envelope = wrapRecord(key, 1, place, plaintext);
+  const envelope = wrapRecord({ key, generation: 1 }, place, plaintext);
   const open = (text: string, at: EnvelopePlace = place): Uint8Array => unwrapRecord(text, () => key, at);
 
   it("gives back what was wrapped, for any plaintext, generation and metadata", () => {
@@ -35,7 +35,7 @@ describe("the envelope against a writer of the data file", () => {
         fc.dictionary(fc.string(), fc.string()),
         (bytes, generation, metadata) => {
           const at = { ...place, metadata };
-          expect(Buffer.from(open(wrapRecord(key, generation, at, bytes), at)).equals(bytes)).toBe(true);
+          expect(Buffer.from(open(wrapRecord({ key, generation }, at, bytes), at)).equals(bytes)).toBe(true);
         },
       ),
     );
@@ -82,10 +82,12 @@ describe("the envelope against a writer of the data file", () => {
     expect(Buffer.from(open(envelope, { ...place, metadata: { usage, type, spec } })).equals(plaintext)).toBe(true);
   });
 
-  it("never uses a nonce twice in 100,000 wraps", () => {
+  // A collision of random nonces cannot be observed. This guards against a nonce that is constant, cached with its key,
+  // or repeated within the 128 envelopes that share the first half of theirs.
+  it("writes a nonce of its own into each of 100,000 envelopes under one key", () => {
     const nonces = new Set(
       Array.from({ length: 100_000 }, () =>
-        Buffer.from(wrapRecord(key, 1, place, plaintext), "base64").toString("latin1", 6, 30),
+        Buffer.from(wrapRecord({ key, generation: 1 }, place, plaintext), "base64").toString("latin1", 6, 30),
       ),
     );
     expect(nonces.size).toBe(100_000);
@@ -163,11 +165,13 @@ describe("the vault against a writer of the data file", () => {
     await refused(() => test.vault.getSecret(owner, vaultId, secret.id));
     const key = await test.vault.createKey(owner, vaultId, { spec: "ChaCha20", name: "k" });
     const record = await edit<KeyRecord>(["key", vaultId, key.id], { spec: "AES-256-GCM" });
-    await refused(() => test.vault.encrypt(owner, vaultId, key.id, Buffer.from("x")));
+    await refused(() => test.vault.encrypt({ owner, vaultId, keyId: key.id }, Buffer.from("x")));
     await restore(["key", vaultId, key.id], { ...record, usage: "sign/verify" });
-    await refused(() => test.vault.encrypt(owner, vaultId, key.id, Buffer.from("x")));
+    await refused(() => test.vault.encrypt({ owner, vaultId, keyId: key.id }, Buffer.from("x")));
     await restore(["key", vaultId, key.id], record);
-    expect(await codeOf(() => test.vault.encrypt(owner, vaultId, key.id, Buffer.from("x")))).toBe("fulfilled");
+    expect(await codeOf(() => test.vault.encrypt({ owner, vaultId, keyId: key.id }, Buffer.from("x")))).toBe(
+      "fulfilled",
+    );
   });
 
   it("steal: a vault's records moved under another owner do not open, though its record key is cached", async () => {
@@ -275,7 +279,9 @@ describe("the vault against a holder of a token", () => {
     const key = await test.vault.createKey(owner, vaultId, { spec: "ChaCha20", name: "k" });
     const secret = await test.vault.createSecret(owner, vaultId, { name: "n", type: "t", value: "v" });
     expect(await codeOf(() => test.vault.getKey(owner, other.id, key.id))).toBe("not_found");
-    expect(await codeOf(() => test.vault.encrypt(owner, other.id, key.id, Buffer.from("x")))).toBe("not_found");
+    expect(await codeOf(() => test.vault.encrypt({ owner, vaultId: other.id, keyId: key.id }, Buffer.from("x")))).toBe(
+      "not_found",
+    );
     expect(await codeOf(() => test.vault.getSecret(owner, other.id, secret.id))).toBe("not_found");
   });
 
@@ -285,11 +291,11 @@ describe("the vault against a holder of a token", () => {
       .listKeys(owner, vaultId, { page: 1, rpp: 25 })
       .body.find((key) => key.name === "master0")!;
     const { envelope } = test.store.get<SecretRecord>(["secret", vaultId, secret.id])!.value;
-    expect(await codeOf(() => test.vault.decrypt(owner, vaultId, master.id, Buffer.from(envelope, "base64")))).toBe(
-      "decryption_failed",
-    );
-    const frame = await test.vault.encrypt(owner, vaultId, master.id, Buffer.from("x"));
-    expect(Buffer.from(await test.vault.decrypt(owner, vaultId, master.id, frame)).toString()).toBe("x");
+    expect(
+      await codeOf(() => test.vault.decrypt({ owner, vaultId, keyId: master.id }, Buffer.from(envelope, "base64"))),
+    ).toBe("decryption_failed");
+    const frame = await test.vault.encrypt({ owner, vaultId, keyId: master.id }, Buffer.from("x"));
+    expect(Buffer.from(await test.vault.decrypt({ owner, vaultId, keyId: master.id }, frame)).toString()).toBe("x");
   });
 
   it.each(["AES-256-GCM", "ChaCha20"])(
@@ -297,10 +303,10 @@ describe("the vault against a holder of a token", () => {
     async (spec) => {
       const key = await test.vault.createKey(owner, vaultId, { spec, name: "k" });
       const twin = await test.vault.createKey(owner, vaultId, { spec, name: "k" });
-      const frame = await test.vault.encrypt(owner, vaultId, key.id, Buffer.from("payload"), "ctx");
+      const frame = await test.vault.encrypt({ owner, vaultId, keyId: key.id }, Buffer.from("payload"), "ctx");
       const messages = new Set<string>();
       const failure = async (keyId: string, bytes: Uint8Array, context: string): Promise<void> => {
-        const error: unknown = await test.vault.decrypt(owner, vaultId, keyId, bytes, context).then(
+        const error: unknown = await test.vault.decrypt({ owner, vaultId, keyId }, bytes, context).then(
           () => "opened",
           (reason: unknown) => reason,
         );
@@ -317,7 +323,9 @@ describe("the vault against a holder of a token", () => {
       await failure(key.id, frame, "");
       for (const length of [0, 1, 45, frame.length - 1]) await failure(key.id, frame.subarray(0, length), "ctx");
       expect(messages.size).toBe(1);
-      expect(Buffer.from(await test.vault.decrypt(owner, vaultId, key.id, frame, "ctx")).toString()).toBe("payload");
+      expect(Buffer.from(await test.vault.decrypt({ owner, vaultId, keyId: key.id }, frame, "ctx")).toString()).toBe(
+        "payload",
+      );
     },
   );
 });

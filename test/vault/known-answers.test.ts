@@ -92,7 +92,7 @@ describe("the key hierarchy", () => {
 describe("the envelope", () => {
   it("wraps a master key as fixed", () => {
     const kek = deriveKek(ENTROPY, STORE);
-    const envelope = wrapRecord(kek, 1, masterPlace, MASTER_KEY, NONCE);
+    const envelope = wrapRecord({ key: kek, generation: 1 }, masterPlace, MASTER_KEY, NONCE);
     expect(hexOfBase64(envelope)).toBe(MASTER_ENVELOPE);
     expect(Buffer.from(unwrapRecord(envelope, () => kek, masterPlace))).toEqual(MASTER_KEY);
   });
@@ -100,7 +100,7 @@ describe("the envelope", () => {
   it("wraps a key as fixed", () => {
     const recordKey = deriveRecordKey(createSecretKey(MASTER_KEY), VAULT, 1);
     const plaintext = Buffer.concat([Buffer.of(1), Buffer.alloc(32, 0x11)]);
-    const envelope = wrapRecord(recordKey, 1, keyPlace, plaintext, NONCE);
+    const envelope = wrapRecord({ key: recordKey, generation: 1 }, keyPlace, plaintext, NONCE);
     expect(hexOfBase64(envelope)).toBe(KEY_ENVELOPE);
     expect(Buffer.from(unwrapRecord(envelope, () => recordKey, keyPlace))).toEqual(plaintext);
   });

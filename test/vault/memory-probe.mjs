@@ -102,7 +102,8 @@ for (let i = 0; i < sealing.length; i += 1) sealing[i] ^= sealMask[i];
 await vault.service.unseal(owner, unsealing);
 const { id } = await vault.service.createVault(owner, { name: "probe" });
 const key = await vault.service.createKey(owner, id, { spec: "ChaCha20", name: "k" });
-for (let i = 0; i < OPERATIONS; i += 1) await vault.service.encrypt(owner, id, key.id, Buffer.from("x"));
+for (let i = 0; i < OPERATIONS; i += 1)
+  await vault.service.encrypt({ owner, vaultId: id, keyId: key.id }, Buffer.from("x"));
 const signers = [];
 for (const spec of SIGNING_SPECS) signers.push(await vault.service.createKey(owner, id, { spec, name: spec }));
 const { signMessage: sign } = operationHandlers({ vault: vault.service });

@@ -100,8 +100,10 @@ describe("vaults", () => {
     expect(await codeOf(() => test.vault.getVault(prover, id))).toBe("not_found");
     await test.store.commit(mergeCommits(pendingVault.commit, keyCommit, secretCommit));
     expect(await test.vault.retrieveSecret(prover, id, secret.id)).toBe("sha256:00");
-    const frame = await test.vault.encrypt(prover, id, key.id, Buffer.from("note"), "ctx");
-    expect(Buffer.from(await test.vault.decrypt(prover, id, key.id, frame, "ctx")).toString()).toBe("note");
+    const frame = await test.vault.encrypt({ owner: prover, vaultId: id, keyId: key.id }, Buffer.from("note"), "ctx");
+    expect(
+      Buffer.from(await test.vault.decrypt({ owner: prover, vaultId: id, keyId: key.id }, frame, "ctx")).toString(),
+    ).toBe("note");
     expect(
       await codeOf(() => test.vault.prepareKey(subject(), id, { spec: "ChaCha20", name: "k" }, { pendingVault })),
     ).toBe("not_found");
@@ -220,7 +222,7 @@ describe("encrypt and decrypt", () => {
 
   it("frames AES keys with algorithm 1 and ChaCha20 keys with algorithm 2, 46 bytes over the plaintext", async () => {
     const frames = await Promise.all(
-      keys.map(async (id) => await test.vault.encrypt(owner, vaultId, id, Buffer.alloc(100))),
+      keys.map(async (id) => await test.vault.encrypt({ owner, vaultId, keyId: id }, Buffer.alloc(100))),
     );
     expect(frames.map((frame) => frame[1])).toEqual([1, 2, 1]);
     expect(frames.map((frame) => frame.length)).toEqual([146, 146, 146]);

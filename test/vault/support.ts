@@ -10,7 +10,7 @@ import { createLog } from "../../src/platform/log.js";
 import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
 import type { Store } from "../../src/platform/store/store.js";
 import type { CipherBatchInput, DeriveKeyInput } from "../../src/vault/keys/operation-schemas.js";
-import type { VaultWorker } from "../../src/vault/protocol.js";
+import type { VaultTaskRunner } from "../../src/vault/protocol.js";
 import { VaultRepository } from "../../src/vault/repository.js";
 import type { KeyJson } from "../../src/vault/schemas.js";
 import { SealAttempts } from "../../src/vault/seal/seal-attempts.js";
@@ -18,7 +18,7 @@ import { environmentSealProvider } from "../../src/vault/seal/providers/environm
 import type { SealProvider } from "../../src/vault/seal/providers/provider.js";
 import { VaultSeal } from "../../src/vault/seal/seal.js";
 import { VaultService } from "../../src/vault/service.js";
-import { VaultThread } from "../../src/vault/threads/vault-workers.js";
+import { VaultWorkers } from "../../src/vault/threads/vault-workers.js";
 
 export const PHRASE =
   "legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth title";
@@ -43,7 +43,7 @@ export class TestClock implements Clock {
 export interface TestVault {
   readonly folder: string;
   readonly store: Store;
-  readonly worker: VaultWorker;
+  readonly worker: VaultTaskRunner;
   readonly seal: VaultSeal;
   readonly vault: VaultService;
   readonly clock: TestClock;
@@ -55,7 +55,7 @@ export interface TestVaultOptions {
   readonly provider?: SealProvider;
   readonly folder?: string;
   readonly unsealed?: boolean;
-  readonly wrapWorker?: (worker: VaultWorker) => VaultWorker;
+  readonly wrapWorker?: (worker: VaultTaskRunner) => VaultTaskRunner;
   readonly wrapStore?: (store: Store) => Store;
   readonly onUnsealed?: () => void;
   /** Of the audit log, where a test has one. */
@@ -75,7 +75,7 @@ export async function openTestVault(options: TestVaultOptions = {}): Promise<Tes
     { log },
   );
   const store = options.wrapStore?.(opened) ?? opened;
-  const thread = new VaultThread({ queueLengthMax: 256 }, { log });
+  const thread = new VaultWorkers({ queueLengthMax: 256 }, { log });
   const worker = options.wrapWorker?.(thread) ?? thread;
   const clock = new TestClock();
   const seal = new VaultSeal(

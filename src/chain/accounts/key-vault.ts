@@ -145,7 +145,7 @@ export class ChainKeyVault {
       if (this.#exists(owner, vaultId, keyId)) return known;
       this.#xpubs.delete(name);
     }
-    const { xpub } = await this.#vault.wallets.xpub(owner, vaultId, keyId, account, purpose).catch(signerGone);
+    const { xpub } = await this.#vault.wallets.xpub({ owner, vaultId, keyId }, { account, purpose }).catch(signerGone);
     if (this.#xpubs.size >= XPUBS_MAX) this.#xpubs.clear();
     this.#xpubs.set(name, xpub);
     return xpub;

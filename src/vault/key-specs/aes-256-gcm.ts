@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { openApiFrame, sealApiFrame } from "../worker/api-ciphertexts.js";
+import { decryptForApi, encryptForApi } from "../worker/api-ciphertexts.js";
 import type { KeySpec } from "./key-spec.js";
 
 const KEY_BYTES = 32;
@@ -17,6 +17,6 @@ export const aes256Gcm: KeySpec = {
   materialKind: "raw32",
   operationUs: 30,
   generate: () => ({ material: SecretBytes.take(randomBytes(KEY_BYTES)) }),
-  encrypt: (key, plaintext, context) => sealApiFrame(ALGORITHM, key, plaintext, context),
-  decrypt: (key, frame, context) => openApiFrame(ALGORITHM, key, frame, context),
+  encrypt: (key, plaintext, context) => encryptForApi(ALGORITHM, key, plaintext, context),
+  decrypt: (key, frame, context) => decryptForApi(ALGORITHM, key, frame, context),
 };

@@ -2,6 +2,7 @@
  * babyJubJub keys: EdDSA with Poseidon as circomlib checks it inside a circuit. Signs one element of BN254's scalar
  * field; the answer also holds the inputs of the circuit `eddsa_signature`.
  */
+import { assert, invalidMember } from "../../platform/errors.js";
 import {
   BABY_JUBJUB_SIGNATURE_BYTES,
   babyJubJubPublicKey,
@@ -17,7 +18,6 @@ import {
 } from "../../crypto/signatures/baby-jubjub.js";
 import { FIELD_ORDER } from "../../crypto/hashes/poseidon.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { invalidMember } from "../keys/validation.js";
 import { selfCheckFailed } from "./jws.js";
 import type { KeySpec, SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
 import { messageBytes, plainHex, publicKeyOfHex, refuseOptions, signatureOfHex } from "./messages.js";
@@ -43,11 +43,13 @@ export const babyJubJub: KeySpec = {
     return { signature: plainHex(packSignature(signature)), inputs: circuitInputs(publicKey, message, signature) };
   },
   verify: (key, item) => verify(key.publicKey, item),
-  verifyDetached: verify,
-  readPublicKey: (text) => {
-    const bytes = publicKeyOfHex(text);
-    const point = bytes === undefined ? undefined : unpackPoint(bytes);
-    return bytes !== undefined && point?.is0() === false ? bytes : undefined;
+  detached: {
+    verify,
+    readPublicKey: (text) => {
+      const bytes = publicKeyOfHex(text);
+      const point = bytes === undefined ? undefined : unpackPoint(bytes);
+      return bytes !== undefined && point?.is0() === false ? bytes : undefined;
+    },
   },
 };
 
@@ -59,8 +61,8 @@ function verify(publicKey: Uint8Array, item: VerifyItem): boolean {
 }
 
 /**
- * The message as a number, big-endian. Throws `message_out_of_field` instead of reducing it: two messages would share a
- * signature.
+ * Reads the message as a big-endian number. Throws `message_out_of_field` instead of reducing it: otherwise two
+ * messages would share a signature.
  */
 function fieldElement(item: SignItem): bigint {
   refuseOptions(item.options, NAME, ["format", "encoding"]);
@@ -79,7 +81,7 @@ function fieldElement(item: SignItem): bigint {
 
 function pointOf(packed: Uint8Array): BabyJubJubPoint {
   const point = unpackPoint(packed);
-  if (point === undefined) throw new Error("invariant broken: a public key was read before");
+  assert(point !== undefined, "a public key was read before");
   return point;
 }
 

@@ -1,7 +1,8 @@
 /**
- * BIP39 keys: hierarchical deterministic wallets of 24 words, of which the entropy is stored. They sign with the
- * secp256k1 key at a path; which path an absent option means, and which index is next, is decided before this runs.
+ * BIP39 keys: hierarchical deterministic wallets of 24 words, whose entropy is stored. They sign with the secp256k1 key
+ * at a path. The next unused index is chosen on the main thread, before this code runs.
  */
+import { assert, invalidMember } from "../../platform/errors.js";
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
 import { formatHdPath, parseHdPath, type HdPath } from "../../crypto/wallets/hd-path.js";
@@ -10,7 +11,6 @@ import { PRIVATE_KEY_BYTES, secp256k1PublicKey } from "../../crypto/secp256k1/se
 import { SecretBytes } from "../../crypto/secret-bytes.js";
 import { signEthereum, verifyEthereum } from "./ethereum-signer.js";
 import type { KeySpec, UnwrappedKey, VerifyItem } from "./key-spec.js";
-import { invalidMember } from "../keys/validation.js";
 import { readHdWallet } from "./hd-options.js";
 
 export const BIP39 = "BIP39";
@@ -34,21 +34,21 @@ export const bip39: KeySpec = {
     withChild(key, pathOf(item.options?.hdwallet), (_privateKey, publicKey) => verifyEthereum(publicKey, item, BIP39)),
 };
 
-/** The account address at a path of the wallet. */
+/** Returns the checksummed account address at a path of the wallet. */
 export function hdAddress(key: UnwrappedKey, path: string): string {
   const parsed = parseHdPath(path);
-  if (parsed === undefined) throw new Error("invariant broken: a path was read before");
+  assert(parsed !== undefined, "a path was read before");
   return withChild(key, parsed, (_privateKey, publicKey) => addressOfPublicKey(publicKey));
 }
 
-/** The extended public key of an account of the wallet. */
+/** Returns the extended public key (BIP-32) of an account of the wallet. */
 export function hdXpub(key: UnwrappedKey, account: Omit<HdPath, "change" | "index">): string {
   return withSeed(key, (seed) => accountXpub(seed, account));
 }
 
 function pathOf(options: Parameters<typeof readHdWallet>[0]): HdPath {
   const { path, isNext } = readHdWallet(options);
-  // Signing and deriving have chosen the index before this runs.
+  // For signing and deriving, the main thread has put the index in its place.
   if (isNext)
     throw invalidMember("options.hdwallet.next", "`next` is for signing and deriving", "derivation_path_invalid");
   return path;
@@ -67,8 +67,8 @@ function withChild<T>(key: UnwrappedKey, path: HdPath, use: (privateKey: Uint8Ar
 }
 
 /**
- * private key(32) || public key(65): a wallet's way from its entropy to a key takes several times as long as a
- * signature.
+ * Returns private key(32) || public key(65), to be kept: deriving a key from the wallet's entropy takes several times
+ * as long as a signature.
  */
 function childKeyObject(privateKey: Uint8Array): KeyObject {
   const bytes = Buffer.concat([privateKey, secp256k1PublicKey(privateKey)]);

@@ -29,9 +29,9 @@ export const bls12381: KeySpec = {
     signatureBytes: BLS_SIGNATURE_BYTES,
     sign: (key, _algorithm, message) => key.material.use((privateKey) => signBls(privateKey, message)),
     verify: (publicKey, _algorithm, message, signature) => verifyBls(publicKey, message, signature),
+    readPublicKey: (text) => {
+      const bytes = publicKeyOfHex(text);
+      return bytes !== undefined && isBlsPublicKey(bytes) ? bytes : undefined;
+    },
   }),
-  readPublicKey: (text) => {
-    const bytes = publicKeyOfHex(text);
-    return bytes !== undefined && isBlsPublicKey(bytes) ? bytes : undefined;
-  },
 };

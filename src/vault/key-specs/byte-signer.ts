@@ -2,49 +2,49 @@
  * Signing for keys whose signature covers the bytes of a message as they are (Ed25519, P-256, RSA, BLS): reading the
  * item, JWS, and the check of every signature against faults before it leaves.
  */
-import { invalidMember } from "../keys/validation.js";
-import { workTogether, type Answer } from "../threads/batch.js";
+import { assert, invalidMember } from "../../platform/errors.js";
+import { runBatch, type Deferred } from "../threads/batch.js";
 import { jwsAnswer, jwsInput, selfCheckFailed, verifyJws } from "./jws.js";
-import type { KeySpec, SignAnswer, SignItem, UnwrappedKey, VerifyItem } from "./key-spec.js";
+import type { DetachedVerification, KeySpec, SignAnswer, SignItem, UnwrappedKey, VerifyItem } from "./key-spec.js";
 import { chosenAlgorithm, messageBytes, plainHex, refuseOptions, signatureOfHex } from "./messages.js";
 
 interface SchemeBase<A extends string> {
   readonly spec: string;
   /** Names as in JOSE where registered; the first is the default. */
   readonly algorithms: readonly [A, ...A[]];
-  /** Those that a JWS may have; empty where none is registered. */
+  /** Those that a JWS may use; empty where none is registered. */
   readonly jwsAlgorithms: readonly A[];
   readonly signatureBytes: number;
+  /** Reads a caller's public key; undefined when it is none of this spec. */
+  readPublicKey(text: string): Uint8Array | undefined;
   /** False for a wrong signature; the public key was read before. */
   verify(publicKey: Uint8Array, algorithm: A, message: Uint8Array, signature: Uint8Array): boolean;
 }
 
-/** Signatures that are verified here before they leave. */
+/** Signatures that this file verifies before they are returned. */
 interface PlainSigning<A extends string> {
   sign(key: UnwrappedKey, algorithm: A, message: Uint8Array): Uint8Array;
 }
 
-/**
- * Signatures that are checked as they are made, many for less than one by one; undefined in the place of one that is
- * not sound.
- */
+/** Signatures that the scheme checks while it makes them; undefined stands in the place of one that is not sound. */
 interface CheckedSigning {
   signChecked(key: UnwrappedKey, messages: readonly Uint8Array[]): readonly (Uint8Array | undefined)[];
 }
 
 export type ByteScheme<A extends string> = SchemeBase<A> & (PlainSigning<A> | CheckedSigning);
 
-/** What is asked to be signed, and the answer to make of the signature. */
+/** The bytes that an item asks to sign, and how its answer is made from the signature. */
 interface Reading<A> {
   readonly algorithm: A;
   readonly input: Uint8Array;
   readonly answer: (signature: Uint8Array) => SignAnswer;
 }
 
-/** The signing members of a spec. */
+/** Returns the signing and verifying members of a spec. */
 export function byteSigner<A extends string>(
   scheme: ByteScheme<A>,
-): Required<Pick<KeySpec, "sign" | "verify" | "verifyDetached">> & Pick<KeySpec, "signMany"> {
+): Required<Pick<KeySpec, "sign" | "verify">> &
+  Pick<KeySpec, "signMany"> & { readonly detached: DetachedVerification } {
   const verifyDetached = (publicKey: Uint8Array, item: VerifyItem): boolean => {
     const { algorithm, isJws } = read(scheme, item);
     if (isJws)
@@ -52,7 +52,7 @@ export function byteSigner<A extends string>(
         { algorithm, verify: (input, signature) => scheme.verify(publicKey, algorithm, input, signature) },
         item,
       );
-    // An empty message can be verified, because others sign them; signing one here is taken for a mistake.
+    // Other software signs empty messages, so they can be verified; a request to sign one is taken for a mistake.
     const message = messageBytes(item, { mayBeEmpty: true });
     const signature = signatureOfHex(item.signature, [scheme.signatureBytes]);
     return signature !== undefined && scheme.verify(publicKey, algorithm, message, signature);
@@ -60,19 +60,19 @@ export function byteSigner<A extends string>(
   return {
     sign: (key, item) => {
       const [answer] = answersOf(scheme, key, [readingOf(scheme, key, item)]);
-      if (answer === undefined) throw new Error("invariant broken: one item has one answer");
+      assert(answer !== undefined, "one item has one answer");
       return answer();
     },
     ...("signChecked" in scheme && {
       signMany: (key, items) =>
-        workTogether(
+        runBatch(
           items,
           (item) => readingOf(scheme, key, item),
           (readings) => answersOf(scheme, key, readings),
         ),
     }),
     verify: (key, item) => verifyDetached(key.publicKey, item),
-    verifyDetached,
+    detached: { readPublicKey: (text) => scheme.readPublicKey(text), verify: verifyDetached },
   };
 }
 
@@ -80,7 +80,7 @@ function answersOf<A extends string>(
   scheme: ByteScheme<A>,
   key: UnwrappedKey,
   readings: readonly Reading<A>[],
-): Answer<SignAnswer>[] {
+): Deferred<SignAnswer>[] {
   const signatures = soundSignatures(scheme, key, readings);
   return readings.map(({ answer }, index) => () => {
     const signature = signatures[index];

@@ -1,6 +1,6 @@
 /**
- * C25519 keys: X25519 key agreement (RFC 7748) through OpenSSL. They cannot sign. The shared secret never leaves: what
- * does is HKDF of it, bound to both public keys and the caller's context, so that it can serve as a key.
+ * C25519 keys: X25519 key agreement (RFC 7748) through OpenSSL. They cannot sign. The shared secret never leaves;
+ * callers get HKDF of it, bound to both public keys and the caller's context, so that it can serve as a key.
  */
 import { randomBytes } from "node:crypto";
 import { privateKeyOfSeed } from "../../crypto/signatures/der-keys.js";

@@ -1,7 +1,4 @@
-/**
- * Ed25519 keys (RFC 8032) and the same with NATS's text form of the public key. Signed by the kernel, or by OpenSSL
- * where it cannot run.
- */
+/** Ed25519 keys (RFC 8032), through OpenSSL, and the same with NATS's text form of the public key. */
 import { randomBytes } from "node:crypto";
 import { publicKeyOfRaw } from "../../crypto/signatures/der-keys.js";
 import {
@@ -13,28 +10,29 @@ import {
   verifyEd25519,
 } from "../../crypto/signatures/ed25519.js";
 import { decodeNkey, encodeNkey, NKEY_CHARACTERS, type NkeyPrefix } from "../../crypto/signatures/nkeys.js";
+import { assert } from "../../platform/errors.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { ed25519Signer } from "../../engine/kernels/ed25519/signer.js";
 import { byteSigner, type ByteScheme } from "./byte-signer.js";
-import { signSideBySide, signTwice } from "./ed25519-signing.js";
+import { signTwice } from "./ed25519-signing.js";
 import type { GeneratedKey, KeySpec } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
 
 const DEFAULT_PREFIX: NkeyPrefix = "U";
 const common = { type: "asymmetric", usage: "sign/verify", materialKind: "raw32", operationUs: 50 } as const;
 
-/** The scheme over public keys as the record holds them, which `rawOf` turns into 32 bytes. */
-function scheme(spec: string, rawOf: (publicKey: Uint8Array) => Uint8Array): ByteScheme<"EdDSA"> {
+/** Returns the scheme over public keys in the form of the record, which `rawOf` turns into 32 bytes. */
+function scheme(
+  spec: string,
+  rawOf: (publicKey: Uint8Array) => Uint8Array,
+  readPublicKey: ByteScheme<"EdDSA">["readPublicKey"],
+): ByteScheme<"EdDSA"> {
   return {
     spec,
+    readPublicKey,
     algorithms: ["EdDSA"],
     jwsAlgorithms: ["EdDSA"],
     signatureBytes: ED25519_SIGNATURE_BYTES,
-    signChecked: (key, messages) => {
-      const raw = rawOf(key.publicKey);
-      const signer = ed25519Signer();
-      return signer === undefined ? signTwice(key, raw, messages) : signSideBySide(signer, key, raw, messages);
-    },
+    signChecked: (key, messages) => signTwice(key, rawOf(key.publicKey), messages),
     verify: (publicKey, _algorithm, message, signature) => {
       const key = publicKeyOfRaw("ed25519", rawOf(publicKey));
       return key !== undefined && verifyEd25519(key, message, signature);
@@ -58,11 +56,16 @@ export const ed25519: KeySpec = {
     const { material, raw } = generateSeed();
     return { material, publicKey: raw };
   },
-  ...byteSigner(scheme("Ed25519", (publicKey) => publicKey)),
-  readPublicKey: (text) => {
-    const raw = publicKeyOfHex(text);
-    return raw !== undefined && isEd25519PublicKey(raw) ? raw : undefined;
-  },
+  ...byteSigner(
+    scheme(
+      "Ed25519",
+      (publicKey) => publicKey,
+      (text) => {
+        const raw = publicKeyOfHex(text);
+        return raw !== undefined && isEd25519PublicKey(raw) ? raw : undefined;
+      },
+    ),
+  ),
   jwk,
 };
 
@@ -74,17 +77,18 @@ export const ed25519Nkey: KeySpec = {
     const { material, raw } = generateSeed();
     return { material, publicKey: Buffer.from(encodeNkey(prefix ?? DEFAULT_PREFIX, raw), "latin1") };
   },
-  ...byteSigner(scheme("Ed25519-nkey", rawOfNkey)),
-  readPublicKey: (text) => {
-    const ascii = text.length === NKEY_CHARACTERS ? Buffer.from(text, "latin1") : publicKeyOfHex(text);
-    const raw = ascii === undefined ? undefined : decodeNkey(Buffer.from(ascii).toString("latin1"));
-    return raw !== undefined && isEd25519PublicKey(raw) ? ascii : undefined;
-  },
+  ...byteSigner(
+    scheme("Ed25519-nkey", rawOfNkey, (text) => {
+      const ascii = text.length === NKEY_CHARACTERS ? Buffer.from(text, "latin1") : publicKeyOfHex(text);
+      const raw = ascii === undefined ? undefined : decodeNkey(Buffer.from(ascii).toString("latin1"));
+      return raw !== undefined && isEd25519PublicKey(raw) ? ascii : undefined;
+    }),
+  ),
   jwk: (publicKey) => jwk(rawOfNkey(publicKey)),
 };
 
 function rawOfNkey(ascii: Uint8Array): Uint8Array {
   const raw = decodeNkey(Buffer.from(ascii).toString("latin1"));
-  if (raw === undefined) throw new Error("invariant broken: a public key of an nkey was read before");
+  assert(raw !== undefined, "a public key of an nkey was read before");
   return raw;
 }

@@ -1,6 +1,6 @@
 /**
- * Signing with secp256k1 as Ethereum and JOSE know it: which digest an item asks for, and the forms that its signature
- * takes. Shared by secp256k1 keys and the keys of HD wallets.
+ * Signing with secp256k1 for Ethereum and JOSE: which digest an item asks for, and the forms of its signature. Shared
+ * by secp256k1 keys and the keys of HD wallets.
  */
 import { createHash } from "node:crypto";
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
@@ -26,9 +26,9 @@ import {
   type EcdsaSignature,
 } from "../../crypto/secp256k1/secp256k1.js";
 import { signDigests, type SigningKey } from "../../crypto/secp256k1/signing.js";
-import type { ErrorCode } from "../../platform/errors.js";
-import { invalidMember, toHex } from "../keys/validation.js";
-import { workTogether, type Answer } from "../threads/batch.js";
+import { assert, invalidMember, type ErrorCode } from "../../platform/errors.js";
+import { toHex } from "../keys/validation.js";
+import { runBatch, type Deferred } from "../threads/batch.js";
 import { jwsAnswer, jwsInput, selfCheckFailed, verifyJws } from "./jws.js";
 import type { SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
 import { chosenAlgorithm, messageBytes, messageObject, plainHex, refuseOptions, signatureOfHex } from "./messages.js";
@@ -40,15 +40,15 @@ export interface EthereumKey extends SigningKey {
 
 interface ToSign {
   readonly digest: Uint8Array;
-  /** What is added to the parity in the last byte of the signature: wallets write 27 and 28 under messages. */
+  /** Added to the parity in the last byte of the signature: signatures of messages end in 27 or 28. */
   readonly vOffset: 0 | 27;
   readonly transaction?: Transaction;
 }
 
-/** What an item asks to be signed, and what it is answered. */
+/** The digest that an item asks to sign, and how its answer is made from the signature. */
 interface Draft {
   readonly digest: Uint8Array;
-  answer(signature: EcdsaSignature): SignAnswer;
+  readonly answer: (signature: EcdsaSignature) => SignAnswer;
 }
 
 const ALGORITHM = "ES256K";
@@ -56,16 +56,16 @@ const ALGORITHM = "ES256K";
 const OF_BYTES: ReadonlySet<string> = new Set(["raw", "personal_sign", "jws"]);
 const MESSAGE_V_OFFSET = 27;
 
-/** Signs an item; every signature has low S and was verified. */
+/** Signs an item. Every signature has low S and was verified. */
 export function signEthereum(key: EthereumKey, item: SignItem): SignAnswer {
   const [answer] = signEthereumItems(key, [item]);
-  if (answer === undefined) throw new Error("invariant broken: each item has an answer");
+  assert(answer !== undefined, "each item has an answer");
   return answer();
 }
 
-/** The same for items of one key, whose signatures are checked together. */
-export function signEthereumItems(key: EthereumKey, items: readonly SignItem[]): Answer<SignAnswer>[] {
-  return workTogether(
+/** Signs items of one key, whose signatures are checked together. */
+export function signEthereumItems(key: EthereumKey, items: readonly SignItem[]): Deferred<SignAnswer>[] {
+  return runBatch(
     items,
     (item) => draftOf(key, item),
     (drafts) => {
@@ -90,13 +90,13 @@ export function verifyEthereum(publicKey: Uint8Array, item: VerifyItem, spec: st
   return typeof claim === "boolean" ? claim : verifyDigest(publicKey, claim.digest, claim.signature);
 }
 
-/** The same for items of one key. */
+/** Does the same for items of one key. */
 export function verifyEthereumItems(
   publicKey: Uint8Array,
   items: readonly VerifyItem[],
   spec: string,
-): Answer<boolean>[] {
-  return workTogether(
+): Deferred<boolean>[] {
+  return runBatch(
     items,
     (item) => claimOf(publicKey, item, spec),
     (claims) => {
@@ -133,7 +133,7 @@ function draftOf(key: EthereumKey, item: SignItem): Draft {
   };
 }
 
-/** What is to be verified, or the answer where there is nothing to calculate. */
+/** Returns what must be verified, or the result where there is nothing to calculate. */
 function claimOf(publicKey: Uint8Array, item: VerifyItem, spec: string): EcdsaClaim | boolean {
   if (readFormat(item, spec) === "jws")
     return verifyJws(
@@ -143,7 +143,7 @@ function claimOf(publicKey: Uint8Array, item: VerifyItem, spec: string): EcdsaCl
       },
       item,
     );
-  // Others sign empty messages; signing one here is taken for a mistake.
+  // Other software signs empty messages, so they can be verified; a request to sign one is taken for a mistake.
   const { digest } = readItem(item, spec, { mayBeEmpty: true });
   const bytes = signatureOfHex(item.signature, [64, 65]);
   if (bytes === undefined) return false;
@@ -159,7 +159,7 @@ function readFormat({ options }: SignItem, spec: string): NonNullable<NonNullabl
   const format = options?.format ?? "raw";
   chosenAlgorithm(options, [ALGORITHM], spec);
   if (options?.digest !== undefined && format !== "raw")
-    throw invalidMember("options.digest", `the format ${format} says itself what is hashed`, "option_unsupported");
+    throw invalidMember("options.digest", `the format ${format} defines its own digest`, "option_unsupported");
   if (options?.encoding !== undefined && !OF_BYTES.has(format))
     throw invalidMember("options.encoding", `the format ${format} signs an object, not bytes`, "option_unsupported");
   if (options?.header !== undefined && format !== "jws")
@@ -182,12 +182,12 @@ function readItem(item: SignItem, spec: string, limits: { readonly mayBeEmpty?: 
       return { digest: transactionDigest(transaction), vOffset: 0, transaction };
     }
     case "jws":
-      throw new Error("invariant broken: a JWS is signed as a whole");
+      assert(false, "a JWS is signed as a whole");
   }
 }
 
 /**
- * A message is a digest itself unless the caller names the hash; no length is guessed at. Throws
+ * Takes the message as the digest unless the caller names the hash; the length decides nothing. Throws
  * `digest_length_invalid`.
  */
 function rawDigest(item: SignItem, limits: { readonly mayBeEmpty?: boolean }): Uint8Array {

@@ -1,9 +1,8 @@
 /**
  * JSON Web Signatures in compact form (RFC 7515) over a key's own algorithm. The key decides the algorithm: the header
- * of a token to verify is only compared with it, never followed.
+ * of a token is only compared with it, never followed.
  */
-import { AppError } from "../../platform/errors.js";
-import { invalidMember } from "../keys/validation.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import { messageBytes, plainHex } from "./messages.js";
 import type { SignAnswer, SignItem, VerifyItem } from "./key-spec.js";
 
@@ -16,13 +15,20 @@ export interface JwsScheme {
 const PART = /^[A-Za-z0-9_-]*$/;
 const HEADER_BYTES_MAX = 1024;
 
-/** What is signed, in ASCII: header and payload. The header names the algorithm, the key and what the caller adds. */
+/**
+ * Returns the signing input in ASCII: header and payload in base64url, joined by a dot (RFC 7515, 5.1). The header
+ * names the algorithm, the key and the caller's additions.
+ */
 export function jwsInput(algorithm: string, keyId: string, item: SignItem): string {
   const payload = messageBytes(item);
   const header = { alg: algorithm, kid: keyId, ...item.options?.header };
   return `${base64url(Buffer.from(JSON.stringify(header), "utf8"))}.${base64url(payload)}`;
 }
 
+/**
+ * Returns the signature in hex and the compact token.
+ * @param input see `jwsInput`
+ */
 export function jwsAnswer(input: string, signature: Uint8Array): SignAnswer {
   return { signature: plainHex(signature), jws: `${input}.${base64url(signature)}` };
 }
@@ -49,8 +55,8 @@ export function verifyJws(scheme: JwsScheme, item: VerifyItem): boolean {
       "signature_malformed",
     );
   }
-  // Others sign empty payloads; a payload kept elsewhere looks the same and does not verify, as its signature covers
-  // another text.
+  // Other software signs empty payloads. A detached payload (RFC 7515, appendix F) looks the same and does not verify,
+  // because its signature covers another text.
   if (item.message !== undefined && base64url(messageBytes(item, { mayBeEmpty: true })) !== payload) return false;
   return (
     algorithmOf(header) === scheme.algorithm &&
@@ -58,7 +64,10 @@ export function verifyJws(scheme: JwsScheme, item: VerifyItem): boolean {
   );
 }
 
-/** A signature that its own key refuses: a fault of the machine or of a library, and not to be let out. */
+/**
+ * Says that a fresh signature did not pass its check: a fault of the machine or of a library. Such a signature must not
+ * leave, because one wrong signature can reveal the key.
+ */
 export function selfCheckFailed(): AppError {
   return new AppError("signature_self_check_failed", {
     message: "a fresh signature did not verify and was thrown away",
@@ -74,7 +83,7 @@ function isCanonical(part: string): boolean {
   return PART.test(part) && base64url(Buffer.from(part, "base64url")) === part;
 }
 
-/** The header's algorithm, or undefined when the header asks for anything that is not understood here. */
+/** Returns the header's algorithm, or undefined when the header has an extension that is not supported here. */
 function algorithmOf(part: string): string | undefined {
   const bytes = Buffer.from(part, "base64url");
   if (bytes.length > HEADER_BYTES_MAX) return undefined;

@@ -1,18 +1,18 @@
 /**
- * What a key specification is: how its material comes to be and what the key can do. One file per spec implements this;
- * table.ts lists them. The functions run in the vault worker only; the names and capabilities are read anywhere.
+ * What a key specification is: how its material is generated and what the key can do. One file per spec implements
+ * this; table.ts lists them. The functions run in the vault worker only; the names and abilities are read anywhere.
  */
 import type { KeyObject } from "node:crypto";
 import type { SecretBytes } from "../../crypto/secret-bytes.js";
-import type { DeriveInput } from "../worker/key-hierarchy.js";
 import type { KeyOptions, SignMessage, SignOptions, SignResultJson } from "../keys/operation-schemas.js";
-import type { Answer } from "../threads/batch.js";
+import type { Deferred } from "../threads/batch.js";
+import type { DeriveInput } from "../worker/key-hierarchy.js";
 
 export type KeyType = "symmetric" | "asymmetric";
 export type KeyUsage = "encrypt/decrypt" | "sign/verify";
 
 /**
- * First byte of a key record's plaintext: what follows, so that decoding never guesses. Values are stored; never
+ * First byte of a key record's plaintext: says what follows, so that decoding never guesses. Values are stored; never
  * renumber.
  */
 export const MATERIAL_KINDS = { raw32: 0x01, pkcs8: 0x02, bip39_entropy: 0x03 } as const;
@@ -22,13 +22,16 @@ export type MaterialKind = keyof typeof MATERIAL_KINDS;
 export interface UnwrappedKey {
   readonly vaultId: string;
   readonly keyId: string;
-  /** Counts rotations of the key; stands in the header of its ciphertexts. */
+  /** Counts rotations of the key; part of the header of its ciphertexts. */
   readonly generation: number;
   /** Without the material kind byte; wiped when the operation ends. */
   readonly material: SecretBytes;
   /** The public part from the record, authenticated together with the material; empty where the spec has none. */
   readonly publicKey: Uint8Array;
-  /** What OpenSSL makes of the material for a purpose; made on first use and kept for a while. */
+  /**
+   * Returns what OpenSSL makes of the material for a purpose; made on first use and kept for a while. Calls with the
+   * same purpose must make the same object.
+   */
   toKeyObject(purpose: string, make: (material: Uint8Array) => KeyObject): KeyObject;
 }
 
@@ -48,8 +51,16 @@ export interface SignItem {
 export interface VerifyItem extends SignItem {
   readonly signature: string;
 }
-/** What a signature answers beside itself depends on the format: see the route's schema. */
+/** Which members stand beside the signature depends on the format: see the route's schema. */
 export type SignAnswer = Omit<SignResultJson, "batch">;
+
+/** Verifying under a public key that the caller brings. */
+export interface DetachedVerification {
+  /** Reads a caller's public key; undefined when it is none of this spec. */
+  readonly readPublicKey: (text: string) => Uint8Array | undefined;
+  /** False for every wrong signature, whatever is wrong with it. */
+  readonly verify: (publicKey: Uint8Array, item: VerifyItem) => boolean;
+}
 
 export interface KeySpec {
   /** The name on the wire, in its canonical spelling. */
@@ -62,30 +73,30 @@ export interface KeySpec {
    * items of a batch go to the thread at once. Measured by `bench vault`.
    */
   readonly operationUs: number;
-  generate(options: KeyOptions): GeneratedKey | Promise<GeneratedKey>;
-  /** Absent: `spec_cannot_encrypt`. Answers the frame of the API. */
-  encrypt?(key: UnwrappedKey, plaintext: Uint8Array, context: Uint8Array): Uint8Array;
+  /** True where making a key takes a second or more of a core: such keys are made one at a time. */
+  readonly isSlowToGenerate?: boolean;
+  readonly generate: (options: KeyOptions) => GeneratedKey | Promise<GeneratedKey>;
+  /** Absent: `spec_cannot_encrypt`. Returns the frame of the API. */
+  readonly encrypt?: (key: UnwrappedKey, plaintext: Uint8Array, context: Uint8Array) => Uint8Array;
   /** Absent: `spec_cannot_decrypt`. */
-  decrypt?(key: UnwrappedKey, frame: Uint8Array, context: Uint8Array): Uint8Array;
+  readonly decrypt?: (key: UnwrappedKey, frame: Uint8Array, context: Uint8Array) => Uint8Array;
   /** Absent: `spec_cannot_derive`. The child is a key of the same spec. */
-  derive?(key: UnwrappedKey, input: DeriveInput): SecretBytes;
-  /** Absent: `spec_cannot_sign`. The signature was verified before it is answered. */
-  sign?(key: UnwrappedKey, item: SignItem): SignAnswer;
-  /** The same for many items where that is cheaper than one by one; answers in order, and each for itself. */
-  signMany?(key: UnwrappedKey, items: readonly SignItem[]): readonly Answer<SignAnswer>[];
+  readonly derive?: (key: UnwrappedKey, input: DeriveInput) => SecretBytes;
+  /** Absent: `spec_cannot_sign`. The signature was checked before it is returned. */
+  readonly sign?: (key: UnwrappedKey, item: SignItem) => SignAnswer;
+  /** Signs many items, where that is cheaper than one by one; one result for each, in order. */
+  readonly signMany?: (key: UnwrappedKey, items: readonly SignItem[]) => readonly Deferred<SignAnswer>[];
   /** Absent: `spec_cannot_verify`. False for every wrong signature, whatever is wrong with it. */
-  verify?(key: UnwrappedKey, item: VerifyItem): boolean;
-  /** As `signMany`. */
-  verifyMany?(key: UnwrappedKey, items: readonly VerifyItem[]): readonly Answer<boolean>[];
-  /** The same for a public key that the caller brings. Absent: `spec_cannot_verify`. */
-  verifyDetached?(publicKey: Uint8Array, item: VerifyItem): boolean;
-  /** Reads a caller's public key; undefined when it is none of this spec. There when `verifyDetached` is. */
-  readPublicKey?(text: string): Uint8Array | undefined;
+  readonly verify?: (key: UnwrappedKey, item: VerifyItem) => boolean;
+  /** Verifies many items, as `signMany` signs them. */
+  readonly verifyMany?: (key: UnwrappedKey, items: readonly VerifyItem[]) => readonly Deferred<boolean>[];
+  /** Absent: `spec_cannot_verify` where the caller brings the public key. */
+  readonly detached?: DetachedVerification;
   /**
-   * Absent: `spec_cannot_agree`. 32 bytes derived from the secret shared with a peer's public key; undefined for a bad
-   * one.
+   * Absent: `spec_cannot_agree`. Returns 32 bytes derived from the secret shared with a peer's public key; undefined
+   * for a bad public key.
    */
-  agree?(key: UnwrappedKey, peer: Uint8Array, context: Uint8Array): Uint8Array | undefined;
+  readonly agree?: (key: UnwrappedKey, peer: Uint8Array, context: Uint8Array) => Uint8Array | undefined;
   /** The members of the public key as a JSON Web Key, without `kid`. Absent: the key is not in the vault's key set. */
-  jwk?(publicKey: Uint8Array): Readonly<Record<string, string>>;
+  readonly jwk?: (publicKey: Uint8Array) => Readonly<Record<string, string>>;
 }

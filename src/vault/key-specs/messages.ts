@@ -1,24 +1,30 @@
 /**
- * Reads what is to be signed: bytes as hex or text, with their limits, and which options a key has. Nothing is guessed
- * or detected.
+ * Reads the message of a request to sign: bytes as hex or text, with their limits, and which options a key has. The
+ * form of a message is stated by the caller and never detected.
  */
-import type { AppError } from "../../platform/errors.js";
+import { type AppError, invalidMember } from "../../platform/errors.js";
 import { findJsonFault, parseJson } from "../../platform/json/json-scan.js";
-import { hexBytes, invalidMember, isOverlong, utf8Bytes } from "../keys/validation.js";
+import { hexBytes, isOverlong, utf8Bytes } from "../keys/validation.js";
 import { MESSAGE_BYTES_MAX, type SignOptions } from "../keys/operation-schemas.js";
 import type { SignItem } from "./key-spec.js";
 
 type OptionName = keyof SignOptions;
 
-/** The same as those of a request's body, so that a structure means the same as an object and as its text. */
+/** The limits of a request's body, so that a structure means the same as an object and as its text. */
 const JSON_LIMITS = { depthMax: 32, tokensMax: 50_000, keyBytesMax: 256, numberBytesMax: 80 };
 
-/** The bytes of a text message: 1 to 64 KiB. Throws `message_required`, `message_too_long`, `invalid_request`. */
+/**
+ * Returns the bytes of a text message: 1 byte to 64 KiB. Throws `message_required`, `message_too_long`,
+ * `invalid_request`.
+ */
 export function messageBytes(item: SignItem, limits: { readonly mayBeEmpty?: boolean } = {}): Uint8Array {
   const { message, options } = item;
   if (message === undefined) throw invalidMember("message", "message required", "message_required");
   if (typeof message !== "string")
-    throw invalidMember("message", "`message` is an object: only typed data, transactions and authorizations are");
+    throw invalidMember(
+      "message",
+      "`message` is an object; only typed data, transactions and authorizations may be one",
+    );
   const encoding = options?.encoding ?? "hex";
   if (isOverlong(message, encoding, MESSAGE_BYTES_MAX)) throw messageTooLong();
   const bytes = encoding === "utf8" ? utf8Bytes(message, "message") : hexBytes(message, "message");
@@ -33,8 +39,8 @@ function messageTooLong(): AppError {
 }
 
 /**
- * The structure of a message that is no text of bytes: an object, or its JSON, which is read as strictly as a body: of
- * a member that stands there twice people may see one value and the signature cover the other. Throws
+ * Returns the structure of a message that is an object or the JSON text of one. The text is read as strictly as a body:
+ * where a member appears twice, people could see one value while the signature covers the other. Throws
  * `message_required`, `invalid_request`.
  */
 export function messageObject({ message }: SignItem): unknown {
@@ -48,7 +54,7 @@ export function messageObject({ message }: SignItem): unknown {
 }
 
 /**
- * Refuses options that a key does not have: ignoring one would sign something else than was asked for. Throws
+ * Rejects options that a key does not have: to ignore one would sign something other than was asked for. Throws
  * `option_unsupported`.
  */
 export function refuseOptions(options: SignOptions | undefined, spec: string, supported: readonly OptionName[]): void {
@@ -58,7 +64,7 @@ export function refuseOptions(options: SignOptions | undefined, spec: string, su
     throw invalidMember(`options.${other}`, `${spec} keys have no option \`${other}\``, "option_unsupported");
 }
 
-/** The algorithm that was asked for, or the first of those there are. Throws `algorithm_unsupported`. */
+/** Returns the requested algorithm, or the first one when none was requested. Throws `algorithm_unsupported`. */
 export function chosenAlgorithm<A extends string>(
   options: SignOptions | undefined,
   algorithms: readonly [A, ...A[]],
@@ -77,15 +83,15 @@ export function chosenAlgorithm<A extends string>(
 }
 
 /**
- * The bytes of a signature in hex, or undefined when it cannot be one by its length. Throws `signature_malformed` for
- * what is not hex.
+ * Returns the bytes of a signature in hex, or undefined when its length is none of `lengths`, in bytes. Throws
+ * `signature_malformed` for text that is not hex.
  */
 export function signatureOfHex(text: string, lengths: readonly number[]): Uint8Array | undefined {
   const bytes = readHexMember(text, "signature", "signature_malformed");
   return lengths.includes(bytes.length) ? bytes : undefined;
 }
 
-/** Bytes of hex with or without 0x; throws a code of its own. */
+/** Returns the bytes of hex with or without 0x, and rejects other text with the given code. */
 export function readHexMember(
   text: string,
   path: string,
@@ -98,7 +104,7 @@ export function readHexMember(
   }
 }
 
-/** Bytes of a public key in hex; undefined for what is not hex, so that every bad key reads the same. */
+/** Returns the bytes of a public key in hex; undefined for other text, so that every bad key is refused alike. */
 export function publicKeyOfHex(text: string): Uint8Array | undefined {
   try {
     return hexBytes(text, "public_key");
@@ -107,7 +113,7 @@ export function publicKeyOfHex(text: string): Uint8Array | undefined {
   }
 }
 
-/** Lower-case hex without 0x, as existing clients expect signatures. */
+/** Returns lower-case hex without 0x, as existing clients expect signatures. */
 export function plainHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }

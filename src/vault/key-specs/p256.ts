@@ -1,5 +1,6 @@
 /**
- * P-256 keys: ES256 (ECDSA with SHA-256, RFC 7518) through OpenSSL. The message is hashed here; a digest is not taken.
+ * P-256 keys: ES256 (ECDSA with SHA-256, RFC 7518) through OpenSSL. The message is hashed here; digests are not
+ * accepted.
  */
 import { privateKeyOfPkcs8, publicKeyOfRaw } from "../../crypto/signatures/der-keys.js";
 import { generateP256KeyPair, signP256, verifyP256 } from "../../crypto/signatures/p256.js";
@@ -30,15 +31,15 @@ export const p256: KeySpec = {
       const key = publicKeyOfRaw("p256", publicKey);
       return key !== undefined && verifyP256(key, message, signature);
     },
+    readPublicKey: (text) => {
+      const raw = publicKeyOfHex(text);
+      return raw !== undefined && publicKeyOfRaw("p256", raw) !== undefined ? raw : undefined;
+    },
   }),
-  readPublicKey: (text) => {
-    const raw = publicKeyOfHex(text);
-    return raw !== undefined && publicKeyOfRaw("p256", raw) !== undefined ? raw : undefined;
-  },
   jwk: (publicKey) => ({ kty: "EC", crv: "P-256", alg: "ES256", use: "sig", ...coordinates(publicKey) }),
 };
 
-/** x and y of a 65-byte uncompressed point, as a JSON Web Key has them. */
+/** Returns x and y of a 65-byte uncompressed point in the form of a JSON Web Key. */
 export function coordinates(point: Uint8Array): { x: string; y: string } {
   const [x, y] = [point.subarray(1, 1 + COORDINATE_BYTES), point.subarray(1 + COORDINATE_BYTES)].map((bytes) =>
     Buffer.from(bytes).toString("base64url"),

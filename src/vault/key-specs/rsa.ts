@@ -2,19 +2,19 @@
 import { createPublicKey } from "node:crypto";
 import { privateKeyOfPkcs8 } from "../../crypto/signatures/der-keys.js";
 import { RSA_ALGORITHMS, rsaPublicKey, signRsa, verifyRsa, type RsaAlgorithm } from "../../crypto/signatures/rsa.js";
+import { assert } from "../../platform/errors.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { RsaThreads } from "../threads/rsa-threads.js";
+import { generateRsaKeyOnThread } from "../threads/rsa-threads.js";
 import { byteSigner } from "./byte-signer.js";
 import type { KeySpec } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
 
 const PEM = /^-----BEGIN PUBLIC KEY-----\s*([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/;
-/** PSS first: it is what an absent algorithm means. */
+/** PSS comes first: it is the default. */
 const ALGORITHMS: readonly [RsaAlgorithm, ...RsaAlgorithm[]] = [
   "PS256",
   ...RSA_ALGORITHMS.filter((algorithm) => algorithm !== "PS256"),
 ];
-const threads = new RsaThreads();
 
 function rsa(modulusBits: number, operationUs: number): KeySpec {
   const name = `RSA-${String(modulusBits)}`;
@@ -24,8 +24,9 @@ function rsa(modulusBits: number, operationUs: number): KeySpec {
     usage: "sign/verify",
     materialKind: "pkcs8",
     operationUs,
+    isSlowToGenerate: true,
     generate: async () => {
-      const { pkcs8, spki } = await threads.generate(modulusBits);
+      const { pkcs8, spki } = await generateRsaKeyOnThread(modulusBits);
       return { material: SecretBytes.take(pkcs8), publicKey: spki };
     },
     ...byteSigner<RsaAlgorithm>({
@@ -38,17 +39,18 @@ function rsa(modulusBits: number, operationUs: number): KeySpec {
         const key = rsaPublicKey(spki, modulusBits);
         return key !== undefined && verifyRsa(key, algorithm, message, signature);
       },
+      readPublicKey: (text) => {
+        const base64 = PEM.exec(text)?.[1];
+        const spki = base64 === undefined ? publicKeyOfHex(text) : Buffer.from(base64, "base64");
+        return spki !== undefined && rsaPublicKey(spki, modulusBits) !== undefined ? spki : undefined;
+      },
     }),
-    readPublicKey: (text) => {
-      const base64 = PEM.exec(text)?.[1];
-      const spki = base64 === undefined ? publicKeyOfHex(text) : Buffer.from(base64, "base64");
-      return spki !== undefined && rsaPublicKey(spki, modulusBits) !== undefined ? spki : undefined;
-    },
     jwk: (spki) => {
       const { n, e } = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" }).export({
         format: "jwk",
       });
-      return { kty: "RSA", use: "sig", n: n ?? "", e: e ?? "" };
+      assert(n !== undefined && e !== undefined, "an RSA key has a modulus and an exponent");
+      return { kty: "RSA", use: "sig", n, e };
     },
   };
 }

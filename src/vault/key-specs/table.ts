@@ -1,5 +1,5 @@
-/** The table of key specifications. Adding one is a file beside this one and a line here. */
-import { AppError } from "../../platform/errors.js";
+/** The table of key specs. Adding one takes a file beside this one and a line here. */
+import { invalidMember } from "../../platform/errors.js";
 import { aes256Gcm } from "./aes-256-gcm.js";
 import { babyJubJub } from "./baby-jubjub.js";
 import { bip39 } from "./bip39.js";
@@ -30,20 +30,20 @@ const KEY_SPECS: readonly KeySpec[] = [
 
 const BY_NAME: ReadonlyMap<string, KeySpec> = new Map(KEY_SPECS.map((spec) => [spec.name.toLowerCase(), spec]));
 
-/** Canonical names of all specifications. */
-export const KEY_SPEC_NAMES: readonly string[] = KEY_SPECS.map((spec) => spec.name);
-
-/** The specification of a name in any case, or undefined. */
+/** Returns the spec with a name in any letter case, or undefined. */
 export function findKeySpec(name: string): KeySpec | undefined {
   return BY_NAME.get(name.toLowerCase());
 }
 
-/** The specification of a name in any case. Throws `key_spec_unknown` with the names there are. */
+/** Returns the spec with a name in any letter case. Throws `key_spec_unknown`, with the supported names. */
 export function keySpecNamed(name: string): KeySpec {
   const spec = findKeySpec(name);
   if (spec === undefined) {
-    const message = `invalid key spec; supported are ${KEY_SPEC_NAMES.join(", ")}`;
-    throw new AppError("key_spec_unknown", { message, details: [{ message, code: "key_spec_unknown", path: "spec" }] });
+    throw invalidMember(
+      "spec",
+      `invalid key spec; supported are ${KEY_SPECS.map((known) => known.name).join(", ")}`,
+      "key_spec_unknown",
+    );
   }
   return spec;
 }

@@ -1,16 +1,16 @@
 /**
- * Wallets of BIP39 keys: addresses at paths, the list of those that were derived, the next unused index and extended
- * public keys. An index is taken by the commit that comes before its answer, so that no two callers ever get the same
- * one.
+ * Wallets of BIP39 keys: addresses at paths, the list of derived addresses, the next unused index and extended public
+ * keys. A commit takes an index before the answer with it is sent, so that no two callers ever get the same one.
  */
 import { formatAccountPath, formatHdPath, HD_INDEX_MAX, type HdPath } from "../../crypto/wallets/hd-path.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, assert, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { StoreConflict } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
 import { Turns } from "../../platform/concurrency/keyed-mutex.js";
+import type { KeyCall } from "./key-operations.js";
 import { keyJson } from "./key-records.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { readHdWallet, type HdChoice } from "../key-specs/hd-options.js";
@@ -32,20 +32,21 @@ export interface HdWalletsDependencies {
   readonly clock: Clock;
 }
 
-/**
- * Somebody else may write first (another process, a list entry of the same path); each try starts from what is stored
- * then.
- */
+/** Another request may write first, such as the list entry of the same path; each try reads the store again. */
 const TRIES_MAX = 8;
-/** Requests for the next index of one wallet that may wait for each other; each takes some milliseconds. */
+/** Requests for the next index that may wait at one wallet; each takes some milliseconds. */
 const WAITING_MAX = 256;
-const ACCOUNT: HdAccount = { purpose: 44, coin: 60, account: 0 };
+const COIN = 60;
+/** BIP-44. */
+const PURPOSE = 44;
 
+/** The wallets of all vaults. */
 export class HdWallets {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
   readonly #clock: Clock;
-  readonly #turns = new Turns({ waitingMax: WAITING_MAX });
+  /** One request for the next index at a time, by key id. */
+  readonly #nextIndex = new Turns({ waitingMax: WAITING_MAX });
 
   constructor(dependencies: HdWalletsDependencies) {
     this.#repository = dependencies.repository;
@@ -54,11 +55,11 @@ export class HdWallets {
   }
 
   /**
-   * Derives the address at a path, or at the next index, and puts it on the wallet's list. Throws
-   * `derivation_index_exhausted`.
+   * Derives the address at a path, or at the next index, and puts it on the wallet's list. Returns the wallet's key
+   * with the address. Throws `derivation_index_exhausted`, `not_found`, `conflict`.
    */
   async derive(vault: FoundVault, key: FoundKey, choice: HdChoice): Promise<KeyJson> {
-    const derived = async (path: HdPath): Promise<KeyJson> => {
+    const derived = async (path: HdPath): Promise<KeyJson & { readonly address: string }> => {
       const text = formatHdPath(path);
       const address = await this.#seal.run(
         "hd_address",
@@ -67,17 +68,18 @@ export class HdWallets {
       );
       return { ...keyJson(key.record.value), address, hd_derivation_path: text };
     };
-    if (choice.isNext) return await this.#withNext(key, choice.path, derived, (result) => result.address);
+    if (choice.isNext) return await this.#withNext(key, choice.path, derived, ({ address }) => address);
     const result = await derived(choice.path);
-    await this.#retried(async () => {
-      await this.#repository.commit(unchanged(key.record), this.#listing(key, choice.path, result.address ?? ""));
-    });
+    await this.#retried(
+      async () => await this.#repository.commit(unchanged(key.record), this.#listing(key, choice.path, result.address)),
+    );
     return result;
   }
 
   /**
-   * Signs an item with the next unused index. The signature is made first and answered last: in between the index is
-   * taken durably. A refused item takes none.
+   * Signs an item with the key at the next unused index. The index is taken durably after the signature is made and
+   * before it is returned. A refused item takes no index.
+   * @param run runs the sign operation on items that name their path
    */
   async signNext(
     vault: FoundVault,
@@ -93,30 +95,30 @@ export class HdWallets {
         const [outcome] = await run([
           { ...item, options: { ...item.options, hdwallet: { hd_derivation_path: formatHdPath(next) } } },
         ]);
-        if (outcome === undefined) throw new Error("invariant broken: each item has an outcome");
+        assert(outcome !== undefined, "each item has an outcome");
         return outcome;
       },
       (outcome) => (outcome.ok ? (outcome.value as SignResultJson).address : undefined),
     );
   }
 
-  /** The addresses that were derived from a wallet, oldest first. Throws `spec_cannot_derive`. */
+  /** Lists the derived addresses of a wallet, oldest first. Throws `spec_cannot_derive`, `not_found`. */
   listAddresses(owner: Subject, vaultId: string, keyId: string, page: Page): { body: HdAddressJson[]; total: number } {
     const { key } = this.#find(owner, vaultId, keyId, "spec_cannot_derive");
     const { rows, total } = this.#repository.listHdAddresses(key, page);
     return { body: rows.map(addressJson), total };
   }
 
-  /** The extended public key of an account, of purpose 44 unless another is given. Throws `spec_has_no_xpub`. */
+  /**
+   * Returns the extended public key of an account, by default of purpose 44 (BIP-44).
+   * @throws spec_has_no_xpub, `key_disabled`, `not_found`
+   */
   async xpub(
-    owner: Subject,
-    vaultId: string,
-    keyId: string,
-    account: number,
-    purpose = ACCOUNT.purpose,
+    { owner, vaultId, keyId }: KeyCall,
+    { account, purpose = PURPOSE }: { readonly account: number; readonly purpose?: number },
   ): Promise<{ xpub: string; hd_derivation_path: string }> {
     const { vault, key } = this.#find(owner, vaultId, keyId, "spec_has_no_xpub");
-    const branch = { ...ACCOUNT, purpose, account };
+    const branch: HdAccount = { purpose, coin: COIN, account };
     const xpub = await this.#seal.run(
       "hd_xpub",
       { vault: vault.reference, key: key.reference, account: branch },
@@ -126,8 +128,8 @@ export class HdWallets {
   }
 
   /**
-   * Does work at the next index of a branch; the index is taken when the work has an address, before the result is
-   * given.
+   * Runs work at the next index of a branch. When its result has an address, the index is taken before the result is
+   * returned.
    */
   async #withNext<T>(
     key: FoundKey,
@@ -135,14 +137,14 @@ export class HdWallets {
     work: (path: HdPath) => Promise<T>,
     addressOf: (result: T) => string | undefined,
   ): Promise<T> {
-    return await this.#turns.run(
+    return await this.#nextIndex.run(
       key.reference.keyId,
       async () =>
         await this.#retried(async () => {
           const { index, claim } = this.#repository.nextHdIndex(key, branch);
           if (index > HD_INDEX_MAX)
             throw new AppError("derivation_index_exhausted", {
-              message: "every index of this account was given out; use the next account",
+              message: "every index of this account is used; use the next account",
             });
           const path = { ...branch, index };
           const result = await work(path);
@@ -162,16 +164,17 @@ export class HdWallets {
     });
   }
 
+  /** Runs a commit again when another request wrote first. Throws `not_found` when the key was deleted. */
   async #retried<T>(attempt: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await attempt();
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error;
-        if (error.key[0] === "key") throw new AppError("not_found", { message: "key not found", cause: error });
+        if (this.#repository.isKeyConflict(error)) throw notFound("key", error);
         if (tries === TRIES_MAX)
           throw new AppError("conflict", {
-            message: "the wallet is changed by others at the same time; try again",
+            message: "the wallet is changed by other requests at the same time; try again",
             cause: error,
           });
       }
@@ -185,7 +188,7 @@ export class HdWallets {
     otherwise: "spec_cannot_derive" | "spec_has_no_xpub",
   ): { vault: FoundVault; key: FoundKey } {
     this.#seal.requireUnsealed();
-    const vault = this.#repository.findVault(owner, vaultId);
+    const vault = this.#repository.findUsableVault(owner, vaultId);
     const key = this.#repository.findKey(vaultId, keyId);
     if (key.reference.spec !== BIP39) throw new AppError(otherwise, { message: `only ${BIP39} keys are wallets` });
     return { vault, key };

@@ -1,32 +1,32 @@
 /**
- * Deriving from keys: child keys of ChaCha20 keys, which are keys of their own, and addresses of wallets. One item or a
- * batch.
+ * Derivation: child keys of ChaCha20 keys, which are stored as keys, and addresses of wallets. One item or a batch.
  */
 import { randomInt } from "node:crypto";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { StoreConflict } from "../../platform/store/store.js";
 import type { HdWallets } from "./hd-wallets.js";
-import { batchOf, itemsOf, outcomeOf, type BatchJson } from "../threads/item-batches.js";
+import { batchOf, itemsOf, outcomeUnlessFault, type BatchJson } from "../threads/item-batches.js";
 import { keyDisabled, keyJson, newKeyRecord } from "./key-records.js";
 import type { KeyCall } from "./key-operations.js";
+import { requireAbility } from "../key-specs/abilities.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { readHdWallet } from "../key-specs/hd-options.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import type { DeriveKeyInput } from "./operation-schemas.js";
 import type { ItemOutcome } from "../protocol.js";
 import {
-  isNonceClaim,
+  isNonceConflict,
   nonceClaim,
   unchanged,
   type FoundKey,
   type FoundVault,
   type VaultRepository,
 } from "../repository.js";
-import { CONTEXT_BYTES_MAX, type KeyJson } from "../schemas.js";
+import type { KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
-import { invalidMember, utf8Bytes } from "./validation.js";
+import { contextBytes } from "./validation.js";
 
 export interface KeyDerivationDependencies {
   readonly repository: VaultRepository;
@@ -42,10 +42,11 @@ interface Child {
   readonly context: Uint8Array;
 }
 
-/** Tries at a random unused nonce; with a thousand nonces used, one clash in four million. */
+/** Tries at a random unused nonce. With a thousand nonces used, a try fails once in four million times. */
 const NONCE_TRIES_MAX = 16;
 const NONCE_LIMIT = 2 ** 32;
 
+/** Derives child keys and addresses. */
 export class KeyDerivation {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
@@ -60,30 +61,30 @@ export class KeyDerivation {
   }
 
   /**
-   * Throws `spec_cannot_derive`, `not_found`, and for a single item `nonce_reused`, `derivation_path_invalid` and
-   * others.
+   * Derives one child key or address, or a batch of them.
+   * @throws spec_cannot_derive, `key_disabled`, `not_found`, and for a single item `nonce_reused`,
+   * `derivation_path_invalid` and others
    */
   async derive(
     { owner, vaultId, keyId, signal }: KeyCall,
     input: DeriveKeyInput,
   ): Promise<KeyJson | BatchJson<KeyJson>> {
     this.#seal.requireUnsealed();
-    const vault = this.#repository.findVault(owner, vaultId);
+    const vault = this.#repository.findUsableVault(owner, vaultId);
     const key = this.#repository.findKey(vaultId, keyId);
     const isWallet = key.reference.spec === BIP39;
-    if (!isWallet && keySpecNamed(key.reference.spec).derive === undefined)
-      throw new AppError("spec_cannot_derive", { message: "key does not support derivation" });
-    // As for all other operations, a key that is switched off is the failure of the call, not of each of its items.
+    if (!isWallet) requireAbility(keySpecNamed(key.reference.spec), "derive");
+    // As in all other operations, a disabled key fails the call rather than each of its items.
     if (key.reference.isDisabled === true) throw keyDisabled();
     const { items, isBatch } = itemsOf<DeriveItem>(input);
     const derive = async (item: DeriveItem): Promise<KeyJson> =>
       isWallet ? await this.#deriveAddress(vault, key, item) : await this.#deriveChild(vault, key, item);
     if (!isBatch) return await derive(items[0] ?? {});
-    // One after the other: each is a commit, and the answers are in the order of the nonces and indexes.
+    // One after the other: each is a commit, and the results are in the order of the nonces and indexes.
     const outcomes: ItemOutcome[] = [];
     for (const item of items) {
       signal?.throwIfAborted();
-      outcomes.push(await outcomeOf(async () => await derive(item)));
+      outcomes.push(await outcomeUnlessFault(async () => await derive(item)));
     }
     return batchOf<KeyJson>(outcomes);
   }
@@ -97,7 +98,7 @@ export class KeyDerivation {
     if (other !== undefined)
       throw invalidMember(
         other,
-        `\`${other}\` is for ChaCha20 keys: the addresses of a wallet have none`,
+        `\`${other}\` is for ChaCha20 keys; the addresses of a wallet do not have it`,
         "option_unsupported",
       );
     if (path !== undefined && options?.hdwallet !== undefined)
@@ -118,9 +119,7 @@ export class KeyDerivation {
       throw invalidMember("hd_derivation_path", "only BIP39 keys have paths", "option_unsupported");
     if (item.context === undefined) throw invalidMember("context", "context required");
     if (item.name === undefined) throw invalidMember("name", "name required");
-    const context = utf8Bytes(item.context, "context");
-    if (context.length > CONTEXT_BYTES_MAX)
-      throw invalidMember("context", `\`context\` is longer than ${String(CONTEXT_BYTES_MAX)} bytes`);
+    const context = contextBytes(item.context);
     const child = {
       name: item.name,
       context,
@@ -138,7 +137,7 @@ export class KeyDerivation {
     throw new AppError("nonce_reused", { message: "no unused nonce was found for this key" });
   }
 
-  /** The child key, or undefined when the nonce is taken. */
+  /** Derives and stores the child key; returns undefined when the nonce is used already. */
   async #deriveWith(vault: FoundVault, parent: FoundKey, child: Child, nonce: number): Promise<KeyJson | undefined> {
     const { vaultId } = vault.reference;
     const keyId = newId();
@@ -162,8 +161,8 @@ export class KeyDerivation {
       );
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
-      if (isNonceClaim(error.key)) return undefined;
-      throw new AppError("not_found", { message: "key not found", cause: error });
+      if (isNonceConflict(error)) return undefined;
+      throw notFound("key", error);
     }
     return keyJson(record);
   }

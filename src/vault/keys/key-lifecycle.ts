@@ -1,20 +1,21 @@
 /**
- * What happens to a key between its creation and its end: rotation, disabling, deletion with time to think it over
- * (which planned-deletions.ts carries out). Material stays in the worker; every change is one commit that pins what it
- * was decided on.
+ * Changes to a key between its creation and its deletion: rotation, disabling, and planning its deletion (which
+ * planned-deletions.ts carries out). Material stays in the worker. Every change is one commit that fails when the key
+ * was changed since it was read.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
-import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
+import { AppError, notFound } from "../../platform/errors.js";
+import type { StoreCommit } from "../../platform/store/store.js";
 import { frameGeneration } from "../worker/ciphertext-frame.js";
 import { keyJson } from "./key-records.js";
+import { requireAbility } from "../key-specs/abilities.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import { isOver, windowEnd } from "./planned-deletions.js";
-import { unchanged, type FoundKey, type FoundVault, type KeyRecord, type VaultRepository } from "../repository.js";
-import { CONTEXT_BYTES_MAX, type KeyJson } from "../schemas.js";
+import { unchanged, type FoundKey, type KeyInVault, type KeyRecord, type VaultRepository } from "../repository.js";
+import type { KeyJson } from "../schemas.js";
 import type { VaultSeal } from "../seal/seal.js";
-import { hexBytes, invalidMember, toHex, utf8Bytes } from "./validation.js";
+import { contextBytes, hexBytes, toHex } from "./validation.js";
 
 export interface KeyLifecycleDependencies {
   readonly repository: VaultRepository;
@@ -22,12 +23,13 @@ export interface KeyLifecycleDependencies {
   readonly clock: Clock;
 }
 
-/** The key after a rotation, with the number that its new ciphertexts carry. */
+/** The key after a rotation, with the generation that its new ciphertexts name. */
 export type RotatedKey = KeyJson & { readonly generation: number };
 
-/** Old generations are kept so that old ciphertexts open; a key that was rotated daily reaches this after 27 years. */
+/** Old generations are kept for old ciphertexts. A key that is rotated daily reaches this limit after 27 years. */
 const GENERATIONS_MAX = 10_000;
 
+/** Rotates, disables and restores keys. */
 export class KeyLifecycle {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
@@ -40,34 +42,39 @@ export class KeyLifecycle {
   }
 
   /**
-   * Gives a symmetric key new material. What was encrypted before still opens: its frames name their generation. Throws
-   * `key_not_rotatable` for asymmetric keys and after 10,000 rotations, `master_key_immutable`, `key_disabled`,
-   * `not_found`.
+   * Gives a symmetric key new material. Earlier ciphertexts can still be decrypted: their frames name their generation.
+   * @throws key_not_rotatable for asymmetric keys and after 10,000 rotations, `master_key_immutable`, `key_disabled`,
+   * `not_found`, `conflict`
    */
   async rotate(owner: Subject, vaultId: string, keyId: string): Promise<RotatedKey> {
     const { vault, key } = this.#find(owner, vaultId, keyId);
     const { reference } = key;
     if (reference.type !== "symmetric")
       throw new AppError("key_not_rotatable", {
-        message: "only symmetric keys are rotated: the public key of an asymmetric one is its identity",
+        message: "only symmetric keys can be rotated: the public key of an asymmetric key is its identity",
       });
     const generation = reference.generation + 1;
     if (generation > GENERATIONS_MAX)
       throw new AppError("key_not_rotatable", {
-        message: "the key was rotated as often as a key may be; make a new one",
+        message: "the key has reached the limit of rotations; create a new one",
       });
     const { envelope } = await this.#seal.run(
       "rotate_key",
       { vault: vault.reference, key: reference, generation },
       keyId,
     );
-    await this.#commit(unchanged(vault.record), this.#repository.keyRotation(key, envelope));
+    await this.#repository.commitUnlessChanged(
+      "key",
+      unchanged(vault.record),
+      this.#repository.keyRotation(key, envelope),
+    );
     return { ...keyJson(key.record.value), generation };
   }
 
   /**
-   * Encrypts a ciphertext anew under the key's present generation, for the same context; nobody sees the plaintext.
-   * Throws `decryption_failed`, `spec_cannot_decrypt`, `key_disabled`, `not_found`.
+   * Re-encrypts a ciphertext under the key's present generation, for the same context. The plaintext does not leave the
+   * worker. Returns the frame as hex.
+   * @throws decryption_failed, `spec_cannot_decrypt`, `key_disabled`, `not_found`
    */
   async rewrap(
     owner: Subject,
@@ -75,36 +82,38 @@ export class KeyLifecycle {
     keyId: string,
     input: { readonly data: string; readonly context?: string },
   ): Promise<string> {
-    const { vault, key } = this.#find(owner, vaultId, keyId, { mayBeMaster: true });
+    const { vault, key } = this.#findAny(owner, vaultId, keyId);
     const data = hexBytes(input.data, "data");
-    const context = utf8Bytes(input.context ?? "", "context");
-    if (context.length > CONTEXT_BYTES_MAX)
-      throw invalidMember("context", `\`context\` is longer than ${String(CONTEXT_BYTES_MAX)} bytes`);
+    const context = contextBytes(input.context);
     const to = key.reference;
-    if (keySpecNamed(to.spec).decrypt === undefined)
-      throw new AppError("spec_cannot_decrypt", { message: "key does not support decryption" });
+    requireAbility(keySpecNamed(to.spec), "decrypt");
     const from = this.#repository.findGeneration(key, frameGeneration(data) ?? to.generation) ?? to;
-    return toHex(
-      await this.#seal.run("rewrap", { vault: vault.reference, from, to, data: new Uint8Array(data), context }, keyId),
-    );
+    return toHex(await this.#seal.run("rewrap", { vault: vault.reference, from, to, data, context }, keyId));
   }
 
-  /** Switches a key off: every use is refused until it is enabled. Disabling a disabled key changes nothing. */
+  /**
+   * Disables a key: every use is refused until it is enabled. Disabling a disabled key changes nothing. Throws
+   * `master_key_immutable`, `not_found`, `conflict`.
+   */
   async disable(owner: Subject, vaultId: string, keyId: string): Promise<KeyJson> {
     const { key } = this.#find(owner, vaultId, keyId);
     const { value } = key.record;
     return value.disabled_at === undefined
-      ? await this.#update(key, { ...value, disabled_at: this.#now() })
+      ? await this.#update(key, { ...value, disabled_at: isoTimestamp(this.#clock.nowMs()) })
       : keyJson(value);
   }
 
+  /** Enables a disabled key. Throws `master_key_immutable`, `not_found`, `conflict`. */
   async enable(owner: Subject, vaultId: string, keyId: string): Promise<KeyJson> {
     const { key } = this.#find(owner, vaultId, keyId);
     const { disabled_at: disabledAt, ...value } = key.record.value;
     return disabledAt === undefined ? keyJson(value) : await this.#update(key, value);
   }
 
-  /** Plans the deletion of a key; until then it cannot be used, but can be restored. Planning again moves the day. */
+  /**
+   * Plans the deletion of a key, which cannot be used until then and can be restored. Planning again moves the day.
+   * Throws `master_key_immutable`, `not_found`, `conflict`.
+   */
   async scheduleDeletion(owner: Subject, vaultId: string, keyId: string, recoveryDays: number): Promise<KeyJson> {
     const { key } = this.#find(owner, vaultId, keyId);
     const deletesAt = windowEnd(this.#clock, recoveryDays);
@@ -116,56 +125,37 @@ export class KeyLifecycle {
   }
 
   /**
-   * Takes a planned deletion back. Throws `key_not_deleted` when none is planned, `not_found` once its time has come.
+   * Withdraws a planned deletion. Throws `key_not_deleted` when none is planned, `not_found` once its time has come.
    */
   async restore(owner: Subject, vaultId: string, keyId: string): Promise<KeyJson> {
     const { key } = this.#find(owner, vaultId, keyId);
     const { deletes_at: deletesAt, ...value } = key.record.value;
     if (deletesAt === undefined)
       throw new AppError("key_not_deleted", { message: "no deletion of this key is planned" });
-    if (isOver(deletesAt, this.#clock)) throw missing();
+    if (isOver(deletesAt, this.#clock)) throw notFound("key");
     return await this.#update(key, value);
   }
 
-  #find(
-    owner: Subject,
-    vaultId: string,
-    keyId: string,
-    options: { readonly mayBeMaster?: boolean } = {},
-  ): { vault: FoundVault; key: FoundKey } {
-    this.#seal.requireUnsealed();
-    const vault = this.#repository.findVault(owner, vaultId);
-    if (keyId === vault.reference.masterKeyId && options.mayBeMaster !== true) {
+  /** Finds a key that may be changed, which the master key may not. */
+  #find(owner: Subject, vaultId: string, keyId: string): KeyInVault {
+    const found = this.#findAny(owner, vaultId, keyId);
+    if (keyId === found.vault.reference.masterKeyId)
       throw new AppError("master_key_immutable", {
-        message: "the master key of a vault lives and dies with the vault",
+        message: "the master key of a vault cannot be changed; it is deleted with the vault",
       });
-    }
-    return { vault, key: this.#repository.findKey(vaultId, keyId) };
+    return found;
+  }
+
+  #findAny(owner: Subject, vaultId: string, keyId: string): KeyInVault {
+    this.#seal.requireUnsealed();
+    return {
+      vault: this.#repository.findUsableVault(owner, vaultId),
+      key: this.#repository.findKey(vaultId, keyId),
+    };
   }
 
   async #update(key: FoundKey, next: KeyRecord, more: StoreCommit = {}): Promise<KeyJson> {
-    await this.#commit(this.#repository.keyUpdate(key, next), more);
+    await this.#repository.commitUnlessChanged("key", this.#repository.keyUpdate(key, next), more);
     return keyJson(next);
   }
-
-  async #commit(...parts: readonly StoreCommit[]): Promise<void> {
-    try {
-      await this.#repository.commit(...parts);
-    } catch (error) {
-      if (error instanceof StoreConflict)
-        throw new AppError("conflict", {
-          message: "the key was changed by somebody else at the same time; try again",
-          cause: error,
-        });
-      throw error;
-    }
-  }
-
-  #now(): string {
-    return isoTimestamp(this.#clock.nowMs());
-  }
-}
-
-function missing(): AppError {
-  return new AppError("not_found", { message: "key not found" });
 }

@@ -1,16 +1,16 @@
 /**
  * Signing, verifying, encrypting, decrypting and agreeing with a vault's keys, one item or a batch. Finds the key under
- * its owner and leaves the rest to the worker; takes and gives the texts of the API.
+ * its owner and leaves the work to the vault's threads. Reads and returns the texts of the API.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { JsonText } from "../../platform/json/json-text.js";
 import { frameGeneration, FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES } from "../worker/ciphertext-frame.js";
 import type { HdWallets } from "./hd-wallets.js";
 import {
-  answersJson,
-  batchText,
+  outcomesJson,
+  joinedBatch,
   itemsOf,
-  laneOf,
+  workerKindFor,
   runSlices,
   valueOf,
   type BatchJson,
@@ -18,7 +18,7 @@ import {
 import { BIP39 } from "../key-specs/bip39.js";
 import { keySpecNamed } from "../key-specs/table.js";
 import type { AgreeInput, CipherBatchInput, SignInput, SignResultJson, VerifyInput } from "./operation-schemas.js";
-import type { ItemOutcome, KeyOperation, KeyReference, OperateMessage } from "../protocol.js";
+import type { ItemOutcome, KeyOperation, KeyReference, OperateMessage, OperationItem } from "../protocol.js";
 import type { FoundKey, VaultRepository } from "../repository.js";
 import type { VaultSeal } from "../seal/seal.js";
 
@@ -28,17 +28,18 @@ export interface KeyOperationsDependencies {
   readonly wallets: HdWallets;
 }
 
-/** Which key, whose, and until when somebody waits. */
+/** A key, its owner, and whether the caller still waits. */
 export interface KeyCall {
   readonly owner: Subject;
   readonly vaultId: string;
   readonly keyId: string;
+  /** Its abort ends a batch before the next slice. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The call of a request. Its signal is made when it is asked for, and most calls never do. A class, because a getter in
- * an object literal costs more than all that is around it.
+ * The call of a request, whose signal is created only when it is read, which most calls never do. A class, because a
+ * getter in an object literal costs more than the rest of the call.
  */
 export class RequestedKeyCall implements KeyCall {
   readonly owner: Subject;
@@ -58,6 +59,9 @@ export class RequestedKeyCall implements KeyCall {
   }
 }
 
+/** One item, or `batch` with many. */
+type BatchOf<Item> = Item & { readonly batch?: readonly Item[] };
+
 interface Verified {
   verified: boolean;
 }
@@ -69,9 +73,10 @@ interface Agreed {
 }
 
 const NONE: readonly KeyReference[] = [];
-/** 0x and the hex of a frame's header. */
+/** Length of 0x and the hex of a frame's header. */
 const HEADER_CHARACTERS = 2 + 2 * FRAME_HEADER_BYTES;
 
+/** Runs operations of keys. */
 export class KeyOperations {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
@@ -83,26 +88,43 @@ export class KeyOperations {
     this.#wallets = dependencies.wallets;
   }
 
-  /** Throws `spec_cannot_sign`, `key_disabled`, `not_found`, and for a single item what is wrong with it. */
+  /**
+   * Signs one item or a batch.
+   * @throws spec_cannot_sign, `key_disabled`, `not_found`, and for a single item the reason why it is refused
+   */
   sign(call: KeyCall, input: SignInput): Promise<SignResultJson | JsonText<BatchJson<SignResultJson>>> {
     return this.#run<SignResultJson>(call, "sign", input);
   }
 
-  /** A wrong signature is `verified: false`. Throws `spec_cannot_verify`, `key_disabled`, `not_found`. */
+  /**
+   * Verifies one item or a batch; a wrong signature is `verified: false`.
+   * @throws spec_cannot_verify, `key_disabled`, `not_found`
+   */
   verify(call: KeyCall, input: VerifyInput): Promise<Verified | JsonText<BatchJson<Verified>>> {
     return this.#run<Verified>(call, "verify", input);
   }
 
-  /** Ciphertexts are long, and come as JSON. */
+  /**
+   * Encrypts one item or a batch. The result is JSON text, because ciphertexts are long.
+   * @throws spec_cannot_encrypt, `key_disabled`, `not_found`, `message_too_long`
+   */
   encrypt(call: KeyCall, input: CipherBatchInput): Promise<JsonText<Data> | JsonText<BatchJson<Data>>> {
     return this.#run<Data, JsonText<Data>>(call, "encrypt", input);
   }
 
-  /** Every frame that does not open fails alike, with `decryption_failed`. */
+  /**
+   * Decrypts one item or a batch.
+   * @throws decryption_failed for every frame that does not decrypt, whatever is wrong with it, `spec_cannot_decrypt`,
+   * `key_disabled`, `not_found`
+   */
   decrypt(call: KeyCall, input: CipherBatchInput): Promise<Data | JsonText<BatchJson<Data>>> {
     return this.#run<Data>(call, "decrypt", input);
   }
 
+  /**
+   * Agrees on a key with the holder of another X25519 key.
+   * @throws spec_cannot_agree, `key_disabled`, `not_found`, `public_key_invalid`
+   */
   agree(call: KeyCall, input: AgreeInput): Promise<Agreed | JsonText<BatchJson<Agreed>>> {
     return this.#run<Agreed>(call, "agree", input);
   }
@@ -110,41 +132,41 @@ export class KeyOperations {
   async #run<Result, Single = Result>(
     call: KeyCall,
     operation: KeyOperation,
-    input: object,
+    input: BatchOf<OperationItem>,
   ): Promise<Single | JsonText<BatchJson<Result>>> {
     const { owner, vaultId, keyId } = call;
     this.#seal.requireUnsealed();
-    const { vault, key } = this.#repository.findUsableKey(owner, vaultId, keyId);
-    const { items, isBatch } = itemsOf<object>(input);
+    const { vault, key } = this.#repository.findKeyInVault(owner, vaultId, keyId);
+    const { items, isBatch } = itemsOf<OperationItem>(input);
     const spec = keySpecNamed(key.reference.spec);
     const earlier = operation === "decrypt" ? this.#earlierGenerations(key, items) : NONE;
-    const messageFor = (slice: readonly object[]): OperateMessage => ({
+    const messageFor = (slice: readonly OperationItem[]): OperateMessage => ({
       vault: vault.reference,
       key: key.reference,
       operation,
-      lane: isBatch ? "bulk" : laneOf(spec),
+      worker: isBatch ? "bulk" : workerKindFor(spec),
       earlier,
       items: slice,
     });
-    const run = (slice: readonly object[]): Promise<readonly ItemOutcome[]> =>
+    const run = (slice: readonly OperationItem[]): Promise<readonly ItemOutcome[]> =>
       this.#seal.run("operate", messageFor(slice), keyId);
-    // Each item that asks for the next index needs a commit of its own before its answer.
-    const mayAdvance = operation === "sign" && spec.name === BIP39 && items.some((item) => asksForNext(item));
-    const next = (item: object): Promise<ItemOutcome> => this.#wallets.signNext(vault, key, item, run);
+    // Each item that requests the next index of a wallet needs a commit of its own before its answer.
+    const mayAdvance = operation === "sign" && spec.name === BIP39 && items.some(requestsNext);
+    const next = (item: OperationItem): Promise<ItemOutcome> => this.#wallets.signNext(vault, key, item, run);
     const [only] = items;
-    if (!isBatch && only !== undefined) return valueOf<Single>(mayAdvance ? await next(only) : (await run(items))[0]);
+    if (!isBatch && only !== undefined) return valueOf(mayAdvance ? await next(only) : (await run(items))[0]) as Single;
     const operationUs = mayAdvance ? Infinity : spec.operationUs;
-    return batchText<Result>(
+    return joinedBatch<Result>(
       await runSlices(items, { operationUs, signal: call.signal }, async (slice) => {
         const [first] = slice;
-        if (mayAdvance && first !== undefined && asksForNext(first)) return answersJson([await next(first)]);
+        if (mayAdvance && first !== undefined && requestsNext(first)) return outcomesJson([await next(first)]);
         return await this.#seal.run("operate_batch", messageFor(slice), keyId);
       }),
     );
   }
 
-  /** The generations that the frames of items name, where they are not the present one. */
-  #earlierGenerations(key: FoundKey, items: readonly CipherBatchInput[]): KeyReference[] {
+  /** Returns the earlier generations that the frames of items name. */
+  #earlierGenerations(key: FoundKey, items: readonly OperationItem[]): KeyReference[] {
     const numbers = new Set(items.map((item) => namedGeneration(item.data ?? item.message)));
     return [...numbers].flatMap((number) => {
       const earlier =
@@ -156,13 +178,13 @@ export class KeyOperations {
   }
 }
 
-function asksForNext(item: SignInput): boolean {
+function requestsNext(item: OperationItem): boolean {
   return item.options?.hdwallet?.next === true;
 }
 
-/** Only the header is read here; the worker reads and checks the whole. */
-function namedGeneration(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+/** Reads the header only; the worker reads and checks the whole frame. */
+function namedGeneration(text: OperationItem["message"]): number | undefined {
+  if (typeof text !== "string") return undefined;
   const header = Buffer.alloc(FRAME_OVERHEAD_BYTES);
   Buffer.from(text.slice(0, HEADER_CHARACTERS).replace(/^0x/i, ""), "hex").copy(header);
   return frameGeneration(header);

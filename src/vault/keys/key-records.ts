@@ -1,15 +1,20 @@
-/** From a wrapped key to its record, and from the record to what the API shows of it. */
+/** Makes the record of a wrapped key, and the API's view of a record. */
 import { AppError } from "../../platform/errors.js";
 import type { KeySpec } from "../key-specs/key-spec.js";
 import type { VaultTasks } from "../protocol.js";
 import type { KeyRecord } from "../repository.js";
 import type { KeyJson } from "../schemas.js";
 
-const FIRST_GENERATION = 1;
+/** Generation of a key that was never rotated, and of a vault's record key. */
+export const FIRST_GENERATION = 1;
 
-/** A key as the worker wrote it. */
+/** A key as the worker wrapped it. */
 export type WrittenKey = VaultTasks["create_key"]["value"];
 
+/**
+ * Returns the record of a new key.
+ * @param input the caller's name and description; the description is empty by default
+ */
 export function newKeyRecord(
   identity: Pick<KeyRecord, "id" | "created_at" | "vault_id">,
   spec: KeySpec,
@@ -30,12 +35,12 @@ export function newKeyRecord(
   };
 }
 
-/** The members of the API. */
+/** Returns the members that the API shows: all but generation and envelope. */
 export function keyJson({ generation: _generation, envelope: _envelope, ...key }: KeyRecord): KeyJson {
   return key;
 }
 
-/** The refusal of every use of a key that is switched off, or whose deletion is planned. */
+/** Rejects the use of a key that is disabled or whose deletion is planned. */
 export function keyDisabled(): AppError {
   return new AppError("key_disabled", { message: "the key is disabled, or its deletion is planned" });
 }

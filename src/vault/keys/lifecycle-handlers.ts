@@ -4,6 +4,7 @@ import type { KeyLifecycle } from "./key-lifecycle.js";
 import type { lifecycleRoutes } from "./lifecycle-routes.js";
 import type { PlannedDeletions } from "./planned-deletions.js";
 
+/** Returns the handlers of `lifecycleRoutes`. */
 export function lifecycleHandlers(dependencies: {
   readonly lifecycle: KeyLifecycle;
   readonly deletions: PlannedDeletions;

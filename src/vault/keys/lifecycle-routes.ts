@@ -1,7 +1,4 @@
-/**
- * Route definitions of the lifecycle of keys, secrets and vaults. Not part of the specification's list of endpoints.
- * Plain values; no server code.
- */
+/** Route definitions of the lifecycle of keys, secrets and vaults. Plain values; no server code. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { closed, IdParams } from "../../platform/contract/schemas.js";
@@ -16,7 +13,7 @@ import {
   Vault,
 } from "../schemas.js";
 
-/** Longest time to think a deletion over. */
+/** Longest recovery window. */
 const RECOVERY_DAYS_MAX = 365;
 /** Hex of the largest ciphertext, and the other members. */
 const REWRAP_BODY_BYTES_MAX = 256 * 1024;
@@ -24,13 +21,13 @@ const FRAME_CHARACTERS_MAX = 2 * (PLAINTEXT_BYTES_MAX + 64) + 2;
 
 const RotatedKey = closed({
   ...Key.properties,
-  generation: Type.Integer({ description: "stands in the header of the ciphertexts made from now on" }),
+  generation: Type.Integer({ description: "part of the header of new ciphertexts" }),
 });
 const ScheduleDeletionBody = closed({
   recovery_days: Type.Integer({
     minimum: 1,
     maximum: RECOVERY_DAYS_MAX,
-    description: "days in which it can be restored",
+    description: "days until the deletion, in which it can be restored",
   }),
 });
 const RewrapBody = closed({
@@ -48,7 +45,7 @@ export const lifecycleRoutes = {
     path: "/api/v1/vaults/:id/keys/:key_id/rotate",
     summary: "Give a symmetric key new material",
     description:
-      "New ciphertexts are made with the new generation; old ones still open. Rewrap them to move them over. Children of a derivation come from the present generation.",
+      "New ciphertexts use the new generation; old ones can still be decrypted, and `rewrap` moves them to it. `derive` uses the present generation.",
     auth: { permissions: ["update"] },
     responses: { 200: { description: "The key and its generation", schema: RotatedKey } },
     errors: ["not_found", "key_not_rotatable", "key_disabled", "master_key_immutable", "conflict"],
@@ -57,7 +54,7 @@ export const lifecycleRoutes = {
     ...base,
     id: "rewrap",
     path: "/api/v1/vaults/:id/keys/:key_id/rewrap",
-    summary: "Encrypt a ciphertext anew under the key's present generation",
+    summary: "Re-encrypt a ciphertext under the key's present generation",
     description: "The plaintext does not leave the vault.",
     auth: { permissions: ["vault_use"] },
     body: RewrapBody,
@@ -70,7 +67,7 @@ export const lifecycleRoutes = {
     ...base,
     id: "disableKey",
     path: "/api/v1/vaults/:id/keys/:key_id/disable",
-    summary: "Switch a key off",
+    summary: "Disable a key",
     description: "Every use is refused with `key_disabled` until it is enabled.",
     auth: { permissions: ["update"] },
     responses: changed,
@@ -80,7 +77,7 @@ export const lifecycleRoutes = {
     ...base,
     id: "enableKey",
     path: "/api/v1/vaults/:id/keys/:key_id/enable",
-    summary: "Switch a disabled key on again",
+    summary: "Enable a disabled key",
     auth: { permissions: ["update"] },
     responses: changed,
     errors: ["not_found", "master_key_immutable", "conflict"],
@@ -101,7 +98,7 @@ export const lifecycleRoutes = {
     ...base,
     id: "restoreKey",
     path: "/api/v1/vaults/:id/keys/:key_id/restore",
-    summary: "Take the planned deletion of a key back",
+    summary: "Withdraw the planned deletion of a key",
     auth: { permissions: ["delete"] },
     responses: changed,
     errors: ["not_found", "key_not_deleted", "master_key_immutable", "conflict"],
@@ -113,7 +110,7 @@ export const lifecycleRoutes = {
     path: "/api/v1/vaults/:id/secrets/:secret_id/schedule_deletion",
     summary: "Delete a secret after a recovery window",
     description:
-      "Until then its value is not answered (409 `deletion_planned`), and it can be restored. `DELETE` deletes at once. Lists may name it for a minute longer.",
+      "Until then its value is not returned (409 `deletion_planned`), and it can be restored. `DELETE` deletes at once. Lists may show it for a minute longer.",
     auth: { permissions: ["delete"] },
     body: ScheduleDeletionBody,
     responses: { 200: { description: "The secret, without its value", schema: Secret } },
@@ -125,7 +122,7 @@ export const lifecycleRoutes = {
     id: "restoreSecret",
     params: SecretParams,
     path: "/api/v1/vaults/:id/secrets/:secret_id/restore",
-    summary: "Take the planned deletion of a secret back",
+    summary: "Withdraw the planned deletion of a secret",
     auth: { permissions: ["delete"] },
     responses: { 200: { description: "The secret, without its value", schema: Secret } },
     errors: ["not_found", "deletion_not_planned", "conflict"],
@@ -137,7 +134,7 @@ export const lifecycleRoutes = {
     path: "/api/v1/vaults/:id/schedule_deletion",
     summary: "Delete a vault with all its keys and secrets after a recovery window",
     description:
-      "Until then nothing of what it holds is found or used, and it can be restored. `DELETE` deletes at once. Lists may name it for a minute longer.",
+      "Until then its keys and secrets are neither found nor used, and it can be restored. `DELETE` deletes at once. Lists may show it for a minute longer.",
     auth: { permissions: ["delete"] },
     body: ScheduleDeletionBody,
     responses: { 200: { description: "The vault", schema: Vault } },
@@ -149,7 +146,7 @@ export const lifecycleRoutes = {
     id: "restoreVault",
     params: IdParams,
     path: "/api/v1/vaults/:id/restore",
-    summary: "Take the planned deletion of a vault back",
+    summary: "Withdraw the planned deletion of a vault",
     auth: { permissions: ["delete"] },
     responses: { 200: { description: "The vault", schema: Vault } },
     errors: ["not_found", "deletion_not_planned", "conflict"],

@@ -1,4 +1,4 @@
-/** Binds the routes of what is done with keys to the service. No logic here. */
+/** Binds the routes of operations with keys to the service. No logic here. */
 import type { Principal } from "../../platform/auth/principal.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { RequestedKeyCall, type KeyCall } from "./key-operations.js";
@@ -11,6 +11,7 @@ interface KeyRequest {
   readonly signal: AbortSignal;
 }
 
+/** Returns the handlers of `operationRoutes`. */
 export function operationHandlers(dependencies: { readonly vault: VaultService }): HandlersFor<typeof operationRoutes> {
   const { operations, derivation, wallets, publicKeys } = dependencies.vault;
   return {
@@ -26,7 +27,10 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
     }),
     getXpub: async ({ principal, params, query }) => ({
       status: 200,
-      body: await wallets.xpub(principal.subject, params.id, params.key_id, query.account ?? 0),
+      body: await wallets.xpub(
+        { owner: principal.subject, vaultId: params.id, keyId: params.key_id },
+        { account: query.account ?? 0 },
+      ),
     }),
     getVaultJwks: async ({ principal, params, query }) => ({
       status: 200,
@@ -38,7 +42,6 @@ export function operationHandlers(dependencies: { readonly vault: VaultService }
   };
 }
 
-/** Which key, whose, and until when the caller waits. */
 function callOf(request: KeyRequest): KeyCall {
   const { principal, params } = request;
   return new RequestedKeyCall(request, { owner: principal.subject, vaultId: params.id, keyId: params.key_id });

@@ -1,6 +1,6 @@
 /**
- * Route definitions of what is done with keys. SPEC 4.2 refers to the Signing and Verification API and shows none of it
- * but derive; paths, members and statuses are those that existing clients use. Plain values; no server code.
+ * Route definitions of operations with keys. Paths, members and statuses are those that existing clients use. Plain
+ * values; no server code.
  */
 import { defineRoute } from "../../platform/contract/route.js";
 import { IdParams } from "../../platform/contract/schemas.js";
@@ -27,16 +27,13 @@ import {
 } from "./operation-schemas.js";
 import { KeyParams } from "../schemas.js";
 
-/**
- * A thousand items of 1 KiB, or one of 64 KiB as text with many escapes. Reading a larger body would hold up the event
- * loop.
- */
+/** A thousand items of 1 KiB, or one of 64 KiB as text with many escapes. Parsing more would block the event loop. */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** What a batch of `encrypt` answers, in hex: its long texts are read ten times as fast as other JSON. */
+/** Room for the hex of a batch that `encrypt` returned: long texts are parsed ten times as fast as other JSON. */
 const DECRYPT_BODY_BYTES_MAX = 2.25 * 1024 * 1024;
 /** A thousand items with options, or a large document of typed data. */
 const JSON_TOKENS_MAX = 50_000;
-/** A batch of slow signatures; it is cut off when the caller goes away. */
+/** Enough for a batch of slow signatures, which ends early when the caller disconnects. */
 const DEADLINE_MS = 120_000;
 
 const EXAMPLE_DIGEST = "9c22ff5f21f0b81b113e63f7db6da94fedef11b2119b4088b89664fb9a3cb658";
@@ -44,7 +41,7 @@ const EXAMPLE_DIGEST = "9c22ff5f21f0b81b113e63f7db6da94fedef11b2119b4088b89664fb
 const base = { area: "vault", needsUnsealed: true } as const;
 const limits = { bodyBytesMax: BODY_BYTES_MAX, jsonTokensMax: JSON_TOKENS_MAX, deadlineMs: DEADLINE_MS } as const;
 const BATCHES =
-  "With `batch`, up to 1000 items are answered in order under `batch`; an item that fails holds its `errors` and does not affect the others.";
+  "With `batch`, up to 1000 items are processed and returned in order under `batch`; an item that fails holds its `errors` and does not affect the others.";
 const MESSAGE_ERRORS = [
   "message_required",
   "message_too_long",
@@ -65,7 +62,7 @@ export const operationRoutes = {
     method: "POST",
     path: "/api/v1/vaults/:id/keys/:key_id/derive",
     summary: "Derive a child key, or an address of a wallet",
-    description: `ChaCha20 keys: a nonce serves once per key; the same nonce again is a conflict. BIP39 keys: the answer is the key with \`address\` and \`hd_derivation_path\`, and the address goes onto the wallet's list. ${BATCHES}`,
+    description: `ChaCha20 keys: each nonce can be used once per key; the same nonce again is a conflict. BIP39 keys: returns the key with \`address\` and \`hd_derivation_path\`, and adds the address to the wallet's list. ${BATCHES}`,
     auth: { permissions: ["create", "vault_use"] },
     params: KeyParams,
     body: DeriveKeyBody,
@@ -90,7 +87,7 @@ export const operationRoutes = {
     method: "POST",
     path: "/api/v1/vaults/:id/keys/:key_id/sign",
     summary: "Sign a message, a transaction or typed data",
-    description: `Every signature was verified before it is answered. secp256k1 and BIP39 keys sign 32-byte digests unless the options say otherwise, always with low S. ${BATCHES}`,
+    description: `Every signature is checked before it is returned. secp256k1 and BIP39 keys sign 32-byte digests unless the options say otherwise, always with low S. ${BATCHES}`,
     auth: { permissions: ["vault_use"] },
     params: KeyParams,
     body: SignBody,
@@ -112,11 +109,11 @@ export const operationRoutes = {
     method: "POST",
     path: "/api/v1/vaults/:id/keys/:key_id/verify",
     summary: "Verify a signature with a key of the vault",
-    description: `A wrong signature is \`verified: false\`, whatever is wrong with it; only what is not hex is refused. ${BATCHES}`,
+    description: `A wrong signature is \`verified: false\`, whatever is wrong with it; only a signature that is not hex is an error. ${BATCHES}`,
     auth: { permissions: ["vault_use"] },
     params: KeyParams,
     body: VerifyBody,
-    responses: { 200: { description: "Whether the signature is the key's", schema: VerifyReply, mayBeText: true } },
+    responses: { 200: { description: "Whether the signature is valid", schema: VerifyReply, mayBeText: true } },
     errors: ["not_found", "spec_cannot_verify", "key_disabled", "signature_malformed", ...MESSAGE_ERRORS],
     example: { body: { message: EXAMPLE_DIGEST, signature: "00" } },
   }),
@@ -174,7 +171,7 @@ export const operationRoutes = {
     method: "GET",
     path: "/api/v1/vaults/:id/keys/:key_id/addresses",
     summary: "List the addresses that were derived from a wallet",
-    description: "Those of `derive`, and those that signed with the next index.",
+    description: "Addresses made by `derive`, and those that signed with the next index.",
     auth: { permissions: ["read"] },
     params: KeyParams,
     list: true,
@@ -188,7 +185,7 @@ export const operationRoutes = {
     path: "/api/v1/vaults/:id/keys/:key_id/xpub",
     summary: "Get the extended public key of a wallet's account",
     description:
-      "Needs a permission of its own: it tells every address of the account, and together with the private key of one of them all others.",
+      "Needs a permission of its own: it reveals every address of the account, and together with the private key of one of them the private keys of all others.",
     auth: { permissions: ["vault_use", "secret_read"] },
     params: KeyParams,
     query: XpubQuery,
@@ -202,7 +199,7 @@ export const operationRoutes = {
     path: "/api/v1/vaults/:id/jwks.json",
     summary: "Get the public keys of a vault as a JSON Web Key Set",
     description:
-      "Ed25519, Ed25519-nkey, P-256, secp256k1, RSA and C25519 keys; `kid` is the key's id. The pages are those of the vault's asymmetric keys.",
+      "Ed25519, Ed25519-nkey, P-256, secp256k1, RSA and C25519 keys; `kid` is the key's id. A page covers the vault's asymmetric keys.",
     auth: { permissions: ["read"] },
     params: IdParams,
     list: true,
@@ -215,11 +212,11 @@ export const operationRoutes = {
     id: "verifyDetached",
     method: "POST",
     path: "/api/v1/verify",
-    summary: "Verify a signature with a public key of the caller's",
+    summary: "Verify a signature with a public key that the caller brings",
     description: BATCHES,
     auth: { permissions: ["vault_use"] },
     body: VerifyDetachedBody,
-    responses: { 200: { description: "Whether the signature is the key's", schema: VerifyReply } },
+    responses: { 200: { description: "Whether the signature is valid", schema: VerifyReply } },
     errors: ["key_spec_unknown", "spec_cannot_verify", "public_key_invalid", "signature_malformed", ...MESSAGE_ERRORS],
     example: {
       body: {
@@ -255,7 +252,10 @@ export const operationRoutes = {
     auth: { permissions: ["vault_use"] },
     body: BlsVerifyBody,
     responses: {
-      200: { description: "Whether the aggregate is that of each key on its message", schema: VerifyReply },
+      200: {
+        description: "Whether the aggregate holds a valid signature of each key on its message",
+        schema: VerifyReply,
+      },
     },
     errors: ["public_key_invalid", "signature_malformed", "messages_not_distinct", "digest_length_invalid"],
     example: { body: { messages: ["00".repeat(32)], public_keys: ["00"], signature: "00" } },

@@ -1,7 +1,4 @@
-/**
- * Shapes of what is done with keys: signing, verifying, encrypting, agreeing, wallets, key sets (SPEC leaves all of it
- * open).
- */
+/** Schemas of operations with keys: signing, verifying, encrypting, agreeing, wallets, key sets. */
 import Type, { type Static, type TObject, type TProperties } from "typebox";
 import { closed, Description, Name, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 import { CIPHER_MEMBERS, CONTEXT_BYTES_MAX, Key, SPEC_CHARACTERS_MAX, TEXT_CHARACTERS_MAX } from "../schemas.js";
@@ -49,7 +46,7 @@ const HdWalletOptions = closed(
     ),
     next: Type.Optional(
       Type.Boolean({
-        description: "take the next index of the account that nobody was given before; excludes `index`",
+        description: "take the next unused index of the account; excludes `index`",
       }),
     ),
   },
@@ -65,18 +62,21 @@ export const SignOptions = closed({
   format: Type.Optional(
     oneOf(
       MESSAGE_FORMATS,
-      "what the message is: `raw` (bytes, the default), `personal_sign` (EIP-191), `eip712` (typed data), `transaction` (Ethereum, types 0, 1, 2 and 4), `authorization` (EIP-7702), `jws` (payload of a compact JWS)",
+      "the form of the message: `raw` (bytes, the default), `personal_sign` (EIP-191), `eip712` (typed data), `transaction` (Ethereum, types 0, 1, 2 and 4), `authorization` (EIP-7702), `jws` (payload of a compact JWS)",
     ),
   ),
-  encoding: Type.Optional(oneOf(["hex", "utf8"], "how a text message is written; hex unless given")),
+  encoding: Type.Optional(oneOf(["hex", "utf8"], "encoding of a text message; hex unless given")),
   digest: Type.Optional(
-    oneOf(DIGESTS, "secp256k1 and BIP39 keys: what hashes a raw message; `none` (a 32-byte digest) unless given"),
+    oneOf(
+      DIGESTS,
+      "secp256k1 and BIP39 keys: hash of a raw message; `none` (the message is a 32-byte digest) unless given",
+    ),
   ),
   algorithm: Type.Optional(oneOf(ALGORITHMS, "RSA: PS256 unless given; other keys have one algorithm")),
   header: Type.Optional(JwsHeader),
   hdwallet: Type.Optional(HdWalletOptions),
 });
-/** Formats have messages of their own form, which the key's code reads. */
+/** The form of a message depends on the format, and is checked by the code of the key spec. */
 const Message = Type.Union(
   [Type.String({ maxLength: TEXT_CHARACTERS_MAX }), Type.Object({}, { additionalProperties: true })],
   {
@@ -97,7 +97,7 @@ function itemOrBatch<T extends TProperties>(members: T, description: string) {
         Type.Array(closed(members), {
           minItems: 1,
           maxItems: BATCH_ITEMS_MAX,
-          description: "many items instead of one; answered in order",
+          description: "many items instead of one; returned in order",
         }),
       ),
     },
@@ -167,7 +167,7 @@ const DERIVE_MEMBERS = {
 };
 export const DeriveKeyBody = itemOrBatch(
   DERIVE_MEMBERS,
-  "ChaCha20: `context` and `name` are required, the child is a key. BIP39: a path, or `options.hdwallet`; the answer is the wallet with the address at the path.",
+  "ChaCha20: `context` and `name` are required, the child is a key. BIP39: a path, or `options.hdwallet`; returns the wallet with the address at the path.",
 );
 export const DeriveReply = resultOrBatch(Key);
 const DETACHED_MEMBERS = {
@@ -192,8 +192,8 @@ export const SignResult = closed(
     r: Type.Optional(Hex),
     s: Type.Optional(Hex),
     yParity: Type.Optional(Type.Integer({ description: "0 or 1" })),
-    v: Type.Optional(Type.Integer({ description: "27 or 28; of transactions as it stands in them" })),
-    raw_transaction: Type.Optional(Type.String({ description: "the signed transaction as nodes take it" })),
+    v: Type.Optional(Type.Integer({ description: "27 or 28; of transactions the value in the transaction" })),
+    raw_transaction: Type.Optional(Type.String({ description: "the signed transaction, as nodes accept it" })),
     transaction_hash: Type.Optional(Hex),
     jws: Type.Optional(Type.String({ description: "compact form" })),
     inputs: Type.Optional(

@@ -1,13 +1,13 @@
 /**
- * Deletion with time to think it over, of vaults and secrets (keys: key-lifecycle.ts), and the sweep that ends all
- * recovery windows. In its window a vault hides what it holds, and a secret is not read; nothing is unwrapped or
- * wrapped here.
+ * Deletion with a recovery window, of vaults and secrets (keys: key-lifecycle.ts), and the sweep that deletes what is
+ * due when the windows end. Within its window a vault hides its content and a secret is not read. Nothing is wrapped or
+ * unwrapped here.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, notFound } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
-import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
+import { StoreConflict } from "../../platform/store/store.js";
 import { secretJson, vaultJson } from "../record-views.js";
 import {
   unchanged,
@@ -28,19 +28,20 @@ export interface PlannedDeletionsDependencies {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Vaults, secrets and keys that one sweep deletes, of each; the next sweep takes the rest. */
+/** How many vaults, secrets and keys each one sweep deletes; the next sweep takes the rest. */
 const DELETIONS_PER_SWEEP = 100;
 
-/** The end of a recovery window that begins now, ISO 8601. */
+/** Returns the end of a recovery window that begins now, in ISO 8601. */
 export function windowEnd(clock: Clock, recoveryDays: number): string {
   return isoTimestamp(clock.nowMs() + recoveryDays * DAY_MS);
 }
 
-/** Whether a recovery window is over: what it was for is gone, even while the sweep has not come by. */
+/** Whether a recovery window is over. Its record is treated as deleted from then on, even before the sweep. */
 export function isOver(deletesAt: string | undefined, clock: Clock): boolean {
   return deletesAt !== undefined && deletesAt <= isoTimestamp(clock.nowMs());
 }
 
+/** Plans deletions, withdraws them, and carries them out. */
 export class PlannedDeletions {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
@@ -55,33 +56,41 @@ export class PlannedDeletions {
   }
 
   /**
-   * Plans the deletion of a vault; until then it hides what it holds, and can be restored. Planning again moves the
-   * day.
+   * Plans the deletion of a vault, which hides its content until then and can be restored. Planning again moves the
+   * day. Throws `not_found`, `conflict`.
    */
   async scheduleVault(owner: Subject, vaultId: string, recoveryDays: number): Promise<VaultJson> {
     const vault = this.#findVault(owner, vaultId);
     const deletesAt = windowEnd(this.#clock, recoveryDays);
     const next: VaultRecord = { ...vault.record.value, deletes_at: deletesAt };
-    await this.#commit(this.#repository.vaultUpdate(vault, next), this.#repository.vaultDeletionPlan(vault, deletesAt));
-    await this.#forget(vaultId);
+    await this.#repository.commitUnlessChanged(
+      "vault",
+      this.#repository.vaultUpdate(vault, next),
+      this.#repository.vaultDeletionPlan(vault, deletesAt),
+    );
+    await this.#seal.forgetVault(vaultId);
     return vaultJson(next);
   }
 
-  /** Takes a planned deletion back. Throws `deletion_not_planned`, and `not_found` once its time has come. */
+  /** Withdraws a planned deletion. Throws `deletion_not_planned`, and `not_found` once its time has come. */
   async restoreVault(owner: Subject, vaultId: string): Promise<VaultJson> {
     const vault = this.#findVault(owner, vaultId);
     const { deletes_at: deletesAt, ...next } = vault.record.value;
     if (deletesAt === undefined) throw notPlanned("vault");
-    await this.#commit(this.#repository.vaultUpdate(vault, next));
+    await this.#repository.commitUnlessChanged("vault", this.#repository.vaultUpdate(vault, next));
     return vaultJson(next);
   }
 
-  /** Plans the deletion of a secret; until then it is not read, and can be restored. Planning again moves the day. */
+  /**
+   * Plans the deletion of a secret, which is not read until then and can be restored. Planning again moves the day.
+   * Throws `not_found`, `conflict`.
+   */
   async scheduleSecret(owner: Subject, vaultId: string, secretId: string, recoveryDays: number): Promise<SecretJson> {
     const { vault, secret } = this.#findSecret(owner, vaultId, secretId);
     const deletesAt = windowEnd(this.#clock, recoveryDays);
     const next: SecretRecord = { ...secret.record.value, deletes_at: deletesAt };
-    await this.#commit(
+    await this.#repository.commitUnlessChanged(
+      "secret",
       unchanged(vault.record),
       this.#repository.secretUpdate(secret, next),
       this.#repository.secretDeletionPlan(secret, deletesAt),
@@ -89,17 +98,22 @@ export class PlannedDeletions {
     return secretJson(next);
   }
 
-  /** Takes a planned deletion back. Throws `deletion_not_planned`, and `not_found` once its time has come. */
+  /** Withdraws a planned deletion. Throws `deletion_not_planned`, and `not_found` once its time has come. */
   async restoreSecret(owner: Subject, vaultId: string, secretId: string): Promise<SecretJson> {
     const { vault, secret } = this.#findSecret(owner, vaultId, secretId);
     const { deletes_at: deletesAt, ...next } = secret.record.value;
     if (deletesAt === undefined) throw notPlanned("secret");
-    await this.#commit(unchanged(vault.record), this.#repository.secretUpdate(secret, next));
+    await this.#repository.commitUnlessChanged(
+      "secret",
+      unchanged(vault.record),
+      this.#repository.secretUpdate(secret, next),
+    );
     return secretJson(next);
   }
 
   /**
-   * Deletes the vaults, secrets and keys whose window is over; answers how many plans were settled. Works while sealed.
+   * Deletes the vaults, secrets and keys whose window is over, also while sealed. Returns how many plans were carried
+   * out or removed.
    */
   async sweep(): Promise<number> {
     let settled = 0;
@@ -110,12 +124,12 @@ export class PlannedDeletions {
       try {
         await this.#repository.commit(commit);
       } catch (error) {
-        // Restored or deleted in this moment: the next sweep looks again.
+        // Restored or deleted at the same time: the next sweep decides again.
         if (error instanceof StoreConflict) continue;
         throw error;
       }
       settled += 1;
-      if (vaultId !== undefined) await this.#forget(vaultId);
+      if (vaultId !== undefined) await this.#seal.forgetVault(vaultId);
     }
     if (settled > 0) this.#log.info("planned deletions settled", { count: settled });
     return settled;
@@ -123,41 +137,19 @@ export class PlannedDeletions {
 
   #findVault(owner: Subject, vaultId: string): FoundVault {
     this.#seal.requireUnsealed();
-    const vault = this.#repository.findVault(owner, vaultId, { evenPlanned: true });
-    if (isOver(vault.record.value.deletes_at, this.#clock)) throw missing("vault");
+    const vault = this.#repository.findAnyVault(owner, vaultId);
+    if (isOver(vault.record.value.deletes_at, this.#clock)) throw notFound("vault");
     return vault;
   }
 
-  /** In a vault that is not to be deleted itself. */
+  /** Finds a secret in a vault whose own deletion is not planned. */
   #findSecret(owner: Subject, vaultId: string, secretId: string): { vault: FoundVault; secret: FoundSecret } {
     this.#seal.requireUnsealed();
-    const vault = this.#repository.findVault(owner, vaultId);
+    const vault = this.#repository.findUsableVault(owner, vaultId);
     const secret = this.#repository.findSecret(vaultId, secretId);
-    if (isOver(secret.record.value.deletes_at, this.#clock)) throw missing("secret");
+    if (isOver(secret.record.value.deletes_at, this.#clock)) throw notFound("secret");
     return { vault, secret };
   }
-
-  /** Drops what is kept in memory of a vault. Sealing in the meantime has dropped it as well. */
-  async #forget(vaultId: string): Promise<void> {
-    await this.#seal.run("forget_vault", { vaultId }, vaultId).catch(() => null);
-  }
-
-  async #commit(...parts: readonly StoreCommit[]): Promise<void> {
-    try {
-      await this.#repository.commit(...parts);
-    } catch (error) {
-      if (error instanceof StoreConflict)
-        throw new AppError("conflict", {
-          message: "it was changed by somebody else at the same time; try again",
-          cause: error,
-        });
-      throw error;
-    }
-  }
-}
-
-function missing(what: string): AppError {
-  return new AppError("not_found", { message: `${what} not found` });
 }
 
 function notPlanned(what: string): AppError {

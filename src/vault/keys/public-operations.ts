@@ -1,16 +1,16 @@
 /**
- * What needs no private key: verifying under keys that callers bring, BLS aggregates, and the public keys of a vault as
- * a key set.
+ * Operations without a private key: verification under public keys that callers bring, BLS aggregates, and the public
+ * keys of a vault as a key set.
  */
+import { invalidMember } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Page } from "../../platform/store/tables.js";
-import { batchOf, itemsOf, laneOf, runSlices, valueOf, type BatchJson } from "../threads/item-batches.js";
+import { batchOf, itemsOf, workerKindFor, runSlices, valueOf, type BatchJson } from "../threads/item-batches.js";
 import { findKeySpec } from "../key-specs/table.js";
 import type { BlsAggregateInput, BlsVerifyInput, VerifyDetachedInput } from "./operation-schemas.js";
 import type { ItemOutcome } from "../protocol.js";
 import { keyReference, type VaultRepository } from "../repository.js";
 import type { VaultSeal } from "../seal/seal.js";
-import { invalidMember } from "./validation.js";
 
 export interface PublicOperationsDependencies {
   readonly repository: VaultRepository;
@@ -25,9 +25,10 @@ interface Aggregate {
   aggregate_signature: string;
 }
 
-/** What failed checks are counted by where no record is read. */
+/** Stands for the record where a task opens none. */
 const NO_RECORD = "none";
 
+/** Runs operations on public keys and signatures. */
 export class PublicOperations {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
@@ -38,23 +39,24 @@ export class PublicOperations {
   }
 
   /**
-   * Throws for a single item `key_spec_unknown`, `spec_cannot_verify`, `public_key_invalid` and what is wrong with the
-   * message.
+   * Verifies one item or a batch under the public keys that they bring; a wrong signature is `verified: false`.
+   * @throws for a single item `key_spec_unknown`, `spec_cannot_verify`, `public_key_invalid`, and the reason why its
+   * message is refused
    */
   async verify(input: VerifyDetachedInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
     const { items, isBatch } = itemsOf<Omit<VerifyDetachedInput, "batch">>(input);
     const specs = items.flatMap(({ spec }) => findKeySpec(spec ?? "") ?? []);
     const operationUs = Math.max(1, ...specs.map((spec) => spec.operationUs));
-    const lane = isBatch ? "bulk" : laneOf({ operationUs });
+    const worker = isBatch ? "bulk" : workerKindFor({ operationUs });
     const outcomes = await runSlices(
       items,
       { operationUs, signal },
-      async (slice) => await this.#seal.run("verify_detached", { items: slice, lane }, NO_RECORD),
+      async (slice) => await this.#seal.run("verify_detached", { items: slice, worker }, NO_RECORD),
     );
-    return isBatch ? batchOf<Verified>(outcomes.flat()) : valueOf<Verified>(outcomes.flat()[0]);
+    return isBatch ? batchOf<Verified>(outcomes.flat()) : (valueOf(outcomes.flat()[0]) as Verified);
   }
 
-  /** Throws for a single item `signature_malformed`. */
+  /** Adds up BLS signatures, for one item or a batch. Throws `signature_malformed` for a single item. */
   async blsAggregate(input: BlsAggregateInput, signal?: AbortSignal): Promise<Aggregate | BatchJson<Aggregate>> {
     return await this.#blsItems<Aggregate, Omit<BlsAggregateInput, "batch">>(input, signal, async ({ signatures }) =>
       signatures === undefined
@@ -64,8 +66,9 @@ export class PublicOperations {
   }
 
   /**
-   * Throws for a single item `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`,
-   * `signature_malformed`.
+   * Verifies aggregates of BLS signatures, for one item or a batch.
+   * @throws for a single item `messages_not_distinct`, `digest_length_invalid`, `public_key_invalid`,
+   * `signature_malformed`
    */
   async blsVerify(input: BlsVerifyInput, signal?: AbortSignal): Promise<Verified | BatchJson<Verified>> {
     return await this.#blsItems<Verified, Omit<BlsVerifyInput, "batch">>(
@@ -80,7 +83,7 @@ export class PublicOperations {
     );
   }
 
-  /** Each item goes to the thread by itself: it takes tens of milliseconds. */
+  /** Sends each item to the thread alone, because it takes tens of milliseconds. */
   async #blsItems<Result, Item extends object>(
     input: Item & { readonly batch?: readonly Item[] },
     signal: AbortSignal | undefined,
@@ -92,12 +95,12 @@ export class PublicOperations {
       { operationUs: Infinity, signal },
       async (slice) => await Promise.all(slice.map(run)),
     );
-    return isBatch ? batchOf<Result>(outcomes.flat()) : valueOf<Result>(outcomes.flat()[0]);
+    return isBatch ? batchOf<Result>(outcomes.flat()) : (valueOf(outcomes.flat()[0]) as Result);
   }
 
   /**
-   * The public keys of a page of a vault's asymmetric keys as JSON Web Keys; those of specs without a registered form,
-   * and disabled keys, are left out. The total counts the asymmetric keys.
+   * Returns the public keys of a page of a vault's asymmetric keys as JSON Web Keys. Leaves out disabled keys and specs
+   * without a registered form; the total counts all asymmetric keys. Throws `not_found`.
    */
   async jwks(
     owner: Subject,
@@ -105,7 +108,7 @@ export class PublicOperations {
     page: Page,
   ): Promise<{ body: { keys: Record<string, string>[] }; total: number }> {
     this.#seal.requireUnsealed();
-    const vault = this.#repository.findVault(owner, vaultId);
+    const vault = this.#repository.findUsableVault(owner, vaultId);
     const { rows, total } = this.#repository.listKeys(vaultId, { type: "asymmetric" }, page);
     const keys = rows.map(keyReference).filter(({ isDisabled }) => isDisabled !== true);
     const found = await this.#seal.run("json_web_keys", { vault: vault.reference, keys }, vaultId);

@@ -1,6 +1,6 @@
 /**
- * Puts a new seal key in place of the old one: every vault's master key is wrapped anew, and the sentinel with it, as
- * one change of a store that nobody else has open. Keys and secrets are untouched: they hang on the master keys.
+ * Replaces the seal key: every vault's master key is wrapped under the new one, and the sentinel is replaced, in one
+ * change of a store that no other process has open. Keys and secrets are untouched, because master keys wrap them.
  */
 import { equalBytes } from "../../crypto/constant-time.js";
 import { AppError, assert } from "../../platform/errors.js";
@@ -10,7 +10,8 @@ import { unwrapRecord, wrapRecord } from "../worker/record-wrapping.js";
 import { deriveKek, deriveSentinel } from "../worker/key-hierarchy.js";
 import { KEK_GENERATION, masterPlace } from "../worker/keyring.js";
 import type { KeyRecord, VaultRecord } from "../repository.js";
-import { SENTINEL_KEY, WRAPPED_KEY } from "./providers/wrapped-key.js";
+import { WRAPPED_KEY } from "./providers/wrapped-key.js";
+import { SENTINEL_KEY } from "./sentinel.js";
 
 /** 32 bytes each; the caller wipes them. */
 export interface RekeyKeys {
@@ -21,9 +22,9 @@ export interface RekeyKeys {
 type Sentinel = { readonly store_id: string; readonly sentinel: string };
 
 /**
- * Answers how many vaults were wrapped anew. Throws `vault_not_configured` for a store that no seal key has opened yet,
- * `seal_key_rejected` when the old key is not this store's, `data_corrupt` for a master key that does not unwrap; then
- * nothing changes.
+ * Rekeys a store and returns the number of its vaults. Nothing changes when it throws.
+ * @throws vault_not_configured for a store that no seal key has opened yet, `seal_key_rejected` when the old key is not
+ * this store's, `data_corrupt` for a master key that does not unwrap
  */
 export function rekeyStore(store: MigrationStore, { oldEntropy, newEntropy }: RekeyKeys): number {
   const record = store.get(SENTINEL_KEY);
@@ -50,7 +51,10 @@ export function rekeyStore(store: MigrationStore, { oldEntropy, newEntropy }: Re
     });
     const material = unwrapRecord(master.envelope, () => oldKek, place);
     try {
-      const next: KeyRecord = { ...master, envelope: wrapRecord(newKek, KEK_GENERATION, place, material) };
+      const next: KeyRecord = {
+        ...master,
+        envelope: wrapRecord({ key: newKek, generation: KEK_GENERATION }, place, material),
+      };
       store.put(key, next as unknown as StoreValue);
     } finally {
       material.fill(0);
@@ -61,7 +65,7 @@ export function rekeyStore(store: MigrationStore, { oldEntropy, newEntropy }: Re
     ...sentinel,
     sentinel: Buffer.from(deriveSentinel(newEntropy, sentinel.store_id)).toString("hex"),
   });
-  // What a key-management service wrapped was the old key.
+  // The key that a key-management service wrapped is the old one.
   store.delete(WRAPPED_KEY);
   return count;
 }

@@ -1,11 +1,11 @@
 /**
  * Reads `{"key": "..."}` from the bytes of a request without making a string of the phrase: strings cannot be
- * overwritten. Accepts exactly one object with this one member (RFC 8259 syntax); the body is overwritten whatever
- * comes out.
+ * overwritten. Accepts exactly one object with this one member (RFC 8259 syntax). The body is overwritten in every
+ * case.
  */
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 
-/** Longest body that is looked at; 24 words fit several times. */
+/** Longest accepted body; 24 words fit several times. */
 export const SEAL_BODY_BYTES_MAX = 1024;
 
 const KEY_MEMBER = Buffer.from("key");
@@ -23,8 +23,9 @@ const ESCAPES: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * The phrase's bytes (UTF-8, unescaped) in shared memory, so that a worker gets them without a copy. Overwrites the
- * body. Throws `malformed_json`, `unknown_member` or `invalid_request`; no message repeats anything of the body.
+ * Returns the phrase's bytes (UTF-8, unescaped) in shared memory, so that crossing to a worker makes no copy.
+ * Overwrites the body. No message repeats any part of the body.
+ * @throws malformed_json, `unknown_member`, `invalid_request`, `body_too_large`
  */
 export function readSealKey(body: Uint8Array): Uint8Array {
   const reader = new SealBodyReader(body);
@@ -70,7 +71,7 @@ class SealBodyReader {
     for (const text of this.#texts) text.fill(0);
   }
 
-  /** The next byte that is not white space, without taking it. */
+  /** Returns the next byte that is not white space, without consuming it. */
   #peek(): number | undefined {
     while ([0x20, 0x09, 0x0a, 0x0d].includes(this.#body[this.#at] ?? 0)) this.#at += 1;
     return this.#body[this.#at];
@@ -96,14 +97,14 @@ class SealBodyReader {
     }
   }
 
-  /** Decodes what follows a backslash; answers the new length of the text. */
+  /** Decodes the escape after a backslash and returns the new length of the text. */
   #escape(text: Uint8Array, length: number): number {
     const kind = this.#body[this.#at++] ?? 0;
     const simple = ESCAPES.get(kind);
     if (simple !== undefined) return put(text, length, simple);
     if (kind !== 0x75) throw malformed();
     const unit = this.#hex4();
-    // Pairs of surrogates name characters that no word has; refusing them all keeps this reader small.
+    // Surrogate pairs stand for characters that no word contains; to refuse them all keeps this reader small.
     if (unit >= 0xd800 && unit <= 0xdfff) throw malformed();
     if (unit < 0x80) return put(text, length, unit);
     if (unit < 0x800) return put(text, put(text, length, 0xc0 | (unit >> 6)), 0x80 | (unit & 0x3f));
@@ -127,7 +128,7 @@ class SealBodyReader {
   }
 }
 
-/** Stores a byte and answers the length that follows. */
+/** Stores a byte and returns the length after it. */
 function put(text: Uint8Array, length: number, byte: number): number {
   text[length] = byte;
   return length + 1;
@@ -138,11 +139,9 @@ function malformed(): AppError {
 }
 
 function missingKey(): AppError {
-  const message = "unsealer key material required";
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "key" }] });
+  return invalidMember("key", "unsealer key material required");
 }
 
 function notText(): AppError {
-  const message = "`key` must be a text";
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "key" }] });
+  return invalidMember("key", "`key` must be a text");
 }

@@ -1,18 +1,24 @@
 /**
- * The seal: the state machine that decides whether key material exists in memory at all. Unsealing hands the phrase to
- * the vault worker and keeps nothing here; sealing ends the worker. Every vault operation passes through `run`.
+ * The seal: the state machine that decides whether key material exists in memory at all. Unsealing gives the phrase to
+ * the vault's threads and keeps nothing here; sealing ends these threads. Every vault operation passes through `run`.
+ *
+ * sentinel.ts recognises the store's seal key, running-tasks.ts runs tasks and replaces the threads,
+ * automatic-unsealing.ts asks the provider, corrupt-records.ts counts damaged records, seal-operations.ts serves the
+ * requests of the API.
  */
 import type { Clock } from "../../platform/clock.js";
-import { isoTimestamp } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
-import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
-import type { Store, StoreKey } from "../../platform/store/store.js";
-import type { PhraseCheck, VaultTaskFailure, VaultTaskName, VaultTasks, VaultWorker } from "../protocol.js";
+import type { Store } from "../../platform/store/store.js";
+import type { PhraseCheck, VaultTaskFailure, VaultTaskName, VaultTaskRunner, VaultTasks } from "../protocol.js";
+import { sharedCopy } from "../shared-bytes.js";
+import { AutomaticUnsealing, type AutomaticFailure } from "./automatic-unsealing.js";
+import { CorruptRecords } from "./corrupt-records.js";
 import type { SealProvider } from "./providers/provider.js";
-import { SealProviderError } from "./providers/provider-failure.js";
+import { RunningTasks } from "./running-tasks.js";
+import { SealSentinel, type StoreIdentity } from "./sentinel.js";
 
-/** `fault_sealed`: sealed by the service itself, because records fail their checks or the worker was lost. */
+/** `fault_sealed`: sealed by the service itself, because records fail their checks or a thread was lost. */
 export type SealState = "unconfigured" | "sealed" | "unsealing" | "unsealed" | "fault_sealed";
 
 export interface SealStatus {
@@ -28,13 +34,14 @@ export interface SealOptions {
 
 export interface SealDependencies {
   readonly store: Store;
-  readonly worker: VaultWorker;
+  readonly worker: VaultTaskRunner;
   readonly clock: Clock;
   readonly log: Log;
   /** Called after each unsealing. */
   readonly onUnsealed?: () => void;
   /**
-   * Called before an unsealing takes effect and after each sealing; an unsealing that it rejects does not take place.
+   * Called before an unsealing takes effect and after each sealing. When it rejects an unsealing, the vault stays
+   * sealed.
    */
   readonly onChange?: (change: SealChange) => Promise<void>;
 }
@@ -45,59 +52,39 @@ export interface SealChange {
   readonly code?: string;
 }
 
-export interface AutomaticFailure {
-  /** A sentence for the operator. */
-  readonly reason: string;
-  readonly mayPass: boolean;
-}
-
-/** The one record of the seal: which store this is, and how to recognise its seal key. */
-type SentinelRecord = {
-  readonly format_version: number;
-  readonly store_id: string;
-  readonly sentinel: string;
-  readonly created_at: string;
-};
-
-const SENTINEL_KEY: StoreKey = ["seal", "sentinel"];
-const FORMAT_VERSION = 1;
-/** How long sealing waits for operations that are under way: each takes microseconds to tenths of a second. */
-const DRAIN_MS = 5_000;
 /** A person has to act before a retry can succeed. */
 const SEALED_RETRY_AFTER_SEC = 30;
-/**
- * Records that fail their integrity check within the window before the vault seals itself: one is a bad block, three
- * are an attack.
- */
-const CORRUPT_RECORDS_MAX = 3;
-const CORRUPT_WINDOW_MS = 60_000;
 
+/** The state of the vault. */
 export class VaultSeal {
   readonly #provider: SealProvider;
-  readonly #store: Store;
-  readonly #worker: VaultWorker;
-  readonly #clock: Clock;
   readonly #log: Log;
   readonly #onUnsealed: (() => void) | undefined;
   readonly #onChange: (change: SealChange) => Promise<void>;
-  /** Record id -> monotonic time of its last failed check. */
-  readonly #corruptRecords = new Map<string, number>();
+  readonly #sentinel: SealSentinel;
+  readonly #tasks: RunningTasks;
+  readonly #automatic: AutomaticUnsealing;
+  readonly #corruptRecords: CorruptRecords;
   #state: SealState;
-  #automaticFailure: AutomaticFailure | undefined;
-  #running = 0;
-  #onIdle: (() => void) | undefined;
-  /** End of the queue of state changes; they happen one at a time. */
+  /** End of the queue of state changes, which happen one at a time. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
-  constructor(options: SealOptions, dependencies: SealDependencies) {
-    this.#provider = options.provider;
-    this.#store = dependencies.store;
-    this.#worker = dependencies.worker;
-    this.#clock = dependencies.clock;
-    this.#log = dependencies.log;
-    this.#onUnsealed = dependencies.onUnsealed;
-    this.#onChange = dependencies.onChange ?? (() => Promise.resolve());
-    this.#state = options.provider.isConfigured ? "sealed" : "unconfigured";
+  constructor({ provider }: SealOptions, dependencies: SealDependencies) {
+    const { log, onChange, onUnsealed } = dependencies;
+    this.#provider = provider;
+    this.#log = log;
+    this.#onUnsealed = onUnsealed;
+    this.#onChange = onChange ?? (() => Promise.resolve());
+    this.#sentinel = new SealSentinel(dependencies);
+    this.#tasks = new RunningTasks(dependencies);
+    this.#corruptRecords = new CorruptRecords(dependencies);
+    this.#automatic = new AutomaticUnsealing({
+      provider,
+      log,
+      unseal: async (phrase) => await this.unseal(phrase),
+      onFailed: async (code) => await this.#onChange({ action: "unsealing_failed", code }),
+    });
+    this.#state = provider.isConfigured ? "sealed" : "unconfigured";
   }
 
   get state(): SealState {
@@ -108,8 +95,14 @@ export class VaultSeal {
     return this.#state === "unsealed";
   }
 
+  /** Whether people hold the seal key, so that they must present it and may make keys for other instances. */
   get issuesKeys(): boolean {
     return this.#provider.issuesKeys;
+  }
+
+  /** Why automatic unsealing failed last; undefined when it did not, and while unsealed. */
+  get automaticFailure(): AutomaticFailure | undefined {
+    return this.isUnsealed ? undefined : this.#automatic.lastFailure;
   }
 
   /** Throws `vault_sealed` unless unsealed. */
@@ -117,54 +110,60 @@ export class VaultSeal {
     if (!this.isUnsealed) throw sealedError();
   }
 
+  /** Returns what anybody may know about the seal. */
   status(): SealStatus {
     return {
       sealed: !this.isUnsealed,
       provider: this.#provider.name,
-      initialised: this.#store.get(SENTINEL_KEY) !== undefined,
+      initialised: this.#sentinel.isStored,
     };
   }
 
   /**
-   * Unseals at start where the provider has the key. Never throws: a provider that fails leaves the vault sealed, and
-   * says so.
+   * Runs a vault operation on the vault's threads and returns its value.
+   * @param recordId the record that the operation opens; counted when it fails its integrity check
+   * @throws vault_sealed unless unsealed, and the failure of the task
    */
-  async unsealAutomatically(): Promise<SealState> {
+  async run<Name extends VaultTaskName>(
+    task: Name,
+    message: VaultTasks[Name]["message"],
+    recordId: string,
+  ): Promise<VaultTasks[Name]["value"]> {
+    this.requireUnsealed();
     try {
-      this.#automaticFailure = undefined;
-      const phrase = await this.#provider.readKey();
-      if (phrase !== undefined) await this.unseal(phrase);
+      return await this.#tasks.run(task, message, (failure) => this.#noteFailure(failure, recordId));
     } catch (error) {
-      await this.#noteAutomaticFailure(error);
+      // A task that was cut off by sealing did not fail by itself.
+      if (!this.isUnsealed) throw sealedError();
+      throw error;
     }
-    return this.#state;
   }
 
-  /** Why automatic unsealing failed last, and whether the cause may pass by itself; undefined when it did not. */
-  get automaticFailure(): AutomaticFailure | undefined {
-    return this.isUnsealed ? undefined : this.#automaticFailure;
+  /** Drops the cached keys of a deleted vault. Never rejects: a sealing in the meantime has dropped them as well. */
+  async forgetVault(vaultId: string): Promise<void> {
+    await this.run("forget_vault", { vaultId }, vaultId).catch(() => null);
   }
 
   /**
-   * Unseals with a phrase, which is overwritten. Throws `vault_not_configured`, `seal_key_rejected` for a wrong key
-   * (also when already unsealed, where nothing changes), `seal_key_mismatch` when the configured key is not this
-   * store's.
+   * Unseals with a phrase, which is wiped. Checks the phrase also when already unsealed, and then changes nothing.
+   * @throws vault_not_configured, `seal_key_rejected` for a wrong key, `seal_key_mismatch` when the configured key is
+   *   not this store's
    */
   async unseal(phrase: Uint8Array): Promise<void> {
-    await this.#exclusive(phrase, async (held) => {
+    await this.#changeWith(phrase, async (shared) => {
       if (this.#state === "unsealed") {
-        this.#value(await this.#worker.run("check_phrase", this.#check(held, this.#readSentinel())));
+        await this.#checkPhrase(shared);
         return;
       }
       const before = this.#state;
       this.#state = "unsealing";
       try {
-        await this.#open(held);
+        await this.#open(shared);
         await this.#onChange({ action: "unsealed" });
         this.#state = "unsealed";
       } catch (error) {
         this.#state = before;
-        await this.#lockWorker();
+        await this.#tasks.lock();
         throw error;
       }
       this.#corruptRecords.clear();
@@ -173,26 +172,10 @@ export class VaultSeal {
     });
   }
 
-  /**
-   * Seals with a phrase, which is overwritten. Same failures as unsealing; sealing a sealed vault with the right key is
-   * fine.
-   */
-  async seal(phrase: Uint8Array): Promise<void> {
-    await this.#exclusive(phrase, async (held) => {
-      this.#value(await this.#worker.run("check_phrase", this.#check(held, this.#readSentinel())));
-      if (this.#state === "unsealed") await this.#close("sealed");
-    });
-  }
-
-  /**
-   * Seals without a phrase, where nobody need know it. Stays so until somebody unseals or the server starts again.
-   * Throws `vault_not_configured`.
-   */
-  async sealByPermission(): Promise<void> {
-    this.#requireConfigured();
-    await this.#queued(async () => {
-      if (this.#state === "unsealed") await this.#close("sealed");
-    });
+  /** Unseals where the provider has the key. Never rejects: a provider that fails leaves the vault sealed. */
+  async unsealAutomatically(): Promise<SealState> {
+    await this.#automatic.attempt();
+    return this.#state;
   }
 
   /** Asks the provider for the key again. Throws `seal_provider_failed` when that leaves the vault sealed. */
@@ -206,138 +189,78 @@ export class VaultSeal {
     }
   }
 
-  /** Seals without a phrase and ends the worker for good, on shutdown. */
+  /** Seals with a phrase, which is wiped. Throws as `unseal` does; sealing a sealed vault changes nothing. */
+  async seal(phrase: Uint8Array): Promise<void> {
+    await this.#changeWith(phrase, async (shared) => {
+      await this.#checkPhrase(shared);
+      if (this.#state === "unsealed") await this.#close("sealed");
+    });
+  }
+
+  /**
+   * Seals without a phrase, where the provider holds the key. The vault stays sealed until somebody unseals it or the
+   * server starts again. Throws `vault_not_configured`.
+   */
+  async sealByPermission(): Promise<void> {
+    this.#requireConfigured();
+    await this.#change(async () => {
+      if (this.#state === "unsealed") await this.#close("sealed");
+    });
+  }
+
+  /** Seals because the service cannot keep its promises, such as to record what is done. Never rejects. */
+  async sealByFault(reason: string): Promise<void> {
+    await this.#sealByFault(reason, { mayUnseal: false });
+  }
+
+  /** Seals without a phrase and ends the threads for good, on shutdown. */
   async shutDown(): Promise<void> {
-    await this.#queued(async () => {
+    await this.#change(async () => {
       if (this.#state !== "unconfigured") this.#state = "sealed";
-      await this.#drained();
-      await this.#worker.stop();
+      await this.#tasks.stop();
     });
   }
 
-  /**
-   * Runs a vault operation in the worker. Throws `vault_sealed` unless unsealed, and what the task answers as its
-   * failure.
-   */
-  async run<Name extends VaultTaskName>(
-    task: Name,
-    message: VaultTasks[Name]["message"],
-    recordId: string,
-  ): Promise<VaultTasks[Name]["value"]> {
-    this.requireUnsealed();
-    this.#running += 1;
-    try {
-      const result = await this.#worker.run(task, message);
-      if (result.ok) return result.value;
-      this.#noteFailure(result, recordId);
-      throw this.#failure(result);
-    } catch (error) {
-      // A task that was cut off by sealing did not fail by itself.
-      if (!this.isUnsealed) throw sealedError();
-      throw error;
-    } finally {
-      this.#running -= 1;
-      if (this.#running === 0) this.#onIdle?.();
-    }
-  }
-
-  /**
-   * First unsealing of a store: makes its id and sentinel, durable before anything can be wrapped. Later ones:
-   * compares.
-   */
+  /** Gives the phrase to the threads. The first unsealing of a store stores its sentinel; later ones compare. */
   async #open(phrase: Uint8Array): Promise<void> {
-    const known = this.#readSentinel();
-    const storeId = known?.store_id ?? newId();
-    const { sentinel } = this.#value(await this.#worker.run("unseal", this.#check(phrase, known, storeId)));
-    if (known !== undefined) return;
-    const record: SentinelRecord = {
-      format_version: FORMAT_VERSION,
-      store_id: storeId,
-      sentinel: Buffer.from(sentinel).toString("hex"),
-      created_at: isoTimestamp(this.#clock.nowMs()),
-    };
-    await this.#store.commit({
-      checks: [{ key: SENTINEL_KEY, version: "absent" }],
-      puts: [{ key: SENTINEL_KEY, value: record }],
-    });
+    const identity = this.#sentinel.read();
+    const { sentinel } = await this.#tasks.run("unseal", this.#checkOf(phrase, identity));
+    if (identity.sentinel === null) await this.#sentinel.insert(identity.storeId, sentinel);
   }
 
   async #close(next: "sealed" | "fault_sealed"): Promise<void> {
     this.#state = next;
-    await this.#drained();
-    await this.#worker.recycle();
+    await this.#tasks.replaceThreads();
     this.#log.info("vault sealed", { state: this.#state });
-    this.#automaticFailure = undefined;
+    this.#automatic.forgetFailure();
     await this.#onChange({ action: next });
   }
 
-  async #noteAutomaticFailure(error: unknown): Promise<void> {
-    const code = error instanceof AppError ? error.code : "seal_provider_failed";
-    const reason =
-      error instanceof AppError || error instanceof SealProviderError
-        ? error.message
-        : "the seal key could not be read";
-    this.#automaticFailure = { reason, mayPass: error instanceof SealProviderError && error.mayPass };
-    this.#log.error(`the vault stays sealed: ${reason}`, { code, state: this.#state });
-    try {
-      await this.#onChange({ action: "unsealing_failed", code });
-    } catch {
-      this.#log.error("a failed unsealing could not be recorded", { code });
-    }
+  async #checkPhrase(phrase: Uint8Array): Promise<void> {
+    await this.#tasks.run("check_phrase", this.#checkOf(phrase, this.#sentinel.read()));
   }
 
-  /** Resolves when no operation is running, or after the time that sealing grants them. */
-  async #drained(): Promise<void> {
-    if (this.#running === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, DRAIN_MS);
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#onIdle = undefined;
+  #checkOf(phrase: Uint8Array, identity: StoreIdentity): PhraseCheck {
+    return { phrase, validationHash: this.#provider.validationHash ?? null, ...identity };
   }
 
-  #check(
-    phrase: Uint8Array,
-    known: SentinelRecord | undefined,
-    storeId: string = known?.store_id ?? newId(),
-  ): PhraseCheck {
-    return {
-      phrase,
-      validationHash: this.#provider.validationHash ?? null,
-      storeId,
-      sentinel: known === undefined ? null : new Uint8Array(Buffer.from(known.sentinel, "hex")),
-    };
-  }
-
-  #readSentinel(): SentinelRecord | undefined {
-    return this.#store.get<SentinelRecord>(SENTINEL_KEY)?.value;
-  }
-
-  async #lockWorker(): Promise<void> {
-    const isLocked = await this.#worker.run("lock", null).then(
-      (result) => result.ok,
-      () => false,
-    );
-    if (!isLocked) await this.#worker.recycle();
-  }
-
-  /**
-   * Queues a state change with a phrase: one at a time, refused while unconfigured, and the phrase is gone afterwards.
-   */
-  async #exclusive(phrase: Uint8Array, change: (phrase: Uint8Array) => Promise<void>): Promise<void> {
-    const held = shared(phrase);
+  /** Queues a state change with a phrase: refused while unconfigured, and the phrase is wiped afterwards. */
+  async #changeWith(phrase: Uint8Array, change: (shared: Uint8Array) => Promise<void>): Promise<void> {
+    const shared = phrase.buffer instanceof SharedArrayBuffer ? phrase : sharedCopy(phrase);
     try {
       this.#requireConfigured();
-      await this.#queued(async () => {
-        await change(held);
-      });
+      await this.#change(async () => await change(shared));
     } finally {
-      held.fill(0);
+      shared.fill(0);
       phrase.fill(0);
     }
+  }
+
+  /** Runs a state change after all earlier ones, whether they failed or not. */
+  async #change(change: () => Promise<void>): Promise<void> {
+    const changed = this.#lastChange.then(change);
+    this.#lastChange = changed.catch(() => undefined);
+    await changed;
   }
 
   #requireConfigured(): void {
@@ -347,58 +270,25 @@ export class VaultSeal {
       });
   }
 
-  async #queued(change: () => Promise<void>): Promise<void> {
-    const turn = this.#lastChange.then(change);
-    this.#lastChange = turn.catch(() => undefined);
-    await turn;
-  }
-
-  #value<Value>(result: { readonly ok: true; readonly value: Value } | VaultTaskFailure): Value {
-    if (result.ok) return result.value;
-    throw this.#failure(result);
-  }
-
-  #failure(failure: VaultTaskFailure): AppError {
-    if (failure.frames !== undefined)
-      this.#log.error("vault operation failed unexpectedly", { code: failure.code, stack: failure.frames });
-    return new AppError(failure.code, { message: failure.message });
-  }
-
   #noteFailure(failure: VaultTaskFailure, recordId: string): void {
     if (failure.code === "vault_sealed") {
-      // The thread was replaced under us and the fresh one holds no key: a crash, not a request to seal.
-      void this.#sealByFault("the vault worker lost its keys", { mayUnseal: true });
+      // A thread crashed and was replaced by one that holds no key. Nobody asked to seal, so unsealing may be tried.
+      void this.#sealByFault("a vault worker lost its keys", { mayUnseal: true });
       return;
     }
     if (failure.code !== "data_corrupt") return;
-    const nowMs = this.#clock.monotonicMs();
-    for (const [id, ms] of this.#corruptRecords) {
-      if (nowMs - ms >= CORRUPT_WINDOW_MS) this.#corruptRecords.delete(id);
-    }
-    this.#corruptRecords.set(recordId, nowMs);
-    this.#log.error("a stored vault record fails its integrity check", {
-      code: failure.code,
-      key_id: recordId,
-      count: this.#corruptRecords.size,
-    });
-    if (this.#corruptRecords.size >= CORRUPT_RECORDS_MAX)
-      void this.#sealByFault("too many stored records fail their integrity check", { mayUnseal: false });
+    const { count, areTooMany } = this.#corruptRecords.note(recordId);
+    this.#log.error("a stored vault record fails its integrity check", { code: failure.code, key_id: recordId, count });
+    if (areTooMany) void this.#sealByFault("too many stored records fail their integrity check", { mayUnseal: false });
   }
 
-  /** Seals because the service cannot keep its promises, such as to record what is done. Never rejects. */
-  async sealByFault(reason: string): Promise<void> {
-    await this.#sealByFault(reason, { mayUnseal: false });
-  }
-
-  /** Seals at once; ends the worker in its turn. Never rejects, because nobody waits for it. */
+  /** Seals at once and replaces the threads after the queued changes. Never rejects, because nothing awaits it. */
   async #sealByFault(reason: string, options: { readonly mayUnseal: boolean }): Promise<void> {
     if (this.#state !== "unsealed") return;
     this.#state = "fault_sealed";
     this.#log.error(reason, { state: this.#state });
     try {
-      await this.#queued(async () => {
-        await this.#close("fault_sealed");
-      });
+      await this.#change(async () => await this.#close("fault_sealed"));
       if (options.mayUnseal) await this.unsealAutomatically();
     } catch {
       this.#log.error("the vault worker could not be replaced", { state: this.#state });
@@ -408,12 +298,4 @@ export class VaultSeal {
 
 function sealedError(): AppError {
   return new AppError("vault_sealed", { message: "the vault is sealed", retryAfterSec: SEALED_RETRY_AFTER_SEC });
-}
-
-/** The same bytes in shared memory: crossing to the worker makes no copy then, and the worker can overwrite them. */
-function shared(bytes: Uint8Array): Uint8Array {
-  if (bytes.buffer instanceof SharedArrayBuffer) return bytes;
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
 }

@@ -1,24 +1,25 @@
-/** Work on many things at once, of which some may be refused while the others go on. */
+/** Work on many items at once, where refused items do not stop the others. */
+import { assert } from "../../platform/errors.js";
 
-/** Gives an answer, or throws what stands in its way. */
-export type Answer<T> = () => T;
+/** Returns the result or throws the error of one item. */
+export type Deferred<T> = () => T;
 
 /**
- * Reads each item, does the work on all that could be read, and puts the answers where the items stood.
- * @param read throws for an item that is refused; its answer will throw the same
- * @param work answers in order, one answer for each that was read
+ * Reads each item, does the work on all items that could be read, and returns one result for each item, in order.
+ * @param read throws for an item that is refused; the item's result throws the same error
+ * @param work returns one result for each read item, in order
  */
-export function workTogether<Item, Read, T>(
+export function runBatch<Item, Read, T>(
   items: readonly Item[],
   read: (item: Item) => Read,
-  work: (all: readonly Read[]) => readonly Answer<T>[],
-): Answer<T>[] {
+  work: (all: readonly Read[]) => readonly Deferred<T>[],
+): Deferred<T>[] {
   const reads = items.map((item) => settled(() => read(item)));
-  const answers = work(reads.flatMap((each) => ("value" in each ? [each.value] : []))).values();
-  return reads.map((each) => ("value" in each ? nextOf(answers) : each.refusal));
+  const results = work(reads.flatMap((each) => ("value" in each ? [each.value] : []))).values();
+  return reads.map((each) => ("value" in each ? nextOf(results) : each.refusal));
 }
 
-/** Either what came of it, or a function that throws as it did. */
+/** Returns the value, or a function that throws what `run` threw. */
 function settled<T>(run: () => T): { readonly value: T } | { readonly refusal: () => never } {
   try {
     return { value: run() };
@@ -31,8 +32,8 @@ function settled<T>(run: () => T): { readonly value: T } | { readonly refusal: (
   }
 }
 
-function nextOf<T>(answers: Iterator<Answer<T>>): Answer<T> {
-  const next = answers.next();
-  if (next.done === true) throw new Error("invariant broken: each item that was read has an answer");
+function nextOf<T>(results: Iterator<Deferred<T>>): Deferred<T> {
+  const next = results.next();
+  assert(next.done !== true, "each item that was read has a result");
   return next.value;
 }

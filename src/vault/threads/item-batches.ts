@@ -1,25 +1,24 @@
 /**
- * One item or many: reads which a body means, hands many to the worker in slices that leave the thread free for others
- * in between, and puts the answers back in order. A failing item becomes its own list of errors.
+ * One item or a batch: tells them apart in a body, gives a batch to the worker in slices that leave the thread free for
+ * other requests in between, and joins the outcomes in order. A refused item becomes its own list of errors.
  */
 import { JsonText } from "../../platform/json/json-text.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, assert, invalidMember } from "../../platform/errors.js";
 import type { KeySpec } from "../key-specs/key-spec.js";
 import type { ItemErrorsJson } from "../keys/operation-schemas.js";
-import type { ItemOutcome, VaultLane } from "../protocol.js";
-import { invalidMember } from "../keys/validation.js";
+import type { ItemOutcome, WorkerKind } from "../protocol.js";
 
-/** A batch's answer. */
+/** The answer to a batch. */
 export interface BatchJson<Result> {
   batch: (Result | ItemErrorsJson)[];
 }
 
-/** Operations at least this slow leave the prompt thread, whose next task would otherwise wait for them. */
+/** Operations at least this slow run on the bulk worker: on a prompt one the next request would wait for them. */
 const SLOW_US = 1_500;
-/** How long a slice keeps the bulk thread: others there wait for it, and the way there and back is 1 % of it. */
+/** How long a slice occupies the bulk worker. Others wait that long; the round trip between threads is 1 % of it. */
 const SLICE_US = 10_000;
 const SLICE_ITEMS_MAX = 200;
-/** The thread has the next slice at hand when one ends. */
+/** Two, so that the worker has the next slice at hand when one ends. */
 const SLICES_IN_FLIGHT = 2;
 const [BATCH_START, COMMA, BATCH_END] = ['{"batch":[', ",", "]}"].map((text) => Buffer.from(text)) as [
   Buffer,
@@ -27,26 +26,26 @@ const [BATCH_START, COMMA, BATCH_END] = ['{"batch":[', ",", "]}"].map((text) => 
   Buffer,
 ];
 
-/** Where a single operation of a key runs. */
-export function laneOf(spec: Pick<KeySpec, "operationUs">): VaultLane {
+/** Returns the kind of worker that runs a single operation of a key. */
+export function workerKindFor(spec: Pick<KeySpec, "operationUs">): WorkerKind {
   return spec.operationUs >= SLOW_US ? "bulk" : "prompt";
 }
 
-/** The items of a body, and whether they were a batch. Throws when a body has both forms. */
+/** Returns the items of a body, and whether they were a batch. Throws `invalid_request` when a body has both forms. */
 export function itemsOf<Item extends object>(
   input: Item & { readonly batch?: readonly Item[] },
 ): { readonly items: readonly Item[]; readonly isBatch: boolean } {
   if (input.batch === undefined) return { items: [input], isBatch: false };
   const { batch, ...item } = input;
   const other = Object.keys(item).find((name) => (item as Readonly<Record<string, unknown>>)[name] !== undefined);
-  if (other !== undefined)
-    throw invalidMember(other, `give one item or \`batch\`: \`${other}\` belongs into the items`);
+  if (other !== undefined) throw invalidMember(other, `give one item or \`batch\`: \`${other}\` belongs in the items`);
   return { items: batch, isBatch: true };
 }
 
 /**
- * Runs slices of items, two at a time and in order, until all are done or the signal fires. Answers what came of each
- * slice.
+ * Runs slices of items, two at a time, until all are done. Returns the result of each slice, in order.
+ * @param options.operationUs microseconds that one item takes; decides the length of a slice
+ * @param options.signal its abort rejects before the next slice
  */
 export async function runSlices<Item, Result>(
   items: readonly Item[],
@@ -69,55 +68,58 @@ export async function runSlices<Item, Result>(
   return results;
 }
 
-/** The answer of a single item; a JsonText of what came as JSON. Throws its failure. */
-export function valueOf<Result>(outcome: ItemOutcome | undefined): Result {
-  if (outcome === undefined) throw new Error("invariant broken: each item has an outcome");
+/** Returns the result of a single item, or a JsonText where the worker wrote it as JSON. Throws the item's failure. */
+export function valueOf(outcome: ItemOutcome | undefined): object {
+  assert(outcome !== undefined, "each item has an outcome");
   if (!outcome.ok) throw new AppError(outcome.code, { message: outcome.message, details: outcome.details });
   const { value } = outcome;
-  return (typeof value === "string" ? new JsonText(value) : value) as Result;
+  return typeof value === "string" ? new JsonText(value) : value;
 }
 
-/** The answer of a batch. */
+/** Returns the answer to a batch whose results are objects of the type `Result`. */
 export function batchOf<Result>(outcomes: readonly ItemOutcome[]): BatchJson<Result> {
-  return { batch: outcomes.map((outcome) => answerOf<Result>(outcome)) };
+  return { batch: outcomes.map((outcome) => resultOf(outcome) as Result | ItemErrorsJson) };
 }
 
-/** The answers of a slice as JSON in UTF-8, with commas between them. */
-export function answersJson(outcomes: readonly ItemOutcome[]): Uint8Array {
-  const answers = outcomes.map((outcome) =>
-    outcome.ok && typeof outcome.value === "string" ? outcome.value : JSON.stringify(answerOf(outcome)),
+/** Returns the outcomes of a slice as JSON in UTF-8, separated by commas. */
+export function outcomesJson(outcomes: readonly ItemOutcome[]): Uint8Array {
+  const texts = outcomes.map((outcome) =>
+    outcome.ok && typeof outcome.value === "string" ? outcome.value : JSON.stringify(resultOf(outcome)),
   );
   // Memory of its own: a view on a shared pool would carry its neighbours along when it crosses threads. Joining the
   // texts first takes five times as long.
   const bytes = Buffer.allocUnsafeSlow(
-    answers.reduce((sum, answer) => sum + Buffer.byteLength(answer), Math.max(0, answers.length - 1)),
+    texts.reduce((sum, text) => sum + Buffer.byteLength(text), Math.max(0, texts.length - 1)),
   );
   let at = 0;
-  for (const answer of answers) {
+  for (const text of texts) {
     if (at > 0) at += COMMA.copy(bytes, at);
-    at += bytes.write(answer, at);
+    at += bytes.write(text, at);
   }
   return bytes;
 }
 
-/** The answer of a batch from those of its slices, as `answersJson` writes them; overwrites them. */
-export function batchText<Result>(slices: readonly Uint8Array[]): JsonText<BatchJson<Result>> {
+/** Joins slices that `outcomesJson` wrote into the answer to a batch, and overwrites them. */
+export function joinedBatch<Result>(slices: readonly Uint8Array[]): JsonText<BatchJson<Result>> {
   const parts = slices.flatMap((slice, index) => (index === 0 ? [slice] : [COMMA, slice]));
   const text = new JsonText<BatchJson<Result>>(Buffer.concat([BATCH_START, ...parts, BATCH_END]));
   for (const slice of slices) slice.fill(0);
   return text;
 }
 
-function answerOf<Result>(outcome: ItemOutcome): Result | ItemErrorsJson {
-  return outcome.ok ? (outcome.value as Result) : { errors: [...outcome.details] };
-}
-
-/** The outcome of work for one item: its refusal is an outcome too, anything else is not the item's. */
-export async function outcomeOf(work: () => Promise<object>): Promise<ItemOutcome> {
+/**
+ * Runs the work for one item on the main thread. A refusal is the item's outcome; a failure with a status from 500 on
+ * concerns the whole call and is thrown.
+ */
+export async function outcomeUnlessFault(work: () => Promise<object>): Promise<ItemOutcome> {
   try {
     return { ok: true, value: await work() };
   } catch (error) {
     if (!(error instanceof AppError) || error.status >= 500) throw error;
     return { ok: false, code: error.code, message: error.message, details: error.details };
   }
+}
+
+function resultOf(outcome: ItemOutcome): object | string {
+  return outcome.ok ? outcome.value : { errors: [...outcome.details] };
 }

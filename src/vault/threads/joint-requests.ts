@@ -1,23 +1,23 @@
 /**
- * Requests of one turn that want the same of the same key, as one request: the key is named, found and lent once, and
- * some specs sign many items for less than each by itself. What comes back is dealt out again, an answer to each; what
- * fails unexpectedly is parted again.
+ * Joins requests of one turn of the event loop for the same operation of the same key into one request: the key is
+ * looked up and lent once, and some specs sign many items for less than each alone. The result is split again, an
+ * answer to each request. A joint request that fails unexpectedly is separated, and each request runs alone.
  */
 import { findKeySpec } from "../key-specs/table.js";
-import type { ItemOutcome, OperateMessage, VaultRequest, VaultTaskResult } from "../protocol.js";
+import type { ItemOutcome, OperateMessage, OperationItem, VaultRequest, VaultTaskResult } from "../protocol.js";
 
-/** What goes to the thread as one, for one request or several. */
+/** A request to the worker that stands for one request or several. */
 export interface JointRequest<Waiting> {
   readonly request: VaultRequest;
   readonly waiting: readonly Waiting[];
 }
 
-/** Work of one joint request: its first answer waits for the last. */
+/** Longest work of one joint request, whose first answer waits for the last. */
 const JOINT_US = 1_000;
-/** The same for slow signatures that share their check. Beyond four or five items each of them saves little more. */
+/** The same for slow signatures that share their check. Beyond four or five items, one more saves little. */
 const SHARED_CHECK_US = 4_000;
 
-/** Joins neighbours that may go as one; the others stay by themselves. */
+/** Joins neighbours that may be joined; the others stay alone. Keeps the order. */
 export function joinRequests<Waiting extends { readonly request: VaultRequest }>(
   all: readonly Waiting[],
 ): JointRequest<Waiting>[] {
@@ -32,8 +32,8 @@ export function joinRequests<Waiting extends { readonly request: VaultRequest }>
   );
 }
 
-/** What came of a joint request, for each that waits; what failed as a whole failed for all. */
-export function dealOut<Waiting extends { readonly request: VaultRequest }>(
+/** Splits the result of a joint request into one for each waiting request. A failure of the whole is each one's. */
+export function splitResult<Waiting extends { readonly request: VaultRequest }>(
   { waiting }: JointRequest<Waiting>,
   result: VaultTaskResult<unknown> | undefined,
 ): (VaultTaskResult<unknown> | undefined)[] {
@@ -48,11 +48,11 @@ export function dealOut<Waiting extends { readonly request: VaultRequest }>(
 }
 
 /**
- * What failed for no reason that concerns its record or its key, each for itself: the fault may lie in one of them, and
- * the others get their answers. Nothing of it has been answered, and an operation of a key leaves nothing behind.
- * Undefined where there is nothing to part.
+ * Separates a joint request that failed by a fault of our own rather than because of its record or key: the fault may
+ * lie in one of the requests, and the others get their answers. Running them again is safe: none was answered, and an
+ * operation of a key has no side effects. Returns undefined where there is nothing to separate.
  */
-export function partedAfter<Waiting extends { readonly request: VaultRequest }>(
+export function separateAfterFault<Waiting extends { readonly request: VaultRequest }>(
   { waiting }: JointRequest<Waiting>,
   result: VaultTaskResult<unknown> | undefined,
 ): JointRequest<Waiting>[] | undefined {
@@ -60,7 +60,7 @@ export function partedAfter<Waiting extends { readonly request: VaultRequest }>(
   return waiting.map((one) => ({ request: one.request, waiting: [one] }));
 }
 
-/** Only what was read from one and the same record joins: whoever may use the key may use it for each. */
+/** Only requests whose key and vault were read from the same record join: the owner of each may use the key. */
 function mayJoin(first: VaultRequest, next: VaultRequest, count: number): boolean {
   if (first.task !== "operate" || next.task !== "operate") return false;
   const [one, other] = [first.message, next.message];
@@ -86,12 +86,12 @@ function limitUs({ key, operation }: OperateMessage): number {
 
 function jointOf(first: VaultRequest, waiting: readonly { readonly request: VaultRequest }[]): VaultRequest {
   if (waiting.length === 1 || first.task !== "operate") return first;
-  const items: unknown[] = [];
-  // Pushed: a flatMap over lists of one takes a microsecond for each.
+  const items: OperationItem[] = [];
+  // Pushed, because a flatMap over lists of one takes a microsecond for each.
   for (const { request } of waiting) items.push(...itemsOf(request));
   return { ...first, message: { ...first.message, items } };
 }
 
-function itemsOf({ task, message }: VaultRequest): readonly unknown[] {
+function itemsOf({ task, message }: VaultRequest): readonly OperationItem[] {
   return task === "operate" ? message.items : [];
 }

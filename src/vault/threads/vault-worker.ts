@@ -1,18 +1,18 @@
 /**
- * One vault thread and what waits for it. Quick requests that come up together travel to the thread as one message and
- * back as one: waking a thread costs more than most of them.
+ * One vault worker: its thread and the requests that wait for it. Quick requests of one turn of the event loop travel
+ * to the thread as one message and back as one, because waking a thread takes longer than most of them.
  */
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { ThreadPool } from "../../platform/pool/thread-pool.js";
-import { dealOut, joinRequests, partedAfter, type JointRequest } from "./joint-requests.js";
+import { splitResult, joinRequests, separateAfterFault, type JointRequest } from "./joint-requests.js";
 import { findKeySpec } from "../key-specs/table.js";
 import type { VaultRequest, VaultTaskResult } from "../protocol.js";
 
-export interface VaultLaneOptions {
+export interface VaultWorkerOptions {
   readonly name: string;
-  /** Requests that may wait; one more is refused with 503. */
+  /** Requests that may wait; one more is rejected with `overloaded` (503). */
   readonly queueLengthMax: number;
   readonly niceness: number;
 }
@@ -23,21 +23,21 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Messages handed to the thread ahead of time, so that it need not wait for a round trip between two of them. */
+/** Messages given to the thread ahead of time, so that it does not wait for a round trip between two of them. */
 const MESSAGES_IN_THREAD = 16;
-/** Work of one message: its first answer waits for the last. */
+/** Longest work of one message, whose first answer waits for the last. */
 const MESSAGE_US = 1_000;
 
-export class VaultThreadLane {
+export class VaultWorker {
   readonly #pool: ThreadPool;
-  readonly #options: VaultLaneOptions;
+  readonly #options: VaultWorkerOptions;
   readonly #log: Log;
   #outbox: Waiting[] = [];
   /** Work in the outbox, in microseconds. */
   #outboxUs = 0;
   #pending = 0;
 
-  constructor(options: VaultLaneOptions, dependencies: { log: Log }) {
+  constructor(options: VaultWorkerOptions, dependencies: { log: Log }) {
     this.#options = options;
     this.#log = dependencies.log;
     this.#pool = new ThreadPool(
@@ -53,17 +53,17 @@ export class VaultThreadLane {
     );
   }
 
-  /** Requests that were taken and not answered. */
+  /** Requests that were accepted and are not answered yet. */
   get pending(): number {
     return this.#pending;
   }
 
   /** Whether a message is about to leave that has room for the request. */
-  takesAlong(request: VaultRequest): boolean {
+  hasRoomFor(request: VaultRequest): boolean {
     return this.#outbox.length > 0 && this.#outboxUs + costOf(request) <= MESSAGE_US;
   }
 
-  /** Rejects with `overloaded` when too many wait, and as the pool does. */
+  /** Runs a request. Rejects with `overloaded` when too many wait, and when the thread ends before it answers. */
   run(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
     return new Promise((resolve, reject) => {
       if (this.#pending >= this.#options.queueLengthMax + MESSAGES_IN_THREAD) {
@@ -79,11 +79,12 @@ export class VaultThreadLane {
     });
   }
 
+  /** Ends the thread with everything in its memory. */
   async stop(): Promise<void> {
     await this.#pool.stop();
   }
 
-  /** Once all promises that are ready have run: requests that came with one read of the network travel together. */
+  /** Sends after all ready promises have run, so that requests of one read from the network travel together. */
   #scheduleFlush(): void {
     setImmediate(() => {
       const outbox = this.#outbox;
@@ -100,11 +101,11 @@ export class VaultThreadLane {
         group.map(({ request }) => request),
       );
       for (const [index, joint] of group.entries()) {
-        const parted = partedAfter(joint, results[index]);
-        if (parted === undefined) settle(joint.waiting, dealOut(joint, results[index]));
-        else this.#sendAgain(parted, results[index]);
+        const separated = separateAfterFault(joint, results[index]);
+        if (separated === undefined) settle(joint.waiting, splitResult(joint, results[index]));
+        else this.#sendAgain(separated, results[index]);
       }
-      // The pool's books may hold the array until the next full collection, but need not hold the answers.
+      // The pool may keep the array until the next full garbage collection; emptied, it does not keep the answers.
       results.length = 0;
     } catch (error) {
       for (const { waiting } of group) for (const { reject } of waiting) reject(error);
@@ -113,28 +114,27 @@ export class VaultThreadLane {
     }
   }
 
-  /** Each alone; told here, because the fault may be one of their being together. */
-  #sendAgain(parted: readonly JointRequest<Waiting>[], result: VaultTaskResult<unknown> | undefined): void {
+  /** Sends each alone. Logs the fault here, because it may occur only when they are joined. */
+  #sendAgain(separated: readonly JointRequest<Waiting>[], result: VaultTaskResult<unknown> | undefined): void {
     const stack = result?.ok === false ? result.frames : undefined;
     this.#log.error("joined vault operations failed unexpectedly and are run one by one", {
-      count: parted.length,
+      count: separated.length,
       ...(stack === undefined ? {} : { stack }),
     });
-    this.#pending += parted.length;
-    void this.#send(parted);
+    this.#pending += separated.length;
+    void this.#send(separated);
   }
 }
 
 function settle(waiting: readonly Waiting[], results: readonly (VaultTaskResult<unknown> | undefined)[]): void {
   for (let index = 0; index < waiting.length; index += 1) {
     const result = results[index];
-    if (result === undefined)
-      waiting[index]?.reject(new Error("invariant broken: each request of a message has a result"));
+    if (result === undefined) waiting[index]?.reject(new Error("each request of a message has a result"));
     else waiting[index]?.resolve(result);
   }
 }
 
-/** Consecutive requests that are quick together; one that is not goes alone. */
+/** Groups consecutive requests that together fit into one message; a long one goes alone. */
 function groupsOf(requests: readonly JointRequest<Waiting>[]): JointRequest<Waiting>[][] {
   const groups: JointRequest<Waiting>[][] = [];
   let roomUs = 0;
@@ -152,7 +152,7 @@ function groupsOf(requests: readonly JointRequest<Waiting>[]): JointRequest<Wait
   return groups;
 }
 
-/** Microseconds; anything but an operation with a key may take its time. */
+/** Returns the work in microseconds; a task that is no operation of a key counts as a whole message. */
 function costOf(request: VaultRequest): number {
   if (request.task !== "operate") return MESSAGE_US;
   return (findKeySpec(request.message.key.spec)?.operationUs ?? MESSAGE_US) * request.message.items.length;

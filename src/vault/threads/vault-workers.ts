@@ -1,25 +1,51 @@
 /**
- * The vault worker as threads of its own: some that answer at once, and one for batches and slow algorithms, so that
- * neither holds the other up. All hold the seal key; all are replaced when the vault is sealed.
+ * The vault's threads, and what makes two requests wait for each other.
+ *
+ * There are up to three `prompt` workers for single quick operations and one `bulk` worker for batches and slow
+ * algorithms, so that neither kind delays the other. Each holds the seal key, and all are replaced when the vault is
+ * sealed. A request waits for another
+ *
+ * - in its worker: a thread runs one message after the other (vault-worker.ts). A request goes to the prompt worker
+ *   whose next message has room for it, or else to the one with the fewest requests;
+ * - in its message: requests of one turn of the event loop travel together, at most a millisecond of work, and are
+ *   answered together (vault-worker.ts);
+ * - in a joint request: requests of one turn for the same operation of the same key run as one, at most 1 ms of work or
+ *   4 ms where they share a check (joint-requests.ts);
+ * - in a batch: the bulk worker runs slices of at most 10 ms, so that batches of several callers take turns
+ *   (item-batches.ts). Within a slice or a joint request a refused item does not stop the others (batch.ts);
+ * - for the generation of RSA keys: one at a time for the whole server (keys/keys.ts), on a thread of its own
+ *   (rsa-threads.ts);
+ * - for the next index of a wallet: one at a time for each wallet, because each takes a commit (keys/hd-wallets.ts);
+ * - for a change of the seal: one at a time, and sealing waits up to 5 s for running operations (seal/seal.ts).
+ *
+ * Reads of records and lists never enter these threads.
  */
 import type { Log } from "../../platform/log.js";
-import type { VaultLane, VaultRequest, VaultTaskName, VaultTaskResult, VaultTasks, VaultWorker } from "../protocol.js";
-import { VaultThreadLane } from "./vault-worker.js";
+import type {
+  WorkerKind,
+  VaultRequest,
+  VaultTaskName,
+  VaultTaskResult,
+  VaultTasks,
+  VaultTaskRunner,
+} from "../protocol.js";
+import { sharedCopy } from "../shared-bytes.js";
+import { VaultWorker } from "./vault-worker.js";
 
-export interface VaultThreadOptions {
-  /** Requests that may wait for each thread; one more is refused with 503. */
+export interface VaultWorkersOptions {
+  /** Requests that may wait for each thread; one more is rejected with `overloaded` (503). */
   readonly queueLengthMax: number;
   /** Threads for single quick operations. One unless given. */
   readonly promptThreads?: number;
 }
 
 /**
- * Operations that are waited for have normal priority; batches give way where the cores are busy. At niceness 5 a
- * thread that wakes up still waits now and then for the end of a batch's time slice (a round trip between threads
- * beside two busy ones of that niceness: p99 2.2 to 3.1 ms, at 10 0.5 to 1.0 ms); beyond 10 nothing more is gained, and
- * batches would get less than a tenth of a contended core.
+ * Single operations have normal priority; batches yield where the cores are busy. With batches at niceness 5, a thread
+ * that wakes up still waits now and then for the end of a batch's time slice: the p99 of a round trip between threads,
+ * beside two busy ones, is 2.2 to 3.1 ms at 5 and 0.5 to 1.0 ms at 10. Beyond 10 nothing more is gained, and batches
+ * would get less than a tenth of a contended core.
  */
-const NICENESS: Readonly<Record<VaultLane, number>> = { prompt: 0, bulk: 10 };
+const NICENESS: Readonly<Record<WorkerKind, number>> = { prompt: 0, bulk: 10 };
 
 /** Each takes milliseconds or more, whatever the key. */
 const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set([
@@ -29,47 +55,51 @@ const BULK_TASKS: ReadonlySet<VaultTaskName> = new Set([
   "hd_xpub",
   "json_web_keys",
 ]);
-/** What concerns all keys concerns all threads. */
+/** Tasks that concern the keys of every thread. */
 const COMMON_TASKS: ReadonlySet<VaultTaskName> = new Set(["unseal", "lock", "forget_vault"]);
 
-interface Threads {
-  readonly prompt: readonly [VaultThreadLane, ...VaultThreadLane[]];
-  readonly bulk: VaultThreadLane;
+interface Workers {
+  readonly prompt: readonly [VaultWorker, ...VaultWorker[]];
+  readonly bulk: VaultWorker;
 }
 
-export class VaultThread implements VaultWorker {
-  readonly #options: VaultThreadOptions;
+/** Runs each task on the right worker, and tasks about all keys on every worker. */
+export class VaultWorkers implements VaultTaskRunner {
+  readonly #options: VaultWorkersOptions;
   readonly #log: Log;
-  #threads: Threads;
+  #workers: Workers;
 
-  constructor(options: VaultThreadOptions, dependencies: { log: Log }) {
+  constructor(options: VaultWorkersOptions, dependencies: { log: Log }) {
     this.#options = options;
     this.#log = dependencies.log;
-    this.#threads = this.#start();
+    this.#workers = this.#start();
   }
 
+  /** See VaultTaskRunner. A task for every worker resolves when all have run it. */
   run<Name extends VaultTaskName>(
     task: Name,
     message: VaultTasks[Name]["message"],
   ): Promise<VaultTaskResult<VaultTasks[Name]["value"]>> {
     const request = { task, message } as VaultRequest;
-    const result = COMMON_TASKS.has(task) ? this.#runEverywhere(request) : this.#threadFor(request).run(request);
+    const result = COMMON_TASKS.has(task) ? this.#runEverywhere(request) : this.#workerFor(request).run(request);
     return result as Promise<VaultTaskResult<VaultTasks[Name]["value"]>>;
   }
 
+  /** Starts fresh threads, then ends the old ones with everything in their memory. */
   async recycle(): Promise<void> {
-    const old = this.#threads;
-    this.#threads = this.#start();
+    const old = this.#workers;
+    this.#workers = this.#start();
     await stopAll(old);
   }
 
+  /** Ends all threads for good. */
   async stop(): Promise<void> {
-    await stopAll(this.#threads);
+    await stopAll(this.#workers);
   }
 
   /**
-   * Each thread overwrites the phrase that it was given, so each is given its own. Answers the first failure, if there
-   * is one.
+   * Runs a request on every worker and returns the first failure, if there is one. Each worker overwrites the phrase
+   * that it gets, so each gets its own copy.
    */
   async #runEverywhere(request: VaultRequest): Promise<VaultTaskResult<unknown>> {
     const phrases: Uint8Array[] = [];
@@ -80,7 +110,7 @@ export class VaultThread implements VaultWorker {
       return { ...request, message: { ...request.message, phrase } };
     };
     try {
-      const results = await Promise.all(all(this.#threads).map(async (thread) => await thread.run(own())));
+      const results = await Promise.all(all(this.#workers).map(async (worker) => await worker.run(own())));
       return results.find(({ ok }) => !ok) ?? results[0] ?? { ok: true, value: null };
     } finally {
       for (const phrase of phrases) phrase.fill(0);
@@ -88,47 +118,40 @@ export class VaultThread implements VaultWorker {
     }
   }
 
-  #threadFor(request: VaultRequest): VaultThreadLane {
-    const { prompt, bulk } = this.#threads;
-    if (laneOf(request) === "bulk") return bulk;
-    // One message to one thread costs less than two of half the size: others are for what a message has no room for.
-    const open = prompt.find((thread) => thread.takesAlong(request));
-    return open ?? prompt.reduce((least, thread) => (thread.pending < least.pending ? thread : least));
+  #workerFor(request: VaultRequest): VaultWorker {
+    const { prompt, bulk } = this.#workers;
+    if (workerKindOf(request) === "bulk") return bulk;
+    // One message to one thread costs less than two of half the size, so other threads are used when it is full.
+    const open = prompt.find((worker) => worker.hasRoomFor(request));
+    return open ?? prompt.reduce((least, worker) => (worker.pending < least.pending ? worker : least));
   }
 
-  #start(): Threads {
-    const more = Array.from({ length: (this.#options.promptThreads ?? 1) - 1 }, () => this.#startThread("prompt"));
-    return { prompt: [this.#startThread("prompt"), ...more], bulk: this.#startThread("bulk") };
+  #start(): Workers {
+    const more = Array.from({ length: (this.#options.promptThreads ?? 1) - 1 }, () => this.#startWorker("prompt"));
+    return { prompt: [this.#startWorker("prompt"), ...more], bulk: this.#startWorker("bulk") };
   }
 
-  #startThread(lane: VaultLane): VaultThreadLane {
-    return new VaultThreadLane(
-      { name: `vault-${lane}`, queueLengthMax: this.#options.queueLengthMax, niceness: NICENESS[lane] },
+  #startWorker(kind: WorkerKind): VaultWorker {
+    return new VaultWorker(
+      { name: `vault-${kind}`, queueLengthMax: this.#options.queueLengthMax, niceness: NICENESS[kind] },
       { log: this.#log },
     );
   }
 }
 
-function laneOf({ task, message }: VaultRequest): VaultLane {
+function workerKindOf({ task, message }: VaultRequest): WorkerKind {
   if (BULK_TASKS.has(task)) return "bulk";
-  return message !== null && "lane" in message ? message.lane : "prompt";
+  return message !== null && "worker" in message ? message.worker : "prompt";
 }
 
-function all({ prompt, bulk }: Threads): VaultThreadLane[] {
+function all({ prompt, bulk }: Workers): VaultWorker[] {
   return [...prompt, bulk];
 }
 
-async function stopAll(threads: Threads): Promise<void> {
+async function stopAll(workers: Workers): Promise<void> {
   await Promise.all(
-    all(threads).map(async (thread) => {
-      await thread.stop();
+    all(workers).map(async (worker) => {
+      await worker.stop();
     }),
   );
-}
-
-/** In shared memory like the original, so that the thread can overwrite it. */
-function sharedCopy(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
 }

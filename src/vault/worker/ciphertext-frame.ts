@@ -27,14 +27,14 @@ export interface FrameKey {
   readonly key: KeyObject;
 }
 
-/** Builds the associated data from the header, which is part of it. */
+/** Returns the associated data for a header, which is part of it. */
 export type AadOf = (header: Uint8Array) => Uint8Array;
 
 /**
- * Seals a plaintext. The nonce is a parameter only so that known answers can be checked. Throws a TypeError for one of
- * another length.
+ * Encrypts a plaintext and returns the frame.
+ * @param fixedNonce 24 bytes, else a TypeError; given only where known answers are checked, random otherwise
  */
-export function sealFrame(
+export function encryptFrame(
   frameKey: FrameKey,
   aadOf: AadOf,
   plaintext: Uint8Array,
@@ -54,8 +54,8 @@ export function sealFrame(
 }
 
 /**
- * The generation that a frame's header names, or undefined for what is too short to be a frame. Not authenticated:
- * opening is.
+ * Returns the generation that a frame's header names, or undefined for bytes that are too short to be a frame. Not
+ * authenticated; decrypting the frame authenticates it.
  */
 export function frameGeneration(frame: Uint8Array): number | undefined {
   if (frame.length < FRAME_OVERHEAD_BYTES) return undefined;
@@ -63,10 +63,10 @@ export function frameGeneration(frame: Uint8Array): number | undefined {
 }
 
 /**
- * Opens a frame that must be of this algorithm. Throws AuthenticationFailure whatever is wrong, so that no difference
- * shows.
+ * Decrypts a frame that must be of this algorithm. Throws AuthenticationFailure whatever is wrong, so that callers
+ * cannot tell the causes apart.
  */
-export function openFrame(
+export function decryptFrame(
   frame: Uint8Array,
   algorithm: FrameAlgorithm,
   keyOf: (generation: number) => KeyObject,

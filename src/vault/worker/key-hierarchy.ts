@@ -1,7 +1,7 @@
 /**
- * Which key comes from which: every derivation of the vault, with its label. A 32-byte root (seal entropy, master key,
- * tenant key) is only ever the input of HKDF and never meets a cipher, so that no request can make one role decrypt for
- * another.
+ * Which key comes from which: every derivation of the vault, with its label (HKDF, RFC 5869). A 32-byte root (seal
+ * entropy, master key, tenant key) is only ever the input of HKDF and never the key of a cipher, so that no request can
+ * use one role to decrypt for another.
  */
 import { createHmac, type KeyObject } from "node:crypto";
 import { hkdfKey, hkdfSha256 } from "../../crypto/hashes/hkdf.js";
@@ -21,14 +21,14 @@ const LABELS = {
 /** Root key material: bare bytes for the length of a call, or a KeyObject. */
 export type RootKey = Uint8Array | KeyObject;
 
-/** KEK = HKDF(E, salt = store id): wraps the master keys of vaults and nothing else. */
+/** Derives KEK = HKDF(E, salt = store id), which wraps the master keys of vaults and nothing else. */
 export function deriveKek(entropy: RootKey, storeId: string): KeyObject {
   return hkdfKey({ ikm: entropy, salt: uuidBytes(storeId), info: Buffer.from(LABELS.sealKek) });
 }
 
 /**
- * Sentinel = HMAC-SHA256(KCV, label || store id(16)), 32 bytes: tells on unsealing whether this seal key belongs to
- * this store, so that a second valid key can never write records that nobody can read together with the old ones.
+ * Derives the sentinel = HMAC-SHA256(KCV, label || store id(16)), 32 bytes. It shows on unsealing whether this seal key
+ * belongs to this store, so that a second valid key can never write records into it.
  */
 export function deriveSentinel(entropy: RootKey, storeId: string): Uint8Array {
   const salt = uuidBytes(storeId);
@@ -36,7 +36,7 @@ export function deriveSentinel(entropy: RootKey, storeId: string): Uint8Array {
   return createHmac("sha256", checkKey).update(LABELS.sentinel).update(salt).digest();
 }
 
-/** K_rec = HKDF(MK, salt = vault id, label || u32be(generation)): wraps the vault's keys and secrets. */
+/** Derives K_rec = HKDF(MK, salt = vault id, label || u32be(generation)), which wraps the vault's keys and secrets. */
 export function deriveRecordKey(masterKey: RootKey, vaultId: string, generation: number): KeyObject {
   return hkdfKey({
     ikm: masterKey,
@@ -45,7 +45,10 @@ export function deriveRecordKey(masterKey: RootKey, vaultId: string, generation:
   });
 }
 
-/** K_api = HKDF(K, salt = vault id, label || key id(16)): what encrypt and decrypt of the API use, for master0 too. */
+/**
+ * Derives K_api = HKDF(K, salt = vault id, label || key id(16)), the key of encrypt and decrypt in the API, also for
+ * master0.
+ */
 export function deriveApiKey(key: RootKey, vaultId: string, keyId: string): KeyObject {
   return hkdfKey({
     ikm: key,
@@ -64,8 +67,8 @@ export interface DeriveInput {
 }
 
 /**
- * Child = HKDF(parent, salt = vault id, label || parent id(16) || u32be(nonce) || u16be(context length) || context), 32
- * bytes.
+ * Derives a child key = HKDF(parent, salt = vault id, label || parent id(16) || u32be(nonce) || u16be(context length)
+ * || context), 32 bytes.
  */
 export function deriveChildKey(parent: RootKey, input: DeriveInput): SecretBytes {
   const length = Buffer.alloc(2);
@@ -81,8 +84,8 @@ export function deriveChildKey(parent: RootKey, input: DeriveInput): SecretBytes
 }
 
 /**
- * What two sides of a key agreement share: HKDF(secret, no salt, label || smaller public key || larger public key ||
- * u16be(context length) || context), 32 bytes. The order of the keys is that of their bytes, so that both sides compute
+ * Derives the key that two sides agree on: HKDF(secret, no salt, label || smaller public key || larger public key ||
+ * u16be(context length) || context), 32 bytes. The public keys are ordered by their bytes, so that both sides compute
  * the same.
  */
 export function deriveAgreedKey(
@@ -102,7 +105,7 @@ export function deriveAgreedKey(
   return hkdfSha256({ ikm: secret, salt: new Uint8Array(), info, lengthBytes: 32 });
 }
 
-export function u32be(value: number): Buffer {
+function u32be(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return bytes;

@@ -1,67 +1,69 @@
 /**
- * Keys as OpenSSL holds them, kept for a short while: opening a key's record costs more than most uses of it. Lives in
- * a vault thread only; never in a heap snapshot, and overwritten by OpenSSL when dropped.
+ * Opened keys, kept for a short time as OpenSSL objects: opening a key's record costs more than most uses of it. Lives
+ * in a vault worker only. A KeyObject is never part of a heap snapshot, and OpenSSL overwrites it when it is freed.
  */
 import type { KeyObject } from "node:crypto";
+import { LRUCache } from "lru-cache";
 
 /** Each is a few KB at most. */
 const KEYS_MAX = 256;
+/** With the sweep of each minute (workers/vault.worker.ts), an idle key leaves memory after two minutes at most. */
 const IDLE_MS = 60_000;
+/** Objects kept of one key: the accounts of a wallet that sign, and one or two of any other key. */
+const DERIVED_MAX = 64;
 
 /** An opened key. */
-export interface HeldKey {
-  /** The material as its record holds it. */
+export interface OpenedKey {
+  /** The material of its record. */
   readonly secret: KeyObject;
-  /** What was made of it, by purpose: an RSA key, a sub-key. */
-  readonly made: Map<string, KeyObject>;
+  /** Objects made from the material, by purpose: an RSA key, a sub-key. */
+  readonly derived: LRUCache<string, KeyObject>;
 }
 
-interface Held extends HeldKey {
+interface CachedKey extends OpenedKey {
   readonly vaultId: string;
-  usedAtMs: number;
 }
 
+/** The opened keys of one worker, least recently used first to go. */
 export class KeyObjects {
-  readonly #nowMs: () => number;
-  /** In order of last use, oldest first. */
-  readonly #held = new Map<string, Held>();
+  readonly #keys: LRUCache<string, CachedKey>;
 
-  constructor(options: { nowMs: () => number }) {
-    this.#nowMs = options.nowMs;
+  constructor(options: { readonly nowMs: () => number }) {
+    this.#keys = new LRUCache({
+      max: KEYS_MAX,
+      ttl: IDLE_MS,
+      ttlResolution: 0,
+      updateAgeOnGet: true,
+      perf: { now: options.nowMs },
+    });
   }
 
   /**
-   * The key under a name, opened when it is not held.
+   * Returns the key with a name, and opens it when it is not kept.
    * @param name everything that opening the key's record checks, so that a changed record can never meet an old key
    */
-  get(name: string, vaultId: string, open: () => KeyObject): HeldKey {
-    const held = this.#held.get(name) ?? { vaultId, secret: open(), made: new Map<string, KeyObject>(), usedAtMs: 0 };
-    held.usedAtMs = this.#nowMs();
-    this.#held.delete(name);
-    this.#held.set(name, held);
-    if (this.#held.size > KEYS_MAX) {
-      const oldest = this.#held.keys().next();
-      if (oldest.done !== true) this.#held.delete(oldest.value);
-    }
-    return held;
+  get(name: string, vaultId: string, open: () => KeyObject): OpenedKey {
+    const kept = this.#keys.get(name);
+    if (kept !== undefined) return kept;
+    const opened = { vaultId, secret: open(), derived: new LRUCache<string, KeyObject>({ max: DERIVED_MAX }) };
+    this.#keys.set(name, opened);
+    return opened;
   }
 
+  /** Drops the keys of a vault. */
   forgetVault(vaultId: string): void {
-    for (const [name, held] of this.#held) {
-      if (held.vaultId === vaultId) this.#held.delete(name);
+    for (const [name, key] of [...this.#keys.entries()]) {
+      if (key.vaultId === vaultId) this.#keys.delete(name);
     }
   }
 
   /** Drops keys that were idle too long; called by a timer of the thread. */
   dropIdle(): void {
-    const nowMs = this.#nowMs();
-    for (const [name, held] of this.#held) {
-      if (nowMs - held.usedAtMs < IDLE_MS) return;
-      this.#held.delete(name);
-    }
+    this.#keys.purgeStale();
   }
 
+  /** Drops all keys. */
   clear(): void {
-    this.#held.clear();
+    this.#keys.clear();
   }
 }

@@ -1,13 +1,14 @@
 /**
- * What the vault worker keeps between tasks: the seal entropy, encrypted under an ephemeral key, and the record keys of
- * recently used vaults. Lives in the worker thread only; ends with it. Locking it destroys one small key and makes
- * every copy noise.
+ * The root keys that a vault worker keeps between tasks: the seal entropy, encrypted under an ephemeral key, and the
+ * record keys of recently used vaults. Lives in the worker's thread only and ends with it. Locking destroys one small
+ * key, and every copy of the encrypted entropy becomes useless.
  */
 import { generateKeySync, randomBytes, type KeyObject } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { AEAD_NONCE_BYTES } from "../../crypto/ciphers/aead.js";
 import { xaes256Gcm } from "../../crypto/ciphers/xaes-256-gcm.js";
 import { AppError } from "../../platform/errors.js";
-import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
+import { unwrapRecord, wrapRecord, type EnvelopePlace, type WrappingKey } from "./record-wrapping.js";
 import { deriveKek, deriveRecordKey } from "./key-hierarchy.js";
 import type { VaultReference } from "../protocol.js";
 
@@ -16,8 +17,10 @@ import type { VaultReference } from "../protocol.js";
  * microseconds).
  */
 const RECORD_KEYS_MAX = 1000;
-/** A record key that nobody asks for leaves memory after this time. */
-const RECORD_KEY_IDLE_MS = 5 * 60_000;
+/**
+ * With the sweep of each minute (workers/vault.worker.ts), an idle record key leaves memory after 5 minutes at most.
+ */
+const RECORD_KEY_IDLE_MS = 4 * 60_000;
 /** KEKs have no generations yet: rekeying replaces all master envelopes in one transaction. */
 export const KEK_GENERATION = 1;
 
@@ -36,20 +39,24 @@ interface HeldEntropy {
 interface CachedRecordKey {
   readonly vaultId: string;
   readonly key: KeyObject;
-  usedAtMs: number;
 }
 
+/** The root keys of one worker. */
 export class Keyring {
-  readonly #nowMs: () => number;
-  /** In order of last use, oldest first. */
-  readonly #recordKeys = new Map<string, CachedRecordKey>();
+  readonly #recordKeys: LRUCache<string, CachedRecordKey>;
   #held: HeldEntropy | undefined;
 
-  constructor(options: { nowMs: () => number }) {
-    this.#nowMs = options.nowMs;
+  constructor(options: { readonly nowMs: () => number }) {
+    this.#recordKeys = new LRUCache({
+      max: RECORD_KEYS_MAX,
+      ttl: RECORD_KEY_IDLE_MS,
+      ttlResolution: 0,
+      updateAgeOnGet: true,
+      perf: { now: options.nowMs },
+    });
   }
 
-  /** Keeps a copy of the seal entropy, encrypted under a fresh ephemeral key. The caller wipes its own. */
+  /** Keeps a copy of the seal entropy, encrypted under a fresh ephemeral key. The caller wipes its own copy. */
   unlock(entropy: Uint8Array, storeId: string): void {
     this.lock();
     const ephemeralKey = generateKeySync("aes", { length: 256 });
@@ -62,19 +69,20 @@ export class Keyring {
     };
   }
 
+  /** Drops the seal entropy and all record keys. */
   lock(): void {
     this.#held = undefined;
     this.#recordKeys.clear();
   }
 
-  /** Wraps a new vault's master key under the KEK; answers the envelope. */
+  /** Wraps a new vault's master key under the KEK and returns the envelope. Throws `vault_sealed` while locked. */
   wrapMasterKey(vault: Omit<VaultReference, "masterEnvelope" | "generation">, masterKey: Uint8Array): string {
-    return this.#withKek((kek) => wrapRecord(kek, KEK_GENERATION, masterPlace(vault), masterKey));
+    return this.#withKek((kek) => wrapRecord({ key: kek, generation: KEK_GENERATION }, masterPlace(vault), masterKey));
   }
 
   /**
-   * Lends a vault's master key to a function. Throws `data_corrupt` when the envelope is not this vault's and this
-   * owner's.
+   * Lends a vault's master key to a function and wipes it afterwards.
+   * @throws data_corrupt when the envelope is not this vault's and this owner's, `vault_sealed` while locked
    */
   withMasterKey<T>(vault: VaultReference, use: (masterKey: Uint8Array) => T): T {
     const masterKey = this.#withKek((kek) => unwrapRecord(vault.masterEnvelope, () => kek, masterPlace(vault)));
@@ -85,46 +93,33 @@ export class Keyring {
     }
   }
 
-  /** The key that wraps a vault's records of one generation. */
+  /** Returns the key that wraps a vault's records of one generation. Throws as `withMasterKey` does. */
   recordKey(vault: VaultReference, generation: number): KeyObject {
-    // Everything that is checked on a miss is part of the name, so that a changed record or owner can never hit.
+    // Everything that a miss checks is part of the name, so that a changed record or owner never hits.
     const name = [vault.vaultId, generation, vault.owner, vault.masterKeyId, vault.masterEnvelope].join("|");
-    const nowMs = this.#nowMs();
-    this.#dropIdle(nowMs);
     const cached = this.#recordKeys.get(name);
-    if (cached !== undefined) {
-      this.#recordKeys.delete(name);
-      this.#recordKeys.set(name, cached);
-      cached.usedAtMs = nowMs;
-      return cached.key;
-    }
+    if (cached !== undefined) return cached.key;
     const key = this.withMasterKey(vault, (masterKey) => deriveRecordKey(masterKey, vault.vaultId, generation));
-    this.#recordKeys.set(name, { vaultId: vault.vaultId, key, usedAtMs: nowMs });
-    if (this.#recordKeys.size > RECORD_KEYS_MAX) this.#dropOldest();
+    this.#recordKeys.set(name, { vaultId: vault.vaultId, key });
     return key;
   }
 
+  /** Returns the key that wraps new records of a vault. Throws as `withMasterKey` does. */
+  wrappingKey(vault: VaultReference): WrappingKey {
+    const { generation } = vault;
+    return { key: this.recordKey(vault, generation), generation };
+  }
+
+  /** Drops the record keys of a vault. */
   forgetVault(vaultId: string): void {
-    for (const [name, cached] of this.#recordKeys) {
+    for (const [name, cached] of [...this.#recordKeys.entries()]) {
       if (cached.vaultId === vaultId) this.#recordKeys.delete(name);
     }
   }
 
-  /** Drops record keys that were idle too long; called on use and by a timer of the worker. */
+  /** Drops record keys that were idle too long; called by a timer of the worker. */
   dropIdle(): void {
-    this.#dropIdle(this.#nowMs());
-  }
-
-  #dropIdle(nowMs: number): void {
-    for (const [name, cached] of this.#recordKeys) {
-      if (nowMs - cached.usedAtMs < RECORD_KEY_IDLE_MS) return;
-      this.#recordKeys.delete(name);
-    }
-  }
-
-  #dropOldest(): void {
-    const oldest = this.#recordKeys.keys().next();
-    if (oldest.done !== true) this.#recordKeys.delete(oldest.value);
+    this.#recordKeys.purgeStale();
   }
 
   #withKek<T>(use: (kek: KeyObject) => T): T {
@@ -139,7 +134,7 @@ export class Keyring {
   }
 }
 
-/** Where a vault's master key belongs; the owner is part of it. */
+/** Returns the place of a vault's master key; the owner is part of it. */
 export function masterPlace(vault: Omit<VaultReference, "masterEnvelope" | "generation">): EnvelopePlace {
   return {
     purpose: "mk",

@@ -1,6 +1,20 @@
 /**
- * Keys inside the vault worker: making, wrapping and lending them. The only code that sees unwrapped keys, beside the
- * functions that they are lent to. Everything readable that steers a key's use is bound into its envelope.
+ * Keys inside a vault worker: where they are made, wrapped, unwrapped and used.
+ *
+ * Where a key is wrapped: `WorkerKeys.wrap` below puts material into an envelope with `wrapRecord`
+ * (record-wrapping.ts), under the vault's record key, bound to the vault, the record and the columns that steer its
+ * use. Master keys are wrapped by `Keyring.wrapMasterKey` (keyring.ts) under the KEK, secrets by the task `seal_secret`
+ * (tasks.ts).
+ *
+ * Where a key is unwrapped: `WorkerKeys.lend` opens the record, or takes the key from the opened ones (key-objects.ts),
+ * lends it to one operation and wipes its bytes afterwards. Only this file, the operations (operations.ts) and the key
+ * specs see unwrapped keys.
+ *
+ * Which key comes from which: key-hierarchy.ts, one label per use.
+ *
+ * Layers, lowest first: ciphertext-frame.ts (versioned AEAD frame), record-wrapping.ts (frames at rest, bound to their
+ * place), api-ciphertexts.ts (frames for callers, under a sub-key), keyring.ts (root keys), this file, operations.ts
+ * (items of the API), tasks.ts (messages of the main thread).
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
@@ -8,26 +22,24 @@ import { AppError } from "../../platform/errors.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
 import { MATERIAL_KINDS, type GeneratedKey, type KeySpec, type UnwrappedKey } from "../key-specs/key-spec.js";
 import { keySpecNamed } from "../key-specs/table.js";
-import type { HeldKey, KeyObjects } from "./key-objects.js";
-import { keyDisabled } from "../keys/key-records.js";
+import type { OpenedKey, KeyObjects } from "./key-objects.js";
+import { FIRST_GENERATION, keyDisabled } from "../keys/key-records.js";
 import type { Keyring } from "./keyring.js";
 import type { KeyOptions } from "../keys/operation-schemas.js";
 import type { KeyReference, VaultReference, VaultTasks } from "../protocol.js";
 import { hexBytes, toHex } from "../keys/validation.js";
 
-export const FIRST_GENERATION = 1;
-/** What is kept of one key: the accounts of a wallet that sign, one or two things of any other. */
-const MADE_MAX = 64;
 const NO_BYTES = new Uint8Array();
 
 type WrittenKey = VaultTasks["create_key"]["value"];
 
+/** The keys of one worker. */
 export class WorkerKeys {
   readonly keyring: Keyring;
   readonly #keyObjects: KeyObjects;
   /**
-   * The key that was named last: requests of one message share the objects that describe it, and each name is a KB of
-   * text.
+   * The key that was named last. Requests of one message share the objects that describe their key, so its name, a KB
+   * of text, is made once.
    */
   #lastNamed: NamedKey | undefined;
 
@@ -36,11 +48,13 @@ export class WorkerKeys {
     this.#keyObjects = keyObjects;
   }
 
+  /** Drops the seal entropy, all record keys and all opened keys. */
   lock(): void {
     this.keyring.lock();
     this.#keyObjects.clear();
   }
 
+  /** Drops what is cached of a vault. */
   forgetVault(vaultId: string): void {
     this.keyring.forgetVault(vaultId);
     this.#keyObjects.forgetVault(vaultId);
@@ -56,7 +70,10 @@ export class WorkerKeys {
     return this.wrap(vault, key, spec, await spec.generate(options));
   }
 
-  /** Wraps kind(1) || material under the vault's record key, bound to the public part, and overwrites the material. */
+  /**
+   * Wraps kind(1) || material under the vault's record key, bound to the key's columns and public part, and wipes the
+   * material.
+   */
   wrap(
     vault: VaultReference,
     key: { readonly keyId: string; readonly generation: number },
@@ -75,7 +92,7 @@ export class WorkerKeys {
       };
       const place = keyPlace(vault, { ...key, spec: spec.name, type: spec.type, usage: spec.usage, ...publicPart });
       return {
-        envelope: wrapRecord(this.keyring.recordKey(vault, vault.generation), vault.generation, place, plaintext),
+        envelope: wrapRecord(this.keyring.wrappingKey(vault), place, plaintext),
         ...publicPart,
       };
     } finally {
@@ -85,9 +102,9 @@ export class WorkerKeys {
   }
 
   /**
-   * Lends an unwrapped key to a function and overwrites it afterwards. The master key is a key like others here, under
-   * its own sub-key, but never kept. Throws `key_disabled`, and `data_corrupt` when the record is not as it was
-   * written.
+   * Lends an unwrapped key to a function and wipes its bytes afterwards. The master key is lent like other keys, under
+   * its own sub-key, but is never kept.
+   * @throws key_disabled, and `data_corrupt` when the record is not as it was written
    */
   lend<T>(vault: VaultReference, key: KeyReference, use: (spec: KeySpec, key: UnwrappedKey) => T): T {
     if (key.isDisabled === true) throw keyDisabled();
@@ -102,10 +119,10 @@ export class WorkerKeys {
       );
     }
     const named = this.#named(vault, key);
-    const held = this.#keyObjects.get(named.name, vault.vaultId, () => this.#open(vault, key, spec));
-    // Read only now: opening has authenticated it.
+    const opened = this.#keyObjects.get(named.name, vault.vaultId, () => this.#open(vault, key, spec));
+    // Read only after the record was opened, which authenticates these columns.
     named.identity ??= identity(vault, key);
-    const lent = new LentKey(named.identity, held);
+    const lent = new LentKey(named.identity, opened);
     try {
       return use(spec, lent);
     } finally {
@@ -119,7 +136,7 @@ export class WorkerKeys {
     return this.#lastNamed;
   }
 
-  /** The material of a record that is as it was written; without the kind byte. */
+  /** Opens a record and returns its material without the kind byte. */
   #open(vault: VaultReference, key: KeyReference, spec: KeySpec): KeyObject {
     const plaintext = unwrapRecord(
       key.envelope,
@@ -146,34 +163,35 @@ interface NamedKey {
   identity?: KeyIdentity;
 }
 
-/** A key for the length of one operation. Its material becomes bytes only for those that ask for them. */
+/** A key for the length of one operation. Its material becomes bytes only where a caller reads them. */
 class LentKey implements UnwrappedKey {
   readonly vaultId: string;
   readonly keyId: string;
   readonly generation: number;
   readonly publicKey: Uint8Array;
-  readonly #held: HeldKey;
+  readonly #opened: OpenedKey;
   #material: SecretBytes | undefined;
 
-  constructor(identity: KeyIdentity, held: HeldKey) {
+  constructor(identity: KeyIdentity, opened: OpenedKey) {
     ({ vaultId: this.vaultId, keyId: this.keyId, generation: this.generation, publicKey: this.publicKey } = identity);
-    this.#held = held;
+    this.#opened = opened;
   }
 
   get material(): SecretBytes {
-    this.#material ??= SecretBytes.take(this.#held.secret.export());
+    this.#material ??= SecretBytes.take(this.#opened.secret.export());
     return this.#material;
   }
 
+  /** See UnwrappedKey. */
   toKeyObject(purpose: string, make: (material: Uint8Array) => KeyObject): KeyObject {
-    const known = this.#held.made.get(purpose);
-    if (known !== undefined) return known;
+    const kept = this.#opened.derived.get(purpose);
+    if (kept !== undefined) return kept;
     const made = this.material.use(make);
-    if (this.#held.made.size >= MADE_MAX) this.#held.made.delete(this.#held.made.keys().next().value ?? "");
-    this.#held.made.set(purpose, made);
+    this.#opened.derived.set(purpose, made);
     return made;
   }
 
+  /** Overwrites the bytes of the material. */
   wipe(): void {
     this.#material?.wipe();
   }
@@ -188,7 +206,7 @@ function identity(vault: VaultReference, key: KeyReference): KeyIdentity {
   };
 }
 
-/** All that opening the record checks: who owns the vault, its master key, the record and its columns. */
+/** Joins everything that opening the record checks: the vault's owner, its master key, the record and its columns. */
 function nameOf(vault: VaultReference, key: KeyReference): string {
   return [
     vault.vaultId,
@@ -206,7 +224,10 @@ function nameOf(vault: VaultReference, key: KeyReference): string {
   ].join("|");
 }
 
-/** Later generations are bound to their number, so that an old one cannot be put in the place of a new one. */
+/**
+ * Returns the place of a key's record. Later generations are bound to their number, so that an old one cannot be put in
+ * the place of a new one.
+ */
 function keyPlace(vault: VaultReference, key: Omit<KeyReference, "envelope">): EnvelopePlace {
   const rotated = key.generation === FIRST_GENERATION ? {} : { generation: String(key.generation) };
   const publicPart = {

@@ -1,12 +1,15 @@
 /**
- * What the vault worker does: task name -> function over its keys. Failures come back as a union; texts of libraries,
- * which may have seen a secret, never do.
+ * The tasks of a vault worker: task name -> function over its keys (keys.ts describes the room). Failures are returned
+ * as a union; messages of libraries, which may quote a secret, are never returned.
  */
 import { randomBytes } from "node:crypto";
 import { equalBytes } from "../../crypto/constant-time.js";
 import { canonicalPhrase, phraseEntropy, validationHash } from "../../crypto/wallets/seal-phrase.js";
-import { AppError, type ErrorCode } from "../../platform/errors.js";
+import { AppError } from "../../platform/errors.js";
 import { stackFrames } from "../../platform/stack-frames.js";
+import { requireAbility } from "../key-specs/abilities.js";
+import { FIRST_GENERATION } from "../keys/key-records.js";
+import { blsAggregate, blsVerify } from "./bls-operations.js";
 import { unwrapRecord, wrapRecord, type EnvelopePlace } from "./record-wrapping.js";
 import { deriveSentinel } from "./key-hierarchy.js";
 import type { KeyObjects } from "./key-objects.js";
@@ -22,11 +25,11 @@ import type {
   VaultTaskResult,
   VaultTasks,
 } from "../protocol.js";
-import { FIRST_GENERATION, WorkerKeys } from "./keys.js";
-import { blsAggregate, blsVerify, jsonWebKeys, operate, operateBatch, verifyDetached } from "./operations.js";
+import { WorkerKeys } from "./keys.js";
+import { jsonWebKeys, operate, operateBatch, verifyDetached } from "./operations.js";
 
 const MASTER_KEY_BYTES = 32;
-/** Hash of no phrase: what a text that cannot be a phrase is compared by, so that both ways do the same work. */
+/** Hashed in place of a text that cannot be a phrase, so that both cases do the same work. */
 const NO_PHRASE = new Uint8Array();
 
 type TaskTable = {
@@ -35,7 +38,7 @@ type TaskTable = {
   ) => Promise<VaultTasks[Name]["value"]> | VaultTasks[Name]["value"];
 };
 
-/** Binds the tasks to a thread's keys; the function that comes back never throws. */
+/** Binds the tasks to a thread's keys. The returned function never throws. */
 export function createVaultTasks(
   keyring: Keyring,
   keyObjects: KeyObjects,
@@ -87,12 +90,16 @@ function taskTable(keys: WorkerKeys): TaskTable {
       await keys.create(vault, { keyId, generation: FIRST_GENERATION }, keySpecNamed(spec), options),
     derive_key: ({ vault, parent, keyId, nonce, context }) =>
       keys.lend(vault, parent, (spec, key) => {
-        if (spec.derive === undefined) throw incapable("spec_cannot_derive", "derivation");
-        const material = spec.derive(key, { vaultId: vault.vaultId, parentKeyId: parent.keyId, nonce, context });
+        const material = requireAbility(spec, "derive").derive(key, {
+          vaultId: vault.vaultId,
+          parentKeyId: parent.keyId,
+          nonce,
+          context,
+        });
         return { envelope: keys.wrap(vault, { keyId, generation: FIRST_GENERATION }, spec, { material }).envelope };
       }),
     rotate_key: async ({ vault, key, generation }) => {
-      // Opening the present material first: a damaged or disabled key is refused, not papered over.
+      // The present material is opened first, so that a damaged or disabled key is refused instead of replaced.
       keys.lend(vault, key, () => null);
       return {
         envelope: (await keys.create(vault, { keyId: key.keyId, generation }, keySpecNamed(key.spec), {})).envelope,
@@ -110,7 +117,7 @@ function taskTable(keys: WorkerKeys): TaskTable {
   };
 }
 
-/** What other areas encrypt with their keys, the moving of ciphertexts between generations, and secrets. */
+/** Encryption of bytes for other areas, re-encryption under another generation, and secrets. */
 function cipherTasks(
   keys: WorkerKeys,
 ): Pick<TaskTable, "rewrap" | "encrypt" | "decrypt" | "seal_secret" | "open_secret"> {
@@ -118,37 +125,28 @@ function cipherTasks(
   return {
     rewrap: ({ vault, from, to, data, context }) => {
       const plaintext = keys.lend(vault, from, (spec, key) => {
-        if (spec.decrypt === undefined) throw incapable("spec_cannot_decrypt", "decryption");
-        return spec.decrypt(key, data, context);
+        return requireAbility(spec, "decrypt").decrypt(key, data, context);
       });
       try {
-        return keys.lend(vault, to, (spec, key) => {
-          if (spec.encrypt === undefined) throw incapable("spec_cannot_encrypt", "encryption");
-          return exact(spec.encrypt(key, plaintext, context));
-        });
+        return keys.lend(vault, to, (spec, key) =>
+          exact(requireAbility(spec, "encrypt").encrypt(key, plaintext, context)),
+        );
       } finally {
         plaintext.fill(0);
       }
     },
     encrypt: ({ vault, key, data, context }) =>
-      keys.lend(vault, key, (spec, unwrapped) => {
-        if (spec.encrypt === undefined) throw incapable("spec_cannot_encrypt", "encryption");
-        return exact(spec.encrypt(unwrapped, data, context));
-      }),
+      keys.lend(vault, key, (spec, unwrapped) =>
+        exact(requireAbility(spec, "encrypt").encrypt(unwrapped, data, context)),
+      ),
     decrypt: ({ vault, key, data, context }) =>
-      keys.lend(vault, key, (spec, unwrapped) => {
-        if (spec.decrypt === undefined) throw incapable("spec_cannot_decrypt", "decryption");
-        return exact(spec.decrypt(unwrapped, data, context));
-      }),
+      keys.lend(vault, key, (spec, unwrapped) =>
+        exact(requireAbility(spec, "decrypt").decrypt(unwrapped, data, context)),
+      ),
     seal_secret: ({ vault, secret, value }) => {
       try {
         return {
-          envelope: wrapRecord(
-            keyring.recordKey(vault, vault.generation),
-            vault.generation,
-            secretPlace(vault, secret),
-            value,
-          ),
+          envelope: wrapRecord(keyring.wrappingKey(vault), secretPlace(vault, secret), value),
         };
       } finally {
         value.fill(0);
@@ -159,7 +157,7 @@ function cipherTasks(
   };
 }
 
-/** Checks a presented phrase against hash and sentinel, lends its entropy, and overwrites both. */
+/** Checks a presented phrase against hash and sentinel, lends its entropy to a function, and wipes both. */
 function withCheckedPhrase<T>(check: PhraseCheck, use: (entropy: Uint8Array, sentinel: Uint8Array) => T): T {
   const canonical = canonicalPhrase(check.phrase);
   let entropy: Uint8Array | undefined;
@@ -171,7 +169,7 @@ function withCheckedPhrase<T>(check: PhraseCheck, use: (entropy: Uint8Array, sen
       throw new AppError("seal_key_rejected", { message: "the seal key was not accepted" });
     const sentinel = deriveSentinel(entropy, check.storeId);
     if (check.sentinel !== null && !equalBytes(sentinel, check.sentinel)) {
-      // With a hash configured the key is the right one of another store; without one the sentinel is all that tells.
+      // With a configured hash the key is valid but another store's; without one only the sentinel can decide.
       if (check.validationHash === null)
         throw new AppError("seal_key_rejected", { message: "the seal key was not accepted" });
       throw new AppError("seal_key_mismatch", {
@@ -195,11 +193,7 @@ function secretPlace(vault: VaultReference, secret: SecretReference): EnvelopePl
   };
 }
 
-function incapable(code: ErrorCode, ability: string): AppError {
-  return new AppError(code, { message: `key does not support ${ability}` });
-}
-
-/** A copy that owns its memory: a view on a shared pool would carry its neighbours along when it crosses threads. */
+/** Copies bytes into memory of their own: a view on a shared pool would take its neighbours along across threads. */
 function exact(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }

@@ -147,7 +147,10 @@ describe("wallets", () => {
     expect(all.map(({ hd_derivation_path: path }) => path)).toEqual(
       Array.from({ length: 8 }, (_, at) => `m/44'/60'/2'/1/${String(at)}`),
     );
-    const { xpub } = await bench.vault.vault.wallets.xpub(bench.owner, wallet.vault_id, wallet.key_id, 2);
+    const { xpub } = await bench.vault.vault.wallets.xpub(
+      { owner: bench.owner, vaultId: wallet.vault_id, keyId: wallet.key_id },
+      { account: 2 },
+    );
     const branch = HDKey.fromExtendedKey(xpub).deriveChild(1);
     for (const [at, { address, public_key: key }] of all.entries()) {
       expect(publicKeyToAddress(key as `0x${string}`)).toBe(address);

@@ -7,7 +7,7 @@ import { PrivateFileError } from "../../../src/platform/files/private-file.js";
 import { DEVELOPMENT_PHRASE_FILE, initialiseDevelopmentSeal } from "../../../src/vault/seal/providers/development.js";
 import { environmentSealProvider } from "../../../src/vault/seal/providers/environment.js";
 import type { SealProvider } from "../../../src/vault/seal/providers/provider.js";
-import type { VaultWorker } from "../../../src/vault/protocol.js";
+import type { VaultTaskRunner } from "../../../src/vault/protocol.js";
 import {
   codeOf,
   decryptText,
@@ -222,8 +222,8 @@ describe("sealing", () => {
         () => test.vault.getKey(owner, vault, k),
         () => test.vault.deleteKey(owner, vault, k),
         () => deriveKey(test, owner, vault, k, { context: "c", name: "n" }),
-        () => test.vault.encrypt(owner, vault, k, Buffer.from("x")),
-        () => test.vault.decrypt(owner, vault, k, Buffer.from("x")),
+        () => test.vault.encrypt({ owner, vaultId: vault, keyId: k }, Buffer.from("x")),
+        () => test.vault.decrypt({ owner, vaultId: vault, keyId: k }, Buffer.from("x")),
         () => test.vault.listSecrets(owner, vault, PAGE),
         () => test.vault.createSecret(owner, vault, { name: "n", type: "t", value: "v" }),
         () => test.vault.getSecret(owner, vault, s),
@@ -257,7 +257,7 @@ describe("sealing", () => {
         ),
     );
     const sealing = test.vault.seal(owner, sealBody(PHRASE));
-    const late = codeOf(() => test.vault.encrypt(owner, id, key.id, Buffer.from("late")));
+    const late = codeOf(() => test.vault.encrypt({ owner, vaultId: id, keyId: key.id }, Buffer.from("late")));
     const answers = await Promise.all(running);
     await sealing;
     await test.vault.unseal(owner, sealBody(PHRASE));
@@ -268,8 +268,8 @@ describe("sealing", () => {
   });
 
   it("seals itself when the worker loses its keys, and opens itself again where the provider has the key", async () => {
-    let worker: VaultWorker | undefined;
-    const wrapWorker = (inner: VaultWorker): VaultWorker => (worker = inner);
+    let worker: VaultTaskRunner | undefined;
+    const wrapWorker = (inner: VaultTaskRunner): VaultTaskRunner => (worker = inner);
     const manual = await open({ wrapWorker });
     await worker!.recycle();
     expect(await codeOf(() => manual.vault.createVault(owner, { name: "v" }))).toBe("vault_sealed");

@@ -1,6 +1,6 @@
 // Requests that go to a vault thread as one: which may, and that each gets its own answer.
 import { describe, expect, it } from "vitest";
-import { dealOut, joinRequests, partedAfter } from "../../../src/vault/threads/joint-requests.js";
+import { splitResult, joinRequests, separateAfterFault } from "../../../src/vault/threads/joint-requests.js";
 import { keySpecNamed } from "../../../src/vault/key-specs/table.js";
 import type { KeyReference, OperateMessage, VaultReference, VaultRequest } from "../../../src/vault/protocol.js";
 
@@ -18,9 +18,11 @@ const operate = (name: string, change: Partial<OperateMessage> = {}): { name: st
   name,
   request: {
     task: "operate",
-    message: { vault, key, earlier: [], operation: "sign", items: [name], lane: "prompt", ...change },
+    message: { vault, key, earlier: [], operation: "sign", items: [{ message: name }], worker: "prompt", ...change },
   },
 });
+const messagesOf = (request: VaultRequest): unknown =>
+  request.task === "operate" && request.message.items.map(({ message }) => message);
 const names = (all: readonly { name: string; request: VaultRequest }[]): string[] =>
   joinRequests(all).map(({ waiting }) => waiting.map(({ name }) => name).join(""));
 
@@ -28,7 +30,7 @@ describe("joint requests", () => {
   it("take neighbours with the same key and operation, in order, up to a few milliseconds of work", () => {
     const all = [..."abcdefg"].map((name) => operate(name));
     expect(names(all)).toEqual(["abcde", "fg"]);
-    expect(joinRequests(all).map(({ request }) => request.task === "operate" && request.message.items)).toEqual([
+    expect(joinRequests(all).map(({ request }) => messagesOf(request))).toEqual([
       ["a", "b", "c", "d", "e"],
       ["f", "g"],
     ]);
@@ -53,7 +55,7 @@ describe("joint requests", () => {
     ["another vault", { vault: { ...vault } }],
     ["another reading of the key's record", { key: { ...key } }],
     ["another operation", { operation: "verify" }],
-    ["several items", { items: [1, 2] }],
+    ["several items", { items: [{}, {}] }],
     ["earlier generations of its key", { earlier: [{ ...key, generation: 1 }] }],
   ])("leave out what has %s", (_name, change) => {
     expect(names([operate("a"), operate("b", change), operate("c"), operate("d")])).toEqual(["a", "b", "cd"]);
@@ -71,8 +73,8 @@ describe("joint requests", () => {
     const failure = (code: "internal_error" | "data_corrupt" | "vault_sealed" | "key_disabled") =>
       ({ ok: false, code, message: "m" }) as const;
     expect(
-      partedAfter(joint, failure("internal_error"))?.map(({ request, waiting }) => [
-        request.task === "operate" && request.message.items,
+      separateAfterFault(joint, failure("internal_error"))?.map(({ request, waiting }) => [
+        messagesOf(request),
         waiting.map(({ name }) => name),
       ]),
     ).toEqual([
@@ -86,20 +88,20 @@ describe("joint requests", () => {
       { ok: true, value: [] } as const,
       undefined,
     ])
-      expect(partedAfter(joint, result)).toBeUndefined();
-    expect(partedAfter(alone, failure("internal_error"))).toBeUndefined();
+      expect(separateAfterFault(joint, result)).toBeUndefined();
+    expect(separateAfterFault(alone, failure("internal_error"))).toBeUndefined();
   });
 
   it("give each its own answer, and to all what failed as a whole", () => {
     const [joint] = joinRequests([operate("a"), operate("b"), operate("c")]);
     const outcome = (name: string): object => ({ ok: true, value: { name } });
-    expect(dealOut(joint!, { ok: true, value: ["a", "b", "c"].map(outcome) })).toEqual(
+    expect(splitResult(joint!, { ok: true, value: ["a", "b", "c"].map(outcome) })).toEqual(
       ["a", "b", "c"].map((name) => ({ ok: true, value: [outcome(name)] })),
     );
     const failure = { ok: false, code: "key_disabled", message: "the key is disabled" } as const;
-    expect(dealOut(joint!, failure)).toEqual([failure, failure, failure]);
-    expect(dealOut(joint!, undefined)).toEqual([undefined, undefined, undefined]);
-    expect(dealOut(joinRequests([operate("a")])[0]!, { ok: true, value: [1, 2] })).toEqual([
+    expect(splitResult(joint!, failure)).toEqual([failure, failure, failure]);
+    expect(splitResult(joint!, undefined)).toEqual([undefined, undefined, undefined]);
+    expect(splitResult(joinRequests([operate("a")])[0]!, { ok: true, value: [1, 2] })).toEqual([
       { ok: true, value: [1, 2] },
     ]);
   });

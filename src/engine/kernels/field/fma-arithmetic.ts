@@ -54,18 +54,11 @@ const HIGH_ROOM = 1n << 102n;
 const VECTOR_BYTES = 16;
 const SPLIT = 1.5 * 2 ** 103;
 const ROUND_TO_INTEGER = 1.5 * 2 ** 52;
-export const INVERSE_LIMB = 2 ** -51;
+const INVERSE_LIMB = 2 ** -51;
 /** A highest limb with fewer bits of the prime than this is too coarse to read a quotient off. */
 const HEAD_BITS_MIN = 20n;
 
-/** How a prime's elements are written. */
-export interface Representation {
-  readonly limbCount: number;
-  readonly radix: bigint;
-  readonly limbMax: bigint;
-}
-
-export interface Column {
+interface Column {
   low: BoundedLimb | undefined;
   chains: { local: V128; max: bigint }[];
   /** Sums of closed high parts that the next column receives, in units of this column. */
@@ -78,8 +71,6 @@ export class FmaArithmetic {
   readonly prime: bigint;
   /** What elements stand multiplied by: Montgomery's 2^(51 * limbCount). */
   readonly radix: bigint;
-  /** |limb| of a normalised element, but for the highest. */
-  readonly limbMax: bigint;
   /** |element| of a reduced one. */
   readonly reducedMax: bigint;
   /** |element| of a product. */
@@ -89,17 +80,17 @@ export class FmaArithmetic {
   /** Limbs that `reduce` reads the quotient off: two where the prime leaves few bits in the highest. */
   readonly headLimbs: 1 | 2;
 
-  constructor(prime: bigint, { limbCount, radix, limbMax }: Representation = montgomeryForm(prime)) {
+  constructor(prime: bigint) {
     this.prime = prime;
-    this.limbCount = limbCount;
-    this.radix = radix;
-    this.limbMax = limbMax;
+    // One bit of room: with a prime below half the radix, a product of two values up to p is again at most p.
+    this.limbCount = Math.ceil((prime.toString(2).length + 1) / LIMB_BITS);
+    this.radix = 1n << BigInt(LIMB_BITS * this.limbCount);
     this.primeLimbs = balancedLimbs(prime, LIMB_BITS, this.limbCount);
     this.headLimbs = (this.primeLimbs[this.limbCount - 1] ?? 0n) >> HEAD_BITS_MIN > 0n ? 1 : 2;
     this.negativeInverse = balanced(LIMB - inverseModulo(prime % LIMB, LIMB));
     // The quotient of a reduction is read off the head: a few units of its last limb may stay, and its own rounding.
-    this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (limbCount - this.headLimbs)));
-    this.productMax = radix === 1n ? this.reducedMax : prime;
+    this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (this.limbCount - this.headLimbs)));
+    this.productMax = prime;
   }
 
   /** The bound that stored elements keep: normalised limbs, |element| <= max. */
@@ -256,7 +247,7 @@ export class FmaArithmetic {
    * column += x * y (or -= when `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the
    * low part is what it left.
    */
-  protected multiplyInto(f: FunctionBuilder, column: Column, x: FactorLimb, y: FactorLimb, negate: boolean): void {
+  private multiplyInto(f: FunctionBuilder, column: Column, x: FactorLimb, y: FactorLimb, negate: boolean): void {
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, LIMB) * LIMB;
     let chain = column.chains.find((each) => each.max + max <= HIGH_ROOM);
@@ -288,11 +279,7 @@ export class FmaArithmetic {
   }
 
   /** A carry from the column below, a multiple of a limb there, joins as an integer. */
-  protected addCarry(
-    f: FunctionBuilder,
-    column: Column,
-    carry: { readonly local: Vector; readonly max: bigint },
-  ): void {
+  private addCarry(f: FunctionBuilder, column: Column, carry: { readonly local: Vector; readonly max: bigint }): void {
     const max = ceilDiv(carry.max, LIMB);
     if (column.low !== undefined && column.low.max + max > EXACT_MAX) {
       const [kept, high] = this.split(f, column.low);
@@ -314,7 +301,7 @@ export class FmaArithmetic {
     column.low = this.exact({ local, max: column.low.max + max });
   }
 
-  protected closeChains(f: FunctionBuilder, column: Column): void {
+  private closeChains(f: FunctionBuilder, column: Column): void {
     for (const chain of column.chains)
       column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, SPLIT))), max: chain.max });
     column.chains = [];
@@ -362,7 +349,7 @@ export class FmaArithmetic {
     return low;
   }
 
-  protected sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
+  private sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
     const column: Column = { low: undefined, chains: [], carries: [] };
     for (const carry of carries) this.addCarry(f, column, carry);
     if (column.carries.length > 0) throw new Error("the highest limb may leave the exact range");
@@ -370,7 +357,7 @@ export class FmaArithmetic {
   }
 
   /** value = low + high, high a multiple of a limb, |low| at most half a limb. */
-  protected split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
+  private split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
     const high = f.let(f64x2.sub(f64x2.add(value.local, c(f, SPLIT)), c(f, SPLIT)));
     const low = f.let(f64x2.sub(value.local, high));
     return [
@@ -393,23 +380,17 @@ export class FmaArithmetic {
   }
 
   private storedMax(j: number, max: bigint): bigint {
-    return j < this.limbCount - 1 ? this.limbMax : this.topMax(max);
+    return j < this.limbCount - 1 ? HALF_LIMB : this.topMax(max);
   }
 
   private topMax(max: bigint): bigint {
     return (max >> BigInt(LIMB_BITS * (this.limbCount - 1))) + 1n;
   }
 
-  protected exact(limb: BoundedLimb): BoundedLimb {
+  private exact(limb: BoundedLimb): BoundedLimb {
     if (limb.max > EXACT_MAX) throw new Error("a limb may leave the exact range");
     return limb;
   }
-}
-
-function montgomeryForm(prime: bigint): Representation {
-  // One bit of room: with a prime below half the radix, a product of two values up to p is again at most p.
-  const limbCount = Math.ceil((prime.toString(2).length + 1) / LIMB_BITS);
-  return { limbCount, radix: 1n << BigInt(LIMB_BITS * limbCount), limbMax: HALF_LIMB };
 }
 
 function keptApart(f: FunctionBuilder, limb: BoundedLimb, address: Expression<"i32">, offset: number): FactorLimb {
@@ -430,7 +411,7 @@ function lowerSum(limbs: readonly BoundedLimb[], headLimbs = 1): bigint {
   return limbs.slice(0, -headLimbs).reduce((sum, limb, j) => sum + (limb.max << BigInt(LIMB_BITS * j)), 0n);
 }
 
-export function c(f: FunctionBuilder, value: number): V128 {
+function c(f: FunctionBuilder, value: number): V128 {
   return f.once(`f64x2 ${value}`, f64x2.constSplat(value));
 }
 
@@ -438,7 +419,7 @@ function balanced(value: bigint): bigint {
   return value > HALF_LIMB ? value - LIMB : value;
 }
 
-export function at<T>(items: readonly T[], index: number): T {
+function at<T>(items: readonly T[], index: number): T {
   const item = items[index];
   if (item === undefined) throw new Error("limb index out of range");
   return item;
@@ -448,7 +429,7 @@ function last<T>(items: readonly T[]): T {
   return at(items, items.length - 1);
 }
 
-export function must<T>(value: T | undefined): T {
+function must<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("a column has no terms");
   return value;
 }

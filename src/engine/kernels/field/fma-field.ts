@@ -3,9 +3,8 @@
  * memory, constants, tests and conversions). At rest a limb is a double: element = limb 0 || ... || limb n-1, block =
  * the limbs of two elements interleaved. A mark is a NaN in the highest limb.
  */
-import { FmaArithmetic, LIMB_BITS } from "./fma-arithmetic.js";
+import { FmaArithmetic, HALF_LIMB, LIMB_BITS } from "./fma-arithmetic.js";
 import { balancedLimbs } from "./integers.js";
-import { PseudoMersenneArithmetic } from "./pseudo-mersenne.js";
 import { f64, f64x2, i32, i64, i64x2, v128 } from "../wasm/wasm-ops.js";
 import type { BoundedLimb, FmaElement, FmaFactor } from "./fma-arithmetic.js";
 import type { Address, PrimeField, Product } from "./field.js";
@@ -32,9 +31,7 @@ export class FmaField implements PrimeField<FmaElement> {
   private readonly arithmetic: FmaArithmetic;
 
   constructor(prime: bigint) {
-    this.arithmetic = PseudoMersenneArithmetic.fits(prime)
-      ? new PseudoMersenneArithmetic(prime)
-      : new FmaArithmetic(prime);
+    this.arithmetic = new FmaArithmetic(prime);
     this.prime = prime;
     this.radix = this.arithmetic.radix;
     this.limbCount = this.arithmetic.limbCount;
@@ -86,20 +83,6 @@ export class FmaField implements PrimeField<FmaElement> {
       this.reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
       this.reducedMax,
     );
-  }
-
-  /** As `rawConstant`, an integer for each lane. */
-  laneConstants(f: FunctionBuilder, values: readonly [bigint, bigint]): FmaElement {
-    const [first, second] = [this.reducedLimbs(values[0]), this.reducedLimbs(values[1])];
-    return this.arithmetic.stored(
-      first.map((limb, j) => f.let(f64x2.const(limb, second[j] ?? 0))),
-      this.reducedMax,
-    );
-  }
-
-  /** The limbs at rest of an integer modulo the prime, brought into Montgomery form. */
-  limbsOf(value: bigint): number[] {
-    return this.reducedLimbs(value * this.radix);
   }
 
   loadLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, max: bigint): FmaElement {
@@ -292,7 +275,7 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   private requireNormal(a: FmaElement): void {
-    if (a.limbs.slice(0, -1).some((limb) => limb.max > this.arithmetic.limbMax))
+    if (a.limbs.slice(0, -1).some((limb) => limb.max > HALF_LIMB))
       throw new Error("only normalised elements are stored");
   }
 }

@@ -21,6 +21,7 @@ const PACKAGES = "@aws-sdk/client-kms@3.1162.0";
 const ENCRYPTION_CONTEXT = { "proofwright:purpose": "seal-key" };
 const ATTEMPTS_MAX = 2;
 
+/** Returns the provider. Throws `invalid_request` for a malformed hash. */
 export function awsKmsProvider(options: AwsKmsOptions, dependencies: SealProviderDependencies): SealProvider {
   return wrappedKeyProvider({ ...options, name: NAME }, dependencies, async () => await connect(options));
 }
@@ -44,7 +45,7 @@ async function connect(options: AwsKmsOptions): Promise<KeyService> {
       );
       return { plaintext: answer.Plaintext ?? new Uint8Array(), ciphertext: answer.CiphertextBlob ?? new Uint8Array() };
     },
-    // The key is named although the ciphertext says it: another account's key must not open ours.
+    // The key is named although the ciphertext names it: another account's key must not be used.
     decrypt: async (ciphertext, abortSignal) => {
       const answer = await client.send(
         new DecryptCommand({ KeyId: options.keyId, CiphertextBlob: ciphertext, EncryptionContext: ENCRYPTION_CONTEXT }),

@@ -1,10 +1,10 @@
 /**
- * The `cloud_key_vault` provider (SPEC 4.3): the phrase is a secret of an Azure Key Vault, created on the first start
- * and reused afterwards.
+ * The `cloud_key_vault` provider: the phrase is a secret of an Azure Key Vault, created on the first start and reused
+ * afterwards.
  *
- * The service knows no conditional write: setting an existing secret adds a version. So the oldest enabled version
- * counts, every starter reads the list again after its write, and waits before that until nobody can still add a
- * version of the same second.
+ * The service has no conditional write: setting an existing secret adds a version. Therefore the oldest enabled version
+ * counts. A server that has written a version waits until no other can add one of the same second, and reads the list
+ * again.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,12 +13,13 @@ import type { Log } from "../../../platform/log.js";
 import { parseValidationHash } from "./environment.js";
 import type { SealProvider } from "./provider.js";
 import { bounded, loadSdk, SealProviderError } from "./provider-failure.js";
-import { isPhrase, SENTINEL_KEY, type SealProviderDependencies } from "./wrapped-key.js";
+import { SENTINEL_KEY } from "../sentinel.js";
+import { isPhrase, type SealProviderDependencies } from "./wrapped-key.js";
 
 export interface CloudKeyVaultOptions {
   readonly vaultName: string;
   readonly tenantId?: string | undefined;
-  /** Decides the cloud: Azure China and Azure Government have domains of their own. */
+  /** Selects the cloud: Azure China and Azure Government have domains of their own. */
   readonly region?: string | undefined;
   /** Any text; mapped to what the service allows. */
   readonly secretName: string;
@@ -26,13 +27,13 @@ export interface CloudKeyVaultOptions {
   readonly endpoint?: string | undefined;
   readonly validationHash?: string | undefined;
   readonly timeoutMs: number;
-  /** Only tests change it. */
+  /** Changed by tests only. */
   readonly settleMs?: number;
 }
 
-/** What this file needs of a secret store. */
+/** The versions of one secret. */
 export interface SecretVersions {
-  /** Enabled versions with the time of their creation in milliseconds. */
+  /** Returns the enabled versions with their time of creation in milliseconds. */
   list(signal: AbortSignal): Promise<{ readonly version: string; readonly createdMs: number }[]>;
   read(version: string, signal: AbortSignal): Promise<string>;
   create(value: string, signal: AbortSignal): Promise<void>;
@@ -40,11 +41,12 @@ export interface SecretVersions {
 
 const NAME = "cloud_key_vault";
 const PACKAGES = "@azure/keyvault-secrets@4.11.2 @azure/identity@4.13.1";
-/** Creation times are whole seconds; after two of them every version of our second is visible. */
+/** Creation times are whole seconds; after two of them every version of the same second is visible. */
 const SETTLE_MS = 2_000;
 const VERSIONS_MAX = 100;
 const RETRIES_MAX = 1;
 
+/** Returns the provider. Throws `invalid_request` for a malformed hash. */
 export function cloudKeyVaultProvider(
   options: CloudKeyVaultOptions,
   dependencies: SealProviderDependencies,
@@ -72,7 +74,8 @@ export function cloudKeyVaultProvider(
 }
 
 /**
- * The phrase of the oldest enabled version; creates the secret when there is none and this store has no seal key yet.
+ * Returns the phrase of the oldest enabled version. Creates the secret when there is none and this store has no seal
+ * key yet.
  */
 export async function readOrCreate(
   secret: SecretVersions,
@@ -89,7 +92,7 @@ export async function readOrCreate(
     const entropy = randomBytes(SEAL_ENTROPY_BYTES);
     const phrase = entropyPhrase(entropy);
     entropy.fill(0);
-    // The SDK takes a string, which cannot be wiped: once, on the first start.
+    // The SDK takes a string, which cannot be wiped. It happens once, on the first start.
     await secret.create(Buffer.from(phrase).toString("latin1"), signal);
     phrase.fill(0);
     await pause(options.settleMs, undefined, { signal });
@@ -112,7 +115,10 @@ async function findOldest(secret: SecretVersions, signal: AbortSignal): Promise<
     ?.version;
 }
 
-/** Letters, digits and dashes, none at the ends: `_unsealerkey` becomes `unsealerkey`. */
+/**
+ * Maps a name to one that the service accepts: letters, digits and inner dashes, so that `_unsealerkey` becomes
+ * `unsealerkey`. Throws SealProviderError when nothing is left.
+ */
 export function legalSecretName(name: string): string {
   const legal = name
     .replace(/[^0-9A-Za-z-]/g, "-")
@@ -122,6 +128,7 @@ export function legalSecretName(name: string): string {
   return legal;
 }
 
+/** Returns the address of the key vault: the endpoint, or the vault's name in the domain of its cloud. */
 export function vaultUrl(options: Pick<CloudKeyVaultOptions, "endpoint" | "vaultName" | "region">): string {
   if (options.endpoint !== undefined) return options.endpoint;
   const region = (options.region ?? "").toLowerCase().replaceAll(" ", "");
@@ -141,7 +148,7 @@ async function connect(options: CloudKeyVaultOptions): Promise<SecretVersions> {
   );
   const url = vaultUrl(options);
   const credential = new DefaultAzureCredential(options.tenantId === undefined ? {} : { tenantId: options.tenantId });
-  // Another address is the operator's own choice; the challenge names the public cloud's domain then.
+  // With another address, which the operator chose, the challenge still names the public cloud's domain.
   const client = new SecretClient(url, credential, {
     retryOptions: { maxRetries: RETRIES_MAX },
     disableChallengeResourceVerification: options.endpoint !== undefined,
@@ -171,18 +178,18 @@ async function listVersions(
   pages: AsyncIterable<VersionProperties>,
 ): Promise<{ version: string; createdMs: number }[]> {
   const found: { version: string; createdMs: number }[] = [];
-  let seen = 0;
+  let count = 0;
   try {
     for await (const { version, createdOn, enabled } of pages) {
-      seen += 1;
-      if (seen > VERSIONS_MAX)
+      count += 1;
+      if (count > VERSIONS_MAX)
         throw new SealProviderError("the seal key's secret has too many versions: disable or delete old ones", {
           mayPass: false,
         });
       if (version !== undefined && enabled !== false) found.push({ version, createdMs: createdOn?.getTime() ?? 0 });
     }
   } catch (error) {
-    // A secret that does not exist has no versions: some answer an empty list, some 404.
+    // A secret that does not exist has no versions: some services return an empty list, some 404.
     if ((error as { statusCode?: unknown }).statusCode === 404) return [];
     throw error;
   }

@@ -1,7 +1,7 @@
 /**
- * The `container_secret` provider (SPEC 4.3): the phrase stands in a file that the container runtime mounts. The file
- * must be closed to group and others; links are followed, because runtimes mount secrets through them. Not for machines
- * that others administer.
+ * The `container_secret` provider: the phrase is in a file that the container runtime mounts. Group and others must
+ * have no access to the file. Links are followed, because runtimes mount secrets through them. Not for machines that
+ * others administer.
  */
 import { open } from "node:fs/promises";
 import { canonicalPhrase } from "../../../crypto/wallets/seal-phrase.js";
@@ -16,12 +16,12 @@ export interface ContainerSecretOptions {
 }
 
 const NAME = "container_secret";
-/** Many times what 24 words take. */
+/** Many times the length of 24 words. */
 const FILE_BYTES_MAX = 4096;
 const OTHERS_MASK = 0o077;
 const ROOT_UID = 0;
 
-/** Throws `invalid_request` for a malformed hash. */
+/** Returns the provider. Throws `invalid_request` for a malformed hash. */
 export function containerSecretProvider(options: ContainerSecretOptions): SealProvider {
   return {
     name: NAME,
@@ -32,7 +32,7 @@ export function containerSecretProvider(options: ContainerSecretOptions): SealPr
   };
 }
 
-/** The phrase in its canonical form, as bytes that the caller wipes. Throws SealProviderError. */
+/** Returns the phrase in its canonical form, as bytes that the caller wipes. Throws SealProviderError. */
 async function readPhrase(path: string): Promise<Uint8Array> {
   const text = await readSecret(path);
   try {
@@ -56,7 +56,7 @@ async function readSecret(path: string): Promise<Buffer> {
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw failure(`${path} is not a regular file`);
-    // Windows has no such bits, and getuid tells that this is not Windows.
+    // Windows has no such bits; getuid exists everywhere else.
     if (process.getuid !== undefined) {
       if ((stats.mode & OTHERS_MASK) !== 0)
         throw failure(`${path} can be read by group or others: mount the secret with mode 0400 (or chmod 600)`);

@@ -1,6 +1,6 @@
 /**
- * The seal key of development mode: a phrase file in the data folder, made on the first start, so that the server
- * unseals itself. Whoever can read the file can open the vault; it must not be used in production.
+ * The seal key of development mode: a phrase file in the data folder, created on the first start, so that the server
+ * unseals itself. Everyone who can read the file can open the vault, so it must not be used in production.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -18,8 +18,8 @@ import type { SealProvider } from "./provider.js";
 export const DEVELOPMENT_PHRASE_FILE = "development-seal-phrase";
 
 /**
- * Makes the phrase file when it is missing and answers a provider over it. Throws PrivateFileError when others can
- * reach the file, `vault_not_configured` when it holds no phrase.
+ * Creates the phrase file when it is missing and returns a provider over it.
+ * @throws PrivateFileError when others can read the file, `vault_not_configured` when it holds no phrase
  */
 export async function initialiseDevelopmentSeal(dataDir: string): Promise<SealProvider> {
   const path = join(dataDir, DEVELOPMENT_PHRASE_FILE);
@@ -33,7 +33,7 @@ export async function initialiseDevelopmentSeal(dataDir: string): Promise<SealPr
   };
 }
 
-/** Answers what the file holds afterwards, which is another process's phrase when that one was first. */
+/** Creates the file and returns its content, which is another process's phrase when that process was first. */
 async function createPhraseFile(path: string): Promise<Uint8Array> {
   const entropy = randomBytes(SEAL_ENTROPY_BYTES);
   const phrase = entropyPhrase(entropy);

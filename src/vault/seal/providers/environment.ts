@@ -1,7 +1,6 @@
 /**
- * The `environment` provider (SPEC 4.3): a validation hash in the settings, and the phrase by POST /unseal. A phrase in
- * the settings unseals at start; it stays readable in the process environment for ever, which is why it is for trials
- * only.
+ * The `environment` provider: a validation hash in the settings, and the phrase by POST /unseal. A phrase in the
+ * settings unseals at start. It stays readable in the environment of the process, so it is for trials only.
  */
 import { canonicalPhrase, phraseEntropy, validationHash } from "../../../crypto/wallets/seal-phrase.js";
 import { AppError } from "../../../platform/errors.js";
@@ -16,7 +15,10 @@ export interface EnvironmentSealOptions {
 
 const HASH = /^(?:0x)?([0-9a-f]{64})$/i;
 
-/** Throws `invalid_request` for a malformed hash or phrase, so that a start with a bad setting fails. */
+/**
+ * Returns the provider.
+ * @throws invalid_request for a malformed hash or phrase, so that a start with a wrong setting fails
+ */
 export function environmentSealProvider(options: EnvironmentSealOptions): SealProvider {
   const { key } = options;
   const hash =
@@ -34,7 +36,7 @@ export function environmentSealProvider(options: EnvironmentSealOptions): SealPr
   };
 }
 
-/** 32 bytes of hex text, with or without 0x. Throws `invalid_request`. */
+/** Returns the 32 bytes of a hex text, with or without 0x. Throws `invalid_request`. */
 export function parseValidationHash(text: string): Uint8Array {
   const digits = HASH.exec(text)?.[1];
   if (digits === undefined)

@@ -1,7 +1,7 @@
 /**
- * The `gcp_kms` provider: the seal key is made here and encrypted by a symmetric key of Google Cloud KMS (Encrypt),
- * which opens it at each start (Decrypt). Credentials are Application Default Credentials. Check sums (CRC-32C) of both
- * directions are compared.
+ * The `gcp_kms` provider: the seal key is generated here and encrypted by a symmetric key of Google Cloud KMS
+ * (Encrypt), which decrypts it at each start (Decrypt). Credentials are Application Default Credentials. The checksums
+ * (CRC-32C) of both directions are compared.
  */
 import { randomBytes } from "node:crypto";
 import { SEAL_ENTROPY_BYTES } from "../../../crypto/wallets/seal-phrase.js";
@@ -22,6 +22,7 @@ const NAME = "gcp_kms";
 const PACKAGES = "@google-cloud/kms@5.7.0";
 const ADDITIONAL_DATA = Buffer.from("proofwright:seal-key");
 
+/** Returns the provider. Throws `invalid_request` for a malformed hash. */
 export function gcpKmsProvider(options: GcpKmsOptions, dependencies: SealProviderDependencies): SealProvider {
   return wrappedKeyProvider({ ...options, name: NAME }, dependencies, async () => await connect(options));
 }
@@ -70,7 +71,7 @@ function endpointOf(endpoint: string | undefined): { apiEndpoint?: string; port?
   return { apiEndpoint: hostname, protocol: protocol.slice(0, -1), ...(port === "" ? {} : { port: Number(port) }) };
 }
 
-/** The bytes of an answer, when its check sum is theirs. */
+/** Returns the bytes of an answer, or throws when its checksum differs. */
 function checked(bytes: Uint8Array | string | null | undefined, sum: unknown): Uint8Array {
   const content = typeof bytes === "string" ? Buffer.from(bytes, "base64") : new Uint8Array(bytes ?? []);
   if (String(sum) !== String(crc32c(content))) throw corrupted();
@@ -78,10 +79,10 @@ function checked(bytes: Uint8Array | string | null | undefined, sum: unknown): U
 }
 
 function corrupted(): SealProviderError {
-  return new SealProviderError(`what ${NAME} answered was damaged on the way`, { mayPass: true });
+  return new SealProviderError(`the answer of ${NAME} was damaged in transit`, { mayPass: true });
 }
 
-/** CRC-32C (Castagnoli, RFC 3720 appendix B.4), bit by bit: a hundred bytes at each start. */
+/** Returns the CRC-32C (Castagnoli, RFC 3720 appendix B.4), bit by bit: it covers a hundred bytes at each start. */
 export function crc32c(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) {

@@ -1,12 +1,12 @@
 /**
- * How seal providers fail: with a sentence of our own for the operator, in bounded time. Texts of SDKs are not
- * repeated, because they may quote requests; their status and error codes are.
+ * How seal providers fail: with a sentence of our own for the operator, in bounded time. Messages of SDKs are not
+ * repeated, because they may quote requests; their statuses and error codes are.
  */
 
-/** The source of the seal key cannot be used; the message is a sentence for the operator and holds nothing secret. */
+/** Says that the source of the seal key cannot be used. The message is for the operator and holds no secret. */
 export class SealProviderError extends Error {
   override readonly name = "SealProviderError";
-  /** False when only a person can help, so that trying again is pointless. */
+  /** False when only a person can remove the cause, so that trying again is pointless. */
   readonly mayPass: boolean;
 
   constructor(message: string, options: { readonly mayPass: boolean }) {
@@ -16,7 +16,7 @@ export class SealProviderError extends Error {
 }
 
 /**
- * Runs a provider's work with a deadline that holds whatever the SDK does; what it throws becomes a SealProviderError.
+ * Runs a provider's work with a deadline that does not depend on the SDK. Throws every failure as a SealProviderError.
  */
 export async function bounded<T>(
   provider: string,
@@ -44,7 +44,7 @@ export async function bounded<T>(
   }
 }
 
-/** Loads a vendor's SDK, which is installed only where it is wanted. */
+/** Loads a vendor's SDK, which is an optional dependency. Throws SealProviderError when it is not installed. */
 export async function loadSdk<T>(provider: string, packages: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
@@ -84,7 +84,7 @@ function described(provider: string, error: unknown): SealProviderError {
 }
 
 /**
- * The HTTP status that an SDK's error carries: Azure `statusCode`, AWS `$metadata.httpStatusCode`, Google `status` or
+ * Returns the HTTP status of an SDK's error: Azure `statusCode`, AWS `$metadata.httpStatusCode`, Google `status` or
  * `response.status`.
  */
 function statusOf(error: unknown): number | undefined {
@@ -99,7 +99,7 @@ function statusOf(error: unknown): number | undefined {
   return candidates.find((value): value is number => typeof value === "number" && value >= 300 && value < 600);
 }
 
-/** Canonical codes of google.rpc.Code that stand for a refusal. */
+/** HTTP statuses of the refusals among the codes of google.rpc.Code. */
 const HTTP_OF_GRPC: Readonly<Record<number, number>> = {
   3: 400,
   5: 404,
@@ -111,7 +111,7 @@ const HTTP_OF_GRPC: Readonly<Record<number, number>> = {
   16: 401,
 };
 
-/** Error codes in capitals (`ECONNREFUSED`) of an error and its causes; never free text. */
+/** Returns the error codes in capitals (`ECONNREFUSED`) of an error and its causes, never free text. */
 function codesOf(error: unknown): string[] {
   const found: string[] = [];
   for (let current = error, depth = 0; current instanceof Error && depth < 4; current = current.cause, depth += 1) {

@@ -1,7 +1,7 @@
 /**
- * What the key-management services share: a seal key that is made once, kept in the store as the service's ciphertext,
- * and opened by the service at each start. Made by create-if-absent: of several first starts one wins, and the others
- * use its key.
+ * The part that key-management services share: a seal key that is generated once, stored as the service's ciphertext,
+ * and decrypted by the service at each start. It is stored only if absent: of several first starts one wins, and the
+ * others use its key.
  */
 import {
   canonicalPhrase,
@@ -16,19 +16,20 @@ import { StoreConflict, type Store, type StoreKey } from "../../../platform/stor
 import { parseValidationHash } from "./environment.js";
 import type { SealProvider } from "./provider.js";
 import { bounded, SealProviderError } from "./provider-failure.js";
+import { SENTINEL_KEY } from "../sentinel.js";
 
-/** What a service does with a data key. Both reject with whatever the SDK throws. */
+/** The operations of a service on a data key. They reject with the SDK's errors. */
 export interface KeyService {
-  /** A fresh 32-byte key, and the same key as only the service can open it. */
+  /** Returns a fresh 32-byte key, in plain and as ciphertext that only the service can decrypt. */
   generate(signal: AbortSignal): Promise<{ readonly plaintext: Uint8Array; readonly ciphertext: Uint8Array }>;
   decrypt(ciphertext: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
-  /** Lets go of connections. */
+  /** Closes connections. */
   close(): void;
 }
 
 export interface WrappedKeyOptions {
   readonly name: string;
-  /** Which key of the service wraps ours, as configured. */
+  /** The configured key of the service that wraps the seal key. */
   readonly keyId: string;
   readonly validationHash?: string | undefined;
   readonly timeoutMs: number;
@@ -49,10 +50,10 @@ type WrappedKeyRecord = {
 };
 
 export const WRAPPED_KEY: StoreKey = ["seal", "wrapped_key"];
-export const SENTINEL_KEY: StoreKey = ["seal", "sentinel"];
 
 /**
- * @param connect loads the SDK and makes its client; called at each unsealing, so that credentials are looked up anew
+ * Returns a provider over a key-management service.
+ * @param connect loads the SDK and creates its client; called at each unsealing, so that credentials are read again
  */
 export function wrappedKeyProvider(
   options: WrappedKeyOptions,
@@ -135,12 +136,12 @@ async function createRecord(
   return record;
 }
 
-/** The phrase of 32 bytes of entropy, which are overwritten. */
-export function takePhrase(name: string, entropy: Uint8Array): Uint8Array {
+/** Returns the phrase of 32 bytes of entropy, which are overwritten. */
+function takePhrase(name: string, entropy: Uint8Array): Uint8Array {
   try {
     if (entropy.length !== SEAL_ENTROPY_BYTES)
       throw new SealProviderError(
-        `the seal provider ${name} answered a key of ${String(entropy.length)} bytes, not ${String(SEAL_ENTROPY_BYTES)}`,
+        `the seal provider ${name} returned a key of ${String(entropy.length)} bytes, not ${String(SEAL_ENTROPY_BYTES)}`,
         { mayPass: false },
       );
     return entropyPhrase(entropy);
@@ -149,7 +150,7 @@ export function takePhrase(name: string, entropy: Uint8Array): Uint8Array {
   }
 }
 
-/** True when these bytes are a phrase with a right check sum. */
+/** Whether these bytes are a phrase with a right checksum. */
 export function isPhrase(text: Uint8Array): boolean {
   const canonical = canonicalPhrase(text);
   const entropy = canonical === undefined ? undefined : phraseEntropy(canonical);

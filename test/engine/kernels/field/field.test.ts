@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { BLS12_381, BN254 } from "../../../../src/engine/curves/kernel-curves.js";
-import { FIELD_PRIME, GROUP_ORDER } from "../../../../src/engine/kernels/ed25519/base-table.js";
 import { powerModulo } from "../../../../src/engine/kernels/field/integers.js";
 import { KERNEL_KINDS, bareField, bigBelow, modulo, sumTimes } from "../../../support/kernels.js";
 import type { BareField } from "../../../support/kernels.js";
@@ -11,8 +10,6 @@ const FIELDS = [
   { name: "BN254 Fr", prime: BN254.fr, bytes: 32 },
   { name: "BLS12-381 Fq", prime: BLS12_381.fq, bytes: 48 },
   { name: "BLS12-381 Fr", prime: BLS12_381.fr, bytes: 32 },
-  { name: "2^255 - 19", prime: FIELD_PRIME, bytes: 32 },
-  { name: "the order of edwards25519", prime: GROUP_ORDER, bytes: 32 },
 ] as const;
 
 const random = seededRandom();
@@ -36,7 +33,7 @@ describe.each(KERNEL_KINDS.flatMap((kind) => FIELDS.map((field) => ({ ...field, 
 
     it.each([
       ["mul", (a: bigint, b: bigint) => a * b * radixInverse],
-      ["sum", (a: bigint, b: bigint) => BigInt(sumTimes(kind, prime)) * a * (a + b) * radixInverse],
+      ["sum", (a: bigint, b: bigint) => BigInt(sumTimes(kind)) * a * (a + b) * radixInverse],
       ["square", (a: bigint) => a * a * radixInverse],
       ["add", (a: bigint, b: bigint) => a + b],
       ["sub", (a: bigint, b: bigint) => a - b],

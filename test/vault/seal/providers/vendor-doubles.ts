@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { crc32c } from "../../src/vault/seal/providers/gcp-kms.js";
+import { crc32c } from "../../../../src/vault/seal/providers/gcp-kms.js";
 
 export interface Received {
   readonly method: string;

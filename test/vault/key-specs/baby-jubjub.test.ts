@@ -1,12 +1,12 @@
-// A babyJubJub signature of the vault inside the circuit that the prover registry ships.
+// babyJubJub keys over HTTP: their messages, and a signature inside the circuit that the prover registry ships.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findUnsatisfied } from "../../src/engine/circuit/check-witness.js";
-import { checkInputs } from "../../src/engine/circuit/inputs.js";
-import { readCircuitInterface, type CircuitInterface } from "../../src/engine/circuit/interface.js";
-import { readR1cs, type R1cs } from "../../src/engine/circuit/r1cs.js";
-import { computeWitness } from "../../src/engine/circuit/witness.js";
-import { compileBuiltIn } from "../support/compiled-circuits.js";
-import { startVaultServer, type VaultServer } from "./http-support.js";
+import { findUnsatisfied } from "../../../src/engine/circuit/check-witness.js";
+import { checkInputs } from "../../../src/engine/circuit/inputs.js";
+import { readCircuitInterface, type CircuitInterface } from "../../../src/engine/circuit/interface.js";
+import { readR1cs, type R1cs } from "../../../src/engine/circuit/r1cs.js";
+import { computeWitness } from "../../../src/engine/circuit/witness.js";
+import { compileBuiltIn } from "../../support/compiled-circuits.js";
+import { startVaultServer, type Answer, type VaultServer } from "../http-support.js";
 
 let server: VaultServer;
 let r1cs: R1cs;
@@ -22,6 +22,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close();
 });
+
+const code = (answer: Answer): string | undefined => answer.body.errors?.[0]?.code;
 
 function accepts(inputs: Record<string, unknown>): boolean {
   const checked = checkInputs(circuit, inputs);
@@ -48,5 +50,20 @@ describe("a babyJubJub signature of the vault", () => {
     );
     expect(accepts({ ...one, PublicKey: two!["PublicKey"] })).toBe(false);
     expect(accepts({ ...one, S: String(BigInt(one!["S"] as string) + 1n) })).toBe(false);
+  });
+});
+
+describe("babyJubJub messages", () => {
+  it("are field elements: below the order, at most 32 bytes, never reduced", async () => {
+    const { path: at } = await server.newKey("babyJubJub");
+    const order = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
+    const hex = (value: bigint): string => value.toString(16).padStart(64, "0");
+    expect((await server.call("POST", `${at}/sign`, { message: hex(order - 1n) })).status).toBe(201);
+    expect((await server.call("POST", `${at}/sign`, { message: "00" })).status).toBe(201);
+    for (const message of [hex(order), hex(order + 1n), "ff".repeat(32), `00${hex(1n)}`])
+      expect(code(await server.call("POST", `${at}/sign`, { message }))).toBe("message_out_of_field");
+    expect(code(await server.call("POST", `${at}/sign`, { message: "01", options: { digest: "sha256" } }))).toBe(
+      "option_unsupported",
+    );
   });
 });

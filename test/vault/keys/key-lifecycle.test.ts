@@ -2,14 +2,14 @@
 // rekeying the store.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { phraseEntropy } from "../../src/crypto/wallets/seal-phrase.js";
-import { createLog } from "../../src/platform/log.js";
-import { openStore, rewriteStore } from "../../src/platform/store/lmdb/lmdb-store.js";
-import { KeyLifecycle } from "../../src/vault/keys/key-lifecycle.js";
-import { PlannedDeletions } from "../../src/vault/keys/planned-deletions.js";
-import { rekeyStore } from "../../src/vault/seal/rekey.js";
-import { VaultRepository } from "../../src/vault/repository.js";
-import { environmentSealProvider } from "../../src/vault/seal/providers/environment.js";
+import { phraseEntropy } from "../../../src/crypto/wallets/seal-phrase.js";
+import { createLog } from "../../../src/platform/log.js";
+import { openStore, rewriteStore } from "../../../src/platform/store/lmdb/lmdb-store.js";
+import { KeyLifecycle } from "../../../src/vault/keys/key-lifecycle.js";
+import { PlannedDeletions } from "../../../src/vault/keys/planned-deletions.js";
+import { rekeyStore } from "../../../src/vault/seal/rekey.js";
+import { VaultRepository } from "../../../src/vault/repository.js";
+import { environmentSealProvider } from "../../../src/vault/seal/providers/environment.js";
 import {
   codeOf,
   deriveKey,
@@ -19,7 +19,7 @@ import {
   PHRASE,
   subject,
   type TestVault,
-} from "./support.js";
+} from "../support.js";
 
 const owner = subject();
 const DAY_MS = 24 * 3600 * 1000;
@@ -47,9 +47,9 @@ afterAll(async () => {
 const newKey = async (spec = "AES-256-GCM"): Promise<string> =>
   (await test.vault.createKey(owner, vaultId, { spec, name: "k" })).id;
 const seal = async (keyId: string, text: string): Promise<Uint8Array> =>
-  await test.vault.encrypt(owner, vaultId, keyId, Buffer.from(text), "c");
+  await test.vault.encrypt({ owner, vaultId, keyId }, Buffer.from(text), "c");
 const open = async (keyId: string, frame: Uint8Array): Promise<string> =>
-  Buffer.from(await test.vault.decrypt(owner, vaultId, keyId, frame, "c")).toString();
+  Buffer.from(await test.vault.decrypt({ owner, vaultId, keyId }, frame, "c")).toString();
 const hex = (frame: Uint8Array): string => Buffer.from(frame).toString("hex");
 const generationOf = (frame: Uint8Array): number => Buffer.from(frame).readUInt32BE(2);
 

@@ -4,16 +4,20 @@ import { chmod, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { systemClock } from "../../src/platform/clock.js";
-import { MemoryStore } from "../support/memory-store.js";
-import { createLog } from "../../src/platform/log.js";
-import { awsKmsProvider } from "../../src/vault/seal/providers/aws-kms.js";
-import { cloudKeyVaultProvider, legalSecretName, vaultUrl } from "../../src/vault/seal/providers/cloud-key-vault.js";
-import { crc32c, gcpKmsProvider } from "../../src/vault/seal/providers/gcp-kms.js";
-import type { SealProvider } from "../../src/vault/seal/providers/provider.js";
-import { loadSdk, SealProviderError } from "../../src/vault/seal/providers/provider-failure.js";
-import { selectSealProvider, type SealSettings } from "../../src/vault/seal/providers/select-provider.js";
-import { openTestVault, OTHER_PHRASE, PHRASE, PHRASE_HASH, subject } from "./support.js";
+import { systemClock } from "../../../../src/platform/clock.js";
+import { MemoryStore } from "../../../support/memory-store.js";
+import { createLog } from "../../../../src/platform/log.js";
+import { awsKmsProvider } from "../../../../src/vault/seal/providers/aws-kms.js";
+import {
+  cloudKeyVaultProvider,
+  legalSecretName,
+  vaultUrl,
+} from "../../../../src/vault/seal/providers/cloud-key-vault.js";
+import { crc32c, gcpKmsProvider } from "../../../../src/vault/seal/providers/gcp-kms.js";
+import type { SealProvider } from "../../../../src/vault/seal/providers/provider.js";
+import { loadSdk, SealProviderError } from "../../../../src/vault/seal/providers/provider-failure.js";
+import { selectSealProvider, type SealSettings } from "../../../../src/vault/seal/providers/select-provider.js";
+import { openTestVault, OTHER_PHRASE, PHRASE, PHRASE_HASH, subject } from "../../support.js";
 import { awsKms, azureKeyVault, gcpKms, IDENTITY_HEADER, VendorDouble, type StoredSecret } from "./vendor-doubles.js";
 
 const KEY = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab";
@@ -268,7 +272,7 @@ describe("gcp_kms", () => {
         ? { ...answer, body: { ...(answer.body as object), ciphertextCrc32c: "1" } }
         : answer;
     };
-    expect(await reasonOf(provider(dependencies()))).toMatch(/damaged on the way/);
+    expect(await reasonOf(provider(dependencies()))).toMatch(/damaged in transit/);
     double.behaviour = (request) =>
       request.path.startsWith("/v1/")
         ? { status: 403, body: { error: { code: 403, message: "no", status: "PERMISSION_DENIED" } } }
@@ -397,7 +401,7 @@ describe("settings", () => {
       "the seal provider aws_kms needs SEAL_UNSEAL_KMS_KEY_ID",
       "the seal provider aws_kms needs SEAL_UNSEAL_KMS_REGION",
       "SEAL_UNSEAL_KMS_KEY_ID must read projects/P/locations/L/keyRings/R/cryptoKeys/K for gcp_kms",
-      "SEAL_UNSEAL_KEY is for the provider environment; aws_kms brings its own key",
+      "SEAL_UNSEAL_KEY is for the provider environment; aws_kms has its own key",
     ]);
   });
 

@@ -1,0 +1,127 @@
+/**
+ * Keys of a vault: finding, generating and deleting them. What is done with a key: key-operations.ts. Material stays in
+ * the vault's threads.
+ */
+import type { Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import { Turns } from "../../platform/concurrency/keyed-mutex.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
+import { newId } from "../../platform/ids.js";
+import type { StoreCommit } from "../../platform/store/store.js";
+import { mergeCommits, type Page } from "../../platform/store/tables.js";
+import type { KeySpec } from "../key-specs/key-spec.js";
+import { findKeySpec, keySpecNamed } from "../key-specs/table.js";
+import type { VaultRepository } from "../repository.js";
+import type { CreateKeyInput, KeyJson } from "../schemas.js";
+import type { VaultSeal } from "../seal/seal.js";
+import { workerKindFor } from "../threads/item-batches.js";
+import { listed, type Listed, type PrepareOptions, type Vaults } from "../vaults.js";
+import { keyJson, newKeyRecord, type WrittenKey } from "./key-records.js";
+
+/** A key whose record is ready to be written by the caller's commit. */
+export interface PreparedKey {
+  readonly key: KeyJson;
+  readonly commit: StoreCommit;
+}
+
+export interface KeysDependencies {
+  readonly repository: VaultRepository;
+  readonly seal: VaultSeal;
+  readonly clock: Clock;
+  readonly vaults: Vaults;
+}
+
+/** RSA keys that may wait to be generated: each takes up to seconds of a core, and one is generated at a time. */
+const SLOW_KEYS_WAITING_MAX = 32;
+const SLOW_KEYS = "slow keys";
+
+/** The keys of all vaults. */
+export class Keys {
+  readonly #repository: VaultRepository;
+  readonly #seal: VaultSeal;
+  readonly #clock: Clock;
+  readonly #vaults: Vaults;
+  readonly #slowKeys = new Turns({ waitingMax: SLOW_KEYS_WAITING_MAX });
+
+  constructor(dependencies: KeysDependencies) {
+    this.#repository = dependencies.repository;
+    this.#seal = dependencies.seal;
+    this.#clock = dependencies.clock;
+    this.#vaults = dependencies.vaults;
+  }
+
+  /** Lists the keys of a vault, its master key among them, oldest first. Throws `not_found`. */
+  list(
+    owner: Subject,
+    vaultId: string,
+    query: Page & { readonly spec?: string; readonly type?: string },
+  ): Listed<KeyJson> {
+    this.#vaults.find(owner, vaultId);
+    const spec = query.spec === undefined ? undefined : (findKeySpec(query.spec)?.name ?? query.spec);
+    return listed(this.#repository.listKeys(vaultId, { spec, type: query.type }, query), keyJson);
+  }
+
+  /** Returns a key. Throws `not_found`. */
+  get(owner: Subject, vaultId: string, keyId: string): KeyJson {
+    this.#vaults.find(owner, vaultId);
+    return keyJson(this.#repository.findKey(vaultId, keyId).record.value);
+  }
+
+  /**
+   * Generates a key, to be written by the caller's commit.
+   * @throws key_spec_unknown, `key_type_mismatch`, `option_unsupported`, `not_found`
+   */
+  async prepare(
+    owner: Subject,
+    vaultId: string,
+    input: CreateKeyInput,
+    options: PrepareOptions = {},
+  ): Promise<PreparedKey> {
+    const { reference, pin } = this.#vaults.targetFor(owner, vaultId, options);
+    const spec = keySpecNamed(input.spec);
+    requireMatch(spec, input);
+    const keyId = newId();
+    const message = {
+      vault: reference,
+      keyId,
+      spec: spec.name,
+      options: input.options ?? {},
+      worker: workerKindFor(spec),
+    };
+    const generate = async (): Promise<WrittenKey> => await this.#seal.run("create_key", message, keyId);
+    const written = spec.isSlowToGenerate === true ? await this.#slowKeys.run(SLOW_KEYS, generate) : await generate();
+    const record = newKeyRecord(
+      { id: keyId, created_at: isoTimestamp(this.#clock.nowMs()), vault_id: vaultId },
+      spec,
+      input,
+      written,
+    );
+    return { key: keyJson(record), commit: mergeCommits(pin, this.#repository.keyInsertion(record)) };
+  }
+
+  /** Generates a key. Throws as `prepare` does. */
+  async create(owner: Subject, vaultId: string, input: CreateKeyInput): Promise<KeyJson> {
+    const { key, commit } = await this.prepare(owner, vaultId, input);
+    await this.#repository.commitOrNotFound("vault", commit);
+    return key;
+  }
+
+  /** Deletes a key at once. Throws `master_key_immutable` for master0, `not_found`. */
+  async delete(owner: Subject, vaultId: string, keyId: string): Promise<void> {
+    const vault = this.#vaults.find(owner, vaultId);
+    if (keyId === vault.reference.masterKeyId)
+      throw new AppError("master_key_immutable", { message: "the master key of a vault cannot be deleted" });
+    const key = this.#repository.findKey(vaultId, keyId);
+    await this.#repository.commitOrNotFound("key", this.#repository.keyDeletion(key));
+  }
+}
+
+/** Callers may state type and usage; both must be the spec's. */
+function requireMatch(spec: KeySpec, input: CreateKeyInput): void {
+  if (input.type !== undefined && input.type !== spec.type)
+    throw invalidMember("type", `${spec.name} keys are ${spec.type}`, "key_type_mismatch");
+  if (input.options?.prefix !== undefined && spec.name !== "Ed25519-nkey")
+    throw invalidMember("options.prefix", `${spec.name} keys have no prefix`, "option_unsupported");
+  if (input.usage !== undefined && input.usage !== spec.usage)
+    throw invalidMember("usage", `${spec.name} keys are for ${spec.usage}`, "key_type_mismatch");
+}

@@ -1,0 +1,139 @@
+/** Secrets of a vault: texts of at most 4096 bytes that callers store and read back. */
+import type { Subject } from "../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../platform/clock.js";
+import { AppError, invalidMember, notFound } from "../platform/errors.js";
+import { newId } from "../platform/ids.js";
+import type { StoreCommit } from "../platform/store/store.js";
+import { mergeCommits, type Page } from "../platform/store/tables.js";
+import { isOver } from "./keys/planned-deletions.js";
+import { utf8Bytes } from "./keys/validation.js";
+import { secretJson } from "./record-views.js";
+import type { SecretRecord, VaultRepository } from "./repository.js";
+import { SECRET_BYTES_MAX, type CreateSecretInput, type SecretJson, type SecretWithValueJson } from "./schemas.js";
+import type { VaultSeal } from "./seal/seal.js";
+import { listed, type Listed, type PrepareOptions, type Vaults } from "./vaults.js";
+
+/** A secret whose record is ready to be written by the caller's commit. */
+export interface PreparedSecret {
+  readonly secret: SecretJson;
+  readonly commit: StoreCommit;
+}
+
+export interface SecretsDependencies {
+  readonly repository: VaultRepository;
+  readonly seal: VaultSeal;
+  readonly clock: Clock;
+  readonly vaults: Vaults;
+}
+
+/** The secrets of all vaults. */
+export class Secrets {
+  readonly #repository: VaultRepository;
+  readonly #seal: VaultSeal;
+  readonly #clock: Clock;
+  readonly #vaults: Vaults;
+
+  constructor(dependencies: SecretsDependencies) {
+    this.#repository = dependencies.repository;
+    this.#seal = dependencies.seal;
+    this.#clock = dependencies.clock;
+    this.#vaults = dependencies.vaults;
+  }
+
+  /** Lists the secrets of a vault without their values, oldest first. Throws `not_found`. */
+  list(owner: Subject, vaultId: string, query: Page & { readonly type?: string }): Listed<SecretJson> {
+    this.#vaults.find(owner, vaultId);
+    return listed(this.#repository.listSecrets(vaultId, query.type, query), secretJson);
+  }
+
+  /**
+   * Wraps a secret, to be written by the caller's commit.
+   * @throws secret_too_long over 4096 bytes of UTF-8, `not_found`
+   */
+  async prepare(
+    owner: Subject,
+    vaultId: string,
+    input: CreateSecretInput,
+    options: PrepareOptions = {},
+  ): Promise<PreparedSecret> {
+    const { reference, pin } = this.#vaults.targetFor(owner, vaultId, options);
+    const value = utf8Bytes(input.value, "value");
+    if (value.length > SECRET_BYTES_MAX)
+      throw invalidMember(
+        "value",
+        `value too long: ${value.length} bytes, at most ${SECRET_BYTES_MAX}`,
+        "secret_too_long",
+      );
+    const secretId = newId();
+    const secret = { secretId, name: input.name, type: input.type };
+    const { envelope } = await this.#seal.run("seal_secret", { vault: reference, secret, value }, secretId);
+    value.fill(0);
+    const record: SecretRecord = {
+      id: secretId,
+      created_at: isoTimestamp(this.#clock.nowMs()),
+      vault_id: vaultId,
+      type: input.type,
+      name: input.name,
+      description: input.description ?? "",
+      envelope,
+    };
+    return { secret: secretJson(record), commit: mergeCommits(pin, this.#repository.secretInsertion(record)) };
+  }
+
+  /** Stores a secret. Throws as `prepare` does. */
+  async create(owner: Subject, vaultId: string, input: CreateSecretInput): Promise<SecretJson> {
+    const { secret, commit } = await this.prepare(owner, vaultId, input);
+    await this.#repository.commitOrNotFound("vault", commit);
+    return secret;
+  }
+
+  /** Returns a secret with its value. Throws `not_found`, and `deletion_planned` until it is restored. */
+  async get(owner: Subject, vaultId: string, secretId: string): Promise<SecretWithValueJson> {
+    const vault = this.#vaults.find(owner, vaultId);
+    const { record, reference } = this.#repository.findSecret(vaultId, secretId);
+    const { deletes_at: deletesAt } = record.value;
+    if (deletesAt !== undefined) {
+      if (isOver(deletesAt, this.#clock)) throw notFound("secret");
+      throw new AppError("deletion_planned", {
+        message: "the deletion of this secret is planned; restore it to read its value",
+      });
+    }
+    const value = await this.#seal.run(
+      "open_secret",
+      { vault: vault.reference, secret: reference, envelope: record.value.envelope },
+      secretId,
+    );
+    try {
+      return { ...secretJson(record.value), value: new TextDecoder("utf-8", { ignoreBOM: true }).decode(value) };
+    } finally {
+      value.fill(0);
+    }
+  }
+
+  /** Returns the value of a secret, for other areas. Throws `not_found` also when its deletion is planned. */
+  async retrieve(owner: Subject, vaultId: string, secretId: string): Promise<string> {
+    try {
+      return (await this.get(owner, vaultId, secretId)).value;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "deletion_planned")
+        throw new AppError("not_found", { message: error.message, cause: error });
+      throw error;
+    }
+  }
+
+  /**
+   * Returns the commit that deletes a secret, also in a vault whose deletion is planned: restoring the vault must not
+   * bring the secret back. Throws `not_found`.
+   */
+  deletion(owner: Subject, vaultId: string, secretId: string): StoreCommit {
+    this.#seal.requireUnsealed();
+    this.#repository.findAnyVault(owner, vaultId);
+    return this.#repository.secretDeletion(this.#repository.findSecret(vaultId, secretId));
+  }
+
+  /** Deletes a secret at once. Throws `not_found`. */
+  async delete(owner: Subject, vaultId: string, secretId: string): Promise<void> {
+    this.#vaults.find(owner, vaultId);
+    await this.#repository.commitOrNotFound("secret", this.deletion(owner, vaultId, secretId));
+  }
+}
