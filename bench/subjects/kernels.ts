@@ -11,9 +11,9 @@ import { readProvingKey, verifyingKeyOf } from "../../src/engine/groth16/proving
 import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
-import { FixedBase } from "../../src/engine/kernels/point/fixed-base.js";
-import { ResidentProver } from "../../src/engine/kernels/groth16/groth16-backend.js";
-import { makeKeyResident, proveResident } from "../../src/engine/kernels/groth16/groth16-resident.js";
+import { FixedBase } from "../../src/engine/kernels/msm/fixed-base.js";
+import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
+import { makeKeyResident, proveResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
 import type { Kernels } from "../../src/engine/kernels/kernels.js";
 import { Msm } from "../../src/engine/kernels/msm/msm.js";

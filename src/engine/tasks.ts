@@ -13,8 +13,8 @@ import { checkWitness, proveGroth16, publicSignalsOf } from "./groth16/prove.js"
 import { readProvingKey } from "./groth16/proving-key.js";
 import { randomNonZero } from "./field/bytes.js";
 import { Kept } from "./kept.js";
-import { ResidentProver } from "./kernels/groth16/groth16-backend.js";
-import { makeKeyResident, proveResident } from "./kernels/groth16/groth16-resident.js";
+import { ResidentProver } from "./kernels/groth16/resident-prover.js";
+import { makeKeyResident, proveResident } from "./kernels/groth16/resident-proving.js";
 import type { ResidentKey } from "./kernels/groth16/resident-key.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import type { ComputeRequest, ComputeTasks, ProveMessage, ProveValue, SharedBytes, TaskResult } from "./protocol.js";

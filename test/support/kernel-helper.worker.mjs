@@ -3,8 +3,8 @@
  * team.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { ResidentProver } from "../../dist/src/engine/kernels/groth16/groth16-backend.js";
-import { Team } from "../../dist/src/engine/kernels/point/team.js";
+import { ResidentProver } from "../../dist/src/engine/kernels/groth16/resident-prover.js";
+import { Team } from "../../dist/src/engine/kernels/groth16/thread-team.js";
 
 const prover = new ResidentProver(workerData.key);
 

@@ -14,7 +14,7 @@ import { IntegerField } from "../../src/engine/kernels/field/integer-field.js";
 import { defineInversion } from "../../src/engine/kernels/field/inversion.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
 import type { Kernels } from "../../src/engine/kernels/kernels.js";
-import type { KernelKind } from "../../src/engine/kernels/wasm/kernel-module.js";
+import type { KernelKind } from "../../src/engine/kernels/kernel-module.js";
 import { ModuleBuilder } from "../../src/engine/kernels/wasm/wasm-builder.js";
 import { wasmHost } from "../../src/engine/kernels/wasm/wasm-host.js";
 import { i32 } from "../../src/engine/kernels/wasm/wasm-ops.js";

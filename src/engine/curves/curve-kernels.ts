@@ -6,7 +6,7 @@
  * little-endian, x then y (c0 before c1), infinity as zeros, as in zkey files.
  */
 import type { CurveParameters } from "./curve-parameters.js";
-import type { G1Point, G2Point } from "../reference/points.js";
+import type { G1Point, G2Point } from "./points.js";
 
 /** The rows of A and B that a zkey lists, checked against the counts beside them. */
 export interface CoefficientTable {

@@ -5,7 +5,7 @@
 import { BN254 } from "../curves/curve-parameters.js";
 import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { Arena } from "../kernels/wasm/arena.js";
-import { FixedBase, fixedBaseBytes } from "../kernels/point/fixed-base.js";
+import { FixedBase, fixedBaseBytes } from "../kernels/msm/fixed-base.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels/kernels.js";
 import type { Kernels } from "../kernels/kernels.js";
 

@@ -4,7 +4,7 @@
  */
 import { BN254 } from "../curves/curve-parameters.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
-import { negateG1 } from "../reference/points.js";
+import { negateG1 } from "../curves/points.js";
 import { loadKernels } from "../reference/reference-kernels.js";
 import { loadKernelPairing } from "../kernels/pairing/pairing.js";
 import type { PairingBackend } from "../protocol.js";

@@ -6,8 +6,8 @@
 import { BN254 } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CoefficientTable } from "../curves/curve-kernels.js";
-import { decodeG1, decodeG2 } from "../reference/points.js";
-import type { G1Point, G2Point } from "../reference/points.js";
+import { decodeG1, decodeG2 } from "../curves/points.js";
+import type { G1Point, G2Point } from "../curves/points.js";
 import { readBigIntLE } from "../field/bytes.js";
 import { PUBLIC_SIGNALS_MAX } from "./proof.js";
 import type { Groth16VerifyingKey } from "./proof.js";

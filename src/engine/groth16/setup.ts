@@ -7,7 +7,7 @@ import { primeCurve } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
 import { BN254 } from "../curves/curve-parameters.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
-import type { G1Point, G2Point } from "../reference/points.js";
+import type { G1Point, G2Point } from "../curves/points.js";
 import { loadKernels } from "../reference/reference-kernels.js";
 import { cutIntoJobs, runInline } from "./fixed-base-work.js";
 import type { FixedBaseExecutor, FixedBaseJob } from "./fixed-base-work.js";

@@ -8,11 +8,11 @@
  */
 import { BN254 } from "../curves/kernel-curves.js";
 import { hasFusedMultiplyAdd } from "./wasm/features.js";
-import { buildKernelModule } from "./wasm/kernel-module.js";
+import { buildKernelModule } from "./kernel-module.js";
 import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
 import { wasmHost } from "./wasm/wasm-host.js";
 import type { CurveConstants } from "../curves/kernel-curves.js";
-import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./wasm/kernel-module.js";
+import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./kernel-module.js";
 
 export interface KernelOptions {
   /** Shared memory to work in; a new one of `pages` 64 KiB pages when left out. */

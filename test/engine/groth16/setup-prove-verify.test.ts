@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
 import type { Snarkjs } from "../../../src/engine/backends/snarkjs.js";
 import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
-import { negateG1 } from "../../../src/engine/reference/points.js";
+import { negateG1 } from "../../../src/engine/curves/points.js";
 import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { proofFromJson, proofToJson } from "../../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../../src/engine/encoding/groth16-verifying-key.js";

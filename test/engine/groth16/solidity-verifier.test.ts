@@ -14,14 +14,14 @@ import {
 import type { Abi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
-import { negateG1 } from "../../../src/engine/reference/points.js";
+import { negateG1 } from "../../../src/engine/curves/points.js";
 import { proofToJson } from "../../../src/engine/encoding/groth16-proof.js";
 import { solidityVerifier } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
-import { ResidentProver } from "../../../src/engine/kernels/groth16/groth16-backend.js";
-import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16/groth16-resident.js";
+import { ResidentProver } from "../../../src/engine/kernels/groth16/resident-prover.js";
+import { makeKeyResident, proveResident } from "../../../src/engine/kernels/groth16/resident-proving.js";
 import { compileSolidity } from "../../../src/engine/solidity/compile-solidity.js";
 import { solidityProof } from "../../../src/prover/proofs/solidity-proof.js";
 import { ANVIL_KEYS, startAnvil } from "../../support/anvil.js";

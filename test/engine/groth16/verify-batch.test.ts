@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
-import { isOnTwist, negateG1 } from "../../../src/engine/reference/points.js";
-import type { G1Point } from "../../../src/engine/reference/points.js";
+import { isOnTwist, negateG1 } from "../../../src/engine/curves/points.js";
+import type { G1Point } from "../../../src/engine/curves/points.js";
 import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, negateFq2, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
 import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";

@@ -10,7 +10,7 @@ import { msmListBytes, msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js
 import type { Kernels } from "../kernels.js";
 import type { MsmLists } from "../msm/msm-lists.js";
 import type { PointSection, ResidentKey } from "./resident-key.js";
-import type { TeamStep } from "../point/team.js";
+import type { TeamStep } from "./thread-team.js";
 
 /**
  * Scalars that follow the witness in a workspace, by their index after the last wire: sections of a key refer to them.

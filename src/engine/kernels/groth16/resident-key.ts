@@ -12,7 +12,7 @@ import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import { EXTRA_SCALARS, proveWorkspaceBytes } from "./proof-steps.js";
 import { TERM_BYTES } from "../ntt/quotient.js";
 import { wasmHost } from "../wasm/wasm-host.js";
-import type { KernelKind } from "../wasm/kernel-module.js";
+import type { KernelKind } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
 
 /**

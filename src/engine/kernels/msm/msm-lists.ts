@@ -3,7 +3,7 @@
  * of threads may work on one sum; they agree on all of it by computing it from the same count in the same order. Sizes
  * only; the work is in msm.ts.
  */
-import { WINDOW_BITS_MAX } from "../point/buckets.js";
+import { WINDOW_BITS_MAX } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS } from "../point/point-tree.js";
 import { BATCH_ITEMS, cheapestPlan, windowPlans } from "./window-plan.js";

@@ -6,13 +6,13 @@
  * The sum over weighted buckets, sum of d * B_d, is folded: with d = hi * 2^b + lo it is 2^b * sum(hi * row_hi) +
  * sum(lo * column_lo), and rows and columns are again plain sums for the same trees.
  */
-import { recodeScratchBytes } from "../point/buckets.js";
+import { recodeScratchBytes } from "./buckets.js";
 import { ONES_PER_PART, takeMsmLists } from "./msm-lists.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import { BATCH_ITEMS, TAIL_SIZE, cheapestPlan, windowPlans } from "./window-plan.js";
 import type { Arena } from "../wasm/arena.js";
-import type { GroupLayout } from "../wasm/kernel-module.js";
+import type { GroupLayout } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
 import type { MsmLists } from "./msm-lists.js";
 import type { PointTree } from "../point/point-tree.js";

@@ -1,5 +1,5 @@
 /** Chooses the window of Pippenger's method by estimated cost. Sizes only; the additions are elsewhere. */
-import { WINDOW_BITS_MAX } from "../point/buckets.js";
+import { WINDOW_BITS_MAX } from "./buckets.js";
 
 /**
  * Windows are handled together until they have this many points between them, so that small sums fill their batches

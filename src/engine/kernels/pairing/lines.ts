@@ -6,7 +6,7 @@
  * Zhou, eprint 2022/348. The test is made for each point: a random combination of points would miss parts of small
  * order, which the cofactor has.
  */
-import type { G2Point } from "../../reference/points.js";
+import type { G2Point } from "../../curves/points.js";
 import { BN254_PAIRING } from "./pairing-constants.js";
 import type { PairingMemory } from "./pairing-memory.js";
 

@@ -2,7 +2,7 @@
  * Multiples of points of G1 and their sums: Straus' interleaving over the two halves of each scalar (scalar-halves.ts),
  * a point or a sum per lane. The halves share one table, because the second needs the images of the same entries.
  */
-import type { G1Point } from "../../reference/points.js";
+import type { G1Point } from "../../curves/points.js";
 import { BN254 } from "../../curves/kernel-curves.js";
 import { MULTIPLES, NEGATIVE, WINDOW_BITS } from "./lane-multiples.js";
 import { BN254_PAIRING } from "./pairing-constants.js";

@@ -9,7 +9,7 @@ import type { PrimeField } from "../field/field.js";
 import { IntegerField } from "../field/integer-field.js";
 import { defineInversion, defineQuadraticInversion } from "../field/inversion.js";
 import type { Inversion } from "../field/inversion.js";
-import type { KernelKind } from "../wasm/kernel-module.js";
+import type { KernelKind } from "../kernel-module.js";
 import { outlinePrime } from "../field/outlined-field.js";
 import { defineSinglePoint } from "../point/point-single.js";
 import { QuadraticField } from "../field/quadratic-field.js";

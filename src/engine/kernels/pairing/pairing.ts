@@ -6,10 +6,10 @@
 import { BN254 as BN254_PARAMETERS } from "../../curves/curve-parameters.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../../curves/curve-kernels.js";
-import type { G1Point, G2Point } from "../../reference/points.js";
+import type { G1Point, G2Point } from "../../curves/points.js";
 import { BN254 } from "../../curves/kernel-curves.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
-import type { KernelKind } from "../wasm/kernel-module.js";
+import type { KernelKind } from "../kernel-module.js";
 import { LINES, linesOf } from "./lines.js";
 import type { Lines } from "./lines.js";
 import { LINE_ENTRY_BYTES } from "./miller-steps.js";

@@ -5,7 +5,7 @@
  */
 import { LIST_ENTRY_BYTES } from "./point-batch.js";
 import type { Arena } from "../wasm/arena.js";
-import type { GroupLayout } from "../wasm/kernel-module.js";
+import type { GroupLayout } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
 
 /** Lists ("buckets") of point words, and the place of their sums. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BN254 } from "../../../../src/engine/curves/kernel-curves.js";
-import { FixedBase } from "../../../../src/engine/kernels/point/fixed-base.js";
+import { FixedBase } from "../../../../src/engine/kernels/msm/fixed-base.js";
 import { Msm } from "../../../../src/engine/kernels/msm/msm.js";
 import { msmWorkspaceBytes } from "../../../../src/engine/kernels/msm/msm-lists.js";
 import { Arena } from "../../../../src/engine/kernels/wasm/arena.js";

@@ -4,13 +4,13 @@
  * where the scalars' owner runs alone.
  */
 import { recodeScratchBytes } from "./buckets.js";
-import { LIST_ENTRY_BYTES } from "./point-batch.js";
-import { GROUP_ITEMS, PointTrees } from "./point-tree.js";
-import { windowPlans } from "../msm/window-plan.js";
+import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
+import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
+import { windowPlans } from "./window-plan.js";
 import type { Arena } from "../wasm/arena.js";
-import type { GroupLayout } from "../wasm/kernel-module.js";
+import type { GroupLayout } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
-import type { WindowPlan } from "../msm/window-plan.js";
+import type { WindowPlan } from "./window-plan.js";
 
 /** Scalars handled together: their lists fill several groups of a tree. */
 const CHUNK_SCALARS = 4096;

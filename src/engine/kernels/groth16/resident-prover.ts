@@ -10,7 +10,7 @@ import { Arena } from "../wasm/arena.js";
 import { loadKernels } from "../kernels.js";
 import { Msm } from "../msm/msm.js";
 import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT, layOut, proofSteps } from "./proof-steps.js";
-import { Team, createTeam } from "../point/team.js";
+import { Team, createTeam } from "./thread-team.js";
 import type { Kernels } from "../kernels.js";
 import type { ProofLayout } from "./proof-steps.js";
 import type { ResidentKey } from "./resident-key.js";

@@ -2,23 +2,23 @@
  * Puts the kernels of one curve together into a WebAssembly module, on either field arithmetic. Which routines exist is
  * decided here; what they do is in the files that emit them.
  */
-import { defineBuckets } from "../point/buckets.js";
-import { defineConversions } from "../field/conversion.js";
-import { FmaField } from "../field/fma-field.js";
-import { IntegerField } from "../field/integer-field.js";
-import { defineInversion, defineQuadraticInversion } from "../field/inversion.js";
-import { defineTransforms } from "../ntt/ntt.js";
-import { outlinePrime, outlineProducts } from "../field/outlined-field.js";
-import { definePointBatch } from "../point/point-batch.js";
-import { defineSinglePoint } from "../point/point-single.js";
-import { QuadraticField } from "../field/quadratic-field.js";
-import { defineQuotient } from "../ntt/quotient.js";
-import { ModuleBuilder } from "./wasm-builder.js";
-import { MEMORY_PAGES_MAX } from "./features.js";
-import type { CurveConstants } from "../../curves/kernel-curves.js";
-import type { PrimeField } from "../field/field.js";
-import type { PointBatch } from "../point/point-batch.js";
-import type { QuadraticElement } from "../field/quadratic-field.js";
+import { defineBuckets } from "./msm/buckets.js";
+import { defineConversions } from "./field/conversion.js";
+import { FmaField } from "./field/fma-field.js";
+import { IntegerField } from "./field/integer-field.js";
+import { defineInversion, defineQuadraticInversion } from "./field/inversion.js";
+import { defineTransforms } from "./ntt/ntt.js";
+import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
+import { definePointBatch } from "./point/point-batch.js";
+import { defineSinglePoint } from "./point/point-single.js";
+import { QuadraticField } from "./field/quadratic-field.js";
+import { defineQuotient } from "./ntt/quotient.js";
+import { ModuleBuilder } from "./wasm/wasm-builder.js";
+import { MEMORY_PAGES_MAX } from "./wasm/features.js";
+import type { CurveConstants } from "../curves/kernel-curves.js";
+import type { PrimeField } from "./field/field.js";
+import type { PointBatch } from "./point/point-batch.js";
+import type { QuadraticElement } from "./field/quadratic-field.js";
 
 export type KernelKind = "fma" | "integer";
 

@@ -5,7 +5,7 @@
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
 import { addFq2, equalFq2, inverse, multiplyFq2, reduce } from "../field/prime-field.js";
 import type { Fq2 } from "../field/prime-field.js";
-import type { CurveParameters } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "./curve-parameters.js";
 
 /** A finite point of G1, coordinates in [0, q). */
 export interface G1Point {
