@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
-import { BN254 } from "../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";

@@ -4,7 +4,8 @@
  */
 import { randomBytes } from "node:crypto";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 as CURVE } from "../../src/engine/curves/curve-parameters.js";
+import { BN254 as CURVE } from "../../src/engine/curves/bn254.js";
+import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey, verifyingKeyOf } from "../../src/engine/groth16/proving-key.js";
@@ -131,7 +132,7 @@ async function sums(peer: PeerCurve, group: Group, log: number, samples: number,
     if (preferred === "fma")
       arena.scoped(() => {
         const generator = arena.take(kernels[group].pointBytes);
-        kernels.writePoint(generator, kernels.curve[group], arena.take(256));
+        kernels.writePoint(generator, generatorCoordinates(kernels.curve, group), arena.take(256));
         new FixedBase(kernels, group, arena, { point: generator, expectedCount: count }).multiply(
           randomScalars(count),
           raw,

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
 import { decodeProofHex, decodeProofs, encodeProofHex, proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";

@@ -4,7 +4,7 @@
  */
 import { checkInputs } from "./circuit/inputs.js";
 import { computeWitness } from "./circuit/witness.js";
-import { BN254 } from "./curves/curve-parameters.js";
+import { BN254 } from "./curves/bn254.js";
 import { encodeProofHex, proofToJson } from "./encoding/groth16-proof.js";
 import { encodePublicSignals } from "./encoding/public-signals.js";
 import { loadPairing } from "./groth16/pairing-backend.js";

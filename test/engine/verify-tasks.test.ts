@@ -1,7 +1,7 @@
 /** The tasks that verify, where the kernels are sound, where they fail on the way, and where they are switched off. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { BN254 } from "../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
 import { encodeProofHex } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
 import { proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";

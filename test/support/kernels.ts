@@ -4,7 +4,7 @@
  */
 import { bn254 } from "@noble/curves/bn254.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
-import { BN254 } from "../../src/engine/curves/kernel-curves.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
 import type { PrimeField } from "../../src/engine/kernels/field/field.js";
 import { FmaField } from "../../src/engine/kernels/field/fma-field.js";
@@ -209,7 +209,7 @@ export type Group = "g1" | "g2";
 
 /** Affine coordinates of log * generator by noble; undefined is infinity. */
 export function nobleMultiple(group: Group, log: bigint): bigint[] | undefined {
-  const scalar = modulo(log, BN254.fr);
+  const scalar = modulo(log, BN254.r);
   if (scalar === 0n) return undefined;
   if (group === "g1") {
     const { x, y } = bn254.G1.Point.BASE.multiply(scalar).toAffine();

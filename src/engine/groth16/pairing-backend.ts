@@ -2,7 +2,7 @@
  * Chooses what computes pairings on this thread: our kernels, once they have shown on known values that they compute
  * right here, or the reference backend.
  */
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
 import { negateG1 } from "../curves/points.js";
 import { loadKernels } from "../reference/reference-kernels.js";

@@ -5,8 +5,9 @@
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs, R1csMatrix } from "../circuit/r1cs.js";
 import { Arena } from "../reference/reference-arena.js";
+import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import { putScalar, rootOfUnity } from "../reference/reference-ntt.js";
+import { putScalar } from "../reference/reference-ntt.js";
 import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { randomNonZero, readBigIntLE } from "../field/bytes.js";
 import { inverse, power, reduce } from "../field/prime-field.js";

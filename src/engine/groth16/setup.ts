@@ -5,7 +5,7 @@
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
 import type { G1Point, G2Point } from "../curves/points.js";
 import { loadKernels } from "../reference/reference-kernels.js";

@@ -3,7 +3,7 @@
  * Whatever is computed from the key alone is computed once, so that a check costs three Miller loops and one final
  * exponentiation.
  */
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
 import { isOnCurveG1, isOnTwist, negateG1 } from "../curves/points.js";
 import type { G1Point } from "../curves/points.js";

@@ -15,7 +15,7 @@ import { QuadraticField } from "./field/quadratic-field.js";
 import { defineQuotient } from "./ntt/quotient.js";
 import { ModuleBuilder } from "./wasm/wasm-builder.js";
 import { MEMORY_PAGES_MAX } from "./wasm/features.js";
-import type { CurveConstants } from "../curves/kernel-curves.js";
+import type { AnyCurve } from "../curves/curve-parameters.js";
 import type { PrimeField } from "./field/field.js";
 import type { PointBatch } from "./point/point-batch.js";
 import type { QuadraticElement } from "./field/quadratic-field.js";
@@ -50,13 +50,13 @@ export interface KernelModule {
 }
 
 /** Generates the module: a few milliseconds; compile and cache the result. */
-export function buildKernelModule(curve: CurveConstants, kind: KernelKind): KernelModule {
+export function buildKernelModule(curve: AnyCurve, kind: KernelKind): KernelModule {
   return kind === "fma"
-    ? assemble(curve, new FmaField(curve.fq), new FmaField(curve.fr))
-    : assemble(curve, new IntegerField(curve.fq), new IntegerField(curve.fr));
+    ? assemble(curve, new FmaField(curve.q), new FmaField(curve.r))
+    : assemble(curve, new IntegerField(curve.q), new IntegerField(curve.r));
 }
 
-function assemble<E>(curve: CurveConstants, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
+function assemble<E>(curve: AnyCurve, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
   const module = new ModuleBuilder();
   // Conversions multiply integers beyond the prime, which the outlined products would refuse.
   defineConversions(module, inlineFq, curve.fqBytes, "fq");
@@ -69,11 +69,11 @@ function assemble<E>(curve: CurveConstants, inlineFq: PrimeField<E>, inlineFr: P
   const fq2Inversion = defineQuadraticInversion(module, fq2, fqInversion, "fq2");
   const g1 = definePointBatch(module, fq, fqInversion, "g1");
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
-  defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.g1B] });
-  defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: curve.g2B.map((each) => 3n * each) });
+  defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.b] });
+  defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: [3n * curve.twistB.c0, 3n * curve.twistB.c1] });
   defineTransforms(module, inlineFr, "fr");
   defineQuotient(module, inlineFr, curve.frBytes, "fr");
-  defineBuckets(module, curve.fr, curve.frBytes);
+  defineBuckets(module, curve.r, curve.frBytes);
   return {
     bytes: module.toBytes(MEMORY_PAGES_MAX),
     fr: fieldLayout(inlineFr, curve.frBytes),

@@ -6,12 +6,13 @@
  *
  * Memory: bytes 0 to KERNEL_RESERVED_BYTES - 1 belong to this file, the rest to the caller.
  */
-import { BN254 } from "../curves/kernel-curves.js";
+import { BN254 } from "../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "./wasm/features.js";
 import { buildKernelModule } from "./kernel-module.js";
 import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
 import { wasmHost } from "./wasm/wasm-host.js";
-import type { CurveConstants } from "../curves/kernel-curves.js";
+import { generatorCoordinates } from "../curves/curve-parameters.js";
+import type { AnyCurve } from "../curves/curve-parameters.js";
 import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./kernel-module.js";
 
 export interface KernelOptions {
@@ -23,7 +24,7 @@ export interface KernelOptions {
    */
   readonly isPrepared?: boolean;
   readonly pages?: number;
-  readonly curve?: CurveConstants;
+  readonly curve?: AnyCurve;
   /** "integer" forces the fallback; "fma" (the default) takes it only where the machine fuses multiply-add. */
   readonly preferred?: KernelKind;
 }
@@ -48,7 +49,7 @@ const compiledModules = new Map<string, Compiled>();
 
 export class Kernels {
   readonly kind: KernelKind;
-  readonly curve: CurveConstants;
+  readonly curve: AnyCurve;
   readonly memory: WebAssembly.Memory;
   readonly fr: FieldLayout;
   readonly fq: FieldLayout;
@@ -62,13 +63,7 @@ export class Kernels {
   /** The whole memory; kernel memories have a fixed size. */
   private readonly memoryWords: Uint32Array;
 
-  constructor(
-    compiled: Compiled,
-    kind: KernelKind,
-    curve: CurveConstants,
-    memory: WebAssembly.Memory,
-    isPrepared: boolean,
-  ) {
+  constructor(compiled: Compiled, kind: KernelKind, curve: AnyCurve, memory: WebAssembly.Memory, isPrepared: boolean) {
     const { layout, module } = compiled;
     this.kind = kind;
     this.curve = curve;
@@ -77,7 +72,7 @@ export class Kernels {
     this.fq = layout.fq;
     this.g1 = layout.g1;
     this.g2 = layout.g2;
-    this.scalarBits = curve.fr.toString(2).length;
+    this.scalarBits = curve.r.toString(2).length;
     this.infinity = { g1: PLACE.g1, g2: PLACE.g2 };
     this.exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
     this.memoryWords = new Uint32Array(memory.buffer);
@@ -156,7 +151,7 @@ export class Kernels {
     for (const group of ["g1", "g2"] as const) {
       const base = this.infinity[group];
       const { pointBytes } = this[group];
-      const generator = this.curve[group];
+      const generator = generatorCoordinates(this.curve, group);
       this.call(`${group}_mark`, base);
       // Fillers need not lie on the curve: only x1 <> x2 counts.
       this.writePoint(base + pointBytes, generator, PLACE.scratch);
@@ -181,7 +176,7 @@ export function loadKernels(options: KernelOptions = {}): Kernels {
   return new Kernels(compile(curve, kind), kind, curve, memory, options.isPrepared ?? false);
 }
 
-function compile(curve: CurveConstants, kind: KernelKind): Compiled {
+function compile(curve: AnyCurve, kind: KernelKind): Compiled {
   const key = `${curve.name} ${kind}`;
   const known = compiledModules.get(key);
   if (known !== undefined) return known;

@@ -8,7 +8,7 @@ import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
 import { inverse, power } from "../field/prime-field.js";
 import { Arena } from "./reference-arena.js";
 import type { GroupOperations } from "./reference-arena.js";
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { FixedBaseTable } from "./reference-fixed-base.js";
 import type { CoefficientTable, CurveKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";

@@ -4,15 +4,10 @@
  * stored, not recomputed.
  */
 import { writeBigIntLE } from "../field/bytes.js";
-import { inverse, power } from "../field/prime-field.js";
+import { inverse } from "../field/prime-field.js";
 import type { Arena } from "./reference-arena.js";
+import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-
-/** The 2^power-th root of unity that snarkjs uses: a power of the least non-residue. */
-export function rootOfUnity(curve: CurveParameters, domainPower: number): bigint {
-  if (domainPower > curve.twoAdicity) throw new RangeError("the domain is larger than the field allows");
-  return power(curve.multiplicativeGenerator, (curve.r - 1n) >> BigInt(domainPower), curve.r);
-}
 
 /** Writes a scalar in Montgomery form into newly allocated arena memory. */
 export function putScalar(arena: Arena, value: bigint): number {

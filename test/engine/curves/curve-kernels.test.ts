@@ -1,8 +1,8 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
-import { rootOfUnity } from "../../../src/engine/reference/reference-ntt.js";
+import { rootOfUnity } from "../../../src/engine/curves/curve-parameters.js";
 import { encodeG1, encodeG2, isOnTwist, negateG1 } from "../../../src/engine/curves/points.js";
 import type { G1Point, G2Point } from "../../../src/engine/curves/points.js";
 import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";

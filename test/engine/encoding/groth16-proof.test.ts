@@ -1,7 +1,7 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
 import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
 import {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeCurve } from "../../../src/engine/backends/snarkjs.js";
 import type { CurveProgram } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
 import { encodeG1, encodeG2 } from "../../../src/engine/curves/points.js";
 import type { G2Point } from "../../../src/engine/curves/points.js";

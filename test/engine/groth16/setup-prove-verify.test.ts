@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
 import type { Snarkjs } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { negateG1 } from "../../../src/engine/curves/points.js";
 import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { proofFromJson, proofToJson } from "../../../src/engine/encoding/groth16-proof.js";

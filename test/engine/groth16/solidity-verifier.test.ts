@@ -13,7 +13,7 @@ import {
 } from "viem";
 import type { Abi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { negateG1 } from "../../../src/engine/curves/points.js";
 import { proofToJson } from "../../../src/engine/encoding/groth16-proof.js";
 import { solidityVerifier } from "../../../src/engine/encoding/groth16-verifying-key.js";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import { isOnTwist, negateG1 } from "../../../src/engine/curves/points.js";
 import type { G1Point } from "../../../src/engine/curves/points.js";
 import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";

@@ -9,7 +9,8 @@
  * compiles cannot overflow. It must not be used unless multiply-add is really fused on this machine: see
  * wasm-features.ts.
  */
-import { balancedLimbs, inverseModulo } from "./integers.js";
+import { inverse } from "../../field/prime-field.js";
+import { balancedLimbs } from "./integers.js";
 import { f64x2, v128 } from "../wasm/wasm-ops.js";
 import type { Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
@@ -96,7 +97,7 @@ export class FmaArithmetic {
     this.limbMax = limbMax;
     this.primeLimbs = balancedLimbs(prime, LIMB_BITS, this.limbCount);
     this.headLimbs = (this.primeLimbs[this.limbCount - 1] ?? 0n) >> HEAD_BITS_MIN > 0n ? 1 : 2;
-    this.negativeInverse = balanced(LIMB - inverseModulo(prime % LIMB, LIMB));
+    this.negativeInverse = balanced(LIMB - inverse(prime % LIMB, LIMB));
     // The quotient of a reduction is read off the head: a few units of its last limb may stay, and its own rounding.
     this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (limbCount - this.headLimbs)));
     this.productMax = radix === 1n ? this.reducedMax : prime;

@@ -6,7 +6,8 @@
  * At rest a limb is a 32-bit integer (the highest signed); an element is padded to a multiple of 8 bytes. A mark is a
  * highest limb that no element can have.
  */
-import { inverseModulo, unsignedLimbs } from "./integers.js";
+import { inverse } from "../../field/prime-field.js";
+import { unsignedLimbs } from "./integers.js";
 import { i32, i64 } from "../wasm/wasm-ops.js";
 import type { Address, PrimeField, Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
@@ -67,7 +68,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
     this.elementBytes = Math.ceil(this.limbCount / 2) * 8;
     this.radix = 1n << BigInt(this.limbBits * this.limbCount);
     this.primeLimbs = unsignedLimbs(prime, this.limbBits, this.limbCount);
-    this.negativeInverse = this.limb - inverseModulo(prime % this.limb, this.limb);
+    this.negativeInverse = this.limb - inverse(prime % this.limb, this.limb);
     const topBits = (this.primeLimbs[this.limbCount - 1] ?? 0n).toString(2).length;
     this.headExtraBits = topBits >= HEAD_BITS_MIN ? 0 : HEAD_BITS - topBits;
     this.reducedMax = prime / 2n + (prime >> 16n);

@@ -13,16 +13,6 @@ export function inverseModulo(value: bigint, modulus: bigint): bigint {
   return ((t0 % modulus) + modulus) % modulus;
 }
 
-export function powerModulo(base: bigint, exponent: bigint, modulus: bigint): bigint {
-  let result = 1n % modulus;
-  let square = ((base % modulus) + modulus) % modulus;
-  for (let rest = exponent; rest > 0n; rest >>= 1n) {
-    if ((rest & 1n) === 1n) result = (result * square) % modulus;
-    square = (square * square) % modulus;
-  }
-  return result;
-}
-
 /** Digits of `value` in base 2^bits, the lowest first; the highest digit takes what is left. */
 export function unsignedLimbs(value: bigint, bits: number, count: number): bigint[] {
   const mask = (1n << BigInt(bits)) - 1n;

@@ -6,8 +6,9 @@
  */
 import { randomBytes } from "node:crypto";
 import { Arena, align } from "../wasm/arena.js";
-import { rootOfUnity, vectorBytes, writeCosetScale, writeDomainTables } from "../ntt/domain.js";
-import { powerModulo } from "../field/integers.js";
+import { vectorBytes, writeCosetScale, writeDomainTables } from "../ntt/domain.js";
+import { rootOfUnity } from "../../curves/curve-parameters.js";
+import { inverse } from "../../field/prime-field.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
 import { EXTRA_SCALARS, proveWorkspaceBytes } from "./proof-steps.js";
 import { TERM_BYTES } from "../ntt/quotient.js";
@@ -182,7 +183,7 @@ class KeyBuilder {
     this.scratch.scoped(() => {
       const scratch = this.scratch.take(256);
       writeDomainTables(this.kernels, domainPower, domainTables, scratch);
-      writeCosetScale(this.kernels, domainPower, rootOfUnity(this.kernels, domainPower + 1), cosetScale, scratch);
+      writeCosetScale(this.kernels, domainPower, rootOfUnity(this.kernels.curve, domainPower + 1), cosetScale, scratch);
     });
     const workspaceFlags = this.arena.take(4 * workspaceCount);
     this.kernels.words(workspaceFlags, workspaceCount).fill(0);
@@ -300,7 +301,7 @@ class KeyBuilder {
     const { kernels, scratch } = this;
     const { fr } = kernels;
     const count = values.length / fr.bytes;
-    const factor = powerModulo(2n ** 512n, kernels.curve.fr - 2n, kernels.curve.fr);
+    const factor = inverse(2n ** 512n, kernels.curve.r);
     scratch.scoped(() => {
       const raw = scratch.take(CHUNK_POINTS * fr.bytes);
       const scale = scratch.take(256);

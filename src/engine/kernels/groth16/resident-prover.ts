@@ -166,7 +166,7 @@ export class ResidentProver {
   private addBlinding(arena: Arena, g1: Msm, points: number, target: number, blinding: Blinding): void {
     const { kernels } = this;
     const { bytes } = kernels.fr;
-    const order = kernels.curve.fr;
+    const order = kernels.curve.r;
     const { r, s } = blinding;
     arena.scoped(() => {
       const scalars = arena.take(3 * bytes);

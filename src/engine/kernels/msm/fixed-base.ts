@@ -43,7 +43,7 @@ export class FixedBase {
     this.group = group;
     this.layout = kernels[group];
     this.arena = arena;
-    this.plan = tablePlan(kernels.curve.fr, options.expectedCount);
+    this.plan = tablePlan(kernels.curve.r, options.expectedCount);
     this.table = arena.take(this.plan.windows * this.half * this.layout.pointBytes);
     this.fillTable(options.point);
   }
@@ -192,7 +192,7 @@ export class FixedBase {
 export function fixedBaseBytes(kernels: Kernels, group: "g1" | "g2", expectedCount: number): number {
   const points = kernels[group];
   const { pointBytes } = points;
-  const { windows, windowBits } = tablePlan(kernels.curve.fr, expectedCount);
+  const { windows, windowBits } = tablePlan(kernels.curve.r, expectedCount);
   const half = 2 ** (windowBits - 1);
   const entriesMax = Math.max(half, GROUP_ITEMS) / 2 + points.entriesPerStep;
   const batch = entriesMax * LIST_ENTRY_BYTES + points.batchScratchBytes(entriesMax);

@@ -72,7 +72,7 @@ export function msmWorkspaceBytes(kernels: Kernels, group: "g1" | "g2", count: n
 
 function listSizes(kernels: Kernels, group: "g1" | "g2", count: number): number[] {
   const words = 4 * Math.max(1, count);
-  const { windows } = cheapestPlan(windowPlans(kernels.curve.fr), Math.max(1, count));
+  const { windows } = cheapestPlan(windowPlans(kernels.curve.r), Math.max(1, count));
   // Fewer scalars may mean narrower windows, and so more digits than the full count has: half as many again covers
   // every step.
   const digits = 3 * count * windows;

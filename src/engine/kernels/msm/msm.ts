@@ -52,7 +52,7 @@ export class Msm {
     this.group = group;
     this.layout = kernels[group];
     this.arena = arena;
-    this.plans = windowPlans(kernels.curve.fr);
+    this.plans = windowPlans(kernels.curve.r);
     this.trees = new PointTrees(kernels, group, arena);
   }
 

@@ -5,7 +5,8 @@
  *
  * A vector of n elements is ceil(n / lanes) blocks (field.ts).
  */
-import { powerModulo } from "../field/integers.js";
+import { rootOfUnity } from "../../curves/curve-parameters.js";
+import { inverse, power } from "../../field/prime-field.js";
 import type { Kernels } from "../kernels.js";
 
 /** Elements that stay in the second-level cache while several layers pass over them: 2^13 of 40 bytes are 320 KiB. */
@@ -154,13 +155,6 @@ export function vectorBytes(kernels: Kernels, log: number): number {
   return Math.max(1, 2 ** log / kernels.fr.lanes) * kernels.fr.elementBytes * kernels.fr.lanes;
 }
 
-/** Root of unity of order 2^log: the curve's root, squared down. */
-export function rootOfUnity(kernels: Kernels, log: number): bigint {
-  const { fr, rootOfUnity: root, twoAdicity } = kernels.curve;
-  if (log > twoAdicity) throw new RangeError(`there is no root of unity of order 2^${log}`);
-  return powerModulo(root, 2n ** BigInt(twoAdicity - log), fr);
-}
-
 /**
  * Writes root^j for every layer: the powers of the root of order 2 * half stand from element `half` on. `scratch` takes
  * 256 bytes.
@@ -170,12 +164,12 @@ export function writeDomainTables(kernels: Kernels, log: number, target: number,
   for (let layerLog = 1; layerLog <= log; layerLog += 1) {
     const half = 2 ** (layerLog - 1);
     if (half < lanes) continue;
-    const root = rootOfUnity(kernels, layerLog);
+    const root = rootOfUnity(kernels.curve, layerLog);
     writeGeometric(kernels, {
       target: target + half * elementBytes,
       log: layerLog - 1,
       first: 1n,
-      ratioOfDoubling: (done) => powerModulo(root, BigInt(done), kernels.curve.fr),
+      ratioOfDoubling: (done) => power(root, BigInt(done), kernels.curve.r),
       scratch,
     });
   }
@@ -186,22 +180,22 @@ export function writeDomainTables(kernels: Kernels, log: number, target: number,
  * scaled for a coset: the place of k's reversed bits gets shift^((n - k) mod n) / n.
  */
 export function writeCosetScale(kernels: Kernels, log: number, shift: bigint, target: number, scratch: number): void {
-  const { fr } = kernels.curve;
+  const { r } = kernels.curve;
   const size = 2n ** BigInt(log);
-  const inverseSize = powerModulo(size, fr - 2n, fr);
-  const inverseShift = powerModulo(shift, fr - 2n, fr);
-  const first = (powerModulo(shift, size, fr) * inverseSize) % fr;
+  const inverseSize = inverse(size, r);
+  const inverseShift = inverse(shift, r);
+  const first = (power(shift, size, r) * inverseSize) % r;
   writeGeometric(kernels, {
     target,
     log,
     first,
-    ratioOfDoubling: (done) => powerModulo(inverseShift, size / BigInt(2 * done), fr),
+    ratioOfDoubling: (done) => power(inverseShift, size / BigInt(2 * done), r),
     scratch,
   });
   writeElements(
     kernels,
     target,
-    [inverseSize, ...(log > 0 ? [(first * powerModulo(inverseShift, size / 2n, fr)) % fr] : [])],
+    [inverseSize, ...(log > 0 ? [(first * power(inverseShift, size / 2n, r)) % r] : [])],
     scratch,
   );
 }
@@ -221,7 +215,7 @@ function writeGeometric(kernels: Kernels, series: Geometric): void {
   const size = 2 ** series.log;
   let done = Math.min(lanes, size);
   const start =
-    done === 2 ? [series.first, (series.first * series.ratioOfDoubling(1)) % kernels.curve.fr] : [series.first];
+    done === 2 ? [series.first, (series.first * series.ratioOfDoubling(1)) % kernels.curve.r] : [series.first];
   writeElements(kernels, target, start, scratch);
   while (done < size) {
     const factor = scratch + 128;

@@ -7,7 +7,7 @@
  * order, which the cofactor has.
  */
 import type { G2Point } from "../../curves/points.js";
-import { BN254_PAIRING } from "./pairing-constants.js";
+import { LOOP_DIGITS } from "./loop-digits.js";
 import type { PairingMemory } from "./pairing-memory.js";
 
 /** Lines of one point in the order of the loop: divided ones of two blocks each, or undivided ones of three. */
@@ -19,9 +19,10 @@ export interface Lines {
 /** What the loop does with the running point, in order, each giving a line. */
 type Step = "double" | "point" | "negative" | "psi" | "minus_psi_2";
 
-const { loopDigits } = BN254_PAIRING;
 const STEPS: readonly Step[] = [
-  ...loopDigits.flatMap((digit): Step[] => (digit === 0 ? ["double"] : ["double", digit === 1 ? "point" : "negative"])),
+  ...LOOP_DIGITS.flatMap((digit): Step[] =>
+    digit === 0 ? ["double"] : ["double", digit === 1 ? "point" : "negative"],
+  ),
   "psi",
   "minus_psi_2",
 ];

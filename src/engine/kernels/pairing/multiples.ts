@@ -3,9 +3,8 @@
  * a point or a sum per lane. The halves share one table, because the second needs the images of the same entries.
  */
 import type { G1Point } from "../../curves/points.js";
-import { BN254 } from "../../curves/kernel-curves.js";
+import { BN254 } from "../../curves/bn254.js";
 import { MULTIPLES, NEGATIVE, WINDOW_BITS } from "./lane-multiples.js";
-import { BN254_PAIRING } from "./pairing-constants.js";
 import type { PairingMemory } from "./pairing-memory.js";
 import { scalarHalves } from "./scalar-halves.js";
 
@@ -18,7 +17,7 @@ export interface Multiple {
 const POINTS_MAX = 256;
 /** Halves are below 2^127, so that the last digit takes a carry. */
 const HALF_DIGITS = 128 / WINDOW_BITS;
-const halvesOf = scalarHalves(BN254.fr, BN254_PAIRING.endomorphismScalar);
+const halvesOf = scalarHalves(BN254.r, BN254.endomorphismScalar);
 
 /** One point per lane, with its table and the digits of both halves of its scalar, the lowest first. */
 interface Group {

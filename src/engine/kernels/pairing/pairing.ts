@@ -3,18 +3,17 @@
  * running value, one final exponentiation. Points are checked by the caller to lie on their curves. Each instance has
  * its memory; nothing is kept in it between calls.
  */
-import { BN254 as BN254_PARAMETERS } from "../../curves/curve-parameters.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../../curves/curve-kernels.js";
 import type { G1Point, G2Point } from "../../curves/points.js";
-import { BN254 } from "../../curves/kernel-curves.js";
+import { BN254 } from "../../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
 import type { KernelKind } from "../kernel-module.js";
 import { LINES, linesOf } from "./lines.js";
 import type { Lines } from "./lines.js";
 import { LINE_ENTRY_BYTES } from "./miller-steps.js";
 import { eachMultiple, sumOfMultiples } from "./multiples.js";
-import { BN254_PAIRING, nonAdjacentForm } from "./pairing-constants.js";
+import { LOOP_DIGITS, nonAdjacentForm } from "./loop-digits.js";
 import { PAIRING_PAGES, PairingMemory } from "./pairing-memory.js";
 import { buildPairingModule } from "./pairing-module.js";
 import type { PairingModule } from "./pairing-module.js";
@@ -24,14 +23,13 @@ import { COEFFICIENTS } from "./target-field.js";
 const LOOP_TERMS_MAX = 100;
 /** Values whose powers are computed in one go. */
 const POWERS_MAX = 1024;
-const { loopDigits } = BN254_PAIRING;
 
 /**
  * The seed's power by odd digits up to 7: 16 products in all, where digits of 1 take 23. A wider table costs what it
  * saves.
  */
 const SEED_WIDTH = 4;
-const SEED_DIGITS = nonAdjacentForm(BN254_PAIRING.seed, SEED_WIDTH);
+const SEED_DIGITS = nonAdjacentForm(BN254.seed, SEED_WIDTH);
 const SEED_START = SEED_DIGITS[0] ?? 1;
 /** From the highest digit down: so many squarings, then a product with that power of the value. */
 const SEED_STEPS = stepsOf(SEED_DIGITS);
@@ -51,7 +49,7 @@ export function loadKernelPairing(preferred?: KernelKind): KernelPairing {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
   let compiled = compiledModules.get(kind);
   if (compiled === undefined) {
-    const layout = buildPairingModule(BN254, BN254_PAIRING, { kind, pagesMax: PAIRING_PAGES });
+    const layout = buildPairingModule(BN254, { kind, pagesMax: PAIRING_PAGES });
     compiled = { layout, module: new WebAssembly.Module(layout.bytes) };
     compiledModules.set(kind, compiled);
   }
@@ -59,7 +57,7 @@ export function loadKernelPairing(preferred?: KernelKind): KernelPairing {
 }
 
 export class KernelPairing implements PairingKernels {
-  readonly curve: CurveParameters = BN254_PARAMETERS;
+  readonly curve: CurveParameters = BN254;
   readonly kind: KernelKind;
   readonly #memory: PairingMemory;
   /** Lines of points that were found in G2, for the pairing that follows the test. */
@@ -196,7 +194,7 @@ export class KernelPairing implements PairingKernels {
       if (product !== value) [value, spare] = [spare, value];
       index += 1;
     };
-    for (const [i, digit] of loopDigits.entries()) {
+    for (const [i, digit] of LOOP_DIGITS.entries()) {
       if (i > 0) {
         this.#call("gt_square", spare, value);
         [value, spare] = [spare, value];

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import { loadKernels as loadReferenceKernels } from "../../../../src/engine/reference/reference-kernels.js";
 import { assembleProof } from "../../../../src/engine/groth16/prove.js";
 import type { Groth16Proof } from "../../../../src/engine/groth16/proof.js";

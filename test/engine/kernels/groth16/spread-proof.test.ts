@@ -1,7 +1,7 @@
 /** One proof on several threads: the same bytes as on one, whoever comes late, leaves or dies. */
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import { readProvingKey } from "../../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../../src/engine/groth16/setup.js";
 import { ResidentProver } from "../../../../src/engine/kernels/groth16/resident-prover.js";
