@@ -5,7 +5,7 @@
 import { BN254 } from "../curves/bn254.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
 import { negateG1 } from "../curves/points.js";
-import { loadKernels } from "../reference/reference-kernels.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { loadKernelPairing } from "../kernels/pairing/pairing.js";
 import type { PairingBackend } from "../protocol.js";
 
@@ -14,13 +14,13 @@ let areKernelsBroken = false;
 
 /** Loaded once per thread: either takes about 0.3 s. Kernels that fail their self-test are never used. */
 export async function loadPairing(backend: PairingBackend): Promise<PairingKernels> {
-  if (backend === "reference" || areKernelsBroken) return await loadKernels();
+  if (backend === "reference" || areKernelsBroken) return await loadReferenceKernels();
   try {
     kernelPairing ??= tested(loadKernelPairing());
     return kernelPairing;
   } catch {
     areKernelsBroken = true;
-    return await loadKernels();
+    return await loadReferenceKernels();
   }
 }
 

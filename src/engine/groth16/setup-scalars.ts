@@ -4,7 +4,7 @@
  */
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs, R1csMatrix } from "../circuit/r1cs.js";
-import { Arena } from "../reference/reference-arena.js";
+import { ReferenceArena } from "../reference/reference-arena.js";
 import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { putScalar } from "../reference/reference-ntt.js";
@@ -60,7 +60,7 @@ export function scalarLayout(wireCount: number, domainPower: number): ScalarLayo
 
 /** The circuit's polynomials evaluated at tau; lives as long as one setup. */
 export class SetupScalars {
-  readonly #arena: Arena;
+  readonly #arena: ReferenceArena;
   readonly #curve: CurveParameters;
   readonly #r1cs: R1cs;
   readonly #trapdoor: Trapdoor;
@@ -75,7 +75,7 @@ export class SetupScalars {
     circuit: { readonly r1cs: R1cs; readonly domainPower: number },
     trapdoor: Trapdoor,
   ) {
-    this.#arena = new Arena(program);
+    this.#arena = new ReferenceArena(program);
     this.#curve = curve;
     this.#r1cs = circuit.r1cs;
     this.#trapdoor = trapdoor;

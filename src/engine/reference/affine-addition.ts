@@ -3,7 +3,7 @@
  * multiplications per addition, where a mixed Jacobian addition of the same program takes twice as long. Complete:
  * doubling, opposite points and infinity are all handled.
  */
-import type { Arena, FieldOperations, GroupOperations } from "./reference-arena.js";
+import type { ReferenceArena, FieldOperations, GroupOperations } from "./reference-arena.js";
 
 /**
  * Pairs per shared inversion. Beyond some hundred the inversion no longer shows; below 4,096 the scratch stays in the
@@ -31,7 +31,7 @@ export class AffineAddition {
   readonly #inverses: number;
   readonly #scratch: number;
 
-  constructor(arena: Arena, group: GroupOperations) {
+  constructor(arena: ReferenceArena, group: GroupOperations) {
     this.#field = group.field;
     this.#denominators = arena.alloc(PAIRS_PER_BATCH * group.field.bytes);
     this.#inverses = arena.alloc(PAIRS_PER_BATCH * group.field.bytes);

@@ -82,7 +82,7 @@ type WasmFunction = (...parameters: number[]) => number;
  * A program instance and its memory. `bytes` and `words` are replaced when the memory grows: read them again after
  * `alloc`.
  */
-export class Arena {
+export class ReferenceArena {
   readonly fr: FieldOperations;
   readonly g1: GroupOperations;
   readonly g2: GroupOperations;

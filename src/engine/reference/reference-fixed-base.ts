@@ -3,7 +3,7 @@
  * trusted setup consists of. Variable time; runs only where the scalars' owner runs alone.
  */
 import { AffineAddition, PAIRS_PER_BATCH } from "./affine-addition.js";
-import type { Arena, GroupOperations } from "./reference-arena.js";
+import type { ReferenceArena, GroupOperations } from "./reference-arena.js";
 import { SCALAR_BYTES, scalarWords, takeDigits, windowCount } from "./signed-digits.js";
 
 const SCALAR_BITS = 254;
@@ -12,7 +12,7 @@ const WINDOW_BITS_MAX = 14;
 
 /** The table's entry for digit d of window w is x || y || -y of d * 2^(c w) * point, d = 1 .. 2^(c-1). */
 export class FixedBaseTable {
-  readonly #arena: Arena;
+  readonly #arena: ReferenceArena;
   readonly #group: GroupOperations;
   readonly #windowBits: number;
   readonly #windows: number;
@@ -29,7 +29,7 @@ export class FixedBaseTable {
    * @param point affine, Montgomery little-endian, not infinity.
    * @param expectedCount scalars that the table is going to be used for; sets its width.
    */
-  constructor(arena: Arena, group: GroupOperations, point: Uint8Array, expectedCount: number) {
+  constructor(arena: ReferenceArena, group: GroupOperations, point: Uint8Array, expectedCount: number) {
     this.#arena = arena;
     this.#group = group;
     this.#windowBits = chooseWindow(expectedCount);

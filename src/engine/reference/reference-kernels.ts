@@ -6,7 +6,7 @@ import { primeCurve } from "../backends/snarkjs.js";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
 import { inverse, power } from "../field/prime-field.js";
-import { Arena } from "./reference-arena.js";
+import { ReferenceArena } from "./reference-arena.js";
 import type { GroupOperations } from "./reference-arena.js";
 import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
@@ -30,17 +30,17 @@ const SMALL_SUM_TERMS_MAX = 40;
 let kernelsPromise: Promise<CurveKernels> | undefined;
 
 /** The kernels of BN254 on the calling thread; prepared once, about 0.3 s. */
-export function loadKernels(): Promise<CurveKernels> {
-  kernelsPromise ??= primeCurve().then((program) => new WasmKernels(program, BN254));
+export function loadReferenceKernels(): Promise<CurveKernels> {
+  kernelsPromise ??= primeCurve().then((program) => new ReferenceKernels(program, BN254));
   return kernelsPromise;
 }
 
 /** See `CurveKernels`. Every call is synchronous and leaves nothing behind in the arena. */
-export class WasmKernels implements CurveKernels {
+export class ReferenceKernels implements CurveKernels {
   readonly curve: CurveParameters;
   readonly #program: CurveProgram;
   readonly #subgroup: SubgroupTest;
-  #arena: Arena | undefined;
+  #arena: ReferenceArena | undefined;
 
   constructor(program: CurveProgram, curve: CurveParameters) {
     this.#program = program;
@@ -173,8 +173,8 @@ export class WasmKernels implements CurveKernels {
     return this.#run((arena) => survey(arena, arena.g2, points));
   }
 
-  #run<Value>(work: (arena: Arena) => Value): Value {
-    const arena = this.#arena ?? new Arena(this.#program);
+  #run<Value>(work: (arena: ReferenceArena) => Value): Value {
+    const arena = this.#arena ?? new ReferenceArena(this.#program);
     this.#arena = undefined;
     const value = arena.scoped(() => work(arena));
     // Not kept after a throw: a trap can leave the program's own scratch in any state.
@@ -182,13 +182,18 @@ export class WasmKernels implements CurveKernels {
     return value;
   }
 
-  #multiply(arena: Arena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array): number {
+  #multiply(arena: ReferenceArena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array): number {
     const result = arena.alloc(group.jacobianBytes);
     multiScalarMultiply(arena, group, points, scalars, result);
     return result;
   }
 
-  #combine(arena: Arena, group: GroupOperations, points: readonly number[], scalars: readonly bigint[]): number {
+  #combine(
+    arena: ReferenceArena,
+    group: GroupOperations,
+    points: readonly number[],
+    scalars: readonly bigint[],
+  ): number {
     const result = arena.alloc(group.jacobianBytes),
       partial = arena.alloc(group.jacobianBytes);
     group.zero(result);
@@ -200,7 +205,7 @@ export class WasmKernels implements CurveKernels {
     return result;
   }
 
-  #linesOf(arena: Arena, point: G2Point): number {
+  #linesOf(arena: ReferenceArena, point: G2Point): number {
     const jacobian = arena.alloc(arena.g2.jacobianBytes);
     arena.g2.toJacobian(arena.put(encodeG2(point, this.curve)), jacobian);
     const lines = arena.alloc(arena.pairing.preparedG2Bytes);
@@ -208,7 +213,7 @@ export class WasmKernels implements CurveKernels {
     return lines;
   }
 
-  #readG1(arena: Arena, jacobian: number): G1Point | undefined {
+  #readG1(arena: ReferenceArena, jacobian: number): G1Point | undefined {
     if (arena.g1.isZero(jacobian) === 1) return undefined;
     const affine = arena.alloc(arena.g1.affineBytes);
     arena.g1.toAffine(jacobian, affine);
@@ -217,7 +222,7 @@ export class WasmKernels implements CurveKernels {
     return point;
   }
 
-  #readG2(arena: Arena, jacobian: number): G2Point | undefined {
+  #readG2(arena: ReferenceArena, jacobian: number): G2Point | undefined {
     if (arena.g2.isZero(jacobian) === 1) return undefined;
     const affine = arena.alloc(arena.g2.affineBytes);
     arena.g2.toAffine(jacobian, affine);
@@ -242,7 +247,11 @@ function withPoints<Point>(
 /** Points copied in at once by a survey. */
 const SURVEY_POINTS = 1 << 14;
 
-function survey(arena: Arena, group: GroupOperations, points: Uint8Array): { infinities: number; isOnCurve: boolean } {
+function survey(
+  arena: ReferenceArena,
+  group: GroupOperations,
+  points: Uint8Array,
+): { infinities: number; isOnCurve: boolean } {
   const chunk = arena.alloc(SURVEY_POINTS * group.affineBytes);
   let infinities = 0;
   for (let start = 0; start < points.length; start += SURVEY_POINTS * group.affineBytes) {

@@ -4,7 +4,7 @@
  * Variable time: the running time depends on the scalars, as in every prover on this machine.
  */
 import { AffineAddition, PAIRS_PER_BATCH } from "./affine-addition.js";
-import type { Arena, GroupOperations } from "./reference-arena.js";
+import type { ReferenceArena, GroupOperations } from "./reference-arena.js";
 import { SCALAR_BYTES, SCALAR_WORDS, scalarWords, takeDigits, windowCount } from "./signed-digits.js";
 import { sumMultiples } from "./small-sums.js";
 
@@ -23,7 +23,7 @@ const INTERLEAVED_POINTS_MAX = 64;
  * @returns the pointer of a Jacobian point in `result`.
  */
 export function multiScalarMultiply(
-  arena: Arena,
+  arena: ReferenceArena,
   group: GroupOperations,
   points: Uint8Array,
   scalars: Uint8Array,
@@ -52,7 +52,13 @@ export function multiScalarMultiply(
   }
 }
 
-function sumFew(arena: Arena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array, result: number): void {
+function sumFew(
+  arena: ReferenceArena,
+  group: GroupOperations,
+  points: Uint8Array,
+  scalars: Uint8Array,
+  result: number,
+): void {
   arena.scoped(() => {
     const base = arena.put(points);
     const { kept } = selectTerms(arena, group, base, points.length / group.affineBytes, scalars);
@@ -69,7 +75,7 @@ function sumFew(arena: Arena, group: GroupOperations, points: Uint8Array, scalar
 
 /** Pippenger's method over one chunk; lives for one call. */
 class BucketSum {
-  readonly #arena: Arena;
+  readonly #arena: ReferenceArena;
   readonly #group: GroupOperations;
   readonly #count: number;
   readonly #windowBits: number;
@@ -88,7 +94,7 @@ class BucketSum {
   /** Where the queued additions' results go, to mark those that turn out infinite. */
   readonly #places = new Int32Array(PAIRS_PER_BATCH);
 
-  constructor(arena: Arena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array) {
+  constructor(arena: ReferenceArena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array) {
     this.#arena = arena;
     this.#group = group;
     const base = arena.put(points);
@@ -269,7 +275,13 @@ interface Terms {
 }
 
 /** Leaves out zero scalars and infinite points, and measures the rest: most circuits' witnesses are mostly small. */
-function selectTerms(arena: Arena, group: GroupOperations, base: number, total: number, scalars: Uint8Array): Terms {
+function selectTerms(
+  arena: ReferenceArena,
+  group: GroupOperations,
+  base: number,
+  total: number,
+  scalars: Uint8Array,
+): Terms {
   const source = scalarWords(scalars);
   const kept = new Int32Array(total);
   const words = new Uint32Array(total * SCALAR_WORDS);

@@ -5,12 +5,12 @@
  */
 import { writeBigIntLE } from "../field/bytes.js";
 import { inverse } from "../field/prime-field.js";
-import type { Arena } from "./reference-arena.js";
+import type { ReferenceArena } from "./reference-arena.js";
 import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 
 /** Writes a scalar in Montgomery form into newly allocated arena memory. */
-export function putScalar(arena: Arena, value: bigint): number {
+export function putScalar(arena: ReferenceArena, value: bigint): number {
   const bytes = new Uint8Array(arena.fr.bytes);
   writeBigIntLE(value, bytes);
   const pointer = arena.put(bytes);
@@ -21,12 +21,12 @@ export function putScalar(arena: Arena, value: bigint): number {
 /** Tables for one domain, in the arena's memory; dropped with the scope that made them. */
 export class NttDomain {
   readonly size: number;
-  readonly #arena: Arena;
+  readonly #arena: ReferenceArena;
   readonly #twiddles: number;
   readonly #shifts: number;
 
   /** Domain of 2^domainPower elements, and the coset shifted by the square root of the domain's generator. */
-  constructor(arena: Arena, curve: CurveParameters, domainPower: number) {
+  constructor(arena: ReferenceArena, curve: CurveParameters, domainPower: number) {
     this.#arena = arena;
     this.size = 2 ** domainPower;
     const half = Math.max(1, this.size / 2);

@@ -1,5 +1,5 @@
 /** The polynomial part of a Groth16 proof: rows times witness, and A*B - C on the shifted domain. */
-import type { Arena } from "./reference-arena.js";
+import type { ReferenceArena } from "./reference-arena.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CoefficientTable } from "../curves/curve-kernels.js";
 import { NttDomain } from "./reference-ntt.js";
@@ -12,7 +12,7 @@ const ENTRIES_PER_CHUNK = 1 << 14;
 
 /** See `CurveKernels.quotientOnCoset`. The table must have been checked: wires and constraints are used as offsets. */
 export function quotientOnCoset(
-  arena: Arena,
+  arena: ReferenceArena,
   curve: CurveParameters,
   table: CoefficientTable,
   witness: Uint8Array,
@@ -40,7 +40,7 @@ export function quotientOnCoset(
  * values.
  */
 function applyRows(
-  arena: Arena,
+  arena: ReferenceArena,
   table: CoefficientTable,
   witness: Uint8Array,
   rows: { readonly a: number; readonly b: number },

@@ -4,7 +4,7 @@
  */
 import { powerFq2 } from "../field/prime-field.js";
 import { writeBigIntLE } from "../field/bytes.js";
-import type { Arena, GroupOperations } from "./reference-arena.js";
+import type { ReferenceArena, GroupOperations } from "./reference-arena.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { SCALAR_BYTES } from "./signed-digits.js";
 
@@ -17,7 +17,7 @@ const ENTRIES = 2 ** WINDOW_BITS - 1;
  * @param scalars 32 bytes little-endian for each point.
  */
 export function sumMultiples(
-  arena: Arena,
+  arena: ReferenceArena,
   group: GroupOperations,
   points: readonly number[],
   scalars: readonly Uint8Array[],
@@ -70,7 +70,7 @@ export class SubgroupTest {
   }
 
   /** @param point pointer of an affine point on the twist, not infinity. */
-  isMember(arena: Arena, point: number): boolean {
+  isMember(arena: ReferenceArena, point: number): boolean {
     const { add, addMixed, double, eq, field, jacobianBytes, timesScalarAffine } = arena.g2;
     return arena.scoped(() => {
       const factors = { x: arena.put(this.#factors.x), y: arena.put(this.#factors.y) };

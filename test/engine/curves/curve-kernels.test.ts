@@ -5,7 +5,7 @@ import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
 import { rootOfUnity } from "../../../src/engine/curves/curve-parameters.js";
 import { encodeG1, encodeG2, isOnTwist, negateG1 } from "../../../src/engine/curves/points.js";
 import type { G1Point, G2Point } from "../../../src/engine/curves/points.js";
-import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, power, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
 import { readBigIntLE, writeBigIntLE } from "../../../src/engine/field/bytes.js";
 import { scalarBytes, seededRandom } from "../../support/groth16-fixtures.js";
@@ -29,7 +29,7 @@ const packG2 = (points: readonly (G2Point | undefined)[]): Uint8Array =>
 describe("curve kernels on BN254", () => {
   let kernels: CurveKernels;
   beforeAll(async () => {
-    kernels = await loadKernels();
+    kernels = await loadReferenceKernels();
   });
   const random = seededRandom("kernels");
   const scalar = (): bigint => random.below(BN254.r);

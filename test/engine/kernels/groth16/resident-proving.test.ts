@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
-import { loadKernels as loadReferenceKernels } from "../../../../src/engine/reference/reference-kernels.js";
+import { loadReferenceKernels } from "../../../../src/engine/reference/reference-kernels.js";
 import { assembleProof } from "../../../../src/engine/groth16/prove.js";
 import type { Groth16Proof } from "../../../../src/engine/groth16/proof.js";
 import { readProvingKey } from "../../../../src/engine/groth16/proving-key.js";

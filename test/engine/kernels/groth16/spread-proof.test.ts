@@ -8,7 +8,7 @@ import { ResidentProver } from "../../../../src/engine/kernels/groth16/resident-
 import { makeKeyResident, proveResident } from "../../../../src/engine/kernels/groth16/resident-proving.js";
 import type { ResidentKey } from "../../../../src/engine/kernels/groth16/resident-key.js";
 import {
-  Team,
+  ThreadTeam,
   TeamFailedError,
   createTeam,
   dismissHelpers,
@@ -135,7 +135,7 @@ describe("a proof on several threads, seed " + String(random.seed), () => {
     const helper = await startHelper(key);
     const team = createTeam();
     // The task that the helper dies in: taken here, so that the leader cannot be through before.
-    expect(new Team(team).claim([{ name: "import", after: [], count: () => 1, run: () => undefined }])).toEqual({
+    expect(new ThreadTeam(team).claim([{ name: "import", after: [], count: () => 1, run: () => undefined }])).toEqual({
       step: 0,
       task: 0,
     });

@@ -4,7 +4,7 @@ import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../../src/engine/curves/curve-kernels.js";
 import { isOnTwist, negateG1 } from "../../../../src/engine/curves/points.js";
 import type { G1Point, G2Point } from "../../../../src/engine/curves/points.js";
-import { loadKernels } from "../../../../src/engine/reference/reference-kernels.js";
+import { loadReferenceKernels } from "../../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, negateFq2, power, squareRootFq2 } from "../../../../src/engine/field/prime-field.js";
 import { nonAdjacentForm } from "../../../../src/engine/kernels/pairing/loop-digits.js";
 import { loadKernelPairing } from "../../../../src/engine/kernels/pairing/pairing.js";
@@ -48,7 +48,7 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
   const pair = (a: G1Point, b: G2Point): Uint8Array => pairing.pairingProduct([{ g1: a, g2: b }]).bytes;
   let reference: CurveKernels;
   beforeAll(async () => {
-    reference = await loadKernels();
+    reference = await loadReferenceKernels();
   });
 
   it("runs on the kind that was asked for", () => {
