@@ -59,9 +59,9 @@ export class Kernels {
   readonly scalarBits: number;
   /** Addresses of the points at infinity. */
   readonly infinity: { readonly g1: number; readonly g2: number };
-  private readonly exports: Exports;
+  readonly #exports: Exports;
   /** The whole memory; kernel memories have a fixed size. */
-  private readonly memoryWords: Uint32Array;
+  readonly #memoryWords: Uint32Array;
 
   constructor(compiled: Compiled, kind: KernelKind, curve: AnyCurve, memory: WebAssembly.Memory, isPrepared: boolean) {
     const { layout, module } = compiled;
@@ -74,23 +74,23 @@ export class Kernels {
     this.g2 = layout.g2;
     this.scalarBits = curve.r.toString(2).length;
     this.infinity = { g1: PLACE.g1, g2: PLACE.g2 };
-    this.exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
-    this.memoryWords = new Uint32Array(memory.buffer);
-    if (!isPrepared) this.writeConstantPoints();
+    this.#exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+    this.#memoryWords = new Uint32Array(memory.buffer);
+    if (!isPrepared) this.#writeConstantPoints();
   }
 
   call(name: string, ...args: readonly number[]): void {
-    this.function(name)(...args);
+    this.#function(name)(...args);
   }
 
   callOne(name: string, ...args: readonly number[]): number {
-    const result = this.function(name)(...args);
+    const result = this.#function(name)(...args);
     if (typeof result !== "number") throw new TypeError(`kernel ${name} gives no number`);
     return result >>> 0;
   }
 
   callPair(name: string, ...args: readonly number[]): readonly [number, number] {
-    const result = this.function(name)(...args);
+    const result = this.#function(name)(...args);
     if (typeof result !== "object") throw new TypeError(`kernel ${name} gives no pair`);
     const [first, second] = result;
     if (first === undefined || second === undefined) throw new TypeError(`kernel ${name} gives no pair`);
@@ -109,11 +109,11 @@ export class Kernels {
 
   /** `address` is a multiple of 4. */
   words(address: number, count: number): Uint32Array {
-    return this.memoryWords.subarray(address >>> 2, (address >>> 2) + count);
+    return this.#memoryWords.subarray(address >>> 2, (address >>> 2) + count);
   }
 
   word(address: number): number {
-    const word = this.memoryWords[address >>> 2];
+    const word = this.#memoryWords[address >>> 2];
     if (word === undefined) throw new RangeError("address outside the kernel memory");
     return word;
   }
@@ -141,13 +141,13 @@ export class Kernels {
     this.call("fq_import_plain", address, scratch, coordinates.length);
   }
 
-  private function(name: string): (...args: readonly number[]) => number | readonly number[] | undefined {
-    const found = this.exports[name];
+  #function(name: string): (...args: readonly number[]) => number | readonly number[] | undefined {
+    const found = this.#exports[name];
     if (found === undefined) throw new TypeError(`there is no kernel ${name}`);
     return found;
   }
 
-  private writeConstantPoints(): void {
+  #writeConstantPoints(): void {
     for (const group of ["g1", "g2"] as const) {
       const base = this.infinity[group];
       const { pointBytes } = this[group];

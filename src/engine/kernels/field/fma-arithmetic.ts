@@ -86,7 +86,7 @@ export class FmaArithmetic {
   /** |element| of a product. */
   readonly productMax: bigint;
   readonly primeLimbs: readonly bigint[];
-  private readonly negativeInverse: bigint;
+  readonly #negativeInverse: bigint;
   /** Limbs that `reduce` reads the quotient off: two where the prime leaves few bits in the highest. */
   readonly headLimbs: 1 | 2;
 
@@ -97,7 +97,7 @@ export class FmaArithmetic {
     this.limbMax = limbMax;
     this.primeLimbs = balancedLimbs(prime, LIMB_BITS, this.limbCount);
     this.headLimbs = (this.primeLimbs[this.limbCount - 1] ?? 0n) >> HEAD_BITS_MIN > 0n ? 1 : 2;
-    this.negativeInverse = balanced(LIMB - inverse(prime % LIMB, LIMB));
+    this.#negativeInverse = balanced(LIMB - inverse(prime % LIMB, LIMB));
     // The quotient of a reduction is read off the head: a few units of its last limb may stay, and its own rounding.
     this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (limbCount - this.headLimbs)));
     this.productMax = radix === 1n ? this.reducedMax : prime;
@@ -105,20 +105,20 @@ export class FmaArithmetic {
 
   /** The bound that stored elements keep: normalised limbs, |element| <= max. */
   stored(locals: readonly Vector[], max: bigint): FmaElement {
-    return { limbs: locals.map((local, j) => ({ local, max: this.storedMax(j, max) })), max };
+    return { limbs: locals.map((local, j) => ({ local, max: this.#storedMax(j, max) })), max };
   }
 
   /** As `stored`, for a factor. */
   factor(limbs: readonly V128[], max: bigint): FmaFactor {
-    return { limbs: limbs.map((local, j) => ({ local, max: this.storedMax(j, max) })), max };
+    return { limbs: limbs.map((local, j) => ({ local, max: this.#storedMax(j, max) })), max };
   }
 
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.limbwise(a, b, (x, y) => f.let(f64x2.add(x, y)));
+    return this.#limbwise(a, b, (x, y) => f.let(f64x2.add(x, y)));
   }
 
   sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.limbwise(a, b, (x, y) => f.let(f64x2.sub(x, y)));
+    return this.#limbwise(a, b, (x, y) => f.let(f64x2.sub(x, y)));
   }
 
   /** Carries limb to limb until all but the highest are within half a limb. */
@@ -134,7 +134,7 @@ export class FmaArithmetic {
               max: limb.max + ceilDiv(carry.max, LIMB),
             });
       if (j === this.limbCount - 1) {
-        limbs.push({ local: sum.local, max: min(sum.max, this.topMax(a.max)) });
+        limbs.push({ local: sum.local, max: min(sum.max, this.#topMax(a.max)) });
       } else {
         const [low, high] = this.split(f, sum);
         limbs.push(low);
@@ -185,7 +185,7 @@ export class FmaArithmetic {
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
     const n = this.limbCount;
     const max = products.reduce((total, { a, b }) => total + a.max * b.max, 0n);
-    return this.reduceColumns(
+    return this.#reduceColumns(
       f,
       max,
       (column, k) => {
@@ -209,7 +209,7 @@ export class FmaArithmetic {
     const doubled = a.limbs.map((limb) =>
       this.exact({ local: f.let(f64x2.add(limb.local, limb.local)), max: 2n * limb.max }),
     );
-    return this.reduceColumns(f, a.max * a.max, (column, k) => {
+    return this.#reduceColumns(f, a.max * a.max, (column, k) => {
       for (let i = Math.max(0, k - n + 1); 2 * i <= k; i += 1) {
         this.multiplyInto(f, column, at(a.limbs, i), at(2 * i === k ? a.limbs : doubled, k - i), false);
       }
@@ -217,7 +217,7 @@ export class FmaArithmetic {
   }
 
   /** Sums the products that `fill` adds column by column, takes the Montgomery quotient digits out, and carries. */
-  private reduceColumns(
+  #reduceColumns(
     f: FunctionBuilder,
     sumMax: bigint,
     fill: (column: Column, k: number) => void,
@@ -235,11 +235,11 @@ export class FmaArithmetic {
         // The newest carry and the newest quotient digit arrive last: everything else is summed while they are
         // computed.
         if (i === Math.min(k, n) - 1) for (const carry of incoming.slice(-1)) this.addCarry(f, column, carry);
-        this.multiplyInto(f, column, at(quotient, i), this.primeLimb(f, k - i), false);
+        this.multiplyInto(f, column, at(quotient, i), this.#primeLimb(f, k - i), false);
       }
       if (k === 0) for (const carry of incoming) this.addCarry(f, column, carry);
       this.closeChains(f, column);
-      const end = k < n ? this.reduceColumn(f, column) : this.closeColumn(f, column);
+      const end = k < n ? this.#reduceColumn(f, column) : this.#closeColumn(f, column);
       (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k * VECTOR_BYTES));
       incoming = column.carries;
     }
@@ -248,7 +248,7 @@ export class FmaArithmetic {
     const max = ceilDiv(sumMax + quotientMax * this.prime, this.radix);
     const limbs = result.map((limb, j) => ({
       local: asLocal(f, limb.local),
-      max: j < n - 1 ? limb.max : min(limb.max, this.topMax(max)),
+      max: j < n - 1 ? limb.max : min(limb.max, this.#topMax(max)),
     }));
     return { limbs, max };
   }
@@ -272,10 +272,10 @@ export class FmaArithmetic {
     const low = f.let(fused(left, right, f64x2.sub(before, after)));
     chain.local = after;
     chain.max += max;
-    this.addLow(f, column, { local: low, max: HALF_LIMB });
+    this.#addLow(f, column, { local: low, max: HALF_LIMB });
   }
 
-  private addLow(f: FunctionBuilder, column: Column, low: BoundedLimb): void {
+  #addLow(f: FunctionBuilder, column: Column, low: BoundedLimb): void {
     if (column.low === undefined) {
       column.low = low;
       return;
@@ -308,7 +308,7 @@ export class FmaArithmetic {
       }
       const [kept, high] = this.split(f, whole);
       column.carries.push(high);
-      this.addLow(f, column, kept);
+      this.#addLow(f, column, kept);
       return;
     }
     const local = f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), column.low.local));
@@ -319,11 +319,11 @@ export class FmaArithmetic {
     for (const chain of column.chains)
       column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, SPLIT))), max: chain.max });
     column.chains = [];
-    this.mergeCarries(f, column);
+    this.#mergeCarries(f, column);
   }
 
   /** Adds carries up as far as sums stay exact: they are multiples of a limb, so 53 bits above it are. */
-  private mergeCarries(f: FunctionBuilder, column: Column): void {
+  #mergeCarries(f: FunctionBuilder, column: Column): void {
     const merged: Column["carries"] = [];
     for (const carry of column.carries) {
       const before = merged.at(-1);
@@ -340,24 +340,24 @@ export class FmaArithmetic {
    * Finds and returns the quotient digit m with column + m p = 0 modulo a limb; the sum is exact in one fused
    * operation, and is a carry.
    */
-  private reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
+  #reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
     let low = must(column.low);
-    if (low.max * abs(this.negativeInverse) > HIGH_ROOM) {
+    if (low.max * abs(this.#negativeInverse) > HIGH_ROOM) {
       const [kept, carry] = this.split(f, low);
       column.carries.push(carry);
-      this.mergeCarries(f, column);
+      this.#mergeCarries(f, column);
       low = kept;
     }
-    const inverse = c(f, Number(this.negativeInverse));
+    const inverse = c(f, Number(this.#negativeInverse));
     const high = f.let(f64x2.relaxedMadd(low.local, inverse, c(f, SPLIT)));
     const digit = f.let(f64x2.relaxedMadd(low.local, inverse, f64x2.sub(c(f, SPLIT), high)));
-    const p = this.primeLimb(f, 0);
+    const p = this.#primeLimb(f, 0);
     const cleared = f.let(f64x2.relaxedMadd(digit, p.local, low.local));
     column.carries.push({ local: cleared, max: HALF_LIMB * p.max + low.max });
     return { local: digit, max: HALF_LIMB };
   }
 
-  private closeColumn(f: FunctionBuilder, column: Column): BoundedLimb {
+  #closeColumn(f: FunctionBuilder, column: Column): BoundedLimb {
     const [low, carry] = this.split(f, must(column.low));
     column.carries.push(carry);
     return low;
@@ -380,7 +380,7 @@ export class FmaArithmetic {
     ];
   }
 
-  private limbwise(a: FmaElement, b: FmaElement, combine: (x: Vector, y: Vector) => Vector): FmaElement {
+  #limbwise(a: FmaElement, b: FmaElement, combine: (x: Vector, y: Vector) => Vector): FmaElement {
     const limbs = a.limbs.map((x, j) => {
       const y = at(b.limbs, j);
       return this.exact({ local: combine(x.local, y.local), max: x.max + y.max });
@@ -388,16 +388,16 @@ export class FmaArithmetic {
     return { limbs, max: a.max + b.max };
   }
 
-  private primeLimb(f: FunctionBuilder, j: number): { readonly local: V128; readonly max: bigint } {
+  #primeLimb(f: FunctionBuilder, j: number): { readonly local: V128; readonly max: bigint } {
     const limb = this.primeLimbs[j] ?? 0n;
     return { local: c(f, Number(limb)), max: abs(limb) };
   }
 
-  private storedMax(j: number, max: bigint): bigint {
-    return j < this.limbCount - 1 ? this.limbMax : this.topMax(max);
+  #storedMax(j: number, max: bigint): bigint {
+    return j < this.limbCount - 1 ? this.limbMax : this.#topMax(max);
   }
 
-  private topMax(max: bigint): bigint {
+  #topMax(max: bigint): bigint {
     return (max >> BigInt(LIMB_BITS * (this.limbCount - 1))) + 1n;
   }
 

@@ -29,34 +29,34 @@ export class FmaField implements PrimeField<FmaElement> {
   readonly elementBytes: number;
   readonly reducedMax: bigint;
   readonly productMax: bigint;
-  private readonly arithmetic: FmaArithmetic;
+  readonly #arithmetic: FmaArithmetic;
 
   constructor(prime: bigint) {
-    this.arithmetic = PseudoMersenneArithmetic.fits(prime)
+    this.#arithmetic = PseudoMersenneArithmetic.fits(prime)
       ? new PseudoMersenneArithmetic(prime)
       : new FmaArithmetic(prime);
     this.prime = prime;
-    this.radix = this.arithmetic.radix;
-    this.limbCount = this.arithmetic.limbCount;
+    this.radix = this.#arithmetic.radix;
+    this.limbCount = this.#arithmetic.limbCount;
     this.localCount = this.limbCount;
     this.elementBytes = this.limbCount * 8;
-    this.reducedMax = this.arithmetic.reducedMax;
-    this.productMax = this.arithmetic.productMax;
+    this.reducedMax = this.#arithmetic.reducedMax;
+    this.productMax = this.#arithmetic.productMax;
   }
 
   load(f: FunctionBuilder, addresses: readonly Address[], offset: number, max: bigint): FmaElement {
     const [first, second] = pair(addresses);
-    const limbs = this.limbIndices().map((j) => {
+    const limbs = this.#limbIndices().map((j) => {
       const at = offset + 8 * j;
       return f.let(
         first === second ? v128.load64Splat(first, at) : v128.load64Lane(second, at, 1, v128.load64Zero(first, at)),
       );
     });
-    return this.arithmetic.stored(limbs, max);
+    return this.#arithmetic.stored(limbs, max);
   }
 
   store(f: FunctionBuilder, addresses: readonly Address[], offset: number, element: FmaElement): void {
-    this.requireNormal(element);
+    this.#requireNormal(element);
     for (const [j, limb] of element.limbs.entries()) {
       for (const [lane, address] of addresses.entries())
         f.run(v128.store64Lane(address, offset + 8 * j, lane, limb.local));
@@ -64,14 +64,14 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.limbIndices().map((j) => f.let(v128.load(address, offset + 16 * j))),
+    return this.#arithmetic.stored(
+      this.#limbIndices().map((j) => f.let(v128.load(address, offset + 16 * j))),
       max,
     );
   }
 
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: FmaElement): void {
-    this.requireNormal(element);
+    this.#requireNormal(element);
     for (const [j, limb] of element.limbs.entries()) f.run(v128.store(address, limb.local, offset + 16 * j));
   }
 
@@ -82,16 +82,16 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   rawConstant(f: FunctionBuilder, value: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
+    return this.#arithmetic.stored(
+      this.#reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
       this.reducedMax,
     );
   }
 
   /** As `rawConstant`, an integer for each lane. */
   laneConstants(f: FunctionBuilder, values: readonly [bigint, bigint]): FmaElement {
-    const [first, second] = [this.reducedLimbs(values[0]), this.reducedLimbs(values[1])];
-    return this.arithmetic.stored(
+    const [first, second] = [this.#reducedLimbs(values[0]), this.#reducedLimbs(values[1])];
+    return this.#arithmetic.stored(
       first.map((limb, j) => f.let(f64x2.const(limb, second[j] ?? 0))),
       this.reducedMax,
     );
@@ -99,18 +99,18 @@ export class FmaField implements PrimeField<FmaElement> {
 
   /** The limbs at rest of an integer modulo the prime, brought into Montgomery form. */
   limbsOf(value: bigint): number[] {
-    return this.reducedLimbs(value * this.radix);
+    return this.#reducedLimbs(value * this.radix);
   }
 
   loadLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, max: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.limbIndices().map((j) => f.let(v128.load64Splat(address, offset + 16 * j + 8 * lane))),
+    return this.#arithmetic.stored(
+      this.#limbIndices().map((j) => f.let(v128.load64Splat(address, offset + 16 * j + 8 * lane))),
       max,
     );
   }
 
   storeLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, element: FmaElement): void {
-    this.requireNormal(element);
+    this.#requireNormal(element);
     for (const [j, limb] of element.limbs.entries())
       f.run(v128.store64Lane(address, offset + 16 * j + 8 * lane, lane, limb.local));
   }
@@ -120,12 +120,12 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   fromLocals(locals: readonly Local<ValueType>[], max: bigint): FmaElement {
-    return this.arithmetic.stored(locals as readonly Local<"v128">[], max);
+    return this.#arithmetic.stored(locals as readonly Local<"v128">[], max);
   }
 
   variable(f: FunctionBuilder, max: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.limbIndices().map(() => f.local("v128")),
+    return this.#arithmetic.stored(
+      this.#limbIndices().map(() => f.local("v128")),
       max,
     );
   }
@@ -140,11 +140,11 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.arithmetic.add(f, a, b);
+    return this.#arithmetic.add(f, a, b);
   }
 
   sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.arithmetic.sub(f, a, b);
+    return this.#arithmetic.sub(f, a, b);
   }
 
   applySigns(f: FunctionBuilder, a: FmaElement, signs: readonly Address[]): FmaElement {
@@ -155,30 +155,30 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.arithmetic.normalize(f, a);
+    return this.#arithmetic.normalize(f, a);
   }
 
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const result = this.arithmetic.reduce(f, a);
+    const result = this.#arithmetic.reduce(f, a);
     if (result.max > this.reducedMax) throw new Error("the value is too large to reduce in one step");
     return result;
   }
 
   mul(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.arithmetic.sumOfProducts(f, [{ a, b }]);
+    return this.#arithmetic.sumOfProducts(f, [{ a, b }]);
   }
 
   square(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.arithmetic.square(f, a);
+    return this.#arithmetic.square(f, a);
   }
 
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Address): FmaElement {
-    return this.arithmetic.sumOfProducts(f, products, columns);
+    return this.#arithmetic.sumOfProducts(f, products, columns);
   }
 
   /** Bytes of the `columns` of `sumOfProducts`. */
   get columnBytes(): number {
-    return this.arithmetic.columnBytes;
+    return this.#arithmetic.columnBytes;
   }
 
   /**
@@ -188,7 +188,7 @@ export class FmaField implements PrimeField<FmaElement> {
   factor(address: Address, max: bigint, lane?: 0 | 1): FmaFactor {
     const limb = (j: number): Expression<"v128"> =>
       lane === undefined ? v128.load(address, 16 * j) : v128.load64Splat(address, 16 * j + 8 * lane);
-    return this.arithmetic.factor(this.limbIndices().map(limb), max);
+    return this.#arithmetic.factor(this.#limbIndices().map(limb), max);
   }
 
   isZero(f: FunctionBuilder, a: FmaElement): Address {
@@ -201,14 +201,14 @@ export class FmaField implements PrimeField<FmaElement> {
 
   mayBeZero(f: FunctionBuilder, a: FmaElement): Address {
     // Zero modulo p is 0 or +-p here, and normalised limbs are unique: the highest limb is then 0 or +-(that of p).
-    const half = f64x2.constSplat(Number(this.arithmetic.primeLimbs[this.limbCount - 1] ?? 0n) / 2);
-    const distance = f64x2.abs(f64x2.sub(f64x2.abs(f64x2.sub(f64x2.abs(this.top(a).local), half)), half));
+    const half = f64x2.constSplat(Number(this.#arithmetic.primeLimbs[this.limbCount - 1] ?? 0n) / 2);
+    const distance = f64x2.abs(f64x2.sub(f64x2.abs(f64x2.sub(f64x2.abs(this.#top(a).local), half)), half));
     // The comparison is false for a NaN, so a marked element is caught too.
     return f.let(i32.eqz(i64x2.allTrue(f64x2.gt(distance, f64x2.constSplat(1)))));
   }
 
   storeMark(f: FunctionBuilder, address: Address): void {
-    for (const j of this.limbIndices())
+    for (const j of this.#limbIndices())
       f.run(i64.store(address, i64.const(j === this.limbCount - 1 ? MARK_BITS : 0n), 8 * j));
   }
 
@@ -243,14 +243,14 @@ export class FmaField implements PrimeField<FmaElement> {
     const lanes = addresses.map((address) =>
       Array.from({ length: bytes / 8 }, (_, i) => f.let(i64.load(address, 8 * i))),
     );
-    const limbs = this.limbIndices().map((j): BoundedLimb => {
+    const limbs = this.#limbIndices().map((j): BoundedLimb => {
       const isTop = j === this.limbCount - 1;
       const parts = lanes.map((words) => f64.convertI64S(extractBits(words, j * LIMB_BITS, isTop)));
       const [first, second] = pair(parts);
       const max = isTop ? 1n << BigInt(Math.max(0, 8 * bytes - j * LIMB_BITS)) : LIMB_MASK;
       return { local: f.let(f64x2.replaceLane(1, f64x2.splat(first), second)), max };
     });
-    return this.arithmetic.normalize(f, { limbs, max: (1n << BigInt(8 * bytes)) - 1n });
+    return this.#arithmetic.normalize(f, { limbs, max: (1n << BigInt(8 * bytes)) - 1n });
   }
 
   pack(f: FunctionBuilder, addresses: readonly Address[], bytes: number, element: FmaElement): void {
@@ -267,7 +267,7 @@ export class FmaField implements PrimeField<FmaElement> {
       const digits = carryDigits(
         f,
         signed.map((digit, j) =>
-          f.let(i64.add(digit, i64.and(negative, i64.const(this.arithmetic.primeLimbs[j] ?? 0n)))),
+          f.let(i64.add(digit, i64.and(negative, i64.const(this.#arithmetic.primeLimbs[j] ?? 0n)))),
         ),
       );
       for (let word = 0; word < bytes / 8; word += 1)
@@ -275,24 +275,24 @@ export class FmaField implements PrimeField<FmaElement> {
     }
   }
 
-  private reducedLimbs(value: bigint): number[] {
+  #reducedLimbs(value: bigint): number[] {
     const residue = ((value % this.prime) + this.prime) % this.prime;
     const centred = residue > this.prime / 2n ? residue - this.prime : residue;
     return balancedLimbs(centred, LIMB_BITS, this.limbCount).map(Number);
   }
 
-  private limbIndices(): number[] {
+  #limbIndices(): number[] {
     return Array.from({ length: this.limbCount }, (_, j) => j);
   }
 
-  private top(a: FmaElement): BoundedLimb {
+  #top(a: FmaElement): BoundedLimb {
     const limb = a.limbs[this.limbCount - 1];
     if (limb === undefined) throw new Error("no limbs");
     return limb;
   }
 
-  private requireNormal(a: FmaElement): void {
-    if (a.limbs.slice(0, -1).some((limb) => limb.max > this.arithmetic.limbMax))
+  #requireNormal(a: FmaElement): void {
+    if (a.limbs.slice(0, -1).some((limb) => limb.max > this.#arithmetic.limbMax))
       throw new Error("only normalised elements are stored");
   }
 }

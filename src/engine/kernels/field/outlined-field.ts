@@ -65,5 +65,17 @@ export function outlineProducts<E, F extends Field<E>>(
     square: (f: FunctionBuilder, a: E): E =>
       field.fromLocals(f.callFor(field.localType, squareFunction, operand(f, a)), bounds.resultMax),
   };
-  return Object.assign(Object.create(field) as F, products);
+  return withProducts(field, products);
+}
+
+/** The field with two of its methods replaced. The others run on the field itself: only it has its private members. */
+function withProducts<F extends object>(field: F, products: Readonly<Record<string, unknown>>): F {
+  return new Proxy(field, {
+    get: (target, key): unknown => {
+      const member: unknown = key in products ? Reflect.get(products, key) : Reflect.get(target, key, target);
+      if (typeof member !== "function") return member;
+      const bound: unknown = member.bind(target);
+      return bound;
+    },
+  });
 }

@@ -50,25 +50,25 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): QuadraticElement<E> {
     return {
       c0: this.base.loadBlock(f, address, offset, max),
-      c1: this.base.loadBlock(f, address, offset + this.blockBytes, max),
+      c1: this.base.loadBlock(f, address, offset + this.#blockBytes, max),
     };
   }
 
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: QuadraticElement<E>): void {
     this.base.storeBlock(f, address, offset, element.c0);
-    this.base.storeBlock(f, address, offset + this.blockBytes, element.c1);
+    this.base.storeBlock(f, address, offset + this.#blockBytes, element.c1);
   }
 
   loadLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, max: bigint): QuadraticElement<E> {
     return {
       c0: this.base.loadLane(f, address, offset, lane, max),
-      c1: this.base.loadLane(f, address, offset + this.blockBytes, lane, max),
+      c1: this.base.loadLane(f, address, offset + this.#blockBytes, lane, max),
     };
   }
 
   storeLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, element: QuadraticElement<E>): void {
     this.base.storeLane(f, address, offset, lane, element.c0);
-    this.base.storeLane(f, address, offset + this.blockBytes, lane, element.c1);
+    this.base.storeLane(f, address, offset + this.#blockBytes, lane, element.c1);
   }
 
   constant(f: FunctionBuilder, coefficients: readonly bigint[]): QuadraticElement<E> {
@@ -154,7 +154,7 @@ export class QuadraticField<E> implements Field<QuadraticElement<E>> {
     return this.base.isMarked(f, address);
   }
 
-  private get blockBytes(): number {
+  get #blockBytes(): number {
     return this.base.elementBytes * this.lanes;
   }
 }

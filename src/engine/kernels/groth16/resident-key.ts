@@ -139,14 +139,14 @@ function estimateKeyBytes(kernels: Kernels, source: KeySource): number {
 type Built = Omit<ResidentKey, "memory" | "kind" | "workspaces" | "keyBytes">;
 
 class KeyBuilder {
-  private readonly kernels: Kernels;
-  private readonly arena: Arena;
-  private readonly scratch: Arena;
+  readonly #kernels: Kernels;
+  readonly #arena: Arena;
+  readonly #scratch: Arena;
 
   constructor(kernels: Kernels, arena: Arena, scratch: Arena) {
-    this.kernels = kernels;
-    this.arena = arena;
-    this.scratch = scratch;
+    this.#kernels = kernels;
+    this.#arena = arena;
+    this.#scratch = scratch;
   }
 
   build(source: KeySource, workspaceCount: number): Built {
@@ -154,39 +154,45 @@ class KeyBuilder {
     const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
     const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
     const domainSize = 2 ** domainPower;
-    const a = this.pointSection(
+    const a = this.#pointSection(
       "g1",
       [source.aPoints, source.alphaG1, source.deltaG1],
       [...wires(wireCount), extra("one"), extra("r")],
     );
-    const b1 = this.pointSection(
+    const b1 = this.#pointSection(
       "g1",
       [source.b1Points, source.betaG1, source.deltaG1],
       [...wires(wireCount), extra("one"), extra("s")],
     );
-    const b2 = this.pointSection(
+    const b2 = this.#pointSection(
       "g2",
       [source.b2Points, source.betaG2, source.deltaG2],
       [...wires(wireCount), extra("one"), extra("s")],
     );
-    const c = this.pointSection("g1", [source.cPoints], wires(wireCount - publicCount - 1, publicCount + 1));
+    const c = this.#pointSection("g1", [source.cPoints], wires(wireCount - publicCount - 1, publicCount + 1));
     // The way back of the transform gives value i at place n - i.
-    const h = this.pointSection(
+    const h = this.#pointSection(
       "g1",
       [source.hPoints],
       wires(domainSize).map((i) => (domainSize - i) % domainSize),
     );
-    const deltaG1 = this.pointSection("g1", [source.deltaG1], [0]).points;
-    const { rowsA, rowsB, coefficients } = this.rowSections(source);
-    const domainTables = this.arena.take(vectorBytes(this.kernels, domainPower));
-    const cosetScale = this.arena.take(vectorBytes(this.kernels, domainPower));
-    this.scratch.scoped(() => {
-      const scratch = this.scratch.take(256);
-      writeDomainTables(this.kernels, domainPower, domainTables, scratch);
-      writeCosetScale(this.kernels, domainPower, rootOfUnity(this.kernels.curve, domainPower + 1), cosetScale, scratch);
+    const deltaG1 = this.#pointSection("g1", [source.deltaG1], [0]).points;
+    const { rowsA, rowsB, coefficients } = this.#rowSections(source);
+    const domainTables = this.#arena.take(vectorBytes(this.#kernels, domainPower));
+    const cosetScale = this.#arena.take(vectorBytes(this.#kernels, domainPower));
+    this.#scratch.scoped(() => {
+      const scratch = this.#scratch.take(256);
+      writeDomainTables(this.#kernels, domainPower, domainTables, scratch);
+      writeCosetScale(
+        this.#kernels,
+        domainPower,
+        rootOfUnity(this.#kernels.curve, domainPower + 1),
+        cosetScale,
+        scratch,
+      );
     });
-    const workspaceFlags = this.arena.take(4 * workspaceCount);
-    this.kernels.words(workspaceFlags, workspaceCount).fill(0);
+    const workspaceFlags = this.#arena.take(4 * workspaceCount);
+    this.#kernels.words(workspaceFlags, workspaceCount).fill(0);
     return {
       wireCount,
       publicCount,
@@ -207,27 +213,27 @@ class KeyBuilder {
   }
 
   /** Converts the finite points of the parts, one after the other; `indices` names the scalar of each. */
-  private pointSection(group: "g1" | "g2", parts: readonly Uint8Array[], indices: readonly number[]): PointSection {
-    const rawBytes = (group === "g1" ? 2 : 4) * this.kernels.fq.bytes;
+  #pointSection(group: "g1" | "g2", parts: readonly Uint8Array[], indices: readonly number[]): PointSection {
+    const rawBytes = (group === "g1" ? 2 : 4) * this.#kernels.fq.bytes;
     const total = parts.reduce((sum, part) => sum + part.length / rawBytes, 0);
     if (total !== indices.length) throw new RangeError("a section of the key has a wrong length");
-    const { pointBytes } = this.kernels[group];
+    const { pointBytes } = this.#kernels[group];
     const count = parts.reduce((sum, part) => sum + countFinite(part, rawBytes), 0);
-    const points = this.arena.take(Math.max(1, count) * pointBytes);
+    const points = this.#arena.take(Math.max(1, count) * pointBytes);
     const used = new Uint32Array(count);
-    this.scratch.scoped(() => {
-      const raw = this.scratch.take(CHUNK_POINTS * rawBytes);
-      const bytes = this.kernels.bytes(raw, CHUNK_POINTS * rawBytes);
+    this.#scratch.scoped(() => {
+      const raw = this.#scratch.take(CHUNK_POINTS * rawBytes);
+      const bytes = this.#kernels.bytes(raw, CHUNK_POINTS * rawBytes);
       let converted = 0,
         held = 0,
         next = 0;
       const convert = (): void => {
         if (held > 0)
-          this.kernels.call(
+          this.#kernels.call(
             "fq_import_foreign",
             points + converted * pointBytes,
             raw,
-            (held * rawBytes) / this.kernels.fq.bytes,
+            (held * rawBytes) / this.#kernels.fq.bytes,
           );
         converted += held;
         held = 0;
@@ -244,12 +250,12 @@ class KeyBuilder {
       convert();
     });
     if (used.every((index, i) => index === i)) return { points, indices: 0, count };
-    const address = this.arena.take(4 * count);
-    this.kernels.words(address, count).set(used);
+    const address = this.#arena.take(4 * count);
+    this.#kernels.words(address, count).set(used);
     return { points, indices: address, count };
   }
 
-  private rowSections(source: KeySource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
+  #rowSections(source: KeySource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
     const { coefficients } = source;
     const view = new DataView(coefficients.buffer, coefficients.byteOffset, coefficients.byteLength);
     const count = coefficients.length / COEFFICIENT_ENTRY_BYTES;
@@ -257,16 +263,16 @@ class KeyBuilder {
     const numbers = Uint32Array.from({ length: count }, (_, i) =>
       dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12),
     );
-    const address = this.arena.take(dictionary.size * this.kernels.fr.elementBytes);
-    const rowsOf = (matrix: number): RowSection => this.rowSection(view, numbers, matrix, 2 ** source.domainPower);
+    const address = this.#arena.take(dictionary.size * this.#kernels.fr.elementBytes);
+    const rowsOf = (matrix: number): RowSection => this.#rowSection(view, numbers, matrix, 2 ** source.domainPower);
     const result = { rowsA: rowsOf(0), rowsB: rowsOf(1), coefficients: address };
-    this.writeCoefficients(address, dictionary.values());
+    this.#writeCoefficients(address, dictionary.values());
     return result;
   }
 
   /** Counting sort of one matrix' entries by row; odd rows get a term with coefficient 0 when lanes go in pairs. */
-  private rowSection(view: DataView, numbers: Uint32Array, matrix: number, rowCount: number): RowSection {
-    const { lanes } = this.kernels.fr;
+  #rowSection(view: DataView, numbers: Uint32Array, matrix: number, rowCount: number): RowSection {
+    const { lanes } = this.#kernels.fr;
     const lengths = new Uint32Array(rowCount);
     for (let i = 0; i < numbers.length; i += 1) {
       const at = i * COEFFICIENT_ENTRY_BYTES;
@@ -279,10 +285,10 @@ class KeyBuilder {
     for (let row = 0; row < rowCount; row += 1)
       starts[row + 1] = (starts[row] ?? 0) + Math.ceil((lengths[row] ?? 0) / lanes) * lanes;
     const total = starts[rowCount] ?? 0;
-    const rows = this.arena.take(4 * (rowCount + 1));
-    this.kernels.words(rows, rowCount + 1).set(starts);
-    const terms = this.arena.take(total * TERM_BYTES);
-    const words = this.kernels.words(terms, 2 * total);
+    const rows = this.#arena.take(4 * (rowCount + 1));
+    this.#kernels.words(rows, rowCount + 1).set(starts);
+    const terms = this.#arena.take(total * TERM_BYTES);
+    const words = this.#kernels.words(terms, 2 * total);
     // Padding is coefficient 0 (the dictionary's first) times wire 0.
     words.fill(0);
     for (let i = 0; i < numbers.length; i += 1) {
@@ -297,8 +303,9 @@ class KeyBuilder {
   }
 
   /** The file has coefficient * 2^512, the kernels want coefficient * radix. */
-  private writeCoefficients(target: number, values: Uint8Array): void {
-    const { kernels, scratch } = this;
+  #writeCoefficients(target: number, values: Uint8Array): void {
+    const kernels = this.#kernels;
+    const scratch = this.#scratch;
     const { fr } = kernels;
     const count = values.length / fr.bytes;
     const factor = inverse(2n ** 512n, kernels.curve.r);
@@ -321,55 +328,55 @@ class KeyBuilder {
  * Numbers the distinct coefficients of a key; number 0 is the value 0. A key has millions of entries and few values.
  */
 class CoefficientDictionary {
-  private readonly entries: Uint8Array;
-  private readonly view: DataView;
+  readonly #entries: Uint8Array;
+  readonly #view: DataView;
   /** Numbers of the values with the same hash: in practice one each. */
-  private readonly numbers = new Map<number, number[]>();
-  private readonly offsets: number[] = [];
+  readonly #numbers = new Map<number, number[]>();
+  readonly #offsets: number[] = [];
   /** Odd and secret: whoever writes circuits must not be able to choose coefficients that all fall together. */
-  private readonly multiplier = randomBytes(4).readUInt32LE() | 1;
+  readonly #multiplier = randomBytes(4).readUInt32LE() | 1;
 
   constructor(entries: Uint8Array) {
-    this.entries = entries;
-    this.view = new DataView(entries.buffer, entries.byteOffset, entries.byteLength);
+    this.#entries = entries;
+    this.#view = new DataView(entries.buffer, entries.byteOffset, entries.byteLength);
   }
 
   get size(): number {
-    return this.offsets.length + 1;
+    return this.#offsets.length + 1;
   }
 
   numberOf(offset: number): number {
-    const hash = this.hashOf(offset);
-    const candidates = this.numbers.get(hash) ?? [];
-    const known = candidates.find((number) => this.isSame(this.offsets[number - 1] ?? 0, offset));
+    const hash = this.#hashOf(offset);
+    const candidates = this.#numbers.get(hash) ?? [];
+    const known = candidates.find((number) => this.#isSame(this.#offsets[number - 1] ?? 0, offset));
     if (known !== undefined) return known;
-    this.offsets.push(offset);
-    const number = this.offsets.length;
+    this.#offsets.push(offset);
+    const number = this.#offsets.length;
     candidates.push(number);
-    this.numbers.set(hash, candidates);
+    this.#numbers.set(hash, candidates);
     return number;
   }
 
   values(): Uint8Array {
     const bytes = new Uint8Array(this.size * COEFFICIENT_VALUE_BYTES);
-    for (const [i, offset] of this.offsets.entries()) {
-      bytes.set(this.entries.subarray(offset, offset + COEFFICIENT_VALUE_BYTES), (i + 1) * COEFFICIENT_VALUE_BYTES);
+    for (const [i, offset] of this.#offsets.entries()) {
+      bytes.set(this.#entries.subarray(offset, offset + COEFFICIENT_VALUE_BYTES), (i + 1) * COEFFICIENT_VALUE_BYTES);
     }
     return bytes;
   }
 
-  private hashOf(offset: number): number {
+  #hashOf(offset: number): number {
     let hash = 0;
     for (let at = 0; at < COEFFICIENT_VALUE_BYTES; at += 4) {
-      hash = Math.imul(hash ^ this.view.getUint32(offset + at, true), this.multiplier);
+      hash = Math.imul(hash ^ this.#view.getUint32(offset + at, true), this.#multiplier);
       hash ^= hash >>> 15;
     }
     return hash;
   }
 
-  private isSame(a: number, b: number): boolean {
+  #isSame(a: number, b: number): boolean {
     for (let at = 0; at < COEFFICIENT_VALUE_BYTES; at += 4)
-      if (this.view.getUint32(a + at) !== this.view.getUint32(b + at)) return false;
+      if (this.#view.getUint32(a + at) !== this.#view.getUint32(b + at)) return false;
     return true;
   }
 }

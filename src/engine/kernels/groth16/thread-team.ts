@@ -44,7 +44,7 @@ export function createTeam(): SharedArrayBuffer {
  * Sends everybody away: the work is over, or its leader is. Cheap, and may be called at any time and more than once.
  */
 export function endTeam(memory: SharedArrayBuffer): void {
-  new Team(memory).close(STATE.ended);
+  new ThreadTeam(memory).close(STATE.ended);
 }
 
 /**
@@ -52,7 +52,7 @@ export function endTeam(memory: SharedArrayBuffer): void {
  * disbanded.
  */
 export function failTeam(memory: SharedArrayBuffer): void {
-  new Team(memory).close(STATE.lost);
+  new ThreadTeam(memory).close(STATE.lost);
 }
 
 /**
@@ -60,15 +60,15 @@ export function failTeam(memory: SharedArrayBuffer): void {
  * itself.
  */
 export function dismissHelpers(memory: SharedArrayBuffer): void {
-  new Team(memory).dismiss();
+  new ThreadTeam(memory).dismiss();
 }
 
 /** One thread's view of a team. */
-export class Team {
-  private readonly words: Int32Array;
+export class ThreadTeam {
+  readonly #words: Int32Array;
 
   constructor(memory: SharedArrayBuffer) {
-    this.words = new Int32Array(memory);
+    this.#words = new Int32Array(memory);
   }
 
   /**
@@ -76,9 +76,9 @@ export class Team {
    * then go on alone.
    */
   open(place: number): boolean {
-    Atomics.store(this.words, WORD.place, place);
-    if (Atomics.compareExchange(this.words, WORD.state, STATE.forming, STATE.open) !== STATE.forming) return false;
-    this.announce();
+    Atomics.store(this.#words, WORD.place, place);
+    if (Atomics.compareExchange(this.#words, WORD.state, STATE.forming, STATE.open) !== STATE.forming) return false;
+    this.#announce();
     return true;
   }
 
@@ -87,28 +87,28 @@ export class Team {
    */
   join(): { readonly place: number } | undefined {
     for (;;) {
-      const seen = this.changes();
-      const state = Atomics.load(this.words, WORD.state);
-      if (state > STATE.open || this.isDismissed()) return undefined;
+      const seen = this.#changes();
+      const state = Atomics.load(this.#words, WORD.state);
+      if (state > STATE.open || this.#isDismissed()) return undefined;
       if (state === STATE.open) break;
-      this.wait(seen);
+      this.#wait(seen);
     }
-    Atomics.add(this.words, WORD.active, 1);
+    Atomics.add(this.#words, WORD.active, 1);
     // The leader may have ended the team between the look and the count: only who is counted before that may touch its
     // memory.
-    if (Atomics.load(this.words, WORD.state) === STATE.open) return { place: Atomics.load(this.words, WORD.place) };
+    if (Atomics.load(this.#words, WORD.state) === STATE.open) return { place: Atomics.load(this.#words, WORD.place) };
     this.leave();
     return undefined;
   }
 
   /** Does tasks until the team is over or the helper is dismissed. A task that throws fails the team. */
   help(steps: readonly TeamStep[]): void {
-    this.work(steps, { isHelper: true });
+    this.#work(steps, { isHelper: true });
   }
 
   leave(): void {
-    Atomics.sub(this.words, WORD.active, 1);
-    this.announce();
+    Atomics.sub(this.#words, WORD.active, 1);
+    this.#announce();
   }
 
   /**
@@ -117,7 +117,7 @@ export class Team {
    * @throws TeamFailedError when a helper was lost or failed, and whatever a task throws
    */
   lead(steps: readonly TeamStep[], onTask?: (name: string, ms: number) => void): void {
-    this.work(steps, { isHelper: false, ...(onTask === undefined ? {} : { onTask }) });
+    this.#work(steps, { isHelper: false, ...(onTask === undefined ? {} : { onTask }) });
   }
 
   /**
@@ -127,57 +127,57 @@ export class Team {
   disband(): boolean {
     this.close(STATE.ended);
     for (;;) {
-      const seen = this.changes();
-      if (Atomics.load(this.words, WORD.active) === 0) return true;
-      if (Atomics.load(this.words, WORD.state) === STATE.lost) return false;
-      this.wait(seen);
+      const seen = this.#changes();
+      if (Atomics.load(this.#words, WORD.active) === 0) return true;
+      if (Atomics.load(this.#words, WORD.state) === STATE.lost) return false;
+      this.#wait(seen);
     }
   }
 
   dismiss(): void {
-    Atomics.store(this.words, WORD.leaving, 1);
-    this.announce();
+    Atomics.store(this.#words, WORD.leaving, 1);
+    this.#announce();
   }
 
   /** Moves to a closed state, unless it is in a worse one. */
   close(state: typeof STATE.ended | typeof STATE.failed | typeof STATE.lost): void {
-    for (let now = Atomics.load(this.words, WORD.state); now < state; now = Atomics.load(this.words, WORD.state)) {
-      if (Atomics.compareExchange(this.words, WORD.state, now, state) === now) break;
+    for (let now = Atomics.load(this.#words, WORD.state); now < state; now = Atomics.load(this.#words, WORD.state)) {
+      if (Atomics.compareExchange(this.#words, WORD.state, now, state) === now) break;
     }
-    this.announce();
+    this.#announce();
   }
 
   /** Takes a task whose turn it is, earlier steps first. */
   claim(steps: readonly TeamStep[]): { readonly step: number; readonly task: number } | undefined {
     for (const [step, { after, count }] of steps.entries()) {
-      if (!after.every((before) => this.isDone(steps, before))) continue;
+      if (!after.every((before) => this.#isDone(steps, before))) continue;
       const total = count();
       const taken = WORD.steps + 2 * step;
-      if (Atomics.load(this.words, taken) >= total) continue;
-      const task = Atomics.add(this.words, taken, 1);
+      if (Atomics.load(this.#words, taken) >= total) continue;
+      const task = Atomics.add(this.#words, taken, 1);
       if (task < total) return { step, task };
     }
     return undefined;
   }
 
-  private work(
+  #work(
     steps: readonly TeamStep[],
     role: { readonly isHelper: boolean; readonly onTask?: (name: string, ms: number) => void },
   ): void {
     if (steps.length > TEAM_STEPS_MAX) throw new RangeError("a team has room for fewer steps");
     for (;;) {
-      const seen = this.changes();
-      const state = Atomics.load(this.words, WORD.state);
+      const seen = this.#changes();
+      const state = Atomics.load(this.#words, WORD.state);
       if (state !== STATE.open) {
         if (role.isHelper) return;
         throw new TeamFailedError("a thread was lost under this work");
       }
-      if (role.isHelper && this.isDismissed()) return;
+      if (role.isHelper && this.#isDismissed()) return;
       const claimed = this.claim(steps);
       const step = claimed === undefined ? undefined : steps[claimed.step];
       if (claimed === undefined || step === undefined) {
-        if (steps.every((_, i) => this.isDone(steps, i))) return;
-        this.wait(seen);
+        if (steps.every((_, i) => this.#isDone(steps, i))) return;
+        this.#wait(seen);
         continue;
       }
       const startedMs = performance.now();
@@ -188,32 +188,32 @@ export class Team {
         throw error;
       }
       role.onTask?.(step.name, performance.now() - startedMs);
-      Atomics.add(this.words, WORD.steps + 2 * claimed.step + 1, 1);
-      this.announce();
+      Atomics.add(this.#words, WORD.steps + 2 * claimed.step + 1, 1);
+      this.#announce();
     }
   }
 
-  private isDone(steps: readonly TeamStep[], index: number): boolean {
+  #isDone(steps: readonly TeamStep[], index: number): boolean {
     const step = steps[index];
     if (step === undefined) throw new RangeError("there is no such step");
-    if (!step.after.every((before) => this.isDone(steps, before))) return false;
-    return Atomics.load(this.words, WORD.steps + 2 * index + 1) === step.count();
+    if (!step.after.every((before) => this.#isDone(steps, before))) return false;
+    return Atomics.load(this.#words, WORD.steps + 2 * index + 1) === step.count();
   }
 
-  private isDismissed(): boolean {
-    return Atomics.load(this.words, WORD.leaving) !== 0;
+  #isDismissed(): boolean {
+    return Atomics.load(this.#words, WORD.leaving) !== 0;
   }
 
-  private changes(): number {
-    return Atomics.load(this.words, WORD.changes);
+  #changes(): number {
+    return Atomics.load(this.#words, WORD.changes);
   }
 
-  private announce(): void {
-    Atomics.add(this.words, WORD.changes, 1);
-    Atomics.notify(this.words, WORD.changes);
+  #announce(): void {
+    Atomics.add(this.#words, WORD.changes, 1);
+    Atomics.notify(this.#words, WORD.changes);
   }
 
-  private wait(seen: number): void {
-    Atomics.wait(this.words, WORD.changes, seen, WAIT_MS);
+  #wait(seen: number): void {
+    Atomics.wait(this.#words, WORD.changes, seen, WAIT_MS);
   }
 }

@@ -25,19 +25,19 @@ export const DOMAIN_LOG_MAX = 22;
 export class Domain {
   readonly log: number;
   readonly size: number;
-  private readonly kernels: Kernels;
-  private readonly tables: number;
-  private readonly lanes: number;
-  private readonly blockBytes: number;
+  readonly #kernels: Kernels;
+  readonly #tables: number;
+  readonly #lanes: number;
+  readonly #blockBytes: number;
 
   /** `tables` is the address of what `writeDomainTables` wrote for the same size. */
   constructor(kernels: Kernels, log: number, tables: number) {
-    this.kernels = kernels;
+    this.#kernels = kernels;
     this.log = log;
     this.size = 2 ** log;
-    this.tables = tables;
-    this.lanes = kernels.fr.lanes;
-    this.blockBytes = kernels.fr.elementBytes * this.lanes;
+    this.#tables = tables;
+    this.#lanes = kernels.fr.lanes;
+    this.#blockBytes = kernels.fr.elementBytes * this.#lanes;
   }
 
   /**
@@ -61,92 +61,92 @@ export class Domain {
    * order too.
    */
   forwardSlice(data: number, slice: number): void {
-    for (let half = this.size / 2; half >= this.blockSize; half /= 2) this.outerLayer("fr_dif_run", data, slice, half);
+    for (let half = this.size / 2; half >= this.blockSize; half /= 2) this.#outerLayer("fr_dif_run", data, slice, half);
   }
 
   backwardSlice(data: number, slice: number): void {
-    for (let half = this.blockSize; half < this.size; half *= 2) this.outerLayer("fr_dit_run", data, slice, half);
+    for (let half = this.blockSize; half < this.size; half *= 2) this.#outerLayer("fr_dit_run", data, slice, half);
   }
 
   forwardBlock(data: number, block: number): void {
-    this.layersDown(data + this.bytesOf(block * this.blockSize), this.log - this.depth);
+    this.#layersDown(data + this.#bytesOf(block * this.blockSize), this.log - this.#depth);
   }
 
   backwardBlock(data: number, block: number): void {
-    this.layersUp(data + this.bytesOf(block * this.blockSize), this.log - this.depth);
+    this.#layersUp(data + this.#bytesOf(block * this.blockSize), this.log - this.#depth);
   }
 
   get blocks(): number {
-    return 2 ** this.depth;
+    return 2 ** this.#depth;
   }
 
   get blockSize(): number {
-    return 2 ** (this.log - this.depth);
+    return 2 ** (this.log - this.#depth);
   }
 
   /** Runs of neighbouring elements of a slice, one in each block: as many elements together as fit the cache. */
   get sliceRun(): number {
-    return Math.min(this.blockSize, 2 ** (CACHE_LOG - this.depth));
+    return Math.min(this.blockSize, 2 ** (CACHE_LOG - this.#depth));
   }
 
   get slices(): number {
     return this.blockSize / this.sliceRun;
   }
 
-  private get depth(): number {
+  get #depth(): number {
     return Math.max(0, Math.min(DEPTH_MAX, this.log - BLOCK_LOG_MIN));
   }
 
   /** Butterflies at distance `half`, a multiple of the block size, between the slice's runs. */
-  private outerLayer(name: string, data: number, slice: number, half: number): void {
+  #outerLayer(name: string, data: number, slice: number, half: number): void {
     const first = slice * this.sliceRun;
     for (let run = first; run < this.size; run += this.blockSize) {
       if (run % (2 * half) >= half) continue;
-      const low = data + this.bytesOf(run);
-      this.kernels.call(
+      const low = data + this.#bytesOf(run);
+      this.#kernels.call(
         name,
         low,
-        low + this.bytesOf(half),
-        this.sliceRun / this.lanes,
-        this.tables + this.bytesOf(half + (run % half)),
+        low + this.#bytesOf(half),
+        this.sliceRun / this.#lanes,
+        this.#tables + this.#bytesOf(half + (run % half)),
       );
     }
   }
 
   /** `elements` is a multiple of the lanes. */
-  private bytesOf(elements: number): number {
-    return (elements / this.lanes) * this.blockBytes;
+  #bytesOf(elements: number): number {
+    return (elements / this.#lanes) * this.#blockBytes;
   }
 
   /** Decimation in frequency: one layer over all, then each half by itself while a half does not fit the cache. */
-  private layersDown(data: number, log: number): void {
+  #layersDown(data: number, log: number): void {
     if (log > CACHE_LOG) {
       const half = 2 ** (log - 1);
-      this.layer("fr_dif_layer", data, half, 1);
-      this.layersDown(data, log - 1);
-      this.layersDown(data + (half / this.lanes) * this.blockBytes, log - 1);
+      this.#layer("fr_dif_layer", data, half, 1);
+      this.#layersDown(data, log - 1);
+      this.#layersDown(data + (half / this.#lanes) * this.#blockBytes, log - 1);
       return;
     }
-    for (let half = 2 ** (log - 1); half >= this.lanes; half /= 2)
-      this.layer("fr_dif_layer", data, half, 2 ** log / (2 * half));
-    if (this.lanes === 2 && log > 0) this.kernels.call("fr_pair_layer", data, 2 ** (log - 1));
+    for (let half = 2 ** (log - 1); half >= this.#lanes; half /= 2)
+      this.#layer("fr_dif_layer", data, half, 2 ** log / (2 * half));
+    if (this.#lanes === 2 && log > 0) this.#kernels.call("fr_pair_layer", data, 2 ** (log - 1));
   }
 
-  private layersUp(data: number, log: number): void {
+  #layersUp(data: number, log: number): void {
     if (log > CACHE_LOG) {
       const half = 2 ** (log - 1);
-      this.layersUp(data, log - 1);
-      this.layersUp(data + (half / this.lanes) * this.blockBytes, log - 1);
-      this.layer("fr_dit_layer", data, half, 1);
+      this.#layersUp(data, log - 1);
+      this.#layersUp(data + (half / this.#lanes) * this.#blockBytes, log - 1);
+      this.#layer("fr_dit_layer", data, half, 1);
       return;
     }
-    if (this.lanes === 2 && log > 0) this.kernels.call("fr_pair_layer", data, 2 ** (log - 1));
-    for (let half = this.lanes; half < 2 ** log; half *= 2)
-      this.layer("fr_dit_layer", data, half, 2 ** log / (2 * half));
+    if (this.#lanes === 2 && log > 0) this.#kernels.call("fr_pair_layer", data, 2 ** (log - 1));
+    for (let half = this.#lanes; half < 2 ** log; half *= 2)
+      this.#layer("fr_dit_layer", data, half, 2 ** log / (2 * half));
   }
 
-  private layer(name: string, data: number, half: number, groups: number): void {
-    this.kernels.call(name, data, half / this.lanes, groups, this.tables + (half / this.lanes) * this.blockBytes);
+  #layer(name: string, data: number, half: number, groups: number): void {
+    this.#kernels.call(name, data, half / this.#lanes, groups, this.#tables + (half / this.#lanes) * this.#blockBytes);
   }
 }
 

@@ -42,47 +42,47 @@ export function fmaTowerScratchBytes(base: FmaField): number {
 export class FmaTower implements TowerField<FmaElement> {
   readonly blockBytes: number;
   readonly inversionScratchBytes: number;
-  private readonly base: FmaField;
-  private readonly options: FmaTowerOptions;
+  readonly #base: FmaField;
+  readonly #options: FmaTowerOptions;
 
   constructor(base: FmaField, options: FmaTowerOptions) {
-    this.base = base;
-    this.options = options;
+    this.#base = base;
+    this.#options = options;
     this.blockBytes = 2 * base.elementBytes;
     this.inversionScratchBytes = this.blockBytes + options.inversion.scratchBytes;
   }
 
   load(f: FunctionBuilder, address: Address, offset: number): FmaElement {
-    return this.base.loadBlock(f, address, offset, this.base.reducedMax);
+    return this.#base.loadBlock(f, address, offset, this.#base.reducedMax);
   }
 
   store(f: FunctionBuilder, address: Address, offset: number, element: FmaElement): void {
-    this.base.storeBlock(f, address, offset, this.reduce(f, element));
+    this.#base.storeBlock(f, address, offset, this.reduce(f, element));
   }
 
   constant(f: FunctionBuilder, [c0, c1]: readonly [bigint, bigint]): FmaElement {
-    return shuffled(f, this.base.constant(f, [c0]), this.base.constant(f, [c1]), LOW_THEN_HIGH);
+    return shuffled(f, this.#base.constant(f, [c0]), this.#base.constant(f, [c1]), LOW_THEN_HIGH);
   }
 
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.base.add(f, a, b);
+    return this.#base.add(f, a, b);
   }
 
   sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.base.sub(f, a, b);
+    return this.#base.sub(f, a, b);
   }
 
   normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.base.normalize(f, a);
+    return this.#base.normalize(f, a);
   }
 
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const isReduced = a.max <= this.base.reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= HALF_LIMB);
-    return isReduced ? a : this.base.reduce(f, a);
+    const isReduced = a.max <= this.#base.reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= HALF_LIMB);
+    return isReduced ? a : this.#base.reduce(f, a);
   }
 
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaElement>[]): FmaElement {
-    return this.base.sumOfProducts(
+    return this.#base.sumOfProducts(
       f,
       products.flatMap(({ a, b, negate = false }) => [
         { a: shuffled(f, a, a, LOW_TWICE), b, negate },
@@ -93,10 +93,8 @@ export class FmaTower implements TowerField<FmaElement> {
 
   /** With the columns kept apart: see `FmaArithmetic.sumOfProducts`. */
   sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): FmaElement {
-    const {
-      base,
-      options: { scratch },
-    } = this;
+    const base = this.#base;
+    const { scratch } = this.#options;
     const place = (i: number): Address => i32.const(scratch + base.columnBytes + i * this.blockBytes);
     // u b of each product, and 2 b where it counts twice, lie in scratch.
     const factors = products.flatMap(({ a, b, isDouble }, i) => {
@@ -114,27 +112,27 @@ export class FmaTower implements TowerField<FmaElement> {
   }
 
   mul(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.base.reduce(f, this.sumOfProducts(f, [{ a, b }]));
+    return this.#base.reduce(f, this.sumOfProducts(f, [{ a, b }]));
   }
 
   /** ((c0 + c1)(c0 - c1), 2 c0 c1). */
   square(f: FunctionBuilder, a: FmaElement): FmaElement {
     const low = shuffled(f, a, a, LOW_TWICE);
-    const left = this.base.add(f, low, shuffled(f, a, a, SWAPPED));
+    const left = this.#base.add(f, low, shuffled(f, a, a, SWAPPED));
     // (c0 - c1, c1): only the low lane takes the difference.
-    const right = this.base.sub(f, a, masked(f, shuffled(f, a, a, HIGH_TWICE)));
-    return this.base.reduce(
+    const right = this.#base.sub(f, a, masked(f, shuffled(f, a, a, HIGH_TWICE)));
+    return this.#base.reduce(
       f,
-      this.base.mul(
+      this.#base.mul(
         f,
-        this.base.normalize(f, shuffled(f, left, this.base.add(f, low, low), LOW_THEN_HIGH)),
-        this.base.normalize(f, right),
+        this.#base.normalize(f, shuffled(f, left, this.#base.add(f, low, low), LOW_THEN_HIGH)),
+        this.#base.normalize(f, right),
       ),
     );
   }
 
   mulCoefficients(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.base.mul(f, a, b);
+    return this.#base.mul(f, a, b);
   }
 
   conjugate(f: FunctionBuilder, a: FmaElement): FmaElement {
@@ -143,14 +141,14 @@ export class FmaTower implements TowerField<FmaElement> {
 
   /** n a + u a, n in two parts with a carry between: nine times a limb would not be exact. */
   mulByNonResidue(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const first = Math.min(this.options.nonResidue, FIRST_SHARE_MAX);
-    const sum = this.base.normalize(f, scaledSum(f, a, first, timesU(f, a)));
-    const rest = this.options.nonResidue - first;
-    return this.base.reduce(f, rest === 0 ? sum : this.base.normalize(f, scaledSum(f, a, rest, sum)));
+    const first = Math.min(this.#options.nonResidue, FIRST_SHARE_MAX);
+    const sum = this.#base.normalize(f, scaledSum(f, a, first, timesU(f, a)));
+    const rest = this.#options.nonResidue - first;
+    return this.#base.reduce(f, rest === 0 ? sum : this.#base.normalize(f, scaledSum(f, a, rest, sum)));
   }
 
   isZero(f: FunctionBuilder, a: FmaElement): Address {
-    return this.base.isZero(f, a);
+    return this.#base.isZero(f, a);
   }
 
   /** (c0 - c1 u) / (c0^2 + c1^2), the norm in both lanes. */
@@ -158,10 +156,10 @@ export class FmaTower implements TowerField<FmaElement> {
     f: FunctionBuilder,
     { target, source, scratch }: { readonly target: Address; readonly source: Address; readonly scratch: Address },
   ): void {
-    const { base } = this;
+    const base = this.#base;
     const value = this.load(f, source, 0);
     base.storeBlock(f, scratch, 0, base.reduce(f, base.sumOfLanes(f, base.square(f, value))));
-    f.call(this.options.inversion.handle, [scratch, scratch, i32.add(scratch, i32.const(this.blockBytes))]);
+    f.call(this.#options.inversion.handle, [scratch, scratch, i32.add(scratch, i32.const(this.blockBytes))]);
     const inverse = base.loadBlock(f, scratch, 0, base.productMax);
     this.store(f, target, 0, base.mul(f, this.conjugate(f, value), inverse));
   }

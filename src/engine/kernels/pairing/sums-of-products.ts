@@ -19,14 +19,14 @@ export interface SumOptions {
  * A sum of products ready to be called: (target, [addend,] a1, b1, a2, b2, ...). The target may be one of the factors.
  */
 export class SumOfProducts {
-  private readonly handle: FunctionHandle;
+  readonly #handle: FunctionHandle;
 
   constructor(handle: FunctionHandle) {
-    this.handle = handle;
+    this.#handle = handle;
   }
 
   call(f: FunctionBuilder, target: Address, factors: readonly (readonly [Address, Address])[], addend?: Address): void {
-    f.call(this.handle, [target, ...(addend === undefined ? [] : [addend]), ...factors.flat()]);
+    f.call(this.#handle, [target, ...(addend === undefined ? [] : [addend]), ...factors.flat()]);
   }
 }
 

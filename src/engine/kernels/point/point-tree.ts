@@ -29,16 +29,16 @@ export interface PointTree {
 export const GROUP_ITEMS = 8192;
 
 export class PointTrees {
-  private readonly kernels: Kernels;
-  private readonly group: "g1" | "g2";
-  private readonly layout: GroupLayout;
-  private readonly arena: Arena;
+  readonly #kernels: Kernels;
+  readonly #group: "g1" | "g2";
+  readonly #layout: GroupLayout;
+  readonly #arena: Arena;
 
   constructor(kernels: Kernels, group: "g1" | "g2", arena: Arena) {
-    this.kernels = kernels;
-    this.group = group;
-    this.layout = kernels[group];
-    this.arena = arena;
+    this.#kernels = kernels;
+    this.#group = group;
+    this.#layout = kernels[group];
+    this.#arena = arena;
   }
 
   /**
@@ -46,7 +46,9 @@ export class PointTrees {
    * bounds the latter.
    */
   create(size: number, items: number, largestBucket: number): PointTree {
-    const { arena, kernels, layout } = this;
+    const arena = this.#arena;
+    const kernels = this.#kernels;
+    const layout = this.#layout;
     const startsAddress = arena.take(4 * size);
     const countsAddress = arena.take(4 * size);
     return {
@@ -63,7 +65,9 @@ export class PointTrees {
 
   /** Sums every bucket: afterwards each that is not empty has one item. */
   sum(tree: PointTree): void {
-    const { arena, kernels, layout } = this;
+    const arena = this.#arena;
+    const kernels = this.#kernels;
+    const layout = this.#layout;
     arena.scoped(() => {
       const entriesMax = Math.ceil(tree.itemsMax / 2) + layout.entriesPerStep;
       const list = arena.take(entriesMax * LIST_ENTRY_BYTES);
@@ -92,7 +96,7 @@ export class PointTrees {
           );
           const entries = (end - list) / LIST_ENTRY_BYTES;
           if (entries === 0) break;
-          kernels.addBatch(this.group, list, entries, scratch);
+          kernels.addBatch(this.#group, list, entries, scratch);
           free += entries * layout.pointBytes;
         }
         from = to;
@@ -102,6 +106,6 @@ export class PointTrees {
 
   /** The word of a summed bucket, 0 when it is empty. */
   resultWord(tree: PointTree, bucket: number): number {
-    return tree.counts[bucket] === 0 ? 0 : this.kernels.word(tree.items + 4 * (tree.starts[bucket] ?? 0));
+    return tree.counts[bucket] === 0 ? 0 : this.#kernels.word(tree.items + 4 * (tree.starts[bucket] ?? 0));
   }
 }

@@ -35,7 +35,7 @@ const NO_RESULT = 0x40;
 
 /** Collects functions and writes the module. */
 export class ModuleBuilder {
-  private readonly functions: { handle: FunctionHandle; exported: boolean; body: Uint8Array | undefined }[] = [];
+  readonly #functions: { handle: FunctionHandle; exported: boolean; body: Uint8Array | undefined }[] = [];
 
   /** Adds a function; `build` receives the function's builder and its parameters. Returns a handle for `call`. */
   define<const P extends readonly ValueType[]>(
@@ -43,7 +43,7 @@ export class ModuleBuilder {
     build: (f: FunctionBuilder, ...params: ParamLocals<P>) => void,
   ): FunctionHandle {
     const handle: FunctionHandle = {
-      index: this.functions.length,
+      index: this.#functions.length,
       name: signature.name,
       params: signature.params,
       results: signature.results ?? [],
@@ -53,7 +53,7 @@ export class ModuleBuilder {
       exported: signature.exported ?? true,
       body: undefined,
     };
-    this.functions.push(entry);
+    this.#functions.push(entry);
     const f = new FunctionBuilder(signature.params, handle.results.length > 0);
     build(f, ...f.paramsAs<P>());
     entry.body = f.finish();
@@ -65,7 +65,7 @@ export class ModuleBuilder {
     const out = new ByteWriter();
     out.raw([0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]);
     out.section(SECTION.type, (w) => {
-      w.vector(this.functions, (each) => {
+      w.vector(this.#functions, (each) => {
         w.byte(0x60);
         w.vector(each.handle.params, (type) => w.byte(TYPE_CODE[type]));
         w.vector(each.handle.results, (type) => w.byte(TYPE_CODE[type]));
@@ -80,10 +80,10 @@ export class ModuleBuilder {
       w.unsigned(1);
       w.unsigned(memoryPagesMax);
     });
-    out.section(SECTION.function, (w) => w.vector(this.functions, (each) => w.unsigned(each.handle.index)));
+    out.section(SECTION.function, (w) => w.vector(this.#functions, (each) => w.unsigned(each.handle.index)));
     out.section(SECTION.export, (w) => {
       w.vector(
-        this.functions.filter((each) => each.exported),
+        this.#functions.filter((each) => each.exported),
         (each) => {
           w.name(each.handle.name);
           w.byte(0x00);
@@ -92,7 +92,7 @@ export class ModuleBuilder {
       );
     });
     out.section(SECTION.code, (w) => {
-      w.vector(this.functions, (each) => {
+      w.vector(this.#functions, (each) => {
         if (each.body === undefined) throw new Error(`function ${each.handle.name} has no body`);
         w.unsigned(each.body.length);
         w.raw(each.body);
@@ -104,32 +104,32 @@ export class ModuleBuilder {
 
 /** Writes the body of one function, statement by statement. Expressions come from wasm-ops.ts. */
 export class FunctionBuilder {
-  private readonly code = new ByteWriter();
-  private readonly localTypes: ValueType[] = [];
-  private readonly params: readonly ValueType[];
-  private readonly hasResults: boolean;
-  private readonly prologue = new ByteWriter();
-  private readonly onceLocals = new Map<string, Local<ValueType>>();
+  readonly #code = new ByteWriter();
+  readonly #localTypes: ValueType[] = [];
+  readonly #params: readonly ValueType[];
+  readonly #hasResults: boolean;
+  readonly #prologue = new ByteWriter();
+  readonly #onceLocals = new Map<string, Local<ValueType>>();
 
   constructor(params: readonly ValueType[], hasResults: boolean) {
-    this.params = params;
-    this.hasResults = hasResults;
+    this.#params = params;
+    this.#hasResults = hasResults;
   }
 
   paramsAs<P extends readonly ValueType[]>(): ParamLocals<P> {
-    return this.params.map((type, index) => localOf(type, index)) as unknown as ParamLocals<P>;
+    return this.#params.map((type, index) => localOf(type, index)) as unknown as ParamLocals<P>;
   }
 
   /** A fresh local variable, zero at first. */
   local<T extends ValueType>(type: T): Local<T> {
-    this.localTypes.push(type);
-    return localOf(type, this.params.length + this.localTypes.length - 1);
+    this.#localTypes.push(type);
+    return localOf(type, this.#params.length + this.#localTypes.length - 1);
   }
 
   set<T extends ValueType>(target: Local<T>, value: Expression<T>): void {
-    value.emit(this.code);
-    this.code.byte(0x21);
-    this.code.unsigned(target.index);
+    value.emit(this.#code);
+    this.#code.byte(0x21);
+    this.#code.unsigned(target.index);
   }
 
   /** Evaluates once into a fresh local. */
@@ -141,63 +141,63 @@ export class FunctionBuilder {
 
   /** A constant that is loaded once, at the start of the function, however often it is asked for. */
   once<T extends ValueType>(key: string, constant: Expression<T>): Local<T> {
-    const known = this.onceLocals.get(key);
+    const known = this.#onceLocals.get(key);
     if (known !== undefined) return known as Local<T>;
     const target = this.local(constant.type);
-    constant.emit(this.prologue);
-    this.prologue.byte(0x21);
-    this.prologue.unsigned(target.index);
-    this.onceLocals.set(key, target);
+    constant.emit(this.#prologue);
+    this.#prologue.byte(0x21);
+    this.#prologue.unsigned(target.index);
+    this.#onceLocals.set(key, target);
     return target;
   }
 
   /** Evaluates an expression for its effect; a store or a call without a result has no value to drop. */
   run(statement: Statement): void {
-    statement.emit(this.code);
+    statement.emit(this.#code);
   }
 
   /** Calls a function without results. */
   call(target: FunctionHandle, args: readonly Expression<ValueType>[]): void {
     if (target.results.length !== 0) throw new Error(`${target.name} has results that would stay on the stack`);
-    this.emitCall(target, args);
+    this.#emitCall(target, args);
   }
 
   /** Calls a function and keeps its results, all of one type, in fresh locals. */
   callFor<T extends ValueType>(type: T, target: FunctionHandle, args: readonly Expression<ValueType>[]): Local<T>[] {
     if (target.results.some((each) => each !== type))
       throw new Error(`${target.name} has a result that is not ${type}`);
-    this.emitCall(target, args);
+    this.#emitCall(target, args);
     const results = target.results.map(() => this.local(type));
     for (const result of [...results].reverse()) {
-      this.code.byte(0x21);
-      this.code.unsigned(result.index);
+      this.#code.byte(0x21);
+      this.#code.unsigned(result.index);
     }
     return results;
   }
 
   return(...values: readonly Expression<ValueType>[]): void {
-    for (const value of values) value.emit(this.code);
-    this.code.byte(0x0f);
+    for (const value of values) value.emit(this.#code);
+    this.#code.byte(0x0f);
   }
 
   if(condition: Expression<"i32">, then: () => void, otherwise?: () => void): void {
-    condition.emit(this.code);
-    this.code.raw([0x04, NO_RESULT]);
+    condition.emit(this.#code);
+    this.#code.raw([0x04, NO_RESULT]);
     then();
     if (otherwise !== undefined) {
-      this.code.byte(0x05);
+      this.#code.byte(0x05);
       otherwise();
     }
-    this.code.byte(0x0b);
+    this.#code.byte(0x0b);
   }
 
   /** Runs the body while the condition, tested first, is not zero. */
   while(condition: Expression<"i32">, body: () => void): void {
     this.if(condition, () => {
-      this.code.raw([0x03, NO_RESULT]);
+      this.#code.raw([0x03, NO_RESULT]);
       body();
-      condition.emit(this.code);
-      this.code.raw([0x0d, 0x00, 0x0b]);
+      condition.emit(this.#code);
+      this.#code.raw([0x0d, 0x00, 0x0b]);
     });
   }
 
@@ -213,26 +213,26 @@ export class FunctionBuilder {
   /** Body with the local declarations in front. A function with results must end with `return`. */
   finish(): Uint8Array {
     const out = new ByteWriter();
-    out.vector(this.localTypes, (type) => {
+    out.vector(this.#localTypes, (type) => {
       out.unsigned(1);
       out.byte(TYPE_CODE[type]);
     });
-    out.raw(this.prologue.finish());
-    out.raw(this.code.finish());
+    out.raw(this.#prologue.finish());
+    out.raw(this.#code.finish());
     // A function with results has returned by now; the validator wants to see that nothing is missing on the stack.
-    if (this.hasResults) out.byte(0x00);
+    if (this.#hasResults) out.byte(0x00);
     out.byte(0x0b);
     return out.finish();
   }
 
-  private emitCall(target: FunctionHandle, args: readonly Expression<ValueType>[]): void {
+  #emitCall(target: FunctionHandle, args: readonly Expression<ValueType>[]): void {
     if (args.length !== target.params.length) throw new Error(`${target.name} takes ${target.params.length} arguments`);
     for (const [index, arg] of args.entries()) {
       if (arg.type !== target.params[index]) throw new Error(`${target.name}: argument ${index} is ${arg.type}`);
-      arg.emit(this.code);
+      arg.emit(this.#code);
     }
-    this.code.byte(0x10);
-    this.code.unsigned(target.index);
+    this.#code.byte(0x10);
+    this.#code.unsigned(target.index);
   }
 }
 

@@ -6,19 +6,19 @@
 const INITIAL_BYTES = 1024;
 
 export class ByteWriter {
-  private buffer = new Uint8Array(INITIAL_BYTES);
-  private length = 0;
+  #buffer = new Uint8Array(INITIAL_BYTES);
+  #length = 0;
 
   byte(value: number): void {
-    this.reserve(1);
-    this.buffer[this.length] = value;
-    this.length += 1;
+    this.#reserve(1);
+    this.#buffer[this.#length] = value;
+    this.#length += 1;
   }
 
   raw(bytes: ArrayLike<number>): void {
-    this.reserve(bytes.length);
-    this.buffer.set(bytes, this.length);
-    this.length += bytes.length;
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
   }
 
   /** Unsigned LEB128 of a number below 2^32. */
@@ -64,13 +64,13 @@ export class ByteWriter {
   }
 
   finish(): Uint8Array<ArrayBuffer> {
-    return this.buffer.slice(0, this.length);
+    return this.#buffer.slice(0, this.#length);
   }
 
-  private reserve(count: number): void {
-    if (this.length + count <= this.buffer.length) return;
-    const larger = new Uint8Array(Math.max(this.buffer.length * 2, this.length + count));
-    larger.set(this.buffer.subarray(0, this.length));
-    this.buffer = larger;
+  #reserve(count: number): void {
+    if (this.#length + count <= this.#buffer.length) return;
+    const larger = new Uint8Array(Math.max(this.#buffer.length * 2, this.#length + count));
+    larger.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = larger;
   }
 }
