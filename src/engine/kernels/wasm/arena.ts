@@ -1,4 +1,4 @@
-/** Hands out parts of a kernel memory, last in, first out. It owns nothing else and never grows. */
+/** Hands out parts of a kernel memory, last in, first out. The memory never grows. */
 
 /** Every part starts at a multiple of this: a cache line, and more than any load needs. */
 const ALIGNMENT = 64;
@@ -13,7 +13,10 @@ export class Arena {
     this.#end = end;
   }
 
-  /** Address of `bytes` unused bytes, with whatever was there before. Throws a RangeError when they do not fit. */
+  /**
+   * Returns the address of `bytes` bytes that no other part uses; their old content is left in them.
+   * @throws RangeError when they do not fit.
+   */
   take(bytes: number): number {
     const address = this.#next;
     if (!Number.isSafeInteger(bytes) || bytes < 0 || address + bytes > this.#end)
@@ -22,7 +25,7 @@ export class Arena {
     return address;
   }
 
-  /** Runs the work and gives back what it took, whatever happens. */
+  /** Runs the work and gives back what it took, also when it throws. */
   scoped<T>(work: () => T): T {
     const before = this.#next;
     try {
@@ -37,6 +40,7 @@ export class Arena {
   }
 }
 
+/** Rounds up to the alignment of parts, in bytes. */
 export function align(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 }
