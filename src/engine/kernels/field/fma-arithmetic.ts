@@ -5,9 +5,8 @@
  * arithmetic on the GPU", 2018).
  *
  * Every emitted value carries a proven bound: the emitter computes, while it writes code, how large each limb and the
- * whole element can become, and refuses to write an operation whose result might not be exact. So a formula that
- * compiles cannot overflow. It must not be used unless multiply-add is really fused on this machine: see
- * wasm-features.ts.
+ * whole element can become, and refuses to write an operation whose result might not be exact. So a formula that was
+ * emitted cannot overflow. It must not be used where multiply-add rounds twice: see wasm/features.ts.
  */
 import { inverse } from "../../field/prime-field.js";
 import { balancedLimbs } from "./integers.js";
@@ -31,13 +30,13 @@ export interface FmaElement {
   readonly max: bigint;
 }
 
-/** A factor whose limbs may be loads, each emitted anew where it is used. */
+/** A factor of a product, whose limbs may be loads: a load is emitted again wherever its limb is used. */
 export interface FmaFactor {
   readonly limbs: readonly FactorLimb[];
   readonly max: bigint;
 }
 
-export interface FactorLimb {
+interface FactorLimb {
   readonly local: V128;
   readonly max: bigint;
 }
@@ -59,8 +58,8 @@ export const INVERSE_LIMB = 2 ** -51;
 /** A highest limb with fewer bits of the prime than this is too coarse to read a quotient off. */
 const HEAD_BITS_MIN = 20n;
 
-/** How a prime's elements are written. */
-export interface Representation {
+/** How the elements of a prime field are written. */
+interface Representation {
   readonly limbCount: number;
   readonly radix: bigint;
   readonly limbMax: bigint;
@@ -77,13 +76,13 @@ export interface Column {
 export class FmaArithmetic {
   readonly limbCount: number;
   readonly prime: bigint;
-  /** What elements stand multiplied by: Montgomery's 2^(51 * limbCount). */
+  /** The factor that elements carry: Montgomery's 2^(51 * limbCount). */
   readonly radix: bigint;
-  /** |limb| of a normalised element, but for the highest. */
+  /** Bound of |limb| in a normalised element, for all limbs but the highest. */
   readonly limbMax: bigint;
-  /** |element| of a reduced one. */
+  /** Bound of |element| for a reduced element. */
   readonly reducedMax: bigint;
-  /** |element| of a product. */
+  /** Bound of |element| for a product. */
   readonly productMax: bigint;
   readonly primeLimbs: readonly bigint[];
   readonly #negativeInverse: bigint;
@@ -103,20 +102,22 @@ export class FmaArithmetic {
     this.productMax = radix === 1n ? this.reducedMax : prime;
   }
 
-  /** The bound that stored elements keep: normalised limbs, |element| <= max. */
+  /** Returns an element from limbs that are known to be normalised, with |element| <= max. */
   stored(locals: readonly Vector[], max: bigint): FmaElement {
     return { limbs: locals.map((local, j) => ({ local, max: this.#storedMax(j, max) })), max };
   }
 
-  /** As `stored`, for a factor. */
+  /** As `stored`, for a factor whose limbs are loaded where they are used. */
   factor(limbs: readonly V128[], max: bigint): FmaFactor {
     return { limbs: limbs.map((local, j) => ({ local, max: this.#storedMax(j, max) })), max };
   }
 
+  /** Adds limb by limb: neither normalised nor reduced. */
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
     return this.#limbwise(a, b, (x, y) => f.let(f64x2.add(x, y)));
   }
 
+  /** Subtracts limb by limb: neither normalised nor reduced. */
   sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
     return this.#limbwise(a, b, (x, y) => f.let(f64x2.sub(x, y)));
   }
@@ -144,7 +145,7 @@ export class FmaArithmetic {
     return { limbs, max: a.max };
   }
 
-  /** Subtracts the nearest multiple of p: the result is normalised and within p/2 plus a 2^-40th. */
+  /** Subtracts the nearest multiple of p: the result is normalised and within p/2 plus p / 2^40. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
     const top = last(a.limbs);
     const topUnit = 1n << BigInt(LIMB_BITS * (this.limbCount - 1));
@@ -175,12 +176,13 @@ export class FmaArithmetic {
   }
 
   /**
-   * Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; result normalised. With `columns`, an address of
-   * `columnBytes` bytes, each column's end is stored there and loaded where it is needed. Engines place pure operations
-   * without stores between them as late as they can, so that all columns of a long sum end up interleaved in more
-   * registers than there are: of a sum of six products in Fq2 half the instructions were spills. Stores keep the
-   * columns apart: a product in Fq2 takes 8 % less time, and a sum of six about a fifth less. A lone product in Fq
-   * gains nothing.
+   * Returns the Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; the result is normalised.
+   *
+   * With `columns`, an address of `columnBytes` bytes, each column's end is stored there and loaded where it is needed.
+   * V8 places pure operations without stores between them as late as it can, so that all columns of a long sum end up
+   * interleaved in more registers than there are: of a sum of six products in Fq2 half the instructions were spills.
+   * Stores keep the columns apart: a product in Fq2 takes 8 % less time, and a sum of six about a fifth less. A lone
+   * product in Fq gains nothing.
    */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
     const n = this.limbCount;
@@ -199,6 +201,7 @@ export class FmaArithmetic {
     );
   }
 
+  /** Bytes of the scratch that `sumOfProducts` may keep its columns in. */
   get columnBytes(): number {
     return (2 * this.limbCount - 1) * VECTOR_BYTES;
   }
@@ -337,8 +340,8 @@ export class FmaArithmetic {
   }
 
   /**
-   * Finds and returns the quotient digit m with column + m p = 0 modulo a limb; the sum is exact in one fused
-   * operation, and is a carry.
+   * Finds and returns the quotient digit m with column + m p = 0 modulo a limb. The sum is exact in one fused operation
+   * and becomes a carry.
    */
   #reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
     let low = must(column.low);
@@ -431,6 +434,7 @@ function lowerSum(limbs: readonly BoundedLimb[], headLimbs = 1): bigint {
   return limbs.slice(0, -headLimbs).reduce((sum, limb, j) => sum + (limb.max << BigInt(LIMB_BITS * j)), 0n);
 }
 
+/** Returns the same number in both lanes, loaded once for each function. */
 export function c(f: FunctionBuilder, value: number): V128 {
   return f.once(`f64x2 ${value}`, f64x2.constSplat(value));
 }
@@ -439,6 +443,7 @@ function balanced(value: bigint): bigint {
   return value > HALF_LIMB ? value - LIMB : value;
 }
 
+/** Returns the item at an index that must exist. */
 export function at<T>(items: readonly T[], index: number): T {
   const item = items[index];
   if (item === undefined) throw new Error("limb index out of range");
@@ -449,6 +454,7 @@ function last<T>(items: readonly T[]): T {
   return at(items, items.length - 1);
 }
 
+/** Returns the sum of a column, which must have a term. */
 export function must<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("a column has no terms");
   return value;

@@ -9,7 +9,7 @@
 import { inverse } from "../../field/prime-field.js";
 import { unsignedLimbs } from "./integers.js";
 import { i32, i64 } from "../wasm/wasm-ops.js";
-import type { Address, PrimeField, Product } from "./field.js";
+import type { Address, LanePlace, PrimeField, Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local, ValueType } from "../wasm/wasm-ops.js";
 
@@ -39,6 +39,7 @@ const HEAD_BITS_MIN = 18;
 /** Bits of the prime in an estimate that takes from the second limb. */
 const HEAD_BITS = 28;
 
+/** A prime field of one lane, on 64-bit integers. */
 export class IntegerField implements PrimeField<IntegerElement> {
   readonly lanes = 1;
   readonly localType = "i64";
@@ -75,14 +76,17 @@ export class IntegerField implements PrimeField<IntegerElement> {
     this.productMax = prime + (prime >> 2n);
   }
 
+  /** Loads from the one address. */
   load(f: FunctionBuilder, addresses: readonly Address[], offset: number, max: bigint): IntegerElement {
     return this.loadBlock(f, single(addresses), offset, max);
   }
 
+  /** Stores at the one address. */
   store(f: FunctionBuilder, addresses: readonly Address[], offset: number, element: IntegerElement): void {
     this.storeBlock(f, single(addresses), offset, element);
   }
 
+  /** Loads each limb of 32 bits into 64; the highest is signed. */
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): IntegerElement {
     const limbs = this.#limbIndices().map((j) => {
       const at = offset + 4 * j;
@@ -94,16 +98,19 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return { limbs, max };
   }
 
+  /** Stores the low 32 bits of each limb; refuses an element that is not normalised. */
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: IntegerElement): void {
     if (element.limbs.slice(0, -1).some((limb) => limb.max > this.#mask))
       throw new Error("only normalised elements are stored");
     for (const [j, limb] of element.limbs.entries()) f.run(i64.store32(address, limb.local, offset + 4 * j));
   }
 
+  /** Brings the one coefficient into Montgomery form while the code is emitted. */
   constant(f: FunctionBuilder, coefficients: readonly bigint[]): IntegerElement {
     return this.rawConstant(f, single(coefficients) * this.radix);
   }
 
+  /** Writes the limbs of the integer, centred around zero, as constants. */
   rawConstant(f: FunctionBuilder, value: bigint): IntegerElement {
     const residue = ((value % this.prime) + this.prime) % this.prime;
     const centred = residue > this.prime / 2n ? residue - this.prime : residue;
@@ -114,26 +121,32 @@ export class IntegerField implements PrimeField<IntegerElement> {
     };
   }
 
-  loadLane(f: FunctionBuilder, address: Address, offset: number, _lane: 0 | 1, max: bigint): IntegerElement {
+  /** Loads the block: it has one lane. */
+  loadLane(f: FunctionBuilder, { address, offset }: LanePlace, max: bigint): IntegerElement {
     return this.loadBlock(f, address, offset, max);
   }
 
-  storeLane(f: FunctionBuilder, address: Address, offset: number, _lane: 0 | 1, element: IntegerElement): void {
+  /** Stores the block: it has one lane. */
+  storeLane(f: FunctionBuilder, { address, offset }: LanePlace, element: IntegerElement): void {
     this.storeBlock(f, address, offset, element);
   }
 
+  /** Returns an i64 for each limb, the lowest first. */
   locals(element: IntegerElement): readonly Expression<ValueType>[] {
     return element.limbs.map((limb) => limb.local);
   }
 
+  /** Takes an i64 for each limb, the lowest first. */
   fromLocals(locals: readonly Local<ValueType>[], max: bigint): IntegerElement {
     return { limbs: locals.map((local, j) => ({ local: local as Local<"i64">, max: this.#normalMax(j, max) })), max };
   }
 
+  /** Takes an i64 for each limb. */
   variable(f: FunctionBuilder, max: bigint): IntegerElement {
     return { limbs: this.#limbIndices().map((j) => ({ local: f.local("i64"), max: this.#normalMax(j, max) })), max };
   }
 
+  /** Copies limb by limb; refuses a value or a limb that might exceed the bound of the variable. */
   assign(f: FunctionBuilder, target: IntegerElement, value: IntegerElement): void {
     if (value.max > target.max) throw new Error("the value may exceed the variable's bound");
     for (const [j, limb] of value.limbs.entries()) {
@@ -143,15 +156,18 @@ export class IntegerField implements PrimeField<IntegerElement> {
     }
   }
 
+  /** Adds limb by limb. */
   add(f: FunctionBuilder, a: IntegerElement, b: IntegerElement): IntegerElement {
     return this.#limbwise(a, b, (x, y) => f.let(i64.add(x, y)));
   }
 
+  /** Subtracts limb by limb; limbs may become negative, so the result is never normalised. */
   sub(f: FunctionBuilder, a: IntegerElement, b: IntegerElement): IntegerElement {
     const difference = this.#limbwise(a, b, (x, y) => f.let(i64.sub(x, y)));
     return { ...difference, limbs: difference.limbs.map((limb) => ({ ...limb, max: limb.max + 1n })) };
   }
 
+  /** Negates every limb when the sign is 1: the result is not normalised. */
   applySigns(f: FunctionBuilder, a: IntegerElement, signs: readonly Address[]): IntegerElement {
     const mask = f.let(i64.sub(i64.const(0n), i64.extendU(single(signs))));
     // One more than the bound marks the limbs as not normalised: they may be negative now.
@@ -162,6 +178,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return { limbs: flipped, max: a.max };
   }
 
+  /** Carries from limb to limb, upwards; all limbs but the highest become non-negative. */
   normalize(f: FunctionBuilder, a: IntegerElement): IntegerElement {
     const limbs: IntegerLimb[] = [];
     let carry: IntegerLimb | undefined;
@@ -178,6 +195,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return { limbs, max: a.max };
   }
 
+  /** Subtracts an estimated multiple of the prime; refuses an element too large for one step. */
   reduce(f: FunctionBuilder, a: IntegerElement): IntegerElement {
     const head = this.#head(f, a);
     // q = round(head / (p / 2^headShift)) by a scaled reciprocal; |head| * reciprocal stays below 2^63.
@@ -203,14 +221,19 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return this.normalize(f, { limbs, max: this.reducedMax });
   }
 
+  /** Multiplies in Montgomery form, column by column. */
   mul(f: FunctionBuilder, a: IntegerElement, b: IntegerElement): IntegerElement {
     return this.sumOfProducts(f, [{ a, b }]);
   }
 
+  /** Multiplies the element by itself. */
   square(f: FunctionBuilder, a: IntegerElement): IntegerElement {
     return this.sumOfProducts(f, [{ a, b: a }]);
   }
 
+  /**
+   * Adds up all products column by column in 64 bits, with one Montgomery reduction; refuses sums that might overflow.
+   */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<IntegerElement>[]): IntegerElement {
     const n = this.limbCount;
     const digits: IntegerLimb[] = [];
@@ -220,10 +243,10 @@ export class IntegerField implements PrimeField<IntegerElement> {
       let sum = carry;
       for (const { a, b, negate } of products) {
         for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1)
-          sum = this.#accumulate(f, sum, a.limbs[i], b.limbs[k - i], negate === true);
+          sum = this.#accumulate(f, sum, { a: a.limbs[i], b: b.limbs[k - i], negate: negate === true });
       }
       for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1)
-        sum = this.#accumulate(f, sum, digits[i], this.#primeLimb(k - i), false);
+        sum = this.#accumulate(f, sum, { a: digits[i], b: this.#primeLimb(k - i) });
       if (sum === undefined) throw new Error("a column has no terms");
       if (k < n) {
         const digit = {
@@ -231,7 +254,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
           max: this.#mask,
         };
         digits.push(digit);
-        sum = this.#accumulate(f, sum, digit, this.#primeLimb(0), false);
+        sum = this.#accumulate(f, sum, { a: digit, b: this.#primeLimb(0) });
       } else {
         result.push({ local: f.let(i64.and(sum.local, i64.const(this.#mask))), max: this.#mask });
       }
@@ -243,6 +266,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return { limbs: [...result, { local: carry.local, max: this.#normalMax(n - 1, max) }], max };
   }
 
+  /** Reduces and looks whether every limb is 0. */
   isZero(f: FunctionBuilder, a: IntegerElement): Address {
     const bits = this.reduce(f, a)
       .limbs.map((limb) => limb.local)
@@ -250,6 +274,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return f.let(i64.eqz(bits));
   }
 
+  /** Looks at the highest limb alone. */
   mayBeZero(f: FunctionBuilder, a: IntegerElement): Address {
     const top = a.limbs[this.limbCount - 1];
     if (top === undefined) throw new Error("no limbs");
@@ -260,22 +285,27 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return f.let([...near, marked].reduce((x, y) => i32.or(x, y)));
   }
 
+  /** Writes a highest limb that no element can have. */
   storeMark(f: FunctionBuilder, address: Address): void {
     for (const j of this.#limbIndices()) f.run(i64.store32(address, i64.const(this.#isTop(j) ? MARK : 0n), 4 * j));
   }
 
+  /** Looks for the highest limb of `storeMark`. */
   isMarked(f: FunctionBuilder, address: Address): Address {
     return f.let(i64.eq(i64.load32U(address, 4 * (this.limbCount - 1)), i64.const(MARK)));
   }
 
+  /** Returns both elements as they are: there is one lane. */
   transpose(_f: FunctionBuilder, a: IntegerElement, b: IntegerElement): readonly [IntegerElement, IntegerElement] {
     return [a, b];
   }
 
+  /** Returns the element as it is: there is one lane. */
   sumOfLanes(_f: FunctionBuilder, a: IntegerElement): IntegerElement {
     return a;
   }
 
+  /** Cuts the integer into limbs. */
   unpack(f: FunctionBuilder, addresses: readonly Address[], bytes: number): IntegerElement {
     const words = Array.from({ length: bytes / 8 }, (_, i) => f.let(i64.load(single(addresses), 8 * i)));
     const limbs = this.#limbIndices().map((j): IntegerLimb => {
@@ -291,6 +321,7 @@ export class IntegerField implements PrimeField<IntegerElement> {
     return { limbs, max: 1n << BigInt(8 * bytes) };
   }
 
+  /** Reduces, adds the prime to a negative value and joins the limbs into words of 64 bits. */
   pack(f: FunctionBuilder, addresses: readonly Address[], bytes: number, element: IntegerElement): void {
     const address = single(addresses);
     const reduced = this.reduce(f, element);
@@ -318,18 +349,17 @@ export class IntegerField implements PrimeField<IntegerElement> {
     }
   }
 
+  /** sum + a * b, or sum - a * b; an undefined sum is 0. */
   #accumulate(
     f: FunctionBuilder,
     sum: IntegerLimb | undefined,
-    x: IntegerLimb | undefined,
-    y: IntegerLimb | undefined,
-    negate: boolean,
+    { a, b, negate = false }: Product<IntegerLimb | undefined>,
   ): IntegerLimb {
-    if (x === undefined || y === undefined) throw new Error("limb index out of range");
-    const product = i64.mul(x.local, y.local);
+    if (a === undefined || b === undefined) throw new Error("limb index out of range");
+    const product = i64.mul(a.local, b.local);
     const combine = negate ? i64.sub : i64.add;
     const local = f.let(sum === undefined && !negate ? product : combine(sum?.local ?? i64.const(0n), product));
-    return this.#checked({ local, max: (sum?.max ?? 0n) + x.max * y.max });
+    return this.#checked({ local, max: (sum?.max ?? 0n) + a.max * b.max });
   }
 
   #limbwise(

@@ -1,6 +1,6 @@
-/** Whole-number arithmetic on BigInt that the kernels need once, when constants are made: never in a hot path. */
+/** Cuts integers into limbs, for the constants of emitted code. It never runs in a hot path. */
 
-/** Inverse of `value` modulo `modulus` by the extended Euclidean algorithm. Throws when there is none. */
+/** Returns the inverse modulo `modulus` by the extended Euclidean algorithm; throws a RangeError when there is none. */
 export function inverseModulo(value: bigint, modulus: bigint): bigint {
   let [r0, r1] = [modulus, ((value % modulus) + modulus) % modulus];
   let [t0, t1] = [0n, 1n];
@@ -13,7 +13,10 @@ export function inverseModulo(value: bigint, modulus: bigint): bigint {
   return ((t0 % modulus) + modulus) % modulus;
 }
 
-/** Digits of `value` in base 2^bits, the lowest first; the highest digit takes what is left. */
+/**
+ * Returns the digits of `value` to the base 2^bits, the lowest first; the highest digit takes what is left, with its
+ * sign.
+ */
 export function unsignedLimbs(value: bigint, bits: number, count: number): bigint[] {
   const mask = (1n << BigInt(bits)) - 1n;
   return Array.from({ length: count }, (_, i) => (value >> BigInt(bits * i)) & (i < count - 1 ? mask : -1n));

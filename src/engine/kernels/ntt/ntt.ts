@@ -96,8 +96,18 @@ function defineCopies<E>(module: ModuleBuilder, field: PrimeField<E>, name: stri
           for (let lane = 0; lane < field.lanes; lane += 1) {
             f.if(i32.eq(i32.and(place, i32.const(field.lanes - 1)), i32.const(lane)), () => {
               if (direction === "scatter")
-                field.storeLane(f, block, 0, lane as 0 | 1, field.load(f, addresses, 0, field.productMax));
-              else field.store(f, [element], 0, field.loadLane(f, block, 0, lane as 0 | 1, field.productMax));
+                field.storeLane(
+                  f,
+                  { address: block, offset: 0, lane: lane as 0 | 1 },
+                  field.load(f, addresses, 0, field.productMax),
+                );
+              else
+                field.store(
+                  f,
+                  [element],
+                  0,
+                  field.loadLane(f, { address: block, offset: 0, lane: lane as 0 | 1 }, field.productMax),
+                );
             });
           }
         });

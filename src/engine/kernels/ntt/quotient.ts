@@ -48,7 +48,7 @@ export function defineQuotient<E>(module: ModuleBuilder, field: PrimeField<E>, b
             f.set(at, i32.add(at, i32.const(lanes * TERM_BYTES)));
           });
           const total = lanes === 2 ? field.reduce(f, field.sumOfLanes(f, sum)) : sum;
-          field.storeLane(f, into, 0, lane as 0 | 1, total);
+          field.storeLane(f, { address: into, offset: 0, lane: lane as 0 | 1 }, total);
           f.set(row, i32.add(row, i32.const(4)));
         }
         f.set(into, i32.add(into, i32.const(elementBytes * lanes)));

@@ -164,7 +164,8 @@ function storeBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address, {
 }
 
 function loadLane<E>(f: FunctionBuilder, field: Field<E>, address: Address, lane: 0 | 1): Projective<E> {
-  const at = (i: number): E => field.loadLane(f, address, i * field.lanes * field.elementBytes, lane, field.reducedMax);
+  const at = (i: number): E =>
+    field.loadLane(f, { address, offset: i * field.lanes * field.elementBytes, lane }, field.reducedMax);
   return { x: at(0), y: at(1), z: at(2) };
 }
 

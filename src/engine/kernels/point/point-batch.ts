@@ -252,9 +252,11 @@ function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, 
         f.run(i32.store8(i32.add(record, i32.const(lane)), kind, layout.kinds));
         f.if(i32.eq(kind, i32.const(KIND.double)), () => {
           const { y } = loadPoint(f, field, field.lanes === 2 ? [left, left] : [left]);
-          field.storeLane(f, record, 0, lane, field.reduce(f, field.add(f, y, y)));
+          field.storeLane(f, { address: record, offset: 0, lane }, field.reduce(f, field.add(f, y, y)));
         });
-        f.if(i32.gtU(kind, i32.const(KIND.double)), () => field.storeLane(f, record, 0, lane, field.constant(f, [1n])));
+        f.if(i32.gtU(kind, i32.const(KIND.double)), () =>
+          field.storeLane(f, { address: record, offset: 0, lane }, field.constant(f, [1n])),
+        );
       }
     },
   );
@@ -293,7 +295,7 @@ function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: Layout,
         const kind = f.let(i32.load8U(record, layout.kinds + lane));
         const p = loadPoint(f, field, everyLane(field, left));
         const q = loadPoint(f, field, everyLane(field, right));
-        const inverse = field.loadLane(f, record, layout.block, lane, field.productMax);
+        const inverse = field.loadLane(f, { address: record, offset: layout.block, lane }, field.productMax);
         f.if(i32.eq(kind, i32.const(KIND.plain)), () => {
           emitSum(f, field, { slope: field.mul(f, differenceOf(f, field, q.y, p.y), inverse), p, qx: q.x, targets });
         });
