@@ -56,7 +56,7 @@ export function defineLaneMultiples<E>(
     // Unrolled loops of eight sums would be compiled eight times.
     const at = tables.map((table) => f.let(table));
     f.for(i32.const(3), i32.const(MULTIPLES + 1), 1, () => {
-      assign(f, field, sum, completeSum(f, field, sum, point, threeB));
+      assign(f, field, sum, completeSum(f, field, [sum, point], threeB));
       storeEach(f, field, at, 3, sum);
       for (const address of at) f.set(address, i32.add(address, i32.const(3 * field.elementBytes)));
     });
@@ -75,7 +75,7 @@ export function defineLaneMultiples<E>(
           f,
           field,
           accumulator,
-          completeSum(f, field, loadBlocks(f, field, accumulator), { x, y, z: entry.z }, threeB),
+          completeSum(f, field, [loadBlocks(f, field, accumulator), { x, y, z: entry.z }], threeB),
         );
       },
     ),
@@ -122,7 +122,7 @@ export function defineLaneMultiples<E>(
   );
   module.define({ name: `${name}_lane_sum`, params: ["i32", "i32"] }, (f, target, accumulator) => {
     let sum = loadLane(f, field, accumulator, 0);
-    if (field.lanes === 2) sum = completeSum(f, field, sum, loadLane(f, field, accumulator, 1), threeB);
+    if (field.lanes === 2) sum = completeSum(f, field, [sum, loadLane(f, field, accumulator, 1)], threeB);
     storeEach(f, field, [target], 0, sum);
   });
   module.define({ name: `${name}_lane_points`, params: [...lanes, "i32"] }, (f, ...locals) => {
