@@ -85,6 +85,10 @@ describe("direction of imports", () => {
     ).toEqual([]);
   });
 
+  it("keeps private keys away from the engine's arithmetic", () => {
+    expect(offenders(({ from, to }) => /^src\/vault\//.test(from) && /^src\/engine\//.test(to))).toEqual([]);
+  });
+
   it("keeps the platform free of features", () => {
     expect(offenders(({ from, to }) => from.startsWith("src/platform/") && featureOf(to) !== undefined)).toEqual([]);
   });

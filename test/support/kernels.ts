@@ -9,7 +9,6 @@ import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
 import type { PrimeField } from "../../src/engine/kernels/field/field.js";
 import { FmaField } from "../../src/engine/kernels/field/fma-field.js";
 import { balancedLimbs, unsignedLimbs } from "../../src/engine/kernels/field/integers.js";
-import { PseudoMersenneArithmetic } from "../../src/engine/kernels/field/pseudo-mersenne.js";
 import { IntegerField } from "../../src/engine/kernels/field/integer-field.js";
 import { defineInversion } from "../../src/engine/kernels/field/inversion.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
@@ -58,11 +57,9 @@ export function bareField(kind: KernelKind, prime: bigint, bytes: number): BareF
     : buildBareField(new IntegerField(prime), kind, bytes);
 }
 
-/**
- * The bare "sum" is so many times a b + a a: as long as the pairing has them, or as the emitter takes for other primes.
- */
-export function sumTimes(kind: KernelKind, prime: bigint): number {
-  return kind === "integer" || PseudoMersenneArithmetic.fits(prime) ? 1 : 6;
+/** How many times a b + a a the bare "sum" adds up: as many as the pairing's longest sums have. */
+export function sumTimes(kind: KernelKind): number {
+  return kind === "integer" ? 1 : 6;
 }
 const PLACE = { a: 0, b: 1024, result: 2048, scratch: 4096 } as const;
 
@@ -82,7 +79,7 @@ function buildBareField<E>(field: PrimeField<E>, kind: KernelKind, bytes: number
   module.define({ name: "sum", params: ["i32", "i32", "i32"] }, (f, result, a, b) => {
     if (field instanceof FmaField) {
       const [left, right] = [field.factor(a, field.productMax), field.factor(b, field.productMax)];
-      const products = Array.from({ length: sumTimes(kind, field.prime) }, () => [
+      const products = Array.from({ length: sumTimes(kind) }, () => [
         { a: left, b: right },
         { a: left, b: left },
       ]).flat();

@@ -2,7 +2,7 @@
  * Ed25519 (RFC 8032, pure) and X25519 (RFC 7748) through OpenSSL, which refuses non-canonical signatures and low-order
  * results.
  */
-import { createHash, createPublicKey, diffieHellman, sign, verify, type KeyObject } from "node:crypto";
+import { createPublicKey, diffieHellman, sign, verify, type KeyObject } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { privateKeyOfSeed, publicKeyOfRaw, rawPublicKey } from "./der-keys.js";
 
@@ -29,14 +29,6 @@ export function isEd25519PublicKey(raw: Uint8Array): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * SHA-512 of a seed: the secret scalar before it is pruned, then the prefix of nonces (RFC 8032, 5.1.5). The caller
- * overwrites it.
- */
-export function expandedSeed(seed: Uint8Array): Uint8Array {
-  return createHash("sha512").update(seed).digest();
 }
 
 /** 64 bytes, R || S. */

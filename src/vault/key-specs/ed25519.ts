@@ -1,7 +1,4 @@
-/**
- * Ed25519 keys (RFC 8032) and the same with NATS's text form of the public key. Signed by the kernel, or by OpenSSL
- * where it cannot run.
- */
+/** Ed25519 keys (RFC 8032), through OpenSSL, and the same with NATS's text form of the public key. */
 import { randomBytes } from "node:crypto";
 import { publicKeyOfRaw } from "../../crypto/signatures/der-keys.js";
 import {
@@ -14,9 +11,8 @@ import {
 } from "../../crypto/signatures/ed25519.js";
 import { decodeNkey, encodeNkey, NKEY_CHARACTERS, type NkeyPrefix } from "../../crypto/signatures/nkeys.js";
 import { SecretBytes } from "../../crypto/secret-bytes.js";
-import { ed25519Signer } from "../../engine/kernels/ed25519/signer.js";
 import { byteSigner, type ByteScheme } from "./byte-signer.js";
-import { signSideBySide, signTwice } from "./ed25519-signing.js";
+import { signTwice } from "./ed25519-signing.js";
 import type { GeneratedKey, KeySpec } from "./key-spec.js";
 import { publicKeyOfHex } from "./messages.js";
 
@@ -30,11 +26,7 @@ function scheme(spec: string, rawOf: (publicKey: Uint8Array) => Uint8Array): Byt
     algorithms: ["EdDSA"],
     jwsAlgorithms: ["EdDSA"],
     signatureBytes: ED25519_SIGNATURE_BYTES,
-    signChecked: (key, messages) => {
-      const raw = rawOf(key.publicKey);
-      const signer = ed25519Signer();
-      return signer === undefined ? signTwice(key, raw, messages) : signSideBySide(signer, key, raw, messages);
-    },
+    signChecked: (key, messages) => signTwice(key, rawOf(key.publicKey), messages),
     verify: (publicKey, _algorithm, message, signature) => {
       const key = publicKeyOfRaw("ed25519", rawOf(publicKey));
       return key !== undefined && verifyEd25519(key, message, signature);

@@ -54,18 +54,11 @@ const HIGH_ROOM = 1n << 102n;
 const VECTOR_BYTES = 16;
 const SPLIT = 1.5 * 2 ** 103;
 const ROUND_TO_INTEGER = 1.5 * 2 ** 52;
-export const INVERSE_LIMB = 2 ** -51;
+const INVERSE_LIMB = 2 ** -51;
 /** A highest limb with fewer bits of the prime than this is too coarse to read a quotient off. */
 const HEAD_BITS_MIN = 20n;
 
-/** How the elements of a prime field are written. */
-interface Representation {
-  readonly limbCount: number;
-  readonly radix: bigint;
-  readonly limbMax: bigint;
-}
-
-export interface Column {
+interface Column {
   low: BoundedLimb | undefined;
   chains: { local: V128; max: bigint }[];
   /** Sums of closed high parts that the next column receives, in units of this column. */
@@ -78,8 +71,6 @@ export class FmaArithmetic {
   readonly prime: bigint;
   /** The factor that elements carry: Montgomery's 2^(51 * limbCount). */
   readonly radix: bigint;
-  /** Bound of |limb| in a normalised element, for all limbs but the highest. */
-  readonly limbMax: bigint;
   /** Bound of |element| for a reduced element. */
   readonly reducedMax: bigint;
   /** Bound of |element| for a product. */
@@ -89,17 +80,17 @@ export class FmaArithmetic {
   /** Limbs that `reduce` reads the quotient off: two where the prime leaves few bits in the highest. */
   readonly headLimbs: 1 | 2;
 
-  constructor(prime: bigint, { limbCount, radix, limbMax }: Representation = montgomeryForm(prime)) {
+  constructor(prime: bigint) {
     this.prime = prime;
-    this.limbCount = limbCount;
-    this.radix = radix;
-    this.limbMax = limbMax;
+    // One bit of room: with a prime below half the radix, a product of two values up to p is again at most p.
+    this.limbCount = Math.ceil((prime.toString(2).length + 1) / LIMB_BITS);
+    this.radix = 1n << BigInt(LIMB_BITS * this.limbCount);
     this.primeLimbs = balancedLimbs(prime, LIMB_BITS, this.limbCount);
     this.headLimbs = (this.primeLimbs[this.limbCount - 1] ?? 0n) >> HEAD_BITS_MIN > 0n ? 1 : 2;
     this.#negativeInverse = balanced(LIMB - inverse(prime % LIMB, LIMB));
     // The quotient of a reduction is read off the head: a few units of its last limb may stay, and its own rounding.
-    this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (limbCount - this.headLimbs)));
-    this.productMax = radix === 1n ? this.reducedMax : prime;
+    this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (this.limbCount - this.headLimbs)));
+    this.productMax = prime;
   }
 
   /** Returns an element from limbs that are known to be normalised, with |element| <= max. */
@@ -130,14 +121,14 @@ export class FmaArithmetic {
       const sum =
         carry === undefined
           ? limb
-          : this.exact({
+          : this.#exact({
               local: f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), limb.local)),
               max: limb.max + ceilDiv(carry.max, LIMB),
             });
       if (j === this.limbCount - 1) {
         limbs.push({ local: sum.local, max: min(sum.max, this.#topMax(a.max)) });
       } else {
-        const [low, high] = this.split(f, sum);
+        const [low, high] = this.#split(f, sum);
         limbs.push(low);
         carry = high;
       }
@@ -166,7 +157,7 @@ export class FmaArithmetic {
       // cancelled.
       const isTop = j === this.limbCount - 1;
       limbs.push(
-        this.exact({
+        this.#exact({
           local,
           max: isTop ? (max + lowerSum([...limbs, limb])) / topUnit + 1n : limb.max + qMax * abs(p),
         }),
@@ -193,7 +184,7 @@ export class FmaArithmetic {
       (column, k) => {
         for (const { a, b, negate } of products) {
           for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1) {
-            this.multiplyInto(f, column, at(a.limbs, i), at(b.limbs, k - i), negate === true);
+            this.#multiplyInto(f, column, { a: at(a.limbs, i), b: at(b.limbs, k - i), negate: negate === true });
           }
         }
       },
@@ -210,11 +201,11 @@ export class FmaArithmetic {
   square(f: FunctionBuilder, a: FmaElement): FmaElement {
     const n = this.limbCount;
     const doubled = a.limbs.map((limb) =>
-      this.exact({ local: f.let(f64x2.add(limb.local, limb.local)), max: 2n * limb.max }),
+      this.#exact({ local: f.let(f64x2.add(limb.local, limb.local)), max: 2n * limb.max }),
     );
     return this.#reduceColumns(f, a.max * a.max, (column, k) => {
       for (let i = Math.max(0, k - n + 1); 2 * i <= k; i += 1) {
-        this.multiplyInto(f, column, at(a.limbs, i), at(2 * i === k ? a.limbs : doubled, k - i), false);
+        this.#multiplyInto(f, column, { a: at(a.limbs, i), b: at(2 * i === k ? a.limbs : doubled, k - i) });
       }
     });
   }
@@ -233,20 +224,20 @@ export class FmaArithmetic {
     for (let k = 0; k < 2 * n - 1; k += 1) {
       const column: Column = { low: undefined, chains: [], carries: [] };
       fill(column, k);
-      for (const carry of incoming.slice(0, -1)) this.addCarry(f, column, carry);
+      for (const carry of incoming.slice(0, -1)) this.#addCarry(f, column, carry);
       for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1) {
         // The newest carry and the newest quotient digit arrive last: everything else is summed while they are
         // computed.
-        if (i === Math.min(k, n) - 1) for (const carry of incoming.slice(-1)) this.addCarry(f, column, carry);
-        this.multiplyInto(f, column, at(quotient, i), this.#primeLimb(f, k - i), false);
+        if (i === Math.min(k, n) - 1) for (const carry of incoming.slice(-1)) this.#addCarry(f, column, carry);
+        this.#multiplyInto(f, column, { a: at(quotient, i), b: this.#primeLimb(f, k - i) });
       }
-      if (k === 0) for (const carry of incoming) this.addCarry(f, column, carry);
-      this.closeChains(f, column);
+      if (k === 0) for (const carry of incoming) this.#addCarry(f, column, carry);
+      this.#closeChains(f, column);
       const end = k < n ? this.#reduceColumn(f, column) : this.#closeColumn(f, column);
       (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k * VECTOR_BYTES));
       incoming = column.carries;
     }
-    result.push(this.sumOfCarries(f, incoming));
+    result.push(this.#sumOfCarries(f, incoming));
     const quotientMax = quotient.reduce((total, digit, i) => total + (digit.max << BigInt(LIMB_BITS * i)), 0n);
     const max = ceilDiv(sumMax + quotientMax * this.prime, this.radix);
     const limbs = result.map((limb, j) => ({
@@ -257,10 +248,10 @@ export class FmaArithmetic {
   }
 
   /**
-   * column += x * y (or -= when `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the
+   * column += x * y (or -= with `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the
    * low part is what it left.
    */
-  protected multiplyInto(f: FunctionBuilder, column: Column, x: FactorLimb, y: FactorLimb, negate: boolean): void {
+  #multiplyInto(f: FunctionBuilder, column: Column, { a: x, b: y, negate = false }: Product<FactorLimb>): void {
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, LIMB) * LIMB;
     let chain = column.chains.find((each) => each.max + max <= HIGH_ROOM);
@@ -284,41 +275,37 @@ export class FmaArithmetic {
       return;
     }
     if (column.low.max + low.max > EXACT_MAX) {
-      const [kept, carry] = this.split(f, column.low);
+      const [kept, carry] = this.#split(f, column.low);
       column.carries.push(carry);
       column.low = kept;
     }
-    column.low = this.exact({ local: f.let(f64x2.add(column.low.local, low.local)), max: column.low.max + low.max });
+    column.low = this.#exact({ local: f.let(f64x2.add(column.low.local, low.local)), max: column.low.max + low.max });
   }
 
   /** A carry from the column below, a multiple of a limb there, joins as an integer. */
-  protected addCarry(
-    f: FunctionBuilder,
-    column: Column,
-    carry: { readonly local: Vector; readonly max: bigint },
-  ): void {
+  #addCarry(f: FunctionBuilder, column: Column, carry: { readonly local: Vector; readonly max: bigint }): void {
     const max = ceilDiv(carry.max, LIMB);
     if (column.low !== undefined && column.low.max + max > EXACT_MAX) {
-      const [kept, high] = this.split(f, column.low);
+      const [kept, high] = this.#split(f, column.low);
       column.carries.push(high);
       column.low = kept;
     }
     if (column.low === undefined || column.low.max + max > EXACT_MAX) {
-      const whole = this.exact({ local: f.let(f64x2.mul(carry.local, c(f, INVERSE_LIMB))), max });
+      const whole = this.#exact({ local: f.let(f64x2.mul(carry.local, c(f, INVERSE_LIMB))), max });
       if (column.low === undefined) {
         column.low = whole;
         return;
       }
-      const [kept, high] = this.split(f, whole);
+      const [kept, high] = this.#split(f, whole);
       column.carries.push(high);
       this.#addLow(f, column, kept);
       return;
     }
     const local = f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), column.low.local));
-    column.low = this.exact({ local, max: column.low.max + max });
+    column.low = this.#exact({ local, max: column.low.max + max });
   }
 
-  protected closeChains(f: FunctionBuilder, column: Column): void {
+  #closeChains(f: FunctionBuilder, column: Column): void {
     for (const chain of column.chains)
       column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, SPLIT))), max: chain.max });
     column.chains = [];
@@ -346,7 +333,7 @@ export class FmaArithmetic {
   #reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
     let low = must(column.low);
     if (low.max * abs(this.#negativeInverse) > HIGH_ROOM) {
-      const [kept, carry] = this.split(f, low);
+      const [kept, carry] = this.#split(f, low);
       column.carries.push(carry);
       this.#mergeCarries(f, column);
       low = kept;
@@ -361,20 +348,20 @@ export class FmaArithmetic {
   }
 
   #closeColumn(f: FunctionBuilder, column: Column): BoundedLimb {
-    const [low, carry] = this.split(f, must(column.low));
+    const [low, carry] = this.#split(f, must(column.low));
     column.carries.push(carry);
     return low;
   }
 
-  protected sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
+  #sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
     const column: Column = { low: undefined, chains: [], carries: [] };
-    for (const carry of carries) this.addCarry(f, column, carry);
+    for (const carry of carries) this.#addCarry(f, column, carry);
     if (column.carries.length > 0) throw new Error("the highest limb may leave the exact range");
     return must(column.low);
   }
 
   /** value = low + high, high a multiple of a limb, |low| at most half a limb. */
-  protected split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
+  #split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
     const high = f.let(f64x2.sub(f64x2.add(value.local, c(f, SPLIT)), c(f, SPLIT)));
     const low = f.let(f64x2.sub(value.local, high));
     return [
@@ -386,7 +373,7 @@ export class FmaArithmetic {
   #limbwise(a: FmaElement, b: FmaElement, combine: (x: Vector, y: Vector) => Vector): FmaElement {
     const limbs = a.limbs.map((x, j) => {
       const y = at(b.limbs, j);
-      return this.exact({ local: combine(x.local, y.local), max: x.max + y.max });
+      return this.#exact({ local: combine(x.local, y.local), max: x.max + y.max });
     });
     return { limbs, max: a.max + b.max };
   }
@@ -397,23 +384,17 @@ export class FmaArithmetic {
   }
 
   #storedMax(j: number, max: bigint): bigint {
-    return j < this.limbCount - 1 ? this.limbMax : this.#topMax(max);
+    return j < this.limbCount - 1 ? HALF_LIMB : this.#topMax(max);
   }
 
   #topMax(max: bigint): bigint {
     return (max >> BigInt(LIMB_BITS * (this.limbCount - 1))) + 1n;
   }
 
-  protected exact(limb: BoundedLimb): BoundedLimb {
+  #exact(limb: BoundedLimb): BoundedLimb {
     if (limb.max > EXACT_MAX) throw new Error("a limb may leave the exact range");
     return limb;
   }
-}
-
-function montgomeryForm(prime: bigint): Representation {
-  // One bit of room: with a prime below half the radix, a product of two values up to p is again at most p.
-  const limbCount = Math.ceil((prime.toString(2).length + 1) / LIMB_BITS);
-  return { limbCount, radix: 1n << BigInt(LIMB_BITS * limbCount), limbMax: HALF_LIMB };
 }
 
 function keptApart(f: FunctionBuilder, limb: BoundedLimb, address: Expression<"i32">, offset: number): FactorLimb {
@@ -434,8 +415,8 @@ function lowerSum(limbs: readonly BoundedLimb[], headLimbs = 1): bigint {
   return limbs.slice(0, -headLimbs).reduce((sum, limb, j) => sum + (limb.max << BigInt(LIMB_BITS * j)), 0n);
 }
 
-/** Returns the same number in both lanes, loaded once for each function. */
-export function c(f: FunctionBuilder, value: number): V128 {
+/** The same number in both lanes, loaded once for each function. */
+function c(f: FunctionBuilder, value: number): V128 {
   return f.once(`f64x2 ${value}`, f64x2.constSplat(value));
 }
 
@@ -443,8 +424,7 @@ function balanced(value: bigint): bigint {
   return value > HALF_LIMB ? value - LIMB : value;
 }
 
-/** Returns the item at an index that must exist. */
-export function at<T>(items: readonly T[], index: number): T {
+function at<T>(items: readonly T[], index: number): T {
   const item = items[index];
   if (item === undefined) throw new Error("limb index out of range");
   return item;
@@ -454,8 +434,7 @@ function last<T>(items: readonly T[]): T {
   return at(items, items.length - 1);
 }
 
-/** Returns the sum of a column, which must have a term. */
-export function must<T>(value: T | undefined): T {
+function must<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("a column has no terms");
   return value;
 }

@@ -3,9 +3,8 @@
  * memory, constants, tests and conversions). At rest a limb is a double: element = limb 0 || ... || limb n-1, block =
  * the limbs of two elements interleaved. A mark is a NaN in the highest limb.
  */
-import { FmaArithmetic, LIMB_BITS } from "./fma-arithmetic.js";
+import { FmaArithmetic, HALF_LIMB, LIMB_BITS } from "./fma-arithmetic.js";
 import { balancedLimbs } from "./integers.js";
-import { PseudoMersenneArithmetic } from "./pseudo-mersenne.js";
 import { f64, f64x2, i32, i64, i64x2, v128 } from "../wasm/wasm-ops.js";
 import type { BoundedLimb, FmaElement, FmaFactor } from "./fma-arithmetic.js";
 import type { Address, LanePlace, PrimeField, Product } from "./field.js";
@@ -33,9 +32,7 @@ export class FmaField implements PrimeField<FmaElement> {
   readonly #arithmetic: FmaArithmetic;
 
   constructor(prime: bigint) {
-    this.#arithmetic = PseudoMersenneArithmetic.fits(prime)
-      ? new PseudoMersenneArithmetic(prime)
-      : new FmaArithmetic(prime);
+    this.#arithmetic = new FmaArithmetic(prime);
     this.prime = prime;
     this.radix = this.#arithmetic.radix;
     this.limbCount = this.#arithmetic.limbCount;
@@ -95,20 +92,6 @@ export class FmaField implements PrimeField<FmaElement> {
       this.#reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
       this.reducedMax,
     );
-  }
-
-  /** As `rawConstant`, an integer for each lane. */
-  laneConstants(f: FunctionBuilder, values: readonly [bigint, bigint]): FmaElement {
-    const [first, second] = [this.#reducedLimbs(values[0]), this.#reducedLimbs(values[1])];
-    return this.#arithmetic.stored(
-      first.map((limb, j) => f.let(f64x2.const(limb, second[j] ?? 0))),
-      this.reducedMax,
-    );
-  }
-
-  /** The limbs at rest of an integer modulo the prime, brought into Montgomery form. */
-  limbsOf(value: bigint): number[] {
-    return this.#reducedLimbs(value * this.radix);
   }
 
   /** Loads each limb of the lane into both lanes. */
@@ -326,7 +309,7 @@ export class FmaField implements PrimeField<FmaElement> {
   }
 
   #requireNormal(a: FmaElement): void {
-    if (a.limbs.slice(0, -1).some((limb) => limb.max > this.#arithmetic.limbMax))
+    if (a.limbs.slice(0, -1).some((limb) => limb.max > HALF_LIMB))
       throw new Error("only normalised elements are stored");
   }
 }

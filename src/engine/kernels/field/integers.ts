@@ -1,18 +1,5 @@
 /** Cuts integers into limbs, for the constants of emitted code. It never runs in a hot path. */
 
-/** Returns the inverse modulo `modulus` by the extended Euclidean algorithm; throws a RangeError when there is none. */
-export function inverseModulo(value: bigint, modulus: bigint): bigint {
-  let [r0, r1] = [modulus, ((value % modulus) + modulus) % modulus];
-  let [t0, t1] = [0n, 1n];
-  while (r1 !== 0n) {
-    const q = r0 / r1;
-    [r0, r1] = [r1, r0 - q * r1];
-    [t0, t1] = [t1, t0 - q * t1];
-  }
-  if (r0 !== 1n) throw new RangeError("no inverse: the value shares a factor with the modulus");
-  return ((t0 % modulus) + modulus) % modulus;
-}
-
 /**
  * Returns the digits of `value` to the base 2^bits, the lowest first; the highest digit takes what is left, with its
  * sign.

@@ -198,16 +198,11 @@ export const f64x2 = {
 };
 
 export const i64x2 = {
-  constSplat: (value: bigint): V128 => v128.const(value, value),
   splat: unary("i64", "v128", { simd: 0x12 }),
   replaceLane: (lane: number, into: V128, value: I64): V128 => simdLane("v128", 0x1e, lane, [into, value]),
   add: binary("v128", "v128", { simd: 0xce }),
-  sub: binary("v128", "v128", { simd: 0xd1 }),
   allTrue: unary("v128", "i32", { simd: 0xc3 }),
-  /** All bits of a lane, where they are equal. */
-  eq: binary("v128", "v128", { simd: 0xd6 }),
   shl: shift({ simd: 0xcb }),
-  shrS: shift({ simd: 0xcc }),
   shrU: shift({ simd: 0xcd }),
 };
 

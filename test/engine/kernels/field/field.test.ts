@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BLS12_381 } from "../../../../src/engine/curves/bls12-381.js";
 import { BN254 } from "../../../../src/engine/curves/bn254.js";
-import { FIELD_PRIME, GROUP_ORDER } from "../../../../src/engine/kernels/ed25519/base-table.js";
 import { inverse } from "../../../../src/engine/field/prime-field.js";
 import { KERNEL_KINDS, bareField, bigBelow, modulo, sumTimes } from "../../../support/kernels.js";
 import type { BareField } from "../../../support/kernels.js";
@@ -12,8 +11,6 @@ const FIELDS = [
   { name: "BN254 Fr", prime: BN254.r, bytes: 32 },
   { name: "BLS12-381 Fq", prime: BLS12_381.q, bytes: 48 },
   { name: "BLS12-381 Fr", prime: BLS12_381.r, bytes: 32 },
-  { name: "2^255 - 19", prime: FIELD_PRIME, bytes: 32 },
-  { name: "the order of edwards25519", prime: GROUP_ORDER, bytes: 32 },
 ] as const;
 
 const random = seededRandom();
@@ -37,7 +34,7 @@ describe.each(KERNEL_KINDS.flatMap((kind) => FIELDS.map((field) => ({ ...field, 
 
     it.each([
       ["mul", (a: bigint, b: bigint) => a * b * radixInverse],
-      ["sum", (a: bigint, b: bigint) => BigInt(sumTimes(kind, prime)) * a * (a + b) * radixInverse],
+      ["sum", (a: bigint, b: bigint) => BigInt(sumTimes(kind)) * a * (a + b) * radixInverse],
       ["square", (a: bigint) => a * a * radixInverse],
       ["add", (a: bigint, b: bigint) => a + b],
       ["sub", (a: bigint, b: bigint) => a - b],
