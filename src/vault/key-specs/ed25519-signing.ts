@@ -1,6 +1,6 @@
 /**
- * Ed25519 signatures of a vault's key by OpenSSL, each made twice from two copies of the key and returned only when
- * both are the same: one wrong signature would reveal the key. Ed25519 is deterministic (RFC 8032), so that two sound
+ * Ed25519 signatures of a vault's key by OpenSSL, each made twice from two copies of the key and returned only when both
+ * are the same: one wrong signature would reveal the key. Ed25519 is deterministic (RFC 8032), so that two sound
  * signatures are equal, and signing again costs a third of a verification.
  */
 import type { KeyObject } from "node:crypto";
