@@ -181,7 +181,7 @@ async function transforms(peer: PeerCurve, log: number, samples: number, report:
   for (const preferred of ["fma", "integer"] as const) {
     const { kernels, arena, peerName } = newKernels(preferred, 4 * count * 48 + (1 << 20));
     const [tables, data] = [0, 0].map(() => arena.take(vectorBytes(kernels, log))) as [number, number];
-    writeDomainTables(kernels, log, tables, arena.take(512));
+    writeDomainTables(kernels, log, { target: tables, scratch: arena.take(512) });
     kernels.call("fr_import_raw", data, fillScalars(kernels, arena, count), count);
     const domain = new Domain(kernels, log, tables);
     report({

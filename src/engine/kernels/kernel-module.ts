@@ -20,24 +20,30 @@ import type { PrimeField } from "./field/field.js";
 import type { PointBatch } from "./point/point-batch.js";
 import type { QuadraticElement } from "./field/quadratic-field.js";
 
+/** Field arithmetic of the kernels: on fused multiply-add, or on 64-bit integers. */
 export type KernelKind = "fma" | "integer";
 
 /** What callers must know about the layout of values of one field in memory. */
 export interface FieldLayout {
   readonly prime: bigint;
+  /** Bytes of an element at rest. */
   readonly elementBytes: number;
   readonly lanes: 1 | 2;
   readonly radix: bigint;
-  /** Bytes of an element outside: little-endian. */
+  /** Bytes of an element outside of the kernels, as a little-endian integer. */
   readonly bytes: number;
 }
 
+/** Sizes of the points of one group; see point/point-batch.ts and point/point-single.ts. */
 export interface GroupLayout {
+  /** Bytes of an affine point. */
   readonly pointBytes: number;
   readonly projectiveBytes: number;
+  /** Additions of `_add_batch` come in multiples of this. */
   readonly entriesPerStep: number;
-  /** Scratch that `_to_affine` needs. */
+  /** Bytes of the scratch of `_to_affine`. */
   readonly affineScratchBytes: number;
+  /** Returns the bytes of the scratch of `_add_batch`. */
   batchScratchBytes(entries: number): number;
 }
 
@@ -49,7 +55,7 @@ export interface KernelModule {
   readonly g2: GroupLayout;
 }
 
-/** Generates the module: a few milliseconds; compile and cache the result. */
+/** Generates the module of a curve, in a few milliseconds; the caller compiles and keeps it. */
 export function buildKernelModule(curve: AnyCurve, kind: KernelKind): KernelModule {
   return kind === "fma"
     ? assemble(curve, new FmaField(curve.q), new FmaField(curve.r))

@@ -139,7 +139,7 @@ describe.each(KERNEL_KINDS)("kernels at length, %s, seed " + String(random.seed)
       size * kernels.fr.elementBytes,
       32 * size,
     ].map((bytes) => arena.take(bytes)) as [number, number, number, number];
-    writeDomainTables(kernels, log, tables, arena.take(512));
+    writeDomainTables(kernels, log, { target: tables, scratch: arena.take(512) });
     kernels.call("fr_import_raw", elements, writeScalars(setup, input), size);
     kernels.call("fr_scatter_blocks", data, elements, 0, size);
     const domain = new Domain(kernels, log, tables);

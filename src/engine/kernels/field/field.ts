@@ -125,3 +125,13 @@ export interface PrimeField<E> extends Field<E> {
   /** Puts the sum of all lanes into every lane. */
   sumOfLanes(f: FunctionBuilder, a: E): E;
 }
+
+/** Returns the numbers of a field's lanes. */
+export function lanesOf<E>(field: Field<E>): readonly (0 | 1)[] {
+  return field.lanes === 2 ? [0, 1] : [0];
+}
+
+/** Returns the same address, or flag, once for each lane. */
+export function everyLane<E>(field: Field<E>, item: Address): Address[] {
+  return lanesOf(field).map(() => item);
+}

@@ -9,14 +9,9 @@ import { Msm } from "../msm/msm.js";
 import { msmListBytes, msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
 import type { Kernels } from "../kernels.js";
 import type { MsmLists } from "../msm/msm-lists.js";
+import { EXTRA_SCALAR_COUNT } from "./resident-key.js";
 import type { PointSection, ResidentKey } from "./resident-key.js";
 import type { TeamStep } from "./thread-team.js";
-
-/**
- * Scalars that follow the witness in a workspace, by their index after the last wire: sections of a key refer to them.
- */
-export const EXTRA_SCALARS = { one: 0, r: 1, s: 2 } as const;
-export const EXTRA_SCALAR_COUNT = 3;
 
 interface Counts {
   readonly wireCount: number;

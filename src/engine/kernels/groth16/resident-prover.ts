@@ -7,9 +7,10 @@
  * own.
  */
 import { Arena } from "../wasm/arena.js";
-import { loadKernels } from "../kernels.js";
+import { openKernels } from "../kernels.js";
 import { Msm } from "../msm/msm.js";
-import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT, layOut, proofSteps } from "./proof-steps.js";
+import { layOut, proofSteps } from "./proof-steps.js";
+import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT } from "./resident-key.js";
 import { ThreadTeam, createTeam } from "./thread-team.js";
 import type { Kernels } from "../kernels.js";
 import type { ProofLayout } from "./proof-steps.js";
@@ -57,7 +58,7 @@ export class ResidentProver {
 
   constructor(key: ResidentKey) {
     this.#key = key;
-    this.#kernels = loadKernels({ memory: key.memory, isPrepared: true, preferred: key.kind });
+    this.#kernels = openKernels(key.memory, { preferred: key.kind });
     if (this.#kernels.kind !== key.kind)
       throw new Error("this thread cannot run the kernels that the key was built for");
   }

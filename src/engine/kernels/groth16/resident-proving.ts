@@ -3,7 +3,7 @@
  * the kernels compute becomes a proof. Nothing here checks a witness or a proof; src/engine/groth16 does both.
  */
 import { encodeG1, encodeG2 } from "../../curves/points.js";
-import { buildResidentKey } from "./resident-key.js";
+import { buildResidentKey } from "./build-resident-key.js";
 import type { Groth16Proof } from "../../groth16/proof.js";
 import type { Groth16ProvingKey } from "../../groth16/proving-key.js";
 import type { Blinding, ResidentProver } from "./resident-prover.js";

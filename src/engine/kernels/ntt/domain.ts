@@ -1,7 +1,7 @@
 /**
  * Transforms between the values of a polynomial on a domain of roots of unity and its coefficients, with tables that
  * are made once and may be shared by threads. Only the powers of the root itself are stored: the way back uses them
- * too, and gives its result in the order 0, n-1, n-2, ..., 1, which `Domain` keeps account of.
+ * too, and so gives its result in the order 0, n-1, n-2, ..., 1.
  *
  * A vector of n elements is ceil(n / lanes) blocks (field.ts).
  */
@@ -19,9 +19,7 @@ const DEPTH_MAX = 4;
 /** Smaller blocks are not worth a pass of their own. */
 const BLOCK_LOG_MIN = 12;
 
-/** The largest domain: tables and vectors of 2^22 elements are 160 MiB each, more than any circuit served here. */
-export const DOMAIN_LOG_MAX = 22;
-
+/** The transforms over one domain of 2^log elements, on vectors at addresses of blocks. */
 export class Domain {
   readonly log: number;
   readonly size: number;
@@ -56,26 +54,29 @@ export class Domain {
   }
 
   /**
-   * The outer layers of `forward`, those that pair elements of different blocks, for one slice: the same places of
-   * every block. Slices do not touch each other's elements; when all are done, the blocks may be transformed, in any
-   * order too.
+   * Runs the outer layers of `forward`, those that pair elements of different blocks, for one slice: the same places of
+   * every block. Slices have no elements in common and may run in any order; the blocks follow when all are done.
    */
   forwardSlice(data: number, slice: number): void {
     for (let half = this.size / 2; half >= this.blockSize; half /= 2) this.#outerLayer("fr_dif_run", data, slice, half);
   }
 
+  /** Runs the outer layers of `backward` for one slice, when all blocks are done. */
   backwardSlice(data: number, slice: number): void {
     for (let half = this.blockSize; half < this.size; half *= 2) this.#outerLayer("fr_dit_run", data, slice, half);
   }
 
+  /** Runs the inner layers of `forward` for one block, when all slices are done. */
   forwardBlock(data: number, block: number): void {
     this.#layersDown(data + this.#bytesOf(block * this.blockSize), this.log - this.#depth);
   }
 
+  /** Runs the inner layers of `backward` for one block; blocks may run in any order. */
   backwardBlock(data: number, block: number): void {
     this.#layersUp(data + this.#bytesOf(block * this.blockSize), this.log - this.#depth);
   }
 
+  /** Blocks that a transform is cut into, of `blockSize` elements. */
   get blocks(): number {
     return 2 ** this.#depth;
   }
@@ -84,11 +85,12 @@ export class Domain {
     return 2 ** (this.log - this.#depth);
   }
 
-  /** Runs of neighbouring elements of a slice, one in each block: as many elements together as fit the cache. */
+  /** Neighbouring elements that a slice has in each block: all of a slice together fit the cache. */
   get sliceRun(): number {
     return Math.min(this.blockSize, 2 ** (CACHE_LOG - this.#depth));
   }
 
+  /** Slices that the outer layers are cut into. */
   get slices(): number {
     return this.blockSize / this.sliceRun;
   }
@@ -150,16 +152,19 @@ export class Domain {
   }
 }
 
-/** Bytes of a vector of 2^log elements, and of the tables of that domain. */
+/** Returns the bytes of a vector of 2^log elements, and of the tables of that domain. */
 export function vectorBytes(kernels: Kernels, log: number): number {
   return Math.max(1, 2 ** log / kernels.fr.lanes) * kernels.fr.elementBytes * kernels.fr.lanes;
 }
 
-/**
- * Writes root^j for every layer: the powers of the root of order 2 * half stand from element `half` on. `scratch` takes
- * 256 bytes.
- */
-export function writeDomainTables(kernels: Kernels, log: number, target: number, scratch: number): void {
+/** Addresses of a table, of `vectorBytes` bytes, and of 256 bytes of scratch. */
+interface TablePlace {
+  readonly target: number;
+  readonly scratch: number;
+}
+
+/** Writes root^j for every layer: the powers of the root of order 2 * half stand from element `half` on. */
+export function writeDomainTables(kernels: Kernels, log: number, { target, scratch }: TablePlace): void {
   const { lanes, elementBytes } = kernels.fr;
   for (let layerLog = 1; layerLog <= log; layerLog += 1) {
     const half = 2 ** (layerLog - 1);
@@ -176,10 +181,15 @@ export function writeDomainTables(kernels: Kernels, log: number, target: number,
 }
 
 /**
- * Writes what turns the result of `forward` (times the size, in the reversed order of the way back) into coefficients
- * scaled for a coset: the place of k's reversed bits gets shift^((n - k) mod n) / n.
+ * Writes the factors that take the result of `forward` on values (coefficients times the size n, in the reversed order
+ * of the way back) to coefficients for the coset of `shift`: the place of k's reversed bits gets shift^((n - k) mod n)
+ * / n.
  */
-export function writeCosetScale(kernels: Kernels, log: number, shift: bigint, target: number, scratch: number): void {
+export function writeCosetScale(
+  kernels: Kernels,
+  { log, shift }: { readonly log: number; readonly shift: bigint },
+  { target, scratch }: TablePlace,
+): void {
   const { r } = kernels.curve;
   const size = 2n ** BigInt(log);
   const inverseSize = inverse(size, r);
@@ -209,6 +219,7 @@ interface Geometric {
   readonly scratch: number;
 }
 
+/** Writes 2^log elements, each half of the table from the one before. */
 function writeGeometric(kernels: Kernels, series: Geometric): void {
   const { lanes, elementBytes } = kernels.fr;
   const { target, scratch } = series;

@@ -17,6 +17,8 @@ import { LOOP_DIGITS, nonAdjacentForm } from "./loop-digits.js";
 import { PAIRING_PAGES, PairingMemory } from "./pairing-memory.js";
 import { buildPairingModule } from "./pairing-module.js";
 import type { PairingModule } from "./pairing-module.js";
+import { ModuleCache } from "../wasm/module-cache.js";
+import type { CompiledModule } from "../wasm/module-cache.js";
 import { COEFFICIENTS } from "./target-field.js";
 
 /** Terms whose lines lie in memory at once. */
@@ -34,12 +36,8 @@ const SEED_START = SEED_DIGITS[0] ?? 1;
 /** From the highest digit down: so many squarings, then a product with that power of the value. */
 const SEED_STEPS = stepsOf(SEED_DIGITS);
 
-interface Compiled {
-  readonly layout: PairingModule;
-  readonly module: WebAssembly.Module;
-}
-
-const compiledModules = new Map<KernelKind, Compiled>();
+/** The module of each kind that this thread has used. */
+const modules = new ModuleCache<PairingModule>();
 
 /**
  * Builds the kernels, compiled once per thread and kind: about 0.3 s, later a millisecond. `preferred` "integer" forces
@@ -47,12 +45,7 @@ const compiledModules = new Map<KernelKind, Compiled>();
  */
 export function loadKernelPairing(preferred?: KernelKind): KernelPairing {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
-  let compiled = compiledModules.get(kind);
-  if (compiled === undefined) {
-    const layout = buildPairingModule(BN254, { kind, pagesMax: PAIRING_PAGES });
-    compiled = { layout, module: new WebAssembly.Module(layout.bytes) };
-    compiledModules.set(kind, compiled);
-  }
+  const compiled = modules.get(kind, () => buildPairingModule(BN254, { kind, pagesMax: PAIRING_PAGES }));
   return new KernelPairing(compiled, kind);
 }
 
@@ -63,7 +56,7 @@ export class KernelPairing implements PairingKernels {
   /** Lines of points that were found in G2, for the pairing that follows the test. */
   readonly #lines = new WeakMap<G2Point, Lines>();
 
-  constructor({ layout, module }: Compiled, kind: KernelKind) {
+  constructor({ layout, module }: CompiledModule<PairingModule>, kind: KernelKind) {
     this.kind = kind;
     this.#memory = new PairingMemory(layout, module);
   }

@@ -8,10 +8,11 @@
  * result may replace an operand of the same entry only.
  */
 import { i32 } from "../wasm/wasm-ops.js";
+import { everyLane, lanesOf } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
-import type { Expression, Local } from "../wasm/wasm-ops.js";
+import type { Local } from "../wasm/wasm-ops.js";
 
 export const LIST_ENTRY_BYTES = 12;
 /**
@@ -249,7 +250,7 @@ function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, 
         if (kind === undefined) throw new Error("classify gives a kind");
         f.run(i32.store8(i32.add(record, i32.const(lane)), kind, layout.kinds));
         f.if(i32.eq(kind, i32.const(KIND.double)), () => {
-          const { y } = loadPoint(f, field, field.lanes === 2 ? [left, left] : [left]);
+          const { y } = loadPoint(f, field, everyLane(field, left));
           field.storeLane(f, { address: record, offset: 0, lane }, field.reduce(f, field.add(f, y, y)));
         });
         f.if(i32.gtU(kind, i32.const(KIND.double)), () =>
@@ -357,12 +358,4 @@ function stored<E>(f: FunctionBuilder, field: Field<E>, product: E): E {
   const variable = field.variable(f, field.productMax);
   field.assign(f, variable, product);
   return variable;
-}
-
-function lanesOf<E>(field: Field<E>): readonly (0 | 1)[] {
-  return field.lanes === 2 ? [0, 1] : [0];
-}
-
-function everyLane<E>(field: Field<E>, item: Expression<"i32">): Expression<"i32">[] {
-  return field.lanes === 2 ? [item, item] : [item];
 }

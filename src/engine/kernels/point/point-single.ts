@@ -8,6 +8,7 @@
  * words: see point-batch.ts.
  */
 import { i32 } from "../wasm/wasm-ops.js";
+import { everyLane } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
@@ -220,8 +221,4 @@ function loadProjective<E>(f: FunctionBuilder, field: Field<E>, address: Address
 function storeProjective<E>(f: FunctionBuilder, field: Field<E>, address: Address, point: Projective<E>): void {
   for (const [i, coordinate] of [point.x, point.y, point.z].entries())
     field.store(f, [address], i * field.elementBytes, coordinate);
-}
-
-function everyLane<E>(field: Field<E>, address: Address): Address[] {
-  return field.lanes === 2 ? [address, address] : [address];
 }

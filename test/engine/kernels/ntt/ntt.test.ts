@@ -24,8 +24,8 @@ describe.each(KERNEL_KINDS)("transforms, %s, seed " + String(random.seed), (kind
         (each) => arena.take(each),
       ) as [number, number, number, number, number];
       const shift = rootOfUnity(kernels.curve, log + 1);
-      writeDomainTables(kernels, log, tables, scratch);
-      writeCosetScale(kernels, log, shift, scale, scratch);
+      writeDomainTables(kernels, log, { target: tables, scratch });
+      writeCosetScale(kernels, { log, shift }, { target: scale, scratch });
       kernels.call("fr_import_raw", elements, writeScalars(setup, input), size);
       kernels.call("fr_scatter_blocks", data, elements, 0, size);
       const read = (): bigint[] =>
