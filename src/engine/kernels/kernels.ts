@@ -188,7 +188,7 @@ export class Kernels {
   }
 }
 
-/** Pages of a memory that the caller did not size: enough for tests and small work. */
+/** Pages of a memory whose size the caller leaves open: enough for tests and small work. */
 const DEFAULT_PAGES = 1024;
 
 /**

@@ -1,10 +1,11 @@
 /**
  * Groth16 proving on the kernels, from a witness in bytes to the proof's three points, with a resident key
- * (resident-key.ts). Groth 2016, eprint 2016/260, section 3.2. It checks neither the witness nor the proof: the caller
- * makes sure that every witness value is below the order of the scalar field, and verifies what comes out.
+ * (resident-key.ts). J. Groth, "On the size of pairing-based non-interactive arguments" (eprint 2016/260), section 3.2.
+ * It checks neither the witness nor the proof: the caller makes sure that every witness value is below the order of the
+ * scalar field, and verifies the proof.
  *
- * Every proof is made by a team (team.ts): alone, or with helpers that have opened the same key on threads of their
- * own.
+ * Every proof is made by a team (thread-team.ts): by its leader alone, or with helpers that have opened the same key on
+ * their own threads.
  */
 import { Arena } from "../wasm/arena.js";
 import { openKernels } from "../kernels.js";
@@ -17,14 +18,14 @@ import type { ProofLayout } from "./proof-steps.js";
 import type { ResidentKey } from "./resident-key.js";
 
 /** Canonical affine coordinates: x, y in G1; x.c0, x.c1, y.c0, y.c1 in G2. Undefined is infinity. */
-export interface ProofCoordinates {
+interface ProofCoordinates {
   readonly a: readonly bigint[] | undefined;
   readonly b: readonly bigint[] | undefined;
   readonly c: readonly bigint[] | undefined;
 }
 
-/** Milliseconds that the calling thread spent on each step, for the bench; what helpers did is not in them. */
-export interface ProveTimings {
+/** Milliseconds that the calling thread spent on each step, without those of helpers; for the bench. */
+interface ProveTimings {
   readonly quotientMs: number;
   readonly aMs: number;
   readonly b1Ms: number;
@@ -33,11 +34,12 @@ export interface ProveTimings {
   readonly hMs: number;
 }
 
-export interface KernelProof {
+interface KernelProof {
   readonly proof: ProofCoordinates;
   readonly timings: ProveTimings;
 }
 
+/** The random scalars of a proof, below the order. */
 export interface Blinding {
   readonly r: bigint;
   readonly s: bigint;
@@ -51,7 +53,7 @@ interface Workspace {
   release(): void;
 }
 
-/** One thread's view of a resident key. Opening costs a millisecond; keep it as long as the key. */
+/** Proves with a resident key on one thread. Opening takes a millisecond; keep it as long as the key. */
 export class ResidentProver {
   readonly #key: ResidentKey;
   readonly #kernels: Kernels;
@@ -80,8 +82,8 @@ export class ResidentProver {
     let own = new ThreadTeam(team);
     try {
       this.#writeScalars(layout, witness, blinding);
-      // Open only now that all is there which helpers read. A team that was led before, by a thread that died, may hold
-      // helpers of that other workspace.
+      // Opened only when everything is written that helpers read. A team that was led before, by a thread that died,
+      // may still have helpers in that other workspace.
       if (!own.open(workspace.index)) {
         own = new ThreadTeam(createTeam());
         own.open(workspace.index);
@@ -89,18 +91,18 @@ export class ResidentProver {
       return this.#lead(own, layout, new Arena(layout.scratch, workspace.end), blinding);
     } finally {
       const isOurs = own.disband();
-      // The witness and the blinding factors are secret; what is derived from them is overwritten by the next proof at
-      // the latest.
+      // The witness and the blinding factors are secret. What is derived from them stays until the next proof
+      // overwrites it.
       kernels.bytes(layout.scalars, held).fill(0);
-      // A workspace that a lost thread was in is given up with its key (platform/pool/lanes.ts), never handed to
-      // another proof.
+      // A workspace that a lost thread may still write to is never used again; its owner drops it with its key
+      // (prover/compute).
       if (isOurs) workspace.release();
     }
   }
 
   /**
-   * Works with the proof that leads the team until it is over or helpers are sent away. Returns at once when there is
-   * nothing to help with, or no workspace for it. A task that throws fails the team.
+   * Helps the proof that leads the team until it is done or helpers are dismissed. Returns at once when the team is
+   * over or no workspace is free. A task that throws fails the team.
    */
   help(team: SharedArrayBuffer): void {
     const kernels = this.#kernels;
@@ -109,8 +111,8 @@ export class ResidentProver {
     const joined = member.join();
     if (joined === undefined) return;
     try {
-      // Only now that the leader has its own: a helper that held one while it waits could take the last from the proof
-      // it came for.
+      // Taken only when the leader has its own: a helper that held one while it waits could take the last one from the
+      // proof that it was sent to.
       const own = this.#takeWorkspace();
       if (own === undefined) return;
       try {
@@ -157,7 +159,7 @@ export class ResidentProver {
     g1.finish(layout.lists.c, parts);
     g1.finish(layout.lists.h, parts + pointBytes);
     kernels.bytes(points + 2 * pointBytes, pointBytes).set(kernels.bytes(key.deltaG1, pointBytes));
-    this.#addBlinding(scratch, g1, points, parts + 2 * pointBytes, blinding);
+    this.#addBlinding(scratch, g1, { points, target: parts + 2 * pointBytes }, blinding);
     const c = this.#sumOfThree(scratch, parts);
     const proof = {
       a: this.#coordinates(scratch, "g1", points),
@@ -167,12 +169,16 @@ export class ResidentProver {
     return { proof, timings: timingsOf(spent) };
   }
 
-  /** target := s a + r b1 - r s delta. */
-  #addBlinding(arena: Arena, g1: Msm, points: number, target: number, blinding: Blinding): void {
+  /** target := s a + r b1 - r s delta, where a, b1 and delta are neighbours at `points`. */
+  #addBlinding(
+    arena: Arena,
+    g1: Msm,
+    { points, target }: { readonly points: number; readonly target: number },
+    { r, s }: Blinding,
+  ): void {
     const kernels = this.#kernels;
     const { bytes } = kernels.fr;
     const order = kernels.curve.r;
-    const { r, s } = blinding;
     arena.scoped(() => {
       const scalars = arena.take(3 * bytes);
       for (const [i, value] of [s, r, (order - ((r * s) % order)) % order].entries())
@@ -182,7 +188,7 @@ export class ResidentProver {
     });
   }
 
-  /** Adds three neighbouring affine points of G1; the sum replaces the first. */
+  /** Adds three neighbouring affine points of G1. The sum replaces the first, whose address is returned. */
   #sumOfThree(arena: Arena, points: number): number {
     const kernels = this.#kernels;
     arena.scoped(() => {
@@ -210,7 +216,7 @@ export class ResidentProver {
     });
   }
 
-  /** Takes a free workspace of the key, so that threads that share it never meet in one but by agreement. */
+  /** Takes a free workspace of the key, which no other thread then takes; undefined when there is none. */
   #takeWorkspace(): Workspace | undefined {
     const key = this.#key;
     const kernels = this.#kernels;

@@ -1,69 +1,73 @@
 /**
- * Several threads at one piece of work, through a few words of shared memory and nothing else. The work is a list of
- * steps, each a number of tasks that may run in any order once the steps before it are done. One thread leads and could
- * do it all alone; others join when they come and leave when they are told. It knows nothing of what the steps compute.
+ * Spreads one piece of work, such as a proof, over several threads through a few words of shared memory. The work is a
+ * list of steps, each a number of tasks that may run in any order once the steps before it are done. One thread leads
+ * and could do everything alone; helpers may join at any time and leave when they are dismissed. What the steps compute
+ * is unknown here.
  *
- * Whoever starts the threads watches over their lives: it must call `endTeam` when the leader has settled, however it
- * did, and `failTeam` when a helper was lost, for nobody here can see a thread die. A leader whose team has failed
- * throws; what was computed is then void.
+ * A thread cannot see another one die. So the code that starts the threads must call `endTeam` once the leader has
+ * returned or thrown, and `failTeam` when a helper is lost. The leader of a failed team throws, and what was computed
+ * must not be used.
  *
  * Words of 32 bits: state || place || changes || active || leaving || reserved(3) || per step: taken, done.
  */
 
-/** One step. All threads of a team must build the same list. */
+/** One step of the work. All threads of a team must build the same list of steps. */
 export interface TeamStep {
   readonly name: string;
   /** Indices of the steps that must be done before. */
   readonly after: readonly number[];
-  /** Asked only once the steps before are done; the same on every thread. */
+  /** Returns the number of tasks, the same on every thread; called only once the steps before are done. */
   readonly count: () => number;
+  /** Runs one task, 0 to count() - 1, to its end. */
   readonly run: (task: number) => void;
 }
 
-/** A member is lost, or its task threw: nothing that the team computed may be used. */
+/** A member was lost, or its task threw: nothing that the team computed may be used. */
 export class TeamFailedError extends Error {
   override readonly name = "TeamFailedError";
 }
 
+/** Steps that the memory of a team has room for. */
 export const TEAM_STEPS_MAX = 24;
 
 const WORD = { state: 0, place: 1, changes: 2, active: 3, leaving: 4, steps: 8 } as const;
-/** In the order in which one may replace another. */
+/** A state may only be replaced by a later one of this list. */
 const STATE = { forming: 0, open: 1, ended: 2, failed: 3, lost: 4 } as const;
 /**
- * A missed wake-up costs this much; without one it is only how often a waiting thread looks whether it has been ended.
+ * How long a thread waits at most before it looks at the state again. No wake-up should be missed; this bounds the cost
+ * if one is.
  */
 const WAIT_MS = 50;
 
-/** Memory for one team; may be posted to threads. */
+/** Returns memory for one team, which may be posted to threads. */
 export function createTeam(): SharedArrayBuffer {
   return new SharedArrayBuffer(4 * (WORD.steps + 2 * TEAM_STEPS_MAX));
 }
 
 /**
- * Sends everybody away: the work is over, or its leader is. Cheap, and may be called at any time and more than once.
+ * Ends the team: its helpers leave after their present task. Call it when the leader has returned, thrown or died; it
+ * is cheap and may be called at any time and more than once.
  */
 export function endTeam(memory: SharedArrayBuffer): void {
   new ThreadTeam(memory).close(STATE.ended);
 }
 
 /**
- * Makes the leader throw: a helper is lost and may have left a task half done. Without effect once the team has
- * disbanded.
+ * Makes the leader throw, because a helper is lost and may have left a task half done. It has no effect once the team
+ * has disbanded.
  */
 export function failTeam(memory: SharedArrayBuffer): void {
   new ThreadTeam(memory).close(STATE.lost);
 }
 
 /**
- * Asks the helpers to go after their present task, because their threads are wanted elsewhere. The leader goes on by
- * itself.
+ * Asks the helpers to leave after their present task, because other work needs their threads. The leader goes on alone.
  */
 export function dismissHelpers(memory: SharedArrayBuffer): void {
   new ThreadTeam(memory).dismiss();
 }
 
-/** One thread's view of a team. */
+/** A thread's view of a team: the leader calls open, lead and disband, a helper join, help and leave. */
 export class ThreadTeam {
   readonly #words: Int32Array;
 
@@ -72,8 +76,8 @@ export class ThreadTeam {
   }
 
   /**
-   * Opens the team for helpers, who get the number `place`. False when it has been led or ended before; the work must
-   * then go on alone.
+   * Opens the team for helpers, to whom `join` returns the number `place`.
+   * @returns false when the team has been led or ended before; the leader then needs another team.
    */
   open(place: number): boolean {
     Atomics.store(this.#words, WORD.place, place);
@@ -83,7 +87,8 @@ export class ThreadTeam {
   }
 
   /**
-   * Waits for the leader and joins it. Undefined when the team is over or full before that; else `leave` must follow.
+   * Waits for the leader and joins it.
+   * @returns undefined when the team is over or its helpers are dismissed; after any other result `leave` must follow.
    */
   join(): { readonly place: number } | undefined {
     for (;;) {
@@ -94,8 +99,8 @@ export class ThreadTeam {
       this.#wait(seen);
     }
     Atomics.add(this.#words, WORD.active, 1);
-    // The leader may have ended the team between the look and the count: only who is counted before that may touch its
-    // memory.
+    // The leader may have ended the team between the load and the increment. Only a helper that was counted before may
+    // touch the leader's memory.
     if (Atomics.load(this.#words, WORD.state) === STATE.open) return { place: Atomics.load(this.#words, WORD.place) };
     this.leave();
     return undefined;
@@ -106,6 +111,7 @@ export class ThreadTeam {
     this.#work(steps, { isHelper: true });
   }
 
+  /** Tells the leader that this helper no longer touches its memory. */
   leave(): void {
     Atomics.sub(this.#words, WORD.active, 1);
     this.#announce();
@@ -113,15 +119,15 @@ export class ThreadTeam {
 
   /**
    * Does tasks until all steps are done.
-   * @param onTask told of each task that this thread did, in milliseconds
-   * @throws TeamFailedError when a helper was lost or failed, and whatever a task throws
+   * @param onTask called after each task of this thread, with the step's name and the task's time in milliseconds
+   * @throws TeamFailedError when a helper was lost or failed, and any error that a task throws
    */
   lead(steps: readonly TeamStep[], onTask?: (name: string, ms: number) => void): void {
     this.#work(steps, { isHelper: false, ...(onTask === undefined ? {} : { onTask }) });
   }
 
   /**
-   * Ends the team and waits until the last helper is out of the leader's memory.
+   * Ends the team and waits until the last helper has left the leader's memory.
    * @returns false when a helper was lost inside it: that memory must not be used again
    */
   disband(): boolean {
@@ -134,12 +140,13 @@ export class ThreadTeam {
     }
   }
 
+  /** Asks the helpers to leave after their present task. */
   dismiss(): void {
     Atomics.store(this.#words, WORD.leaving, 1);
     this.#announce();
   }
 
-  /** Moves to a closed state, unless it is in a worse one. */
+  /** Moves to a closed state, unless the team is in that state or a later one. */
   close(state: typeof STATE.ended | typeof STATE.failed | typeof STATE.lost): void {
     for (let now = Atomics.load(this.#words, WORD.state); now < state; now = Atomics.load(this.#words, WORD.state)) {
       if (Atomics.compareExchange(this.#words, WORD.state, now, state) === now) break;
@@ -147,7 +154,7 @@ export class ThreadTeam {
     this.#announce();
   }
 
-  /** Takes a task whose turn it is, earlier steps first. */
+  /** Takes a task of a step that may run, of earlier steps first; undefined when there is none now. */
   claim(steps: readonly TeamStep[]): { readonly step: number; readonly task: number } | undefined {
     for (const [step, { after, count }] of steps.entries()) {
       if (!after.every((before) => this.#isDone(steps, before))) continue;

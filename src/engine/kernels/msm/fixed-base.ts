@@ -1,7 +1,7 @@
 /**
- * Multiples of one fixed point by many scalars, with a table of signed windows: what a trusted setup consists of. Each
- * product is a list of table points, and the lists are summed by the trees of point-tree.ts. Variable time: run it only
- * where the scalars' owner runs alone.
+ * Multiples of one fixed point by many scalars, with a table of signed windows: most of the work of a trusted setup.
+ * Each product is a list of table points, and the lists are summed by the trees of point/point-tree.ts. Its time
+ * depends on the scalars: run it only where nobody else can measure it.
  */
 import { recodeScratchBytes } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
@@ -19,6 +19,7 @@ const HALF_WINDOW_MAX = 4096;
 /** Alignment, the offset and single points. */
 const FIXED_BYTES = 1 << 16;
 
+/** A table of multiples of one point, in an arena of the kernels' memory. */
 export class FixedBase {
   readonly #kernels: Kernels;
   readonly #group: "g1" | "g2";
@@ -31,7 +32,7 @@ export class FixedBase {
   /**
    * Takes room for the table in the arena and fills it.
    * @param point address of the affine point, finite.
-   * @param expectedCount scalars that the table is going to be used for; sets its width.
+   * @param expectedCount number of scalars that the table will be used for; it decides the width of the windows.
    */
   constructor(
     kernels: Kernels,
@@ -49,7 +50,8 @@ export class FixedBase {
   }
 
   /**
-   * Writes scalar_i * point as zkey files have points: affine, Montgomery form, infinity as zeros.
+   * Writes scalar_i * point in the form of zkey files: affine, Montgomery form, little-endian, infinity as zeros. Wipes
+   * the scalars and their digits from the memory.
    * @param scalars little-endian, `frBytes` each, below the order.
    */
   multiply(scalars: Uint8Array, output: Uint8Array): void {
@@ -78,7 +80,7 @@ export class FixedBase {
       const results = arena.take(count * layout.pointBytes);
       try {
         kernels.bytes(scalarsAddress, scalars.length).set(scalars);
-        // Point words of "points" two bytes apart from address 0: twice the number of the scalar, and its sign.
+        // With "points" two bytes apart from address 0, a point word is twice the number of the scalar, plus its sign.
         const [keptCount, onesCount] = kernels.callPair(
           "classify",
           scalarsAddress,
@@ -194,7 +196,7 @@ export class FixedBase {
   }
 }
 
-/** Memory that a table for `expectedCount` scalars takes, and what `multiply` needs beside it. */
+/** Returns the bytes of a table for `expectedCount` scalars and of what `multiply` needs beside it. */
 export function fixedBaseBytes(kernels: Kernels, group: "g1" | "g2", expectedCount: number): number {
   const points = kernels[group];
   const { pointBytes } = points;

@@ -1,7 +1,7 @@
 /**
  * Multi-scalar multiplication: sum of scalar_i * point_i over one curve group, by Pippenger's method on signed digits.
- * Buckets are summed by trees of batched affine additions, so that equal, opposite and infinite points, and any
- * distribution of scalars, are as good as random.
+ * Buckets are summed by trees of batched affine additions, so that equal, opposite and infinite points, and scalars of
+ * any distribution, take no longer than random ones.
  *
  * The sum over weighted buckets, sum of d * B_d, is folded: with d = hi * 2^b + lo it is 2^b * sum(hi * row_hi) +
  * sum(lo * column_lo), and rows and columns are again plain sums for the same trees.
@@ -18,7 +18,7 @@ import type { MsmLists } from "./msm-lists.js";
 import type { PointTree } from "../point/point-tree.js";
 import type { WindowPlan } from "./window-plan.js";
 
-export interface MsmInput {
+interface MsmInput {
   /** Address of the points, `layout.pointBytes` apart. */
   readonly points: number;
   /** Address of the scalars: little-endian integers below the order, `frBytes` each. */
@@ -28,7 +28,7 @@ export interface MsmInput {
   readonly count: number;
 }
 
-/** How the scalars of a prepared sum are cut up; every thread works it out from the lists' header. */
+/** How a prepared sum is cut into parts; every thread computes it from the header of the lists. */
 interface Parts {
   readonly plan: WindowPlan | undefined;
   readonly keptCount: number;
@@ -38,7 +38,10 @@ interface Parts {
   readonly onesParts: number;
 }
 
-/** One group's arithmetic in a kernel memory, with its workspace. */
+/**
+ * Multi-scalar multiplication in one group. `run` does a sum on one thread; prepare, runPart and finish spread it over
+ * several.
+ */
 export class Msm {
   readonly #kernels: Kernels;
   readonly #group: "g1" | "g2";
@@ -56,7 +59,7 @@ export class Msm {
     this.#trees = new PointTrees(kernels, group, arena);
   }
 
-  /** Writes the affine sum (infinity as a marked point) to `target`. Cost: see bench/subjects/kernels.ts. */
+  /** Writes the affine sum (infinity as a marked point) to `target`. For its cost see bench/subjects/kernels.ts. */
   run(input: MsmInput, target: number): void {
     this.#arena.scoped(() => {
       const lists = takeMsmLists(this.#kernels, this.#group, this.#arena, input.count);
@@ -67,7 +70,7 @@ export class Msm {
     });
   }
 
-  /** Sorts the scalars and writes their digits. Once it is done, the parts may run in any order and on any threads. */
+  /** Sorts the scalars and writes their digits. After it, the parts may run in any order and on any threads. */
   prepare({ scalars, indices, points, count }: MsmInput, lists: MsmLists): void {
     const kernels = this.#kernels;
     const arena = this.#arena;
@@ -103,7 +106,7 @@ export class Msm {
     });
   }
 
-  /** Parts of a prepared sum. */
+  /** Returns the number of parts of a prepared sum. */
   partCount(lists: MsmLists): number {
     const { windowParts, onesParts } = this.#partsOf(lists);
     return windowParts + onesParts;
@@ -116,7 +119,7 @@ export class Msm {
     else this.#sumOnes(lists, parts, part - parts.windowParts);
   }
 
-  /** Joins the parts, when all are done. */
+  /** Adds up the parts, when all are done, and writes the affine sum to `target`. */
   finish(lists: MsmLists, target: number): void {
     const kernels = this.#kernels;
     const arena = this.#arena;
@@ -182,7 +185,7 @@ export class Msm {
     });
   }
 
-  /** Sums the windows of one part, all together so that small sums fill their batches too. */
+  /** Sums the windows of one part, all together, so that small sums fill their batches too. */
   #sumWindows(lists: MsmLists, parts: Parts, first: number): void {
     const { plan, keptCount: count, windowsPerPart } = parts;
     if (plan === undefined) return;
