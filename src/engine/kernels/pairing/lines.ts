@@ -16,7 +16,7 @@ export interface Lines {
   readonly isDivided: boolean;
 }
 
-/** What the loop does with the running point, in order, each giving a line. */
+/** A step of the loop on the running point; each gives a line. */
 type Step = "double" | "point" | "negative" | "psi" | "minus_psi_2";
 
 const STEPS: readonly Step[] = [
@@ -26,14 +26,14 @@ const STEPS: readonly Step[] = [
   "psi",
   "minus_psi_2",
 ];
-/** A line for each doubling and each addition. */
+/** Lines of a point: one for each doubling and each addition. */
 export const LINES = STEPS.length;
-/** From here on one inversion a step, shared, costs less than the products that projective coordinates take more. */
+/** From so many points on, one shared inversion a step costs less than the additional products of projective steps. */
 const TOGETHER_MIN = 4;
-/** Points whose lines lie in memory at once. */
+/** Points whose lines are in memory at the same time. */
 const TOGETHER_MAX = 64;
 
-/** The lines of each point; undefined for points outside the subgroup. All must lie on the twist. */
+/** Returns the lines of each point, undefined for points outside the subgroup. All points must lie on the twist. */
 export function linesOf(memory: PairingMemory, points: readonly G2Point[]): (Lines | undefined)[] {
   const results: (Lines | undefined)[] = [];
   for (let start = 0; start < points.length; start += TOGETHER_MAX) {
@@ -45,7 +45,7 @@ export function linesOf(memory: PairingMemory, points: readonly G2Point[]): (Lin
   return results;
 }
 
-/** Undivided lines of one point. A step that meets infinity on the way leaves infinity, which is refused. */
+/** Undivided lines of one point. A step that reaches infinity stays there, and the test at the end refuses it. */
 function projectiveLines(memory: PairingMemory, { x, y }: G2Point): Lines | undefined {
   const { blockBytes, elementBytes } = memory.layout;
   return memory.scoped(() => {

@@ -1,6 +1,6 @@
 /**
- * Puts the pairing of one curve together into a WebAssembly module of its own, on either field arithmetic: the tower,
- * the Miller steps, small multiples in G1 and roots. How they are called in turn is pairing.ts.
+ * Assembles the WebAssembly module of one curve's pairing, on either field arithmetic: the tower, the Miller steps,
+ * small multiples in G1 and roots. pairing.ts calls them.
  */
 import { defineConversions } from "../field/conversion.js";
 import type { AnyCurve } from "../../curves/curve-parameters.js";
@@ -30,14 +30,15 @@ export interface PairingModule {
   /** Bytes of an element of Fq, and of a block (Fq2). */
   readonly elementBytes: number;
   readonly blockBytes: number;
+  /** Bytes of the scratch of `fq_root_powers`. */
   readonly rootScratchBytes: number;
-  /** Scratch of `g1_to_affine`. */
+  /** Bytes of the scratch of `g1_to_affine`. */
   readonly affineScratchBytes: number;
-  /** Record of a point in `g2_lines_double` and `_add`. */
+  /** Bytes of the record of a point in `g2_lines_double` and `g2_lines_add`. */
   readonly recordBytes: number;
-  /** Scratch that these need for so many points. */
+  /** Returns the bytes of scratch of both for so many points. */
   lineScratchBytes(points: number): number;
-  /** Scratch of `g1_divided_line_factors` and `g1_all_to_affine`. */
+  /** Returns the bytes of scratch of `g1_divided_line_factors` and `g1_all_to_affine`. */
   pointScratchBytes(points: number): number;
   /** First byte that callers may use. */
   readonly reservedBytes: number;
@@ -47,7 +48,8 @@ export interface PairingModule {
 const SCRATCH = 64;
 
 /**
- * Generates the module; about 0.3 s, most of it bounds of limbs. Its memory holds at most `pagesMax` pages of 64 KiB.
+ * Generates the module, in about 0.3 s, most of which the bounds of limbs take. Its memory has at most `pagesMax` pages
+ * of 64 KiB.
  */
 export function buildPairingModule(
   curve: AnyCurve,

@@ -1,7 +1,7 @@
 /**
- * The pairing of BN254 on WebAssembly of our own (pairing-module.ts): optimal ate, several Miller loops over one
- * running value, one final exponentiation. Points are checked by the caller to lie on their curves. Each instance has
- * its memory; nothing is kept in it between calls.
+ * The pairing of BN254 on the kernels' WebAssembly (pairing-module.ts): optimal ate, several Miller loops over one
+ * running value, one final exponentiation. The caller checks that points lie on their curves. Each instance has its own
+ * memory, which holds nothing between calls.
  */
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../../curves/curve-kernels.js";
@@ -21,27 +21,27 @@ import { ModuleCache } from "../wasm/module-cache.js";
 import type { CompiledModule } from "../wasm/module-cache.js";
 import { COEFFICIENTS } from "./target-field.js";
 
-/** Terms whose lines lie in memory at once. */
+/** Terms whose lines are in memory at the same time. */
 const LOOP_TERMS_MAX = 100;
 /** Values whose powers are computed in one go. */
 const POWERS_MAX = 1024;
 
 /**
- * The seed's power by odd digits up to 7: 16 products in all, where digits of 1 take 23. A wider table costs what it
- * saves.
+ * Width of the digits by which a value is raised to the power of the seed: odd digits up to 7 take 16 products in all,
+ * digits of 1 take 23. A wider table costs as much as it saves.
  */
 const SEED_WIDTH = 4;
 const SEED_DIGITS = nonAdjacentForm(BN254.seed, SEED_WIDTH);
 const SEED_START = SEED_DIGITS[0] ?? 1;
-/** From the highest digit down: so many squarings, then a product with that power of the value. */
+/** Steps below the highest digit: so many squarings, then a product with that power of the value. */
 const SEED_STEPS = stepsOf(SEED_DIGITS);
 
 /** The module of each kind that this thread has used. */
 const modules = new ModuleCache<PairingModule>();
 
 /**
- * Builds the kernels, compiled once per thread and kind: about 0.3 s, later a millisecond. `preferred` "integer" forces
- * the fallback.
+ * Returns new kernels of the pairing. Takes about 0.3 s once per thread and kind, then a millisecond.
+ * @param preferred "integer" forces the fallback; fused multiply-add is only taken where the machine fuses it.
  */
 export function loadKernelPairing(preferred?: KernelKind): KernelPairing {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
@@ -49,6 +49,7 @@ export function loadKernelPairing(preferred?: KernelKind): KernelPairing {
   return new KernelPairing(compiled, kind);
 }
 
+/** The pairing, small multiples in G1 and roots in Fq, on one memory. */
 export class KernelPairing implements PairingKernels {
   readonly curve: CurveParameters = BN254;
   readonly kind: KernelKind;
@@ -61,6 +62,7 @@ export class KernelPairing implements PairingKernels {
     this.#memory = new PairingMemory(layout, module);
   }
 
+  /** See `PairingKernels`; any number of terms, 256 at a time. */
   combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined {
     return sumOfMultiples(
       this.#memory,
@@ -68,14 +70,17 @@ export class KernelPairing implements PairingKernels {
     );
   }
 
+  /** See `PairingKernels`; any number of terms, 256 at a time. */
   multiplyG1(terms: readonly { readonly point: G1Point; readonly scalar: bigint }[]): (G1Point | undefined)[] {
     return eachMultiple(this.#memory, terms);
   }
 
+  /** See `PairingKernels`; it leaves the lines of a member for a pairing that follows. */
   isInSubgroupG2(point: G2Point): boolean {
     return this.areInSubgroupG2([point])[0] === true;
   }
 
+  /** See `PairingKernels`; from four points on their inversions are shared. */
   areInSubgroupG2(points: readonly G2Point[]): boolean[] {
     const unknown = points.filter((point) => !this.#lines.has(point));
     for (const [i, lines] of linesOf(this.#memory, unknown).entries()) {
@@ -85,6 +90,7 @@ export class KernelPairing implements PairingKernels {
     return points.map((point) => this.#lines.has(point));
   }
 
+  /** Computes divided lines; throws a RangeError for a point outside the subgroup. */
   prepareG2(point: G2Point): PreparedG2 {
     if (!this.isInSubgroupG2(point)) throw new RangeError("only points of the subgroup are prepared");
     const { bytes, isDivided } = this.#linesOf(point);
@@ -98,6 +104,7 @@ export class KernelPairing implements PairingKernels {
     });
   }
 
+  /** See `PairingKernels`; throws a RangeError for no terms and for points outside the subgroup. */
   pairingProduct(terms: readonly PairingTerm[]): PairingValue {
     if (terms.length === 0) throw new RangeError("a product of no pairings");
     this.areInSubgroupG2(terms.flatMap(({ g2 }) => ("lines" in g2 ? [] : [g2])));
@@ -122,14 +129,17 @@ export class KernelPairing implements PairingKernels {
     });
   }
 
+  /** Compares the canonical bytes. */
   equalPairingValues(a: PairingValue, b: PairingValue): boolean {
     return Buffer.compare(a.bytes, b.bytes) === 0;
   }
 
+  /** See `PairingKernels`. */
   squareRootPower(value: bigint): bigint {
     return this.squareRootPowers([value])[0] ?? 0n;
   }
 
+  /** See `PairingKernels`; two at a time on fused multiply-add. */
   squareRootPowers(values: readonly bigint[]): bigint[] {
     const powers: bigint[] = [];
     for (let start = 0; start < values.length; start += POWERS_MAX) {
