@@ -57,9 +57,6 @@ export interface CurveKernels extends PairingKernels {
   msmG1(points: Uint8Array, scalars: Uint8Array): G1Point | undefined;
   msmG2(points: Uint8Array, scalars: Uint8Array): G2Point | undefined;
   combineG2(terms: readonly { readonly point: G2Point | undefined; readonly scalar: bigint }[]): G2Point | undefined;
-  /** scalar_i * generator for every i; zero scalars give infinity. Writes affine Montgomery points into `output`. */
-  fixedBaseG1(scalars: Uint8Array, output: Uint8Array): void;
-  fixedBaseG2(scalars: Uint8Array, output: Uint8Array): void;
   /**
    * Values of A*B - C on the coset of odd 2n-th roots, n = 2^domainPower, where A and B are the rows applied to the
    * witness and C agrees with A*B on the domain: the scalars of the H query. Standard form.

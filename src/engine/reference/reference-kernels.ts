@@ -10,7 +10,6 @@ import { ReferenceArena } from "./reference-arena.js";
 import type { GroupOperations } from "./reference-arena.js";
 import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import { FixedBaseTable } from "./reference-fixed-base.js";
 import type { CoefficientTable, CurveKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
 import { multiScalarMultiply } from "./reference-msm.js";
 import { decodeG1, decodeG2, encodeG1, encodeG2 } from "../curves/points.js";
@@ -85,20 +84,6 @@ export class ReferenceKernels implements CurveKernels {
           present.map(({ scalar }) => scalar),
         ),
       );
-    });
-  }
-
-  fixedBaseG1(scalars: Uint8Array, output: Uint8Array): void {
-    const base = encodeG1(this.curve.generatorG1, this.curve);
-    this.#run((arena) => {
-      new FixedBaseTable(arena, arena.g1, base, scalars.length / this.curve.frBytes).multiply(scalars, output);
-    });
-  }
-
-  fixedBaseG2(scalars: Uint8Array, output: Uint8Array): void {
-    const base = encodeG2(this.curve.generatorG2, this.curve);
-    this.#run((arena) => {
-      new FixedBaseTable(arena, arena.g2, base, scalars.length / this.curve.frBytes).multiply(scalars, output);
     });
   }
 
