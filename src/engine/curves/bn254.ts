@@ -1,7 +1,7 @@
 /** BN254, also called bn128 and alt_bn128: EIP-196 (G1) and EIP-197 (G2, pairing). */
 import type { CurveParameters } from "./curve-parameters.js";
 
-export const BN254: CurveParameters<"BN254"> = {
+export const BN254: CurveParameters = {
   name: "BN254",
   snarkjsName: "bn128",
   q: 21888242871839275222246405745257275088696311157297823662689037894645226208583n,

@@ -180,7 +180,7 @@ export class SetupScalars {
       }
       for (let start = 0; start < count; start += INVERSIONS_PER_BATCH) {
         const at = denominators + start * SCALAR_BYTES;
-        fr.batchInverse(at, SCALAR_BYTES, Math.min(INVERSIONS_PER_BATCH, count - start), at, SCALAR_BYTES);
+        fr.batchInverse(at, Math.min(INVERSIONS_PER_BATCH, count - start), at);
       }
       for (let i = 0; i < count * SCALAR_BYTES; i += SCALAR_BYTES) fr.mul(into + i, denominators + i, into + i);
     });
