@@ -13,7 +13,7 @@ import { readCircuitInterface } from "../src/engine/circuit/interface.js";
 import { readR1cs } from "../src/engine/circuit/r1cs.js";
 import type { R1cs } from "../src/engine/circuit/r1cs.js";
 import { computeWitness } from "../src/engine/circuit/witness.js";
-import { BN254 } from "../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../src/engine/curves/bn254.js";
 import { writeBigIntLE } from "../src/engine/field/bytes.js";
 import { PACKAGE_ROOT } from "../src/platform/files/package-root.js";
 

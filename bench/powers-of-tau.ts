@@ -5,8 +5,8 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { BN254 } from "../src/engine/curves/curve-parameters.js";
-import { rootOfUnity } from "../src/engine/reference/reference-ntt.js";
+import { BN254 } from "../src/engine/curves/bn254.js";
+import { rootOfUnity } from "../src/engine/curves/curve-parameters.js";
 import { cutIntoJobs, runFixedBaseJobs } from "../src/engine/groth16/fixed-base-work.js";
 import { randomNonZero, writeBigIntLE } from "../src/engine/field/bytes.js";
 import { inverse } from "../src/engine/field/prime-field.js";

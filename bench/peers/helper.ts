@@ -1,6 +1,6 @@
 /** A thread that helps the proofs whose teams it is sent; started by bench/subjects/cores.ts. */
 import { parentPort, workerData } from "node:worker_threads";
-import { ResidentProver } from "../../src/engine/kernels/groth16/groth16-backend.js";
+import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
 import type { ResidentKey } from "../../src/engine/kernels/groth16/resident-key.js";
 
 const prover = new ResidentProver((workerData as { readonly key: ResidentKey }).key);

@@ -11,8 +11,8 @@ import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
-import { ResidentProver } from "../../src/engine/kernels/groth16/groth16-backend.js";
-import { makeKeyResident } from "../../src/engine/kernels/groth16/groth16-resident.js";
+import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
+import { makeKeyResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import type { ResidentKey } from "../../src/engine/kernels/groth16/resident-key.js";
 import { wtnsFile } from "../circuits.js";
 

@@ -4,16 +4,17 @@
  */
 import { randomBytes } from "node:crypto";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 as CURVE } from "../../src/engine/curves/curve-parameters.js";
+import { BN254 as CURVE } from "../../src/engine/curves/bn254.js";
+import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey, verifyingKeyOf } from "../../src/engine/groth16/proving-key.js";
 import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
-import { FixedBase } from "../../src/engine/kernels/point/fixed-base.js";
-import { ResidentProver } from "../../src/engine/kernels/groth16/groth16-backend.js";
-import { makeKeyResident, proveResident } from "../../src/engine/kernels/groth16/groth16-resident.js";
+import { FixedBase } from "../../src/engine/kernels/msm/fixed-base.js";
+import { ResidentProver } from "../../src/engine/kernels/groth16/resident-prover.js";
+import { makeKeyResident, proveResident } from "../../src/engine/kernels/groth16/resident-proving.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
 import type { Kernels } from "../../src/engine/kernels/kernels.js";
 import { Msm } from "../../src/engine/kernels/msm/msm.js";
@@ -131,7 +132,7 @@ async function sums(peer: PeerCurve, group: Group, log: number, samples: number,
     if (preferred === "fma")
       arena.scoped(() => {
         const generator = arena.take(kernels[group].pointBytes);
-        kernels.writePoint(generator, kernels.curve[group], arena.take(256));
+        kernels.writePoint(generator, generatorCoordinates(kernels.curve, group), arena.take(256));
         new FixedBase(kernels, group, arena, { point: generator, expectedCount: count }).multiply(
           randomScalars(count),
           raw,
@@ -180,7 +181,7 @@ async function transforms(peer: PeerCurve, log: number, samples: number, report:
   for (const preferred of ["fma", "integer"] as const) {
     const { kernels, arena, peerName } = newKernels(preferred, 4 * count * 48 + (1 << 20));
     const [tables, data] = [0, 0].map(() => arena.take(vectorBytes(kernels, log))) as [number, number];
-    writeDomainTables(kernels, log, tables, arena.take(512));
+    writeDomainTables(kernels, log, { target: tables, scratch: arena.take(512) });
     kernels.call("fr_import_raw", data, fillScalars(kernels, arena, count), count);
     const domain = new Domain(kernels, log, tables);
     report({

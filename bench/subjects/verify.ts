@@ -5,8 +5,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../src/engine/curves/curve-parameters.js";
-import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
+import { loadReferenceKernels } from "../../src/engine/reference/reference-kernels.js";
 import { decodeProofHex, decodeProofs, encodeProofHex, proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
 import type { Groth16Proof } from "../../src/engine/groth16/proof.js";
@@ -88,7 +88,7 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
   });
 
   const json = {
-    verifyingKey: verifyingKeyToJson(setup.verifyingKey, await loadKernels()),
+    verifyingKey: verifyingKeyToJson(setup.verifyingKey, await loadReferenceKernels()),
     proof: proofToJson(proof, BN254),
     publicSignals: publicSignals.map(String),
   };

@@ -42,7 +42,7 @@ export interface ProveMessage {
   readonly provingKey: SharedBytes;
   /** The same key as the WebAssembly kernels want it (task `open_key`); without it the reference backend proves. */
   readonly openKey?: OpenKey;
-  /** Memory of the team that helpers of this proof may join (kernels/team.ts); for this one attempt. */
+  /** Memory of the team that helpers of this proof may join (kernels/groth16/thread-team.ts); for this one attempt. */
   readonly team?: SharedArrayBuffer;
   /** snarkjs verification key as JSON text; every proof is checked against it before it is answered. */
   readonly verifyingKey: SharedBytes;

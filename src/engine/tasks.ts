@@ -4,7 +4,7 @@
  */
 import { checkInputs } from "./circuit/inputs.js";
 import { computeWitness } from "./circuit/witness.js";
-import { BN254 } from "./curves/curve-parameters.js";
+import { BN254 } from "./curves/bn254.js";
 import { encodeProofHex, proofToJson } from "./encoding/groth16-proof.js";
 import { encodePublicSignals } from "./encoding/public-signals.js";
 import { loadPairing } from "./groth16/pairing-backend.js";
@@ -13,8 +13,8 @@ import { checkWitness, proveGroth16, publicSignalsOf } from "./groth16/prove.js"
 import { readProvingKey } from "./groth16/proving-key.js";
 import { randomNonZero } from "./field/bytes.js";
 import { Kept } from "./kept.js";
-import { ResidentProver } from "./kernels/groth16/groth16-backend.js";
-import { makeKeyResident, proveResident } from "./kernels/groth16/groth16-resident.js";
+import { ResidentProver } from "./kernels/groth16/resident-prover.js";
+import { makeKeyResident, proveResident } from "./kernels/groth16/resident-proving.js";
 import type { ResidentKey } from "./kernels/groth16/resident-key.js";
 import { appendNotes } from "./merkle/note-tree.js";
 import type { ComputeRequest, ComputeTasks, ProveMessage, ProveValue, SharedBytes, TaskResult } from "./protocol.js";

@@ -4,7 +4,7 @@
  */
 import { checkInputs } from "./circuit/inputs.js";
 import { publicSignalsFrom } from "./circuit/interface.js";
-import { BN254 } from "./curves/curve-parameters.js";
+import { BN254 } from "./curves/bn254.js";
 import { decodeProofs, encodeProofHex } from "./encoding/groth16-proof.js";
 import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
 import { encodePublicSignals } from "./encoding/public-signals.js";

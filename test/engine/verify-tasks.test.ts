@@ -1,8 +1,8 @@
 /** The tasks that verify, where the kernels are sound, where they fail on the way, and where they are switched off. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { BN254 } from "../../src/engine/curves/curve-parameters.js";
-import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
+import { loadReferenceKernels } from "../../src/engine/reference/reference-kernels.js";
 import { encodeProofHex } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16 } from "../../src/engine/groth16/prove.js";
@@ -18,7 +18,7 @@ let message: Omit<VerifyMessage, "backend">;
 
 beforeAll(async () => {
   const setup = await setupGroth16(fixture.r1cs);
-  const json = Buffer.from(JSON.stringify(verifyingKeyToJson(setup.verifyingKey, await loadKernels())));
+  const json = Buffer.from(JSON.stringify(verifyingKeyToJson(setup.verifyingKey, await loadReferenceKernels())));
   const bytes = new SharedArrayBuffer(json.length);
   new Uint8Array(bytes).set(json);
   const proof = encodeProofHex(await proveGroth16(readProvingKey(setup.zkey), fixture.witness), BN254);

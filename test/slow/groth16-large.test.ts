@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../src/engine/curves/curve-parameters.js";
-import { loadKernels } from "../../src/engine/reference/reference-kernels.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
+import { loadReferenceKernels } from "../../src/engine/reference/reference-kernels.js";
 import { proofToJson } from "../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16 } from "../../src/engine/groth16/prove.js";
@@ -24,7 +24,7 @@ describe("Groth16 on a circuit of 140,000 constraints", () => {
       expect(verifyGroth16(prepared, proof, fixture.publicSignals)).toBe(true);
       expect(
         await snarkjs.groth16.verify(
-          verifyingKeyToJson(setup.verifyingKey, await loadKernels()),
+          verifyingKeyToJson(setup.verifyingKey, await loadReferenceKernels()),
           fixture.publicSignals.map(String),
           proofToJson(proof, BN254),
         ),

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import type { R1cs, R1csMatrix } from "../../src/engine/circuit/r1cs.js";
-import { BN254 } from "../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
 import { writeBigIntLE } from "../../src/engine/field/bytes.js";
 import { reduce } from "../../src/engine/field/prime-field.js";
 

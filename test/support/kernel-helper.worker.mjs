@@ -3,14 +3,15 @@
  * team.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { ResidentProver } from "../../dist/src/engine/kernels/groth16/groth16-backend.js";
-import { Team } from "../../dist/src/engine/kernels/point/team.js";
+import { ResidentProver } from "../../dist/src/engine/kernels/groth16/resident-prover.js";
+import { ThreadTeam } from "../../dist/src/engine/kernels/groth16/thread-team.js";
 
 const prover = new ResidentProver(workerData.key);
 
 parentPort.on("message", ({ team, dies }) => {
   if (dies) {
-    if (new Team(team).join() === undefined) throw new Error("the team was over before this thread could die in it");
+    if (new ThreadTeam(team).join() === undefined)
+      throw new Error("the team was over before this thread could die in it");
     process.exit(9);
   }
   prover.help(team);

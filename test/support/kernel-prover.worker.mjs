@@ -3,8 +3,8 @@
  * team, if there is one.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { ResidentProver } from "../../dist/src/engine/kernels/groth16/groth16-backend.js";
-import { proveResident } from "../../dist/src/engine/kernels/groth16/groth16-resident.js";
+import { ResidentProver } from "../../dist/src/engine/kernels/groth16/resident-prover.js";
+import { proveResident } from "../../dist/src/engine/kernels/groth16/resident-proving.js";
 
 const { key, witness, count, team } = workerData;
 const prover = new ResidentProver(key);

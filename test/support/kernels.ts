@@ -4,16 +4,19 @@
  */
 import { bn254 } from "@noble/curves/bn254.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
-import { BN254 } from "../../src/engine/curves/kernel-curves.js";
+import { BN254 } from "../../src/engine/curves/bn254.js";
+import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.js";
+import { writeBigIntLE } from "../../src/engine/field/bytes.js";
 import { hasFusedMultiplyAdd } from "../../src/engine/kernels/wasm/features.js";
 import type { PrimeField } from "../../src/engine/kernels/field/field.js";
 import { FmaField } from "../../src/engine/kernels/field/fma-field.js";
 import { balancedLimbs, unsignedLimbs } from "../../src/engine/kernels/field/integers.js";
 import { IntegerField } from "../../src/engine/kernels/field/integer-field.js";
 import { defineInversion } from "../../src/engine/kernels/field/inversion.js";
+import { FixedBase, fixedBaseBytes } from "../../src/engine/kernels/msm/fixed-base.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../src/engine/kernels/kernels.js";
 import type { Kernels } from "../../src/engine/kernels/kernels.js";
-import type { KernelKind } from "../../src/engine/kernels/wasm/kernel-module.js";
+import type { KernelKind } from "../../src/engine/kernels/kernel-module.js";
 import { ModuleBuilder } from "../../src/engine/kernels/wasm/wasm-builder.js";
 import { wasmHost } from "../../src/engine/kernels/wasm/wasm-host.js";
 import { i32 } from "../../src/engine/kernels/wasm/wasm-ops.js";
@@ -206,7 +209,7 @@ export type Group = "g1" | "g2";
 
 /** Affine coordinates of log * generator by noble; undefined is infinity. */
 export function nobleMultiple(group: Group, log: bigint): bigint[] | undefined {
-  const scalar = modulo(log, BN254.fr);
+  const scalar = modulo(log, BN254.r);
   if (scalar === 0n) return undefined;
   if (group === "g1") {
     const { x, y } = bn254.G1.Point.BASE.multiply(scalar).toAffine();
@@ -256,4 +259,20 @@ export function writeScalars({ kernels, arena }: KernelSetup, scalars: readonly 
     kernels.writeInteger(address + i * kernels.fr.bytes, scalar, kernels.fr.bytes);
   });
   return address;
+}
+
+/** log_i * generator by a fixed-base table, as zkey files have points; the logs are taken modulo the order. */
+export function generatorMultiples(group: Group, logs: readonly bigint[]): Uint8Array {
+  const sizing = loadKernels({ pages: 1 });
+  const pages = Math.ceil((KERNEL_RESERVED_BYTES + fixedBaseBytes(sizing, group, logs.length)) / 65_536) + 1;
+  const { kernels, arena } = kernelSetup(sizing.kind, pages);
+  const point = arena.take(kernels[group].pointBytes);
+  arena.scoped(() => {
+    kernels.writePoint(point, generatorCoordinates(kernels.curve, group), arena.take(256));
+  });
+  const scalars = new Uint8Array(logs.length * kernels.fr.bytes);
+  for (const [i, log] of logs.entries()) writeBigIntLE(modulo(log, BN254.r), scalars, i * kernels.fr.bytes);
+  const output = new Uint8Array(logs.length * (group === "g1" ? 2 : 4) * kernels.fq.bytes);
+  new FixedBase(kernels, group, arena, { point, expectedCount: logs.length }).multiply(scalars, output);
+  return output;
 }

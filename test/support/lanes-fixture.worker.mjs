@@ -1,9 +1,10 @@
 /** The compute lanes' entry with accidents: the open key's id says which, for proofs that have a team. */
-import { Team } from "../../dist/src/engine/kernels/point/team.js";
+import { ThreadTeam } from "../../dist/src/engine/kernels/groth16/thread-team.js";
 import { runComputeTask } from "../../dist/src/engine/tasks.js";
 
 /** Takes the first task and never does it, so that the leader is surely still at work when the accident happens. */
-const stall = (team) => new Team(team).claim([{ name: "import", after: [], count: () => 1, run: () => undefined }]);
+const stall = (team) =>
+  new ThreadTeam(team).claim([{ name: "import", after: [], count: () => 1, run: () => undefined }]);
 
 export default async function run(request) {
   const { team, openKey } = request.message;
@@ -12,7 +13,7 @@ export default async function run(request) {
     switch (openKey.id) {
       case "helper dies":
         if (!isHelp) stall(team);
-        else if (new Team(team).join() !== undefined) process.exit(1);
+        else if (new ThreadTeam(team).join() !== undefined) process.exit(1);
         break;
       case "leader dies":
         if (!isHelp) process.exit(1);

@@ -1,65 +1,63 @@
 /**
- * The numbers that define a pairing-friendly curve, as the engine needs them. A second curve is a second constant of
- * this type and a second program in backends/.
+ * What the engine must know of a pairing-friendly curve, and what follows from it at once. The numbers of each curve
+ * are a table of their own (bn254.ts, bls12-381.ts). A proof system reaches a curve's arithmetic through
+ * curve-kernels.ts.
  */
+import { power } from "../field/prime-field.js";
 import type { Fq2 } from "../field/prime-field.js";
 
-export interface CurveParameters {
-  readonly name: "BN254";
-  /** The curve's name in snarkjs files and JSON. */
-  readonly snarkjsName: "bn128";
-  /** Base field modulus and its bytes. */
+/** Each curve with the name that it has in snarkjs files and JSON. */
+interface SnarkjsNames {
+  readonly BN254: "bn128";
+  readonly "BLS12-381": "bls12381";
+}
+
+export type CurveName = keyof SnarkjsNames;
+
+/**
+ * The numbers that define a curve. Proofs are over BN254 alone today, so that is what the type means by itself; what
+ * works for every curve takes an `AnyCurve`.
+ */
+export interface CurveParameters<Name extends CurveName = "BN254"> {
+  readonly name: Name;
+  readonly snarkjsName: SnarkjsNames[Name];
+  /** Prime of the base field (coordinates), and the bytes of one of its elements in files. */
   readonly q: bigint;
   readonly fqBytes: number;
-  /** Order of the groups and its bytes. */
+  /** Prime order of G1, G2 and the target group (scalars), and the bytes of a scalar in files. */
   readonly r: bigint;
   readonly frBytes: number;
-  /** y^2 = x^3 + b on G1, y^2 = x^3 + twistB on G2. */
+  /** The curve is y^2 = x^3 + b over Fq, its twist y^2 = x^3 + twistB over Fq2. */
   readonly b: bigint;
   readonly twistB: Fq2;
   readonly generatorG1: { readonly x: bigint; readonly y: bigint };
   readonly generatorG2: { readonly x: Fq2; readonly y: Fq2 };
-  /** The curve's parameter (x, u or z in the literature), positive. */
+  /** The parameter from which the curve's primes follow (x, u or z in the literature), with its sign. */
   readonly seed: bigint;
-  /** Multiplying by it is the endomorphism (x, y) -> (beta x, y) of G1, beta a cube root of unity. */
+  /** On G1 the map (x, y) -> (endomorphismFactor x, y) multiplies by endomorphismScalar; both are cube roots of 1. */
+  readonly endomorphismFactor: bigint;
   readonly endomorphismScalar: bigint;
-  /** The sextic non-residue over which Fq12 is built. */
+  /** The n + u that is neither a square nor a cube in Fq2, over which Fq12 is built. */
   readonly nonResidue: Fq2;
-  /**
-   * 2^twoAdicity divides r - 1; multiplicativeGenerator is the least non-residue mod r, from which the roots of unity
-   * come.
-   */
+  /** The largest k for which 2^k divides r - 1. */
   readonly twoAdicity: number;
-  readonly multiplicativeGenerator: bigint;
+  /** The least quadratic non-residue modulo r, whose powers are the roots of unity that snarkjs uses. */
+  readonly leastNonResidue: bigint;
 }
 
-/** BN254, also bn128 and alt_bn128 (EIP-196, EIP-197). */
-export const BN254: CurveParameters = {
-  name: "BN254",
-  snarkjsName: "bn128",
-  q: 21888242871839275222246405745257275088696311157297823662689037894645226208583n,
-  fqBytes: 32,
-  r: 21888242871839275222246405745257275088548364400416034343698204186575808495617n,
-  frBytes: 32,
-  b: 3n,
-  twistB: {
-    c0: 19485874751759354771024239261021720505790618469301721065564631296452457478373n,
-    c1: 266929791119991161246907387137283842545076965332900288569378510910307636690n,
-  },
-  generatorG1: { x: 1n, y: 2n },
-  generatorG2: {
-    x: {
-      c0: 10857046999023057135944570762232829481370756359578518086990519993285655852781n,
-      c1: 11559732032986387107991004021392285783925812861821192530917403151452391805634n,
-    },
-    y: {
-      c0: 8495653923123431417604973247489272438418190587263600148770280649306958101930n,
-      c1: 4082367875863433681332203403145435568316851327593401208105741076214120093531n,
-    },
-  },
-  seed: 4965661367192848881n,
-  endomorphismScalar: 4407920970296243842393367215006156084916469457145843978461n,
-  nonResidue: { c0: 9n, c1: 1n },
-  twoAdicity: 28,
-  multiplicativeGenerator: 5n,
-};
+export type AnyCurve = CurveParameters<CurveName>;
+
+/** Returns the generator's coordinates over Fq: x, y in G1, and x.c0, x.c1, y.c0, y.c1 in G2. */
+export function generatorCoordinates({ generatorG1, generatorG2 }: AnyCurve, group: "g1" | "g2"): readonly bigint[] {
+  if (group === "g1") return [generatorG1.x, generatorG1.y];
+  return [generatorG2.x.c0, generatorG2.x.c1, generatorG2.y.c0, generatorG2.y.c1];
+}
+
+/**
+ * Returns the root of unity of order 2^log modulo r that snarkjs uses.
+ * @throws RangeError when 2^log does not divide r - 1.
+ */
+export function rootOfUnity(curve: AnyCurve, log: number): bigint {
+  if (log > curve.twoAdicity) throw new RangeError(`the scalar field has no root of unity of order 2^${log}`);
+  return power(curve.leastNonResidue, (curve.r - 1n) >> BigInt(log), curve.r);
+}

@@ -7,7 +7,7 @@
  * An extension element is the larger one when its A1 is, or, if A1 = 0, when its A0 is. One encoding per point.
  */
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import type { G1Point, G2Point } from "../reference/points.js";
+import type { G1Point, G2Point } from "../curves/points.js";
 import { addFq2, multiplyFq2, negateFq2, reduce, squareRoot, squareRootFq2 } from "../field/prime-field.js";
 import type { Fq2, RootPower } from "../field/prime-field.js";
 import { Malformed } from "./decoded.js";

@@ -4,10 +4,10 @@
  *   alpha(32) || beta(64) || gamma(64) || delta(64) || points of IC u32 big-endian || IC(32 each), compressed as in compressed-points.ts
  */
 import { primeSnarkjs, readSolidityTemplate } from "../backends/snarkjs.js";
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
-import type { G1Point } from "../reference/points.js";
+import type { G1Point } from "../curves/points.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import type { Groth16VerifyingKey } from "../groth16/proof.js";
 import { writeVerifierZkey } from "../groth16/zkey-writer.js";

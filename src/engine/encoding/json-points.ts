@@ -1,7 +1,7 @@
 /** Curve points in snarkjs' JSON: projective triples of decimals with z = 1, extension elements as [c0, c1]. */
 import type { PairingKernels } from "../curves/curve-kernels.js";
-import { isOnCurveG1, isOnTwist } from "../reference/points.js";
-import type { G1Point, G2Point } from "../reference/points.js";
+import { isOnCurveG1, isOnTwist } from "../curves/points.js";
+import type { G1Point, G2Point } from "../curves/points.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { Fq2 } from "../field/prime-field.js";
 import { readDecimal, readTuple } from "./decimal.js";

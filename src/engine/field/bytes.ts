@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 
 /** Bytes of one element of the fields here (BN254's two, BLS12-381's scalars). */
-export const FIELD_BYTES = 32;
+const FIELD_BYTES = 32;
 
-/** Reads an unsigned little-endian integer. */
+/** Reads an unsigned little-endian integer of `length` bytes at `offset`. */
 export function readBigIntLE(bytes: Uint8Array, offset = 0, length = FIELD_BYTES): bigint {
   let value = 0n;
   for (let i = offset + length - 1; i >= offset; i -= 1) value = (value << 8n) | BigInt(bytes[i] ?? 0);
@@ -12,7 +12,7 @@ export function readBigIntLE(bytes: Uint8Array, offset = 0, length = FIELD_BYTES
 }
 
 /**
- * Writes an unsigned little-endian integer.
+ * Writes an unsigned little-endian integer in `length` bytes at `offset`.
  * @throws RangeError when it does not fit.
  */
 export function writeBigIntLE(value: bigint, into: Uint8Array, offset = 0, length = FIELD_BYTES): void {
@@ -24,7 +24,7 @@ export function writeBigIntLE(value: bigint, into: Uint8Array, offset = 0, lengt
   if (rest !== 0n) throw new RangeError("the integer does not fit its bytes");
 }
 
-/** A uniform element of [1, modulus), by rejection: reducing a longer string would be nearly as good, this is exact. */
+/** Returns a uniformly random element of [1, modulus), by rejection, so that no value is likelier than another. */
 export function randomNonZero(modulus: bigint): bigint {
   const bits = modulus.toString(2).length;
   const bytes = Math.ceil(bits / 8);

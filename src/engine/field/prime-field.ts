@@ -1,6 +1,7 @@
 /**
- * Arithmetic in prime fields and in their quadratic extension over i with i^2 = -1, on bigints: for encodings, keys and
- * the few scalars of a setup. Not constant-time and not fast; bulk work is the curve kernels'.
+ * Arithmetic in prime fields and in their quadratic extension over i with i^2 = -1, on bigints: for encodings, keys,
+ * constants and the few scalars of a setup. It is neither constant-time nor fast; bulk work belongs to the kernels.
+ * Inputs need not be canonical unless said otherwise, results are.
  */
 
 /** An element c0 + c1*i of the quadratic extension. */
@@ -9,13 +10,13 @@ export interface Fq2 {
   readonly c1: bigint;
 }
 
-/** Canonical representative in [0, modulus). */
+/** Returns the canonical representative in [0, modulus). */
 export function reduce(value: bigint, modulus: bigint): bigint {
   const remainder = value % modulus;
   return remainder < 0n ? remainder + modulus : remainder;
 }
 
-/** base^exponent mod modulus for a non-negative exponent. */
+/** Returns base^exponent mod modulus for a non-negative exponent. */
 export function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   let result = 1n;
   let square = reduce(base, modulus);
@@ -27,8 +28,8 @@ export function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
 }
 
 /**
- * Inverse by the extended Euclidean algorithm.
- * @throws RangeError for zero, which has none.
+ * Returns the inverse by the extended Euclidean algorithm.
+ * @throws RangeError for zero and for a value that shares a factor with the modulus: they have none.
  */
 export function inverse(value: bigint, modulus: bigint): bigint {
   let [low, high] = [reduce(value, modulus), modulus];
@@ -45,7 +46,10 @@ export function inverse(value: bigint, modulus: bigint): bigint {
 /** value^((q - 3) / 4): of a square the inverse of a root. Kernels compute it faster than `power`. */
 export type RootPower = (value: bigint) => bigint;
 
-/** A square root, or undefined when there is none. For moduli that are 3 mod 4 (both base fields here are). */
+/**
+ * Returns a square root of a canonical value, or undefined when there is none, for a modulus that is 3 mod 4, as the
+ * base fields of both curves are.
+ */
 export function squareRoot(
   value: bigint,
   modulus: bigint,
@@ -59,29 +63,27 @@ function plainRootPower(modulus: bigint): RootPower {
   return (value) => power(value, (modulus - 3n) / 4n, modulus);
 }
 
+/** Returns the product of two elements of the extension. */
 export function multiplyFq2(a: Fq2, b: Fq2, q: bigint): Fq2 {
   return { c0: reduce(a.c0 * b.c0 - a.c1 * b.c1, q), c1: reduce(a.c0 * b.c1 + a.c1 * b.c0, q) };
 }
 
+/** Returns the sum of two elements of the extension. */
 export function addFq2(a: Fq2, b: Fq2, q: bigint): Fq2 {
   return { c0: reduce(a.c0 + b.c0, q), c1: reduce(a.c1 + b.c1, q) };
 }
 
+/** Returns -a. */
 export function negateFq2(a: Fq2, q: bigint): Fq2 {
   return { c0: reduce(-a.c0, q), c1: reduce(-a.c1, q) };
 }
 
+/** Tells whether two elements, with canonical coefficients, are equal. */
 export function equalFq2(a: Fq2, b: Fq2): boolean {
   return a.c0 === b.c0 && a.c1 === b.c1;
 }
 
-/** 1 / (c0 + c1 i) = (c0 - c1 i) / (c0^2 + c1^2). */
-export function inverseFq2(a: Fq2, q: bigint): Fq2 {
-  const norm = inverse(a.c0 * a.c0 + a.c1 * a.c1, q);
-  return { c0: reduce(a.c0 * norm, q), c1: reduce(-a.c1 * norm, q) };
-}
-
-/** base^exponent in the extension, for a non-negative exponent. */
+/** Returns base^exponent in the extension, for a non-negative exponent. */
 export function powerFq2(base: Fq2, exponent: bigint, q: bigint): Fq2 {
   let result: Fq2 = { c0: 1n, c1: 0n };
   let square = base;
@@ -92,13 +94,13 @@ export function powerFq2(base: Fq2, exponent: bigint, q: bigint): Fq2 {
   return result;
 }
 
-/** c0^2 + c1^2. */
+/** Returns the norm c0^2 + c1^2. */
 export function normFq2(a: Fq2, q: bigint): bigint {
   return reduce(a.c0 * a.c0 + a.c1 * a.c1, q);
 }
 
 /**
- * (c0 + norm's root) / 2: of the two candidates for the square of a root's real part the one that `squareRootFq2`
+ * Returns (c0 + normRoot) / 2: of the two candidates for the square of a root's real part the one that `squareRootFq2`
  * tries.
  */
 export function realPartSquared(a: Fq2, normRoot: bigint, q: bigint): bigint {
@@ -106,9 +108,9 @@ export function realPartSquared(a: Fq2, normRoot: bigint, q: bigint): bigint {
 }
 
 /**
- * A square root in the extension by the norm ("complex method"), or undefined when there is none: with n = sqrt(c0^2 +
- * c1^2), x = sqrt((c0 + n) / 2) and y = c1 / 2x. The product of (c0 + n) / 2 and (c0 - n) / 2 is -(c1 / 2)^2, and -1 is
- * no square: so when the first is none, it is minus the square of y, and one power serves for both.
+ * Returns a square root in the extension, or undefined when there is none, by the norm ("complex method"): with n =
+ * sqrt(c0^2 + c1^2), x = sqrt((c0 + n) / 2) and y = c1 / 2x. The product of (c0 + n) / 2 and (c0 - n) / 2 is -(c1 /
+ * 2)^2, and -1 is no square: so when the first is none, it is minus the square of y, and one power serves for both.
  */
 export function squareRootFq2(a: Fq2, q: bigint, rootPower: RootPower = plainRootPower(q)): Fq2 | undefined {
   if (a.c1 === 0n) {

@@ -1,6 +1,6 @@
 /** The forgery that works exactly on keys whose phase 2 was never run (gamma = delta), as a test for such keys. */
 import type { PairingKernels } from "../curves/curve-kernels.js";
-import { negateG1 } from "../reference/points.js";
+import { negateG1 } from "../curves/points.js";
 import type { Groth16Proof, Groth16VerifyingKey } from "./proof.js";
 
 /**

@@ -2,10 +2,11 @@
  * The bulk of a setup, cut into jobs that any number of threads of one process take from a shared counter: multiples of
  * the generators, from a buffer of secret scalars into the key's own bytes.
  */
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
+import { generatorCoordinates } from "../curves/curve-parameters.js";
 import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { Arena } from "../kernels/wasm/arena.js";
-import { FixedBase, fixedBaseBytes } from "../kernels/point/fixed-base.js";
+import { FixedBase, fixedBaseBytes } from "../kernels/msm/fixed-base.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels/kernels.js";
 import type { Kernels } from "../kernels/kernels.js";
 
@@ -103,7 +104,7 @@ class Tables {
     const group = name === "G1" ? "g1" : "g2";
     const point = this.#arena.take(kernels[group].pointBytes);
     this.#arena.scoped(() => {
-      kernels.writePoint(point, kernels.curve[group], this.#arena.take(4 * kernels.fq.bytes));
+      kernels.writePoint(point, generatorCoordinates(kernels.curve, group), this.#arena.take(4 * kernels.fq.bytes));
     });
     return new FixedBase(kernels, group, this.#arena, { point, expectedCount: this.#expected[name] });
   }

@@ -4,7 +4,7 @@
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import { R1csFormatError, readR1cs } from "../circuit/r1cs.js";
-import { loadKernels } from "../reference/reference-kernels.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { verifyingKeyToJson } from "../encoding/groth16-verifying-key.js";
 import type { Groth16VerifyingKeyJson } from "../encoding/groth16-verifying-key.js";
 import { checkKey } from "./gates.js";
@@ -41,7 +41,7 @@ export async function makeGroth16Key(r1csBytes: Uint8Array, options: SetupOption
     const readAt = performance.now();
     const { zkey, verifyingKey, selfTest, timings } = await setupGroth16(r1cs, options);
     if (!selfTest.ok) return { ok: false, code: "gate_failed", message: `self_test: ${selfTest.message}` };
-    const kernels = await loadKernels();
+    const kernels = await loadReferenceKernels();
     const gatesFrom = performance.now();
     const gates = checkKey(kernels, await primeCurve(), { key: readProvingKey(zkey), verifyingKey, r1cs });
     if (!gates.ok) return { ok: false, code: "gate_failed", message: `${gates.gate}: ${gates.message}` };

@@ -2,10 +2,10 @@
  * Chooses what computes pairings on this thread: our kernels, once they have shown on known values that they compute
  * right here, or the reference backend.
  */
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
-import { negateG1 } from "../reference/points.js";
-import { loadKernels } from "../reference/reference-kernels.js";
+import { negateG1 } from "../curves/points.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { loadKernelPairing } from "../kernels/pairing/pairing.js";
 import type { PairingBackend } from "../protocol.js";
 
@@ -14,13 +14,13 @@ let areKernelsBroken = false;
 
 /** Loaded once per thread: either takes about 0.3 s. Kernels that fail their self-test are never used. */
 export async function loadPairing(backend: PairingBackend): Promise<PairingKernels> {
-  if (backend === "reference" || areKernelsBroken) return await loadKernels();
+  if (backend === "reference" || areKernelsBroken) return await loadReferenceKernels();
   try {
     kernelPairing ??= tested(loadKernelPairing());
     return kernelPairing;
   } catch {
     areKernelsBroken = true;
-    return await loadKernels();
+    return await loadReferenceKernels();
   }
 }
 

@@ -2,7 +2,7 @@
  * What a Groth16 proof and its verifying key consist of (Groth 2016, eprint 2016/260, section 3.2). Types and limits
  * only.
  */
-import type { G1Point, G2Point } from "../reference/points.js";
+import type { G1Point, G2Point } from "../curves/points.js";
 
 /** A proof; its points are finite, on the curve and in their subgroups wherever a decoder or the prover made it. */
 export interface Groth16Proof {

@@ -4,7 +4,7 @@
  */
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
-import { loadKernels } from "../reference/reference-kernels.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { randomNonZero, readBigIntLE } from "../field/bytes.js";
 import { reduce } from "../field/prime-field.js";
 import type { Groth16Proof } from "./proof.js";
@@ -22,7 +22,7 @@ export class WitnessFormatError extends Error {
  */
 export async function proveGroth16(key: Groth16ProvingKey, witness: Uint8Array): Promise<Groth16Proof> {
   checkWitness(key, witness);
-  const kernels = await loadKernels();
+  const kernels = await loadReferenceKernels();
   const r = randomNonZero(key.curve.r),
     s = randomNonZero(key.curve.r);
   return assembleProof(kernels, key, witness, { r, s });

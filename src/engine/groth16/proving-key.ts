@@ -3,11 +3,11 @@
  * memory, one copy for all threads. Checks every count, length and offset that later code relies on; whether the points
  * make a sound key is the setup gates' business.
  */
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CoefficientTable } from "../curves/curve-kernels.js";
-import { decodeG1, decodeG2 } from "../reference/points.js";
-import type { G1Point, G2Point } from "../reference/points.js";
+import { decodeG1, decodeG2 } from "../curves/points.js";
+import type { G1Point, G2Point } from "../curves/points.js";
 import { readBigIntLE } from "../field/bytes.js";
 import { PUBLIC_SIGNALS_MAX } from "./proof.js";
 import type { Groth16VerifyingKey } from "./proof.js";

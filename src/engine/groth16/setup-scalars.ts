@@ -4,9 +4,10 @@
  */
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs, R1csMatrix } from "../circuit/r1cs.js";
-import { Arena } from "../reference/reference-arena.js";
+import { ReferenceArena } from "../reference/reference-arena.js";
+import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import { putScalar, rootOfUnity } from "../reference/reference-ntt.js";
+import { putScalar } from "../reference/reference-ntt.js";
 import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { randomNonZero, readBigIntLE } from "../field/bytes.js";
 import { inverse, power, reduce } from "../field/prime-field.js";
@@ -59,7 +60,7 @@ export function scalarLayout(wireCount: number, domainPower: number): ScalarLayo
 
 /** The circuit's polynomials evaluated at tau; lives as long as one setup. */
 export class SetupScalars {
-  readonly #arena: Arena;
+  readonly #arena: ReferenceArena;
   readonly #curve: CurveParameters;
   readonly #r1cs: R1cs;
   readonly #trapdoor: Trapdoor;
@@ -74,7 +75,7 @@ export class SetupScalars {
     circuit: { readonly r1cs: R1cs; readonly domainPower: number },
     trapdoor: Trapdoor,
   ) {
-    this.#arena = new Arena(program);
+    this.#arena = new ReferenceArena(program);
     this.#curve = curve;
     this.#r1cs = circuit.r1cs;
     this.#trapdoor = trapdoor;
@@ -179,7 +180,7 @@ export class SetupScalars {
       }
       for (let start = 0; start < count; start += INVERSIONS_PER_BATCH) {
         const at = denominators + start * SCALAR_BYTES;
-        fr.batchInverse(at, SCALAR_BYTES, Math.min(INVERSIONS_PER_BATCH, count - start), at, SCALAR_BYTES);
+        fr.batchInverse(at, Math.min(INVERSIONS_PER_BATCH, count - start), at);
       }
       for (let i = 0; i < count * SCALAR_BYTES; i += SCALAR_BYTES) fr.mul(into + i, denominators + i, into + i);
     });

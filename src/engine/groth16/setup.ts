@@ -5,10 +5,10 @@
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import type { R1cs } from "../circuit/r1cs.js";
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { CurveKernels } from "../curves/curve-kernels.js";
-import type { G1Point, G2Point } from "../reference/points.js";
-import { loadKernels } from "../reference/reference-kernels.js";
+import type { G1Point, G2Point } from "../curves/points.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { cutIntoJobs, runInline } from "./fixed-base-work.js";
 import type { FixedBaseExecutor, FixedBaseJob } from "./fixed-base-work.js";
 import { PUBLIC_SIGNALS_MAX } from "./proof.js";
@@ -59,7 +59,7 @@ export async function setupGroth16(r1cs: R1cs, options: SetupOptions = {}): Prom
   if (counts.publicCount > PUBLIC_SIGNALS_MAX)
     throw new SetupInputError(`the circuit has more than ${String(PUBLIC_SIGNALS_MAX)} public signals`);
   const program = await primeCurve();
-  const kernels = await loadKernels();
+  const kernels = await loadReferenceKernels();
   const startedAt = performance.now();
 
   const trapdoor = drawTrapdoor(BN254, counts.domainPower);

@@ -8,7 +8,7 @@ import { checkInputs } from "../circuit/inputs.js";
 import type { CircuitInterface } from "../circuit/interface.js";
 import { readR1cs } from "../circuit/r1cs.js";
 import { computeWitness } from "../circuit/witness.js";
-import { loadKernels } from "../reference/reference-kernels.js";
+import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { solidityVerifier, verifyingKeyFromJson } from "../encoding/groth16-verifying-key.js";
 import { checkHonestProof, checkKey } from "./gates.js";
 import type { GateResult } from "./gates.js";
@@ -44,7 +44,7 @@ export type StoredKeyResult =
 
 /** Runs the gates. About 2 s for 60,000 constraints, and the time of a proof when there is an example. */
 export async function checkStoredKey(stored: StoredKey): Promise<StoredKeyResult> {
-  const kernels = await loadKernels();
+  const kernels = await loadReferenceKernels();
   const decoded = verifyingKeyFromJson(JSON.parse(stored.verifyingKey), kernels);
   if (!decoded.ok) return { ok: false, message: `verifying_key: ${decoded.message}` };
   const key = readProvingKey(stored.provingKey);

@@ -7,7 +7,7 @@
  * that the answer names the wrong ones.
  */
 import { randomBytes } from "node:crypto";
-import type { G1Point } from "../reference/points.js";
+import type { G1Point } from "../curves/points.js";
 import type { Groth16Proof } from "./proof.js";
 import { isOnCurves, termsOf, verifyGroth16 } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";

@@ -4,10 +4,10 @@
 import { createHash } from "node:crypto";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import type { R1cs, R1csMatrix } from "../circuit/r1cs.js";
-import { Arena } from "../reference/reference-arena.js";
+import { ReferenceArena } from "../reference/reference-arena.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import { encodeG1, encodeG2 } from "../reference/points.js";
-import type { G1Point, G2Point } from "../reference/points.js";
+import { encodeG1, encodeG2 } from "../curves/points.js";
+import type { G1Point, G2Point } from "../curves/points.js";
 import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { writeBigIntLE } from "../field/bytes.js";
 import { power } from "../field/prime-field.js";
@@ -127,7 +127,7 @@ export function writeCoefficients(program: CurveProgram, curve: CurveParameters,
   const words = new Uint32Array(into.buffer, into.byteOffset, into.byteLength / 4);
   words[0] = coefficientCount(r1cs);
   const converters = [r1cs.constraints.a, r1cs.constraints.b].map(
-    (matrix) => new CoefficientReader(new Arena(program), curve, matrix),
+    (matrix) => new CoefficientReader(new ReferenceArena(program), curve, matrix),
   );
   let at = 1;
   for (let row = 0; row < r1cs.constraintCount; row += 1) {
@@ -197,13 +197,13 @@ function writeHeads(frame: ZkeyFrame, curve: CurveParameters, counts: ZkeyCounts
 
 /** Converts one matrix's coefficients a chunk at a time while its rows are written in order. */
 class CoefficientReader {
-  readonly #arena: Arena;
+  readonly #arena: ReferenceArena;
   readonly #matrix: R1csMatrix;
   readonly #chunk: number;
   readonly #factor: number;
   #converted = 0;
 
-  constructor(arena: Arena, curve: CurveParameters, matrix: R1csMatrix) {
+  constructor(arena: ReferenceArena, curve: CurveParameters, matrix: R1csMatrix) {
     this.#arena = arena;
     this.#matrix = matrix;
     this.#chunk = arena.alloc(TERMS_PER_CHUNK * SCALAR_BYTES);

@@ -1,54 +1,70 @@
 /**
- * Loads the kernels of a curve onto a memory, and is the one place that calls into them. Everything they do is in that
- * memory, which threads may share; the kernels keep no state of their own. They check nothing: addresses and counts are
- * the caller's to get right, and a caller must check what it computes with them (a proof is verified before it is
- * handed out).
+ * The WebAssembly kernels of a curve: bulk arithmetic for provers and verifiers, emitted and compiled at run time. This
+ * file loads them onto a memory and is the only one that calls them. They keep no state and check nothing: addresses
+ * and counts are the caller's to get right, and what was computed must be checked (a proof is verified before it is
+ * handed out). Threads may share the memory.
  *
  * Memory: bytes 0 to KERNEL_RESERVED_BYTES - 1 belong to this file, the rest to the caller.
+ *
+ * Map of the room. "Emits" means: runs once per thread and writes WebAssembly. The rest runs with every proof.
+ * - kernel-module.ts: which functions the module of a curve has.
+ * - wasm/: the assembler (wasm-builder, wasm-ops, wasm-bytes), the test for fused multiply-add (features), parts of a
+ *   memory (arena), compiled modules (module-cache).
+ * - field/: emits field arithmetic behind one interface (field.ts): FmaField on fused multiply-add, IntegerField where
+ *   that is missing, and what stands on them (quadratic extension, inversion, conversions).
+ * - point/: emits batched affine additions (point-batch) and single projective ones (point-single); point-tree sums
+ *   many lists of points with them.
+ * - msm/: multi-scalar multiplication (msm.ts), multiples of one point (fixed-base.ts), and the bookkeeping that both
+ *   need (buckets emits it, window-plan chooses the window, msm-lists lays out the memory).
+ * - ntt/: number-theoretic transforms (domain.ts; ntt.ts emits the layers) and the two ends of Groth16's quotient
+ *   (quotient.ts emits them).
+ * - groth16/: the prover. A key in memory (resident-key, build-resident-key), the steps of a proof (proof-steps), a
+ *   proof spread over threads (thread-team), the thread that leads or helps (resident-prover), and the way in and out
+ *   for the engine's types (resident-proving).
+ * - pairing/: BN254's pairing (pairing.ts) with a WebAssembly module of its own (pairing-module.ts).
  */
-import { BN254 } from "../curves/kernel-curves.js";
+import { BN254 } from "../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "./wasm/features.js";
-import { buildKernelModule } from "./wasm/kernel-module.js";
+import { buildKernelModule } from "./kernel-module.js";
+import { ModuleCache } from "./wasm/module-cache.js";
+import type { CompiledModule } from "./wasm/module-cache.js";
 import { LIST_ENTRY_BYTES } from "./point/point-batch.js";
 import { wasmHost } from "./wasm/wasm-host.js";
-import type { CurveConstants } from "../curves/kernel-curves.js";
-import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./wasm/kernel-module.js";
+import { generatorCoordinates } from "../curves/curve-parameters.js";
+import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { FieldLayout, GroupLayout, KernelKind, KernelModule } from "./kernel-module.js";
 
-export interface KernelOptions {
-  /** Shared memory to work in; a new one of `pages` 64 KiB pages when left out. */
+interface KernelOptions {
+  /** Shared memory to work in; without it a new one of `pages` pages of 64 KiB is made. */
   readonly memory?: WebAssembly.Memory;
-  /**
-   * True when another thread has loaded kernels of the same curve and kind onto the memory before: its constants are
-   * not written again.
-   */
-  readonly isPrepared?: boolean;
   readonly pages?: number;
-  readonly curve?: CurveConstants;
-  /** "integer" forces the fallback; "fma" (the default) takes it only where the machine fuses multiply-add. */
+  /** BN254 by default. */
+  readonly curve?: AnyCurve;
+  /** "fma", the default, is taken only where the machine fuses multiply-add; "integer" forces the fallback. */
   readonly preferred?: KernelKind;
 }
 
 /** First byte of a kernel memory that callers may use. */
 export const KERNEL_RESERVED_BYTES = 4096;
 /**
- * Constant points at the start of the memory: infinity, and two that fill up a batch (with different x), for either
- * group.
+ * Places of the constants: in each group the point at infinity, then two points of different x that fill up a batch.
  */
 const PLACE = { g1: 64, g2: 1024, fillerTarget: 2048, scratch: 3072 } as const;
 
 type Exports = Record<string, (...args: readonly number[]) => number | readonly number[] | undefined>;
 
-interface Compiled {
-  readonly layout: KernelModule;
-  readonly module: WebAssembly.Module;
+/** The module of each curve and kind that this thread has used. */
+const modules = new ModuleCache<KernelModule>();
+
+interface KernelChoice {
+  readonly curve: AnyCurve;
+  readonly kind: KernelKind;
 }
 
-/** Compiled once per thread, curve and kind: the engine keeps the optimised code with the module. */
-const compiledModules = new Map<string, Compiled>();
-
+/** The kernels of one curve on one memory. Names of kernels: see the files that define them. */
 export class Kernels {
   readonly kind: KernelKind;
-  readonly curve: CurveConstants;
+  readonly curve: AnyCurve;
   readonly memory: WebAssembly.Memory;
   readonly fr: FieldLayout;
   readonly fq: FieldLayout;
@@ -58,17 +74,11 @@ export class Kernels {
   readonly scalarBits: number;
   /** Addresses of the points at infinity. */
   readonly infinity: { readonly g1: number; readonly g2: number };
-  private readonly exports: Exports;
+  readonly #exports: Exports;
   /** The whole memory; kernel memories have a fixed size. */
-  private readonly memoryWords: Uint32Array;
+  readonly #memoryWords: Uint32Array;
 
-  constructor(
-    compiled: Compiled,
-    kind: KernelKind,
-    curve: CurveConstants,
-    memory: WebAssembly.Memory,
-    isPrepared: boolean,
-  ) {
+  constructor({ kind, curve }: KernelChoice, compiled: CompiledModule<KernelModule>, memory: WebAssembly.Memory) {
     const { layout, module } = compiled;
     this.kind = kind;
     this.curve = curve;
@@ -77,32 +87,37 @@ export class Kernels {
     this.fq = layout.fq;
     this.g1 = layout.g1;
     this.g2 = layout.g2;
-    this.scalarBits = curve.fr.toString(2).length;
+    this.scalarBits = curve.r.toString(2).length;
     this.infinity = { g1: PLACE.g1, g2: PLACE.g2 };
-    this.exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
-    this.memoryWords = new Uint32Array(memory.buffer);
-    if (!isPrepared) this.writeConstantPoints();
+    this.#exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+    this.#memoryWords = new Uint32Array(memory.buffer);
   }
 
+  /** Calls a kernel for its effect. */
   call(name: string, ...args: readonly number[]): void {
-    this.function(name)(...args);
+    this.#function(name)(...args);
   }
 
+  /** Calls a kernel that gives one number, and returns it as an unsigned integer. */
   callOne(name: string, ...args: readonly number[]): number {
-    const result = this.function(name)(...args);
+    const result = this.#function(name)(...args);
     if (typeof result !== "number") throw new TypeError(`kernel ${name} gives no number`);
     return result >>> 0;
   }
 
+  /** Calls a kernel that gives two numbers, and returns them as unsigned integers. */
   callPair(name: string, ...args: readonly number[]): readonly [number, number] {
-    const result = this.function(name)(...args);
+    const result = this.#function(name)(...args);
     if (typeof result !== "object") throw new TypeError(`kernel ${name} gives no pair`);
     const [first, second] = result;
     if (first === undefined || second === undefined) throw new TypeError(`kernel ${name} gives no pair`);
     return [first >>> 0, second >>> 0];
   }
 
-  /** Runs a list of additions (see point-batch.ts); the list must have room for `entriesPerStep` more. */
+  /**
+   * Runs a list of additions (point/point-batch.ts). The list must have room for `entriesPerStep` entries more, and the
+   * scratch for `batchScratchBytes(entries + entriesPerStep)`.
+   */
   addBatch(group: "g1" | "g2", list: number, entries: number, scratch: number): void {
     const { pointBytes, entriesPerStep } = this[group];
     const padded = Math.ceil(entries / entriesPerStep) * entriesPerStep;
@@ -112,27 +127,30 @@ export class Kernels {
     this.call(`${group}_add_batch`, list, padded, scratch);
   }
 
-  /** `address` is a multiple of 4. */
+  /** Returns a view of `count` words of 32 bits; `address` is a multiple of 4. */
   words(address: number, count: number): Uint32Array {
-    return this.memoryWords.subarray(address >>> 2, (address >>> 2) + count);
+    return this.#memoryWords.subarray(address >>> 2, (address >>> 2) + count);
   }
 
+  /** Returns the word of 32 bits at an address that is a multiple of 4. */
   word(address: number): number {
-    const word = this.memoryWords[address >>> 2];
+    const word = this.#memoryWords[address >>> 2];
     if (word === undefined) throw new RangeError("address outside the kernel memory");
     return word;
   }
 
+  /** Returns a view of `count` bytes. */
   bytes(address: number, count: number): Uint8Array {
     return new Uint8Array(this.memory.buffer, address, count);
   }
 
-  /** Little-endian, `byteLength` bytes. */
+  /** Writes an integer little-endian, in `byteLength` bytes. */
   writeInteger(address: number, value: bigint, byteLength: number): void {
     const bytes = this.bytes(address, byteLength);
     for (let i = 0; i < byteLength; i += 1) bytes[i] = Number((value >> BigInt(8 * i)) & 0xffn);
   }
 
+  /** Reads a little-endian integer of `byteLength` bytes. */
   readInteger(address: number, byteLength: number): bigint {
     let value = 0n;
     for (const byte of this.bytes(address, byteLength).slice().reverse()) value = (value << 8n) | BigInt(byte);
@@ -146,19 +164,14 @@ export class Kernels {
     this.call("fq_import_plain", address, scratch, coordinates.length);
   }
 
-  private function(name: string): (...args: readonly number[]) => number | readonly number[] | undefined {
-    const found = this.exports[name];
-    if (found === undefined) throw new TypeError(`there is no kernel ${name}`);
-    return found;
-  }
-
-  private writeConstantPoints(): void {
+  /** Writes the constants that the kernels read, once per memory. */
+  writeConstants(): void {
     for (const group of ["g1", "g2"] as const) {
       const base = this.infinity[group];
       const { pointBytes } = this[group];
-      const generator = this.curve[group];
+      const generator = generatorCoordinates(this.curve, group);
       this.call(`${group}_mark`, base);
-      // Fillers need not lie on the curve: only x1 <> x2 counts.
+      // The two that fill up a batch need not lie on the curve; their x must differ.
       this.writePoint(base + pointBytes, generator, PLACE.scratch);
       this.writePoint(
         base + 2 * pointBytes,
@@ -167,26 +180,34 @@ export class Kernels {
       );
     }
   }
+
+  #function(name: string): (...args: readonly number[]) => number | readonly number[] | undefined {
+    const found = this.#exports[name];
+    if (found === undefined) throw new TypeError(`there is no kernel ${name}`);
+    return found;
+  }
 }
 
-/** Pages of a memory that the caller did not size: enough for tests and small work. */
+/** Pages of a memory whose size the caller leaves open: enough for tests and small work. */
 const DEFAULT_PAGES = 1024;
 
-/** Compiles (once per thread) and instantiates. Costs about 0.1 s the first time, a millisecond later. */
+/**
+ * Loads kernels onto a memory and writes their constants there. Takes about 0.1 s once per thread, then a millisecond.
+ */
 export function loadKernels(options: KernelOptions = {}): Kernels {
-  const curve = options.curve ?? BN254;
-  const kind: KernelKind = options.preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
   const pages = options.pages ?? DEFAULT_PAGES;
   const memory = options.memory ?? new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
-  return new Kernels(compile(curve, kind), kind, curve, memory, options.isPrepared ?? false);
+  const kernels = openKernels(memory, options);
+  kernels.writeConstants();
+  return kernels;
 }
 
-function compile(curve: CurveConstants, kind: KernelKind): Compiled {
-  const key = `${curve.name} ${kind}`;
-  const known = compiledModules.get(key);
-  if (known !== undefined) return known;
-  const layout = buildKernelModule(curve, kind);
-  const compiled = { layout, module: new WebAssembly.Module(layout.bytes) };
-  compiledModules.set(key, compiled);
-  return compiled;
+/** Opens kernels on a memory that `loadKernels` has prepared, on whatever thread, for the same curve and kind. */
+export function openKernels(
+  memory: WebAssembly.Memory,
+  { curve = BN254, preferred }: Pick<KernelOptions, "curve" | "preferred"> = {},
+): Kernels {
+  const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
+  const compiled = modules.get(`${curve.name} ${kind}`, () => buildKernelModule(curve, kind));
+  return new Kernels({ curve, kind }, compiled, memory);
 }

@@ -1,9 +1,9 @@
 /**
- * Adds many independent pairs of affine points with one shared field inversion (Montgomery's trick): about six field
- * multiplications per addition, where a mixed Jacobian addition of the same program takes twice as long. Complete:
- * doubling, opposite points and infinity are all handled.
+ * Part of the reference (reference-arena.ts): adds many independent pairs of affine points with one shared field
+ * inversion (Montgomery's trick). An addition takes about six field multiplications, half the time of a mixed Jacobian
+ * addition of the same program. Equal and opposite points are handled.
  */
-import type { Arena, FieldOperations, GroupOperations } from "./reference-arena.js";
+import type { ReferenceArena, FieldOperations, GroupOperations } from "./reference-arena.js";
 
 /**
  * Pairs per shared inversion. Beyond some hundred the inversion no longer shows; below 4,096 the scratch stays in the
@@ -12,13 +12,13 @@ import type { Arena, FieldOperations, GroupOperations } from "./reference-arena.
 export const PAIRS_PER_BATCH = 1024;
 
 /**
- * A queue of additions. Points are given by the pointers of their coordinates, so that a point and its negative can
- * share x. Results are written as x || y; a result that is the point at infinity is reported through `isInfinity`.
+ * A queue of additions. A point is given by the pointers of its coordinates, so that a point and its negative can share
+ * x. Results are written as x || y; a result that is the point at infinity is reported through `isInfinity`.
  */
 export class AffineAddition {
   /** The first `count` entries after `flush`: 1 where the result is infinity (its bytes are then meaningless). */
   readonly isInfinity = new Uint8Array(PAIRS_PER_BATCH);
-  /** Entries waiting. */
+  /** Entries in the queue. */
   count = 0;
   readonly #field: FieldOperations;
   readonly #leftX = new Int32Array(PAIRS_PER_BATCH);
@@ -31,7 +31,7 @@ export class AffineAddition {
   readonly #inverses: number;
   readonly #scratch: number;
 
-  constructor(arena: Arena, group: GroupOperations) {
+  constructor(arena: ReferenceArena, group: GroupOperations) {
     this.#field = group.field;
     this.#denominators = arena.alloc(PAIRS_PER_BATCH * group.field.bytes);
     this.#inverses = arena.alloc(PAIRS_PER_BATCH * group.field.bytes);
@@ -42,14 +42,18 @@ export class AffineAddition {
     return this.count === PAIRS_PER_BATCH;
   }
 
+  /** Sets the left operand of the addition that `push` queues next. */
+  setLeft(x: number, y: number): void {
+    this.#leftX[this.count] = x;
+    this.#leftY[this.count] = y;
+  }
+
   /**
-   * Queues left + right -> out. The caller flushes when full; out may be left's own place, and no pair may use
-   * another's result.
+   * Queues left + right -> out, after `setLeft`. The caller flushes when the queue is full. `out` may be the place of
+   * the left operand; no pair may use the result of another one in the queue.
    */
-  push(leftX: number, leftY: number, rightX: number, rightY: number, out: number): void {
+  push(rightX: number, rightY: number, out: number): void {
     const i = this.count;
-    this.#leftX[i] = leftX;
-    this.#leftY[i] = leftY;
     this.#rightX[i] = rightX;
     this.#rightY[i] = rightY;
     this.#out[i] = out;
@@ -61,8 +65,7 @@ export class AffineAddition {
     const count = this.count;
     if (count === 0) return 0;
     const infinities = this.#fillDenominators(count);
-    const { bytes } = this.#field;
-    this.#field.batchInverse(this.#denominators, bytes, count, this.#inverses, bytes);
+    this.#field.batchInverse(this.#denominators, count, this.#inverses);
     this.#addAll(count);
     this.count = 0;
     return infinities;
@@ -126,7 +129,7 @@ export class AffineAddition {
       sub(x3, x2, x3);
       sub(x1, x3, t);
       mul(t, slope, t);
-      // y1 is read for the last time here and x1 was before, so the result may now overwrite the left operand.
+      // x1 and y1 are not read again, so the result may overwrite the left operand.
       sub(t, y1, target + bytes);
       this.#field.copy(x3, target);
     }

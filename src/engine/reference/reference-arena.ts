@@ -1,6 +1,9 @@
 /**
- * One instance of a curve's WebAssembly program with a memory of its own, handed out by bump allocation. Pointers are
- * byte offsets into that memory. Holds no curve mathematics; not shared between threads.
+ * One instance of ffjavascript's WebAssembly program of a curve, with a memory of its own that is handed out by bump
+ * allocation. Pointers are byte offsets into that memory. An instance belongs to one thread.
+ *
+ * The reference (this folder) is the oracle of the kernels' tests, and computes where the kernels do not: in the checks
+ * of a setup, for keys that are not open, and where a kernel fails.
  */
 import type { CurveProgram } from "../backends/snarkjs.js";
 
@@ -21,8 +24,10 @@ export interface FieldOperations {
   readonly isZero: (a: number) => number;
   readonly eq: (a: number, b: number) => number;
   readonly one: (result: number) => void;
-  /** Inverts `count` elements that lie `inStep` bytes apart; zero stays zero. Needs (count + 1) elements of scratch. */
-  readonly batchInverse: (input: number, inStep: number, count: number, output: number, outStep: number) => void;
+  /**
+   * Inverts `count` neighbouring elements; zero stays zero. Takes (count + 1) elements of scratch behind the allocator.
+   */
+  readonly batchInverse: (input: number, count: number, output: number) => void;
 }
 
 /** Group operations on pointers: Jacobian points are x, y, z and affine ones x, y (infinity is all zero). */
@@ -43,11 +48,10 @@ export interface GroupOperations {
   readonly isOnCurveAffine: (a: number) => number;
   /** Affine base times a little-endian scalar of `length` bytes, into a Jacobian point. */
   readonly timesScalarAffine: (base: number, scalar: number, length: number, result: number) => void;
-  readonly timesScalar: (base: number, scalar: number, length: number, result: number) => void;
 }
 
 /** Pairing operations on pointers. */
-export interface PairingOperations {
+interface PairingOperations {
   readonly preparedG1Bytes: number;
   readonly preparedG2Bytes: number;
   readonly targetBytes: number;
@@ -59,30 +63,31 @@ export interface PairingOperations {
 }
 
 /** Operations on vectors of scalar-field elements. */
-export interface VectorOperations {
+interface VectorOperations {
   /** result[i] = a[i] * b[i] - c[i]. */
-  readonly mulSub: (a: number, b: number, c: number, count: number, result: number) => void;
+  readonly mulSub: (operands: readonly [a: number, b: number, c: number], count: number, result: number) => void;
+  /** Takes `count` elements out of Montgomery form. */
   readonly batchFromMontgomery: (a: number, count: number, result: number) => void;
 }
 
 /**
- * Kept free behind the allocator, because the program's own functions take scratch there without asking (batchInverse:
- * 4097 * 64).
+ * Bytes behind the allocator that stay free, because some functions of the program use memory there as scratch
+ * (batchInverse: 4097 * 64).
  */
 const SCRATCH_BYTES = 1 << 20;
-/** The program is compiled for this many pages at least (its constants lie there). */
+/** The program needs so many pages for its constants. */
 const INITIAL_PAGES = 25;
-/** Pointers are signed in the program's comparisons: 2 GiB. */
+/** The program compares pointers as signed numbers, which limits a memory to 2 GiB. */
 const PAGES_MAX = 32_767;
 const PAGE_BYTES = 65_536;
 
 type WasmFunction = (...parameters: number[]) => number;
 
 /**
- * A program instance and its memory. `bytes` and `words` are replaced when the memory grows: read them again after
- * `alloc`.
+ * An instance of the program and its memory. `bytes` and `words` are replaced when the memory grows: read them again
+ * after `alloc`.
  */
-export class Arena {
+export class ReferenceArena {
   readonly fr: FieldOperations;
   readonly g1: GroupOperations;
   readonly g2: GroupOperations;
@@ -109,14 +114,23 @@ export class Arena {
     this.g2 = groupOf(find, "g2m", fieldOf(find, "f2m", 64));
     this.pairing = pairingOf(find, program);
     this.conjugateFq2 = find("f2m_conjugate");
-    this.vector = { mulSub: find("qap_joinABC"), batchFromMontgomery: find("frm_batchFromMontgomery") };
+    const joinABC = find("qap_joinABC");
+    this.vector = {
+      mulSub: ([a, b, c], count, result) => {
+        joinABC(a, b, c, count, result);
+      },
+      batchFromMontgomery: find("frm_batchFromMontgomery"),
+    };
   }
 
   get byteLength(): number {
     return this.bytes.length;
   }
 
-  /** Takes `length` bytes, aligned to 8, and grows the memory when needed. */
+  /**
+   * Takes `length` bytes, aligned to 8, and grows the memory when needed.
+   * @throws RangeError when the memory would exceed 2 GiB.
+   */
   alloc(length: number): number {
     const pointer = ((this.words[0] ?? 0) + 7) & ~7;
     const end = pointer + length;
@@ -140,7 +154,7 @@ export class Arena {
     return pointer;
   }
 
-  /** A copy of the bytes at a pointer. */
+  /** Returns a copy of the bytes at a pointer. */
   take(pointer: number, length: number): Uint8Array {
     return this.bytes.slice(pointer, pointer + length);
   }
@@ -157,6 +171,7 @@ export class Arena {
 }
 
 function fieldOf(find: (name: string) => WasmFunction, prefix: string, bytes: number): FieldOperations {
+  const batchInverse = find(`${prefix}_batchInverse`);
   return {
     bytes,
     add: find(`${prefix}_add`),
@@ -170,7 +185,9 @@ function fieldOf(find: (name: string) => WasmFunction, prefix: string, bytes: nu
     isZero: find(`${prefix}_isZero`),
     eq: find(`${prefix}_eq`),
     one: find(`${prefix}_one`),
-    batchInverse: find(`${prefix}_batchInverse`),
+    batchInverse: (input, count, output) => {
+      batchInverse(input, bytes, count, output, bytes);
+    },
   };
 }
 
@@ -190,7 +207,6 @@ function groupOf(find: (name: string) => WasmFunction, prefix: string, field: Fi
     toJacobian: find(`${prefix}_toJacobian`),
     isOnCurveAffine: find(`${prefix}_inCurveAffine`),
     timesScalarAffine: find(`${prefix}_timesScalarAffine`),
-    timesScalar: find(`${prefix}_timesScalar`),
   };
 }
 

@@ -1,46 +1,47 @@
 /**
- * The curve kernels on ffjavascript's WebAssembly program, single-threaded, with the engine's own NTT, MSM and
- * fixed-base code.
+ * The reference: `CurveKernels` on ffjavascript's WebAssembly program, on one thread, with an NTT and sums of its own.
+ * It is the oracle of the kernels' tests, and computes where the kernels do not: in setups, for keys
+ * that are not open, and where a kernel fails.
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import type { CurveProgram } from "../backends/snarkjs.js";
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
 import { inverse, power } from "../field/prime-field.js";
-import { Arena } from "./reference-arena.js";
+import { ReferenceArena } from "./reference-arena.js";
 import type { GroupOperations } from "./reference-arena.js";
-import { BN254 } from "../curves/curve-parameters.js";
+import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
-import { FixedBaseTable } from "./reference-fixed-base.js";
 import type { CoefficientTable, CurveKernels, PairingTerm, PairingValue, PreparedG2 } from "../curves/curve-kernels.js";
 import { multiScalarMultiply } from "./reference-msm.js";
-import { decodeG1, decodeG2, encodeG1, encodeG2 } from "./points.js";
-import type { G1Point, G2Point } from "./points.js";
+import { decodeG1, decodeG2, encodeG1, encodeG2 } from "../curves/points.js";
+import type { G1Point, G2Point } from "../curves/points.js";
 import { quotientOnCoset } from "./reference-quotient.js";
 import { SCALAR_BYTES } from "./signed-digits.js";
 import { SubgroupTest, sumMultiples } from "./small-sums.js";
+import type { PointerTerm } from "./small-sums.js";
 
 /**
- * A thread keeps an instance whose memory has grown to this and drops a larger one, so that one huge circuit does not
- * pin gigabytes.
+ * A thread drops an instance whose memory has grown beyond this, so that one huge circuit does not hold gigabytes.
  */
-const KEPT_BYTES_MAX = 48 << 20;
+const REUSED_BYTES_MAX = 48 << 20;
 /** From here on the bucket method beats interleaving. */
 const SMALL_SUM_TERMS_MAX = 40;
 
+/** The kernels of this thread, from the first call of `loadReferenceKernels` on: their program is prepared once. */
 let kernelsPromise: Promise<CurveKernels> | undefined;
 
-/** The kernels of BN254 on the calling thread; prepared once, about 0.3 s. */
-export function loadKernels(): Promise<CurveKernels> {
-  kernelsPromise ??= primeCurve().then((program) => new WasmKernels(program, BN254));
+/** Returns the reference kernels of BN254 for the calling thread. The first call takes about 0.3 s. */
+export function loadReferenceKernels(): Promise<CurveKernels> {
+  kernelsPromise ??= primeCurve().then((program) => new ReferenceKernels(program, BN254));
   return kernelsPromise;
 }
 
-/** See `CurveKernels`. Every call is synchronous and leaves nothing behind in the arena. */
-export class WasmKernels implements CurveKernels {
+/** See `CurveKernels`. Every call is synchronous and gives back all that it took of the arena. */
+export class ReferenceKernels implements CurveKernels {
   readonly curve: CurveParameters;
   readonly #program: CurveProgram;
   readonly #subgroup: SubgroupTest;
-  #arena: Arena | undefined;
+  #arena: ReferenceArena | undefined;
 
   constructor(program: CurveProgram, curve: CurveParameters) {
     this.#program = program;
@@ -48,80 +49,66 @@ export class WasmKernels implements CurveKernels {
     this.#subgroup = new SubgroupTest(curve);
   }
 
+  /** See `CurveKernels`. */
   msmG1(points: Uint8Array, scalars: Uint8Array): G1Point | undefined {
     return this.#run((arena) => this.#readG1(arena, this.#multiply(arena, arena.g1, points, scalars)));
   }
 
+  /** See `CurveKernels`. */
   msmG2(points: Uint8Array, scalars: Uint8Array): G2Point | undefined {
     return this.#run((arena) => this.#readG2(arena, this.#multiply(arena, arena.g2, points, scalars)));
   }
 
+  /** See `PairingKernels`; any number of terms, 40 at a time. */
   combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined {
     const present = withPoints(terms);
     return this.#run((arena) => {
-      const points = present.map(({ point }) => arena.put(encodeG1(point, this.curve)));
-      return this.#readG1(
-        arena,
-        this.#combine(
-          arena,
-          arena.g1,
-          points,
-          present.map(({ scalar }) => scalar),
-        ),
-      );
+      const pointers = present.map(({ point, scalar }) => ({
+        point: arena.put(encodeG1(point, this.curve)),
+        scalar: scalarBytes(scalar),
+      }));
+      return this.#readG1(arena, this.#combine(arena, arena.g1, pointers));
     });
   }
 
+  /** See `CurveKernels`; any number of terms, 40 at a time. */
   combineG2(terms: readonly { readonly point: G2Point | undefined; readonly scalar: bigint }[]): G2Point | undefined {
     const present = withPoints(terms);
     return this.#run((arena) => {
-      const points = present.map(({ point }) => arena.put(encodeG2(point, this.curve)));
-      return this.#readG2(
-        arena,
-        this.#combine(
-          arena,
-          arena.g2,
-          points,
-          present.map(({ scalar }) => scalar),
-        ),
-      );
+      const pointers = present.map(({ point, scalar }) => ({
+        point: arena.put(encodeG2(point, this.curve)),
+        scalar: scalarBytes(scalar),
+      }));
+      return this.#readG2(arena, this.#combine(arena, arena.g2, pointers));
     });
   }
 
-  fixedBaseG1(scalars: Uint8Array, output: Uint8Array): void {
-    const base = encodeG1(this.curve.generatorG1, this.curve);
-    this.#run((arena) => {
-      new FixedBaseTable(arena, arena.g1, base, scalars.length / this.curve.frBytes).multiply(scalars, output);
-    });
-  }
-
-  fixedBaseG2(scalars: Uint8Array, output: Uint8Array): void {
-    const base = encodeG2(this.curve.generatorG2, this.curve);
-    this.#run((arena) => {
-      new FixedBaseTable(arena, arena.g2, base, scalars.length / this.curve.frBytes).multiply(scalars, output);
-    });
-  }
-
+  /** See `CurveKernels`. */
   quotientOnCoset(table: CoefficientTable, witness: Uint8Array): Uint8Array {
     return this.#run((arena) => quotientOnCoset(arena, this.curve, table, witness));
   }
 
+  /** See `PairingKernels`. */
   isInSubgroupG2(point: G2Point): boolean {
     return this.#run((arena) => this.#subgroup.isMember(arena, arena.put(encodeG2(point, this.curve))));
   }
 
+  /** Tests each point by itself. */
   areInSubgroupG2(points: readonly G2Point[]): boolean[] {
     return points.map((point) => this.isInSubgroupG2(point));
   }
 
+  /** Multiplies each point by itself. */
   multiplyG1(terms: readonly { readonly point: G1Point; readonly scalar: bigint }[]): (G1Point | undefined)[] {
     return terms.map((term) => this.combineG1([term]));
   }
 
+  /** Computes the lines of ffjavascript's Miller loop; the point must be in the subgroup. */
   prepareG2(point: G2Point): PreparedG2 {
     return this.#run((arena) => ({ lines: arena.take(this.#linesOf(arena, point), arena.pairing.preparedG2Bytes) }));
   }
 
+  /** See `PairingKernels`; throws a RangeError for no terms. */
   pairingProduct(terms: readonly PairingTerm[]): PairingValue {
     if (terms.length === 0) throw new RangeError("a product of no pairings");
     return this.#run((arena) => {
@@ -144,18 +131,22 @@ export class WasmKernels implements CurveKernels {
     });
   }
 
+  /** See `PairingKernels`. */
   equalPairingValues(a: PairingValue, b: PairingValue): boolean {
     return this.#run((arena) => arena.pairing.target.eq(arena.put(a.bytes), arena.put(b.bytes)) === 1);
   }
 
+  /** Computes the power on bigints. */
   squareRootPower(value: bigint): bigint {
     return power(value, (this.curve.q - 3n) / 4n, this.curve.q);
   }
 
+  /** Computes each power by itself. */
   squareRootPowers(values: readonly bigint[]): bigint[] {
     return values.map((value) => this.squareRootPower(value));
   }
 
+  /** See `CurveKernels`. */
   pairingCoordinates(value: PairingValue): bigint[] {
     const { fqBytes, q } = this.curve;
     const radixInverse = inverse(1n << BigInt(8 * fqBytes), q);
@@ -165,42 +156,43 @@ export class WasmKernels implements CurveKernels {
     );
   }
 
+  /** See `CurveKernels`. */
   surveyG1(points: Uint8Array): { infinities: number; isOnCurve: boolean } {
     return this.#run((arena) => survey(arena, arena.g1, points));
   }
 
+  /** See `CurveKernels`. */
   surveyG2(points: Uint8Array): { infinities: number; isOnCurve: boolean } {
     return this.#run((arena) => survey(arena, arena.g2, points));
   }
 
-  #run<Value>(work: (arena: Arena) => Value): Value {
-    const arena = this.#arena ?? new Arena(this.#program);
+  #run<Value>(work: (arena: ReferenceArena) => Value): Value {
+    const arena = this.#arena ?? new ReferenceArena(this.#program);
     this.#arena = undefined;
     const value = arena.scoped(() => work(arena));
-    // Not kept after a throw: a trap can leave the program's own scratch in any state.
-    if (arena.byteLength <= KEPT_BYTES_MAX) this.#arena = arena;
+    // Not used again after a throw: a trap can leave the program's own scratch in any state.
+    if (arena.byteLength <= REUSED_BYTES_MAX) this.#arena = arena;
     return value;
   }
 
-  #multiply(arena: Arena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array): number {
+  #multiply(arena: ReferenceArena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array): number {
     const result = arena.alloc(group.jacobianBytes);
-    multiScalarMultiply(arena, group, points, scalars, result);
+    multiScalarMultiply(arena, group, { points, scalars }, result);
     return result;
   }
 
-  #combine(arena: Arena, group: GroupOperations, points: readonly number[], scalars: readonly bigint[]): number {
+  #combine(arena: ReferenceArena, group: GroupOperations, terms: readonly PointerTerm[]): number {
     const result = arena.alloc(group.jacobianBytes),
       partial = arena.alloc(group.jacobianBytes);
     group.zero(result);
-    for (let start = 0; start < points.length; start += SMALL_SUM_TERMS_MAX) {
-      const end = start + SMALL_SUM_TERMS_MAX;
-      sumMultiples(arena, group, points.slice(start, end), scalars.slice(start, end).map(scalarBytes), partial);
+    for (let start = 0; start < terms.length; start += SMALL_SUM_TERMS_MAX) {
+      sumMultiples(arena, group, terms.slice(start, start + SMALL_SUM_TERMS_MAX), partial);
       group.add(result, partial, result);
     }
     return result;
   }
 
-  #linesOf(arena: Arena, point: G2Point): number {
+  #linesOf(arena: ReferenceArena, point: G2Point): number {
     const jacobian = arena.alloc(arena.g2.jacobianBytes);
     arena.g2.toJacobian(arena.put(encodeG2(point, this.curve)), jacobian);
     const lines = arena.alloc(arena.pairing.preparedG2Bytes);
@@ -208,7 +200,7 @@ export class WasmKernels implements CurveKernels {
     return lines;
   }
 
-  #readG1(arena: Arena, jacobian: number): G1Point | undefined {
+  #readG1(arena: ReferenceArena, jacobian: number): G1Point | undefined {
     if (arena.g1.isZero(jacobian) === 1) return undefined;
     const affine = arena.alloc(arena.g1.affineBytes);
     arena.g1.toAffine(jacobian, affine);
@@ -217,7 +209,7 @@ export class WasmKernels implements CurveKernels {
     return point;
   }
 
-  #readG2(arena: Arena, jacobian: number): G2Point | undefined {
+  #readG2(arena: ReferenceArena, jacobian: number): G2Point | undefined {
     if (arena.g2.isZero(jacobian) === 1) return undefined;
     const affine = arena.alloc(arena.g2.affineBytes);
     arena.g2.toAffine(jacobian, affine);
@@ -242,7 +234,11 @@ function withPoints<Point>(
 /** Points copied in at once by a survey. */
 const SURVEY_POINTS = 1 << 14;
 
-function survey(arena: Arena, group: GroupOperations, points: Uint8Array): { infinities: number; isOnCurve: boolean } {
+function survey(
+  arena: ReferenceArena,
+  group: GroupOperations,
+  points: Uint8Array,
+): { infinities: number; isOnCurve: boolean } {
   const chunk = arena.alloc(SURVEY_POINTS * group.affineBytes);
   let infinities = 0;
   for (let start = 0; start < points.length; start += SURVEY_POINTS * group.affineBytes) {

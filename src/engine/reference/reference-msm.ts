@@ -1,10 +1,10 @@
 /**
- * Multi-scalar multiplication (sum of scalar_i * point_i) by Pippenger's bucket method with signed windows and
- * batch-affine bucket sums (Bernstein, Doumen, Lange, Oosterwijk 2012, section 4; the additions of affine-addition.ts).
- * Variable time: the running time depends on the scalars, as in every prover on this machine.
+ * Part of the reference (reference-arena.ts): multi-scalar multiplication by Pippenger's bucket method with signed
+ * windows and batch-affine bucket sums (Bernstein, Doumen, Lange, Oosterwijk 2012, section 4; the additions of
+ * affine-addition.ts). The running time depends on the scalars, as that of the kernels does.
  */
 import { AffineAddition, PAIRS_PER_BATCH } from "./affine-addition.js";
-import type { Arena, GroupOperations } from "./reference-arena.js";
+import type { ReferenceArena, GroupOperations } from "./reference-arena.js";
 import { SCALAR_BYTES, SCALAR_WORDS, scalarWords, takeDigits, windowCount } from "./signed-digits.js";
 import { sumMultiples } from "./small-sums.js";
 
@@ -13,27 +13,33 @@ const POINTS_PER_CHUNK = 1 << 17;
 /** A Jacobian bucket step costs about this many batch-affine additions; from bench/subjects/prove.ts. */
 const BUCKET_COST = 4;
 const WINDOW_BITS_MAX = 15;
-/** Up to here interleaving beats buckets, whose inversions are shared by too few additions. */
+/** Up to so many points interleaving is faster than buckets, whose inversions are shared by too few additions. */
 const INTERLEAVED_POINTS_MAX = 64;
 
+/** As many points as scalars. */
+interface MsmTerms {
+  /** Affine, Montgomery form, little-endian, infinity as zeros. */
+  readonly points: Uint8Array;
+  /** Standard form, 32 bytes little-endian, below the group order. */
+  readonly scalars: Uint8Array;
+}
+
 /**
- * Sum of scalar_i * point_i.
- * @param points affine, Montgomery little-endian, infinity as zeros; n points.
- * @param scalars standard form, 32 bytes little-endian, below the group order; n scalars.
- * @returns the pointer of a Jacobian point in `result`.
+ * Writes the sum of scalar_i * point_i as a Jacobian point.
+ * @param result pointer of the target.
+ * @throws RangeError when points and scalars differ in number.
  */
 export function multiScalarMultiply(
-  arena: Arena,
+  arena: ReferenceArena,
   group: GroupOperations,
-  points: Uint8Array,
-  scalars: Uint8Array,
+  { points, scalars }: MsmTerms,
   result: number,
 ): void {
   const count = points.length / group.affineBytes;
   if (!Number.isInteger(count) || scalars.length !== count * SCALAR_BYTES)
     throw new RangeError("points and scalars differ in number");
   if (count <= INTERLEAVED_POINTS_MAX) {
-    sumFew(arena, group, points, scalars, result);
+    sumFew(arena, group, { points, scalars }, result);
     return;
   }
   group.zero(result);
@@ -52,24 +58,26 @@ export function multiScalarMultiply(
   }
 }
 
-function sumFew(arena: Arena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array, result: number): void {
+function sumFew(arena: ReferenceArena, group: GroupOperations, { points, scalars }: MsmTerms, result: number): void {
   arena.scoped(() => {
     const base = arena.put(points);
-    const { kept } = selectTerms(arena, group, base, points.length / group.affineBytes, scalars);
+    const { kept } = selectTerms(arena, group, { base, total: points.length / group.affineBytes }, scalars);
     const indices = Array.from(kept);
     sumMultiples(
       arena,
       group,
-      indices.map((i) => base + i * group.affineBytes),
-      indices.map((i) => scalars.subarray(i * SCALAR_BYTES, (i + 1) * SCALAR_BYTES)),
+      indices.map((i) => ({
+        point: base + i * group.affineBytes,
+        scalar: scalars.subarray(i * SCALAR_BYTES, (i + 1) * SCALAR_BYTES),
+      })),
       result,
     );
   });
 }
 
-/** Pippenger's method over one chunk; lives for one call. */
+/** Pippenger's method over one chunk, for one call. */
 class BucketSum {
-  readonly #arena: Arena;
+  readonly #arena: ReferenceArena;
   readonly #group: GroupOperations;
   readonly #count: number;
   readonly #windowBits: number;
@@ -88,12 +96,12 @@ class BucketSum {
   /** Where the queued additions' results go, to mark those that turn out infinite. */
   readonly #places = new Int32Array(PAIRS_PER_BATCH);
 
-  constructor(arena: Arena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array) {
+  constructor(arena: ReferenceArena, group: GroupOperations, points: Uint8Array, scalars: Uint8Array) {
     this.#arena = arena;
     this.#group = group;
     const base = arena.put(points);
     const total = points.length / group.affineBytes;
-    const terms = selectTerms(arena, group, base, total, scalars);
+    const terms = selectTerms(arena, group, { base, total }, scalars);
     const { kept } = terms;
     this.#count = kept.length;
     this.#scalarWords = terms.words;
@@ -132,7 +140,7 @@ class BucketSum {
   #sumWindow(window: number, result: number): void {
     const buckets = 2 ** (this.#windowBits - 1);
     const digits = new Int32Array(this.#count);
-    takeDigits(this.#scalarWords, 0, { window, windowBits: this.#windowBits }, this.#carries, digits);
+    takeDigits(this.#scalarWords, { window, windowBits: this.#windowBits }, this.#carries, digits);
     const starts = this.#sortIntoBuckets(digits, buckets);
     this.#reduceBuckets(starts, buckets);
     this.#weighBuckets(starts, buckets, result);
@@ -208,15 +216,16 @@ class BucketSum {
       if (this.#adder.isFull) this.#flush();
       const out = this.#pool + place * affineBytes;
       this.#places[this.#adder.count] = place;
-      this.#adder.push(leftX, leftY, rightX, rightY, out);
+      this.#adder.setLeft(leftX, leftY);
+      this.#adder.push(rightX, rightY, out);
       refX[place] = out;
       refY[place] = out + field.bytes;
     }
   }
 
   /**
-   * Puts infinity plus a point, which is rare, at its place; what is queued may still have to read there, so it goes
-   * first.
+   * Puts the sum of infinity and a point, which is rare, at its place. Queued additions may still read there, so they
+   * are computed first.
    */
   #moveTo(place: number, x: number, y: number): void {
     this.#refX[place] = 0;
@@ -268,8 +277,13 @@ interface Terms {
   readonly narrowBitsMax: number;
 }
 
-/** Leaves out zero scalars and infinite points, and measures the rest: most circuits' witnesses are mostly small. */
-function selectTerms(arena: Arena, group: GroupOperations, base: number, total: number, scalars: Uint8Array): Terms {
+/** Leaves out zero scalars and infinite points, and measures the rest: most values of a witness are small. */
+function selectTerms(
+  arena: ReferenceArena,
+  group: GroupOperations,
+  { base, total }: { readonly base: number; readonly total: number },
+  scalars: Uint8Array,
+): Terms {
   const source = scalarWords(scalars);
   const kept = new Int32Array(total);
   const words = new Uint32Array(total * SCALAR_WORDS);

@@ -1,21 +1,17 @@
 /**
- * Number-theoretic transforms over the scalar field on a power-of-two domain. Interpolation leaves its result in
- * bit-reversed order and evaluation starts from that order, so that no permutation is ever done; twiddle factors are
+ * Part of the reference (reference-arena.ts): number-theoretic transforms over the scalar field on a domain of
+ * 2^domainPower elements. Interpolation leaves its result in
+ * bit-reversed order and evaluation starts from that order, so that elements are never permuted; twiddle factors are
  * stored, not recomputed.
  */
 import { writeBigIntLE } from "../field/bytes.js";
-import { inverse, power } from "../field/prime-field.js";
-import type { Arena } from "./reference-arena.js";
+import { inverse } from "../field/prime-field.js";
+import type { ReferenceArena } from "./reference-arena.js";
+import { rootOfUnity } from "../curves/curve-parameters.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 
-/** The 2^power-th root of unity that snarkjs uses: a power of the least non-residue. */
-export function rootOfUnity(curve: CurveParameters, domainPower: number): bigint {
-  if (domainPower > curve.twoAdicity) throw new RangeError("the domain is larger than the field allows");
-  return power(curve.multiplicativeGenerator, (curve.r - 1n) >> BigInt(domainPower), curve.r);
-}
-
-/** Writes a scalar in Montgomery form into newly allocated arena memory. */
-export function putScalar(arena: Arena, value: bigint): number {
+/** Writes a scalar in Montgomery form into newly allocated arena memory and returns its pointer. */
+export function putScalar(arena: ReferenceArena, value: bigint): number {
   const bytes = new Uint8Array(arena.fr.bytes);
   writeBigIntLE(value, bytes);
   const pointer = arena.put(bytes);
@@ -23,15 +19,15 @@ export function putScalar(arena: Arena, value: bigint): number {
   return pointer;
 }
 
-/** Tables for one domain, in the arena's memory; dropped with the scope that made them. */
+/** Tables for one domain, in the arena's memory; they are given back with the scope that made them. */
 export class NttDomain {
   readonly size: number;
-  readonly #arena: Arena;
+  readonly #arena: ReferenceArena;
   readonly #twiddles: number;
   readonly #shifts: number;
 
-  /** Domain of 2^domainPower elements, and the coset shifted by the square root of the domain's generator. */
-  constructor(arena: Arena, curve: CurveParameters, domainPower: number) {
+  /** Makes the tables of the domain and of the coset that the square root of its generator shifts it to. */
+  constructor(arena: ReferenceArena, curve: CurveParameters, domainPower: number) {
     this.#arena = arena;
     this.size = 2 ** domainPower;
     const half = Math.max(1, this.size / 2);
@@ -55,8 +51,8 @@ export class NttDomain {
   }
 
   /**
-   * Takes a polynomial from its values on the domain to its values on the shifted coset, in place: the odd points of
-   * the domain of twice the size. Montgomery form.
+   * Replaces the values of a polynomial on the domain by those on the shifted coset: the odd points of the domain of
+   * twice the size. Montgomery form.
    */
   moveToCoset(values: number): void {
     this.#interpolate(values);

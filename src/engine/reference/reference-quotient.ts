@@ -1,5 +1,8 @@
-/** The polynomial part of a Groth16 proof: rows times witness, and A*B - C on the shifted domain. */
-import type { Arena } from "./reference-arena.js";
+/**
+ * Part of the reference (reference-arena.ts): the polynomial part of a Groth16 proof, rows times witness and A*B - C on
+ * the shifted domain.
+ */
+import type { ReferenceArena } from "./reference-arena.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import type { CoefficientTable } from "../curves/curve-kernels.js";
 import { NttDomain } from "./reference-ntt.js";
@@ -10,9 +13,11 @@ const ENTRY_WORDS = ENTRY_BYTES / 4;
 /** Entries copied into the arena at once; the table itself may lie in shared memory. */
 const ENTRIES_PER_CHUNK = 1 << 14;
 
-/** See `CurveKernels.quotientOnCoset`. The table must have been checked: wires and constraints are used as offsets. */
+/**
+ * Computes `CurveKernels.quotientOnCoset`. The caller has checked the table: wires and constraints are used as offsets.
+ */
 export function quotientOnCoset(
-  arena: Arena,
+  arena: ReferenceArena,
   curve: CurveParameters,
   table: CoefficientTable,
   witness: Uint8Array,
@@ -30,7 +35,7 @@ export function quotientOnCoset(
   for (let i = 0; i < length; i += bytes) mul(a + i, b + i, c + i);
   const domain = new NttDomain(arena, curve, table.domainPower);
   for (const values of [a, b, c]) domain.moveToCoset(values);
-  arena.vector.mulSub(a, b, c, size, a);
+  arena.vector.mulSub([a, b, c], size, a);
   arena.vector.batchFromMontgomery(a, size, a);
   return arena.take(a, length);
 }
@@ -40,7 +45,7 @@ export function quotientOnCoset(
  * values.
  */
 function applyRows(
-  arena: Arena,
+  arena: ReferenceArena,
   table: CoefficientTable,
   witness: Uint8Array,
   rows: { readonly a: number; readonly b: number },

@@ -1,27 +1,29 @@
-/** Splits scalars into signed windows: scalar = sum of digit_w * 2^(c w) with digits in (-2^(c-1), 2^(c-1)]. */
+/**
+ * Part of the reference (reference-arena.ts): splits scalars into signed windows, scalar = sum of digit_w * 2^(c w)
+ * with digits in (-2^(c-1), 2^(c-1)].
+ */
 
 /** Bytes and 32-bit words of a scalar. */
 export const SCALAR_BYTES = 32;
 export const SCALAR_WORDS = 8;
 
-/** Views scalar bytes as 32-bit words, copying only when they are not aligned. */
+/** Returns a view of scalars as 32-bit words, or of a copy when they are not aligned. */
 export function scalarWords(scalars: Uint8Array): Uint32Array {
   const aligned = scalars.byteOffset % 4 === 0 ? scalars : Uint8Array.from(scalars);
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);
 }
 
-/** Windows that a scalar of so many bits takes: one bit more than it has, which takes in the last carry. */
+/** Returns the windows of a scalar of so many bits and of one bit more, which takes the last carry. */
 export function windowCount(scalarBits: number, windowBits: number): number {
   return Math.ceil((scalarBits + 1) / windowBits);
 }
 
 /**
- * Writes the digits of one window of the scalars start .. start + carries.length - 1. Windows must be taken in order
- * from 0: a digit of the upper half borrows from the next window through `carries`, which start as zeros.
+ * Writes the digits of one window of all scalars. Windows must be taken in order from 0: a digit of the upper half
+ * borrows from the next window through `carries`, one for each scalar, which start as zeros.
  */
 export function takeDigits(
   words: Uint32Array,
-  start: number,
   options: { readonly window: number; readonly windowBits: number },
   carries: Uint8Array,
   digits: Int32Array,
@@ -34,7 +36,7 @@ export function takeDigits(
   const mask = 2 ** windowBits - 1,
     half = 2 ** (windowBits - 1);
   for (let i = 0; i < carries.length; i += 1) {
-    const word = (start + i) * SCALAR_WORDS + wordIndex;
+    const word = i * SCALAR_WORDS + wordIndex;
     let value = wordIndex < SCALAR_WORDS ? (words[word] as number) >>> shift : 0;
     if (spans) value |= (words[word + 1] as number) << (32 - shift);
     let digit = (value & mask) + (carries[i] as number);

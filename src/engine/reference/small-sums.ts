@@ -1,31 +1,33 @@
 /**
- * Sums of a few multiples (Straus' interleaving with 4-bit windows) and the subgroup test of G2: the group work of
- * verification, where batching does not pay.
+ * Part of the reference (reference-arena.ts): sums of a few multiples (Straus' interleaving with 4-bit windows) and the
+ * subgroup test of G2, as verification needs them; batches would not pay there.
  */
 import { powerFq2 } from "../field/prime-field.js";
 import { writeBigIntLE } from "../field/bytes.js";
-import type { Arena, GroupOperations } from "./reference-arena.js";
+import type { ReferenceArena, GroupOperations } from "./reference-arena.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
 import { SCALAR_BYTES } from "./signed-digits.js";
 
 const WINDOW_BITS = 4;
 const ENTRIES = 2 ** WINDOW_BITS - 1;
 
-/**
- * Sum of scalar_i * point_i into a Jacobian result.
- * @param points pointers of affine points, none infinity.
- * @param scalars 32 bytes little-endian for each point.
- */
+export interface PointerTerm {
+  /** Pointer of an affine point, not infinity. */
+  readonly point: number;
+  /** 32 bytes little-endian. */
+  readonly scalar: Uint8Array;
+}
+
+/** Writes the sum of scalar_i * point_i as a Jacobian point at the pointer `result`. */
 export function sumMultiples(
-  arena: Arena,
+  arena: ReferenceArena,
   group: GroupOperations,
-  points: readonly number[],
-  scalars: readonly Uint8Array[],
+  terms: readonly PointerTerm[],
   result: number,
 ): void {
   const { jacobianBytes, add, addMixed, double, toJacobian, zero } = group;
   arena.scoped(() => {
-    const tables = points.map((point) => {
+    const tables = terms.map(({ point }) => {
       const table = arena.alloc(ENTRIES * jacobianBytes);
       toJacobian(point, table);
       for (let i = 1; i < ENTRIES; i += 1) addMixed(table + (i - 1) * jacobianBytes, point, table + i * jacobianBytes);
@@ -35,7 +37,7 @@ export function sumMultiples(
     for (let nibble = 2 * SCALAR_BYTES - 1; nibble >= 0; nibble -= 1) {
       for (let i = 0; i < WINDOW_BITS; i += 1) double(result, result);
       for (let k = 0; k < tables.length; k += 1) {
-        const pair = (scalars[k] as Uint8Array)[nibble >> 1] as number;
+        const pair = (terms[k] as PointerTerm).scalar[nibble >> 1] as number;
         const digit = (nibble & 1) === 1 ? pair >> 4 : pair & 15;
         if (digit !== 0) add(result, (tables[k] as number) + (digit - 1) * jacobianBytes, result);
       }
@@ -46,7 +48,7 @@ export function sumMultiples(
 /**
  * Membership test for the subgroup of order r on BN curves: [x+1]Q + psi([x]Q) + psi^2([x]Q) = psi^3([2x]Q), where psi
  * is the untwist-Frobenius-twist map and x the curve's seed (Dai, Lin, Zhao, Zhou, "Fast subgroup membership testings
- * for G1, G2 and GT on pairing-friendly curves", eprint 2022/348, section 5). A quarter of the cost of multiplying by
+ * for G1, G2 and GT on pairing-friendly curves", eprint 2022/348, section 5). It costs a quarter of a multiplication by
  * r.
  */
 export class SubgroupTest {
@@ -69,8 +71,11 @@ export class SubgroupTest {
     this.#factors = { x: encode((curve.q - 1n) / 3n), y: encode((curve.q - 1n) / 2n) };
   }
 
-  /** @param point pointer of an affine point on the twist, not infinity. */
-  isMember(arena: Arena, point: number): boolean {
+  /**
+   * Tells whether a point is in the subgroup.
+   * @param point pointer of an affine point on the twist, not infinity.
+   */
+  isMember(arena: ReferenceArena, point: number): boolean {
     const { add, addMixed, double, eq, field, jacobianBytes, timesScalarAffine } = arena.g2;
     return arena.scoped(() => {
       const factors = { x: arena.put(this.#factors.x), y: arena.put(this.#factors.y) };

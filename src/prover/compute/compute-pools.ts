@@ -6,7 +6,7 @@
  * away as soon as another task wants a thread, and none of them is ever waited for by anything but the proof that they
  * are in.
  */
-import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/point/team.js";
+import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/groth16/thread-team.js";
 import type {
   ComputeRequest,
   ComputeTaskName,

@@ -1,9 +1,9 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
-import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import {
   compressG1,
   compressG2,
@@ -38,7 +38,7 @@ const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "h
 describe("Groth16 proof encodings on BN254", () => {
   let kernels: CurveKernels, prepared: PreparedVerifyingKey, proof: Groth16Proof, hex: string;
   beforeAll(async () => {
-    kernels = await loadKernels();
+    kernels = await loadReferenceKernels();
     const setup = await setupGroth16(fixture.r1cs);
     prepared = await prepareVerifyingKey(setup.verifyingKey);
     proof = await proveGroth16(readProvingKey(setup.zkey), fixture.witness);

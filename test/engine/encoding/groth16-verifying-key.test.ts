@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs, readSolidityTemplate } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
-import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import {
   decodeVerifyingKeyBytes,
   encodeVerifyingKeyBytes,
@@ -17,7 +17,7 @@ import { chainFixture, seededRandom } from "../../support/groth16-fixtures.js";
 describe("Groth16 verifying keys", () => {
   let kernels: CurveKernels, setup: SetupResult;
   beforeAll(async () => {
-    kernels = await loadKernels();
+    kernels = await loadReferenceKernels();
     setup = await setupGroth16(chainFixture(5).r1cs);
   });
 

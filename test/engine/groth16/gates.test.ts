@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeCurve } from "../../../src/engine/backends/snarkjs.js";
 import type { CurveProgram } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
-import { encodeG1, encodeG2 } from "../../../src/engine/reference/points.js";
-import type { G2Point } from "../../../src/engine/reference/points.js";
-import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { encodeG1, encodeG2 } from "../../../src/engine/curves/points.js";
+import type { G2Point } from "../../../src/engine/curves/points.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
 import { runInline } from "../../../src/engine/groth16/fixed-base-work.js";
 import { forgeCanary } from "../../../src/engine/groth16/canary.js";
@@ -23,7 +23,7 @@ const fixture = chainFixture(40);
 describe("setup gates", () => {
   let kernels: CurveKernels, program: CurveProgram, setup: SetupResult;
   beforeAll(async () => {
-    kernels = await loadKernels();
+    kernels = await loadReferenceKernels();
     program = await primeCurve();
     setup = await setupGroth16(fixture.r1cs);
   });

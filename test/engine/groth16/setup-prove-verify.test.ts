@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
 import type { Snarkjs } from "../../../src/engine/backends/snarkjs.js";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
-import { negateG1 } from "../../../src/engine/reference/points.js";
-import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
+import { negateG1 } from "../../../src/engine/curves/points.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { proofFromJson, proofToJson } from "../../../src/engine/encoding/groth16-proof.js";
 import { verifyingKeyToJson } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import { WitnessFormatError, proveGroth16, publicSignalsOf } from "../../../src/engine/groth16/prove.js";
@@ -50,7 +50,7 @@ describe.each([
 
   it("makes proofs that snarkjs accepts, with the verification key that snarkjs itself exports", async () => {
     const exported = await snarkjs.zKey.exportVerificationKey(Uint8Array.from(setup.zkey));
-    expect(verifyingKeyToJson(setup.verifyingKey, await loadKernels())).toEqual(exported);
+    expect(verifyingKeyToJson(setup.verifyingKey, await loadReferenceKernels())).toEqual(exported);
     const proof = proofToJson(await proveGroth16(key, fixture.witness), BN254);
     expect(await snarkjs.groth16.verify(exported, fixture.publicSignals.map(String), proof)).toBe(true);
     const changed = fixture.publicSignals.map((signal, i) => String(i === 0 ? signal ^ 1n : signal));
@@ -63,7 +63,7 @@ describe.each([
       wtnsFile(fixture.witness),
     );
     expect(publicSignals).toEqual(fixture.publicSignals.map(String));
-    const decoded = proofFromJson(proof, await loadKernels());
+    const decoded = proofFromJson(proof, await loadReferenceKernels());
     expect(decoded.ok && verifyGroth16(prepared, decoded.value, fixture.publicSignals)).toBe(true);
   });
 

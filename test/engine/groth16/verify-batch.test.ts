@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
-import { isOnTwist, negateG1 } from "../../../src/engine/reference/points.js";
-import type { G1Point } from "../../../src/engine/reference/points.js";
-import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
+import { isOnTwist, negateG1 } from "../../../src/engine/curves/points.js";
+import type { G1Point } from "../../../src/engine/curves/points.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, negateFq2, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
 import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
@@ -84,7 +84,7 @@ describe.each(["wasm", "reference"] as const)(
     });
 
     it("is not taken in by errors that cancel each other without weights", async () => {
-      const kernels = await loadKernels();
+      const kernels = await loadReferenceKernels();
       const shift = (point: G1Point, by: bigint): G1Point => {
         const sum = kernels.combineG1([
           { point, scalar: 1n },

@@ -1,8 +1,9 @@
 import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { describe, expect, it } from "vitest";
 import { Arena } from "../../../src/engine/kernels/wasm/arena.js";
-import { BLS12_381 } from "../../../src/engine/curves/kernel-curves.js";
-import { Domain, rootOfUnity, vectorBytes, writeDomainTables } from "../../../src/engine/kernels/ntt/domain.js";
+import { BLS12_381 } from "../../../src/engine/curves/bls12-381.js";
+import { rootOfUnity } from "../../../src/engine/curves/curve-parameters.js";
+import { Domain, vectorBytes, writeDomainTables } from "../../../src/engine/kernels/ntt/domain.js";
 import { KERNEL_RESERVED_BYTES, loadKernels } from "../../../src/engine/kernels/kernels.js";
 import { Msm } from "../../../src/engine/kernels/msm/msm.js";
 import { KERNEL_KINDS, bigBelow, modulo, readPoint, writeScalars } from "../../support/kernels.js";
@@ -11,7 +12,7 @@ import { evaluateAll, reversedBits } from "../../support/ntt.js";
 import { seededRandom } from "../../support/seeded.js";
 
 const random = seededRandom();
-const r = BLS12_381.fr;
+const r = BLS12_381.r;
 const GROUPS: readonly Group[] = ["g1", "g2"];
 
 function multiple(group: Group, log: bigint): bigint[] | undefined {
@@ -65,13 +66,13 @@ describe.each(KERNEL_KINDS)("BLS12-381 as a second set of constants, %s, seed " 
         size * kernels.fr.elementBytes,
         32 * size,
       ].map((bytes) => arena.take(bytes)) as [number, number, number, number];
-      writeDomainTables(kernels, log, tables, arena.take(512));
+      writeDomainTables(kernels, log, { target: tables, scratch: arena.take(512) });
       kernels.call("fr_import_raw", elements, writeScalars(setup, input), size);
       kernels.call("fr_scatter_blocks", data, elements, 0, size);
       new Domain(kernels, log, tables).forward(data);
       kernels.call("fr_gather_blocks", elements, data, 0, size);
       kernels.call("fr_export_raw", out, elements, size);
-      const values = evaluateAll(input, rootOfUnity(kernels, log), r);
+      const values = evaluateAll(input, rootOfUnity(kernels.curve, log), r);
       expect(input.map((_, i) => kernels.readInteger(out + 32 * i, 32))).toEqual(
         values.map((_, place) => values[reversedBits(place, log)]!),
       );

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { verifyingKeyFromJson } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
@@ -30,7 +30,7 @@ describe("setup in a process of its own", () => {
     if (!outcome.ok || !outcome.value.ok) throw new Error(JSON.stringify(outcome));
     const { zkey, verifyingKey, gates } = outcome.value;
     expect(gates).toEqual(["self_test", "header", "phase2", "verifying_key", "circuit", "points", "canary"]);
-    const decoded = verifyingKeyFromJson(verifyingKey, await loadKernels());
+    const decoded = verifyingKeyFromJson(verifyingKey, await loadReferenceKernels());
     if (!decoded.ok) throw new Error(decoded.message);
     const proof = await proveGroth16(readProvingKey(zkey), fixture.witness);
     expect(verifyGroth16(await prepareVerifyingKey(decoded.value), proof, fixture.publicSignals)).toBe(true);

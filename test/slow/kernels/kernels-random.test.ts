@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { BLS12_381, BN254 } from "../../../src/engine/curves/kernel-curves.js";
-import { Domain, rootOfUnity, vectorBytes, writeDomainTables } from "../../../src/engine/kernels/ntt/domain.js";
-import { powerModulo } from "../../../src/engine/kernels/field/integers.js";
+import { BLS12_381 } from "../../../src/engine/curves/bls12-381.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
+import { rootOfUnity } from "../../../src/engine/curves/curve-parameters.js";
+import { Domain, vectorBytes, writeDomainTables } from "../../../src/engine/kernels/ntt/domain.js";
+import { inverse } from "../../../src/engine/field/prime-field.js";
 import { Msm } from "../../../src/engine/kernels/msm/msm.js";
 import {
   KERNEL_KINDS,
@@ -19,12 +21,12 @@ import { evaluateAll, reversedBits } from "../../support/ntt.js";
 import { seededRandom } from "../../support/seeded.js";
 
 const random = seededRandom();
-const r = BN254.fr;
+const r = BN254.r;
 const FIELDS = [
-  { name: "BN254 Fq", prime: BN254.fq, bytes: 32 },
-  { name: "BN254 Fr", prime: BN254.fr, bytes: 32 },
-  { name: "BLS12-381 Fq", prime: BLS12_381.fq, bytes: 48 },
-  { name: "BLS12-381 Fr", prime: BLS12_381.fr, bytes: 32 },
+  { name: "BN254 Fq", prime: BN254.q, bytes: 32 },
+  { name: "BN254 Fr", prime: BN254.r, bytes: 32 },
+  { name: "BLS12-381 Fq", prime: BLS12_381.q, bytes: 48 },
+  { name: "BLS12-381 Fr", prime: BLS12_381.r, bytes: 32 },
 ] as const;
 /** For each field, kind and operation below; together more than a million for either kind. */
 const OPERATIONS = 65_536;
@@ -34,7 +36,7 @@ const POOL_SIZE = 64;
 describe.each(KERNEL_KINDS)("kernels at length, %s, seed " + String(random.seed), (kind) => {
   it.each(FIELDS)("agrees with whole numbers over $name", ({ prime, bytes }) => {
     const field = bareField(kind, prime, bytes);
-    const radixInverse = powerModulo(field.radix, prime - 2n, prime);
+    const radixInverse = inverse(field.radix, prime);
     const computes: Readonly<Partial<Record<BareOperation, (a: bigint, b: bigint) => bigint>>> = {
       mul: (a, b) => a * b * radixInverse,
       square: (a) => a * a * radixInverse,
@@ -137,7 +139,7 @@ describe.each(KERNEL_KINDS)("kernels at length, %s, seed " + String(random.seed)
       size * kernels.fr.elementBytes,
       32 * size,
     ].map((bytes) => arena.take(bytes)) as [number, number, number, number];
-    writeDomainTables(kernels, log, tables, arena.take(512));
+    writeDomainTables(kernels, log, { target: tables, scratch: arena.take(512) });
     kernels.call("fr_import_raw", elements, writeScalars(setup, input), size);
     kernels.call("fr_scatter_blocks", data, elements, 0, size);
     const domain = new Domain(kernels, log, tables);
@@ -147,7 +149,7 @@ describe.each(KERNEL_KINDS)("kernels at length, %s, seed " + String(random.seed)
       return Array.from({ length: size }, (_, i) => kernels.readInteger(out + 32 * i, 32));
     };
     domain.forward(data);
-    const values = evaluateAll(input, rootOfUnity(kernels, log), r);
+    const values = evaluateAll(input, rootOfUnity(kernels.curve, log), r);
     expect(read().every((value, place) => value === values[reversedBits(place, log)]!)).toBe(true);
     domain.backward(data);
     expect(read().every((value, i) => value === (input[(size - i) % size]! * BigInt(size)) % r)).toBe(true);

@@ -11,9 +11,12 @@ import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 const MULTIPLES_REDUCED = 6n;
 
 /**
- * Defines for arrays of `count` neighbouring elements, each (target, source, count): `_import_plain`, `_import_foreign`
- * (result in Montgomery form), `_import_raw` (the integer itself, not in Montgomery form), `_export_plain`,
- * `_export_foreign` (source in Montgomery form), `_export_raw` (the stored integer itself).
+ * Defines the conversions of arrays, each (target, source, count) with addresses of neighbouring elements at rest and
+ * of neighbouring integers of `bytes` bytes (a multiple of 8; the largest integer may exceed the prime):
+ * - `_import_plain`, `_import_foreign`: integers to reduced elements in Montgomery form;
+ * - `_import_raw`: integers to reduced elements that are not in Montgomery form;
+ * - `_export_plain`, `_export_foreign`: elements in Montgomery form, within productMax, to canonical integers;
+ * - `_export_raw`: the stored residue itself to a canonical integer.
  */
 export function defineConversions<E>(module: ModuleBuilder, field: PrimeField<E>, bytes: number, name: string): void {
   const foreignRadix = 1n << BigInt(8 * bytes);
@@ -68,7 +71,7 @@ export function defineConversions<E>(module: ModuleBuilder, field: PrimeField<E>
   }
 }
 
-/** Runs over the indices `lanes` at a time; past the end, the last index is done again. */
+/** Runs over the indices, `lanes` at a time. Past the end it takes the last index again. */
 function forEachVector<E>(
   f: FunctionBuilder,
   field: PrimeField<E>,

@@ -5,11 +5,11 @@
  * arithmetic on the GPU", 2018).
  *
  * Every emitted value carries a proven bound: the emitter computes, while it writes code, how large each limb and the
- * whole element can become, and refuses to write an operation whose result might not be exact. So a formula that
- * compiles cannot overflow. It must not be used unless multiply-add is really fused on this machine: see
- * wasm-features.ts.
+ * whole element can become, and refuses to write an operation whose result might not be exact. So a formula that was
+ * emitted cannot overflow. It must not be used where multiply-add rounds twice: see wasm/features.ts.
  */
-import { balancedLimbs, inverseModulo } from "./integers.js";
+import { inverse } from "../../field/prime-field.js";
+import { balancedLimbs } from "./integers.js";
 import { f64x2, v128 } from "../wasm/wasm-ops.js";
 import type { Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
@@ -30,13 +30,13 @@ export interface FmaElement {
   readonly max: bigint;
 }
 
-/** A factor whose limbs may be loads, each emitted anew where it is used. */
+/** A factor of a product, whose limbs may be loads: a load is emitted again wherever its limb is used. */
 export interface FmaFactor {
   readonly limbs: readonly FactorLimb[];
   readonly max: bigint;
 }
 
-export interface FactorLimb {
+interface FactorLimb {
   readonly local: V128;
   readonly max: bigint;
 }
@@ -69,14 +69,14 @@ interface Column {
 export class FmaArithmetic {
   readonly limbCount: number;
   readonly prime: bigint;
-  /** What elements stand multiplied by: Montgomery's 2^(51 * limbCount). */
+  /** The factor that elements carry: Montgomery's 2^(51 * limbCount). */
   readonly radix: bigint;
-  /** |element| of a reduced one. */
+  /** Bound of |element| for a reduced element. */
   readonly reducedMax: bigint;
-  /** |element| of a product. */
+  /** Bound of |element| for a product. */
   readonly productMax: bigint;
   readonly primeLimbs: readonly bigint[];
-  private readonly negativeInverse: bigint;
+  readonly #negativeInverse: bigint;
   /** Limbs that `reduce` reads the quotient off: two where the prime leaves few bits in the highest. */
   readonly headLimbs: 1 | 2;
 
@@ -87,28 +87,30 @@ export class FmaArithmetic {
     this.radix = 1n << BigInt(LIMB_BITS * this.limbCount);
     this.primeLimbs = balancedLimbs(prime, LIMB_BITS, this.limbCount);
     this.headLimbs = (this.primeLimbs[this.limbCount - 1] ?? 0n) >> HEAD_BITS_MIN > 0n ? 1 : 2;
-    this.negativeInverse = balanced(LIMB - inverseModulo(prime % LIMB, LIMB));
+    this.#negativeInverse = balanced(LIMB - inverse(prime % LIMB, LIMB));
     // The quotient of a reduction is read off the head: a few units of its last limb may stay, and its own rounding.
     this.reducedMax = prime / 2n + (prime >> 32n) + (8n << BigInt(LIMB_BITS * (this.limbCount - this.headLimbs)));
     this.productMax = prime;
   }
 
-  /** The bound that stored elements keep: normalised limbs, |element| <= max. */
+  /** Returns an element from limbs that are known to be normalised, with |element| <= max. */
   stored(locals: readonly Vector[], max: bigint): FmaElement {
-    return { limbs: locals.map((local, j) => ({ local, max: this.storedMax(j, max) })), max };
+    return { limbs: locals.map((local, j) => ({ local, max: this.#storedMax(j, max) })), max };
   }
 
-  /** As `stored`, for a factor. */
+  /** As `stored`, for a factor whose limbs are loaded where they are used. */
   factor(limbs: readonly V128[], max: bigint): FmaFactor {
-    return { limbs: limbs.map((local, j) => ({ local, max: this.storedMax(j, max) })), max };
+    return { limbs: limbs.map((local, j) => ({ local, max: this.#storedMax(j, max) })), max };
   }
 
+  /** Adds limb by limb: neither normalised nor reduced. */
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.limbwise(a, b, (x, y) => f.let(f64x2.add(x, y)));
+    return this.#limbwise(a, b, (x, y) => f.let(f64x2.add(x, y)));
   }
 
+  /** Subtracts limb by limb: neither normalised nor reduced. */
   sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.limbwise(a, b, (x, y) => f.let(f64x2.sub(x, y)));
+    return this.#limbwise(a, b, (x, y) => f.let(f64x2.sub(x, y)));
   }
 
   /** Carries limb to limb until all but the highest are within half a limb. */
@@ -119,14 +121,14 @@ export class FmaArithmetic {
       const sum =
         carry === undefined
           ? limb
-          : this.exact({
+          : this.#exact({
               local: f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), limb.local)),
               max: limb.max + ceilDiv(carry.max, LIMB),
             });
       if (j === this.limbCount - 1) {
-        limbs.push({ local: sum.local, max: min(sum.max, this.topMax(a.max)) });
+        limbs.push({ local: sum.local, max: min(sum.max, this.#topMax(a.max)) });
       } else {
-        const [low, high] = this.split(f, sum);
+        const [low, high] = this.#split(f, sum);
         limbs.push(low);
         carry = high;
       }
@@ -134,7 +136,7 @@ export class FmaArithmetic {
     return { limbs, max: a.max };
   }
 
-  /** Subtracts the nearest multiple of p: the result is normalised and within p/2 plus a 2^-40th. */
+  /** Subtracts the nearest multiple of p: the result is normalised and within p/2 plus p / 2^40. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
     const top = last(a.limbs);
     const topUnit = 1n << BigInt(LIMB_BITS * (this.limbCount - 1));
@@ -155,7 +157,7 @@ export class FmaArithmetic {
       // cancelled.
       const isTop = j === this.limbCount - 1;
       limbs.push(
-        this.exact({
+        this.#exact({
           local,
           max: isTop ? (max + lowerSum([...limbs, limb])) / topUnit + 1n : limb.max + qMax * abs(p),
         }),
@@ -165,23 +167,24 @@ export class FmaArithmetic {
   }
 
   /**
-   * Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; result normalised. With `columns`, an address of
-   * `columnBytes` bytes, each column's end is stored there and loaded where it is needed. Engines place pure operations
-   * without stores between them as late as they can, so that all columns of a long sum end up interleaved in more
-   * registers than there are: of a sum of six products in Fq2 half the instructions were spills. Stores keep the
-   * columns apart: a product in Fq2 takes 8 % less time, and a sum of six about a fifth less. A lone product in Fq
-   * gains nothing.
+   * Returns the Montgomery product (a1 b1 + a2 b2 + ...) / R with one reduction; the result is normalised.
+   *
+   * With `columns`, an address of `columnBytes` bytes, each column's end is stored there and loaded where it is needed.
+   * V8 places pure operations without stores between them as late as it can, so that all columns of a long sum end up
+   * interleaved in more registers than there are: of a sum of six products in Fq2 half the instructions were spills.
+   * Stores keep the columns apart: a product in Fq2 takes 8 % less time, and a sum of six about a fifth less. A lone
+   * product in Fq gains nothing.
    */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Expression<"i32">): FmaElement {
     const n = this.limbCount;
     const max = products.reduce((total, { a, b }) => total + a.max * b.max, 0n);
-    return this.reduceColumns(
+    return this.#reduceColumns(
       f,
       max,
       (column, k) => {
         for (const { a, b, negate } of products) {
           for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i += 1) {
-            this.multiplyInto(f, column, at(a.limbs, i), at(b.limbs, k - i), negate === true);
+            this.#multiplyInto(f, column, { a: at(a.limbs, i), b: at(b.limbs, k - i), negate: negate === true });
           }
         }
       },
@@ -189,6 +192,7 @@ export class FmaArithmetic {
     );
   }
 
+  /** Bytes of the scratch that `sumOfProducts` may keep its columns in. */
   get columnBytes(): number {
     return (2 * this.limbCount - 1) * VECTOR_BYTES;
   }
@@ -197,17 +201,17 @@ export class FmaArithmetic {
   square(f: FunctionBuilder, a: FmaElement): FmaElement {
     const n = this.limbCount;
     const doubled = a.limbs.map((limb) =>
-      this.exact({ local: f.let(f64x2.add(limb.local, limb.local)), max: 2n * limb.max }),
+      this.#exact({ local: f.let(f64x2.add(limb.local, limb.local)), max: 2n * limb.max }),
     );
-    return this.reduceColumns(f, a.max * a.max, (column, k) => {
+    return this.#reduceColumns(f, a.max * a.max, (column, k) => {
       for (let i = Math.max(0, k - n + 1); 2 * i <= k; i += 1) {
-        this.multiplyInto(f, column, at(a.limbs, i), at(2 * i === k ? a.limbs : doubled, k - i), false);
+        this.#multiplyInto(f, column, { a: at(a.limbs, i), b: at(2 * i === k ? a.limbs : doubled, k - i) });
       }
     });
   }
 
   /** Sums the products that `fill` adds column by column, takes the Montgomery quotient digits out, and carries. */
-  private reduceColumns(
+  #reduceColumns(
     f: FunctionBuilder,
     sumMax: bigint,
     fill: (column: Column, k: number) => void,
@@ -220,34 +224,34 @@ export class FmaArithmetic {
     for (let k = 0; k < 2 * n - 1; k += 1) {
       const column: Column = { low: undefined, chains: [], carries: [] };
       fill(column, k);
-      for (const carry of incoming.slice(0, -1)) this.addCarry(f, column, carry);
+      for (const carry of incoming.slice(0, -1)) this.#addCarry(f, column, carry);
       for (let i = Math.max(0, k - n + 1); i < Math.min(k, n); i += 1) {
         // The newest carry and the newest quotient digit arrive last: everything else is summed while they are
         // computed.
-        if (i === Math.min(k, n) - 1) for (const carry of incoming.slice(-1)) this.addCarry(f, column, carry);
-        this.multiplyInto(f, column, at(quotient, i), this.primeLimb(f, k - i), false);
+        if (i === Math.min(k, n) - 1) for (const carry of incoming.slice(-1)) this.#addCarry(f, column, carry);
+        this.#multiplyInto(f, column, { a: at(quotient, i), b: this.#primeLimb(f, k - i) });
       }
-      if (k === 0) for (const carry of incoming) this.addCarry(f, column, carry);
-      this.closeChains(f, column);
-      const end = k < n ? this.reduceColumn(f, column) : this.closeColumn(f, column);
+      if (k === 0) for (const carry of incoming) this.#addCarry(f, column, carry);
+      this.#closeChains(f, column);
+      const end = k < n ? this.#reduceColumn(f, column) : this.#closeColumn(f, column);
       (k < n ? quotient : result).push(columns === undefined ? end : keptApart(f, end, columns, k * VECTOR_BYTES));
       incoming = column.carries;
     }
-    result.push(this.sumOfCarries(f, incoming));
+    result.push(this.#sumOfCarries(f, incoming));
     const quotientMax = quotient.reduce((total, digit, i) => total + (digit.max << BigInt(LIMB_BITS * i)), 0n);
     const max = ceilDiv(sumMax + quotientMax * this.prime, this.radix);
     const limbs = result.map((limb, j) => ({
       local: asLocal(f, limb.local),
-      max: j < n - 1 ? limb.max : min(limb.max, this.topMax(max)),
+      max: j < n - 1 ? limb.max : min(limb.max, this.#topMax(max)),
     }));
     return { limbs, max };
   }
 
   /**
-   * column += x * y (or -= when `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the
+   * column += x * y (or -= with `negate`), exactly: the high part joins a chain that rounds to multiples of a limb, the
    * low part is what it left.
    */
-  private multiplyInto(f: FunctionBuilder, column: Column, x: FactorLimb, y: FactorLimb, negate: boolean): void {
+  #multiplyInto(f: FunctionBuilder, column: Column, { a: x, b: y, negate = false }: Product<FactorLimb>): void {
     const fused = negate ? f64x2.relaxedNmadd : f64x2.relaxedMadd;
     const max = ceilDiv(x.max * y.max, LIMB) * LIMB;
     let chain = column.chains.find((each) => each.max + max <= HIGH_ROOM);
@@ -262,54 +266,54 @@ export class FmaArithmetic {
     const low = f.let(fused(left, right, f64x2.sub(before, after)));
     chain.local = after;
     chain.max += max;
-    this.addLow(f, column, { local: low, max: HALF_LIMB });
+    this.#addLow(f, column, { local: low, max: HALF_LIMB });
   }
 
-  private addLow(f: FunctionBuilder, column: Column, low: BoundedLimb): void {
+  #addLow(f: FunctionBuilder, column: Column, low: BoundedLimb): void {
     if (column.low === undefined) {
       column.low = low;
       return;
     }
     if (column.low.max + low.max > EXACT_MAX) {
-      const [kept, carry] = this.split(f, column.low);
+      const [kept, carry] = this.#split(f, column.low);
       column.carries.push(carry);
       column.low = kept;
     }
-    column.low = this.exact({ local: f.let(f64x2.add(column.low.local, low.local)), max: column.low.max + low.max });
+    column.low = this.#exact({ local: f.let(f64x2.add(column.low.local, low.local)), max: column.low.max + low.max });
   }
 
   /** A carry from the column below, a multiple of a limb there, joins as an integer. */
-  private addCarry(f: FunctionBuilder, column: Column, carry: { readonly local: Vector; readonly max: bigint }): void {
+  #addCarry(f: FunctionBuilder, column: Column, carry: { readonly local: Vector; readonly max: bigint }): void {
     const max = ceilDiv(carry.max, LIMB);
     if (column.low !== undefined && column.low.max + max > EXACT_MAX) {
-      const [kept, high] = this.split(f, column.low);
+      const [kept, high] = this.#split(f, column.low);
       column.carries.push(high);
       column.low = kept;
     }
     if (column.low === undefined || column.low.max + max > EXACT_MAX) {
-      const whole = this.exact({ local: f.let(f64x2.mul(carry.local, c(f, INVERSE_LIMB))), max });
+      const whole = this.#exact({ local: f.let(f64x2.mul(carry.local, c(f, INVERSE_LIMB))), max });
       if (column.low === undefined) {
         column.low = whole;
         return;
       }
-      const [kept, high] = this.split(f, whole);
+      const [kept, high] = this.#split(f, whole);
       column.carries.push(high);
-      this.addLow(f, column, kept);
+      this.#addLow(f, column, kept);
       return;
     }
     const local = f.let(f64x2.relaxedMadd(carry.local, c(f, INVERSE_LIMB), column.low.local));
-    column.low = this.exact({ local, max: column.low.max + max });
+    column.low = this.#exact({ local, max: column.low.max + max });
   }
 
-  private closeChains(f: FunctionBuilder, column: Column): void {
+  #closeChains(f: FunctionBuilder, column: Column): void {
     for (const chain of column.chains)
       column.carries.push({ local: f.let(f64x2.sub(chain.local, c(f, SPLIT))), max: chain.max });
     column.chains = [];
-    this.mergeCarries(f, column);
+    this.#mergeCarries(f, column);
   }
 
   /** Adds carries up as far as sums stay exact: they are multiples of a limb, so 53 bits above it are. */
-  private mergeCarries(f: FunctionBuilder, column: Column): void {
+  #mergeCarries(f: FunctionBuilder, column: Column): void {
     const merged: Column["carries"] = [];
     for (const carry of column.carries) {
       const before = merged.at(-1);
@@ -323,41 +327,41 @@ export class FmaArithmetic {
   }
 
   /**
-   * Finds and returns the quotient digit m with column + m p = 0 modulo a limb; the sum is exact in one fused
-   * operation, and is a carry.
+   * Finds and returns the quotient digit m with column + m p = 0 modulo a limb. The sum is exact in one fused operation
+   * and becomes a carry.
    */
-  private reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
+  #reduceColumn(f: FunctionBuilder, column: Column): BoundedLimb {
     let low = must(column.low);
-    if (low.max * abs(this.negativeInverse) > HIGH_ROOM) {
-      const [kept, carry] = this.split(f, low);
+    if (low.max * abs(this.#negativeInverse) > HIGH_ROOM) {
+      const [kept, carry] = this.#split(f, low);
       column.carries.push(carry);
-      this.mergeCarries(f, column);
+      this.#mergeCarries(f, column);
       low = kept;
     }
-    const inverse = c(f, Number(this.negativeInverse));
+    const inverse = c(f, Number(this.#negativeInverse));
     const high = f.let(f64x2.relaxedMadd(low.local, inverse, c(f, SPLIT)));
     const digit = f.let(f64x2.relaxedMadd(low.local, inverse, f64x2.sub(c(f, SPLIT), high)));
-    const p = this.primeLimb(f, 0);
+    const p = this.#primeLimb(f, 0);
     const cleared = f.let(f64x2.relaxedMadd(digit, p.local, low.local));
     column.carries.push({ local: cleared, max: HALF_LIMB * p.max + low.max });
     return { local: digit, max: HALF_LIMB };
   }
 
-  private closeColumn(f: FunctionBuilder, column: Column): BoundedLimb {
-    const [low, carry] = this.split(f, must(column.low));
+  #closeColumn(f: FunctionBuilder, column: Column): BoundedLimb {
+    const [low, carry] = this.#split(f, must(column.low));
     column.carries.push(carry);
     return low;
   }
 
-  private sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
+  #sumOfCarries(f: FunctionBuilder, carries: Column["carries"]): BoundedLimb {
     const column: Column = { low: undefined, chains: [], carries: [] };
-    for (const carry of carries) this.addCarry(f, column, carry);
+    for (const carry of carries) this.#addCarry(f, column, carry);
     if (column.carries.length > 0) throw new Error("the highest limb may leave the exact range");
     return must(column.low);
   }
 
   /** value = low + high, high a multiple of a limb, |low| at most half a limb. */
-  private split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
+  #split(f: FunctionBuilder, value: BoundedLimb): [BoundedLimb, BoundedLimb] {
     const high = f.let(f64x2.sub(f64x2.add(value.local, c(f, SPLIT)), c(f, SPLIT)));
     const low = f.let(f64x2.sub(value.local, high));
     return [
@@ -366,28 +370,28 @@ export class FmaArithmetic {
     ];
   }
 
-  private limbwise(a: FmaElement, b: FmaElement, combine: (x: Vector, y: Vector) => Vector): FmaElement {
+  #limbwise(a: FmaElement, b: FmaElement, combine: (x: Vector, y: Vector) => Vector): FmaElement {
     const limbs = a.limbs.map((x, j) => {
       const y = at(b.limbs, j);
-      return this.exact({ local: combine(x.local, y.local), max: x.max + y.max });
+      return this.#exact({ local: combine(x.local, y.local), max: x.max + y.max });
     });
     return { limbs, max: a.max + b.max };
   }
 
-  private primeLimb(f: FunctionBuilder, j: number): { readonly local: V128; readonly max: bigint } {
+  #primeLimb(f: FunctionBuilder, j: number): { readonly local: V128; readonly max: bigint } {
     const limb = this.primeLimbs[j] ?? 0n;
     return { local: c(f, Number(limb)), max: abs(limb) };
   }
 
-  private storedMax(j: number, max: bigint): bigint {
-    return j < this.limbCount - 1 ? HALF_LIMB : this.topMax(max);
+  #storedMax(j: number, max: bigint): bigint {
+    return j < this.limbCount - 1 ? HALF_LIMB : this.#topMax(max);
   }
 
-  private topMax(max: bigint): bigint {
+  #topMax(max: bigint): bigint {
     return (max >> BigInt(LIMB_BITS * (this.limbCount - 1))) + 1n;
   }
 
-  private exact(limb: BoundedLimb): BoundedLimb {
+  #exact(limb: BoundedLimb): BoundedLimb {
     if (limb.max > EXACT_MAX) throw new Error("a limb may leave the exact range");
     return limb;
   }
@@ -411,6 +415,7 @@ function lowerSum(limbs: readonly BoundedLimb[], headLimbs = 1): bigint {
   return limbs.slice(0, -headLimbs).reduce((sum, limb, j) => sum + (limb.max << BigInt(LIMB_BITS * j)), 0n);
 }
 
+/** The same number in both lanes, loaded once for each function. */
 function c(f: FunctionBuilder, value: number): V128 {
   return f.once(`f64x2 ${value}`, f64x2.constSplat(value));
 }

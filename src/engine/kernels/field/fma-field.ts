@@ -7,7 +7,7 @@ import { FmaArithmetic, HALF_LIMB, LIMB_BITS } from "./fma-arithmetic.js";
 import { balancedLimbs } from "./integers.js";
 import { f64, f64x2, i32, i64, i64x2, v128 } from "../wasm/wasm-ops.js";
 import type { BoundedLimb, FmaElement, FmaFactor } from "./fma-arithmetic.js";
-import type { Address, PrimeField, Product } from "./field.js";
+import type { Address, LanePlace, PrimeField, Product } from "./field.js";
 import type { FunctionBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local, ValueType } from "../wasm/wasm-ops.js";
 
@@ -17,6 +17,7 @@ const LOW_LANES = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
 const HIGH_LANES = [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31];
 const SWAPPED_LANES = [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7];
 
+/** A prime field of two lanes, on doubles. */
 export class FmaField implements PrimeField<FmaElement> {
   readonly lanes = 2;
   readonly localType = "v128";
@@ -28,91 +29,105 @@ export class FmaField implements PrimeField<FmaElement> {
   readonly elementBytes: number;
   readonly reducedMax: bigint;
   readonly productMax: bigint;
-  private readonly arithmetic: FmaArithmetic;
+  readonly #arithmetic: FmaArithmetic;
 
   constructor(prime: bigint) {
-    this.arithmetic = new FmaArithmetic(prime);
+    this.#arithmetic = new FmaArithmetic(prime);
     this.prime = prime;
-    this.radix = this.arithmetic.radix;
-    this.limbCount = this.arithmetic.limbCount;
+    this.radix = this.#arithmetic.radix;
+    this.limbCount = this.#arithmetic.limbCount;
     this.localCount = this.limbCount;
     this.elementBytes = this.limbCount * 8;
-    this.reducedMax = this.arithmetic.reducedMax;
-    this.productMax = this.arithmetic.productMax;
+    this.reducedMax = this.#arithmetic.reducedMax;
+    this.productMax = this.#arithmetic.productMax;
   }
 
+  /**
+   * Loads with one instruction for each limb and lane, or one for both lanes when their addresses are the same local.
+   */
   load(f: FunctionBuilder, addresses: readonly Address[], offset: number, max: bigint): FmaElement {
     const [first, second] = pair(addresses);
-    const limbs = this.limbIndices().map((j) => {
+    const limbs = this.#limbIndices().map((j) => {
       const at = offset + 8 * j;
       return f.let(
         first === second ? v128.load64Splat(first, at) : v128.load64Lane(second, at, 1, v128.load64Zero(first, at)),
       );
     });
-    return this.arithmetic.stored(limbs, max);
+    return this.#arithmetic.stored(limbs, max);
   }
 
+  /** Stores limb by limb, 8 bytes for each lane; refuses an element that is not normalised. */
   store(f: FunctionBuilder, addresses: readonly Address[], offset: number, element: FmaElement): void {
-    this.requireNormal(element);
+    this.#requireNormal(element);
     for (const [j, limb] of element.limbs.entries()) {
       for (const [lane, address] of addresses.entries())
         f.run(v128.store64Lane(address, offset + 8 * j, lane, limb.local));
     }
   }
 
+  /** Loads limb by limb, 16 bytes for both lanes. */
   loadBlock(f: FunctionBuilder, address: Address, offset: number, max: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.limbIndices().map((j) => f.let(v128.load(address, offset + 16 * j))),
+    return this.#arithmetic.stored(
+      this.#limbIndices().map((j) => f.let(v128.load(address, offset + 16 * j))),
       max,
     );
   }
 
+  /** Stores limb by limb, 16 bytes for both lanes; refuses an element that is not normalised. */
   storeBlock(f: FunctionBuilder, address: Address, offset: number, element: FmaElement): void {
-    this.requireNormal(element);
+    this.#requireNormal(element);
     for (const [j, limb] of element.limbs.entries()) f.run(v128.store(address, limb.local, offset + 16 * j));
   }
 
+  /** Brings the one coefficient into Montgomery form while the code is emitted. */
   constant(f: FunctionBuilder, coefficients: readonly bigint[]): FmaElement {
     const [value] = coefficients;
     if (value === undefined || coefficients.length !== 1) throw new Error("a prime field has one coefficient");
     return this.rawConstant(f, value * this.radix);
   }
 
+  /** Writes the limbs of the integer, centred around zero, as vector constants. */
   rawConstant(f: FunctionBuilder, value: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
+    return this.#arithmetic.stored(
+      this.#reducedLimbs(value).map((limb) => f.let(f64x2.constSplat(limb))),
       this.reducedMax,
     );
   }
 
-  loadLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, max: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.limbIndices().map((j) => f.let(v128.load64Splat(address, offset + 16 * j + 8 * lane))),
+  /** Loads each limb of the lane into both lanes. */
+  loadLane(f: FunctionBuilder, { address, offset, lane }: LanePlace, max: bigint): FmaElement {
+    return this.#arithmetic.stored(
+      this.#limbIndices().map((j) => f.let(v128.load64Splat(address, offset + 16 * j + 8 * lane))),
       max,
     );
   }
 
-  storeLane(f: FunctionBuilder, address: Address, offset: number, lane: 0 | 1, element: FmaElement): void {
-    this.requireNormal(element);
+  /** Stores 8 bytes of every 16; refuses an element that is not normalised. */
+  storeLane(f: FunctionBuilder, { address, offset, lane }: LanePlace, element: FmaElement): void {
+    this.#requireNormal(element);
     for (const [j, limb] of element.limbs.entries())
       f.run(v128.store64Lane(address, offset + 16 * j + 8 * lane, lane, limb.local));
   }
 
+  /** Returns a vector for each limb, the lowest first. */
   locals(element: FmaElement): readonly Expression<ValueType>[] {
     return element.limbs.map((limb) => limb.local);
   }
 
+  /** Takes a vector for each limb, the lowest first. */
   fromLocals(locals: readonly Local<ValueType>[], max: bigint): FmaElement {
-    return this.arithmetic.stored(locals as readonly Local<"v128">[], max);
+    return this.#arithmetic.stored(locals as readonly Local<"v128">[], max);
   }
 
+  /** Takes a vector for each limb. */
   variable(f: FunctionBuilder, max: bigint): FmaElement {
-    return this.arithmetic.stored(
-      this.limbIndices().map(() => f.local("v128")),
+    return this.#arithmetic.stored(
+      this.#limbIndices().map(() => f.local("v128")),
       max,
     );
   }
 
+  /** Copies limb by limb; refuses a value or a limb that might exceed the bound of the variable. */
   assign(f: FunctionBuilder, target: FmaElement, value: FmaElement): void {
     if (value.max > target.max) throw new Error("the value may exceed the variable's bound");
     for (const [j, limb] of value.limbs.entries()) {
@@ -122,14 +137,17 @@ export class FmaField implements PrimeField<FmaElement> {
     }
   }
 
+  /** Adds limb by limb. */
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.arithmetic.add(f, a, b);
+    return this.#arithmetic.add(f, a, b);
   }
 
+  /** Subtracts limb by limb. */
   sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.arithmetic.sub(f, a, b);
+    return this.#arithmetic.sub(f, a, b);
   }
 
+  /** Flips the sign bits of every limb: normalised limbs stay so, for their range is symmetric. */
   applySigns(f: FunctionBuilder, a: FmaElement, signs: readonly Address[]): FmaElement {
     const [first, second] = pair(signs);
     const bits = i64x2.replaceLane(1, i64x2.splat(i64.extendU(first)), i64.extendU(second));
@@ -137,31 +155,39 @@ export class FmaField implements PrimeField<FmaElement> {
     return { ...a, limbs: a.limbs.map((limb) => ({ local: f.let(v128.xor(limb.local, mask)), max: limb.max })) };
   }
 
+  /** Carries from limb to limb, upwards. */
   normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.arithmetic.normalize(f, a);
+    return this.#arithmetic.normalize(f, a);
   }
 
+  /** Subtracts the nearest multiple of the prime; refuses an element too large for one step. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const result = this.arithmetic.reduce(f, a);
+    const result = this.#arithmetic.reduce(f, a);
     if (result.max > this.reducedMax) throw new Error("the value is too large to reduce in one step");
     return result;
   }
 
+  /** Multiplies in Montgomery form: see `FmaArithmetic.sumOfProducts`. */
   mul(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.arithmetic.sumOfProducts(f, [{ a, b }]);
+    return this.#arithmetic.sumOfProducts(f, [{ a, b }]);
   }
 
+  /** Squares with each mixed product of limbs computed once. */
   square(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.arithmetic.square(f, a);
+    return this.#arithmetic.square(f, a);
   }
 
+  /**
+   * Adds up products with one reduction; `columns` is the address of `columnBytes` bytes of scratch: see
+   * `FmaArithmetic`.
+   */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaFactor>[], columns?: Address): FmaElement {
-    return this.arithmetic.sumOfProducts(f, products, columns);
+    return this.#arithmetic.sumOfProducts(f, products, columns);
   }
 
   /** Bytes of the `columns` of `sumOfProducts`. */
   get columnBytes(): number {
-    return this.arithmetic.columnBytes;
+    return this.#arithmetic.columnBytes;
   }
 
   /**
@@ -171,9 +197,10 @@ export class FmaField implements PrimeField<FmaElement> {
   factor(address: Address, max: bigint, lane?: 0 | 1): FmaFactor {
     const limb = (j: number): Expression<"v128"> =>
       lane === undefined ? v128.load(address, 16 * j) : v128.load64Splat(address, 16 * j + 8 * lane);
-    return this.arithmetic.factor(this.limbIndices().map(limb), max);
+    return this.#arithmetic.factor(this.#limbIndices().map(limb), max);
   }
 
+  /** Reduces and looks whether every limb is 0 or -0. */
   isZero(f: FunctionBuilder, a: FmaElement): Address {
     let bits: Expression<"v128"> | undefined;
     for (const limb of this.reduce(f, a).limbs)
@@ -182,23 +209,27 @@ export class FmaField implements PrimeField<FmaElement> {
     return f.let(i32.eqz(v128.anyTrue(bits)));
   }
 
+  /** Looks at the highest limb alone. */
   mayBeZero(f: FunctionBuilder, a: FmaElement): Address {
     // Zero modulo p is 0 or +-p here, and normalised limbs are unique: the highest limb is then 0 or +-(that of p).
-    const half = f64x2.constSplat(Number(this.arithmetic.primeLimbs[this.limbCount - 1] ?? 0n) / 2);
-    const distance = f64x2.abs(f64x2.sub(f64x2.abs(f64x2.sub(f64x2.abs(this.top(a).local), half)), half));
+    const half = f64x2.constSplat(Number(this.#arithmetic.primeLimbs[this.limbCount - 1] ?? 0n) / 2);
+    const distance = f64x2.abs(f64x2.sub(f64x2.abs(f64x2.sub(f64x2.abs(this.#top(a).local), half)), half));
     // The comparison is false for a NaN, so a marked element is caught too.
     return f.let(i32.eqz(i64x2.allTrue(f64x2.gt(distance, f64x2.constSplat(1)))));
   }
 
+  /** Writes a quiet NaN as the highest limb. */
   storeMark(f: FunctionBuilder, address: Address): void {
-    for (const j of this.limbIndices())
+    for (const j of this.#limbIndices())
       f.run(i64.store(address, i64.const(j === this.limbCount - 1 ? MARK_BITS : 0n), 8 * j));
   }
 
+  /** Compares the bits of the highest limb with the NaN of `storeMark`. */
   isMarked(f: FunctionBuilder, address: Address): Address {
     return f.let(i64.eq(i64.load(address, 8 * (this.limbCount - 1)), i64.const(MARK_BITS)));
   }
 
+  /** Exchanges lanes with one shuffle for each limb. */
   transpose(f: FunctionBuilder, a: FmaElement, b: FmaElement): readonly [FmaElement, FmaElement] {
     const pick = (lanes: readonly number[]): FmaElement => ({
       max: a.max > b.max ? a.max : b.max,
@@ -211,6 +242,7 @@ export class FmaField implements PrimeField<FmaElement> {
     return [pick(LOW_LANES), pick(HIGH_LANES)];
   }
 
+  /** Adds the element to itself with its lanes swapped; neither normalised nor reduced. */
   sumOfLanes(f: FunctionBuilder, a: FmaElement): FmaElement {
     const swapped = {
       ...a,
@@ -222,20 +254,22 @@ export class FmaField implements PrimeField<FmaElement> {
     return this.add(f, a, swapped);
   }
 
+  /** Cuts each integer into limbs of 51 bits and makes doubles of them. */
   unpack(f: FunctionBuilder, addresses: readonly Address[], bytes: number): FmaElement {
     const lanes = addresses.map((address) =>
       Array.from({ length: bytes / 8 }, (_, i) => f.let(i64.load(address, 8 * i))),
     );
-    const limbs = this.limbIndices().map((j): BoundedLimb => {
+    const limbs = this.#limbIndices().map((j): BoundedLimb => {
       const isTop = j === this.limbCount - 1;
-      const parts = lanes.map((words) => f64.convertI64S(extractBits(words, j * LIMB_BITS, isTop)));
+      const parts = lanes.map((words) => f64.convertI64S(extractLimb(words, { from: j * LIMB_BITS, isTop })));
       const [first, second] = pair(parts);
       const max = isTop ? 1n << BigInt(Math.max(0, 8 * bytes - j * LIMB_BITS)) : LIMB_MASK;
       return { local: f.let(f64x2.replaceLane(1, f64x2.splat(first), second)), max };
     });
-    return this.arithmetic.normalize(f, { limbs, max: (1n << BigInt(8 * bytes)) - 1n });
+    return this.#arithmetic.normalize(f, { limbs, max: (1n << BigInt(8 * bytes)) - 1n });
   }
 
+  /** Reduces, adds the prime to a negative value and joins the limbs into words of 64 bits. */
   pack(f: FunctionBuilder, addresses: readonly Address[], bytes: number, element: FmaElement): void {
     const reduced = this.reduce(f, element);
     for (const [lane, address] of addresses.entries()) {
@@ -250,7 +284,7 @@ export class FmaField implements PrimeField<FmaElement> {
       const digits = carryDigits(
         f,
         signed.map((digit, j) =>
-          f.let(i64.add(digit, i64.and(negative, i64.const(this.arithmetic.primeLimbs[j] ?? 0n)))),
+          f.let(i64.add(digit, i64.and(negative, i64.const(this.#arithmetic.primeLimbs[j] ?? 0n)))),
         ),
       );
       for (let word = 0; word < bytes / 8; word += 1)
@@ -258,30 +292,33 @@ export class FmaField implements PrimeField<FmaElement> {
     }
   }
 
-  private reducedLimbs(value: bigint): number[] {
+  #reducedLimbs(value: bigint): number[] {
     const residue = ((value % this.prime) + this.prime) % this.prime;
     const centred = residue > this.prime / 2n ? residue - this.prime : residue;
     return balancedLimbs(centred, LIMB_BITS, this.limbCount).map(Number);
   }
 
-  private limbIndices(): number[] {
+  #limbIndices(): number[] {
     return Array.from({ length: this.limbCount }, (_, j) => j);
   }
 
-  private top(a: FmaElement): BoundedLimb {
+  #top(a: FmaElement): BoundedLimb {
     const limb = a.limbs[this.limbCount - 1];
     if (limb === undefined) throw new Error("no limbs");
     return limb;
   }
 
-  private requireNormal(a: FmaElement): void {
+  #requireNormal(a: FmaElement): void {
     if (a.limbs.slice(0, -1).some((limb) => limb.max > HALF_LIMB))
       throw new Error("only normalised elements are stored");
   }
 }
 
 /** LIMB_BITS bits of a little-endian multiword integer from bit `from`; the highest limb takes all that is left. */
-function extractBits(words: readonly Local<"i64">[], from: number, isTop: boolean): Expression<"i64"> {
+function extractLimb(
+  words: readonly Local<"i64">[],
+  { from, isTop }: { readonly from: number; readonly isTop: boolean },
+): Expression<"i64"> {
   const shift = from % 64;
   const low = words[Math.floor(from / 64)];
   const high = words[Math.floor(from / 64) + 1];

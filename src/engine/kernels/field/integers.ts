@@ -1,29 +1,9 @@
-/** Whole-number arithmetic on BigInt that the kernels need once, when constants are made: never in a hot path. */
+/** Cuts integers into limbs, for the constants of emitted code. It never runs in a hot path. */
 
-/** Inverse of `value` modulo `modulus` by the extended Euclidean algorithm. Throws when there is none. */
-export function inverseModulo(value: bigint, modulus: bigint): bigint {
-  let [r0, r1] = [modulus, ((value % modulus) + modulus) % modulus];
-  let [t0, t1] = [0n, 1n];
-  while (r1 !== 0n) {
-    const q = r0 / r1;
-    [r0, r1] = [r1, r0 - q * r1];
-    [t0, t1] = [t1, t0 - q * t1];
-  }
-  if (r0 !== 1n) throw new RangeError("no inverse: the value shares a factor with the modulus");
-  return ((t0 % modulus) + modulus) % modulus;
-}
-
-export function powerModulo(base: bigint, exponent: bigint, modulus: bigint): bigint {
-  let result = 1n % modulus;
-  let square = ((base % modulus) + modulus) % modulus;
-  for (let rest = exponent; rest > 0n; rest >>= 1n) {
-    if ((rest & 1n) === 1n) result = (result * square) % modulus;
-    square = (square * square) % modulus;
-  }
-  return result;
-}
-
-/** Digits of `value` in base 2^bits, the lowest first; the highest digit takes what is left. */
+/**
+ * Returns the digits of `value` to the base 2^bits, the lowest first; the highest digit takes what is left, with its
+ * sign.
+ */
 export function unsignedLimbs(value: bigint, bits: number, count: number): bigint[] {
   const mask = (1n << BigInt(bits)) - 1n;
   return Array.from({ length: count }, (_, i) => (value >> BigInt(bits * i)) & (i < count - 1 ? mask : -1n));

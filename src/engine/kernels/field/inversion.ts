@@ -1,11 +1,12 @@
 /**
  * Emits inversion of a block, lane by lane, with division steps on plain integers: D. Bernstein, B.-Y. Yang, "Fast
  * constant-time gcd computation and modular inversion" (2019), in the variable-time form with limbs of 30 bits that P.
- * Wuille describes in libsecp256k1's doc/safegcd_implementation.md. Nothing secret depends on its time: it only ever
- * inverts products of many differences. Measured 4 microseconds for two values, where the 254 dependent squarings of a
- * power take 11. Zero gives zero.
+ * Wuille describes in libsecp256k1's doc/safegcd_implementation.md. Its time depends on the value, which tells nothing
+ * of a secret: the kernels only invert products of many differences. Measured 4 microseconds for two values, where the
+ * 254 dependent squarings of a power take 11. Zero gives zero.
  */
-import { inverseModulo, unsignedLimbs } from "./integers.js";
+import { inverse } from "../../field/prime-field.js";
+import { unsignedLimbs } from "./integers.js";
 import { i32, i64 } from "../wasm/wasm-ops.js";
 import type { Address, PrimeField } from "./field.js";
 import type { QuadraticElement, QuadraticField } from "./quadratic-field.js";
@@ -13,8 +14,12 @@ import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/was
 import type { Expression, Local } from "../wasm/wasm-ops.js";
 
 export interface Inversion {
-  /** (target, source, scratch): target := 1 / source, lane by lane; blocks in productMax. */
+  /**
+   * (target, source, scratch): target := 1 / source, lane by lane; addresses of blocks, which may be the same. The
+   * source keeps productMax, the result is reduced.
+   */
   readonly handle: FunctionHandle;
+  /** Bytes that the third parameter must point at. */
   readonly scratchBytes: number;
 }
 
@@ -26,6 +31,10 @@ const STEPS_AT_ONCE = 6;
 
 type I64 = Local<"i64">;
 
+/**
+ * Defines the inversion over a prime field, `name`_invert_block inside the module.
+ * @param bytes bytes of a packed integer below the prime, a multiple of 8.
+ */
 export function defineInversion<E>(
   module: ModuleBuilder,
   field: PrimeField<E>,
@@ -49,7 +58,7 @@ export function defineInversion<E>(
   return { handle, scratchBytes: field.lanes * bytes };
 }
 
-/** 1 / (c0 + c1 u) = (c0 - c1 u) / (c0^2 + c1^2). */
+/** Defines the inversion over the quadratic extension: 1 / (c0 + c1 u) = (c0 - c1 u) / (c0^2 + c1^2). */
 export function defineQuadraticInversion<E>(
   module: ModuleBuilder,
   field: QuadraticField<E>,
@@ -88,7 +97,10 @@ interface Matrix {
   readonly r: I64;
 }
 
-/** (target, source): 1 / source modulo the prime as canonical little-endian bytes. The source is canonical. */
+/**
+ * Defines (target, source): 1 / source modulo the prime, both canonical little-endian integers of `bytes` bytes; 0 for
+ * 0.
+ */
 function defineIntegerInversion(module: ModuleBuilder, prime: bigint, bytes: number, name: string): FunctionHandle {
   // One bit of room above the bytes for the signs of d and e, which stay between -2p and p.
   const count = Math.ceil((8 * bytes + 1) / STEP_BITS);
@@ -106,8 +118,8 @@ function defineIntegerInversion(module: ModuleBuilder, prime: bigint, bytes: num
       const rest = f.let(anyOf(gs));
       f.while(i32.eqz(i64.eqz(rest)), () => {
         const matrix = emitDivisionSteps(f, eta, fs, gs);
-        emitUpdate(f, matrix, ds, es, modulus, prime);
-        emitUpdate(f, matrix, fs, gs, undefined, prime);
+        emitUpdate(f, matrix, [ds, es], { limbs: modulus, prime });
+        emitUpdate(f, matrix, [fs, gs]);
         f.set(rest, anyOf(gs));
       });
       // f is the greatest common divisor, 1 or -1 (or the prime itself for 0, where d is 0): its sign is that of the
@@ -167,17 +179,18 @@ function emitDivisionSteps(f: FunctionBuilder, eta: I64, fs: readonly I64[], gs:
   return { u, v, q, r };
 }
 
-/** (a, b) := matrix (a, b) / 2^30: exactly for f and g, modulo the prime (when `modulus` is given) for d and e. */
+interface Modulus {
+  readonly prime: bigint;
+  readonly limbs: readonly bigint[];
+}
+
+/** (a, b) := matrix (a, b) / 2^30: exactly for f and g, which have no modulus, and modulo the prime for d and e. */
 function emitUpdate(
   f: FunctionBuilder,
-  matrix: Matrix,
-  a: readonly I64[],
-  b: readonly I64[],
-  modulus: readonly bigint[] | undefined,
-  prime: bigint,
+  { u, v, q, r }: Matrix,
+  [a, b]: readonly [readonly I64[], readonly I64[]],
+  modulus?: Modulus,
 ): void {
-  const { u, v, q, r } = matrix;
-  const inverse = i64.const(inverseModulo(prime, 1n << BigInt(STEP_BITS)));
   const count = a.length;
   const row = (x: I64, y: I64): { carry: I64; multiple: I64 | undefined } => {
     const carry = f.let(i64.add(i64.mul(x, a[0] as I64), i64.mul(y, b[0] as I64)));
@@ -187,8 +200,9 @@ function emitUpdate(
       i64.and(x, i64.shrS(a[count - 1] as I64, i64.const(63n))),
       i64.and(y, i64.shrS(b[count - 1] as I64, i64.const(63n))),
     );
+    const primeInverse = i64.const(inverse(modulus.prime, 1n << BigInt(STEP_BITS)));
     const multiple = f.let(base);
-    f.set(multiple, i64.sub(multiple, i64.and(i64.add(i64.mul(inverse, carry), multiple), i64.const(LIMB_MASK))));
+    f.set(multiple, i64.sub(multiple, i64.and(i64.add(i64.mul(primeInverse, carry), multiple), i64.const(LIMB_MASK))));
     return { carry, multiple };
   };
   const rows = [row(u, v), row(q, r)] as const;
@@ -199,7 +213,7 @@ function emitUpdate(
       const target = which === 0 ? a : b;
       if (i > 0)
         f.set(carry, i64.add(carry, i64.add(i64.mul(which === 0 ? u : q, x), i64.mul(which === 0 ? v : r, y))));
-      if (multiple !== undefined) f.set(carry, i64.add(carry, i64.mul(multiple, i64.const(modulus?.[i] ?? 0n))));
+      if (multiple !== undefined) f.set(carry, i64.add(carry, i64.mul(multiple, i64.const(modulus?.limbs[i] ?? 0n))));
       if (i > 0) f.set(target[i - 1] as I64, i64.and(carry, i64.const(LIMB_MASK)));
       f.set(carry, i64.shrS(carry, i64.const(BigInt(STEP_BITS))));
     }

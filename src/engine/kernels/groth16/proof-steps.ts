@@ -1,7 +1,7 @@
 /**
- * A Groth16 proof cut into steps that threads can share (team.ts), and the layout of the workspace that they meet in.
- * Everything but a thread's own scratch lies in the leader's workspace, where every thread finds it from the key's
- * counts alone.
+ * The steps of a Groth16 proof, whose tasks several threads can share (thread-team.ts), and the layout of the workspace
+ * that they share. Everything but a thread's own scratch lies in the leader's workspace; every thread computes the
+ * layout from the key's counts.
  */
 import { Arena, align } from "../wasm/arena.js";
 import { Domain, vectorBytes } from "../ntt/domain.js";
@@ -9,14 +9,9 @@ import { Msm } from "../msm/msm.js";
 import { msmListBytes, msmScratchBytes, takeMsmLists } from "../msm/msm-lists.js";
 import type { Kernels } from "../kernels.js";
 import type { MsmLists } from "../msm/msm-lists.js";
+import { EXTRA_SCALAR_COUNT } from "./resident-key.js";
 import type { PointSection, ResidentKey } from "./resident-key.js";
-import type { TeamStep } from "../point/team.js";
-
-/**
- * Scalars that follow the witness in a workspace, by their index after the last wire: sections of a key refer to them.
- */
-export const EXTRA_SCALARS = { one: 0, r: 1, s: 2 } as const;
-export const EXTRA_SCALAR_COUNT = 3;
+import type { TeamStep } from "./thread-team.js";
 
 interface Counts {
   readonly wireCount: number;
@@ -25,11 +20,11 @@ interface Counts {
 
 /** Addresses in the leader's workspace. */
 export interface ProofLayout {
-  /** The witness, then the extra scalars. Secret, and wiped after use. */
+  /** The witness, then the extra scalars: secret, and wiped after use. */
   readonly scalars: number;
   /** Scalars of the H points. */
   readonly quotient: number;
-  /** The witness as field elements, and A, B and C on the domain; the lists of H take their place. */
+  /** The witness as field elements, and A, B and C on the domain. The lists of H take their place later. */
   readonly elements: number;
   readonly vectors: readonly [number, number, number];
   readonly lists: {
@@ -43,10 +38,10 @@ export interface ProofLayout {
   readonly scratch: number;
 }
 
-/** Elements that make a task of their own: about a millisecond. */
+/** Elements of one task of `import`: about a millisecond of work. */
 const CHUNK = 8192;
 
-/** Bytes of a workspace: what the threads of a proof share, and the scratch of one thread. */
+/** Returns the bytes of a workspace: what the threads of a proof share, and the scratch of one thread. */
 export function proveWorkspaceBytes(kernels: Kernels, counts: Counts): number {
   const [wires, size] = [counts.wireCount + EXTRA_SCALAR_COUNT, 2 ** counts.domainPower];
   const scratch = Math.max(
@@ -56,7 +51,7 @@ export function proveWorkspaceBytes(kernels: Kernels, counts: Counts): number {
   return layOut(kernels, counts, 0).scratch + scratch;
 }
 
-/** Lays out a workspace that begins at `start`, a multiple of 64. */
+/** Returns the addresses in a workspace that begins at `start`, a multiple of 64. */
 export function layOut(kernels: Kernels, counts: Counts, start: number): ProofLayout {
   const { fr } = kernels;
   const [wires, size] = [counts.wireCount + EXTRA_SCALAR_COUNT, 2 ** counts.domainPower];
@@ -79,7 +74,11 @@ export function layOut(kernels: Kernels, counts: Counts, start: number): ProofLa
   return { scalars, quotient, elements, vectors, lists, scratch: arena.take(0) };
 }
 
-/** The steps, most urgent first: what leads to H, then H, then the sums that fill the gaps. */
+/**
+ * Returns the steps of a proof, most urgent first: those that lead to H, then H, then the sums that depend on nothing
+ * and fill the gaps.
+ * @param scratch the calling thread's own part of a workspace.
+ */
 export function proofSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayout, scratch: Arena): TeamStep[] {
   const g1 = new Msm(kernels, "g1", scratch),
     g2 = new Msm(kernels, "g2", scratch);
@@ -142,7 +141,7 @@ function quotientSteps(kernels: Kernels, key: ResidentKey, layout: ProofLayout):
       Math.min(CHUNK, key.wireCount - from),
     );
   });
-  // Rows come slice by slice, as the transform wants them, and its outer layers follow while the slice is in the cache.
+  // Rows are summed slice by slice, so that the outer layers of the transform find the slice in the cache.
   const forEachRun = (slice: number, visit: (row: number) => void): void => {
     for (let row = slice * domain.sliceRun; row < size; row += domain.blockSize) visit(row);
   };

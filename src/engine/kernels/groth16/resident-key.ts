@@ -1,58 +1,31 @@
 /**
- * A Groth16 proving key as the kernels want it, in one shared memory: points in the kernels' own form without the
+ * A Groth16 proving key in the form of the kernels, in one shared memory: points in the kernels' own form without the
  * infinite ones, the rows of A and B with their few distinct coefficients stored once, the tables of the domain, and a
- * workspace for each thread that proves or helps at the same time. It is built once per machine and opened by any
- * number of threads; after building, only workspaces are written.
+ * workspace for each thread that proves or helps at the same time. It is built once per machine
+ * (build-resident-key.ts) and opened by any number of threads (resident-prover.ts), which write to workspaces only.
+ *
+ * This file says where everything lies.
  */
-import { randomBytes } from "node:crypto";
-import { Arena, align } from "../wasm/arena.js";
-import { rootOfUnity, vectorBytes, writeCosetScale, writeDomainTables } from "../ntt/domain.js";
-import { powerModulo } from "../field/integers.js";
-import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
-import { EXTRA_SCALARS, proveWorkspaceBytes } from "./proof-steps.js";
-import { TERM_BYTES } from "../ntt/quotient.js";
-import { wasmHost } from "../wasm/wasm-host.js";
-import type { KernelKind } from "../wasm/kernel-module.js";
-import type { Kernels } from "../kernels.js";
-
-/**
- * What the key is made from: counts and the sections of a zkey, checked by whoever read it. Points are as zkey files
- * hold them.
- */
-export interface KeySource {
-  readonly wireCount: number;
-  readonly publicCount: number;
-  readonly domainPower: number;
-  /** Entries of 44 bytes: matrix u32 (0 A, 1 B), row u32, wire u32, coefficient * 2^512 mod r. */
-  readonly coefficients: Uint8Array;
-  readonly aPoints: Uint8Array;
-  readonly b1Points: Uint8Array;
-  readonly b2Points: Uint8Array;
-  readonly cPoints: Uint8Array;
-  readonly hPoints: Uint8Array;
-  /** alpha, beta, delta in G1 and beta, delta in G2, in the same form. */
-  readonly alphaG1: Uint8Array;
-  readonly betaG1: Uint8Array;
-  readonly deltaG1: Uint8Array;
-  readonly betaG2: Uint8Array;
-  readonly deltaG2: Uint8Array;
-}
+import type { KernelKind } from "../kernel-module.js";
 
 /** Points of one multi-scalar multiplication. */
 export interface PointSection {
+  /** Address of `count` affine points. */
   readonly points: number;
-  /** Address of the scalar indices, or 0 for 0, 1, 2, ... */
+  /** Address of the number of each point's scalar, 32 bits each, or 0 when point i belongs to scalar i. */
   readonly indices: number;
   readonly count: number;
 }
 
+/** The rows of A or B, as `fr_sum_rows` takes them (ntt/quotient.ts). */
 export interface RowSection {
-  /** Address of 2^domainPower + 1 term numbers. */
+  /** Address of 2^domainPower + 1 numbers of terms, 32 bits each: where each row begins, and the end. */
   readonly rows: number;
+  /** Address of the terms. */
   readonly terms: number;
 }
 
-/** Everything a thread needs to open the key; may be posted to one. */
+/** What a thread needs to open the key; it may be posted to one. Numbers are addresses, but for the counts. */
 export interface ResidentKey {
   readonly memory: WebAssembly.Memory;
   readonly kind: KernelKind;
@@ -77,312 +50,9 @@ export interface ResidentKey {
   readonly keyBytes: number;
 }
 
-const PAGE_BYTES = 65_536;
-const COEFFICIENT_ENTRY_BYTES = 44;
-/** Points converted at a time: the raw bytes pass through a workspace. */
-const CHUNK_POINTS = 4096;
-
 /**
- * Builds the key; the source is not needed afterwards. Costs about a second per million points.
- * @param options.workspaces how many threads may prove with it at once.
- * @throws RangeError when it does not fit in the 4 GiB that a WebAssembly memory can have.
+ * Scalars that follow the witness in a workspace, by their number after the last wire; the sections of a key refer to
+ * them.
  */
-export function buildResidentKey(
-  source: KeySource,
-  options: { readonly workspaces: number; readonly preferred?: KernelKind },
-): ResidentKey {
-  const sizing = loadKernels({
-    pages: 1,
-    ...(options.preferred === undefined ? {} : { preferred: options.preferred }),
-  });
-  const keyBytes = estimateKeyBytes(sizing, source);
-  const workspaceBytes = align(proveWorkspaceBytes(sizing, source));
-  const start = align(KERNEL_RESERVED_BYTES + keyBytes);
-  const pages = Math.ceil((start + options.workspaces * workspaceBytes) / PAGE_BYTES);
-  const memory = new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
-  const kernels = loadKernels({ memory, preferred: sizing.kind });
-  const workspaces = Array.from({ length: options.workspaces }, (_, i) => ({
-    start: start + i * workspaceBytes,
-    end: start + (i + 1) * workspaceBytes,
-  }));
-  const builder = new KeyBuilder(
-    kernels,
-    new Arena(KERNEL_RESERVED_BYTES, start),
-    new Arena(start, start + workspaceBytes),
-  );
-  return { memory, kind: kernels.kind, workspaces, keyBytes: start, ...builder.build(source, options.workspaces) };
-}
-
-function estimateKeyBytes(kernels: Kernels, source: KeySource): number {
-  const { fq, fr, g1, g2 } = kernels;
-  const g1Bytes = [source.aPoints, source.b1Points, source.cPoints, source.hPoints].reduce(
-    (sum, each) => sum + each.length,
-    0,
-  );
-  const points =
-    (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (source.b2Points.length / (4 * fq.bytes)) * (g2.pointBytes + 4);
-  const terms = source.coefficients.length / COEFFICIENT_ENTRY_BYTES;
-  const rows = 2 ** source.domainPower;
-  // Rows may be padded by one term each, and every coefficient may be distinct.
-  return (
-    Math.ceil(
-      points +
-        (terms + 2 * rows) * TERM_BYTES +
-        2 * (rows + 1) * 4 +
-        (terms + 1) * fr.elementBytes +
-        2 * vectorBytes(kernels, source.domainPower),
-    ) + PAGE_BYTES
-  );
-}
-
-type Built = Omit<ResidentKey, "memory" | "kind" | "workspaces" | "keyBytes">;
-
-class KeyBuilder {
-  private readonly kernels: Kernels;
-  private readonly arena: Arena;
-  private readonly scratch: Arena;
-
-  constructor(kernels: Kernels, arena: Arena, scratch: Arena) {
-    this.kernels = kernels;
-    this.arena = arena;
-    this.scratch = scratch;
-  }
-
-  build(source: KeySource, workspaceCount: number): Built {
-    const { wireCount, publicCount, domainPower } = source;
-    const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
-    const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
-    const domainSize = 2 ** domainPower;
-    const a = this.pointSection(
-      "g1",
-      [source.aPoints, source.alphaG1, source.deltaG1],
-      [...wires(wireCount), extra("one"), extra("r")],
-    );
-    const b1 = this.pointSection(
-      "g1",
-      [source.b1Points, source.betaG1, source.deltaG1],
-      [...wires(wireCount), extra("one"), extra("s")],
-    );
-    const b2 = this.pointSection(
-      "g2",
-      [source.b2Points, source.betaG2, source.deltaG2],
-      [...wires(wireCount), extra("one"), extra("s")],
-    );
-    const c = this.pointSection("g1", [source.cPoints], wires(wireCount - publicCount - 1, publicCount + 1));
-    // The way back of the transform gives value i at place n - i.
-    const h = this.pointSection(
-      "g1",
-      [source.hPoints],
-      wires(domainSize).map((i) => (domainSize - i) % domainSize),
-    );
-    const deltaG1 = this.pointSection("g1", [source.deltaG1], [0]).points;
-    const { rowsA, rowsB, coefficients } = this.rowSections(source);
-    const domainTables = this.arena.take(vectorBytes(this.kernels, domainPower));
-    const cosetScale = this.arena.take(vectorBytes(this.kernels, domainPower));
-    this.scratch.scoped(() => {
-      const scratch = this.scratch.take(256);
-      writeDomainTables(this.kernels, domainPower, domainTables, scratch);
-      writeCosetScale(this.kernels, domainPower, rootOfUnity(this.kernels, domainPower + 1), cosetScale, scratch);
-    });
-    const workspaceFlags = this.arena.take(4 * workspaceCount);
-    this.kernels.words(workspaceFlags, workspaceCount).fill(0);
-    return {
-      wireCount,
-      publicCount,
-      domainPower,
-      a,
-      b1,
-      b2,
-      c,
-      h,
-      deltaG1,
-      rowsA,
-      rowsB,
-      coefficients,
-      domainTables,
-      cosetScale,
-      workspaceFlags,
-    };
-  }
-
-  /** Converts the finite points of the parts, one after the other; `indices` names the scalar of each. */
-  private pointSection(group: "g1" | "g2", parts: readonly Uint8Array[], indices: readonly number[]): PointSection {
-    const rawBytes = (group === "g1" ? 2 : 4) * this.kernels.fq.bytes;
-    const total = parts.reduce((sum, part) => sum + part.length / rawBytes, 0);
-    if (total !== indices.length) throw new RangeError("a section of the key has a wrong length");
-    const { pointBytes } = this.kernels[group];
-    const count = parts.reduce((sum, part) => sum + countFinite(part, rawBytes), 0);
-    const points = this.arena.take(Math.max(1, count) * pointBytes);
-    const used = new Uint32Array(count);
-    this.scratch.scoped(() => {
-      const raw = this.scratch.take(CHUNK_POINTS * rawBytes);
-      const bytes = this.kernels.bytes(raw, CHUNK_POINTS * rawBytes);
-      let converted = 0,
-        held = 0,
-        next = 0;
-      const convert = (): void => {
-        if (held > 0)
-          this.kernels.call(
-            "fq_import_foreign",
-            points + converted * pointBytes,
-            raw,
-            (held * rawBytes) / this.kernels.fq.bytes,
-          );
-        converted += held;
-        held = 0;
-      };
-      for (const part of parts) {
-        for (let at = 0; at < part.length; at += rawBytes, next += 1) {
-          if (isZero(part, at, rawBytes)) continue;
-          bytes.set(part.subarray(at, at + rawBytes), held * rawBytes);
-          used[converted + held] = indices[next] ?? 0;
-          held += 1;
-          if (held === CHUNK_POINTS) convert();
-        }
-      }
-      convert();
-    });
-    if (used.every((index, i) => index === i)) return { points, indices: 0, count };
-    const address = this.arena.take(4 * count);
-    this.kernels.words(address, count).set(used);
-    return { points, indices: address, count };
-  }
-
-  private rowSections(source: KeySource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
-    const { coefficients } = source;
-    const view = new DataView(coefficients.buffer, coefficients.byteOffset, coefficients.byteLength);
-    const count = coefficients.length / COEFFICIENT_ENTRY_BYTES;
-    const dictionary = new CoefficientDictionary(coefficients);
-    const numbers = Uint32Array.from({ length: count }, (_, i) =>
-      dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12),
-    );
-    const address = this.arena.take(dictionary.size * this.kernels.fr.elementBytes);
-    const rowsOf = (matrix: number): RowSection => this.rowSection(view, numbers, matrix, 2 ** source.domainPower);
-    const result = { rowsA: rowsOf(0), rowsB: rowsOf(1), coefficients: address };
-    this.writeCoefficients(address, dictionary.values());
-    return result;
-  }
-
-  /** Counting sort of one matrix' entries by row; odd rows get a term with coefficient 0 when lanes go in pairs. */
-  private rowSection(view: DataView, numbers: Uint32Array, matrix: number, rowCount: number): RowSection {
-    const { lanes } = this.kernels.fr;
-    const lengths = new Uint32Array(rowCount);
-    for (let i = 0; i < numbers.length; i += 1) {
-      const at = i * COEFFICIENT_ENTRY_BYTES;
-      if (view.getUint32(at, true) !== matrix) continue;
-      const row = view.getUint32(at + 4, true);
-      if (row >= rowCount) throw new RangeError("a coefficient lies outside the domain");
-      lengths[row] = (lengths[row] ?? 0) + 1;
-    }
-    const starts = new Uint32Array(rowCount + 1);
-    for (let row = 0; row < rowCount; row += 1)
-      starts[row + 1] = (starts[row] ?? 0) + Math.ceil((lengths[row] ?? 0) / lanes) * lanes;
-    const total = starts[rowCount] ?? 0;
-    const rows = this.arena.take(4 * (rowCount + 1));
-    this.kernels.words(rows, rowCount + 1).set(starts);
-    const terms = this.arena.take(total * TERM_BYTES);
-    const words = this.kernels.words(terms, 2 * total);
-    // Padding is coefficient 0 (the dictionary's first) times wire 0.
-    words.fill(0);
-    for (let i = 0; i < numbers.length; i += 1) {
-      const at = i * COEFFICIENT_ENTRY_BYTES;
-      if (view.getUint32(at, true) !== matrix) continue;
-      const row = view.getUint32(at + 4, true);
-      const place = starts[row] ?? 0;
-      starts[row] = place + 1;
-      words.set([numbers[i] ?? 0, view.getUint32(at + 8, true)], 2 * place);
-    }
-    return { rows, terms };
-  }
-
-  /** The file has coefficient * 2^512, the kernels want coefficient * radix. */
-  private writeCoefficients(target: number, values: Uint8Array): void {
-    const { kernels, scratch } = this;
-    const { fr } = kernels;
-    const count = values.length / fr.bytes;
-    const factor = powerModulo(2n ** 512n, kernels.curve.fr - 2n, kernels.curve.fr);
-    scratch.scoped(() => {
-      const raw = scratch.take(CHUNK_POINTS * fr.bytes);
-      const scale = scratch.take(256);
-      kernels.writeInteger(scale, factor, fr.bytes);
-      kernels.call("fr_import_plain", scale + 128, scale, 1);
-      for (let from = 0; from < count; from += CHUNK_POINTS) {
-        const chunk = values.subarray(from * fr.bytes, Math.min(count, from + CHUNK_POINTS) * fr.bytes);
-        kernels.bytes(raw, chunk.length).set(chunk);
-        kernels.call("fr_import_plain", target + from * fr.elementBytes, raw, chunk.length / fr.bytes);
-      }
-      kernels.call("fr_scale_elements", target, target, count, scale + 128);
-    });
-  }
-}
-
-/**
- * Numbers the distinct coefficients of a key; number 0 is the value 0. A key has millions of entries and few values.
- */
-class CoefficientDictionary {
-  private readonly entries: Uint8Array;
-  private readonly view: DataView;
-  /** Numbers of the values with the same hash: in practice one each. */
-  private readonly numbers = new Map<number, number[]>();
-  private readonly offsets: number[] = [];
-  /** Odd and secret: whoever writes circuits must not be able to choose coefficients that all fall together. */
-  private readonly multiplier = randomBytes(4).readUInt32LE() | 1;
-
-  constructor(entries: Uint8Array) {
-    this.entries = entries;
-    this.view = new DataView(entries.buffer, entries.byteOffset, entries.byteLength);
-  }
-
-  get size(): number {
-    return this.offsets.length + 1;
-  }
-
-  numberOf(offset: number): number {
-    const hash = this.hashOf(offset);
-    const candidates = this.numbers.get(hash) ?? [];
-    const known = candidates.find((number) => this.isSame(this.offsets[number - 1] ?? 0, offset));
-    if (known !== undefined) return known;
-    this.offsets.push(offset);
-    const number = this.offsets.length;
-    candidates.push(number);
-    this.numbers.set(hash, candidates);
-    return number;
-  }
-
-  values(): Uint8Array {
-    const bytes = new Uint8Array(this.size * COEFFICIENT_VALUE_BYTES);
-    for (const [i, offset] of this.offsets.entries()) {
-      bytes.set(this.entries.subarray(offset, offset + COEFFICIENT_VALUE_BYTES), (i + 1) * COEFFICIENT_VALUE_BYTES);
-    }
-    return bytes;
-  }
-
-  private hashOf(offset: number): number {
-    let hash = 0;
-    for (let at = 0; at < COEFFICIENT_VALUE_BYTES; at += 4) {
-      hash = Math.imul(hash ^ this.view.getUint32(offset + at, true), this.multiplier);
-      hash ^= hash >>> 15;
-    }
-    return hash;
-  }
-
-  private isSame(a: number, b: number): boolean {
-    for (let at = 0; at < COEFFICIENT_VALUE_BYTES; at += 4)
-      if (this.view.getUint32(a + at) !== this.view.getUint32(b + at)) return false;
-    return true;
-  }
-}
-
-const COEFFICIENT_VALUE_BYTES = 32;
-
-function countFinite(points: Uint8Array, pointBytes: number): number {
-  let count = 0;
-  for (let at = 0; at < points.length; at += pointBytes) if (!isZero(points, at, pointBytes)) count += 1;
-  return count;
-}
-
-/** Infinity is all zeros; a finite point is told from it by its first byte, mostly. */
-function isZero(bytes: Uint8Array, from: number, count: number): boolean {
-  for (let at = from; at < from + count; at += 1) if (bytes[at] !== 0) return false;
-  return true;
-}
+export const EXTRA_SCALARS = { one: 0, r: 1, s: 2 } as const;
+export const EXTRA_SCALAR_COUNT = 3;

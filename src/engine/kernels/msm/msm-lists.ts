@@ -1,16 +1,16 @@
 /**
- * Where the lists of one multi-scalar multiplication lie: sorted scalars, digits, and the sum of each part. Any number
- * of threads may work on one sum; they agree on all of it by computing it from the same count in the same order. Sizes
- * only; the work is in msm.ts.
+ * The memory of one multi-scalar multiplication: sorted scalars, digits, and the sum of each part. Any number of
+ * threads may work on one sum; they agree on the addresses because each computes them from the same count in the same
+ * order. The work itself is in msm.ts.
  */
-import { WINDOW_BITS_MAX } from "../point/buckets.js";
+import { WINDOW_BITS_MAX } from "./buckets.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS } from "../point/point-tree.js";
 import { BATCH_ITEMS, cheapestPlan, windowPlans } from "./window-plan.js";
 import type { Arena } from "../wasm/arena.js";
 import type { Kernels } from "../kernels.js";
 
-/** Addresses; what is there after `Msm.prepare` is read by every part. */
+/** Addresses of the lists. `Msm.prepare` writes them, every part reads them. */
 export interface MsmLists {
   /** Number of kept scalars u32 || number of scalars that are one or minus one u32. */
   readonly header: number;
@@ -25,9 +25,9 @@ export interface MsmLists {
   readonly values: number;
 }
 
-/** Points with scalar one or minus one that make a part of their own: some ten milliseconds. */
+/** Points with scalar one or minus one that make a part: some ten milliseconds of work. */
 export const ONES_PER_PART = 4 * GROUP_ITEMS;
-/** Buckets of all trees that live at the same time, at most. */
+/** Bound of the buckets of all trees that exist at the same time. */
 const BUCKETS_MAX = 3 << (WINDOW_BITS_MAX - 1);
 /** The narrowest window has two bits, and a scalar at most 256. */
 const WINDOWS_MAX = 130;
@@ -42,15 +42,15 @@ export function takeMsmLists(kernels: Kernels, group: "g1" | "g2", arena: Arena,
   return { header, kept, sources, ones, digits, values };
 }
 
-/** Bytes of the lists, alignment included. */
+/** Returns the bytes of the lists, with alignment. */
 export function msmListBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
   const sizes = listSizes(kernels, group, count);
   return sizes.reduce((sum, bytes) => sum + bytes, 64 * sizes.length);
 }
 
 /**
- * What a thread needs for itself while it works on a part. Little of it is touched unless all points fall into few
- * buckets.
+ * Returns the bytes of scratch that a thread needs while it works on a part. Little of it is touched unless all points
+ * fall into few buckets.
  */
 export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
   const layout = kernels[group];
@@ -65,14 +65,14 @@ export function msmScratchBytes(kernels: Kernels, group: "g1" | "g2", count: num
   );
 }
 
-/** Workspace of a whole sum of up to `count` points on one thread, whatever the scalars. */
+/** Returns the bytes of workspace of a whole sum of up to `count` points on one thread, for any scalars. */
 export function msmWorkspaceBytes(kernels: Kernels, group: "g1" | "g2", count: number): number {
   return msmListBytes(kernels, group, count) + msmScratchBytes(kernels, group, count);
 }
 
 function listSizes(kernels: Kernels, group: "g1" | "g2", count: number): number[] {
   const words = 4 * Math.max(1, count);
-  const { windows } = cheapestPlan(windowPlans(kernels.curve.fr), Math.max(1, count));
+  const { windows } = cheapestPlan(windowPlans(kernels.curve.r), Math.max(1, count));
   // Fewer scalars may mean narrower windows, and so more digits than the full count has: half as many again covers
   // every step.
   const digits = 3 * count * windows;

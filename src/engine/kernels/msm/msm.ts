@@ -1,24 +1,24 @@
 /**
  * Multi-scalar multiplication: sum of scalar_i * point_i over one curve group, by Pippenger's method on signed digits.
- * Buckets are summed by trees of batched affine additions, so that equal, opposite and infinite points, and any
- * distribution of scalars, are as good as random.
+ * Buckets are summed by trees of batched affine additions, so that equal, opposite and infinite points, and scalars of
+ * any distribution, take no longer than random ones.
  *
  * The sum over weighted buckets, sum of d * B_d, is folded: with d = hi * 2^b + lo it is 2^b * sum(hi * row_hi) +
  * sum(lo * column_lo), and rows and columns are again plain sums for the same trees.
  */
-import { recodeScratchBytes } from "../point/buckets.js";
+import { recodeScratchBytes } from "./buckets.js";
 import { ONES_PER_PART, takeMsmLists } from "./msm-lists.js";
 import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import { GROUP_ITEMS, PointTrees } from "../point/point-tree.js";
 import { BATCH_ITEMS, TAIL_SIZE, cheapestPlan, windowPlans } from "./window-plan.js";
 import type { Arena } from "../wasm/arena.js";
-import type { GroupLayout } from "../wasm/kernel-module.js";
+import type { GroupLayout } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
 import type { MsmLists } from "./msm-lists.js";
 import type { PointTree } from "../point/point-tree.js";
 import type { WindowPlan } from "./window-plan.js";
 
-export interface MsmInput {
+interface MsmInput {
   /** Address of the points, `layout.pointBytes` apart. */
   readonly points: number;
   /** Address of the scalars: little-endian integers below the order, `frBytes` each. */
@@ -28,7 +28,7 @@ export interface MsmInput {
   readonly count: number;
 }
 
-/** How the scalars of a prepared sum are cut up; every thread works it out from the lists' header. */
+/** How a prepared sum is cut into parts; every thread computes it from the header of the lists. */
 interface Parts {
   readonly plan: WindowPlan | undefined;
   readonly keptCount: number;
@@ -38,28 +38,31 @@ interface Parts {
   readonly onesParts: number;
 }
 
-/** One group's arithmetic in a kernel memory, with its workspace. */
+/**
+ * Multi-scalar multiplication in one group. `run` does a sum on one thread; prepare, runPart and finish spread it over
+ * several.
+ */
 export class Msm {
-  private readonly kernels: Kernels;
-  private readonly group: "g1" | "g2";
-  private readonly layout: GroupLayout;
-  private readonly arena: Arena;
-  private readonly plans: readonly WindowPlan[];
-  private readonly trees: PointTrees;
+  readonly #kernels: Kernels;
+  readonly #group: "g1" | "g2";
+  readonly #layout: GroupLayout;
+  readonly #arena: Arena;
+  readonly #plans: readonly WindowPlan[];
+  readonly #trees: PointTrees;
 
   constructor(kernels: Kernels, group: "g1" | "g2", arena: Arena) {
-    this.kernels = kernels;
-    this.group = group;
-    this.layout = kernels[group];
-    this.arena = arena;
-    this.plans = windowPlans(kernels.curve.fr);
-    this.trees = new PointTrees(kernels, group, arena);
+    this.#kernels = kernels;
+    this.#group = group;
+    this.#layout = kernels[group];
+    this.#arena = arena;
+    this.#plans = windowPlans(kernels.curve.r);
+    this.#trees = new PointTrees(kernels, group, arena);
   }
 
-  /** Writes the affine sum (infinity as a marked point) to `target`. Cost: see bench/subjects/kernels.ts. */
+  /** Writes the affine sum (infinity as a marked point) to `target`. For its cost see bench/subjects/kernels.ts. */
   run(input: MsmInput, target: number): void {
-    this.arena.scoped(() => {
-      const lists = takeMsmLists(this.kernels, this.group, this.arena, input.count);
+    this.#arena.scoped(() => {
+      const lists = takeMsmLists(this.#kernels, this.#group, this.#arena, input.count);
       this.prepare(input, lists);
       const parts = this.partCount(lists);
       for (let part = 0; part < parts; part += 1) this.runPart(lists, part);
@@ -67,9 +70,11 @@ export class Msm {
     });
   }
 
-  /** Sorts the scalars and writes their digits. Once it is done, the parts may run in any order and on any threads. */
+  /** Sorts the scalars and writes their digits. After it, the parts may run in any order and on any threads. */
   prepare({ scalars, indices, points, count }: MsmInput, lists: MsmLists): void {
-    const { kernels, arena, layout } = this;
+    const kernels = this.#kernels;
+    const arena = this.#arena;
+    const layout = this.#layout;
     const [keptCount, onesCount] = kernels.callPair(
       "classify",
       scalars,
@@ -82,7 +87,7 @@ export class Msm {
       lists.ones,
     );
     kernels.words(lists.header, 2).set([keptCount, onesCount]);
-    const { plan } = this.partsOf(lists);
+    const { plan } = this.#partsOf(lists);
     if (plan === undefined) return;
     arena.scoped(() => {
       const offset = arena.take(kernels.fr.bytes + 8);
@@ -101,42 +106,45 @@ export class Msm {
     });
   }
 
-  /** Parts of a prepared sum. */
+  /** Returns the number of parts of a prepared sum. */
   partCount(lists: MsmLists): number {
-    const { windowParts, onesParts } = this.partsOf(lists);
+    const { windowParts, onesParts } = this.#partsOf(lists);
     return windowParts + onesParts;
   }
 
   /** Computes one part into the lists' values. */
   runPart(lists: MsmLists, part: number): void {
-    const parts = this.partsOf(lists);
-    if (part < parts.windowParts) this.sumWindows(lists, parts, part * parts.windowsPerPart);
-    else this.sumOnes(lists, parts, part - parts.windowParts);
+    const parts = this.#partsOf(lists);
+    if (part < parts.windowParts) this.#sumWindows(lists, parts, part * parts.windowsPerPart);
+    else this.#sumOnes(lists, parts, part - parts.windowParts);
   }
 
-  /** Joins the parts, when all are done. */
+  /** Adds up the parts, when all are done, and writes the affine sum to `target`. */
   finish(lists: MsmLists, target: number): void {
-    const { kernels, arena, layout, group } = this;
-    const { plan, onesParts } = this.partsOf(lists);
+    const kernels = this.#kernels;
+    const arena = this.#arena;
+    const layout = this.#layout;
+    const group = this.#group;
+    const { plan, onesParts } = this.#partsOf(lists);
     arena.scoped(() => {
       const sum = arena.take(layout.projectiveBytes);
       kernels.call(`${group}_to_projective`, sum, kernels.infinity[group]);
       const windows = plan?.windows ?? 0;
       for (let w = windows - 1; w >= 0; w -= 1) {
-        this.double(sum, plan?.windowBits ?? 0);
-        kernels.call(`${group}_add_points`, sum, sum, this.valueAt(lists, w));
+        this.#double(sum, plan?.windowBits ?? 0);
+        kernels.call(`${group}_add_points`, sum, sum, this.#valueAt(lists, w));
       }
       for (let i = 0; i < onesParts; i += 1)
-        kernels.call(`${group}_add_points`, sum, sum, this.valueAt(lists, windows + i));
+        kernels.call(`${group}_add_points`, sum, sum, this.#valueAt(lists, windows + i));
       kernels.call(`${group}_to_affine`, target, sum, arena.take(layout.affineScratchBytes));
     });
   }
 
-  private partsOf(lists: MsmLists): Parts {
-    const [keptCount = 0, onesCount = 0] = this.kernels.words(lists.header, 2);
+  #partsOf(lists: MsmLists): Parts {
+    const [keptCount = 0, onesCount = 0] = this.#kernels.words(lists.header, 2);
     const onesParts = Math.ceil(onesCount / ONES_PER_PART);
     if (keptCount === 0) return { plan: undefined, keptCount, onesCount, windowsPerPart: 1, windowParts: 0, onesParts };
-    const plan = cheapestPlan(this.plans, keptCount);
+    const plan = cheapestPlan(this.#plans, keptCount);
     const windowsPerPart = Math.min(plan.windows, Math.max(1, Math.floor(BATCH_ITEMS / keptCount)));
     return {
       plan,
@@ -148,66 +156,69 @@ export class Msm {
     };
   }
 
-  private valueAt(lists: MsmLists, index: number): number {
-    return lists.values + index * this.layout.projectiveBytes;
+  #valueAt(lists: MsmLists, index: number): number {
+    return lists.values + index * this.#layout.projectiveBytes;
   }
 
   /**
    * Sums a run of points with scalar one or minus one, cut into buckets of a group's size whose few sums are added one
    * by one.
    */
-  private sumOnes(lists: MsmLists, parts: Parts, run: number): void {
-    const { arena, kernels, layout } = this;
+  #sumOnes(lists: MsmLists, parts: Parts, run: number): void {
+    const arena = this.#arena;
+    const kernels = this.#kernels;
+    const layout = this.#layout;
     const first = run * ONES_PER_PART;
     const count = Math.min(ONES_PER_PART, parts.onesCount - first);
     arena.scoped(() => {
-      const sum = this.valueAt(lists, (parts.plan?.windows ?? 0) + run);
-      kernels.call(`${this.group}_to_projective`, sum, kernels.infinity[this.group]);
+      const sum = this.#valueAt(lists, (parts.plan?.windows ?? 0) + run);
+      kernels.call(`${this.#group}_to_projective`, sum, kernels.infinity[this.#group]);
       const bucketCount = Math.ceil(count / GROUP_ITEMS);
-      const tree = this.trees.create(bucketCount, lists.ones + 4 * first, Math.min(count, GROUP_ITEMS));
+      const tree = this.#trees.create(bucketCount, lists.ones + 4 * first, Math.min(count, GROUP_ITEMS));
       for (let b = 0; b < bucketCount; b += 1) {
         tree.starts[b] = b * GROUP_ITEMS;
         tree.counts[b] = Math.min(GROUP_ITEMS, count - b * GROUP_ITEMS);
       }
-      this.trees.sum(tree);
+      this.#trees.sum(tree);
       const single = arena.take(layout.projectiveBytes);
-      for (let b = 0; b < bucketCount; b += 1) this.addWord(sum, this.trees.resultWord(tree, b), single);
+      for (let b = 0; b < bucketCount; b += 1) this.#addWord(sum, this.#trees.resultWord(tree, b), single);
     });
   }
 
-  /** Sums the windows of one part, all together so that small sums fill their batches too. */
-  private sumWindows(lists: MsmLists, parts: Parts, first: number): void {
+  /** Sums the windows of one part, all together, so that small sums fill their batches too. */
+  #sumWindows(lists: MsmLists, parts: Parts, first: number): void {
     const { plan, keptCount: count, windowsPerPart } = parts;
     if (plan === undefined) return;
-    const { arena } = this;
+    const arena = this.#arena;
     const batch = Math.min(windowsPerPart, plan.windows - first);
     const buckets = 1 << (plan.windowBits - 1);
     arena.scoped(() => {
       const items = arena.take(4 * count * batch);
-      const tree = this.trees.create(buckets * batch, items, count);
-      this.fillBuckets(tree, {
+      const tree = this.#trees.create(buckets * batch, items, count);
+      this.#fillBuckets(tree, {
         digits: lists.digits + 2 * count * first,
         sources: lists.sources,
         count,
         batch,
         buckets,
       });
-      this.trees.sum(tree);
+      this.#trees.sum(tree);
       const sets = Array.from({ length: batch }, (_, w) =>
-        Uint32Array.from({ length: buckets }, (_unused, d) => this.trees.resultWord(tree, w * buckets + d)),
+        Uint32Array.from({ length: buckets }, (_unused, d) => this.#trees.resultWord(tree, w * buckets + d)),
       );
-      this.weightedSums(
+      this.#weightedSums(
         sets,
-        Array.from({ length: batch }, (_, w) => this.valueAt(lists, first + w)),
+        Array.from({ length: batch }, (_, w) => this.#valueAt(lists, first + w)),
       );
     });
   }
 
-  private fillBuckets(
+  #fillBuckets(
     tree: PointTree,
     source: { digits: number; sources: number; count: number; batch: number; buckets: number },
   ): void {
-    const { kernels, arena } = this;
+    const kernels = this.#kernels;
+    const arena = this.#arena;
     const { count, batch, buckets } = source;
     arena.scoped(() => {
       tree.counts.fill(0);
@@ -236,32 +247,32 @@ export class Msm {
   /**
    * values[i] := sum over d of (d + 1) * sets[i][d]; sets hold point words, 0 for an empty bucket, and are of one size.
    */
-  private weightedSums(sets: readonly Uint32Array[], values: readonly number[]): void {
+  #weightedSums(sets: readonly Uint32Array[], values: readonly number[]): void {
     const size = sets[0]?.length ?? 0;
     if (size <= TAIL_SIZE) {
-      this.weightedTails(sets, values);
+      this.#weightedTails(sets, values);
       return;
     }
-    this.arena.scoped(() => {
+    this.#arena.scoped(() => {
       const foldBits = Math.ceil(Math.log2(size) / 2);
-      const tree = this.foldSets(sets, foldBits);
-      this.trees.sum(tree);
+      const tree = this.#foldSets(sets, foldBits);
+      this.#trees.sum(tree);
       const width = 1 << foldBits;
       const folded = Array.from({ length: 2 * sets.length }, (_, s) =>
-        Uint32Array.from({ length: width }, (_unused, d) => this.trees.resultWord(tree, s * width + d)),
+        Uint32Array.from({ length: width }, (_unused, d) => this.#trees.resultWord(tree, s * width + d)),
       );
-      const parts = folded.map(() => this.arena.take(this.layout.projectiveBytes));
-      this.weightedSums(folded, parts);
+      const parts = folded.map(() => this.#arena.take(this.#layout.projectiveBytes));
+      this.#weightedSums(folded, parts);
       for (const [i, value] of values.entries()) {
         const rows = parts[2 * i] ?? 0;
-        this.double(rows, foldBits);
-        this.kernels.call(`${this.group}_add_points`, value, rows, parts[2 * i + 1] ?? 0);
+        this.#double(rows, foldBits);
+        this.#kernels.call(`${this.#group}_add_points`, value, rows, parts[2 * i + 1] ?? 0);
       }
     });
   }
 
   /** For each set a tree of 2^foldBits rows (row hi at place hi - 1; row 0 weighs nothing) and as many columns. */
-  private foldSets(sets: readonly Uint32Array[], foldBits: number): PointTree {
+  #foldSets(sets: readonly Uint32Array[], foldBits: number): PointTree {
     const width = 1 << foldBits;
     const size = sets[0]?.length ?? 0;
     const items: number[] = [];
@@ -277,17 +288,19 @@ export class Msm {
         for (let d = column; d < size; d += width) if (set[d] !== 0) items.push(set[d] ?? 0);
       }
     }
-    const itemsAddress = this.arena.take(4 * items.length);
-    this.kernels.words(itemsAddress, items.length).set(items);
-    const tree = this.trees.create(starts.length, itemsAddress, width);
+    const itemsAddress = this.#arena.take(4 * items.length);
+    this.#kernels.words(itemsAddress, items.length).set(items);
+    const tree = this.#trees.create(starts.length, itemsAddress, width);
     tree.starts.set(starts);
     for (let b = 0; b < starts.length; b += 1) tree.counts[b] = (starts[b + 1] ?? items.length) - (starts[b] ?? 0);
     return tree;
   }
 
   /** values[i] := sum of (d + 1) * sets[i][d] by running sums from the top, all sets side by side. */
-  private weightedTails(sets: readonly Uint32Array[], values: readonly number[]): void {
-    const { arena, kernels, layout } = this;
+  #weightedTails(sets: readonly Uint32Array[], values: readonly number[]): void {
+    const arena = this.#arena;
+    const kernels = this.#kernels;
+    const layout = this.#layout;
     arena.scoped(() => {
       const entriesMax = sets.length + layout.entriesPerStep;
       const list = arena.take(entriesMax * LIST_ENTRY_BYTES);
@@ -297,26 +310,26 @@ export class Msm {
       const add = (pairs: readonly (readonly [into: number, word: number])[]): void => {
         for (const [i, [into, word]] of pairs.entries())
           kernels.words(list + i * LIST_ENTRY_BYTES, 3).set([into, word, into]);
-        if (pairs.length > 0) kernels.addBatch(this.group, list, pairs.length, scratch);
+        if (pairs.length > 0) kernels.addBatch(this.#group, list, pairs.length, scratch);
       };
-      for (const point of [...running, ...totals]) kernels.call(`${this.group}_mark`, point);
+      for (const point of [...running, ...totals]) kernels.call(`${this.#group}_mark`, point);
       const started = sets.map(() => false);
       for (let d = (sets[0]?.length ?? 0) - 1; d >= 0; d -= 1) {
         for (const [i, set] of sets.entries()) started[i] = started[i] === true || set[d] !== 0;
         add(sets.flatMap((set, i) => (set[d] === 0 ? [] : [[running[i] ?? 0, set[d] ?? 0] as const])));
         add(sets.flatMap((_, i) => (started[i] === true ? [[totals[i] ?? 0, running[i] ?? 0] as const] : [])));
       }
-      for (const [i, value] of values.entries()) kernels.call(`${this.group}_to_projective`, value, totals[i] ?? 0);
+      for (const [i, value] of values.entries()) kernels.call(`${this.#group}_to_projective`, value, totals[i] ?? 0);
     });
   }
 
-  private addWord(sum: number, word: number, scratch: number): void {
+  #addWord(sum: number, word: number, scratch: number): void {
     if (word === 0) return;
-    this.kernels.call(`${this.group}_to_projective`, scratch, word);
-    this.kernels.call(`${this.group}_add_points`, sum, sum, scratch);
+    this.#kernels.call(`${this.#group}_to_projective`, scratch, word);
+    this.#kernels.call(`${this.#group}_add_points`, sum, sum, scratch);
   }
 
-  private double(point: number, times: number): void {
-    this.kernels.call(`${this.group}_double_point`, point, times);
+  #double(point: number, times: number): void {
+    this.#kernels.call(`${this.#group}_double_point`, point, times);
   }
 }

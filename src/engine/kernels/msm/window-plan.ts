@@ -1,5 +1,5 @@
-/** Chooses the window of Pippenger's method by estimated cost. Sizes only; the additions are elsewhere. */
-import { WINDOW_BITS_MAX } from "../point/buckets.js";
+/** Chooses the window of Pippenger's method by estimated cost. */
+import { WINDOW_BITS_MAX } from "./buckets.js";
 
 /**
  * Windows are handled together until they have this many points between them, so that small sums fill their batches
@@ -9,19 +9,19 @@ export const BATCH_ITEMS = 32_768;
 /** Sets of at most this many buckets are summed one by one, without further folding. */
 export const TAIL_SIZE = 16;
 /**
- * Cost of a batch beside its additions (the inversion, and the call), in additions; measured. It steers the window size
- * only.
+ * Cost of a batch beside its additions (the inversion and the call), measured in additions. Only the window size
+ * depends on it.
  */
 const INVERSION_COST = 30;
 
 export interface WindowPlan {
   readonly windowBits: number;
-  /** Windows that hold every scalar up to half the order once the offset of `recode` is added. */
+  /** Number of windows that hold every scalar up to half the order once the offset of `recode` is added. */
   readonly windows: number;
   readonly offset: bigint;
 }
 
-/** All window sizes for scalars of a group of this order. */
+/** Returns the plans of all window sizes, for scalars of a group of this order. */
 export function windowPlans(order: bigint): WindowPlan[] {
   const plans: WindowPlan[] = [];
   for (let windowBits = 2; windowBits <= WINDOW_BITS_MAX; windowBits += 1) {
@@ -38,7 +38,7 @@ export function windowPlans(order: bigint): WindowPlan[] {
   return plans;
 }
 
-/** The plan of least estimated cost, in batched additions. */
+/** Returns the plan of least estimated cost, in batched additions, for `count` scalars. */
 export function cheapestPlan(plans: readonly WindowPlan[], count: number): WindowPlan {
   const costs = plans.map(({ windowBits, windows }) => {
     const buckets = 2 ** (windowBits - 1);

@@ -1,11 +1,12 @@
 /**
  * Transforms between the values of a polynomial on a domain of roots of unity and its coefficients, with tables that
  * are made once and may be shared by threads. Only the powers of the root itself are stored: the way back uses them
- * too, and gives its result in the order 0, n-1, n-2, ..., 1, which `Domain` keeps account of.
+ * too, and so gives its result in the order 0, n-1, n-2, ..., 1.
  *
  * A vector of n elements is ceil(n / lanes) blocks (field.ts).
  */
-import { powerModulo } from "../field/integers.js";
+import { rootOfUnity } from "../../curves/curve-parameters.js";
+import { inverse, power } from "../../field/prime-field.js";
 import type { Kernels } from "../kernels.js";
 
 /** Elements that stay in the second-level cache while several layers pass over them: 2^13 of 40 bytes are 320 KiB. */
@@ -18,25 +19,23 @@ const DEPTH_MAX = 4;
 /** Smaller blocks are not worth a pass of their own. */
 const BLOCK_LOG_MIN = 12;
 
-/** The largest domain: tables and vectors of 2^22 elements are 160 MiB each, more than any circuit served here. */
-export const DOMAIN_LOG_MAX = 22;
-
+/** The transforms over one domain of 2^log elements, on vectors at addresses of blocks. */
 export class Domain {
   readonly log: number;
   readonly size: number;
-  private readonly kernels: Kernels;
-  private readonly tables: number;
-  private readonly lanes: number;
-  private readonly blockBytes: number;
+  readonly #kernels: Kernels;
+  readonly #tables: number;
+  readonly #lanes: number;
+  readonly #blockBytes: number;
 
   /** `tables` is the address of what `writeDomainTables` wrote for the same size. */
   constructor(kernels: Kernels, log: number, tables: number) {
-    this.kernels = kernels;
+    this.#kernels = kernels;
     this.log = log;
     this.size = 2 ** log;
-    this.tables = tables;
-    this.lanes = kernels.fr.lanes;
-    this.blockBytes = kernels.fr.elementBytes * this.lanes;
+    this.#tables = tables;
+    this.#lanes = kernels.fr.lanes;
+    this.#blockBytes = kernels.fr.elementBytes * this.#lanes;
   }
 
   /**
@@ -55,153 +54,158 @@ export class Domain {
   }
 
   /**
-   * The outer layers of `forward`, those that pair elements of different blocks, for one slice: the same places of
-   * every block. Slices do not touch each other's elements; when all are done, the blocks may be transformed, in any
-   * order too.
+   * Runs the outer layers of `forward`, those that pair elements of different blocks, for one slice: the same places of
+   * every block. Slices have no elements in common and may run in any order; the blocks follow when all are done.
    */
   forwardSlice(data: number, slice: number): void {
-    for (let half = this.size / 2; half >= this.blockSize; half /= 2) this.outerLayer("fr_dif_run", data, slice, half);
+    for (let half = this.size / 2; half >= this.blockSize; half /= 2) this.#outerLayer("fr_dif_run", data, slice, half);
   }
 
+  /** Runs the outer layers of `backward` for one slice, when all blocks are done. */
   backwardSlice(data: number, slice: number): void {
-    for (let half = this.blockSize; half < this.size; half *= 2) this.outerLayer("fr_dit_run", data, slice, half);
+    for (let half = this.blockSize; half < this.size; half *= 2) this.#outerLayer("fr_dit_run", data, slice, half);
   }
 
+  /** Runs the inner layers of `forward` for one block, when all slices are done. */
   forwardBlock(data: number, block: number): void {
-    this.layersDown(data + this.bytesOf(block * this.blockSize), this.log - this.depth);
+    this.#layersDown(data + this.#bytesOf(block * this.blockSize), this.log - this.#depth);
   }
 
+  /** Runs the inner layers of `backward` for one block; blocks may run in any order. */
   backwardBlock(data: number, block: number): void {
-    this.layersUp(data + this.bytesOf(block * this.blockSize), this.log - this.depth);
+    this.#layersUp(data + this.#bytesOf(block * this.blockSize), this.log - this.#depth);
   }
 
+  /** Blocks that a transform is cut into, of `blockSize` elements. */
   get blocks(): number {
-    return 2 ** this.depth;
+    return 2 ** this.#depth;
   }
 
   get blockSize(): number {
-    return 2 ** (this.log - this.depth);
+    return 2 ** (this.log - this.#depth);
   }
 
-  /** Runs of neighbouring elements of a slice, one in each block: as many elements together as fit the cache. */
+  /** Neighbouring elements that a slice has in each block: all of a slice together fit the cache. */
   get sliceRun(): number {
-    return Math.min(this.blockSize, 2 ** (CACHE_LOG - this.depth));
+    return Math.min(this.blockSize, 2 ** (CACHE_LOG - this.#depth));
   }
 
+  /** Slices that the outer layers are cut into. */
   get slices(): number {
     return this.blockSize / this.sliceRun;
   }
 
-  private get depth(): number {
+  get #depth(): number {
     return Math.max(0, Math.min(DEPTH_MAX, this.log - BLOCK_LOG_MIN));
   }
 
   /** Butterflies at distance `half`, a multiple of the block size, between the slice's runs. */
-  private outerLayer(name: string, data: number, slice: number, half: number): void {
+  #outerLayer(name: string, data: number, slice: number, half: number): void {
     const first = slice * this.sliceRun;
     for (let run = first; run < this.size; run += this.blockSize) {
       if (run % (2 * half) >= half) continue;
-      const low = data + this.bytesOf(run);
-      this.kernels.call(
+      const low = data + this.#bytesOf(run);
+      this.#kernels.call(
         name,
         low,
-        low + this.bytesOf(half),
-        this.sliceRun / this.lanes,
-        this.tables + this.bytesOf(half + (run % half)),
+        low + this.#bytesOf(half),
+        this.sliceRun / this.#lanes,
+        this.#tables + this.#bytesOf(half + (run % half)),
       );
     }
   }
 
   /** `elements` is a multiple of the lanes. */
-  private bytesOf(elements: number): number {
-    return (elements / this.lanes) * this.blockBytes;
+  #bytesOf(elements: number): number {
+    return (elements / this.#lanes) * this.#blockBytes;
   }
 
   /** Decimation in frequency: one layer over all, then each half by itself while a half does not fit the cache. */
-  private layersDown(data: number, log: number): void {
+  #layersDown(data: number, log: number): void {
     if (log > CACHE_LOG) {
       const half = 2 ** (log - 1);
-      this.layer("fr_dif_layer", data, half, 1);
-      this.layersDown(data, log - 1);
-      this.layersDown(data + (half / this.lanes) * this.blockBytes, log - 1);
+      this.#layer("fr_dif_layer", data, half, 1);
+      this.#layersDown(data, log - 1);
+      this.#layersDown(data + (half / this.#lanes) * this.#blockBytes, log - 1);
       return;
     }
-    for (let half = 2 ** (log - 1); half >= this.lanes; half /= 2)
-      this.layer("fr_dif_layer", data, half, 2 ** log / (2 * half));
-    if (this.lanes === 2 && log > 0) this.kernels.call("fr_pair_layer", data, 2 ** (log - 1));
+    for (let half = 2 ** (log - 1); half >= this.#lanes; half /= 2)
+      this.#layer("fr_dif_layer", data, half, 2 ** log / (2 * half));
+    if (this.#lanes === 2 && log > 0) this.#kernels.call("fr_pair_layer", data, 2 ** (log - 1));
   }
 
-  private layersUp(data: number, log: number): void {
+  #layersUp(data: number, log: number): void {
     if (log > CACHE_LOG) {
       const half = 2 ** (log - 1);
-      this.layersUp(data, log - 1);
-      this.layersUp(data + (half / this.lanes) * this.blockBytes, log - 1);
-      this.layer("fr_dit_layer", data, half, 1);
+      this.#layersUp(data, log - 1);
+      this.#layersUp(data + (half / this.#lanes) * this.#blockBytes, log - 1);
+      this.#layer("fr_dit_layer", data, half, 1);
       return;
     }
-    if (this.lanes === 2 && log > 0) this.kernels.call("fr_pair_layer", data, 2 ** (log - 1));
-    for (let half = this.lanes; half < 2 ** log; half *= 2)
-      this.layer("fr_dit_layer", data, half, 2 ** log / (2 * half));
+    if (this.#lanes === 2 && log > 0) this.#kernels.call("fr_pair_layer", data, 2 ** (log - 1));
+    for (let half = this.#lanes; half < 2 ** log; half *= 2)
+      this.#layer("fr_dit_layer", data, half, 2 ** log / (2 * half));
   }
 
-  private layer(name: string, data: number, half: number, groups: number): void {
-    this.kernels.call(name, data, half / this.lanes, groups, this.tables + (half / this.lanes) * this.blockBytes);
+  #layer(name: string, data: number, half: number, groups: number): void {
+    this.#kernels.call(name, data, half / this.#lanes, groups, this.#tables + (half / this.#lanes) * this.#blockBytes);
   }
 }
 
-/** Bytes of a vector of 2^log elements, and of the tables of that domain. */
+/** Returns the bytes of a vector of 2^log elements, and of the tables of that domain. */
 export function vectorBytes(kernels: Kernels, log: number): number {
   return Math.max(1, 2 ** log / kernels.fr.lanes) * kernels.fr.elementBytes * kernels.fr.lanes;
 }
 
-/** Root of unity of order 2^log: the curve's root, squared down. */
-export function rootOfUnity(kernels: Kernels, log: number): bigint {
-  const { fr, rootOfUnity: root, twoAdicity } = kernels.curve;
-  if (log > twoAdicity) throw new RangeError(`there is no root of unity of order 2^${log}`);
-  return powerModulo(root, 2n ** BigInt(twoAdicity - log), fr);
+/** Addresses of a table, of `vectorBytes` bytes, and of 256 bytes of scratch. */
+interface TablePlace {
+  readonly target: number;
+  readonly scratch: number;
 }
 
-/**
- * Writes root^j for every layer: the powers of the root of order 2 * half stand from element `half` on. `scratch` takes
- * 256 bytes.
- */
-export function writeDomainTables(kernels: Kernels, log: number, target: number, scratch: number): void {
+/** Writes root^j for every layer: the powers of the root of order 2 * half stand from element `half` on. */
+export function writeDomainTables(kernels: Kernels, log: number, { target, scratch }: TablePlace): void {
   const { lanes, elementBytes } = kernels.fr;
   for (let layerLog = 1; layerLog <= log; layerLog += 1) {
     const half = 2 ** (layerLog - 1);
     if (half < lanes) continue;
-    const root = rootOfUnity(kernels, layerLog);
+    const root = rootOfUnity(kernels.curve, layerLog);
     writeGeometric(kernels, {
       target: target + half * elementBytes,
       log: layerLog - 1,
       first: 1n,
-      ratioOfDoubling: (done) => powerModulo(root, BigInt(done), kernels.curve.fr),
+      ratioOfDoubling: (done) => power(root, BigInt(done), kernels.curve.r),
       scratch,
     });
   }
 }
 
 /**
- * Writes what turns the result of `forward` (times the size, in the reversed order of the way back) into coefficients
- * scaled for a coset: the place of k's reversed bits gets shift^((n - k) mod n) / n.
+ * Writes the factors that take the result of `forward` on values (coefficients times the size n, in the reversed order
+ * of the way back) to coefficients for the coset of `shift`: the place of k's reversed bits gets shift^((n - k) mod n)
+ * / n.
  */
-export function writeCosetScale(kernels: Kernels, log: number, shift: bigint, target: number, scratch: number): void {
-  const { fr } = kernels.curve;
+export function writeCosetScale(
+  kernels: Kernels,
+  { log, shift }: { readonly log: number; readonly shift: bigint },
+  { target, scratch }: TablePlace,
+): void {
+  const { r } = kernels.curve;
   const size = 2n ** BigInt(log);
-  const inverseSize = powerModulo(size, fr - 2n, fr);
-  const inverseShift = powerModulo(shift, fr - 2n, fr);
-  const first = (powerModulo(shift, size, fr) * inverseSize) % fr;
+  const inverseSize = inverse(size, r);
+  const inverseShift = inverse(shift, r);
+  const first = (power(shift, size, r) * inverseSize) % r;
   writeGeometric(kernels, {
     target,
     log,
     first,
-    ratioOfDoubling: (done) => powerModulo(inverseShift, size / BigInt(2 * done), fr),
+    ratioOfDoubling: (done) => power(inverseShift, size / BigInt(2 * done), r),
     scratch,
   });
   writeElements(
     kernels,
     target,
-    [inverseSize, ...(log > 0 ? [(first * powerModulo(inverseShift, size / 2n, fr)) % fr] : [])],
+    [inverseSize, ...(log > 0 ? [(first * power(inverseShift, size / 2n, r)) % r] : [])],
     scratch,
   );
 }
@@ -215,13 +219,14 @@ interface Geometric {
   readonly scratch: number;
 }
 
+/** Writes 2^log elements, each half of the table from the one before. */
 function writeGeometric(kernels: Kernels, series: Geometric): void {
   const { lanes, elementBytes } = kernels.fr;
   const { target, scratch } = series;
   const size = 2 ** series.log;
   let done = Math.min(lanes, size);
   const start =
-    done === 2 ? [series.first, (series.first * series.ratioOfDoubling(1)) % kernels.curve.fr] : [series.first];
+    done === 2 ? [series.first, (series.first * series.ratioOfDoubling(1)) % kernels.curve.r] : [series.first];
   writeElements(kernels, target, start, scratch);
   while (done < size) {
     const factor = scratch + 128;

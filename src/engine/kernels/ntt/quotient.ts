@@ -5,6 +5,7 @@
  */
 import { i32 } from "../wasm/wasm-ops.js";
 import { forEachBlock } from "./ntt.js";
+import { lanesOf } from "../field/field.js";
 import type { PrimeField } from "../field/field.js";
 import type { ModuleBuilder } from "../wasm/wasm-builder.js";
 
@@ -12,22 +13,37 @@ import type { ModuleBuilder } from "../wasm/wasm-builder.js";
 export const TERM_BYTES = 8;
 
 /**
- * Defines `_sum_rows` (target, rows, count, terms, coefficients, witness): element r of the blocks at `target` becomes
- * the sum over the terms rows[r]..rows[r + 1] - 1 of coefficient * witness[wire]; rows of an even number of terms when
- * there are two lanes; coefficients in Montgomery form and the witness as plain integers, so that the sums are plain;
- * `count` even when there are two lanes; `_join` (target, a, b, c, count): canonical little-endian bytes of a * b - c *
- * radix for plain a and b; with `_mul_blocks` as the source of c, which divides by the radix, that is a * b - c.
+ * Defines, with addresses:
+ * - `_sum_rows` (target, rows, count, terms, coefficients, witness): element r of the blocks at `target` becomes the
+ *   sum over the terms rows[r] to rows[r + 1] - 1 of coefficient * witness[wire], reduced. Coefficients are elements in
+ *   Montgomery form and witness values plain ones, so that the sums are plain. With two lanes, `count` and the number
+ *   of terms of every row are even.
+ * - `_join` (target, a, b, c, count): canonical little-endian integers of `bytes` bytes, a * b - c * radix for plain a
+ *   and b over `count` blocks. `_mul_blocks`, which c comes from, divides by the radix: that makes it a * b - c.
  */
 export function defineQuotient<E>(module: ModuleBuilder, field: PrimeField<E>, bytes: number, name: string): void {
+  defineSumRows(module, field, name);
+  defineJoin(module, field, bytes, name);
+}
+
+function defineSumRows<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const { lanes, elementBytes } = field;
-  module.define(
-    { name: `${name}_sum_rows`, params: ["i32", "i32", "i32", "i32", "i32", "i32"] },
-    (f, target, rows, count, terms, coefficients, witness) => {
+  const params = {
+    target: "i32",
+    rows: "i32",
+    count: "i32",
+    terms: "i32",
+    coefficients: "i32",
+    witness: "i32",
+  } as const;
+  module.defineNamed(
+    { name: `${name}_sum_rows`, params },
+    (f, { target, rows, count, terms, coefficients, witness }) => {
       const row = f.let(rows);
       const into = f.let(target);
       const at = f.let(i32.add(terms, i32.mul(i32.load(rows), i32.const(TERM_BYTES))));
       f.for(i32.const(0), count, lanes, () => {
-        for (let lane = 0; lane < lanes; lane += 1) {
+        for (const lane of lanesOf(field)) {
           const sum = field.variable(f, field.reducedMax);
           field.assign(f, sum, field.constant(f, [0n]));
           const end = f.let(i32.add(terms, i32.mul(i32.load(row, 4), i32.const(TERM_BYTES))));
@@ -48,18 +64,23 @@ export function defineQuotient<E>(module: ModuleBuilder, field: PrimeField<E>, b
             f.set(at, i32.add(at, i32.const(lanes * TERM_BYTES)));
           });
           const total = lanes === 2 ? field.reduce(f, field.sumOfLanes(f, sum)) : sum;
-          field.storeLane(f, into, 0, lane as 0 | 1, total);
+          field.storeLane(f, { address: into, offset: 0, lane }, total);
           f.set(row, i32.add(row, i32.const(4)));
         }
         f.set(into, i32.add(into, i32.const(elementBytes * lanes)));
       });
     },
   );
-  module.define({ name: `${name}_join`, params: ["i32", "i32", "i32", "i32", "i32"] }, (f, target, a, b, c, count) => {
+}
+
+function defineJoin<E>(module: ModuleBuilder, field: PrimeField<E>, bytes: number, name: string): void {
+  const { lanes, elementBytes } = field;
+  const params = { target: "i32", a: "i32", b: "i32", c: "i32", count: "i32" } as const;
+  module.defineNamed({ name: `${name}_join`, params }, (f, { target, a, b, c, count }) => {
     const out = f.let(target);
     // (a b / R - c) * R^2 / R = a b - c R.
     const radixSquared = field.rawConstant(f, field.radix ** 2n);
-    forEachBlock(f, elementBytes * lanes, [a, b, c], count, (left, right, third) => {
+    forEachBlock(f, { arrays: [a, b, c], count, blockBytes: elementBytes * lanes }, (left, right, third) => {
       const product = field.mul(
         f,
         field.loadBlock(f, left, 0, field.productMax),

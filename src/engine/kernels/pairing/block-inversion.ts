@@ -1,19 +1,21 @@
 /**
- * Defines the inversion of many blocks at the price of one and three products each: P. Montgomery, "Speeding the
- * Pollard and elliptic curve methods of factorization" (Math. Comp. 48, 1987), section 10.3.1. No block may be zero: a
- * zero would make all of them zero.
+ * Defines the inversion of many blocks for the cost of one inversion, and three products for each block: P. Montgomery,
+ * "Speeding the Pollard and elliptic curve methods of factorization" (Math. Comp. 48, 1987), section 10.3.1. No block
+ * may be zero: a zero would make all of them zero.
  */
 import type { Address } from "../field/field.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32, memoryCopy } from "../wasm/wasm-ops.js";
 
 export interface BlockOperations {
+  /** Prefix of the function's name. */
   readonly name: string;
   readonly blockBytes: number;
   /** Bytes of the scratch of `invert`. */
   readonly inversionScratchBytes: number;
-  /** (target, a, b): target := a b; all may be the same. */
+  /** (target, a, b): target := a b, addresses of blocks; all may be the same. */
   readonly product: FunctionHandle;
+  /** Stores 1 as a block. */
   storeOne(f: FunctionBuilder, target: Address): void;
   /** target := 1 / source. */
   invert(
@@ -22,7 +24,7 @@ export interface BlockOperations {
   ): void;
 }
 
-/** (blocks, count, scratch) in place; the scratch has `blockInversionScratchBytes`. */
+/** Defines (blocks, count, scratch): inverts in place, with `blockInversionScratchBytes` bytes of scratch. */
 export function defineBlockInversion(module: ModuleBuilder, operations: BlockOperations): FunctionHandle {
   const { name, blockBytes, product } = operations;
   return module.define(
@@ -53,6 +55,7 @@ export function defineBlockInversion(module: ModuleBuilder, operations: BlockOpe
   );
 }
 
+/** Returns the bytes of scratch that the inversion of `count` blocks needs. */
 export function blockInversionScratchBytes(
   { blockBytes, inversionScratchBytes }: Pick<BlockOperations, "blockBytes" | "inversionScratchBytes">,
   count: number,

@@ -24,65 +24,75 @@ const FIRST_SHARE_MAX = 4;
 /** Integers up to here are exact in a double. */
 const EXACT_MAX = 1n << 53n;
 
-export interface FmaTowerOptions {
+interface FmaTowerOptions {
   /** n of the non-residue n + u. */
   readonly nonResidue: number;
   readonly inversion: Inversion;
-  /** Address of `fmaTowerScratchBytes` bytes that nothing keeps anything in. */
+  /** Address of `fmaTowerScratchBytes` bytes, which hold nothing between operations. */
   readonly scratch: number;
 }
 
-/** Products of the longest sum. */
+/** Number of products of the longest sum. */
 const SUM_MAX = 6;
 
+/** Returns the bytes of scratch that a tower over this field needs. */
 export function fmaTowerScratchBytes(base: FmaField): number {
   return base.columnBytes + 2 * SUM_MAX * 2 * base.elementBytes;
 }
 
+/** Fq2 with c0 in the low lane and c1 in the high one. */
 export class FmaTower implements TowerField<FmaElement> {
   readonly blockBytes: number;
   readonly inversionScratchBytes: number;
-  private readonly base: FmaField;
-  private readonly options: FmaTowerOptions;
+  readonly #base: FmaField;
+  readonly #options: FmaTowerOptions;
 
   constructor(base: FmaField, options: FmaTowerOptions) {
-    this.base = base;
-    this.options = options;
+    this.#base = base;
+    this.#options = options;
     this.blockBytes = 2 * base.elementBytes;
     this.inversionScratchBytes = this.blockBytes + options.inversion.scratchBytes;
   }
 
+  /** Loads both coefficients of an element at rest; they are reduced. */
   load(f: FunctionBuilder, address: Address, offset: number): FmaElement {
-    return this.base.loadBlock(f, address, offset, this.base.reducedMax);
+    return this.#base.loadBlock(f, address, offset, this.#base.reducedMax);
   }
 
+  /** Reduces, unless the element is known to be reduced, and writes. */
   store(f: FunctionBuilder, address: Address, offset: number, element: FmaElement): void {
-    this.base.storeBlock(f, address, offset, this.reduce(f, element));
+    this.#base.storeBlock(f, address, offset, this.reduce(f, element));
   }
 
+  /** Puts c0 into the low lane and c1 into the high one. */
   constant(f: FunctionBuilder, [c0, c1]: readonly [bigint, bigint]): FmaElement {
-    return shuffled(f, this.base.constant(f, [c0]), this.base.constant(f, [c1]), LOW_THEN_HIGH);
+    return shuffled(f, this.#base.constant(f, [c0]), this.#base.constant(f, [c1]), LOW_THEN_HIGH);
   }
 
+  /** Adds limb by limb. */
   add(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.base.add(f, a, b);
+    return this.#base.add(f, a, b);
   }
 
+  /** Subtracts limb by limb. */
   sub(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.base.sub(f, a, b);
+    return this.#base.sub(f, a, b);
   }
 
+  /** Carries from limb to limb. */
   normalize(f: FunctionBuilder, a: FmaElement): FmaElement {
-    return this.base.normalize(f, a);
+    return this.#base.normalize(f, a);
   }
 
+  /** Reduces, unless the bounds of the element show that it is reduced. */
   reduce(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const isReduced = a.max <= this.base.reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= HALF_LIMB);
-    return isReduced ? a : this.base.reduce(f, a);
+    const isReduced = a.max <= this.#base.reducedMax && a.limbs.slice(0, -1).every((limb) => limb.max <= HALF_LIMB);
+    return isReduced ? a : this.#base.reduce(f, a);
   }
 
+  /** Adds up two products of vectors for each product: the low lane of a times b, and the high lane of a times u b. */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<FmaElement>[]): FmaElement {
-    return this.base.sumOfProducts(
+    return this.#base.sumOfProducts(
       f,
       products.flatMap(({ a, b, negate = false }) => [
         { a: shuffled(f, a, a, LOW_TWICE), b, negate },
@@ -91,12 +101,10 @@ export class FmaTower implements TowerField<FmaElement> {
     );
   }
 
-  /** With the columns kept apart: see `FmaArithmetic.sumOfProducts`. */
+  /** Adds up with the columns stored: see `FmaArithmetic.sumOfProducts`. */
   sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): FmaElement {
-    const {
-      base,
-      options: { scratch },
-    } = this;
+    const base = this.#base;
+    const { scratch } = this.#options;
     const place = (i: number): Address => i32.const(scratch + base.columnBytes + i * this.blockBytes);
     // u b of each product, and 2 b where it counts twice, lie in scratch.
     const factors = products.flatMap(({ a, b, isDouble }, i) => {
@@ -113,55 +121,61 @@ export class FmaTower implements TowerField<FmaElement> {
     return base.sumOfProducts(f, factors, i32.const(scratch));
   }
 
+  /** Multiplies and reduces. */
   mul(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.base.reduce(f, this.sumOfProducts(f, [{ a, b }]));
+    return this.#base.reduce(f, this.sumOfProducts(f, [{ a, b }]));
   }
 
-  /** ((c0 + c1)(c0 - c1), 2 c0 c1). */
+  /** Squares as ((c0 + c1)(c0 - c1), 2 c0 c1) and reduces. */
   square(f: FunctionBuilder, a: FmaElement): FmaElement {
     const low = shuffled(f, a, a, LOW_TWICE);
-    const left = this.base.add(f, low, shuffled(f, a, a, SWAPPED));
+    const left = this.#base.add(f, low, shuffled(f, a, a, SWAPPED));
     // (c0 - c1, c1): only the low lane takes the difference.
-    const right = this.base.sub(f, a, masked(f, shuffled(f, a, a, HIGH_TWICE)));
-    return this.base.reduce(
+    const right = this.#base.sub(f, a, masked(f, shuffled(f, a, a, HIGH_TWICE)));
+    return this.#base.reduce(
       f,
-      this.base.mul(
+      this.#base.mul(
         f,
-        this.base.normalize(f, shuffled(f, left, this.base.add(f, low, low), LOW_THEN_HIGH)),
-        this.base.normalize(f, right),
+        this.#base.normalize(f, shuffled(f, left, this.#base.add(f, low, low), LOW_THEN_HIGH)),
+        this.#base.normalize(f, right),
       ),
     );
   }
 
+  /** Multiplies lane by lane. */
   mulCoefficients(f: FunctionBuilder, a: FmaElement, b: FmaElement): FmaElement {
-    return this.base.mul(f, a, b);
+    return this.#base.mul(f, a, b);
   }
 
+  /** Flips the sign of the high lane. */
   conjugate(f: FunctionBuilder, a: FmaElement): FmaElement {
     return withSigns(f, a, v128.const(0n, SIGN));
   }
 
-  /** n a + u a, n in two parts with a carry between: nine times a limb would not be exact. */
+  /**
+   * Returns n a + u a, reduced; n in two parts with a carry between them, because nine times a limb would not be exact.
+   */
   mulByNonResidue(f: FunctionBuilder, a: FmaElement): FmaElement {
-    const first = Math.min(this.options.nonResidue, FIRST_SHARE_MAX);
-    const sum = this.base.normalize(f, scaledSum(f, a, first, timesU(f, a)));
-    const rest = this.options.nonResidue - first;
-    return this.base.reduce(f, rest === 0 ? sum : this.base.normalize(f, scaledSum(f, a, rest, sum)));
+    const first = Math.min(this.#options.nonResidue, FIRST_SHARE_MAX);
+    const sum = this.#base.normalize(f, scaledSum(f, a, first, timesU(f, a)));
+    const rest = this.#options.nonResidue - first;
+    return this.#base.reduce(f, rest === 0 ? sum : this.#base.normalize(f, scaledSum(f, a, rest, sum)));
   }
 
+  /** Tests both coefficients. */
   isZero(f: FunctionBuilder, a: FmaElement): Address {
-    return this.base.isZero(f, a);
+    return this.#base.isZero(f, a);
   }
 
-  /** (c0 - c1 u) / (c0^2 + c1^2), the norm in both lanes. */
+  /** Inverts as (c0 - c1 u) / (c0^2 + c1^2), with the norm in both lanes. */
   invert(
     f: FunctionBuilder,
     { target, source, scratch }: { readonly target: Address; readonly source: Address; readonly scratch: Address },
   ): void {
-    const { base } = this;
+    const base = this.#base;
     const value = this.load(f, source, 0);
     base.storeBlock(f, scratch, 0, base.reduce(f, base.sumOfLanes(f, base.square(f, value))));
-    f.call(this.options.inversion.handle, [scratch, scratch, i32.add(scratch, i32.const(this.blockBytes))]);
+    f.call(this.#options.inversion.handle, [scratch, scratch, i32.add(scratch, i32.const(this.blockBytes))]);
     const inverse = base.loadBlock(f, scratch, 0, base.productMax);
     this.store(f, target, 0, base.mul(f, this.conjugate(f, value), inverse));
   }

@@ -9,67 +9,75 @@ import type { StoredProduct, TowerField } from "./tower-field.js";
 
 type E = QuadraticElement<IntegerElement>;
 
-export interface IntegerTowerOptions {
+interface IntegerTowerOptions {
   /** n of the non-residue n + u. */
   readonly nonResidue: number;
   /** Inversion in Fq2. */
   readonly inversion: Inversion;
 }
 
+/** Fq2 as two elements of Fq. */
 export class IntegerTower implements TowerField<E> {
   readonly blockBytes: number;
   readonly inversionScratchBytes: number;
-  private readonly field: QuadraticField<IntegerElement>;
-  private readonly options: IntegerTowerOptions;
+  readonly #field: QuadraticField<IntegerElement>;
+  readonly #options: IntegerTowerOptions;
 
   constructor(base: IntegerField, options: IntegerTowerOptions) {
-    this.field = new QuadraticField(base);
-    this.options = options;
-    this.blockBytes = this.field.elementBytes;
+    this.#field = new QuadraticField(base);
+    this.#options = options;
+    this.blockBytes = this.#field.elementBytes;
     this.inversionScratchBytes = options.inversion.scratchBytes;
   }
 
+  /** Loads both coefficients of an element at rest; they are reduced. */
   load(f: FunctionBuilder, address: Address, offset: number): E {
-    return this.field.loadBlock(f, address, offset, this.field.reducedMax);
+    return this.#field.loadBlock(f, address, offset, this.#field.reducedMax);
   }
 
+  /** Reduces and writes. */
   store(f: FunctionBuilder, address: Address, offset: number, element: E): void {
-    this.field.storeBlock(f, address, offset, this.field.reduce(f, element));
+    this.#field.storeBlock(f, address, offset, this.#field.reduce(f, element));
   }
 
+  /** Takes c0 and c1 as plain integers. */
   constant(f: FunctionBuilder, coefficients: readonly [bigint, bigint]): E {
-    return this.field.constant(f, coefficients);
+    return this.#field.constant(f, coefficients);
   }
 
-  /** Normalised: a column of products has no room for wider limbs. */
+  /** Adds and normalises: a column of products has no room for wider limbs. */
   add(f: FunctionBuilder, a: E, b: E): E {
-    return this.field.normalize(f, this.field.add(f, a, b));
+    return this.#field.normalize(f, this.#field.add(f, a, b));
   }
 
+  /** Subtracts and normalises. */
   sub(f: FunctionBuilder, a: E, b: E): E {
-    return this.field.normalize(f, this.field.sub(f, a, b));
+    return this.#field.normalize(f, this.#field.sub(f, a, b));
   }
 
+  /** Normalises both coefficients. */
   normalize(f: FunctionBuilder, a: E): E {
-    return this.field.normalize(f, a);
+    return this.#field.normalize(f, a);
   }
 
+  /** Reduces both coefficients. */
   reduce(f: FunctionBuilder, a: E): E {
-    return this.field.reduce(f, a);
+    return this.#field.reduce(f, a);
   }
 
-  /** Each product is reduced by itself: three of them do not fit into a column of 64 bits. */
+  /** Adds up products, each reduced by itself: three of them do not fit into a column of 64 bits. */
   sumOfProducts(f: FunctionBuilder, products: readonly Product<E>[]): E {
     let sum: E | undefined;
     for (const { a, b, negate } of products) {
-      const product = this.field.mul(f, a, b);
-      if (sum === undefined) sum = negate === true ? this.sub(f, this.field.constant(f, [0n, 0n]), product) : product;
+      const product = this.#field.mul(f, a, b);
+      if (sum === undefined) sum = negate === true ? this.sub(f, this.#field.constant(f, [0n, 0n]), product) : product;
       else sum = negate === true ? this.sub(f, sum, product) : this.add(f, sum, product);
     }
     if (sum === undefined) throw new Error("a sum without products");
     return sum;
   }
 
+  /** Loads the factors and adds up their products, each reduced by itself. */
   sumOfStoredProducts(f: FunctionBuilder, products: readonly StoredProduct[]): E {
     return this.sumOfProducts(
       f,
@@ -80,44 +88,50 @@ export class IntegerTower implements TowerField<E> {
     );
   }
 
+  /** Multiplies and reduces. */
   mul(f: FunctionBuilder, a: E, b: E): E {
-    return this.field.mul(f, a, b);
+    return this.#field.mul(f, a, b);
   }
 
+  /** Squares and reduces. */
   square(f: FunctionBuilder, a: E): E {
-    return this.field.square(f, a);
+    return this.#field.square(f, a);
   }
 
+  /** Multiplies coefficient by coefficient. */
   mulCoefficients(f: FunctionBuilder, a: E, b: E): E {
-    return { c0: this.field.base.mul(f, a.c0, b.c0), c1: this.field.base.mul(f, a.c1, b.c1) };
+    return { c0: this.#field.base.mul(f, a.c0, b.c0), c1: this.#field.base.mul(f, a.c1, b.c1) };
   }
 
+  /** Negates c1. */
   conjugate(f: FunctionBuilder, a: E): E {
-    const zero = this.field.base.constant(f, [0n]);
-    return { c0: a.c0, c1: this.field.base.normalize(f, this.field.base.sub(f, zero, a.c1)) };
+    const zero = this.#field.base.constant(f, [0n]);
+    return { c0: a.c0, c1: this.#field.base.normalize(f, this.#field.base.sub(f, zero, a.c1)) };
   }
 
-  /** (n c0 - c1, n c1 + c0). */
+  /** Returns (n c0 - c1, n c1 + c0), reduced. */
   mulByNonResidue(f: FunctionBuilder, a: E): E {
-    const { base } = this.field;
+    const { base } = this.#field;
     const times = (x: IntegerElement): IntegerElement => {
       let sum = x;
-      for (let i = 1; i < this.options.nonResidue; i += 1) sum = base.add(f, sum, x);
+      for (let i = 1; i < this.#options.nonResidue; i += 1) sum = base.add(f, sum, x);
       return sum;
     };
     const product = { c0: base.sub(f, times(a.c0), a.c1), c1: base.add(f, times(a.c1), a.c0) };
-    return this.field.reduce(f, this.field.normalize(f, product));
+    return this.#field.reduce(f, this.#field.normalize(f, product));
   }
 
+  /** Tests both coefficients. */
   isZero(f: FunctionBuilder, a: E): Address {
-    return this.field.isZero(f, a);
+    return this.#field.isZero(f, a);
   }
 
+  /** Inverts in Fq2 and reduces. */
   invert(
     f: FunctionBuilder,
     { target, source, scratch }: { readonly target: Address; readonly source: Address; readonly scratch: Address },
   ): void {
-    f.call(this.options.inversion.handle, [target, source, scratch]);
-    this.store(f, target, 0, this.field.loadBlock(f, target, 0, this.field.productMax));
+    f.call(this.#options.inversion.handle, [target, source, scratch]);
+    this.store(f, target, 0, this.#field.loadBlock(f, target, 0, this.#field.productMax));
   }
 }

@@ -1,38 +1,43 @@
 /**
- * Defines what sums of a few multiples in G1 need, with as many independent sums side by side as the field has lanes: a
- * table of small multiples of each point, and an accumulator that is doubled and takes an entry of a table per lane.
- * The formulas are complete (point-single.ts), so no pair of points needs a special path.
+ * Defines the parts of sums of a few multiples in G1, with as many independent sums side by side as the field has
+ * lanes: a table of small multiples of each point, and an accumulator to which an entry of a table is added per lane,
+ * between doublings. The formulas are complete (point/point-single.ts), so no pair of points needs a special path.
  *
  * A table is MULTIPLES + 1 projective points, from infinity to MULTIPLES times the point. An accumulator is X || Y || Z
  * as blocks.
  */
+import { lanesOf } from "../field/field.js";
 import type { Address, Field, PrimeField } from "../field/field.js";
 import { completeDouble, completeSum } from "../point/point-single.js";
 import type { Projective } from "../point/point-single.js";
-import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
+import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32 } from "../wasm/wasm-ops.js";
 
-/** Signed digits of 4 bits: -8 to 8. */
-export const MULTIPLES = 8;
-
+/** Bits of a window of the scalar; its signed digits are -8 to 8. */
 export const WINDOW_BITS = 4;
-/** Set in the byte of a digit below zero. */
+/** The largest digit, and so the largest multiple in a table. */
+export const MULTIPLES = 8;
+/** Bit that is set in the byte of a digit below zero. */
 export const NEGATIVE = 128;
 
-export interface LaneMultiplesOptions {
+interface LaneMultiplesOptions {
+  /** Prefix of the functions' names. */
   readonly name: string;
+  /** Three times the b of y^2 = x^3 + b, as coefficients over the prime field. */
   readonly threeB: readonly bigint[];
   /** beta with (x, y) -> (beta x, y) an endomorphism of the curve. */
   readonly endomorphism: bigint;
 }
 
 /**
- * Defines, an address per lane wherever a parameter is called "each": `_lane_tables` (each table, each affine point),
- * `_lane_sum` (target: a projective point, accumulator), `_lane_points` (each target: a projective point, accumulator),
- * and `_lane_accumulate` (accumulator, tables, groups, digits, windows): a group is a point per lane, its tables are
- * given by that many addresses, and the accumulator becomes the sum over all groups, lane by lane. Digits lie window by
- * window from the highest down, then group by group, then first those of the points and then those of their images
- * under the endomorphism, a byte per lane: its size, and NEGATIVE.
+ * Defines, with addresses; where a parameter is called "each", it stands for one address per lane:
+ * - `_lane_tables` (each table, each affine point): fills the table of each point;
+ * - `_lane_accumulate` (accumulator, tables, groups, digits, windows): the accumulator becomes the sum over all groups,
+ *   lane by lane. A group is a point per lane, whose tables are given by that many addresses. Digits lie window by
+ *   window from the highest down, then group by group, then first those of the points and then those of their images
+ *   under the endomorphism, a byte per lane: its size, and NEGATIVE;
+ * - `_lane_sum` (target, accumulator): the sum of the lanes, a projective point;
+ * - `_lane_points` (each target, accumulator): the lanes, each a projective point. Coordinates are reduced.
  */
 export function defineLaneMultiples<E>(
   module: ModuleBuilder,
@@ -40,46 +45,8 @@ export function defineLaneMultiples<E>(
   options: LaneMultiplesOptions,
 ): void {
   const { name, threeB } = options;
-  const lanes = Array.from({ length: field.lanes }, () => "i32" as const);
-  module.define({ name: `${name}_lane_tables`, params: [...lanes, ...lanes] }, (f, ...locals) => {
-    const [tables, points] = [locals.slice(0, field.lanes), locals.slice(field.lanes)];
-    const one = field.constant(f, [1n]);
-    const point = {
-      x: field.load(f, points, 0, field.reducedMax),
-      y: field.load(f, points, field.elementBytes, field.reducedMax),
-      z: one,
-    };
-    storeEach(f, field, tables, 0, infinity(f, field));
-    storeEach(f, field, tables, 1, point);
-    storeEach(f, field, tables, 2, completeDouble(f, field, point, threeB));
-    const sum = variables(f, field, loadEach(f, field, tables, 2));
-    // Unrolled loops of eight sums would be compiled eight times.
-    const at = tables.map((table) => f.let(table));
-    f.for(i32.const(3), i32.const(MULTIPLES + 1), 1, () => {
-      assign(f, field, sum, completeSum(f, field, sum, point, threeB));
-      storeEach(f, field, at, 3, sum);
-      for (const address of at) f.set(address, i32.add(address, i32.const(3 * field.elementBytes)));
-    });
-  });
-  const adders = [
-    { suffix: "add", isImage: false },
-    { suffix: "add_image", isImage: true },
-  ].map(({ suffix, isImage }) =>
-    module.define(
-      { name: `${name}_lane_${suffix}`, params: ["i32", ...lanes, ...lanes], exported: false },
-      (f, accumulator, ...locals) => {
-        const entry = loadEach(f, field, locals.slice(0, field.lanes), 0);
-        const x = isImage ? field.reduce(f, field.mul(f, entry.x, field.constant(f, [options.endomorphism]))) : entry.x;
-        const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
-        storeBlocks(
-          f,
-          field,
-          accumulator,
-          completeSum(f, field, loadBlocks(f, field, accumulator), { x, y, z: entry.z }, threeB),
-        );
-      },
-    ),
-  );
+  defineTables(module, field, options);
+  const adders = defineAdders(module, field, options);
   const double = module.define({ name: `${name}_lane_double`, params: ["i32"], exported: false }, (f, accumulator) => {
     const point = variables(f, field, loadBlocks(f, field, accumulator));
     f.for(i32.const(0), i32.const(WINDOW_BITS), 1, () =>
@@ -87,48 +54,100 @@ export function defineLaneMultiples<E>(
     );
     storeBlocks(f, field, accumulator, point);
   });
-  module.define(
-    { name: `${name}_lane_accumulate`, params: ["i32", "i32", "i32", "i32", "i32"] },
-    (f, accumulator, tables, groups, digits, windows) => {
-      const entryBytes = 3 * field.elementBytes;
-      const next = f.let(digits);
-      storeBlocks(f, field, accumulator, infinity(f, field));
-      f.for(i32.const(0), windows, 1, (window) => {
-        f.if(window, () => f.call(double, [accumulator]));
-        const table = f.let(tables);
-        f.for(i32.const(0), groups, 1, () => {
-          for (const adder of adders) {
-            const bytes = lanes.map((_, lane) => f.let(i32.load8U(next, lane)));
-            const any = bytes.reduce<Address>((x, y) => i32.or(x, y), i32.const(0));
-            const entries = bytes.map((byte, lane) =>
-              i32.add(
-                i32.load(table, 4 * lane),
-                i32.mul(i32.and(byte, i32.const(NEGATIVE - 1)), i32.const(entryBytes)),
-              ),
-            );
-            f.if(any, () =>
-              f.call(adder, [
-                accumulator,
-                ...entries,
-                ...bytes.map((byte) => i32.shrU(byte, i32.const(Math.log2(NEGATIVE)))),
-              ]),
-            );
-            f.set(next, i32.add(next, i32.const(field.lanes)));
-          }
-          f.set(table, i32.add(table, i32.const(4 * field.lanes)));
-        });
-      });
-    },
-  );
+  defineAccumulate(module, field, name, { double, adders });
   module.define({ name: `${name}_lane_sum`, params: ["i32", "i32"] }, (f, target, accumulator) => {
     let sum = loadLane(f, field, accumulator, 0);
-    if (field.lanes === 2) sum = completeSum(f, field, sum, loadLane(f, field, accumulator, 1), threeB);
-    storeEach(f, field, [target], 0, sum);
+    if (field.lanes === 2) sum = completeSum(f, field, [sum, loadLane(f, field, accumulator, 1)], threeB);
+    storeEach(f, field, { addresses: [target], offset: 0 }, sum);
   });
-  module.define({ name: `${name}_lane_points`, params: [...lanes, "i32"] }, (f, ...locals) => {
+  module.define({ name: `${name}_lane_points`, params: [...perLane(field), "i32"] }, (f, ...locals) => {
     const accumulator = locals[field.lanes];
     if (accumulator === undefined) throw new Error("a parameter is missing");
-    storeEach(f, field, locals.slice(0, field.lanes), 0, loadBlocks(f, field, accumulator));
+    storeEach(f, field, { addresses: locals.slice(0, field.lanes), offset: 0 }, loadBlocks(f, field, accumulator));
+  });
+}
+
+/** Types of parameters, one for each lane. */
+function perLane<E>(field: Field<E>): "i32"[] {
+  return lanesOf(field).map(() => "i32" as const);
+}
+
+function defineTables<E>(module: ModuleBuilder, field: PrimeField<E>, { name, threeB }: LaneMultiplesOptions): void {
+  const params = [...perLane(field), ...perLane(field)];
+  const pointBytes = 3 * field.elementBytes;
+  module.define({ name: `${name}_lane_tables`, params }, (f, ...locals) => {
+    const [tables, points] = [locals.slice(0, field.lanes), locals.slice(field.lanes)];
+    const one = field.constant(f, [1n]);
+    const point = {
+      x: field.load(f, points, 0, field.reducedMax),
+      y: field.load(f, points, field.elementBytes, field.reducedMax),
+      z: one,
+    };
+    storeEach(f, field, { addresses: tables, offset: 0 }, infinity(f, field));
+    storeEach(f, field, { addresses: tables, offset: pointBytes }, point);
+    const second = { addresses: tables, offset: 2 * pointBytes };
+    storeEach(f, field, second, completeDouble(f, field, point, threeB));
+    const sum = variables(f, field, loadEach(f, field, second));
+    // Unrolled loops of eight sums would be compiled eight times.
+    const at = tables.map((table) => f.let(table));
+    f.for(i32.const(3), i32.const(MULTIPLES + 1), 1, () => {
+      assign(f, field, sum, completeSum(f, field, [sum, point], threeB));
+      storeEach(f, field, { addresses: at, offset: 3 * pointBytes }, sum);
+      for (const address of at) f.set(address, i32.add(address, i32.const(pointBytes)));
+    });
+  });
+}
+
+/** Defines (accumulator, each entry of a table, each sign): adds the entries, and adds their images. */
+function defineAdders<E>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  { name, threeB, endomorphism }: LaneMultiplesOptions,
+): FunctionHandle[] {
+  const params = ["i32" as const, ...perLane(field), ...perLane(field)];
+  return [
+    { suffix: "add", isImage: false },
+    { suffix: "add_image", isImage: true },
+  ].map(({ suffix, isImage }) =>
+    module.define({ name: `${name}_lane_${suffix}`, params, exported: false }, (f, accumulator, ...locals) => {
+      const entry = loadEach(f, field, { addresses: locals.slice(0, field.lanes), offset: 0 });
+      const x = isImage ? field.reduce(f, field.mul(f, entry.x, field.constant(f, [endomorphism]))) : entry.x;
+      const y = field.normalize(f, field.applySigns(f, entry.y, locals.slice(field.lanes)));
+      const sum = completeSum(f, field, [loadBlocks(f, field, accumulator), { x, y, z: entry.z }], threeB);
+      storeBlocks(f, field, accumulator, sum);
+    }),
+  );
+}
+
+function defineAccumulate<E>(
+  module: ModuleBuilder,
+  field: PrimeField<E>,
+  name: string,
+  { double, adders }: { readonly double: FunctionHandle; readonly adders: readonly FunctionHandle[] },
+): void {
+  const params = { accumulator: "i32", tables: "i32", groups: "i32", digits: "i32", windows: "i32" } as const;
+  const entryBytes = 3 * field.elementBytes;
+  module.defineNamed({ name: `${name}_lane_accumulate`, params }, (f, locals) => {
+    const { accumulator, tables, groups, digits, windows } = locals;
+    const next = f.let(digits);
+    storeBlocks(f, field, accumulator, infinity(f, field));
+    f.for(i32.const(0), windows, 1, (window) => {
+      f.if(window, () => f.call(double, [accumulator]));
+      const table = f.let(tables);
+      f.for(i32.const(0), groups, 1, () => {
+        for (const adder of adders) {
+          const bytes = lanesOf(field).map((lane) => f.let(i32.load8U(next, lane)));
+          const any = bytes.reduce<Address>((x, y) => i32.or(x, y), i32.const(0));
+          const entries = bytes.map((byte, lane) =>
+            i32.add(i32.load(table, 4 * lane), i32.mul(i32.and(byte, i32.const(NEGATIVE - 1)), i32.const(entryBytes))),
+          );
+          const signs = bytes.map((byte) => i32.shrU(byte, i32.const(Math.log2(NEGATIVE))));
+          f.if(any, () => f.call(adder, [accumulator, ...entries, ...signs]));
+          f.set(next, i32.add(next, i32.const(field.lanes)));
+        }
+        f.set(table, i32.add(table, i32.const(4 * field.lanes)));
+      });
+    });
   });
 }
 
@@ -137,20 +156,25 @@ function infinity<E>(f: FunctionBuilder, field: Field<E>): Projective<E> {
   return { x: zero, y: field.constant(f, [1n]), z: zero };
 }
 
-function loadEach<E>(f: FunctionBuilder, field: Field<E>, addresses: readonly Address[], index: number): Projective<E> {
-  const at = (i: number): E => field.load(f, addresses, (3 * index + i) * field.elementBytes, field.reducedMax);
+/** Places of a projective point per lane: each at its own address, all at the same offset. */
+interface EachPlace {
+  readonly addresses: readonly Address[];
+  readonly offset: number;
+}
+
+function loadEach<E>(f: FunctionBuilder, field: Field<E>, { addresses, offset }: EachPlace): Projective<E> {
+  const at = (i: number): E => field.load(f, addresses, offset + i * field.elementBytes, field.reducedMax);
   return { x: at(0), y: at(1), z: at(2) };
 }
 
 function storeEach<E>(
   f: FunctionBuilder,
   field: Field<E>,
-  addresses: readonly Address[],
-  index: number,
+  { addresses, offset }: EachPlace,
   { x, y, z }: Projective<E>,
 ): void {
   for (const [i, coordinate] of [x, y, z].entries())
-    field.store(f, addresses, (3 * index + i) * field.elementBytes, coordinate);
+    field.store(f, addresses, offset + i * field.elementBytes, coordinate);
 }
 
 function loadBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address): Projective<E> {
@@ -164,7 +188,8 @@ function storeBlocks<E>(f: FunctionBuilder, field: Field<E>, address: Address, {
 }
 
 function loadLane<E>(f: FunctionBuilder, field: Field<E>, address: Address, lane: 0 | 1): Projective<E> {
-  const at = (i: number): E => field.loadLane(f, address, i * field.lanes * field.elementBytes, lane, field.reducedMax);
+  const at = (i: number): E =>
+    field.loadLane(f, { address, offset: i * field.lanes * field.elementBytes, lane }, field.reducedMax);
   return { x: at(0), y: at(1), z: at(2) };
 }
 

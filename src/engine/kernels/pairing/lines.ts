@@ -6,8 +6,8 @@
  * Zhou, eprint 2022/348. The test is made for each point: a random combination of points would miss parts of small
  * order, which the cofactor has.
  */
-import type { G2Point } from "../../reference/points.js";
-import { BN254_PAIRING } from "./pairing-constants.js";
+import type { G2Point } from "../../curves/points.js";
+import { LOOP_DIGITS } from "./loop-digits.js";
 import type { PairingMemory } from "./pairing-memory.js";
 
 /** Lines of one point in the order of the loop: divided ones of two blocks each, or undivided ones of three. */
@@ -16,23 +16,24 @@ export interface Lines {
   readonly isDivided: boolean;
 }
 
-/** What the loop does with the running point, in order, each giving a line. */
+/** A step of the loop on the running point; each gives a line. */
 type Step = "double" | "point" | "negative" | "psi" | "minus_psi_2";
 
-const { loopDigits } = BN254_PAIRING;
 const STEPS: readonly Step[] = [
-  ...loopDigits.flatMap((digit): Step[] => (digit === 0 ? ["double"] : ["double", digit === 1 ? "point" : "negative"])),
+  ...LOOP_DIGITS.flatMap((digit): Step[] =>
+    digit === 0 ? ["double"] : ["double", digit === 1 ? "point" : "negative"],
+  ),
   "psi",
   "minus_psi_2",
 ];
-/** A line for each doubling and each addition. */
+/** Lines of a point: one for each doubling and each addition. */
 export const LINES = STEPS.length;
-/** From here on one inversion a step, shared, costs less than the products that projective coordinates take more. */
+/** From so many points on, one shared inversion a step costs less than the additional products of projective steps. */
 const TOGETHER_MIN = 4;
-/** Points whose lines lie in memory at once. */
+/** Points whose lines are in memory at the same time. */
 const TOGETHER_MAX = 64;
 
-/** The lines of each point; undefined for points outside the subgroup. All must lie on the twist. */
+/** Returns the lines of each point, undefined for points outside the subgroup. All points must lie on the twist. */
 export function linesOf(memory: PairingMemory, points: readonly G2Point[]): (Lines | undefined)[] {
   const results: (Lines | undefined)[] = [];
   for (let start = 0; start < points.length; start += TOGETHER_MAX) {
@@ -44,7 +45,7 @@ export function linesOf(memory: PairingMemory, points: readonly G2Point[]): (Lin
   return results;
 }
 
-/** Undivided lines of one point. A step that meets infinity on the way leaves infinity, which is refused. */
+/** Undivided lines of one point. A step that reaches infinity stays there, and the test at the end refuses it. */
 function projectiveLines(memory: PairingMemory, { x, y }: G2Point): Lines | undefined {
   const { blockBytes, elementBytes } = memory.layout;
   return memory.scoped(() => {

@@ -10,13 +10,14 @@
 import type { Fq2 } from "../../field/prime-field.js";
 import { multiplyFq2, powerFq2 } from "../../field/prime-field.js";
 import type { Address } from "../field/field.js";
-import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
+import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import { i32 } from "../wasm/wasm-ops.js";
 import { defineSumOfProducts } from "./sums-of-products.js";
+import type { SumOfProducts } from "./sums-of-products.js";
 import { coefficient, timesNonResidue } from "./target-field.js";
 import type { TowerField } from "./tower-field.js";
 
-export interface MillerStepOptions {
+interface MillerStepOptions {
   readonly prime: bigint;
   /** The xi over which Fq12 is built. */
   readonly nonResidue: Fq2;
@@ -26,18 +27,24 @@ export interface MillerStepOptions {
   readonly scratch: number;
 }
 
+/** Blocks of scratch that the functions of this file use. */
 export const MILLER_SCRATCH_BLOCKS = 8;
-/** Two addresses. */
+/** Bytes of an entry of the table of `gt_mul_divided_lines`: two addresses. */
 export const LINE_ENTRY_BYTES = 8;
 
 /**
- * Defines `g2_double_step` (point, line: the point X || Y || Z is doubled in place), `g2_add_step` (point, affine
- * point, line), `line_divide` (target, line: c1 / c0 || c3 / c0), `gt_mul_line` (target, value, line, y || x as blocks
- * with both coefficients the same) and `gt_mul_divided_lines` (value, spare, table, count) -> the one of both where the
- * product is: for each entry of the table, the addresses of a divided line and of x / y || 1 / y, it multiplies by that
- * line and moves the entry on to the next. Targets must not overlap what is read. For affine points x || y: `g2_negate`
- * and `g2_psi_1` to `_3` (target, point), psi being the untwist-Frobenius-twist map; `g2_equals` (projective point,
- * affine point) -> flag, 0 for infinity.
+ * Defines, with addresses; targets must not overlap what is read, and all results are reduced:
+ * - `g2_double_step` (point, line): doubles the point X || Y || Z in place and writes the tangent;
+ * - `g2_add_step` (point, other, line): adds the affine point `other` in place and writes the line through both;
+ * - `line_divide` (target, line): c1 / c0 || c3 / c0;
+ * - `gt_mul_line` (target, value, line, point): value times a line at the point y || x, given as blocks whose
+ *   coefficients are the same;
+ * - `gt_mul_divided_lines` (value, spare, table, count) -> the address of the product, which is that of value or of
+ *   spare: for each of `count` entries of the table, the addresses of a divided line and of x / y || 1 / y, it
+ *   multiplies by that line and moves the entry on to the next line;
+ * - `g2_negate`, `g2_psi_1` to `g2_psi_3` (target, point): of affine points x || y; psi is the untwist-Frobenius-twist
+ *   map;
+ * - `g2_equals` (point, other) -> 1 when a projective point is an affine one, else 0; 0 for infinity.
  */
 export function defineMillerSteps<E>(module: ModuleBuilder, tower: TowerField<E>, options: MillerStepOptions): void {
   const { blockBytes } = tower;
@@ -149,23 +156,48 @@ function defineAffineMaps<E>(
   });
 }
 
+/** A factor of a line's coefficients: the block at an offset from an address. */
+type BlockPlace = readonly [address: Address, offset: number];
+
 function defineLineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, cells: (i: number) => Address): void {
-  const { blockBytes } = tower;
   const three = defineSumOfProducts(module, tower, { name: "line_sum_3", factors: [1, 1, 1] });
   const plusTwo = defineSumOfProducts(module, tower, { name: "line_sum_2", factors: [1, 1], hasAddend: true });
-  const scale = (
-    f: FunctionBuilder,
-    target: Address,
-    value: readonly [Address, number],
-    factor: readonly [Address, number],
-  ): void => {
-    tower.store(f, target, 0, tower.mulCoefficients(f, tower.load(f, ...value), tower.load(f, ...factor)));
-  };
-  // l1 and xi l1, l3 and xi l3 in cells 1 to 4; l0 in cell 0.
-  const [l0, l1, xiL1, l3, xiL3] = [0, 1, 2, 3, 4].map(cells) as [Address, Address, Address, Address, Address];
-  module.define({ name: "gt_mul_line", params: ["i32", "i32", "i32", "i32"] }, (f, target, value, line, point) => {
-    scale(f, l0, [line, 0], [point, 0]);
-    scale(f, l1, [line, blockBytes], [point, blockBytes]);
+  defineMulLine(module, tower, cells, three);
+  const timesDivided = defineMulDividedLine(module, tower, cells, plusTwo);
+  defineMulDividedLines(module, tower, timesDivided);
+}
+
+const LINE_PRODUCT = { target: "i32", value: "i32", line: "i32", point: "i32" } as const;
+
+/** target := value * factor, both coefficients with the same number of Fq. */
+function emitScale<E>(
+  f: FunctionBuilder,
+  tower: TowerField<E>,
+  target: Address,
+  [value, factor]: readonly [BlockPlace, BlockPlace],
+): void {
+  tower.store(f, target, 0, tower.mulCoefficients(f, tower.load(f, ...value), tower.load(f, ...factor)));
+}
+
+// Cells of the line products: l0 in cell 0, l1 and xi l1 in 1 and 2, l3 and xi l3 in 3 and 4.
+
+function defineMulLine<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  cells: (i: number) => Address,
+  three: SumOfProducts,
+): void {
+  const { blockBytes } = tower;
+  const [l0, l1, xiL1, xiL3] = [cells(0), cells(1), cells(2), cells(4)];
+  module.defineNamed({ name: "gt_mul_line", params: LINE_PRODUCT }, (f, { target, value, line, point }) => {
+    emitScale(f, tower, l0, [
+      [line, 0],
+      [point, 0],
+    ]);
+    emitScale(f, tower, l1, [
+      [line, blockBytes],
+      [point, blockBytes],
+    ]);
     const third = f.let(i32.add(line, i32.const(2 * blockBytes)));
     timesNonResidue(f, tower, xiL1, l1);
     timesNonResidue(f, tower, xiL3, third);
@@ -178,39 +210,57 @@ function defineLineProducts<E>(module: ModuleBuilder, tower: TowerField<E>, cell
       ]);
     }
   });
-  const timesDivided = module.define(
-    { name: "gt_mul_divided_line", params: ["i32", "i32", "i32", "i32"], exported: false },
-    (f, target, value, line, point) => {
-      scale(f, l1, [line, 0], [point, 0]);
-      scale(f, l3, [line, blockBytes], [point, blockBytes]);
-      timesNonResidue(f, tower, xiL1, l1);
-      timesNonResidue(f, tower, xiL3, l3);
-      const at = (i: number): Address => coefficient(f, tower, value, i);
-      for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, l3, xiL3).entries()) {
-        plusTwo.call(
-          f,
-          coefficient(f, tower, target, k),
-          [
-            [at(below1), by1],
-            [at(below3), by3],
-          ],
-          at(k),
-        );
-      }
-    },
-  );
-  module.define(
-    { name: "gt_mul_divided_lines", params: ["i32", "i32", "i32", "i32"], results: ["i32"] },
-    (f, value, spare, table, count) => {
+}
+
+function defineMulDividedLine<E>(
+  module: ModuleBuilder,
+  tower: TowerField<E>,
+  cells: (i: number) => Address,
+  plusTwo: SumOfProducts,
+): FunctionHandle {
+  const { blockBytes } = tower;
+  const [l1, xiL1, l3, xiL3] = [cells(1), cells(2), cells(3), cells(4)];
+  const signature = { name: "gt_mul_divided_line", params: LINE_PRODUCT, exported: false };
+  return module.defineNamed(signature, (f, { target, value, line, point }) => {
+    emitScale(f, tower, l1, [
+      [line, 0],
+      [point, 0],
+    ]);
+    emitScale(f, tower, l3, [
+      [line, blockBytes],
+      [point, blockBytes],
+    ]);
+    timesNonResidue(f, tower, xiL1, l1);
+    timesNonResidue(f, tower, xiL3, l3);
+    const at = (i: number): Address => coefficient(f, tower, value, i);
+    for (const [k, [below1, by1, below3, by3]] of sparseTerms(l1, xiL1, l3, xiL3).entries()) {
+      plusTwo.call(
+        f,
+        coefficient(f, tower, target, k),
+        [
+          [at(below1), by1],
+          [at(below3), by3],
+        ],
+        at(k),
+      );
+    }
+  });
+}
+
+function defineMulDividedLines<E>(module: ModuleBuilder, tower: TowerField<E>, timesDivided: FunctionHandle): void {
+  const params = { value: "i32", spare: "i32", table: "i32", count: "i32" } as const;
+  module.defineNamed(
+    { name: "gt_mul_divided_lines", params, results: ["i32"] },
+    (f, { value, spare, table, count }) => {
       const [from, to] = [f.let(value), f.let(spare)];
       const entry = f.let(table);
       f.for(i32.const(0), count, 1, () => {
         const line = f.let(i32.load(entry));
         f.call(timesDivided, [to, from, line, i32.load(entry, 4)]);
-        f.run(i32.store(entry, i32.add(line, i32.const(2 * blockBytes))));
-        const kept = f.let(from);
+        f.run(i32.store(entry, i32.add(line, i32.const(2 * tower.blockBytes))));
+        const swapped = f.let(from);
         f.set(from, to);
-        f.set(to, kept);
+        f.set(to, swapped);
         f.set(entry, i32.add(entry, i32.const(LINE_ENTRY_BYTES)));
       });
       f.return(from);

@@ -2,23 +2,22 @@
  * Multiples of points of G1 and their sums: Straus' interleaving over the two halves of each scalar (scalar-halves.ts),
  * a point or a sum per lane. The halves share one table, because the second needs the images of the same entries.
  */
-import type { G1Point } from "../../reference/points.js";
-import { BN254 } from "../../curves/kernel-curves.js";
+import type { G1Point } from "../../curves/points.js";
+import { BN254 } from "../../curves/bn254.js";
 import { MULTIPLES, NEGATIVE, WINDOW_BITS } from "./lane-multiples.js";
-import { BN254_PAIRING } from "./pairing-constants.js";
 import type { PairingMemory } from "./pairing-memory.js";
 import { scalarHalves } from "./scalar-halves.js";
 
-export interface Multiple {
+interface Multiple {
   readonly point: G1Point;
   readonly scalar: bigint;
 }
 
-/** Points whose tables lie in memory at once; longer sums take as many passes. */
+/** Points whose tables are in memory at the same time; longer sums take several passes. */
 const POINTS_MAX = 256;
 /** Halves are below 2^127, so that the last digit takes a carry. */
 const HALF_DIGITS = 128 / WINDOW_BITS;
-const halvesOf = scalarHalves(BN254.fr, BN254_PAIRING.endomorphismScalar);
+const halvesOf = scalarHalves(BN254.r, BN254.endomorphismScalar);
 
 /** One point per lane, with its table and the digits of both halves of its scalar, the lowest first. */
 interface Group {
@@ -26,7 +25,7 @@ interface Group {
   readonly digits: readonly (readonly [Uint8Array, Uint8Array])[];
 }
 
-/** The sum; undefined for infinity. */
+/** Returns the sum of the multiples; undefined for infinity. */
 export function sumOfMultiples(memory: PairingMemory, terms: readonly Multiple[]): G1Point | undefined {
   const { elementBytes, lanes } = memory.layout;
   return memory.scoped(() => {
@@ -44,7 +43,7 @@ export function sumOfMultiples(memory: PairingMemory, terms: readonly Multiple[]
   });
 }
 
-/** Each multiple; undefined for infinity. */
+/** Returns each multiple; undefined for infinity. */
 export function eachMultiple(memory: PairingMemory, terms: readonly Multiple[]): (G1Point | undefined)[] {
   const { elementBytes, lanes } = memory.layout;
   const results: (G1Point | undefined)[] = [];
@@ -121,7 +120,7 @@ function accumulate(memory: PairingMemory, accumulator: number, groups: readonly
   });
 }
 
-/** Infinity comes as zeros, which are on no curve here. */
+/** Converts projective points; infinity comes as zeros, which lie on no curve that the kernels know. */
 function toAffine(memory: PairingMemory, points: number, count: number): (G1Point | undefined)[] {
   const { elementBytes } = memory.layout;
   return memory.scoped(() => {
@@ -135,7 +134,10 @@ function toAffine(memory: PairingMemory, points: number, count: number): (G1Poin
   });
 }
 
-/** Half a scalar as words of 32 bits: a view of one as the other costs less than arithmetic on it. */
+/**
+ * Scratch of `signedDigits`: half a scalar in words of 64 bits, and the same bytes in words of 32. Reading it through
+ * the second view costs less than arithmetic on a bigint.
+ */
 const halfWords = new BigUint64Array(2);
 const halfHalves = new Uint32Array(halfWords.buffer);
 
@@ -159,6 +161,6 @@ function signedDigits(value: bigint): Uint8Array {
       length = i + 1;
     }
   }
-  if (carry === 1) throw new Error("invariant broken: half a scalar is too long");
+  if (carry === 1) throw new Error("half a scalar has too many digits");
   return digits.subarray(0, length);
 }

@@ -14,6 +14,7 @@ const WORDS = COORDINATE_BYTES / 8;
 
 type Exports = Readonly<Record<string, (...args: readonly number[]) => number>>;
 
+/** One instance of the pairing module and its workspace. */
 export class PairingMemory {
   readonly layout: PairingModule;
   readonly #bytes: Uint8Array;
@@ -32,40 +33,46 @@ export class PairingMemory {
     this.#arena = new Arena(layout.reservedBytes, PAIRING_PAGES * 65_536);
   }
 
+  /** Calls a kernel and returns its result, if it has one. */
   call(name: string, ...args: readonly number[]): number {
     const kernel = this.#exports[name];
     if (kernel === undefined) throw new TypeError(`there is no kernel ${name}`);
     return kernel(...args);
   }
 
+  /** Takes workspace from the arena. */
   take(bytes: number): number {
     return this.#arena.take(bytes);
   }
 
+  /** Runs the work and gives back the workspace that it took. */
   scoped<T>(work: () => T): T {
     return this.#arena.scoped(work);
   }
 
+  /** Takes workspace for the bytes, copies them there and returns their address. */
   put(bytes: Uint8Array): number {
     const address = this.take(bytes.length);
     this.#bytes.set(bytes, address);
     return address;
   }
 
-  /** A copy. */
+  /** Returns a copy of bytes of the memory. */
   read(address: number, length: number): Uint8Array {
     return this.#bytes.slice(address, address + length);
   }
 
+  /** Copies bytes inside the memory. */
   copy(target: number, source: number, length: number): void {
     this.#bytes.copyWithin(target, source, source + length);
   }
 
+  /** Fills bytes with zeros. */
   clear(address: number, length: number): void {
     this.#bytes.fill(0, address, address + length);
   }
 
-  /** Writes numbers of 32 bits. */
+  /** Writes numbers of 32 bits, one after the other; `target` is a multiple of 4. */
   writeTable(target: number, values: readonly number[]): void {
     this.#table.set(values, target / 4);
   }
@@ -87,7 +94,7 @@ export class PairingMemory {
     });
   }
 
-  /** Elements of Fq as canonical integers. */
+  /** Reads elements of Fq as canonical integers. */
   readElements(source: number, count: number): bigint[] {
     return this.scoped(() => {
       const plain = this.take(count * COORDINATE_BYTES);
@@ -104,7 +111,7 @@ export class PairingMemory {
     });
   }
 
-  /** Canonical integers, little-endian, c0 and c1 of each power of w. */
+  /** Returns a value of Fq12 as canonical little-endian integers of 32 bytes, c0 and c1 of each power of w. */
   exportTarget(value: number): Uint8Array {
     const count = 2 * COEFFICIENTS;
     return this.scoped(() => {

@@ -1,15 +1,15 @@
 /**
- * Puts the pairing of one curve together into a WebAssembly module of its own, on either field arithmetic: the tower,
- * the Miller steps, small multiples in G1 and roots. How they are called in turn is pairing.ts.
+ * Assembles the WebAssembly module of one curve's pairing, on either field arithmetic: the tower, the Miller steps,
+ * small multiples in G1 and roots. pairing.ts calls them.
  */
 import { defineConversions } from "../field/conversion.js";
-import type { CurveConstants } from "../../curves/kernel-curves.js";
+import type { AnyCurve } from "../../curves/curve-parameters.js";
 import { FmaField } from "../field/fma-field.js";
 import type { PrimeField } from "../field/field.js";
 import { IntegerField } from "../field/integer-field.js";
 import { defineInversion, defineQuadraticInversion } from "../field/inversion.js";
 import type { Inversion } from "../field/inversion.js";
-import type { KernelKind } from "../wasm/kernel-module.js";
+import type { KernelKind } from "../kernel-module.js";
 import { outlinePrime } from "../field/outlined-field.js";
 import { defineSinglePoint } from "../point/point-single.js";
 import { QuadraticField } from "../field/quadratic-field.js";
@@ -19,7 +19,6 @@ import { FmaTower, fmaTowerScratchBytes } from "./fma-tower.js";
 import { IntegerTower } from "./integer-tower.js";
 import { defineLaneMultiples } from "./lane-multiples.js";
 import { MILLER_SCRATCH_BLOCKS, defineMillerSteps } from "./miller-steps.js";
-import type { PairingConstants } from "./pairing-constants.js";
 import { defineRootPower, rootPowerScratchBytes } from "./root-power.js";
 import { TARGET_SCRATCH_BLOCKS, defineTargetField } from "./target-field.js";
 import type { TowerField } from "./tower-field.js";
@@ -31,14 +30,15 @@ export interface PairingModule {
   /** Bytes of an element of Fq, and of a block (Fq2). */
   readonly elementBytes: number;
   readonly blockBytes: number;
+  /** Bytes of the scratch of `fq_root_powers`. */
   readonly rootScratchBytes: number;
-  /** Scratch of `g1_to_affine`. */
+  /** Bytes of the scratch of `g1_to_affine`. */
   readonly affineScratchBytes: number;
-  /** Record of a point in `g2_lines_double` and `_add`. */
+  /** Bytes of the record of a point in `g2_lines_double` and `g2_lines_add`. */
   readonly recordBytes: number;
-  /** Scratch that these need for so many points. */
+  /** Returns the bytes of scratch of both for so many points. */
   lineScratchBytes(points: number): number;
-  /** Scratch of `g1_divided_line_factors` and `g1_all_to_affine`. */
+  /** Returns the bytes of scratch of `g1_divided_line_factors` and `g1_all_to_affine`. */
   pointScratchBytes(points: number): number;
   /** First byte that callers may use. */
   readonly reservedBytes: number;
@@ -48,21 +48,20 @@ export interface PairingModule {
 const SCRATCH = 64;
 
 /**
- * Generates the module; about 0.3 s, most of it bounds of limbs. Its memory holds at most `pagesMax` pages of 64 KiB.
+ * Generates the module, in about 0.3 s, most of which the bounds of limbs take. Its memory has at most `pagesMax` pages
+ * of 64 KiB.
  */
 export function buildPairingModule(
-  curve: CurveConstants,
-  constants: PairingConstants,
+  curve: AnyCurve,
   options: { readonly kind: KernelKind; readonly pagesMax: number },
 ): PairingModule {
   const module = new ModuleBuilder();
   if (options.kind === "fma") {
-    const fq = new FmaField(curve.fq);
+    const fq = new FmaField(curve.q);
     const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
-    const tower = new FmaTower(fq, { nonResidue: constants.nonResidue, inversion, scratch: SCRATCH });
+    const tower = new FmaTower(fq, { nonResidue: Number(curve.nonResidue.c0), inversion, scratch: SCRATCH });
     return assemble(module, {
       curve,
-      constants,
       fq,
       tower,
       inversion,
@@ -70,16 +69,15 @@ export function buildPairingModule(
       pagesMax: options.pagesMax,
     });
   }
-  const fq = new IntegerField(curve.fq);
+  const fq = new IntegerField(curve.q);
   const inversion = defineInversion(module, fq, curve.fqBytes, "fq");
   const quadraticInversion = defineQuadraticInversion(module, new QuadraticField(fq), inversion, "fq2");
-  const tower = new IntegerTower(fq, { nonResidue: constants.nonResidue, inversion: quadraticInversion });
-  return assemble(module, { curve, constants, fq, tower, inversion, scratch: SCRATCH, pagesMax: options.pagesMax });
+  const tower = new IntegerTower(fq, { nonResidue: Number(curve.nonResidue.c0), inversion: quadraticInversion });
+  return assemble(module, { curve, fq, tower, inversion, scratch: SCRATCH, pagesMax: options.pagesMax });
 }
 
 interface Parts<E, T> {
-  readonly curve: CurveConstants;
-  readonly constants: PairingConstants;
+  readonly curve: AnyCurve;
   readonly fq: PrimeField<E>;
   readonly tower: TowerField<T>;
   readonly inversion: Inversion;
@@ -90,20 +88,18 @@ interface Parts<E, T> {
 
 function assemble<E, T>(
   module: ModuleBuilder,
-  { curve, constants, fq, tower, inversion, scratch, pagesMax }: Parts<E, T>,
+  { curve, fq, tower, inversion, scratch, pagesMax }: Parts<E, T>,
 ): PairingModule {
-  const prime = curve.fq;
-  const nonResidue = { c0: BigInt(constants.nonResidue), c1: 1n };
-  const [b0, b1] = curve.g2B;
+  const { q: prime, nonResidue, twistB } = curve;
   const millerScratch = scratch + TARGET_SCRATCH_BLOCKS * tower.blockBytes;
   defineConversions(module, fq, curve.fqBytes, "fq");
   defineTargetField(module, tower, { prime, nonResidue, scratch });
-  defineMillerSteps(module, tower, { prime, nonResidue, twistB: { c0: b0, c1: b1 }, scratch: millerScratch });
+  defineMillerSteps(module, tower, { prime, nonResidue, twistB, scratch: millerScratch });
   // Conversions multiply integers beyond the prime, which the outlined products would refuse; sums of points are too
   // long to be inlined.
   const outlined = outlinePrime(fq, module, "fq");
-  defineSinglePoint(module, outlined, inversion, { name: "g1", threeB: [3n * curve.g1B] });
-  defineLaneMultiples(module, outlined, { name: "g1", threeB: [3n * curve.g1B], endomorphism: constants.endomorphism });
+  defineSinglePoint(module, outlined, inversion, { name: "g1", threeB: [3n * curve.b] });
+  defineLaneMultiples(module, outlined, { name: "g1", threeB: [3n * curve.b], endomorphism: curve.endomorphismFactor });
   defineRootPower(module, fq, "fq");
   const transfers = defineTransfers(module, fq, inversion);
   const lines = defineAffineLines(module, tower);

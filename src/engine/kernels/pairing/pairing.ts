@@ -1,75 +1,68 @@
 /**
- * The pairing of BN254 on WebAssembly of our own (pairing-module.ts): optimal ate, several Miller loops over one
- * running value, one final exponentiation. Points are checked by the caller to lie on their curves. Each instance has
- * its memory; nothing is kept in it between calls.
+ * The pairing of BN254 on the kernels' WebAssembly (pairing-module.ts): optimal ate, several Miller loops over one
+ * running value, one final exponentiation. The caller checks that points lie on their curves. Each instance has its own
+ * memory, which holds nothing between calls.
  */
-import { BN254 as BN254_PARAMETERS } from "../../curves/curve-parameters.js";
 import type { CurveParameters } from "../../curves/curve-parameters.js";
 import type { PairingKernels, PairingTerm, PairingValue, PreparedG2 } from "../../curves/curve-kernels.js";
-import type { G1Point, G2Point } from "../../reference/points.js";
-import { BN254 } from "../../curves/kernel-curves.js";
+import type { G1Point, G2Point } from "../../curves/points.js";
+import { BN254 } from "../../curves/bn254.js";
 import { hasFusedMultiplyAdd } from "../wasm/features.js";
-import type { KernelKind } from "../wasm/kernel-module.js";
+import type { KernelKind } from "../kernel-module.js";
 import { LINES, linesOf } from "./lines.js";
 import type { Lines } from "./lines.js";
 import { LINE_ENTRY_BYTES } from "./miller-steps.js";
 import { eachMultiple, sumOfMultiples } from "./multiples.js";
-import { BN254_PAIRING, nonAdjacentForm } from "./pairing-constants.js";
+import { LOOP_DIGITS, nonAdjacentForm } from "./loop-digits.js";
 import { PAIRING_PAGES, PairingMemory } from "./pairing-memory.js";
 import { buildPairingModule } from "./pairing-module.js";
 import type { PairingModule } from "./pairing-module.js";
+import { ModuleCache } from "../wasm/module-cache.js";
+import type { CompiledModule } from "../wasm/module-cache.js";
 import { COEFFICIENTS } from "./target-field.js";
 
-/** Terms whose lines lie in memory at once. */
+/** Terms whose lines are in memory at the same time. */
 const LOOP_TERMS_MAX = 100;
 /** Values whose powers are computed in one go. */
 const POWERS_MAX = 1024;
-const { loopDigits } = BN254_PAIRING;
 
 /**
- * The seed's power by odd digits up to 7: 16 products in all, where digits of 1 take 23. A wider table costs what it
- * saves.
+ * Width of the digits by which a value is raised to the power of the seed: odd digits up to 7 take 16 products in all,
+ * digits of 1 take 23. A wider table costs as much as it saves.
  */
 const SEED_WIDTH = 4;
-const SEED_DIGITS = nonAdjacentForm(BN254_PAIRING.seed, SEED_WIDTH);
+const SEED_DIGITS = nonAdjacentForm(BN254.seed, SEED_WIDTH);
 const SEED_START = SEED_DIGITS[0] ?? 1;
-/** From the highest digit down: so many squarings, then a product with that power of the value. */
+/** Steps below the highest digit: so many squarings, then a product with that power of the value. */
 const SEED_STEPS = stepsOf(SEED_DIGITS);
 
-interface Compiled {
-  readonly layout: PairingModule;
-  readonly module: WebAssembly.Module;
-}
-
-const compiledModules = new Map<KernelKind, Compiled>();
+/** The module of each kind that this thread has used. */
+const modules = new ModuleCache<PairingModule>();
 
 /**
- * Builds the kernels, compiled once per thread and kind: about 0.3 s, later a millisecond. `preferred` "integer" forces
- * the fallback.
+ * Returns new kernels of the pairing. Takes about 0.3 s once per thread and kind, then a millisecond.
+ * @param preferred "integer" forces the fallback; fused multiply-add is only taken where the machine fuses it.
  */
 export function loadKernelPairing(preferred?: KernelKind): KernelPairing {
   const kind: KernelKind = preferred !== "integer" && hasFusedMultiplyAdd() ? "fma" : "integer";
-  let compiled = compiledModules.get(kind);
-  if (compiled === undefined) {
-    const layout = buildPairingModule(BN254, BN254_PAIRING, { kind, pagesMax: PAIRING_PAGES });
-    compiled = { layout, module: new WebAssembly.Module(layout.bytes) };
-    compiledModules.set(kind, compiled);
-  }
+  const compiled = modules.get(kind, () => buildPairingModule(BN254, { kind, pagesMax: PAIRING_PAGES }));
   return new KernelPairing(compiled, kind);
 }
 
+/** The pairing, small multiples in G1 and roots in Fq, on one memory. */
 export class KernelPairing implements PairingKernels {
-  readonly curve: CurveParameters = BN254_PARAMETERS;
+  readonly curve: CurveParameters = BN254;
   readonly kind: KernelKind;
   readonly #memory: PairingMemory;
   /** Lines of points that were found in G2, for the pairing that follows the test. */
   readonly #lines = new WeakMap<G2Point, Lines>();
 
-  constructor({ layout, module }: Compiled, kind: KernelKind) {
+  constructor({ layout, module }: CompiledModule<PairingModule>, kind: KernelKind) {
     this.kind = kind;
     this.#memory = new PairingMemory(layout, module);
   }
 
+  /** See `PairingKernels`; any number of terms, 256 at a time. */
   combineG1(terms: readonly { readonly point: G1Point | undefined; readonly scalar: bigint }[]): G1Point | undefined {
     return sumOfMultiples(
       this.#memory,
@@ -77,14 +70,17 @@ export class KernelPairing implements PairingKernels {
     );
   }
 
+  /** See `PairingKernels`; any number of terms, 256 at a time. */
   multiplyG1(terms: readonly { readonly point: G1Point; readonly scalar: bigint }[]): (G1Point | undefined)[] {
     return eachMultiple(this.#memory, terms);
   }
 
+  /** See `PairingKernels`; it leaves the lines of a member for a pairing that follows. */
   isInSubgroupG2(point: G2Point): boolean {
     return this.areInSubgroupG2([point])[0] === true;
   }
 
+  /** See `PairingKernels`; from four points on their inversions are shared. */
   areInSubgroupG2(points: readonly G2Point[]): boolean[] {
     const unknown = points.filter((point) => !this.#lines.has(point));
     for (const [i, lines] of linesOf(this.#memory, unknown).entries()) {
@@ -94,6 +90,7 @@ export class KernelPairing implements PairingKernels {
     return points.map((point) => this.#lines.has(point));
   }
 
+  /** Computes divided lines; throws a RangeError for a point outside the subgroup. */
   prepareG2(point: G2Point): PreparedG2 {
     if (!this.isInSubgroupG2(point)) throw new RangeError("only points of the subgroup are prepared");
     const { bytes, isDivided } = this.#linesOf(point);
@@ -107,6 +104,7 @@ export class KernelPairing implements PairingKernels {
     });
   }
 
+  /** See `PairingKernels`; throws a RangeError for no terms and for points outside the subgroup. */
   pairingProduct(terms: readonly PairingTerm[]): PairingValue {
     if (terms.length === 0) throw new RangeError("a product of no pairings");
     this.areInSubgroupG2(terms.flatMap(({ g2 }) => ("lines" in g2 ? [] : [g2])));
@@ -131,14 +129,17 @@ export class KernelPairing implements PairingKernels {
     });
   }
 
+  /** Compares the canonical bytes. */
   equalPairingValues(a: PairingValue, b: PairingValue): boolean {
     return Buffer.compare(a.bytes, b.bytes) === 0;
   }
 
+  /** See `PairingKernels`. */
   squareRootPower(value: bigint): bigint {
     return this.squareRootPowers([value])[0] ?? 0n;
   }
 
+  /** See `PairingKernels`; two at a time on fused multiply-add. */
   squareRootPowers(values: readonly bigint[]): bigint[] {
     const powers: bigint[] = [];
     for (let start = 0; start < values.length; start += POWERS_MAX) {
@@ -196,7 +197,7 @@ export class KernelPairing implements PairingKernels {
       if (product !== value) [value, spare] = [spare, value];
       index += 1;
     };
-    for (const [i, digit] of loopDigits.entries()) {
+    for (const [i, digit] of LOOP_DIGITS.entries()) {
       if (i > 0) {
         this.#call("gt_square", spare, value);
         [value, spare] = [spare, value];

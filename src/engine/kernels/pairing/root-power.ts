@@ -9,12 +9,12 @@ import { i32, memoryCopy } from "../wasm/wasm-ops.js";
 const WINDOW_BITS = 4;
 const ENTRIES = 2 ** WINDOW_BITS;
 
-/** Bytes that `_root_power` needs as scratch: all powers below 2^WINDOW_BITS, as blocks. */
+/** Returns the bytes of scratch of `_root_powers`: all powers below 2^WINDOW_BITS, as blocks. */
 export function rootPowerScratchBytes(field: { readonly elementBytes: number; readonly lanes: number }): number {
   return ENTRIES * field.elementBytes * field.lanes;
 }
 
-/** Defines `_root_powers` (elements, count, scratch): neighbouring elements at rest, in place. */
+/** Defines `_root_powers` (elements, count, scratch): raises neighbouring elements at rest in place; reduced. */
 export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, name: string): void {
   const block = field.elementBytes * field.lanes;
   const square = defineSquares(module, field, name);
@@ -49,7 +49,7 @@ export function defineRootPower<E>(module: ModuleBuilder, field: PrimeField<E>, 
   module.define({ name: `${name}_root_powers`, params: ["i32", "i32", "i32"] }, (f, elements, count, scratch) => {
     const last = f.let(i32.sub(count, i32.const(1)));
     f.for(i32.const(0), count, field.lanes, (i) => {
-      // Past the end, the last element once more.
+      // Past the end, the last element is taken once more.
       const addresses = Array.from({ length: field.lanes }, (_, lane) => {
         const index = f.let(i32.add(i, i32.const(lane)));
         return f.let(

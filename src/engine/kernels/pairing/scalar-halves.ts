@@ -1,12 +1,15 @@
 /**
  * Splits a scalar k into two of half its length with k = k1 + k2 lambda modulo the order: R. Gallant, R. Lambert, S.
  * Vanstone, "Faster point multiplication on elliptic curves with efficient endomorphisms" (CRYPTO 2001). A scalar that
- * already is such a sum of two short numbers comes apart into exactly these.
+ * was made as such a sum of two short numbers is split into exactly these.
  */
 
-export type ScalarHalves = (scalar: bigint) => readonly [bigint, bigint];
+type ScalarHalves = (scalar: bigint) => readonly [bigint, bigint];
 
-/** Finds a short basis of the pairs (a, b) with a + b lambda = 0 by the Euclidean algorithm, and rounds against it. */
+/**
+ * Returns the function that splits scalars: it rounds against a short basis of the pairs (a, b) with a + b lambda = 0
+ * modulo the order, which the Euclidean algorithm finds.
+ */
 export function scalarHalves(order: bigint, lambda: bigint): ScalarHalves {
   const [[a1, b1], [a2, b2]] = shortBasis(order, lambda);
   const determinant = a1 * b2 - a2 * b1;

@@ -7,7 +7,7 @@ import type { Address } from "../field/field.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { TowerField } from "./tower-field.js";
 
-export interface SumOptions {
+interface SumOptions {
   readonly name: string;
   /** One for each product: 2 counts it twice. */
   readonly factors: readonly (1 | 2)[];
@@ -19,17 +19,19 @@ export interface SumOptions {
  * A sum of products ready to be called: (target, [addend,] a1, b1, a2, b2, ...). The target may be one of the factors.
  */
 export class SumOfProducts {
-  private readonly handle: FunctionHandle;
+  readonly #handle: FunctionHandle;
 
   constructor(handle: FunctionHandle) {
-    this.handle = handle;
+    this.#handle = handle;
   }
 
+  /** Emits a call of the sum; `factors` has the addresses of one pair for each product. */
   call(f: FunctionBuilder, target: Address, factors: readonly (readonly [Address, Address])[], addend?: Address): void {
-    f.call(this.handle, [target, ...(addend === undefined ? [] : [addend]), ...factors.flat()]);
+    f.call(this.#handle, [target, ...(addend === undefined ? [] : [addend]), ...factors.flat()]);
   }
 }
 
+/** Defines a sum of products inside the module; target and factors are addresses of reduced blocks. */
 export function defineSumOfProducts<E>(
   module: ModuleBuilder,
   tower: TowerField<E>,

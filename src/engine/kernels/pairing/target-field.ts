@@ -1,6 +1,6 @@
 /**
  * Defines the arithmetic of Fq12 that a pairing needs, as functions over memory. Fq12 = Fq2[w] / (w^6 - xi); an element
- * is its six coefficients from w^0 to w^5, each a block. Between calls of a function its scratch holds nothing.
+ * is its six coefficients from w^0 to w^5, each a reduced block. The scratch holds nothing between calls.
  */
 import { powerFq2 } from "../../field/prime-field.js";
 import type { Fq2 } from "../../field/prime-field.js";
@@ -11,15 +11,16 @@ import { defineSumOfProducts } from "./sums-of-products.js";
 import type { SumOfProducts } from "./sums-of-products.js";
 import type { TowerField } from "./tower-field.js";
 
+/** Coefficients of an element over Fq2. */
 export const COEFFICIENTS = 6;
 /** Powers of the Frobenius map that a final exponentiation needs. */
 const FROBENIUS_POWERS = [1, 2, 3] as const;
 
-export interface TargetFieldOptions {
+interface TargetFieldOptions {
   /** Prime of the base field, and the xi over which Fq12 is built. */
   readonly prime: bigint;
   readonly nonResidue: Fq2;
-  /** Address of room for SCRATCH_BLOCKS blocks that no two calls use at once. */
+  /** Address of TARGET_SCRATCH_BLOCKS blocks, which no two calls use at once. */
   readonly scratch: number;
 }
 
@@ -27,9 +28,12 @@ export interface TargetFieldOptions {
 export const TARGET_SCRATCH_BLOCKS = 16;
 
 /**
- * Defines `gt_mul` (target, a, b), `gt_square` (target, a), `gt_cyclotomic_square` (element, times: in place),
- * `gt_conjugate` (target, a), `gt_frobenius_1` to `_3` (target, a), `gt_invert` (target, a), `gt_is_one` (a) -> flag. A
- * target of `gt_mul`, `gt_square` and `gt_invert` must not overlap what is read; others may be the same element.
+ * Defines, with addresses of elements; results are reduced:
+ * - `gt_mul` (target, a, b), `gt_square` (target, a), `gt_invert` (target, a): the target must not overlap what is
+ *   read;
+ * - `gt_cyclotomic_square` (element, times): squares an element of the cyclotomic subgroup in place, so many times;
+ * - `gt_conjugate` (target, a), `gt_frobenius_1` to `gt_frobenius_3` (target, a): the target may be the same element;
+ * - `gt_is_one` (a) -> 1 or 0.
  */
 export function defineTargetField<E>(module: ModuleBuilder, tower: TowerField<E>, options: TargetFieldOptions): void {
   const sums = {
@@ -71,7 +75,7 @@ function defineProducts<E>(
   cells: (i: number) => Address,
 ): void {
   module.define({ name: "gt_mul", params: ["i32", "i32", "i32"] }, (f, target, a, b) => {
-    // xi b1 ... xi b5 in cells 1 to 5: what meets a power of w beyond w^5.
+    // xi b1 ... xi b5 in cells 1 to 5: the factors of products that pass w^5.
     for (let i = 1; i < COEFFICIENTS; i += 1) timesNonResidue(f, tower, cells(i), coefficient(f, tower, b, i));
     for (let k = 0; k < COEFFICIENTS; k += 1) {
       sums.six.call(
@@ -255,18 +259,17 @@ function defineInverse<E>(
     ]);
     tower.invert(f, { target: cells(12), source: cells(12), scratch: cells(13) });
     for (const i of [9, 10, 11]) sums.one.call(f, cells(i), [[cells(i), cells(12)]]);
-    // a' times A + B v + C v^2; the conjugate lies in the target, so the even half is kept aside.
-    defineTimesEven(f, tower, sums, cells, target);
+    // a' times A + B v + C v^2; the conjugate lies in the target.
+    emitTimesEven(f, tower, target, { sums, cells });
   });
 }
 
 /** target := target * (cells 9, 10, 11 as coefficients of w^0, w^2, w^4). */
-function defineTimesEven<E>(
+function emitTimesEven<E>(
   f: FunctionBuilder,
   tower: TowerField<E>,
-  sums: Sums,
-  cells: (i: number) => Address,
   target: Address,
+  { sums, cells }: { readonly sums: Sums; readonly cells: (i: number) => Address },
 ): void {
   const [x0, x2, x4, xi2, xi4] = [cells(9), cells(10), cells(11), cells(12), cells(13)];
   timesNonResidue(f, tower, xi2, x2);
@@ -292,11 +295,12 @@ function defineTimesEven<E>(
   }
 }
 
-/** Address of a coefficient, computed once. */
+/** Returns the address of a coefficient of an element, computed once. */
 export function coefficient<E>(f: FunctionBuilder, tower: TowerField<E>, element: Address, index: number): Address {
   return index === 0 ? element : f.let(i32.add(element, i32.const(index * tower.blockBytes)));
 }
 
+/** Emits target := xi source, both addresses of blocks. */
 export function timesNonResidue<E>(f: FunctionBuilder, tower: TowerField<E>, target: Address, source: Address): void {
   tower.store(f, target, 0, tower.mulByNonResidue(f, tower.load(f, source, 0)));
 }

@@ -1,16 +1,18 @@
 /**
  * Emits the one hot routine of all multi-scalar multiplication: many independent additions of affine points with one
- * inversion (Montgomery's trick). It is right for every pair of points of the curve: equal, opposite, infinite.
+ * inversion (P. Montgomery's trick, "Speeding the Pollard and elliptic curve methods of factorization", 1987, section
+ * 10.3.1). It is right for every pair of points of the curve: different, equal, opposite and infinite.
  *
- * A point is x || y, the point at infinity a marked x. A point word is its address with bit 0 set to take the negative.
- * A list entry is left word u32 || right word u32 || address of the result u32. A result may replace an operand of the
- * same entry only.
+ * A point is x || y, two reduced elements at rest; at infinity its x is a mark. A point word is a point's address, with
+ * bit 0 set to mean its negative. A list entry is left word u32 || right word u32 || address of the result u32. A
+ * result may replace an operand of the same entry only.
  */
 import { i32 } from "../wasm/wasm-ops.js";
+import { everyLane, lanesOf } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, FunctionHandle, ModuleBuilder } from "../wasm/wasm-builder.js";
-import type { Expression, Local } from "../wasm/wasm-ops.js";
+import type { Local } from "../wasm/wasm-ops.js";
 
 export const LIST_ENTRY_BYTES = 12;
 /**
@@ -27,11 +29,9 @@ const CACHE_LINE_BYTES = 64;
 const KIND = { plain: 0, double: 1, infinity: 2, left: 3, right: 4 } as const;
 
 export interface PointBatch {
-  /** (list, entries, scratch): entries must be a multiple of `entriesPerStep`. */
-  readonly add: FunctionHandle;
   readonly entriesPerStep: number;
   readonly pointBytes: number;
-  /** Scratch that `entries` additions need. */
+  /** Returns the bytes of scratch that `entries` additions need. */
   scratchBytes(entries: number): number;
 }
 
@@ -45,6 +45,10 @@ interface Layout {
   readonly records: number;
 }
 
+/**
+ * Defines `name`_add_batch (list, entries, scratch): adds the two points of each entry and stores the reduced sum.
+ * `entries`, which may be 0, must be a multiple of `entriesPerStep`.
+ */
 export function definePointBatch<E>(
   module: ModuleBuilder,
   field: Field<E>,
@@ -61,20 +65,16 @@ export function definePointBatch<E>(
   const patch = definePatch(module, field, layout, name);
   const finish = defineFinish(module, field, layout, name);
   const entriesPerStep = field.lanes * CHAINS;
-  const add = module.define(
-    { name: `${name}_add_batch`, params: ["i32", "i32", "i32"] },
-    (f, list, entries, scratch) => {
-      f.if(i32.eqz(entries), () => f.return());
-      const record = f.let(i32.add(scratch, i32.const(layout.records)));
-      const entry = f.let(list);
-      const end = f.let(i32.add(list, i32.mul(entries, i32.const(LIST_ENTRY_BYTES))));
-      emitForward(f, field, layout, { entry, end, record, scratch, patch });
-      emitChainInverses(f, field, layout, inversion, scratch);
-      emitBackward(f, field, layout, { entry, start: list, record, scratch, finish });
-    },
-  );
+  module.define({ name: `${name}_add_batch`, params: ["i32", "i32", "i32"] }, (f, list, entries, scratch) => {
+    f.if(i32.eqz(entries), () => f.return());
+    const record = f.let(i32.add(scratch, i32.const(layout.records)));
+    const entry = f.let(list);
+    const end = f.let(i32.add(list, i32.mul(entries, i32.const(LIST_ENTRY_BYTES))));
+    emitForward(f, field, layout, { entry, end, record, scratch, patch });
+    emitChainInverses(f, field, layout, { inversion, scratch });
+    emitBackward(f, field, layout, { entry, start: list, record, scratch, finish });
+  });
   return {
-    add,
     entriesPerStep,
     pointBytes: 2 * field.elementBytes,
     scratchBytes: (entries) => layout.records + Math.ceil(entries / field.lanes) * layout.record,
@@ -126,12 +126,12 @@ function emitForward<E>(f: FunctionBuilder, field: Field<E>, layout: Layout, sta
     }
   });
   for (const [i, chain] of chains.entries()) field.storeBlock(f, scratch, i * layout.block, chain);
-  // Kept in memory so that the reads ahead count as used; the place is overwritten next.
+  // Stored so that the compiler does not drop the reads ahead; the place is overwritten next.
   f.run(i32.store(scratch, touched, CHAINS * layout.block));
 }
 
 /**
- * Reads a word of every cache line of the points that come up a few steps later. WebAssembly has no prefetch, and
+ * Reads a word of every cache line of the points that are added a few steps later. WebAssembly has no prefetch, and
  * points are scattered over megabytes: without this each step waits for the third-level cache, and a sum of 2^16 points
  * took a tenth longer.
  */
@@ -152,7 +152,7 @@ function emitTouchAhead<E>(
   }
 }
 
-/** Offsets that together meet every cache line of a point, wherever it starts. */
+/** Offsets that together reach every cache line of a point, wherever it starts. */
 function lineOffsets(pointBytes: number): number[] {
   const offsets: number[] = [];
   for (let offset = 0; offset < pointBytes - 4; offset += CACHE_LINE_BYTES) offsets.push(offset);
@@ -164,8 +164,7 @@ function emitChainInverses<E>(
   f: FunctionBuilder,
   field: Field<E>,
   layout: Layout,
-  inversion: Inversion,
-  scratch: Address,
+  { inversion, scratch }: { readonly inversion: Inversion; readonly scratch: Address },
 ): void {
   const chain = (i: number) => field.loadBlock(f, scratch, i * layout.block, field.productMax);
   const partial: E[] = [];
@@ -237,8 +236,8 @@ function emitSum<E>(
 }
 
 /**
- * Finds the kind of each lane of a suspicious vector and puts a usable denominator in its place: 2y to double, 1 where
- * none is needed.
+ * Finds the kind of each lane of a vector that may need a special case, and puts a usable denominator in its place: 2y
+ * to double, and 1 where none is needed.
  */
 function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, name: string): FunctionHandle {
   const classify = defineClassify(module, field, name);
@@ -251,15 +250,18 @@ function definePatch<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, 
         if (kind === undefined) throw new Error("classify gives a kind");
         f.run(i32.store8(i32.add(record, i32.const(lane)), kind, layout.kinds));
         f.if(i32.eq(kind, i32.const(KIND.double)), () => {
-          const { y } = loadPoint(f, field, field.lanes === 2 ? [left, left] : [left]);
-          field.storeLane(f, record, 0, lane, field.reduce(f, field.add(f, y, y)));
+          const { y } = loadPoint(f, field, everyLane(field, left));
+          field.storeLane(f, { address: record, offset: 0, lane }, field.reduce(f, field.add(f, y, y)));
         });
-        f.if(i32.gtU(kind, i32.const(KIND.double)), () => field.storeLane(f, record, 0, lane, field.constant(f, [1n])));
+        f.if(i32.gtU(kind, i32.const(KIND.double)), () =>
+          field.storeLane(f, { address: record, offset: 0, lane }, field.constant(f, [1n])),
+        );
       }
     },
   );
 }
 
+/** Defines (left word, right word) -> the KIND of the pair. */
 function defineClassify<E>(module: ModuleBuilder, field: Field<E>, name: string): FunctionHandle {
   return module.define(
     { name: `${name}_classify_pair`, params: ["i32", "i32"], results: ["i32"], exported: false },
@@ -278,8 +280,8 @@ function defineClassify<E>(module: ModuleBuilder, field: Field<E>, name: string)
 }
 
 /**
- * The second pass for a vector with a special lane: each lane on its own, by its kind. Its inverses lie in the record's
- * second block.
+ * Defines the second pass for a vector with a special lane: each lane by itself, by its kind. The inverses lie in the
+ * record's second block.
  */
 function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: Layout, name: string): FunctionHandle {
   return module.define(
@@ -293,7 +295,7 @@ function defineFinish<E>(module: ModuleBuilder, field: Field<E>, layout: Layout,
         const kind = f.let(i32.load8U(record, layout.kinds + lane));
         const p = loadPoint(f, field, everyLane(field, left));
         const q = loadPoint(f, field, everyLane(field, right));
-        const inverse = field.loadLane(f, record, layout.block, lane, field.productMax);
+        const inverse = field.loadLane(f, { address: record, offset: layout.block, lane }, field.productMax);
         f.if(i32.eq(kind, i32.const(KIND.plain)), () => {
           emitSum(f, field, { slope: field.mul(f, differenceOf(f, field, q.y, p.y), inverse), p, qx: q.x, targets });
         });
@@ -356,12 +358,4 @@ function stored<E>(f: FunctionBuilder, field: Field<E>, product: E): E {
   const variable = field.variable(f, field.productMax);
   field.assign(f, variable, product);
   return variable;
-}
-
-function lanesOf<E>(field: Field<E>): readonly (0 | 1)[] {
-  return field.lanes === 2 ? [0, 1] : [0];
-}
-
-function everyLane<E>(field: Field<E>, item: Expression<"i32">): Expression<"i32">[] {
-  return field.lanes === 2 ? [item, item] : [item];
 }

@@ -4,16 +4,19 @@
  * addition formulas for prime order elliptic curves" (2015), algorithms 7 and 9 (a = 0); right for every pair of points
  * whose difference has odd order.
  *
- * A projective point is X || Y || Z, infinity (0 : 1 : 0). Affine points and point words: see point-batch.ts.
+ * A projective point is X || Y || Z, three reduced elements at rest, infinity (0 : 1 : 0). Affine points and point
+ * words: see point-batch.ts.
  */
 import { i32 } from "../wasm/wasm-ops.js";
+import { everyLane } from "../field/field.js";
 import type { Address, Field } from "../field/field.js";
 import type { Inversion } from "../field/inversion.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 
-export interface SinglePointOptions {
+interface SinglePointOptions {
+  /** Prefix of the functions' names: "g1" or "g2". */
   readonly name: string;
-  /** Three times the b of y^2 = x^3 + b, as coefficients. */
+  /** Three times the b of y^2 = x^3 + b, as coefficients over the prime field. */
   readonly threeB: readonly bigint[];
 }
 
@@ -24,18 +27,38 @@ export interface Projective<E> {
 }
 
 /**
- * Defines `_mark` (target: the affine point at infinity), `_is_marked` (point) -> flag, `_copy_for_export` (target,
- * word; infinity and word 0 become zeros, as zkey files have it), `_add_points` (target, a, b), `_double_point` (point,
- * times: doubled that often in place), `_to_projective` (target, word) and `_to_affine` (target, source, scratch).
+ * Defines, with addresses as parameters, coordinates in and out reduced, and targets that may be operands:
+ * - `_mark` (target): stores the affine point at infinity;
+ * - `_is_marked` (point) -> 1 for the affine point at infinity, else 0;
+ * - `_copy_for_export` (target, word): copies the affine point of a point word; infinity and the word 0 become zeros,
+ *   as zkey files have it;
+ * - `_add_points` (target, a, b): target := a + b, projective;
+ * - `_double_point` (point, times): doubles a projective point in place, so many times;
+ * - `_to_projective` (target, word): from the affine point of a point word;
+ * - `_to_affine` (target, source, scratch): from a projective point, with one inversion; the scratch has a block more
+ *   than the inversion's.
  */
 export function defineSinglePoint<E>(
   module: ModuleBuilder,
   field: Field<E>,
   inversion: Inversion,
-  options: SinglePointOptions,
+  { name, threeB }: SinglePointOptions,
 ): void {
-  const { name } = options;
   module.define({ name: `${name}_mark`, params: ["i32"] }, (f, target) => field.storeMark(f, target));
+  defineCopyForExport(module, field, name);
+  module.define({ name: `${name}_is_marked`, params: ["i32"], results: ["i32"] }, (f, point) =>
+    f.return(field.isMarked(f, point)),
+  );
+  module.define({ name: `${name}_add_points`, params: ["i32", "i32", "i32"] }, (f, target, a, b) => {
+    const sum = completeSum(f, field, [loadProjective(f, field, a), loadProjective(f, field, b)], threeB);
+    storeProjective(f, field, target, sum);
+  });
+  defineDoublePoint(module, field, { name, threeB });
+  defineToProjective(module, field, name);
+  defineToAffine(module, field, inversion, name);
+}
+
+function defineCopyForExport<E>(module: ModuleBuilder, field: Field<E>, name: string): void {
   module.define({ name: `${name}_copy_for_export`, params: ["i32", "i32"] }, (f, target, word) => {
     const address = f.let(i32.and(word, i32.const(-2)));
     const zero = field.constant(f, [0n]);
@@ -55,13 +78,9 @@ export function defineSinglePoint<E>(
     field.store(f, [target], 0, x);
     field.store(f, [target], field.elementBytes, y);
   });
-  module.define({ name: `${name}_is_marked`, params: ["i32"], results: ["i32"] }, (f, point) =>
-    f.return(field.isMarked(f, point)),
-  );
-  module.define({ name: `${name}_add_points`, params: ["i32", "i32", "i32"] }, (f, target, a, b) => {
-    const sum = completeSum(f, field, loadProjective(f, field, a), loadProjective(f, field, b), options.threeB);
-    storeProjective(f, field, target, sum);
-  });
+}
+
+function defineDoublePoint<E>(module: ModuleBuilder, field: Field<E>, { name, threeB }: SinglePointOptions): void {
   module.define({ name: `${name}_double_point`, params: ["i32", "i32"] }, (f, point, times) => {
     const [x, y, z] = [0, 1, 2].map(() => field.variable(f, field.reducedMax)) as [E, E, E];
     const start = loadProjective(f, field, point);
@@ -72,7 +91,7 @@ export function defineSinglePoint<E>(
     ] as const)
       field.assign(f, variable, value);
     f.for(i32.const(0), times, 1, () => {
-      const doubled = completeDouble(f, field, { x, y, z }, options.threeB);
+      const doubled = completeDouble(f, field, { x, y, z }, threeB);
       for (const [variable, value] of [
         [x, doubled.x],
         [y, doubled.y],
@@ -82,6 +101,9 @@ export function defineSinglePoint<E>(
     });
     storeProjective(f, field, point, { x, y, z });
   });
+}
+
+function defineToProjective<E>(module: ModuleBuilder, field: Field<E>, name: string): void {
   module.define({ name: `${name}_to_projective`, params: ["i32", "i32"] }, (f, target, word) => {
     const address = f.let(i32.and(word, i32.const(-2)));
     f.if(
@@ -105,6 +127,9 @@ export function defineSinglePoint<E>(
       },
     );
   });
+}
+
+function defineToAffine<E>(module: ModuleBuilder, field: Field<E>, inversion: Inversion, name: string): void {
   module.define({ name: `${name}_to_affine`, params: ["i32", "i32", "i32"] }, (f, target, source, scratch) => {
     const { x, y, z } = loadProjective(f, field, source);
     f.if(field.isZero(f, z), () => {
@@ -119,26 +144,26 @@ export function defineSinglePoint<E>(
   });
 }
 
-/** a + b, lane by lane; coordinates in and out are reduced. */
+/** Emits p + q, lane by lane (algorithm 7); coordinates in and out are reduced. */
 export function completeSum<E>(
   f: FunctionBuilder,
   field: Field<E>,
-  p: Projective<E>,
-  q: Projective<E>,
+  [p, q]: readonly [Projective<E>, Projective<E>],
   threeB: readonly bigint[],
 ): Projective<E> {
   const mul = (a: E, b: E): E => field.reduce(f, field.mul(f, a, b));
   const add = (a: E, b: E): E => field.normalize(f, field.add(f, a, b));
   const sub = (a: E, b: E): E => field.reduce(f, field.sub(f, a, b));
-  const cross = (a: E, b: E, c: E, d: E, ac: E, bd: E): E =>
+  /** a d + b c, from the products a c and b d. */
+  const cross = ([a, b]: readonly [E, E], [c, d]: readonly [E, E], ac: E, bd: E): E =>
     field.reduce(f, field.sub(f, field.sub(f, field.mul(f, add(a, b), add(c, d)), ac), bd));
   const timesB3 = constantProduct(f, field, threeB);
   const xx = mul(p.x, q.x);
   const yy = mul(p.y, q.y);
   const zz = mul(p.z, q.z);
-  const xy = cross(p.x, p.y, q.x, q.y, xx, yy);
-  const yz = cross(p.y, p.z, q.y, q.z, yy, zz);
-  const xz = cross(p.x, p.z, q.x, q.z, xx, zz);
+  const xy = cross([p.x, p.y], [q.x, q.y], xx, yy);
+  const yz = cross([p.y, p.z], [q.y, q.z], yy, zz);
+  const xz = cross([p.x, p.z], [q.x, q.z], xx, zz);
   const xx3 = field.reduce(f, field.add(f, field.add(f, xx, xx), xx));
   const bzz = timesB3(zz);
   const bxz = timesB3(xz);
@@ -151,7 +176,7 @@ export function completeSum<E>(
   };
 }
 
-/** 2 p, lane by lane; coordinates in and out are reduced. */
+/** Emits 2 p, lane by lane (algorithm 9); coordinates in and out are reduced. */
 export function completeDouble<E>(
   f: FunctionBuilder,
   field: Field<E>,
@@ -196,8 +221,4 @@ function loadProjective<E>(f: FunctionBuilder, field: Field<E>, address: Address
 function storeProjective<E>(f: FunctionBuilder, field: Field<E>, address: Address, point: Projective<E>): void {
   for (const [i, coordinate] of [point.x, point.y, point.z].entries())
     field.store(f, [address], i * field.elementBytes, coordinate);
-}
-
-function everyLane<E>(field: Field<E>, address: Address): Address[] {
-  return field.lanes === 2 ? [address, address] : [address];
 }

@@ -1,24 +1,25 @@
 /**
  * Sums of many lists of points at once: neighbours in a list are added, then neighbours among the sums, until each list
- * has one. All the additions of a round are independent, which is what point-batch.ts needs, and no list can do worse
- * than another.
+ * has one item. All additions of a round are independent, as point-batch.ts requires; the time depends on the number of
+ * points alone, not on how they are spread over the lists.
  */
 import { LIST_ENTRY_BYTES } from "./point-batch.js";
 import type { Arena } from "../wasm/arena.js";
-import type { GroupLayout } from "../wasm/kernel-module.js";
+import type { GroupLayout } from "../kernel-module.js";
 import type { Kernels } from "../kernels.js";
 
-/** Lists ("buckets") of point words, and the place of their sums. */
+/** Lists ("buckets") of point words, and the place of their sums. Numbers are addresses unless said otherwise. */
 export interface PointTree {
+  /** Number of buckets. */
   readonly size: number;
-  /** Address of the words; bucket b has counts[b] of them from starts[b] on. */
+  /** The words; bucket b has counts[b] of them, from the word starts[b] on. */
   readonly items: number;
   readonly startsAddress: number;
   readonly countsAddress: number;
   readonly starts: Uint32Array;
   readonly counts: Uint32Array;
   readonly results: number;
-  /** Items of the largest group of buckets that is handled at once. */
+  /** Number of items of the largest group of buckets that is handled at once. */
   readonly itemsMax: number;
 }
 
@@ -28,25 +29,28 @@ export interface PointTree {
  */
 export const GROUP_ITEMS = 8192;
 
+/** Sums trees of one group in a kernel memory. */
 export class PointTrees {
-  private readonly kernels: Kernels;
-  private readonly group: "g1" | "g2";
-  private readonly layout: GroupLayout;
-  private readonly arena: Arena;
+  readonly #kernels: Kernels;
+  readonly #group: "g1" | "g2";
+  readonly #layout: GroupLayout;
+  readonly #arena: Arena;
 
   constructor(kernels: Kernels, group: "g1" | "g2", arena: Arena) {
-    this.kernels = kernels;
-    this.group = group;
-    this.layout = kernels[group];
-    this.arena = arena;
+    this.#kernels = kernels;
+    this.#group = group;
+    this.#layout = kernels[group];
+    this.#arena = arena;
   }
 
   /**
-   * A tree of `size` buckets over the point words at `items`; the caller fills `starts` and `counts`. `largestBucket`
-   * bounds the latter.
+   * Takes room for a tree of `size` buckets over the point words at `items`; the caller fills `starts` and `counts`.
+   * @param largestBucket bound of every count.
    */
   create(size: number, items: number, largestBucket: number): PointTree {
-    const { arena, kernels, layout } = this;
+    const arena = this.#arena;
+    const kernels = this.#kernels;
+    const layout = this.#layout;
     const startsAddress = arena.take(4 * size);
     const countsAddress = arena.take(4 * size);
     return {
@@ -61,9 +65,11 @@ export class PointTrees {
     };
   }
 
-  /** Sums every bucket: afterwards each that is not empty has one item. */
+  /** Sums every bucket: afterwards each one that was not empty has one item. */
   sum(tree: PointTree): void {
-    const { arena, kernels, layout } = this;
+    const arena = this.#arena;
+    const kernels = this.#kernels;
+    const layout = this.#layout;
     arena.scoped(() => {
       const entriesMax = Math.ceil(tree.itemsMax / 2) + layout.entriesPerStep;
       const list = arena.take(entriesMax * LIST_ENTRY_BYTES);
@@ -92,7 +98,7 @@ export class PointTrees {
           );
           const entries = (end - list) / LIST_ENTRY_BYTES;
           if (entries === 0) break;
-          kernels.addBatch(this.group, list, entries, scratch);
+          kernels.addBatch(this.#group, list, entries, scratch);
           free += entries * layout.pointBytes;
         }
         from = to;
@@ -100,8 +106,8 @@ export class PointTrees {
     });
   }
 
-  /** The word of a summed bucket, 0 when it is empty. */
+  /** Returns the point word of a summed bucket, or 0 when it is empty. */
   resultWord(tree: PointTree, bucket: number): number {
-    return tree.counts[bucket] === 0 ? 0 : this.kernels.word(tree.items + 4 * (tree.starts[bucket] ?? 0));
+    return tree.counts[bucket] === 0 ? 0 : this.#kernels.word(tree.items + 4 * (tree.starts[bucket] ?? 0));
   }
 }

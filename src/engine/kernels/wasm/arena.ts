@@ -1,42 +1,46 @@
-/** Hands out parts of a kernel memory, last in, first out. It owns nothing else and never grows. */
+/** Hands out parts of a kernel memory, last in, first out. The memory never grows. */
 
 /** Every part starts at a multiple of this: a cache line, and more than any load needs. */
 const ALIGNMENT = 64;
 
 export class Arena {
-  private next: number;
-  private readonly end: number;
+  #next: number;
+  readonly #end: number;
 
   /** Parts lie in start..end - 1 of the memory. */
   constructor(start: number, end: number) {
-    this.next = align(start);
-    this.end = end;
+    this.#next = align(start);
+    this.#end = end;
   }
 
-  /** Address of `bytes` unused bytes, with whatever was there before. Throws a RangeError when they do not fit. */
+  /**
+   * Returns the address of `bytes` bytes that no other part uses; their old content is left in them.
+   * @throws RangeError when they do not fit.
+   */
   take(bytes: number): number {
-    const address = this.next;
-    if (!Number.isSafeInteger(bytes) || bytes < 0 || address + bytes > this.end)
-      throw new RangeError(`kernel workspace of ${this.end} bytes is too small`);
-    this.next = align(address + bytes);
+    const address = this.#next;
+    if (!Number.isSafeInteger(bytes) || bytes < 0 || address + bytes > this.#end)
+      throw new RangeError(`kernel workspace of ${this.#end} bytes is too small`);
+    this.#next = align(address + bytes);
     return address;
   }
 
-  /** Runs the work and gives back what it took, whatever happens. */
+  /** Runs the work and gives back what it took, also when it throws. */
   scoped<T>(work: () => T): T {
-    const before = this.next;
+    const before = this.#next;
     try {
       return work();
     } finally {
-      this.next = before;
+      this.#next = before;
     }
   }
 
   get freeBytes(): number {
-    return Math.max(0, this.end - this.next);
+    return Math.max(0, this.#end - this.#next);
   }
 }
 
+/** Rounds up to the alignment of parts, in bytes. */
 export function align(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 }

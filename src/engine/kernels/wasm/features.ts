@@ -1,7 +1,7 @@
 /**
- * Decides once per thread whether the fused multiply-add kernels may be used here: the engine must accept relaxed SIMD,
- * and its multiply-add must round once. WebAssembly leaves the second open (Relaxed SIMD proposal: `f64x2.relaxed_madd`
- * may round twice), and then every product would be wrong, so it is measured, not assumed.
+ * Decides whether the fused multiply-add kernels may be used here: V8 must accept relaxed SIMD, and its multiply-add
+ * must round once. WebAssembly leaves the second open (Relaxed SIMD proposal: `f64x2.relaxed_madd` may round twice),
+ * and with two roundings every product would be wrong; so it is measured, not assumed.
  */
 import { setFlagsFromString } from "node:v8";
 import { f64x2, i32, v128 } from "./wasm-ops.js";
@@ -21,14 +21,13 @@ const SAMPLES: readonly (readonly [number, number])[] = [
 ];
 
 /**
- * Whether fused multiply-add is there and really fused. On Node 20 this turns on V8's flag for relaxed SIMD, which
- * works on any thread as long as it happens before the first kernel is compiled; later Nodes have it on. Costs about a
- * millisecond.
+ * Tells whether multiply-add is there and rounds once. On Node 20 this turns on V8's flag for relaxed SIMD, which works
+ * on any thread before the first kernel is compiled; later versions of Node have it on. Costs about a millisecond.
  */
 export function hasFusedMultiplyAdd(): boolean {
   const bytes = probeModule();
   if (!wasmHost.validate(bytes)) {
-    // The flag is process-wide and only adds instructions; engines without it ignore the unknown name.
+    // The flag holds for the process and only adds instructions; a V8 without it ignores the unknown name.
     setFlagsFromString("--experimental-wasm-relaxed-simd");
     if (!wasmHost.validate(bytes)) return false;
   }

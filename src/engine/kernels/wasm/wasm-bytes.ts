@@ -6,22 +6,24 @@
 const INITIAL_BYTES = 1024;
 
 export class ByteWriter {
-  private buffer = new Uint8Array(INITIAL_BYTES);
-  private length = 0;
+  #buffer = new Uint8Array(INITIAL_BYTES);
+  #length = 0;
 
+  /** Appends the low 8 bits of a number. */
   byte(value: number): void {
-    this.reserve(1);
-    this.buffer[this.length] = value;
-    this.length += 1;
+    this.#reserve(1);
+    this.#buffer[this.#length] = value;
+    this.#length += 1;
   }
 
+  /** Appends bytes as they are. */
   raw(bytes: ArrayLike<number>): void {
-    this.reserve(bytes.length);
-    this.buffer.set(bytes, this.length);
-    this.length += bytes.length;
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
   }
 
-  /** Unsigned LEB128 of a number below 2^32. */
+  /** Appends the unsigned LEB128 form of a number below 2^32. */
   unsigned(value: number): void {
     let rest = value >>> 0;
     while (rest > 0x7f) {
@@ -31,7 +33,7 @@ export class ByteWriter {
     this.byte(rest);
   }
 
-  /** Signed LEB128 of a number that fits in 64 bits. */
+  /** Appends the signed LEB128 form of a number that fits in 64 bits. */
   signed(value: bigint): void {
     let rest = value;
     for (;;) {
@@ -43,17 +45,20 @@ export class ByteWriter {
     }
   }
 
+  /** Appends a name: the length of its UTF-8 form, then the form. */
   name(text: string): void {
     const bytes = new TextEncoder().encode(text);
     this.unsigned(bytes.length);
     this.raw(bytes);
   }
 
+  /** Appends the number of items, then each item. */
   vector<T>(items: readonly T[], write: (item: T) => void): void {
     this.unsigned(items.length);
     for (const item of items) write(item);
   }
 
+  /** Appends a section: its id, the length of what `fill` writes, then that. */
   section(id: number, fill: (content: ByteWriter) => void): void {
     const content = new ByteWriter();
     fill(content);
@@ -63,14 +68,15 @@ export class ByteWriter {
     this.raw(bytes);
   }
 
+  /** Returns a copy of what was written. */
   finish(): Uint8Array<ArrayBuffer> {
-    return this.buffer.slice(0, this.length);
+    return this.#buffer.slice(0, this.#length);
   }
 
-  private reserve(count: number): void {
-    if (this.length + count <= this.buffer.length) return;
-    const larger = new Uint8Array(Math.max(this.buffer.length * 2, this.length + count));
-    larger.set(this.buffer.subarray(0, this.length));
-    this.buffer = larger;
+  #reserve(count: number): void {
+    if (this.#length + count <= this.#buffer.length) return;
+    const larger = new Uint8Array(Math.max(this.#buffer.length * 2, this.#length + count));
+    larger.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = larger;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The parts of the engine's WebAssembly interface that @types/node leaves out: validation, and memory that threads
+ * The parts of the WebAssembly interface of JavaScript that @types/node leaves out: validation, and memory that threads
  * share.
  */
 
-export interface SharedMemoryDescriptor {
+interface SharedMemoryDescriptor {
   /** Pages of 64 KiB. */
   readonly initial: number;
   readonly maximum: number;

@@ -1,20 +1,26 @@
 /**
- * The instructions that the kernels use, as typed expressions that know how to write themselves. Opcodes: WebAssembly
- * Core Specification 2.0, section 5.4; relaxed SIMD proposal for `relaxedMadd` and `relaxedNmadd`; threads proposal for
- * shared memory.
+ * The instructions that the kernels use, as typed expressions that can write themselves into a function's code.
+ * Opcodes: WebAssembly Core Specification 2.0, section 5.4; relaxed SIMD proposal for `relaxedMadd` and `relaxedNmadd`;
+ * threads proposal for shared memory.
  */
 import type { ByteWriter } from "./wasm-bytes.js";
-import type { Statement } from "./wasm-builder.js";
 
 export type ValueType = "i32" | "i64" | "f64" | "v128";
 
+/** Code that leaves one value of the type on the stack. It is evaluated wherever it is emitted. */
 export interface Expression<T extends ValueType> {
   readonly type: T;
   emit(code: ByteWriter): void;
 }
 
+/** A local variable of the function being built. */
 export interface Local<T extends ValueType> extends Expression<T> {
   readonly index: number;
+}
+
+/** Code that is run for its effect: a store, a copy, a trap. */
+export interface Statement {
+  emit(code: ByteWriter): void;
 }
 
 type I32 = Expression<"i32">;
@@ -185,7 +191,7 @@ export const f64x2 = {
   gt: binary("v128", "v128", { simd: 0x4a }),
   lt: binary("v128", "v128", { simd: 0x49 }),
   eq: binary("v128", "v128", { simd: 0x47 }),
-  /** a * b + c with one rounding, when the machine fuses it: see wasm-features.ts. */
+  /** a * b + c with one rounding, on a machine that fuses it: see features.ts. */
   relaxedMadd: ternary({ simd: 0x107 }),
   /** c - a * b. */
   relaxedNmadd: ternary({ simd: 0x108 }),
@@ -203,7 +209,7 @@ export const i64x2 = {
 /** Ends the call with a trap, which JavaScript sees as a RuntimeError. */
 export const unreachable: Statement = { emit: (code) => code.byte(0x00) };
 
-/** Copies bytes inside the memory (bulk memory operations). */
+/** Copies `byteLength` bytes inside the memory (bulk memory operations); the ranges may overlap. */
 export function memoryCopy(target: I32, source: I32, byteLength: I32): Statement {
   return {
     emit: (code) => {

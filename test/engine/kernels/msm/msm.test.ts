@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curves/kernel-curves.js";
-import { FixedBase } from "../../../../src/engine/kernels/point/fixed-base.js";
+import { BN254 } from "../../../../src/engine/curves/bn254.js";
+import { FixedBase } from "../../../../src/engine/kernels/msm/fixed-base.js";
 import { Msm } from "../../../../src/engine/kernels/msm/msm.js";
 import { msmWorkspaceBytes } from "../../../../src/engine/kernels/msm/msm-lists.js";
 import { Arena } from "../../../../src/engine/kernels/wasm/arena.js";
@@ -17,7 +17,7 @@ import type { Group } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";
 
 const random = seededRandom();
-const r = BN254.fr;
+const r = BN254.r;
 const GROUPS: readonly Group[] = ["g1", "g2"];
 /** Few distinct points, so that they repeat, with opposite and infinite ones among them. */
 const POOL = [
@@ -159,7 +159,7 @@ describe.each(KERNEL_KINDS.flatMap((kind) => GROUPS.map((group) => ({ kind, grou
       new FixedBase(kernels, group, arena, { point, expectedCount: scalars.length }).multiply(bytes, output);
       const expected = scalars.flatMap((scalar) =>
         (nobleMultiple(group, 3n * scalar) ?? Array.from({ length: rawBytes / 32 }, () => 0n)).map(
-          (coordinate) => (coordinate << 256n) % BN254.fq,
+          (coordinate) => (coordinate << 256n) % BN254.q,
         ),
       );
       const words = Array.from({ length: output.length / 32 }, (_, i) =>

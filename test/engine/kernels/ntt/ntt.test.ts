@@ -1,19 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curves/kernel-curves.js";
-import {
-  Domain,
-  rootOfUnity,
-  vectorBytes,
-  writeCosetScale,
-  writeDomainTables,
-} from "../../../../src/engine/kernels/ntt/domain.js";
-import { powerModulo } from "../../../../src/engine/kernels/field/integers.js";
+import { BN254 } from "../../../../src/engine/curves/bn254.js";
+import { rootOfUnity } from "../../../../src/engine/curves/curve-parameters.js";
+import { Domain, vectorBytes, writeCosetScale, writeDomainTables } from "../../../../src/engine/kernels/ntt/domain.js";
+import { inverse, power } from "../../../../src/engine/field/prime-field.js";
 import { KERNEL_KINDS, bigBelow, kernelSetup, modulo, writeScalars } from "../../../support/kernels.js";
 import { evaluateAll, reversedBits } from "../../../support/ntt.js";
 import { seededRandom } from "../../../support/seeded.js";
 
 const random = seededRandom();
-const r = BN254.fr;
+const r = BN254.r;
 
 describe.each(KERNEL_KINDS)("transforms, %s, seed " + String(random.seed), (kind) => {
   it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14])(
@@ -28,9 +23,9 @@ describe.each(KERNEL_KINDS)("transforms, %s, seed " + String(random.seed), (kind
       const [tables, scale, data, elements, scratch] = [bytes, bytes, bytes, size * kernels.fr.elementBytes, 512].map(
         (each) => arena.take(each),
       ) as [number, number, number, number, number];
-      const shift = rootOfUnity(kernels, log + 1);
-      writeDomainTables(kernels, log, tables, scratch);
-      writeCosetScale(kernels, log, shift, scale, scratch);
+      const shift = rootOfUnity(kernels.curve, log + 1);
+      writeDomainTables(kernels, log, { target: tables, scratch });
+      writeCosetScale(kernels, { log, shift }, { target: scale, scratch });
       kernels.call("fr_import_raw", elements, writeScalars(setup, input), size);
       kernels.call("fr_scatter_blocks", data, elements, 0, size);
       const read = (): bigint[] =>
@@ -42,7 +37,7 @@ describe.each(KERNEL_KINDS)("transforms, %s, seed " + String(random.seed), (kind
         });
       const domain = new Domain(kernels, log, tables);
       domain.forward(data);
-      const root = rootOfUnity(kernels, log);
+      const root = rootOfUnity(kernels.curve, log);
       const values = evaluateAll(input, root, r);
       expect(read()).toEqual(values.map((_, place) => values[reversedBits(place, log)]!));
 
@@ -50,9 +45,9 @@ describe.each(KERNEL_KINDS)("transforms, %s, seed " + String(random.seed), (kind
       // shift * root^-i.
       kernels.call("fr_mul_blocks", data, data, scale, Math.max(1, size / kernels.fr.lanes));
       domain.backward(data);
-      const inverseSize = powerModulo(BigInt(size), r - 2n, r);
+      const inverseSize = inverse(BigInt(size), r);
       const coefficients = values.map((_, j) =>
-        modulo(values[(size - j) % size]! * inverseSize * powerModulo(shift, BigInt(j), r), r),
+        modulo(values[(size - j) % size]! * inverseSize * power(shift, BigInt(j), r), r),
       );
       const onCoset = evaluateAll(coefficients, root, r);
       expect(read()).toEqual(onCoset.map((_, i) => onCoset[(size - i) % size]!));

@@ -1,12 +1,12 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../../src/engine/curves/curve-kernels.js";
-import { isOnTwist, negateG1 } from "../../../../src/engine/reference/points.js";
-import type { G1Point, G2Point } from "../../../../src/engine/reference/points.js";
-import { loadKernels } from "../../../../src/engine/reference/reference-kernels.js";
+import { isOnTwist, negateG1 } from "../../../../src/engine/curves/points.js";
+import type { G1Point, G2Point } from "../../../../src/engine/curves/points.js";
+import { loadReferenceKernels } from "../../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, negateFq2, power, squareRootFq2 } from "../../../../src/engine/field/prime-field.js";
-import { BN254_PAIRING, nonAdjacentForm } from "../../../../src/engine/kernels/pairing/pairing-constants.js";
+import { nonAdjacentForm } from "../../../../src/engine/kernels/pairing/loop-digits.js";
 import { loadKernelPairing } from "../../../../src/engine/kernels/pairing/pairing.js";
 import { scalarHalves } from "../../../../src/engine/kernels/pairing/scalar-halves.js";
 import { KERNEL_KINDS, bigBelow, modulo } from "../../../support/kernels.js";
@@ -48,7 +48,7 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
   const pair = (a: G1Point, b: G2Point): Uint8Array => pairing.pairingProduct([{ g1: a, g2: b }]).bytes;
   let reference: CurveKernels;
   beforeAll(async () => {
-    reference = await loadKernels();
+    reference = await loadReferenceKernels();
   });
 
   it("runs on the kind that was asked for", () => {
@@ -267,12 +267,12 @@ describe.each(KERNEL_KINDS)("the pairing on %s kernels, seed " + String(random.s
 });
 
 describe("the parts of a scalar", () => {
-  const halvesOf = scalarHalves(r, BN254_PAIRING.endomorphismScalar);
+  const halvesOf = scalarHalves(r, BN254.endomorphismScalar);
 
   it("add up to it and are short", () => {
     for (const value of [0n, ...EDGES, ...Array.from({ length: 200 }, scalar)]) {
       const [first, second] = halvesOf(value);
-      expect(modulo(first + second * BN254_PAIRING.endomorphismScalar - value, r), String(value)).toBe(0n);
+      expect(modulo(first + second * BN254.endomorphismScalar - value, r), String(value)).toBe(0n);
       for (const half of [first, second]) expect(half < 1n << 127n && half > -(1n << 127n)).toBe(true);
     }
   });
@@ -280,14 +280,14 @@ describe("the parts of a scalar", () => {
   it("are the two short numbers that a scalar was made of", () => {
     for (const first of [0n, 1n, (1n << 64n) - 1n, bigBelow(random, 1n << 64n)]) {
       for (const second of [0n, 1n, (1n << 64n) - 1n, bigBelow(random, 1n << 64n)]) {
-        expect(halvesOf((first + second * BN254_PAIRING.endomorphismScalar) % r)).toEqual([first, second]);
+        expect(halvesOf((first + second * BN254.endomorphismScalar) % r)).toEqual([first, second]);
       }
     }
   });
 
   it("belong to the map of points that the constants name", () => {
-    const { x, y } = g1(BN254_PAIRING.endomorphismScalar);
-    expect({ x, y }).toEqual({ x: BN254_PAIRING.endomorphism, y: BN254.generatorG1.y });
+    const { x, y } = g1(BN254.endomorphismScalar);
+    expect({ x, y }).toEqual({ x: BN254.endomorphismFactor, y: BN254.generatorG1.y });
   });
 
   it("have digits that add up, and of a few neighbours only one counts", () => {

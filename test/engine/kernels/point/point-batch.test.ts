@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curves/kernel-curves.js";
+import { BN254 } from "../../../../src/engine/curves/bn254.js";
 import { LIST_ENTRY_BYTES } from "../../../../src/engine/kernels/point/point-batch.js";
 import { KERNEL_KINDS, kernelSetup, nobleMultiple, readPoint, writeMultiples } from "../../../support/kernels.js";
 import type { Group, KernelSetup } from "../../../support/kernels.js";
@@ -20,7 +20,7 @@ describe.each(KERNEL_KINDS.flatMap((kind) => GROUPS.map((group) => ({ kind, grou
   ({ kind, group }) => {
     const setup = kernelSetup(kind, 64);
     // Infinity, neighbours, and numbers that repeat under other names.
-    const logs = [0n, ...Array.from({ length: 20 }, (_, i) => BigInt(i + 1)), BN254.fr - 1n, BN254.fr - 3n, 5n, 5n, 0n];
+    const logs = [0n, ...Array.from({ length: 20 }, (_, i) => BigInt(i + 1)), BN254.r - 1n, BN254.r - 3n, 5n, 5n, 0n];
     const points = writeMultiples(setup, group, logs);
     const all: Pair[] = logs.flatMap((_, left) =>
       logs.flatMap((_unused, right) => [
@@ -94,7 +94,7 @@ const cache = new Map<string, bigint[] | undefined>();
 
 function expected(group: Group, logs: readonly bigint[], pair: Pair): bigint[] | undefined {
   const log = signed(logs[pair.left]!, pair.isLeftNegative) + signed(logs[pair.right]!, pair.isRightNegative);
-  const key = `${group} ${String(((log % BN254.fr) + BN254.fr) % BN254.fr)}`;
+  const key = `${group} ${String(((log % BN254.r) + BN254.r) % BN254.r)}`;
   if (!cache.has(key)) cache.set(key, nobleMultiple(group, log));
   return cache.get(key);
 }

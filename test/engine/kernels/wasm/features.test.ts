@@ -16,7 +16,7 @@ describe("choice of the field arithmetic", () => {
   });
 
   it("decides the same in a worker thread that nobody gave a flag", async () => {
-    const features = pathToFileURL(join(PACKAGE_ROOT, "dist", "src", "engine", "kernels", "features.js")).href;
+    const features = pathToFileURL(join(PACKAGE_ROOT, "dist", "src", "engine", "kernels", "wasm", "features.js")).href;
     const code = `import(${JSON.stringify(features)}).then(({ hasFusedMultiplyAdd }) => require("node:worker_threads").parentPort.postMessage(hasFusedMultiplyAdd()))`;
     const worker = new Worker(code, { eval: true });
     const answer = await new Promise((resolve, reject) => {

@@ -2,42 +2,48 @@
  * Puts the kernels of one curve together into a WebAssembly module, on either field arithmetic. Which routines exist is
  * decided here; what they do is in the files that emit them.
  */
-import { defineBuckets } from "../point/buckets.js";
-import { defineConversions } from "../field/conversion.js";
-import { FmaField } from "../field/fma-field.js";
-import { IntegerField } from "../field/integer-field.js";
-import { defineInversion, defineQuadraticInversion } from "../field/inversion.js";
-import { defineTransforms } from "../ntt/ntt.js";
-import { outlinePrime, outlineProducts } from "../field/outlined-field.js";
-import { definePointBatch } from "../point/point-batch.js";
-import { defineSinglePoint } from "../point/point-single.js";
-import { QuadraticField } from "../field/quadratic-field.js";
-import { defineQuotient } from "../ntt/quotient.js";
-import { ModuleBuilder } from "./wasm-builder.js";
-import { MEMORY_PAGES_MAX } from "./features.js";
-import type { CurveConstants } from "../../curves/kernel-curves.js";
-import type { PrimeField } from "../field/field.js";
-import type { PointBatch } from "../point/point-batch.js";
-import type { QuadraticElement } from "../field/quadratic-field.js";
+import { defineBuckets } from "./msm/buckets.js";
+import { defineConversions } from "./field/conversion.js";
+import { FmaField } from "./field/fma-field.js";
+import { IntegerField } from "./field/integer-field.js";
+import { defineInversion, defineQuadraticInversion } from "./field/inversion.js";
+import { defineTransforms } from "./ntt/ntt.js";
+import { outlinePrime, outlineProducts } from "./field/outlined-field.js";
+import { definePointBatch } from "./point/point-batch.js";
+import { defineSinglePoint } from "./point/point-single.js";
+import { QuadraticField } from "./field/quadratic-field.js";
+import { defineQuotient } from "./ntt/quotient.js";
+import { ModuleBuilder } from "./wasm/wasm-builder.js";
+import { MEMORY_PAGES_MAX } from "./wasm/features.js";
+import type { AnyCurve } from "../curves/curve-parameters.js";
+import type { PrimeField } from "./field/field.js";
+import type { PointBatch } from "./point/point-batch.js";
+import type { QuadraticElement } from "./field/quadratic-field.js";
 
+/** Field arithmetic of the kernels: on fused multiply-add, or on 64-bit integers. */
 export type KernelKind = "fma" | "integer";
 
 /** What callers must know about the layout of values of one field in memory. */
 export interface FieldLayout {
   readonly prime: bigint;
+  /** Bytes of an element at rest. */
   readonly elementBytes: number;
   readonly lanes: 1 | 2;
   readonly radix: bigint;
-  /** Bytes of an element outside: little-endian. */
+  /** Bytes of an element outside of the kernels, as a little-endian integer. */
   readonly bytes: number;
 }
 
+/** Sizes of the points of one group; see point/point-batch.ts and point/point-single.ts. */
 export interface GroupLayout {
+  /** Bytes of an affine point. */
   readonly pointBytes: number;
   readonly projectiveBytes: number;
+  /** Additions of `_add_batch` come in multiples of this. */
   readonly entriesPerStep: number;
-  /** Scratch that `_to_affine` needs. */
+  /** Bytes of the scratch of `_to_affine`. */
   readonly affineScratchBytes: number;
+  /** Returns the bytes of the scratch of `_add_batch`. */
   batchScratchBytes(entries: number): number;
 }
 
@@ -49,14 +55,14 @@ export interface KernelModule {
   readonly g2: GroupLayout;
 }
 
-/** Generates the module: a few milliseconds; compile and cache the result. */
-export function buildKernelModule(curve: CurveConstants, kind: KernelKind): KernelModule {
+/** Generates the module of a curve, in a few milliseconds; the caller compiles and keeps it. */
+export function buildKernelModule(curve: AnyCurve, kind: KernelKind): KernelModule {
   return kind === "fma"
-    ? assemble(curve, new FmaField(curve.fq), new FmaField(curve.fr))
-    : assemble(curve, new IntegerField(curve.fq), new IntegerField(curve.fr));
+    ? assemble(curve, new FmaField(curve.q), new FmaField(curve.r))
+    : assemble(curve, new IntegerField(curve.q), new IntegerField(curve.r));
 }
 
-function assemble<E>(curve: CurveConstants, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
+function assemble<E>(curve: AnyCurve, inlineFq: PrimeField<E>, inlineFr: PrimeField<E>): KernelModule {
   const module = new ModuleBuilder();
   // Conversions multiply integers beyond the prime, which the outlined products would refuse.
   defineConversions(module, inlineFq, curve.fqBytes, "fq");
@@ -69,11 +75,11 @@ function assemble<E>(curve: CurveConstants, inlineFq: PrimeField<E>, inlineFr: P
   const fq2Inversion = defineQuadraticInversion(module, fq2, fqInversion, "fq2");
   const g1 = definePointBatch(module, fq, fqInversion, "g1");
   const g2 = definePointBatch(module, fq2, fq2Inversion, "g2");
-  defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.g1B] });
-  defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: curve.g2B.map((each) => 3n * each) });
+  defineSinglePoint(module, fq, fqInversion, { name: "g1", threeB: [3n * curve.b] });
+  defineSinglePoint(module, fq2, fq2Inversion, { name: "g2", threeB: [3n * curve.twistB.c0, 3n * curve.twistB.c1] });
   defineTransforms(module, inlineFr, "fr");
   defineQuotient(module, inlineFr, curve.frBytes, "fr");
-  defineBuckets(module, curve.fr, curve.frBytes);
+  defineBuckets(module, curve.r, curve.frBytes);
   return {
     bytes: module.toBytes(MEMORY_PAGES_MAX),
     fr: fieldLayout(inlineFr, curve.frBytes),

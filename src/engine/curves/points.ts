@@ -1,11 +1,11 @@
 /**
- * Curve points as bigints and their three byte forms: affine Montgomery little-endian (zkey files and kernels), and the
- * arena's pointers. Infinity is never a value of these types; callers that can meet it get undefined.
+ * Curve points as bigints, and their form in zkey files: affine, Montgomery form, little-endian. Infinity is never a
+ * value of these types; where it can occur, it is undefined.
  */
 import { readBigIntLE, writeBigIntLE } from "../field/bytes.js";
 import { addFq2, equalFq2, inverse, multiplyFq2, reduce } from "../field/prime-field.js";
 import type { Fq2 } from "../field/prime-field.js";
-import type { CurveParameters } from "../curves/curve-parameters.js";
+import type { CurveParameters } from "./curve-parameters.js";
 
 /** A finite point of G1, coordinates in [0, q). */
 export interface G1Point {
@@ -19,37 +19,42 @@ export interface G2Point {
   readonly y: Fq2;
 }
 
-/** Whether canonical coordinates satisfy y^2 = x^3 + b. G1 has no other points, so this is membership. */
+/**
+ * Tells whether the coordinates are canonical and satisfy y^2 = x^3 + b: then the point is in G1, which is the curve.
+ */
 export function isOnCurveG1(point: G1Point, curve: CurveParameters): boolean {
   if (!isCanonical(point.x, curve) || !isCanonical(point.y, curve)) return false;
   return reduce(point.y * point.y - point.x * point.x * point.x - curve.b, curve.q) === 0n;
 }
 
-/** Whether canonical coordinates satisfy the twist's equation. Says nothing about the subgroup. */
+/** Tells whether the coordinates are canonical and satisfy the twist's equation; it does not test the subgroup. */
 export function isOnTwist(point: G2Point, curve: CurveParameters): boolean {
   if (![point.x.c0, point.x.c1, point.y.c0, point.y.c1].every((value) => isCanonical(value, curve))) return false;
   const cube = multiplyFq2(multiplyFq2(point.x, point.x, curve.q), point.x, curve.q);
   return equalFq2(multiplyFq2(point.y, point.y, curve.q), addFq2(cube, curve.twistB, curve.q));
 }
 
+/** Returns -point. */
 export function negateG1(point: G1Point, curve: CurveParameters): G1Point {
   return { x: point.x, y: reduce(-point.y, curve.q) };
 }
 
+/** Tells whether two points with canonical coordinates are equal. */
 export function equalG1(a: G1Point, b: G1Point): boolean {
   return a.x === b.x && a.y === b.y;
 }
 
+/** Tells whether two points with canonical coordinates are equal. */
 export function equalG2(a: G2Point, b: G2Point): boolean {
   return equalFq2(a.x, b.x) && equalFq2(a.y, b.y);
 }
 
-/** x || y, Montgomery form, little-endian: the layout of zkey files. */
+/** Returns x || y in the form of zkey files. */
 export function encodeG1(point: G1Point, curve: CurveParameters): Uint8Array {
   return encodeMontgomery([point.x, point.y], curve);
 }
 
-/** x.c0 || x.c1 || y.c0 || y.c1, Montgomery form, little-endian. */
+/** Returns x.c0 || x.c1 || y.c0 || y.c1 in the form of zkey files. */
 export function encodeG2(point: G2Point, curve: CurveParameters): Uint8Array {
   return encodeMontgomery([point.x.c0, point.x.c1, point.y.c0, point.y.c1], curve);
 }

@@ -1,22 +1,22 @@
 /**
- * Joins the engine's Groth16 types to the kernels: a proving key that was read from a zkey becomes resident, and what
- * the kernels compute becomes a proof. Nothing here checks a witness or a proof; src/engine/groth16 does both.
+ * Joins the engine's Groth16 types to the kernels: makes a proving key that was read from a zkey resident, and a proof
+ * of the kernels' coordinates. Nothing here checks a witness or a proof; src/engine/groth16 does both.
  */
-import { encodeG1, encodeG2 } from "../../reference/points.js";
-import { buildResidentKey } from "./resident-key.js";
+import { encodeG1, encodeG2 } from "../../curves/points.js";
+import { buildResidentKey } from "./build-resident-key.js";
 import type { Groth16Proof } from "../../groth16/proof.js";
 import type { Groth16ProvingKey } from "../../groth16/proving-key.js";
-import type { Blinding, ResidentProver } from "./groth16-backend.js";
-import type { KernelKind } from "../wasm/kernel-module.js";
+import type { Blinding, ResidentProver } from "./resident-prover.js";
+import type { KernelKind } from "../kernel-module.js";
 import type { ResidentKey } from "./resident-key.js";
 
-export interface ResidentOptions {
-  /** Threads that may prove with the key at the same time. */
+interface ResidentOptions {
+  /** Number of threads that may prove or help with the key at the same time. */
   readonly workspaces: number;
   readonly preferred?: KernelKind;
 }
 
-/** Converts a key; see `buildResidentKey` for cost and errors. The zkey's bytes are not needed afterwards. */
+/** Makes a key resident; see `buildResidentKey` for cost and errors. The zkey's bytes are not needed afterwards. */
 export function makeKeyResident(key: Groth16ProvingKey, options: ResidentOptions): ResidentKey {
   const { curve } = key;
   return buildResidentKey(

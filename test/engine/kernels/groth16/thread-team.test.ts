@@ -4,15 +4,15 @@
  */
 import { describe, expect, it } from "vitest";
 import {
-  Team,
+  ThreadTeam,
   TeamFailedError,
   TEAM_STEPS_MAX,
   createTeam,
   dismissHelpers,
   endTeam,
   failTeam,
-} from "../../../../src/engine/kernels/point/team.js";
-import type { TeamStep } from "../../../../src/engine/kernels/point/team.js";
+} from "../../../../src/engine/kernels/groth16/thread-team.js";
+import type { TeamStep } from "../../../../src/engine/kernels/groth16/thread-team.js";
 
 function recorded(): { steps: TeamStep[]; done: string[] } {
   const done: string[] = [];
@@ -34,7 +34,7 @@ function recorded(): { steps: TeamStep[]; done: string[] } {
 describe("a team of one", () => {
   it("does every task once, in the order that the steps ask for, the urgent first", () => {
     const { steps, done } = recorded();
-    const team = new Team(createTeam());
+    const team = new ThreadTeam(createTeam());
     expect(team.open(0)).toBe(true);
     team.lead(steps);
     expect(done).toEqual(["first0", "first1", "beside0", "beside1", "beside2", "last0"]);
@@ -43,7 +43,7 @@ describe("a team of one", () => {
 
   it("asks a step for its size only when the steps before it are done", () => {
     let isDone = false;
-    const team = new Team(createTeam());
+    const team = new ThreadTeam(createTeam());
     team.open(0);
     team.lead([
       {
@@ -69,7 +69,7 @@ describe("a team of one", () => {
 
   it("passes on what a task throws, and is of no use afterwards", () => {
     const memory = createTeam();
-    const team = new Team(memory);
+    const team = new ThreadTeam(memory);
     team.open(0);
     const trap = (): void => {
       throw new RangeError("trap");
@@ -81,11 +81,11 @@ describe("a team of one", () => {
       team.lead([{ name: "bad", after: [], count: () => 2, run: trap }]);
     }).toThrow(TeamFailedError);
     expect(team.disband()).toBe(true);
-    expect(new Team(memory).open(0)).toBe(false);
+    expect(new ThreadTeam(memory).open(0)).toBe(false);
   });
 
   it("refuses more steps than there is room for", () => {
-    const team = new Team(createTeam());
+    const team = new ThreadTeam(createTeam());
     team.open(0);
     const steps = Array.from({ length: TEAM_STEPS_MAX + 1 }, (_, i): TeamStep => ({
       name: String(i),
@@ -102,7 +102,7 @@ describe("a team of one", () => {
 describe("a helper", () => {
   it("gets the leader's place, takes tasks that the leader has not, and is waited for", () => {
     const memory = createTeam();
-    const [leader, helper] = [new Team(memory), new Team(memory)];
+    const [leader, helper] = [new ThreadTeam(memory), new ThreadTeam(memory)];
     const { steps, done } = recorded();
     leader.open(3);
     expect(helper.join()).toEqual({ place: 3 });
@@ -120,14 +120,14 @@ describe("a helper", () => {
     ["dismissed", dismissHelpers],
   ])("finds nothing to join once the team is %s", (_name, close) => {
     const memory = createTeam();
-    new Team(memory).open(0);
+    new ThreadTeam(memory).open(0);
     close(memory);
-    expect(new Team(memory).join()).toBeUndefined();
+    expect(new ThreadTeam(memory).join()).toBeUndefined();
   });
 
   it("does no task after it was dismissed, and the leader does them all", () => {
     const memory = createTeam();
-    const [leader, helper] = [new Team(memory), new Team(memory)];
+    const [leader, helper] = [new ThreadTeam(memory), new ThreadTeam(memory)];
     const { steps, done } = recorded();
     leader.open(0);
     helper.join();
@@ -141,7 +141,7 @@ describe("a helper", () => {
 
   it("makes the leader throw when its task throws, and the leader's memory is free once it has left", () => {
     const memory = createTeam();
-    const [leader, helper] = [new Team(memory), new Team(memory)];
+    const [leader, helper] = [new ThreadTeam(memory), new ThreadTeam(memory)];
     leader.open(0);
     helper.join();
     expect(() => {
@@ -166,9 +166,9 @@ describe("a helper", () => {
   it("that is lost inside makes the leader throw and give its memory up, before and after the end of the work", () => {
     for (const isOver of [false, true]) {
       const memory = createTeam();
-      const leader = new Team(memory);
+      const leader = new ThreadTeam(memory);
       leader.open(0);
-      new Team(memory).join();
+      new ThreadTeam(memory).join();
       if (isOver) endTeam(memory);
       failTeam(memory);
       expect(() => {
@@ -180,7 +180,7 @@ describe("a helper", () => {
 
   it("that is lost outside costs nothing but the proof's company", () => {
     const memory = createTeam();
-    const leader = new Team(memory);
+    const leader = new ThreadTeam(memory);
     leader.open(0);
     leader.lead(recorded().steps);
     failTeam(memory);

@@ -1,29 +1,31 @@
 /**
  * Groth16 proving on the kernels, from a witness in bytes to the proof's three points, with a resident key
- * (resident-key.ts). Groth 2016, eprint 2016/260, section 3.2. It checks neither the witness nor the proof: the caller
- * makes sure that every witness value is below the order of the scalar field, and verifies what comes out.
+ * (resident-key.ts). J. Groth, "On the size of pairing-based non-interactive arguments" (eprint 2016/260), section 3.2.
+ * It checks neither the witness nor the proof: the caller makes sure that every witness value is below the order of the
+ * scalar field, and verifies the proof.
  *
- * Every proof is made by a team (team.ts): alone, or with helpers that have opened the same key on threads of their
- * own.
+ * Every proof is made by a team (thread-team.ts): by its leader alone, or with helpers that have opened the same key on
+ * their own threads.
  */
 import { Arena } from "../wasm/arena.js";
-import { loadKernels } from "../kernels.js";
+import { openKernels } from "../kernels.js";
 import { Msm } from "../msm/msm.js";
-import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT, layOut, proofSteps } from "./proof-steps.js";
-import { Team, createTeam } from "../point/team.js";
+import { layOut, proofSteps } from "./proof-steps.js";
+import { EXTRA_SCALARS, EXTRA_SCALAR_COUNT } from "./resident-key.js";
+import { ThreadTeam, createTeam } from "./thread-team.js";
 import type { Kernels } from "../kernels.js";
 import type { ProofLayout } from "./proof-steps.js";
 import type { ResidentKey } from "./resident-key.js";
 
 /** Canonical affine coordinates: x, y in G1; x.c0, x.c1, y.c0, y.c1 in G2. Undefined is infinity. */
-export interface ProofCoordinates {
+interface ProofCoordinates {
   readonly a: readonly bigint[] | undefined;
   readonly b: readonly bigint[] | undefined;
   readonly c: readonly bigint[] | undefined;
 }
 
-/** Milliseconds that the calling thread spent on each step, for the bench; what helpers did is not in them. */
-export interface ProveTimings {
+/** Milliseconds that the calling thread spent on each step, without those of helpers; for the bench. */
+interface ProveTimings {
   readonly quotientMs: number;
   readonly aMs: number;
   readonly b1Ms: number;
@@ -32,11 +34,12 @@ export interface ProveTimings {
   readonly hMs: number;
 }
 
-export interface KernelProof {
+interface KernelProof {
   readonly proof: ProofCoordinates;
   readonly timings: ProveTimings;
 }
 
+/** The random scalars of a proof, below the order. */
 export interface Blinding {
   readonly r: bigint;
   readonly s: bigint;
@@ -50,15 +53,15 @@ interface Workspace {
   release(): void;
 }
 
-/** One thread's view of a resident key. Opening costs a millisecond; keep it as long as the key. */
+/** Proves with a resident key on one thread. Opening takes a millisecond; keep it as long as the key. */
 export class ResidentProver {
-  private readonly key: ResidentKey;
-  private readonly kernels: Kernels;
+  readonly #key: ResidentKey;
+  readonly #kernels: Kernels;
 
   constructor(key: ResidentKey) {
-    this.key = key;
-    this.kernels = loadKernels({ memory: key.memory, isPrepared: true, preferred: key.kind });
-    if (this.kernels.kind !== key.kind)
+    this.#key = key;
+    this.#kernels = openKernels(key.memory, { preferred: key.kind });
+    if (this.#kernels.kind !== key.kind)
       throw new Error("this thread cannot run the kernels that the key was built for");
   }
 
@@ -69,46 +72,48 @@ export class ResidentProver {
    * @throws Error when all workspaces of the key are taken, or a kernel traps; TeamFailedError when a helper was lost.
    */
   prove(witness: Uint8Array, blinding: Blinding, team: SharedArrayBuffer = createTeam()): KernelProof {
-    const { kernels, key } = this;
+    const kernels = this.#kernels;
+    const key = this.#key;
     if (witness.length !== key.wireCount * kernels.fr.bytes) throw new RangeError("the witness has a wrong length");
-    const workspace = this.takeWorkspace();
+    const workspace = this.#takeWorkspace();
     if (workspace === undefined) throw new Error("every workspace of the proving key is taken");
     const layout = layOut(kernels, key, workspace.start);
     const held = (key.wireCount + EXTRA_SCALAR_COUNT) * kernels.fr.bytes;
-    let own = new Team(team);
+    let own = new ThreadTeam(team);
     try {
-      this.writeScalars(layout, witness, blinding);
-      // Open only now that all is there which helpers read. A team that was led before, by a thread that died, may hold
-      // helpers of that other workspace.
+      this.#writeScalars(layout, witness, blinding);
+      // Opened only when everything is written that helpers read. A team that was led before, by a thread that died,
+      // may still have helpers in that other workspace.
       if (!own.open(workspace.index)) {
-        own = new Team(createTeam());
+        own = new ThreadTeam(createTeam());
         own.open(workspace.index);
       }
-      return this.lead(own, layout, new Arena(layout.scratch, workspace.end), blinding);
+      return this.#lead(own, layout, new Arena(layout.scratch, workspace.end), blinding);
     } finally {
       const isOurs = own.disband();
-      // The witness and the blinding factors are secret; what is derived from them is overwritten by the next proof at
-      // the latest.
+      // The witness and the blinding factors are secret. What is derived from them stays until the next proof
+      // overwrites it.
       kernels.bytes(layout.scalars, held).fill(0);
-      // A workspace that a lost thread was in is given up with its key (platform/pool/lanes.ts), never handed to
-      // another proof.
+      // A workspace that a lost thread may still write to is never used again; its owner drops it with its key
+      // (prover/compute).
       if (isOurs) workspace.release();
     }
   }
 
   /**
-   * Works with the proof that leads the team until it is over or helpers are sent away. Returns at once when there is
-   * nothing to help with, or no workspace for it. A task that throws fails the team.
+   * Helps the proof that leads the team until it is done or helpers are dismissed. Returns at once when the team is
+   * over or no workspace is free. A task that throws fails the team.
    */
   help(team: SharedArrayBuffer): void {
-    const { kernels, key } = this;
-    const member = new Team(team);
+    const kernels = this.#kernels;
+    const key = this.#key;
+    const member = new ThreadTeam(team);
     const joined = member.join();
     if (joined === undefined) return;
     try {
-      // Only now that the leader has its own: a helper that held one while it waits could take the last from the proof
-      // it came for.
-      const own = this.takeWorkspace();
+      // Taken only when the leader has its own: a helper that held one while it waits could take the last one from the
+      // proof that it was sent to.
+      const own = this.#takeWorkspace();
       if (own === undefined) return;
       try {
         const shared = key.workspaces[joined.place];
@@ -123,8 +128,9 @@ export class ResidentProver {
     }
   }
 
-  private writeScalars(layout: ProofLayout, witness: Uint8Array, blinding: Blinding): void {
-    const { kernels, key } = this;
+  #writeScalars(layout: ProofLayout, witness: Uint8Array, blinding: Blinding): void {
+    const kernels = this.#kernels;
+    const key = this.#key;
     const { bytes } = kernels.fr;
     kernels.bytes(layout.scalars, witness.length).set(witness);
     for (const [name, value] of [
@@ -136,8 +142,9 @@ export class ResidentProver {
     }
   }
 
-  private lead(team: Team, layout: ProofLayout, scratch: Arena, blinding: Blinding): KernelProof {
-    const { kernels, key } = this;
+  #lead(team: ThreadTeam, layout: ProofLayout, scratch: Arena, blinding: Blinding): KernelProof {
+    const kernels = this.#kernels;
+    const key = this.#key;
     const spent = new Map<string, number>();
     team.lead(proofSteps(kernels, key, layout, scratch), (name, ms) => spent.set(name, (spent.get(name) ?? 0) + ms));
     const [g1, g2] = [new Msm(kernels, "g1", scratch), new Msm(kernels, "g2", scratch)];
@@ -152,22 +159,26 @@ export class ResidentProver {
     g1.finish(layout.lists.c, parts);
     g1.finish(layout.lists.h, parts + pointBytes);
     kernels.bytes(points + 2 * pointBytes, pointBytes).set(kernels.bytes(key.deltaG1, pointBytes));
-    this.addBlinding(scratch, g1, points, parts + 2 * pointBytes, blinding);
-    const c = this.sumOfThree(scratch, parts);
+    this.#addBlinding(scratch, g1, { points, target: parts + 2 * pointBytes }, blinding);
+    const c = this.#sumOfThree(scratch, parts);
     const proof = {
-      a: this.coordinates(scratch, "g1", points),
-      b: this.coordinates(scratch, "g2", b),
-      c: this.coordinates(scratch, "g1", c),
+      a: this.#coordinates(scratch, "g1", points),
+      b: this.#coordinates(scratch, "g2", b),
+      c: this.#coordinates(scratch, "g1", c),
     };
     return { proof, timings: timingsOf(spent) };
   }
 
-  /** target := s a + r b1 - r s delta. */
-  private addBlinding(arena: Arena, g1: Msm, points: number, target: number, blinding: Blinding): void {
-    const { kernels } = this;
+  /** target := s a + r b1 - r s delta, where a, b1 and delta are neighbours at `points`. */
+  #addBlinding(
+    arena: Arena,
+    g1: Msm,
+    { points, target }: { readonly points: number; readonly target: number },
+    { r, s }: Blinding,
+  ): void {
+    const kernels = this.#kernels;
     const { bytes } = kernels.fr;
-    const order = kernels.curve.fr;
-    const { r, s } = blinding;
+    const order = kernels.curve.r;
     arena.scoped(() => {
       const scalars = arena.take(3 * bytes);
       for (const [i, value] of [s, r, (order - ((r * s) % order)) % order].entries())
@@ -177,9 +188,9 @@ export class ResidentProver {
     });
   }
 
-  /** Adds three neighbouring affine points of G1; the sum replaces the first. */
-  private sumOfThree(arena: Arena, points: number): number {
-    const { kernels } = this;
+  /** Adds three neighbouring affine points of G1. The sum replaces the first, whose address is returned. */
+  #sumOfThree(arena: Arena, points: number): number {
+    const kernels = this.#kernels;
     arena.scoped(() => {
       const sum = arena.take(kernels.g1.projectiveBytes);
       const term = arena.take(kernels.g1.projectiveBytes);
@@ -193,8 +204,8 @@ export class ResidentProver {
     return points;
   }
 
-  private coordinates(arena: Arena, group: "g1" | "g2", point: number): readonly bigint[] | undefined {
-    const { kernels } = this;
+  #coordinates(arena: Arena, group: "g1" | "g2", point: number): readonly bigint[] | undefined {
+    const kernels = this.#kernels;
     if (kernels.callOne(`${group}_is_marked`, point) === 1) return undefined;
     const { bytes } = kernels.fq;
     const count = group === "g1" ? 2 : 4;
@@ -205,9 +216,10 @@ export class ResidentProver {
     });
   }
 
-  /** Takes a free workspace of the key, so that threads that share it never meet in one but by agreement. */
-  private takeWorkspace(): Workspace | undefined {
-    const { key, kernels } = this;
+  /** Takes a free workspace of the key, which no other thread then takes; undefined when there is none. */
+  #takeWorkspace(): Workspace | undefined {
+    const key = this.#key;
+    const kernels = this.#kernels;
     const flags = new Int32Array(kernels.memory.buffer, key.workspaceFlags, key.workspaces.length);
     for (const [index, { start, end }] of key.workspaces.entries()) {
       if (Atomics.compareExchange(flags, index, 0, 1) === 0)

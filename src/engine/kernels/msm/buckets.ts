@@ -1,11 +1,11 @@
 /**
  * Emits the bookkeeping of Pippenger's method: scalars to signed digits, points into buckets, buckets into lists of
- * independent additions. Nothing here computes on a curve; point words and lists are those of point-batch.ts. N.
- * Pippenger (1976); signed digits as in D. Bernstein, J. Doumen, T. Lange, J. Oosterwijk, "Faster batch forgery
- * identification" (2012).
+ * independent additions. Nothing here computes on a curve; point words and lists are those of point/point-batch.ts. N.
+ * Pippenger, "On the evaluation of powers and related problems" (1976); signed digits as in D. Bernstein, J. Doumen, T.
+ * Lange, J. Oosterwijk, "Faster batch forgery identification" (2012).
  */
 import { i32, i64 } from "../wasm/wasm-ops.js";
-import { LIST_ENTRY_BYTES } from "./point-batch.js";
+import { LIST_ENTRY_BYTES } from "../point/point-batch.js";
 import type { FunctionBuilder, ModuleBuilder } from "../wasm/wasm-builder.js";
 import type { Expression, Local } from "../wasm/wasm-ops.js";
 
@@ -15,6 +15,12 @@ type I64 = Local<"i64">;
 /** Widest window: a digit and its sign take 16 bits at rest. */
 export const WINDOW_BITS_MAX = 15;
 
+/**
+ * Defines `classify`, `recode`, `count_digits`, `scatter` and `pair_round`; their parameters stand at each of them. All
+ * addresses are multiples of 4, and all counts may be 0.
+ * @param scalarPrime order of the group: scalars are below it.
+ * @param scalarBytes bytes of a scalar, little-endian, a multiple of 8.
+ */
 export function defineBuckets(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
   defineClassify(module, scalarPrime, scalarBytes);
   defineRecode(module, scalarPrime, scalarBytes);
@@ -23,27 +29,33 @@ export function defineBuckets(module: ModuleBuilder, scalarPrime: bigint, scalar
   definePairRound(module);
 }
 
-/**
- * Bytes of the offset that `recode` adds, and of its scratch: the scalar and one word for the carry and for unaligned
- * reads.
- */
+/** Returns the bytes of `recode`'s scratch: a scalar, a word for the carry, and a word for unaligned reads. */
 export function recodeScratchBytes(scalarBytes: number): number {
   return scalarBytes + 16;
 }
 
 /**
- * classify(scalars, indices, points, pointBytes, count, kept, sources, ones) -> (kept, ones).
+ * Defines classify(...) -> (number of kept scalars, number of ones).
  *
- * Scalar i belongs to the point at points + i * pointBytes and lies at scalars + indices[i] * scalarBytes (i itself
- * when indices is 0). Scalars must be below the order. One above half of it counts as its negative, with the point
- * negated. Zero scalars are dropped, point words with scalar +-1 are listed in `ones`; of the others, `kept` gets the
- * index of the scalar and `sources` the point word.
+ * Point i lies at points + i * pointBytes, its scalar at scalars + indices[i] * scalarBytes (i itself when the address
+ * `indices` is 0). Scalars must be below the order. One above half of it counts as its negative, with the point
+ * negated. Zero scalars are dropped. Point words with scalar 1 or -1 are listed in `ones`; of the others, `kept` gets
+ * the index of the scalar and `sources` the point word. The three lists have room for `count` words of 32 bits.
  */
 function defineClassify(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
-  const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
-  module.define(
+  const params = {
+    scalars: "i32",
+    indices: "i32",
+    points: "i32",
+    pointBytes: "i32",
+    count: "i32",
+    kept: "i32",
+    sources: "i32",
+    ones: "i32",
+  } as const;
+  module.defineNamed(
     { name: "classify", params, results: ["i32", "i32"] },
-    (f, scalars, indices, points, pointBytes, count, kept, sources, ones) => {
+    (f, { scalars, indices, points, pointBytes, count, kept, sources, ones }) => {
       const keptCount = f.local("i32");
       const onesCount = f.local("i32");
       f.for(i32.const(0), count, 1, (i) => {
@@ -73,15 +85,25 @@ function defineClassify(module: ModuleBuilder, scalarPrime: bigint, scalarBytes:
 }
 
 /**
- * recode(scalars, kept, count, digits, windowBits, windows, offset, scratch): signed digits of the kept scalars,
- * centred as in `classify`, at digits[window * count + i] as |digit| * 2 + sign, 16 bits each.
+ * Defines recode(...): writes the signed digits of the scalars that `kept` lists, centred as in `classify`, at
+ * digits[window * count + i] as |digit| * 2 + sign, 16 bits each; |digit| is at most 2^(windowBits - 1).
  *
- * `offset` holds the sum of 2^(windowBits - 1) at every window: added first, it makes every digit a plain field of
- * bits, minus half the window, with no carry from one to the next.
+ * `offset` is the address of an integer of scalarBytes + 8 bytes, the sum of 2^(windowBits - 1) at every window. Added
+ * first, it makes every digit a plain field of bits minus half the window, with no carry from one window to the next.
  */
 function defineRecode(module: ModuleBuilder, scalarPrime: bigint, scalarBytes: number): void {
-  const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
-  module.define({ name: "recode", params }, (f, scalars, kept, count, digits, windowBits, windows, offset, scratch) => {
+  const params = {
+    scalars: "i32",
+    kept: "i32",
+    count: "i32",
+    digits: "i32",
+    windowBits: "i32",
+    windows: "i32",
+    offset: "i32",
+    scratch: "i32",
+  } as const;
+  module.defineNamed({ name: "recode", params }, (f, params) => {
+    const { scalars, kept, count, digits, windowBits, windows, offset, scratch } = params;
     const half = f.let(i32.shl(i32.const(1), i32.sub(windowBits, i32.const(1))));
     const mask = f.let(i32.sub(i32.shl(i32.const(1), windowBits), i32.const(1)));
     f.for(i32.const(0), count, 1, (i) => {
@@ -109,7 +131,7 @@ function loadScalar(f: FunctionBuilder, scalars: I32, index: I32, scalarBytes: n
   return Array.from({ length: scalarBytes / 8 }, (_, w) => f.let(i64.load(at, 8 * w)));
 }
 
-/** Replaces k by order - k when k is above half the order; returns 1 then. */
+/** Replaces k by order - k when k is above half the order, and returns 1 then, else 0. */
 function emitCentre(f: FunctionBuilder, words: readonly I64[], order: bigint): Local<"i32"> {
   const { borrow: above } = subtractFrom(f, order >> 1n, words);
   const sign = f.let(i32.wrap(above));
@@ -120,6 +142,7 @@ function emitCentre(f: FunctionBuilder, words: readonly I64[], order: bigint): L
   return sign;
 }
 
+/** constant - words, with a borrow of 1 when that is negative. */
 function subtractFrom(f: FunctionBuilder, constant: bigint, words: readonly I64[]): { words: I64[]; borrow: I64 } {
   let borrow = f.let(i64.const(0n));
   const result: I64[] = [];
@@ -134,7 +157,7 @@ function subtractFrom(f: FunctionBuilder, constant: bigint, words: readonly I64[
   return { words: result, borrow };
 }
 
-/** scratch := words + the offset's words, one word longer. */
+/** scratch := words + the offset's words, one word longer, and a zero word. */
 function emitAddOffset(f: FunctionBuilder, words: readonly I64[], offset: I32, scratch: I32): void {
   let carry = f.let(i64.const(0n));
   for (const [w, word] of words.entries()) {
@@ -148,7 +171,7 @@ function emitAddOffset(f: FunctionBuilder, words: readonly I64[], offset: I32, s
   f.run(i64.store(scratch, i64.const(0n), 8 * words.length + 8));
 }
 
-/** count_digits(counts, digits, count): counts[|digit| - 1] += 1 for each digit that is not 0. */
+/** Defines count_digits(counts, digits, count): counts[|digit| - 1] += 1 for each of `count` digits that is not 0. */
 function defineCount(module: ModuleBuilder): void {
   module.define({ name: "count_digits", params: ["i32", "i32", "i32"] }, (f, counts, digits, count) => {
     const end = f.let(i32.add(digits, i32.mul(count, i32.const(2))));
@@ -165,13 +188,13 @@ function defineCount(module: ModuleBuilder): void {
 }
 
 /**
- * scatter(items, cursors, digits, sources, count): items[cursors[|digit| - 1]++] = the source with its sign flipped by
- * the digit's.
+ * Defines scatter(...): items[cursors[|digit| - 1]++] = source i with its sign flipped by the sign of digit i, for each
+ * digit that is not 0.
  */
 function defineScatter(module: ModuleBuilder): void {
-  module.define(
-    { name: "scatter", params: ["i32", "i32", "i32", "i32", "i32"] },
-    (f, items, cursors, digits, sources, count) => {
+  module.defineNamed(
+    { name: "scatter", params: { items: "i32", cursors: "i32", digits: "i32", sources: "i32", count: "i32" } },
+    (f, { items, cursors, digits, sources, count }) => {
       const end = f.let(i32.add(digits, i32.mul(count, i32.const(2))));
       const at = f.let(digits);
       const source = f.let(sources);
@@ -197,17 +220,26 @@ function defineScatter(module: ModuleBuilder): void {
 }
 
 /**
- * pair_round(items, starts, counts, from, to, list, temporary, results, pointBytes) -> end of the list.
- *
- * One round of the tree over buckets from..to-1: neighbours in a bucket become list entries, and the bucket's items
- * their sums. The sum of a last pair goes to the bucket's place in `results`, the others to `temporary`, one after the
- * other.
+ * Defines pair_round(...) -> end of the list: one round of the tree over buckets from to to - 1. Bucket b holds the
+ * point words items[starts[b]] to items[starts[b] + counts[b] - 1]. Neighbours in a bucket become entries of `list`,
+ * and their sums the items of the bucket. The sum of a last pair goes to the bucket's place in `results`, the others to
+ * `temporary`, one after the other, `pointBytes` each.
  */
 function definePairRound(module: ModuleBuilder): void {
-  const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
-  module.define(
+  const params = {
+    items: "i32",
+    starts: "i32",
+    counts: "i32",
+    from: "i32",
+    to: "i32",
+    list: "i32",
+    temporary: "i32",
+    results: "i32",
+    pointBytes: "i32",
+  } as const;
+  module.defineNamed(
     { name: "pair_round", params, results: ["i32"] },
-    (f, items, starts, counts, from, to, list, temporary, results, pointBytes) => {
+    (f, { items, starts, counts, from, to, list, temporary, results, pointBytes }) => {
       f.for(from, to, 1, (bucket) => {
         const countAt = f.let(i32.add(counts, i32.shl(bucket, i32.const(2))));
         const count = f.let(i32.load(countAt));

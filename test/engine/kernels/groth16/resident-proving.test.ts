@@ -1,14 +1,14 @@
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { BN254 } from "../../../../src/engine/curves/curve-parameters.js";
-import { loadKernels as loadReferenceKernels } from "../../../../src/engine/reference/reference-kernels.js";
+import { BN254 } from "../../../../src/engine/curves/bn254.js";
+import { loadReferenceKernels } from "../../../../src/engine/reference/reference-kernels.js";
 import { assembleProof } from "../../../../src/engine/groth16/prove.js";
 import type { Groth16Proof } from "../../../../src/engine/groth16/proof.js";
 import { readProvingKey } from "../../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../../src/engine/groth16/setup.js";
 import { prepareVerifyingKey, verifyGroth16 } from "../../../../src/engine/groth16/verify.js";
-import { ResidentProver } from "../../../../src/engine/kernels/groth16/groth16-backend.js";
-import { makeKeyResident, proveResident } from "../../../../src/engine/kernels/groth16/groth16-resident.js";
+import { ResidentProver } from "../../../../src/engine/kernels/groth16/resident-prover.js";
+import { makeKeyResident, proveResident } from "../../../../src/engine/kernels/groth16/resident-proving.js";
 import { chainFixture, cubicFixture, spoilWitness } from "../../../support/groth16-fixtures.js";
 import { KERNEL_KINDS, bigBelow } from "../../../support/kernels.js";
 import { seededRandom } from "../../../support/seeded.js";

@@ -1,14 +1,15 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { BN254 } from "../../../src/engine/curves/curve-parameters.js";
+import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
-import { rootOfUnity } from "../../../src/engine/reference/reference-ntt.js";
-import { encodeG1, encodeG2, isOnTwist, negateG1 } from "../../../src/engine/reference/points.js";
-import type { G1Point, G2Point } from "../../../src/engine/reference/points.js";
-import { loadKernels } from "../../../src/engine/reference/reference-kernels.js";
+import { rootOfUnity } from "../../../src/engine/curves/curve-parameters.js";
+import { encodeG1, encodeG2, isOnTwist, negateG1 } from "../../../src/engine/curves/points.js";
+import type { G1Point, G2Point } from "../../../src/engine/curves/points.js";
+import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
 import { addFq2, multiplyFq2, power, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
 import { readBigIntLE, writeBigIntLE } from "../../../src/engine/field/bytes.js";
 import { scalarBytes, seededRandom } from "../../support/groth16-fixtures.js";
+import { generatorMultiples } from "../../support/kernels.js";
 
 const G1 = bn254.G1.Point,
   G2 = bn254.G2.Point;
@@ -26,40 +27,18 @@ const pack = (points: readonly (G1Point | undefined)[]): Uint8Array =>
 const packG2 = (points: readonly (G2Point | undefined)[]): Uint8Array =>
   Buffer.concat(points.map((point) => (point === undefined ? new Uint8Array(128) : encodeG2(point, BN254))));
 
-describe("curve kernels on BN254", () => {
+describe("the reference kernels of BN254", () => {
   let kernels: CurveKernels;
   beforeAll(async () => {
-    kernels = await loadKernels();
+    kernels = await loadReferenceKernels();
   });
   const random = seededRandom("kernels");
   const scalar = (): bigint => random.below(BN254.r);
 
-  it("multiplies generators like noble, at the edges of the scalar range too", () => {
-    const scalars = [
-      0n,
-      1n,
-      2n,
-      3n,
-      BN254.r - 1n,
-      BN254.r - 2n,
-      (BN254.r - 1n) / 2n,
-      (BN254.r + 1n) / 2n,
-      2n ** 253n,
-      ...Array.from({ length: 12 }, scalar),
-    ];
-    const g1 = new Uint8Array(64 * scalars.length),
-      g2 = new Uint8Array(128 * scalars.length);
-    kernels.fixedBaseG1(scalarBytes(scalars), g1);
-    kernels.fixedBaseG2(scalarBytes(scalars), g2);
-    expect(Buffer.from(g1).equals(pack(scalars.map(multipleG1)))).toBe(true);
-    expect(Buffer.from(g2).equals(packG2(scalars.map(multipleG2)))).toBe(true);
-  });
-
   it.each([1, 2, 3, 10, 257, 3000])("sums %i multiples like noble", (count) => {
     // Bases are known multiples, so that the expected sum is one multiplication.
     const logs = Array.from({ length: count }, scalar);
-    const bases = new Uint8Array(64 * count);
-    kernels.fixedBaseG1(scalarBytes(logs), bases);
+    const bases = generatorMultiples("g1", logs);
     for (const bits of [254n, 64n, 32n, 16n, 8n, 1n]) {
       const scalars = logs.map(() => scalar() % 2n ** bits);
       const expected = scalars.reduce((sum, value, i) => (sum + value * logs[i]!) % BN254.r, 0n);
@@ -70,8 +49,7 @@ describe("curve kernels on BN254", () => {
   it("sums multiples in G2", () => {
     const logs = Array.from({ length: 300 }, scalar),
       scalars = logs.map(scalar);
-    const bases = new Uint8Array(128 * logs.length);
-    kernels.fixedBaseG2(scalarBytes(logs), bases);
+    const bases = generatorMultiples("g2", logs);
     const expected = scalars.reduce((sum, value, i) => (sum + value * logs[i]!) % BN254.r, 0n);
     expect(kernels.msmG2(bases, scalarBytes(scalars))).toEqual(multipleG2(expected));
   });
@@ -103,10 +81,8 @@ describe("curve kernels on BN254", () => {
               random.integer((round % 7) + 1)
             ]!,
         );
-        const bases = new Uint8Array(64 * count),
-          bases2 = new Uint8Array(128 * count);
-        kernels.fixedBaseG1(scalarBytes(logs), bases);
-        kernels.fixedBaseG2(scalarBytes(logs), bases2);
+        const bases = generatorMultiples("g1", logs),
+          bases2 = generatorMultiples("g2", logs);
         const expected =
           ((scalars.reduce((sum, value, i) => sum + value * logs[i]!, 0n) % BN254.r) + BN254.r) % BN254.r;
         expect(kernels.msmG1(bases, scalarBytes(scalars)), `round ${String(round)}`).toEqual(multipleG1(expected));
@@ -120,8 +96,7 @@ describe("curve kernels on BN254", () => {
     // one's point.
     const signs = [1n, 1n, 1n, 1n, -1n, 1n, 1n, 1n, 1n, -1n, 1n, 1n, 1n, 1n, 1n, 1n];
     const logs = [...signs, ...Array.from({ length: 60 }, () => 0n)];
-    const bases = new Uint8Array(64 * logs.length);
-    kernels.fixedBaseG1(scalarBytes(logs), bases);
+    const bases = generatorMultiples("g1", logs);
     expect(kernels.msmG1(bases, scalarBytes(logs.map(() => 1n)))).toEqual(multipleG1(12n));
   });
 

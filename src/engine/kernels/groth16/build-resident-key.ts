@@ -1,0 +1,294 @@
+/**
+ * Builds a resident key (resident-key.ts) from the sections of a zkey. Runs once for each key; the memory is then only
+ * read, but for its workspaces.
+ */
+import { Arena, align } from "../wasm/arena.js";
+import { vectorBytes, writeCosetScale, writeDomainTables } from "../ntt/domain.js";
+import { rootOfUnity } from "../../curves/curve-parameters.js";
+import { inverse } from "../../field/prime-field.js";
+import { KERNEL_RESERVED_BYTES, loadKernels } from "../kernels.js";
+import { CoefficientDictionary } from "./coefficient-dictionary.js";
+import { proveWorkspaceBytes } from "./proof-steps.js";
+import { EXTRA_SCALARS } from "./resident-key.js";
+import type { PointSection, ResidentKey, RowSection } from "./resident-key.js";
+import { TERM_BYTES } from "../ntt/quotient.js";
+import { wasmHost } from "../wasm/wasm-host.js";
+import type { KernelKind } from "../kernel-module.js";
+import type { Kernels } from "../kernels.js";
+
+/**
+ * What a key is made from: counts and sections of a zkey, which its reader has checked. Points are in the form of zkey
+ * files: affine, Montgomery form, little-endian, infinity as zeros.
+ */
+interface KeySource {
+  readonly wireCount: number;
+  readonly publicCount: number;
+  readonly domainPower: number;
+  /** Entries of 44 bytes: matrix u32 (0 A, 1 B) || row u32 || wire u32 || coefficient * 2^512 mod r (32). */
+  readonly coefficients: Uint8Array;
+  readonly aPoints: Uint8Array;
+  readonly b1Points: Uint8Array;
+  readonly b2Points: Uint8Array;
+  readonly cPoints: Uint8Array;
+  readonly hPoints: Uint8Array;
+  /** alpha, beta, delta in G1 and beta, delta in G2, in the same form. */
+  readonly alphaG1: Uint8Array;
+  readonly betaG1: Uint8Array;
+  readonly deltaG1: Uint8Array;
+  readonly betaG2: Uint8Array;
+  readonly deltaG2: Uint8Array;
+}
+
+const PAGE_BYTES = 65_536;
+const COEFFICIENT_ENTRY_BYTES = 44;
+/** Points converted at a time: the raw bytes pass through a workspace. */
+const CHUNK_POINTS = 4096;
+
+/**
+ * Builds the key in a new memory; the source is not needed afterwards. Takes about a second per million points.
+ * @param options.workspaces number of threads that may prove or help with the key at the same time.
+ * @throws RangeError when the key does not fit into the 4 GiB that a WebAssembly memory can have, or its sections
+ *   contradict each other.
+ */
+export function buildResidentKey(
+  source: KeySource,
+  options: { readonly workspaces: number; readonly preferred?: KernelKind },
+): ResidentKey {
+  const sizing = loadKernels({
+    pages: 1,
+    ...(options.preferred === undefined ? {} : { preferred: options.preferred }),
+  });
+  const keyBytes = estimateKeyBytes(sizing, source);
+  const workspaceBytes = align(proveWorkspaceBytes(sizing, source));
+  const start = align(KERNEL_RESERVED_BYTES + keyBytes);
+  const pages = Math.ceil((start + options.workspaces * workspaceBytes) / PAGE_BYTES);
+  const memory = new wasmHost.Memory({ initial: pages, maximum: pages, shared: true });
+  const kernels = loadKernels({ memory, preferred: sizing.kind });
+  const workspaces = Array.from({ length: options.workspaces }, (_, i) => ({
+    start: start + i * workspaceBytes,
+    end: start + (i + 1) * workspaceBytes,
+  }));
+  const builder = new KeyBuilder(
+    kernels,
+    new Arena(KERNEL_RESERVED_BYTES, start),
+    new Arena(start, start + workspaceBytes),
+  );
+  return { memory, kind: kernels.kind, workspaces, keyBytes: start, ...builder.build(source, options.workspaces) };
+}
+
+function estimateKeyBytes(kernels: Kernels, source: KeySource): number {
+  const { fq, fr, g1, g2 } = kernels;
+  const g1Bytes = [source.aPoints, source.b1Points, source.cPoints, source.hPoints].reduce(
+    (sum, each) => sum + each.length,
+    0,
+  );
+  const points =
+    (g1Bytes / (2 * fq.bytes)) * (g1.pointBytes + 4) + (source.b2Points.length / (4 * fq.bytes)) * (g2.pointBytes + 4);
+  const terms = source.coefficients.length / COEFFICIENT_ENTRY_BYTES;
+  const rows = 2 ** source.domainPower;
+  // Rows may be padded by one term each, and every coefficient may be distinct.
+  return (
+    Math.ceil(
+      points +
+        (terms + 2 * rows) * TERM_BYTES +
+        2 * (rows + 1) * 4 +
+        (terms + 1) * fr.elementBytes +
+        2 * vectorBytes(kernels, source.domainPower),
+    ) + PAGE_BYTES
+  );
+}
+
+type Built = Omit<ResidentKey, "memory" | "kind" | "workspaces" | "keyBytes">;
+
+class KeyBuilder {
+  readonly #kernels: Kernels;
+  readonly #arena: Arena;
+  readonly #scratch: Arena;
+
+  constructor(kernels: Kernels, arena: Arena, scratch: Arena) {
+    this.#kernels = kernels;
+    this.#arena = arena;
+    this.#scratch = scratch;
+  }
+
+  build(source: KeySource, workspaceCount: number): Built {
+    const { wireCount, publicCount, domainPower } = source;
+    const extra = (name: keyof typeof EXTRA_SCALARS): number => wireCount + EXTRA_SCALARS[name];
+    const wires = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
+    const domainSize = 2 ** domainPower;
+    const a = this.#pointSection(
+      "g1",
+      [source.aPoints, source.alphaG1, source.deltaG1],
+      [...wires(wireCount), extra("one"), extra("r")],
+    );
+    const b1 = this.#pointSection(
+      "g1",
+      [source.b1Points, source.betaG1, source.deltaG1],
+      [...wires(wireCount), extra("one"), extra("s")],
+    );
+    const b2 = this.#pointSection(
+      "g2",
+      [source.b2Points, source.betaG2, source.deltaG2],
+      [...wires(wireCount), extra("one"), extra("s")],
+    );
+    const c = this.#pointSection("g1", [source.cPoints], wires(wireCount - publicCount - 1, publicCount + 1));
+    // The inverse transform gives value i at place n - i.
+    const h = this.#pointSection(
+      "g1",
+      [source.hPoints],
+      wires(domainSize).map((i) => (domainSize - i) % domainSize),
+    );
+    const deltaG1 = this.#pointSection("g1", [source.deltaG1], [0]).points;
+    const { rowsA, rowsB, coefficients } = this.#rowSections(source);
+    const domainTables = this.#arena.take(vectorBytes(this.#kernels, domainPower));
+    const cosetScale = this.#arena.take(vectorBytes(this.#kernels, domainPower));
+    this.#scratch.scoped(() => {
+      const scratch = this.#scratch.take(256);
+      const root = rootOfUnity(this.#kernels.curve, domainPower + 1);
+      writeDomainTables(this.#kernels, domainPower, { target: domainTables, scratch });
+      writeCosetScale(this.#kernels, { log: domainPower, shift: root }, { target: cosetScale, scratch });
+    });
+    const workspaceFlags = this.#arena.take(4 * workspaceCount);
+    this.#kernels.words(workspaceFlags, workspaceCount).fill(0);
+    return {
+      wireCount,
+      publicCount,
+      domainPower,
+      a,
+      b1,
+      b2,
+      c,
+      h,
+      deltaG1,
+      rowsA,
+      rowsB,
+      coefficients,
+      domainTables,
+      cosetScale,
+      workspaceFlags,
+    };
+  }
+
+  /** Converts the finite points of the parts, one after the other; `indices` names the scalar of each. */
+  #pointSection(group: "g1" | "g2", parts: readonly Uint8Array[], indices: readonly number[]): PointSection {
+    const rawBytes = (group === "g1" ? 2 : 4) * this.#kernels.fq.bytes;
+    const total = parts.reduce((sum, part) => sum + part.length / rawBytes, 0);
+    if (total !== indices.length) throw new RangeError("a section of the key has a wrong length");
+    const { pointBytes } = this.#kernels[group];
+    const count = parts.reduce((sum, part) => sum + countFinite(part, rawBytes), 0);
+    const points = this.#arena.take(Math.max(1, count) * pointBytes);
+    const used = new Uint32Array(count);
+    this.#scratch.scoped(() => {
+      const raw = this.#scratch.take(CHUNK_POINTS * rawBytes);
+      const bytes = this.#kernels.bytes(raw, CHUNK_POINTS * rawBytes);
+      let converted = 0,
+        held = 0,
+        next = 0;
+      const convert = (): void => {
+        if (held > 0)
+          this.#kernels.call(
+            "fq_import_foreign",
+            points + converted * pointBytes,
+            raw,
+            (held * rawBytes) / this.#kernels.fq.bytes,
+          );
+        converted += held;
+        held = 0;
+      };
+      for (const part of parts) {
+        for (let at = 0; at < part.length; at += rawBytes, next += 1) {
+          if (isZero(part, at, rawBytes)) continue;
+          bytes.set(part.subarray(at, at + rawBytes), held * rawBytes);
+          used[converted + held] = indices[next] ?? 0;
+          held += 1;
+          if (held === CHUNK_POINTS) convert();
+        }
+      }
+      convert();
+    });
+    if (used.every((index, i) => index === i)) return { points, indices: 0, count };
+    const address = this.#arena.take(4 * count);
+    this.#kernels.words(address, count).set(used);
+    return { points, indices: address, count };
+  }
+
+  #rowSections(source: KeySource): { rowsA: RowSection; rowsB: RowSection; coefficients: number } {
+    const { coefficients } = source;
+    const view = new DataView(coefficients.buffer, coefficients.byteOffset, coefficients.byteLength);
+    const count = coefficients.length / COEFFICIENT_ENTRY_BYTES;
+    const dictionary = new CoefficientDictionary(coefficients);
+    const numbers = Uint32Array.from({ length: count }, (_, i) =>
+      dictionary.numberOf(i * COEFFICIENT_ENTRY_BYTES + 12),
+    );
+    const address = this.#arena.take(dictionary.size * this.#kernels.fr.elementBytes);
+    const rowsOf = (matrix: number): RowSection => this.#rowSection(view, numbers, matrix, 2 ** source.domainPower);
+    const result = { rowsA: rowsOf(0), rowsB: rowsOf(1), coefficients: address };
+    this.#writeCoefficients(address, dictionary.values());
+    return result;
+  }
+
+  /** Counting sort of one matrix' entries by row; odd rows get a term with coefficient 0 when lanes go in pairs. */
+  #rowSection(view: DataView, numbers: Uint32Array, matrix: number, rowCount: number): RowSection {
+    const { lanes } = this.#kernels.fr;
+    const lengths = new Uint32Array(rowCount);
+    for (let i = 0; i < numbers.length; i += 1) {
+      const at = i * COEFFICIENT_ENTRY_BYTES;
+      if (view.getUint32(at, true) !== matrix) continue;
+      const row = view.getUint32(at + 4, true);
+      if (row >= rowCount) throw new RangeError("a coefficient lies outside the domain");
+      lengths[row] = (lengths[row] ?? 0) + 1;
+    }
+    const starts = new Uint32Array(rowCount + 1);
+    for (let row = 0; row < rowCount; row += 1)
+      starts[row + 1] = (starts[row] ?? 0) + Math.ceil((lengths[row] ?? 0) / lanes) * lanes;
+    const total = starts[rowCount] ?? 0;
+    const rows = this.#arena.take(4 * (rowCount + 1));
+    this.#kernels.words(rows, rowCount + 1).set(starts);
+    const terms = this.#arena.take(total * TERM_BYTES);
+    const words = this.#kernels.words(terms, 2 * total);
+    // Padding is coefficient 0 (the dictionary's first) times wire 0.
+    words.fill(0);
+    for (let i = 0; i < numbers.length; i += 1) {
+      const at = i * COEFFICIENT_ENTRY_BYTES;
+      if (view.getUint32(at, true) !== matrix) continue;
+      const row = view.getUint32(at + 4, true);
+      const place = starts[row] ?? 0;
+      starts[row] = place + 1;
+      words.set([numbers[i] ?? 0, view.getUint32(at + 8, true)], 2 * place);
+    }
+    return { rows, terms };
+  }
+
+  /** Converts coefficients from the file's form, times 2^512, to the kernels' Montgomery form, times their radix. */
+  #writeCoefficients(target: number, values: Uint8Array): void {
+    const kernels = this.#kernels;
+    const scratch = this.#scratch;
+    const { fr } = kernels;
+    const count = values.length / fr.bytes;
+    const factor = inverse(2n ** 512n, kernels.curve.r);
+    scratch.scoped(() => {
+      const raw = scratch.take(CHUNK_POINTS * fr.bytes);
+      const scale = scratch.take(256);
+      kernels.writeInteger(scale, factor, fr.bytes);
+      kernels.call("fr_import_plain", scale + 128, scale, 1);
+      for (let from = 0; from < count; from += CHUNK_POINTS) {
+        const chunk = values.subarray(from * fr.bytes, Math.min(count, from + CHUNK_POINTS) * fr.bytes);
+        kernels.bytes(raw, chunk.length).set(chunk);
+        kernels.call("fr_import_plain", target + from * fr.elementBytes, raw, chunk.length / fr.bytes);
+      }
+      kernels.call("fr_scale_elements", target, target, count, scale + 128);
+    });
+  }
+}
+
+function countFinite(points: Uint8Array, pointBytes: number): number {
+  let count = 0;
+  for (let at = 0; at < points.length; at += pointBytes) if (!isZero(points, at, pointBytes)) count += 1;
+  return count;
+}
+
+/** Whether all bytes are 0, which a point at infinity is; most finite points differ in the first byte. */
+function isZero(bytes: Uint8Array, from: number, count: number): boolean {
+  for (let at = from; at < from + count; at += 1) if (bytes[at] !== 0) return false;
+  return true;
+}
