@@ -17,7 +17,7 @@ export interface EventHubDependencies {
 }
 
 /** Those who get the same events: one audience, one set of filters. */
-export interface Group {
+export interface SubscriberGroup {
   readonly key: string;
   /** `user:<uuid>` and the like. */
   readonly audience: string;
@@ -45,8 +45,8 @@ export class EventHub {
   readonly #log: EventLog;
   readonly #clock: Clock;
   readonly #logger: Log;
-  readonly #groups = new Map<string, Group>();
-  readonly #byAudience = new Map<string, Set<Group>>();
+  readonly #groups = new Map<string, SubscriberGroup>();
+  readonly #byAudience = new Map<string, Set<SubscriberGroup>>();
   readonly #subscriptions = new Set<Subscription>();
   /** Subscriptions that have something to read from the log, in the order of their turns. */
   readonly #replaying = new Set<Subscription>();
@@ -120,11 +120,11 @@ export class EventHub {
   }
 
   /** The group of an audience and its filters, whose texts are sorted. */
-  groupOf(audience: string, filters: readonly SubjectFilter[]): Group {
+  groupOf(audience: string, filters: readonly SubjectFilter[]): SubscriberGroup {
     const key = [audience, ...filters.map((words) => words.join("."))].join(" ");
     const known = this.#groups.get(key);
     if (known !== undefined) return known;
-    const group: Group = { key, audience, filters, single: new Set(), channels: new Map(), members: 0 };
+    const group: SubscriberGroup = { key, audience, filters, single: new Set(), channels: new Map(), members: 0 };
     this.#groups.set(key, group);
     const groups = this.#byAudience.get(audience) ?? new Set();
     this.#byAudience.set(audience, groups.add(group));
@@ -275,7 +275,7 @@ export class EventHub {
   }
 }
 
-function deliver(group: Group, message: StreamMessage): void {
+function deliver(group: SubscriberGroup, message: StreamMessage): void {
   for (const subscription of [...group.single]) {
     // Before the send: it may find the reader slow and hold the subscription at this very position.
     subscription.position = message.id;

@@ -3,17 +3,17 @@
  */
 import type { OpenStream, StreamEnd, StreamMessage, StreamSink } from "../contract/stream.js";
 import type { Clock } from "../clock.js";
-import type { EventHub, Group } from "./event-hub.js";
+import type { EventHub, SubscriberGroup } from "./event-hub.js";
 
 export interface SubscriptionOptions {
-  readonly group: Group;
+  readonly group: SubscriberGroup;
   /** Number of the last event that the subscriber has. */
   readonly position: number;
   readonly sink: StreamSink;
 }
 
 export class Subscription implements OpenStream {
-  readonly group: Group;
+  readonly group: SubscriberGroup;
   readonly sink: StreamSink;
   /** Number of the last event that was sent or passed over. */
   position: number;

@@ -17,17 +17,17 @@ import { readBody } from "./request/body-form.js";
 import { asAppError, errorAnswer } from "./response/error-answer.js";
 import type { TrustedProxies } from "../net/client-address.js";
 import { Exchange, type CompiledRoute } from "./request/exchange.js";
-import { FrontRequest } from "./request/handler-request.js";
+import { CheckedRequest } from "./request/checked-request.js";
 import { checkedIdempotencyKey, hashRequest, runOnce, type IdempotencyStore } from "./limits/idempotency.js";
 import { InFlight } from "./limits/in-flight.js";
 import type { HttpLimits } from "./limits/limits.js";
 import { RateLimiter } from "./limits/rate-limit.js";
 import { PeerAddresses } from "../net/peer-address.js";
-import { Places, type Place } from "./route-cache.js";
+import { Places, type RouteMatch } from "./route-cache.js";
 import { replyAnswer } from "./response/reply.js";
 import { bearerToken, readBearer, readHead, saneRequestId } from "./request/request-head.js";
 import type { Router } from "./router.js";
-import { Sockets, readProtocols, type Admitted, type LateRequest } from "./sockets.js";
+import { Sockets, readProtocols, type AdmittedStream, type FirstMessage } from "./sockets.js";
 import { StreamAnswer } from "./response/stream-answer.js";
 import { Streams } from "./response/streams.js";
 import type { RawRequest, RawResponse, UpgradeOffer } from "./uws.js";
@@ -39,7 +39,7 @@ export interface HttpMetrics {
 }
 
 /** A request that was not let in, and by which code. */
-export interface Refused {
+export interface RefusedRequest {
   readonly route: RouteSpec;
   readonly code: ErrorCode;
   /** Known unless there was no good token. */
@@ -57,7 +57,7 @@ export interface DispatchDependencies {
   readonly clock: Clock;
   readonly metrics?: HttpMetrics;
   /** Told of each request that is turned away before its handler. */
-  readonly onRefused?: (refusal: Refused) => void;
+  readonly onRefused?: (refusal: RefusedRequest) => void;
   /** Sends a text to every WebSocket of this server that joined the topic. */
   readonly publish: (topic: string, message: string) => void;
 }
@@ -71,14 +71,14 @@ export interface DispatchOptions {
 
 /** What a route gets of a request whose form was not looked at yet. */
 interface Input {
-  readonly place: Place;
+  readonly place: RouteMatch;
   readonly body: BodyCollector | undefined;
 }
 
 /** Label of requests that reached no route. */
 const NO_ROUTE = "none";
 /** Statuses by which a gateway says that whoever it asked has failed (RFC 9110, sections 15.6.3 and 15.6.5). */
-const BEYOND_US: ReadonlySet<number> = new Set([502, 504]);
+const UPSTREAM_ERRORS: ReadonlySet<number> = new Set([502, 504]);
 const EMPTY = Buffer.alloc(0);
 const METHODS: ReadonlySet<string> = new Set<HttpMethod>(["GET", "POST", "PUT", "DELETE"]);
 
@@ -262,7 +262,7 @@ export class Dispatcher {
       if (input.body !== undefined) bytes = await input.body.whole();
       const { members, pairs } = validator.query(head.query);
       const body = readBody(compiled, head, bytes);
-      const request = new FrontRequest(exchange, compiled, { params, query: members, body, principal });
+      const request = new CheckedRequest(exchange, compiled, { params, query: members, body, principal });
       // The client left while its request was being checked: nothing may be changed for it any more.
       if (!exchange.isOpen) throw new AppError("deadline_exceeded", { message: "nobody waits for the answer" });
       const reply = await this.#once(exchange, compiled, input, bytes, request);
@@ -290,7 +290,7 @@ export class Dispatcher {
     compiled: CompiledRoute,
     input: Input,
     bytes: Buffer,
-    request: FrontRequest,
+    request: CheckedRequest,
   ): AnyReply | Promise<AnyReply> {
     const key = exchange.head.headers["idempotency-key"];
     const { idempotency } = this.#dependencies;
@@ -358,7 +358,7 @@ export class Dispatcher {
     exchange: Exchange,
     upgrade: UpgradeOffer,
     compiled: CompiledRoute,
-    admitted: Admitted | undefined,
+    admitted: AdmittedStream | undefined,
   ): void {
     if (!exchange.isOpen) return;
     const session = this.#sockets.session({
@@ -372,7 +372,7 @@ export class Dispatcher {
   }
 
   /** The checks of a request, for a WebSocket that says by its first message who it is and what it wants. */
-  async #admitLate(exchange: Exchange, compiled: CompiledRoute, { token, query }: LateRequest): Promise<Admitted> {
+  async #admitLate(exchange: Exchange, compiled: CompiledRoute, { token, query }: FirstMessage): Promise<AdmittedStream> {
     if (this.#draining) throw shuttingDown();
     const principal = await this.#dependencies.authenticate(token, compiled.route.area);
     compiled.check?.(principal);
@@ -432,7 +432,7 @@ export class Dispatcher {
     };
     // A system that a user named, and that whoever talks to it tells of when it begins: each request in between is no
     // news.
-    if (BEYOND_US.has(error.status))
+    if (UPSTREAM_ERRORS.has(error.status))
       this.#dependencies.log.debug("another system failed a request", () => ({
         ...fieldsOf(exchange),
         status: error.status,

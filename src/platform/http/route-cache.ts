@@ -11,7 +11,7 @@ import { canonicalPath } from "./request/request-path.js";
 import { isFound, type Router } from "./router.js";
 
 /** What a path leads to. */
-export interface Place {
+export interface RouteMatch {
   readonly compiled: CompiledRoute;
   /** Canonical path. */
   readonly path: string;
@@ -29,7 +29,7 @@ export class Places {
   readonly #router: Router<CompiledRoute>;
   readonly #knownMax: number;
   /** By method and path as sent: with its parameters checked, so that no path is kept that has none of a record. */
-  readonly #known = new Map<string, Map<string, Place>>();
+  readonly #known = new Map<string, Map<string, RouteMatch>>();
   #size = 0;
 
   constructor(options: { readonly knownMax?: number }, dependencies: { readonly router: Router<CompiledRoute> }) {
@@ -46,12 +46,12 @@ export class Places {
    * Throws `malformed_path`, `not_found`, `method_not_allowed`.
    * @param url path as sent, without its query
    */
-  find(method: string, url: string): Place {
+  find(method: string, url: string): RouteMatch {
     return this.#known.get(method)?.get(url) ?? this.#look(method, url);
   }
 
   /** The checked parameters of a place that was found under this method and path. Throws `malformed_path`. */
-  paramsOf(place: Place, method: string, url: string): Readonly<Record<string, unknown>> {
+  paramsOf(place: RouteMatch, method: string, url: string): Readonly<Record<string, unknown>> {
     if (place.params !== undefined) return place.params;
     const { validator } = place.compiled;
     const params = validator.params(place.raw);
@@ -60,7 +60,7 @@ export class Places {
     return params;
   }
 
-  #look(method: string, url: string): Place {
+  #look(method: string, url: string): RouteMatch {
     const path = canonicalPath(url);
     if (path === undefined)
       throw new AppError("malformed_path", { message: "the path has a form that is not taken here" });
@@ -71,12 +71,12 @@ export class Places {
     throw new MethodNotAllowed([...found, ...(found.includes("GET") ? ["HEAD"] : []), "OPTIONS"]);
   }
 
-  #remember(place: Place, method: string, url: string): void {
+  #remember(place: RouteMatch, method: string, url: string): void {
     if (this.#size >= this.#knownMax) {
       this.#known.clear();
       this.#size = 0;
     }
-    const known = this.#known.get(method) ?? new Map<string, Place>();
+    const known = this.#known.get(method) ?? new Map<string, RouteMatch>();
     if (!known.has(url)) this.#size += 1;
     this.#known.set(method, known.set(url, place));
   }

@@ -47,14 +47,14 @@ const CLOSE_UNSUPPORTED = 1003;
 const CLOSE_LATER = 1013;
 
 /** A stream that was admitted. */
-export interface Admitted {
+export interface AdmittedStream {
   readonly principal: Principal;
   readonly token: string;
   readonly source: StreamSource;
 }
 
 /** What the first message asks for. */
-export interface LateRequest {
+export interface FirstMessage {
   readonly token: string;
   /** As the query of a request would have it. */
   readonly query: string;
@@ -69,9 +69,9 @@ export interface SocketsDependencies {
 export interface SocketInit {
   readonly compiled: CompiledRoute;
   /** Undefined: the token comes with the first message. */
-  readonly admitted: Admitted | undefined;
+  readonly admitted: AdmittedStream | undefined;
   /** Admits by the first message. Rejects with an AppError. */
-  readonly admitLate: (request: LateRequest) => Promise<Admitted>;
+  readonly admitLate: (request: FirstMessage) => Promise<AdmittedStream>;
   /** Checks a newer token. */
   readonly authenticate: (token: string) => Principal | Promise<Principal>;
 }
@@ -232,7 +232,7 @@ class StreamSocket implements SocketSession, StreamSink {
     this.#socket?.end(code, reason);
   }
 
-  #begin({ principal, token, source }: Admitted): void {
+  #begin({ principal, token, source }: AdmittedStream): void {
     clearTimeout(this.#timer);
     this.#sockets.nameless.delete(this);
     this.#watch(principal, token);
@@ -256,7 +256,7 @@ class StreamSocket implements SocketSession, StreamSink {
     });
   }
 
-  async #take(request: LateRequest): Promise<void> {
+  async #take(request: FirstMessage): Promise<void> {
     try {
       if (this.#principal === undefined) {
         const admitted = await this.#init.admitLate(request);
@@ -270,7 +270,7 @@ class StreamSocket implements SocketSession, StreamSink {
     }
   }
 
-  async #prolong(request: LateRequest, present: Principal): Promise<void> {
+  async #prolong(request: FirstMessage, present: Principal): Promise<void> {
     if (request.query !== "") throw new AppError("invalid_request", { message: "an open stream keeps its filters" });
     const principal = await this.#init.authenticate(request.token);
     this.#init.compiled.check?.(principal);
@@ -289,7 +289,7 @@ export function readProtocols(offered: string): { readonly protocol: string; rea
   return { protocol: names.includes(STREAM_PROTOCOL) ? STREAM_PROTOCOL : "", token };
 }
 
-function readRequest(text: string): LateRequest | undefined {
+function readRequest(text: string): FirstMessage | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -5,7 +5,7 @@
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from "uWebSockets.js";
 import { StartError } from "../start-error.js";
 import type { HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
-import { requireFreeAddress } from "./request/address-check.js";
+import { requireFreeAddress } from "./address-check.js";
 
 /** What the front uses of a request. Valid only inside the handler's synchronous part. */
 export interface RawRequest {

@@ -9,7 +9,7 @@ import { StoreConflict, type Store, type StoreKey, type StoreValue } from "../..
 import type { IdempotencyClaim, IdempotencyStore, StoredAnswer } from "./idempotency.js";
 
 /** DECISIONS: 24 h. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const RETENTION_MS = 24 * 60 * 60 * 1000;
 /** Records per sweep commit. */
 const SWEEP_BATCH = 256;
 /**
@@ -18,7 +18,7 @@ const SWEEP_BATCH = 256;
  */
 const SWEPT_PER_CLAIM = 4;
 
-interface KeptRecord {
+interface IdempotencyRecord {
   readonly request_hash: string;
   readonly expires_at_ms: number;
   /** Absent while the first request runs, or after a crash in the middle of it. */
@@ -43,10 +43,10 @@ export class StoredIdempotency implements IdempotencyStore {
   async claim(claim: IdempotencyClaim): Promise<StoredAnswer | undefined> {
     const key = recordKey(claim);
     const nowMs = this.#clock.nowMs();
-    const found = this.#store.get<KeptRecord>(key);
+    const found = this.#store.get<IdempotencyRecord>(key);
     if (found !== undefined && found.value.expires_at_ms > nowMs) return this.#existing(claim, found.value);
-    const expiresAtMs = nowMs + KEPT_MS;
-    const record: KeptRecord = { request_hash: claim.requestHash, expires_at_ms: expiresAtMs };
+    const expiresAtMs = nowMs + RETENTION_MS;
+    const record: IdempotencyRecord = { request_hash: claim.requestHash, expires_at_ms: expiresAtMs };
     this.#running.add(key.join("\0"));
     try {
       await this.#store.commit({
@@ -73,10 +73,10 @@ export class StoredIdempotency implements IdempotencyStore {
   async settle(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
     const key = recordKey(claim);
     try {
-      const found = this.#store.get<KeptRecord>(key);
+      const found = this.#store.get<IdempotencyRecord>(key);
       // Swept meanwhile: the request ran for longer than keys are kept.
       if (found === undefined) return;
-      const value: KeptRecord = { ...found.value, answer };
+      const value: IdempotencyRecord = { ...found.value, answer };
       await this.#store.commit({ checks: [{ key, version: found.version }], puts: [{ key, value: asValue(value) }] });
     } finally {
       this.#running.delete(key.join("\0"));
@@ -86,7 +86,7 @@ export class StoredIdempotency implements IdempotencyStore {
   async release(claim: IdempotencyClaim): Promise<void> {
     const key = recordKey(claim);
     try {
-      const found = this.#store.get<KeptRecord>(key);
+      const found = this.#store.get<IdempotencyRecord>(key);
       if (found === undefined) return;
       await this.#store.commit({ deletes: [key, expiryKey(claim, found.value.expires_at_ms)] });
     } finally {
@@ -114,7 +114,7 @@ export class StoredIdempotency implements IdempotencyStore {
       .filter((key) => Number(key[1]) <= nowMs);
   }
 
-  #existing(claim: IdempotencyClaim, record: KeptRecord): StoredAnswer {
+  #existing(claim: IdempotencyClaim, record: IdempotencyRecord): StoredAnswer {
     if (record.request_hash !== claim.requestHash) {
       throw new AppError("idempotency_key_reused", {
         message: "Idempotency-Key: was used for another request; take a new key",
@@ -156,6 +156,6 @@ function isSameKey(a: StoreKey, b: StoreKey): boolean {
   return a.length === b.length && a.every((part, index) => part === b[index]);
 }
 
-function asValue(record: KeptRecord): StoreValue {
+function asValue(record: IdempotencyRecord): StoreValue {
   return { ...record };
 }

@@ -18,7 +18,7 @@ const WAIT_MARGIN_SEC = 1;
  * A class for the sake of `signal`, which few handlers ask for: a getter in an object literal costs more than all the
  * rest.
  */
-export class FrontRequest implements CheckedInput {
+export class CheckedRequest implements CheckedInput {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
