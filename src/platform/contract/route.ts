@@ -9,7 +9,8 @@ import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { StreamSource } from "./stream.js";
 import type { JsonText } from "../json/json-text.js";
 
-export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
+export const HTTP_METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
+export type HttpMethod = (typeof HTTP_METHODS)[number];
 export type Area = "prover" | "vault" | "chain" | "identity" | "service";
 
 /** Either nobody is asked, or a bearer token must hold every listed permission. */

@@ -1,16 +1,19 @@
 /**
- * Finds out whether somebody listens on an address already. The library shares its ports (SO_REUSEPORT): without this
- * check a second server would take half of the first one's connections in silence. Its exclusive mode is no way out,
- * because it cannot take a port again for a minute after a restart.
+ * Finds out whether another program listens on an address. The library shares its ports (SO_REUSEPORT): without this
+ * check a second server would silently take half of the first one's connections. The library's exclusive mode is no
+ * alternative, because it cannot take a port again for a minute after a restart.
  */
 import { connect } from "node:net";
 import { StartError } from "../start-error.js";
 
-/** Loopback answers or refuses at once; a host behind a filter may do neither. */
+/** Loopback accepts or refuses at once; an address behind a packet filter may do neither. */
 const ANSWER_WITHIN_MS = 1000;
 const LOOPBACK_OF: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** Rejects with a sentence when another program listens there. */
+/**
+ * Resolves when nothing listens on the address.
+ * @throws StartError when another program does
+ */
 export async function requireFreeAddress(host: string, port: number): Promise<void> {
   const isTaken = await new Promise<boolean>((resolve) => {
     const socket = connect({ host: LOOPBACK_OF[host] ?? host, port });
@@ -22,5 +25,8 @@ export async function requireFreeAddress(host: string, port: number): Promise<vo
     socket.once("connect", settle(true));
     socket.once("error", settle(false));
   });
-  if (isTaken) throw new StartError(`cannot listen on ${host} port ${String(port)}: another program listens there`);
+  if (isTaken)
+    throw new StartError(
+      `cannot listen on ${host} port ${String(port)}: another program listens there; stop it or choose another port`,
+    );
 }

@@ -14,7 +14,7 @@ import {
 import { IdParams, Uuid, closed, nullable } from "../../../src/platform/contract/schemas.js";
 import { AppError } from "../../../src/platform/errors.js";
 import type { LogFields } from "../../../src/platform/log.js";
-import type { HttpMetrics } from "../../../src/platform/http/dispatch.js";
+import type { HttpMetrics } from "../../../src/platform/http/response/request-log.js";
 import type { IdempotencyStore } from "../../../src/platform/http/limits/idempotency.js";
 import type { HttpLimits } from "../../../src/platform/http/limits/limits.js";
 import { createServer, type Server, type ServerOptions } from "../../../src/platform/http/server.js";
