@@ -206,7 +206,7 @@ export class Dispatcher {
     return this.#stages(exchange, compiled, { match, body: collectBody(exchange, compiled, this.#bodies) });
   }
 
-  /** Caller, admission, input, handler, reply. Awaits only what is a promise: an await costs every request its share. */
+  /** Caller, admission, input, handler, reply. Awaits only promises: an await costs every request its share. */
   async #stages(exchange: Exchange, compiled: CompiledRoute, { match, body }: Unchecked): Promise<Answer> {
     const { head } = exchange;
     const { route, validator } = compiled;
