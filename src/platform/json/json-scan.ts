@@ -329,8 +329,8 @@ const SPACES = 0x20202020;
 const TOP_BITS = 0x80808080 | 0;
 
 /**
- * Returns the offset of the first byte below 0x20, or `end`. Reads four bytes at a time: (w - SPACES) & ~w has a top bit
- * set when one of the four is below 0x20.
+ * Returns the offset of the first byte below 0x20, or `end`. Reads four bytes at a time: (w - SPACES) & ~w has a top
+ * bit set when one of the four is below 0x20.
  */
 function controlOrEnd(bytes: Buffer, from: number, end: number): number {
   let at = from;
