@@ -17,7 +17,7 @@ export interface EventDraft {
 }
 
 export interface Events {
-  /** Returns a commit to merge into another (with `mergeCommits`), so that these events happen with it in this order. */
+  /** Returns a commit to merge into another (`mergeCommits`), so that these events happen with it, in this order. */
   commitOf(drafts: readonly EventDraft[]): StoreCommit;
   /** Publishes events that belong to no change of a record, such as a network's new status. Durable once resolved. */
   publish(drafts: readonly EventDraft[]): Promise<void>;

@@ -1,10 +1,11 @@
-/** Handlers of the service's own routes. Everything static is made once, at start. */
+/** Handlers of the service's own routes. Static answers are made once, at start. */
 import { createHash } from "node:crypto";
 import { openApiDocument } from "../contract/openapi.js";
 import type { HandlersFor, RouteSpec } from "../contract/route.js";
 import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import type { serviceRoutes } from "./routes.js";
 
+/** One condition of readiness. */
 export interface ReadinessCheck {
   /** Such as `store` or `vault_unsealed`. */
   readonly name: string;
@@ -17,15 +18,16 @@ export interface ServiceOptions {
 }
 
 export interface ServiceDependencies {
-  /** Every route that is served, these included. */
+  /** Every served route, the service's own included. */
   readonly routes: readonly RouteSpec[];
-  /** Asked on every readiness call; must be quick. */
+  /** Called for every readiness request; must be quick. */
   readonly readiness: () => readonly ReadinessCheck[];
 }
 
-/** How long a probe should wait when a check fails; unsealing and a full disk take a person. */
+/** Seconds until the next probe when a check fails: a sealed vault and a full disk need a person. */
 const NOT_READY_RETRY_SEC = "5";
 
+/** Makes the handlers of `serviceRoutes`, with the OpenAPI document of all routes. */
 export function createServiceHandlers(
   options: ServiceOptions,
   dependencies: ServiceDependencies,
@@ -49,7 +51,7 @@ export function createServiceHandlers(
   };
 }
 
-/** Allows exactly this inline text and no other. */
+/** Returns a CSP source that allows exactly this inline text. */
 function hashSource(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }

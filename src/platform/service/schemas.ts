@@ -1,17 +1,17 @@
-/** Shapes of the service's own answers. */
+/** Schemas of the service's own answers. */
 import Type from "typebox";
 
 export const ServiceStatus = Type.Object(
   { status: Type.Literal("ok"), name: Type.String(), version: Type.String() },
-  { description: "the process serves" },
+  { description: "the process answers requests" },
 );
-export const Liveness = Type.Object({ live: Type.Literal(true) }, { description: "the event loop turns" });
+export const Liveness = Type.Object({ live: Type.Literal(true) }, { description: "the event loop is running" });
 export const Readiness = Type.Object(
   {
-    ready: Type.Boolean({ description: "true when every check holds" }),
+    ready: Type.Boolean({ description: "true when every check is ok" }),
     checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean() }), {
-      description: "what must hold for work to be taken",
+      description: "conditions for accepting work",
     }),
   },
-  { description: "whether to send work here" },
+  { description: "whether this server accepts work" },
 );

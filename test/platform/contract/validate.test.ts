@@ -207,7 +207,7 @@ describe("bodies", () => {
 
   it("says something even about a keyword that it does not know", () => {
     expect(explainRefusal(Type.String({ contentEncoding: "x" }), "y", "the body")).toEqual([
-      { message: "the body: does not have the form that this route takes", code: "invalid_request" },
+      { message: "the body: does not have the form that this route expects", code: "invalid_request" },
     ]);
   });
 });
