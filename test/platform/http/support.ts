@@ -1,6 +1,7 @@
 /** A front with routes that do one thing each, and a raw socket beside `fetch`, for the tests of the front. */
 import net from "node:net";
 import Type from "typebox";
+import { vi } from "vitest";
 import type { Principal } from "../../../src/platform/auth/principal.js";
 import { permissionBits } from "../../../src/platform/auth/permissions.js";
 import { systemClock, type Clock } from "../../../src/platform/clock.js";
@@ -296,12 +297,15 @@ export interface Front extends Harness {
   readonly url: string;
 }
 
-const SUBJECTS = { user: "user", app: "application" } as const;
+const SUBJECTS: ReadonlyMap<string, "user" | "application"> = new Map([
+  ["user", "user"],
+  ["app", "application"],
+]);
 
 /** Tokens are `<user|app>-<permission>+<permission>`. */
 function authenticate(token: string): Principal {
   const [kind = "", names = ""] = token.split("-");
-  const subjectKind = SUBJECTS[kind as keyof typeof SUBJECTS];
+  const subjectKind = SUBJECTS.get(kind);
   if (subjectKind === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
   const permissions = permissionBits(
     names.split("+").filter((name): name is "read" | "create" => name === "read" || name === "create"),
@@ -431,12 +435,14 @@ export function requestText(line: string, headers: readonly string[] = [], body 
 }
 const BEARER_LINE = `Authorization: bearer ${TOKEN}`;
 
-/** Waits for a condition without a fixed sleep. */
+/** Resolves when the condition holds; fails with the condition's text when it does not within 20 s. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition())
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
+  await vi.waitFor(
+    () => {
+      if (!condition()) throw new Error(`still not true: ${condition.toString()}`);
+    },
+    { interval: 5, timeout: 20_000 },
+  );
 }
 
 export interface ErrorForm {
