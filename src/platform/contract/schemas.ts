@@ -34,7 +34,7 @@ export const PAGE_QUERY = {
   rpp: Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "results per page" }),
 };
 
-export const ErrorDetailSchema = Type.Object({
+const ErrorDetailSchema = Type.Object({
   message: Type.String(),
   code: Type.String(),
   path: Type.Optional(Type.String()),

@@ -42,7 +42,7 @@ export interface LoggedEvent extends StoredEvent {
   readonly number: number;
 }
 
-export const EVENT_CHAIN = "events";
+const EVENT_CHAIN = "events";
 export const EVERYONE = "everyone";
 const AUDIENCE_INDEX = "events#to";
 /** Bounds the memory of a subscriber's queue and of a replay page. */

@@ -1,7 +1,7 @@
 /** What a WebSocket's client says: the subprotocols of the handshake, and the JSON of its messages. */
 
 /** Answered to clients: a browser drops a connection when the server accepts none of the offered subprotocols. */
-export const STREAM_PROTOCOL = "proofwright.events.v1";
+const STREAM_PROTOCOL = "proofwright.events.v1";
 const TOKEN_PROTOCOL = /^bearer\.([A-Za-z0-9._~-]+)$/;
 
 /** Reason of the close frame after a message of another form. */

@@ -22,14 +22,15 @@ import type { RawSocket, SocketOptions, SocketSession } from "./uws.js";
 export const SOCKET_LIMITS: Omit<SocketOptions, "paths"> = {
   /** A token of 2 KiB and 32 filters of 256 characters. */
   messageBytesMax: 16 * 1024,
-  /** Some three long events, or hundreds of ordinary ones. */
+  /** About three events of the greatest length, or hundreds of ordinary ones. */
   backlogBytesMax: 256 * 1024,
   idleSec: 60,
 };
+/** Time in which the first message has to bring the token. */
 const FIRST_MESSAGE_MS = 10_000;
 /** Open sockets whose token has not come yet. */
 const UNAUTHENTICATED_MAX = 1024;
-/** Between two messages of one client. */
+/** Least time between two messages of one client. */
 const MESSAGE_INTERVAL_MS = 200;
 
 const CLOSE_CODES: Readonly<Record<StreamEnd, number>> = {
@@ -43,8 +44,11 @@ const CLOSE_CODES: Readonly<Record<StreamEnd, number>> = {
 /** RFC 6455, section 7.4.1, and the registry of close codes at IANA. */
 const CLOSE_UNSUPPORTED = 1003;
 const CLOSE_TRY_LATER = 1013;
-/** Private codes are 4000 plus the HTTP status. */
+/** Private codes are 4000 plus the HTTP status of the same failure. */
 const CLOSE_PRIVATE = 4000;
+const CLOSE_NO_TOKEN = CLOSE_PRIVATE + 401;
+const CLOSE_MALFORMED = CLOSE_PRIVATE + 422;
+const CLOSE_TOO_MANY = CLOSE_PRIVATE + 429;
 
 /** A stream that was admitted. */
 export interface AdmittedStream {
@@ -154,20 +158,20 @@ class StreamSocket implements SocketSession, StreamSink {
       this.#close(CLOSE_TRY_LATER, "too many connections are waiting for their token");
     else
       this.#timer = setTimeout(() => {
-        this.#close(4401, "no token came");
+        this.#close(CLOSE_NO_TOKEN, "no token came");
       }, FIRST_MESSAGE_MS).unref();
   }
 
   message(text: string | undefined): void {
     const nowMs = this.#sockets.clock.monotonicMs();
     if (this.#isHandling || nowMs - this.#lastMessageAtMs < MESSAGE_INTERVAL_MS) {
-      this.#close(4429, "too many messages");
+      this.#close(CLOSE_TOO_MANY, "too many messages");
       return;
     }
     this.#lastMessageAtMs = nowMs;
     const request = text === undefined ? undefined : readFirstMessage(text);
     if (request === undefined) {
-      this.#close(text === undefined ? CLOSE_UNSUPPORTED : 4422, MESSAGE_FORM);
+      this.#close(text === undefined ? CLOSE_UNSUPPORTED : CLOSE_MALFORMED, MESSAGE_FORM);
       return;
     }
     this.#isHandling = true;

@@ -89,7 +89,7 @@ describe("callers", () => {
     }
   });
 
-  it("hands the bearer to public routes unverified, and asks nobody", async () => {
+  it("passes the bearer to public routes unverified", async () => {
     const response = await send("/api/v1/open", {
       method: "POST",
       headers: { Authorization: "bearer prt_x", Prefer: "respond-async, wait=7" },
@@ -239,7 +239,7 @@ describe("connections", () => {
     const requests = Array.from({ length: 2000 }, (_unused, n) =>
       requestText(`GET /api/v1/things/${THING_ID}`, [`X-Request-Id: n-${String(n)}`], "", n < 1999),
     );
-    // One after the other comes from the library: a request that arrives before the answer is out waits in the socket.
+    // The library keeps the order: a request that arrives before the answer is out waits in the socket.
     const text = await rawExchange(front.port, ...requests);
     const ids = [...text.matchAll(/X-Request-Id: (n-\d+)/g)].map((match) => match[1]);
     expect(ids.length).toBe(2000);

@@ -41,7 +41,7 @@ describe("a stored file", () => {
     expect((await bytesOf(response)).equals(content)).toBe(true);
   });
 
-  it("is not sent again to who has it", async () => {
+  it("is not sent again to a client that has it", async () => {
     for (const tag of [`"${sha256}"`, `W/"${sha256}"`, `"other", "${sha256}"`, "*"]) {
       const response = await get({ "If-None-Match": tag });
       expect(response.status).toBe(304);

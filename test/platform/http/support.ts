@@ -1,4 +1,4 @@
-/** A front with routes that do one thing each, and a raw socket beside `fetch`, for the tests of the front. */
+/** A server with routes that do one thing each, and a raw socket beside `fetch`, for the tests of src/platform/http. */
 import net from "node:net";
 import Type from "typebox";
 import { vi } from "vitest";
@@ -202,9 +202,9 @@ export const testRoutes = {
 } as const;
 
 export interface Harness {
-  /** Called while the slow route runs; resolves its gate. */
+  /** Lets the slow route finish. */
   openGate(): void;
-  /** Resolves when the slow route has been entered. */
+  /** Resolves with the signal of the slow or the brief route once its handler runs. */
   entered(): Promise<AbortSignal>;
   file: FileAnswer | undefined;
   /** The buffer that rawPost was given last. */
@@ -400,7 +400,7 @@ export async function rawExchange(port: number, ...pieces: readonly (string | Bu
   return await exchange(port, pieces, false);
 }
 
-/** The same, but the client's side ends after the last byte: a request that was cut off is an abort, not a wait. */
+/** The same, but the client ends its side after the last byte, so that the server sees a cut-off request as aborted. */
 export async function rawExchangeAndEnd(port: number, ...pieces: readonly (string | Buffer)[]): Promise<string> {
   return await exchange(port, pieces, true);
 }
