@@ -224,7 +224,7 @@ export class Dispatcher {
       const input = { params, query, body: readBody(compiled, head, bytes), principal };
       const request = new CheckedRequest(exchange, compiled, input);
       // The client left while its request was being checked: nothing may be changed for it any more.
-      if (!exchange.isOpen) throw deadlineExceeded("nobody waits for the answer");
+      if (!exchange.isOpen) throw deadlineExceeded("the client left before its request was handled");
       const { path } = match;
       const reply = await this.#runner.run({ exchange, compiled, path, bytes, request });
       const answer = replyAnswer(exchange, compiled, reply, { path, members: query, pairs });
