@@ -1,12 +1,12 @@
 /**
- * A typed client derived from route values: one method per route, its input and output as the route declares them.
- * Needs nothing but `fetch`. Imports no server code.
+ * A typed client derived from route values: one method per route, its input and output as the route declares them. Uses
+ * `fetch` only and runs wherever that is. Imports no server code.
  */
 import type { Static, TSchema } from "typebox";
 import type { PageQuery, ParamsOf, RouteSpec } from "./platform/contract/route.js";
 
 export interface ClientOptions {
-  /** Scheme and authority, such as `https://localhost:8080`; a path before `/api/v1` may follow. */
+  /** Scheme and authority, such as `https://localhost:8080`; a path before `/api/v1` is kept. */
   readonly baseUrl: string;
   /** Access token for `Authorization: bearer`. */
   readonly token?: string;
@@ -23,7 +23,7 @@ interface CallExtras {
 }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : never;
-/** Members with defaults are optional. */
+/** Members that the server fills in may be left out. */
 type QueryInput<R extends RouteSpec> = (R["query"] extends TSchema ? Partial<StaticOf<R["query"]>> : unknown) &
   (R["list"] extends true ? Partial<PageQuery> : unknown);
 type ParamsInput<R extends RouteSpec> = R["params"] extends TSchema
@@ -60,9 +60,9 @@ export type CallAnswer<R extends RouteSpec> = {
 }[keyof R["responses"] & number];
 
 type Routes = Readonly<Record<string, RouteSpec>>;
-/** The input is optional when none of its members is required. */
+/** The input may be left out when nothing in it is required. */
 type Method<R extends RouteSpec> =
-  object extends CallInput<R>
+  Readonly<Record<never, never>> extends CallInput<R>
     ? (input?: CallInput<R>) => Promise<CallAnswer<R>>
     : (input: CallInput<R>) => Promise<CallAnswer<R>>;
 
@@ -81,7 +81,7 @@ export class ApiError extends Error {
   /** Code of the first entry. */
   readonly code: string;
   readonly errors: readonly ApiErrorEntry[];
-  /** Id by which the operator finds the request in the log. */
+  /** For the server's operator to find the request by. */
   readonly requestId: string | undefined;
   readonly retryAfterSec: number | undefined;
 
@@ -176,7 +176,7 @@ function queryText(query: NonNullable<LooseInput["query"]>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** A body in another form (such as a proxy's page) still becomes an ApiError with its status. */
+/** A body that is not of our error form (a proxy's page) still becomes an ApiError with its status. */
 async function apiError(response: Response): Promise<ApiError> {
   const text = await response.text();
   const parsed = parsedFailure(text);

@@ -18,16 +18,15 @@ export interface ServiceOptions {
 }
 
 export interface ServiceDependencies {
-  /** Every served route, the service's own included. */
+  /** Every route that is served, these included. */
   readonly routes: readonly RouteSpec[];
-  /** Called for every readiness request; must be quick. */
+  /** Asked on every readiness call; must be quick. */
   readonly readiness: () => readonly ReadinessCheck[];
 }
 
-/** Seconds until the next probe when a check fails: a sealed vault and a full disk need a person. */
+/** How long a probe should wait when a check fails; unsealing and a full disk take a person. */
 const NOT_READY_RETRY_SEC = "5";
 
-/** Makes the handlers of `serviceRoutes`, with the OpenAPI document of all routes. */
 export function createServiceHandlers(
   options: ServiceOptions,
   dependencies: ServiceDependencies,

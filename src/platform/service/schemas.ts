@@ -1,11 +1,11 @@
-/** Schemas of the service's own answers. */
+/** Shapes of the service's own answers. */
 import Type from "typebox";
 
 export const ServiceStatus = Type.Object(
   { status: Type.Literal("ok"), name: Type.String(), version: Type.String() },
-  { description: "the process answers requests" },
+  { description: "the process serves" },
 );
-export const Liveness = Type.Object({ live: Type.Literal(true) }, { description: "the event loop is running" });
+export const Liveness = Type.Object({ live: Type.Literal(true) }, { description: "the event loop turns" });
 export const Readiness = Type.Object(
   {
     ready: Type.Boolean({ description: "true when every check is ok" }),
