@@ -1,4 +1,4 @@
-/** Handlers of the service's own routes. Static answers are made once, at start. */
+/** Handlers of the service's own routes. Everything static is made once, at start. */
 import { createHash } from "node:crypto";
 import { openApiDocument } from "../contract/openapi.js";
 import type { HandlersFor, RouteSpec } from "../contract/route.js";
@@ -50,7 +50,7 @@ export function createServiceHandlers(
   };
 }
 
-/** Returns a CSP source that allows exactly this inline text. */
+/** Allows exactly this inline text and no other. */
 function hashSource(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
