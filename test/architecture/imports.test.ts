@@ -139,8 +139,8 @@ describe("the reading of imports", () => {
   it.each([
     ['import { a } from "x";', "x", false],
     ['import type { a } from "x";', "x", true],
-    ['import {\n  a,\n  b,\n} from "../x.js";', "src/x.ts", false],
-    ['export * from "./x.js";', "src/y/x.ts", false],
+    ['import {\n  a,\n  b,\n} from "../../x.js";', "x.ts", false],
+    ['export * from "../../x/y.js";', "x/y.ts", false],
     ['import "./x.js";', "src/y/x.ts", false],
     ['const x = await import("x");', "x", false],
     ['let x: typeof import("x");', "x", true],
