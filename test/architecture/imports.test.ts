@@ -1,43 +1,42 @@
-/** The direction of imports (src/ARCHITECTURE.md), kept by reading every import of every file. */
-import { readFileSync, readdirSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+/** The direction of imports (src/ARCHITECTURE.md), checked by reading every import of every file. */
 import { describe, expect, it } from "vitest";
+import { circles, importsOf, reachable, readImports, sourceFiles, textOf, type Import } from "./source-tree.js";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FEATURES = ["prover", "vault", "chain", "identity"];
-
-interface Import {
-  readonly from: string;
-  /** Repository path for our own files, package name for others. */
-  readonly to: string;
-  readonly typeOnly: boolean;
-}
-
-function sourceFiles(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !entry.name.endsWith(".d.ts"))
-    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
-}
-
-function importsOf(file: string): Import[] {
-  const text = readFileSync(join(ROOT, file), "utf8");
-  const found: Import[] = [];
-  for (const match of text.matchAll(
-    /^\s*(?:import|export)\s+(type\s+)?[^;"']*?\bfrom\s+["']([^"']+)["']|^\s*import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gm,
-  )) {
-    const specifier = match[2] ?? match[3] ?? match[4];
-    if (specifier === undefined) continue;
-    const to = specifier.startsWith(".")
-      ? relative(ROOT, resolve(ROOT, dirname(file), specifier)).replace(/\.js$/, ".ts")
-      : specifier;
-    found.push({ from: file, to, typeOnly: match[1] !== undefined });
-  }
-  return found;
-}
+/** Files that define routes and schemas, wherever they are. */
+const DEFINITIONS = /(^|[/-])(routes|schemas)\.ts$/;
+/** Named like one, but wraps the handlers of routes at start. */
+const NO_DEFINITIONS = ["src/platform/audit/audited-routes.ts"];
+/** What definitions may import besides each other: plain tables and patterns, each named. */
+const DEFINITION_IMPORTS = [
+  "typebox",
+  "src/platform/contract/route.ts",
+  "src/platform/events/subject-filter.ts",
+  "src/engine/solidity/evm-versions.ts",
+  "src/chain/connectors/connector-lifecycle.ts",
+  "src/prover/provisioning/lifecycle.ts",
+  "src/vault/seal/seal-request.ts",
+];
+/** Packages with one importer: an exchange of the package, or of its version, touches one file. */
+const ONE_IMPORTER: readonly (readonly [name: string, importer: string])[] = [
+  ["uWebSockets.js", "src/platform/http/uws.ts"],
+  ["lmdb", "src/platform/store/lmdb/lmdb-environment.ts"],
+  ["piscina", "src/platform/pool/thread-pool.ts"],
+  ["snarkjs", "src/engine/backends/snarkjs.ts"],
+  ["ffjavascript", "src/engine/backends/snarkjs.ts"],
+  ["circom2", "src/engine/circuit/toolchain.ts"],
+  ["solc", "src/engine/solidity/compile-solidity.ts"],
+  ["@node-rs/argon2", "src/crypto/hashes/password.ts"],
+  ["nodemailer", "src/platform/mail/smtp-mail.ts"],
+  ["pg", "src/chain/connectors/drivers/sql-driver.ts"],
+  ["pino", "src/platform/log.ts"],
+  ["prom-client", "src/platform/metrics.ts"],
+  ["ws", "src/chain/rpc/web-socket.ts"],
+];
 
 const files = [...sourceFiles("src"), ...sourceFiles("workers")];
 const imports = files.flatMap(importsOf);
+const definitions = files.filter((file) => DEFINITIONS.test(file) && !NO_DEFINITIONS.includes(file));
 
 function offenders(rule: (edge: Import) => boolean): string[] {
   return imports.filter(rule).map(({ from, to }) => `${from} -> ${to}`);
@@ -53,15 +52,18 @@ describe("direction of imports", () => {
     expect(imports.length).toBeGreaterThan(200);
   });
 
-  it.each([
-    ["solc", /^src\/engine\/solidity\/compile\.ts$/, /^solc$/],
-    ["uWebSockets.js", /^src\/platform\/http\/uws\.ts$/, /^uWebSockets\.js$/],
-    ["piscina", /^src\/platform\/pool\/thread-pool\.ts$/, /^piscina$/],
-    ["lmdb", /^src\/platform\/store\/lmdb\/lmdb-environment\.ts$/, /^lmdb$/],
-    ["snarkjs and ffjavascript", /^src\/engine\/backends\/snarkjs\.ts$/, /^(snarkjs|ffjavascript)$/],
-    ["circom2", /^src\/engine\/circuit\/[a-z-]+\.ts$/, /^circom2$/],
-  ])("imports %s in one place", (_name, place, specifier) => {
-    expect(offenders(({ from, to }) => specifier.test(to) && !place.test(from))).toEqual([]);
+  it.each(ONE_IMPORTER)("imports %s in %s and nowhere else", (name, importer) => {
+    const importers = imports.filter(({ to }) => to === name || to.startsWith(`${name}/`)).map(({ from }) => from);
+    expect([...new Set(importers)]).toEqual([importer]);
+  });
+
+  it("has one importer for each package of which ARCHITECTURE.md says so", () => {
+    const sentence = /([^.\n]*(?:\.js[^.\n]*)?)\seach have one importer/.exec(
+      textOf("src/ARCHITECTURE.md").replaceAll(/\s+/g, " "),
+    );
+    const named = (sentence?.[1] ?? "").split(/,| and /).map((name) => name.trim());
+    expect(named).toContain("lmdb");
+    expect(named.filter((name) => !ONE_IMPORTER.some(([known]) => known === name))).toEqual([]);
   });
 
   it("keeps engine and crypto free of the platform and of features", () => {
@@ -78,9 +80,9 @@ describe("direction of imports", () => {
 
   it("keeps features apart, but for the types of a service", () => {
     expect(
-      offenders(({ from, to, typeOnly }) => {
+      offenders(({ from, to, isTypeOnly }) => {
         const [a, b] = [featureOf(from), featureOf(to)];
-        return a !== undefined && b !== undefined && a !== b && !typeOnly;
+        return a !== undefined && b !== undefined && a !== b && !isTypeOnly;
       }),
     ).toEqual([]);
   });
@@ -93,62 +95,77 @@ describe("direction of imports", () => {
     expect(offenders(({ from, to }) => from.startsWith("src/platform/") && featureOf(to) !== undefined)).toEqual([]);
   });
 
-  it("lets only the composition root import the HTTP front", () => {
+  it("lets only the composition root import the HTTP server", () => {
     expect(
       offenders(
-        ({ from, to, typeOnly }) =>
+        ({ from, to, isTypeOnly }) =>
           to.startsWith("src/platform/http/") &&
           !from.startsWith("src/platform/http/") &&
           from !== "src/app.ts" &&
-          !typeOnly,
+          !isTypeOnly,
       ),
     ).toEqual([]);
   });
 
-  it("keeps route definitions free of server code", () => {
-    const allowed =
-      /^(typebox$|src\/platform\/(contract\/(route|schemas)|auth\/permissions|errors)\.ts$|src\/[a-z]+\/([a-z-]+\/){0,2}[a-z-]+\.ts$|src\/platform\/service\/[a-z-]+\.ts$)/;
-    const server = /(service|repository|handlers|store|worker)\.ts$/;
+  it("finds every file of routes and schemas", () => {
+    expect(definitions.length).toBeGreaterThan(40);
+    const defining = files.filter((file) => /\bdefineRoute\(\{/.test(textOf(file)) && !file.includes("/contract/"));
+    expect(defining.filter((file) => !definitions.includes(file))).toEqual([]);
+  });
+
+  it("keeps definitions of routes and schemas free of server code, also behind what they import", () => {
     expect(
       offenders(
-        ({ from, to, typeOnly }) =>
-          /\/(routes|schemas)\.ts$/.test(from) && !typeOnly && (!allowed.test(to) || server.test(to)),
+        ({ from, to, isTypeOnly }) =>
+          definitions.includes(from) && !isTypeOnly && !definitions.includes(to) && !DEFINITION_IMPORTS.includes(to),
       ),
     ).toEqual([]);
+    const loaded = reachable(definitions, imports);
+    const server = [...loaded].filter(([to]) => !to.startsWith("src/") && to !== "typebox");
+    expect(server.map(([, way]) => way.join(" -> "))).toEqual([]);
   });
 
   it("keeps the typed client free of server code", () => {
     expect(
       offenders(
-        ({ from, to, typeOnly }) => from === "src/client.ts" && !typeOnly && !to.startsWith("src/platform/contract/"),
+        ({ from, to, isTypeOnly }) =>
+          from === "src/client.ts" && !isTypeOnly && !to.startsWith("src/platform/contract/"),
       ),
     ).toEqual([]);
   });
 
-  it("has no cycle", () => {
-    const edges = new Map<string, string[]>();
-    for (const { from, to, typeOnly } of imports) {
-      if (!typeOnly && to.startsWith("src/")) edges.set(from, [...(edges.get(from) ?? []), to]);
-    }
-    const done = new Set<string>();
-    const walk = (file: string, path: readonly string[]): void => {
-      const start = path.indexOf(file);
-      expect(start, `cycle: ${[...path.slice(start), file].join(" -> ")}`).toBe(-1);
-      if (done.has(file)) return;
-      for (const next of edges.get(file) ?? []) walk(next, [...path, file]);
-      done.add(file);
-    };
-    for (const file of edges.keys()) walk(file, []);
+  it("has no circle, not even of types", () => {
+    expect(circles(imports.filter(({ to }) => to.startsWith("src/")))).toEqual([]);
   });
 });
 
-describe("house rules", () => {
-  it("keeps files under 600 lines", () => {
-    const long = files.filter((file) => readFileSync(join(ROOT, file), "utf8").split("\n").length > 600);
-    expect(long).toEqual([]);
+describe("the reading of imports", () => {
+  it.each([
+    ['import { a } from "x";', "x", false],
+    ['import type { a } from "x";', "x", true],
+    ['import {\n  a,\n  b,\n} from "../../x.js";', "x.ts", false],
+    ['export * from "../../x/y.js";', "x/y.ts", false],
+    ['import "./x.js";', "src/y/x.ts", false],
+    ['const x = await import("x");', "x", false],
+    ['let x: typeof import("x");', "x", true],
+    ['const { open } = createRequire(import.meta.url)("x") as X;', "x", false],
+    ['const path = createRequire(import.meta.url).resolve("x/package.json");', "x/package.json", false],
+    ['const x = require("x");', "x", false],
+  ])("understands %s", (text, to, isTypeOnly) => {
+    expect(readImports("src/y/file.ts", text)).toEqual([{ from: "src/y/file.ts", to, isTypeOnly }]);
   });
+});
 
-  it("starts every source file with a comment that says what it is for", () => {
-    expect(files.filter((file) => !/^(#!.*\n)?\/[*/]/.test(readFileSync(join(ROOT, file), "utf8")))).toEqual([]);
+describe("the search for circles", () => {
+  const edge = (from: string, to: string): Import => ({ from, to, isTypeOnly: false });
+
+  it("finds each circle once, and none in a chain or a diamond", () => {
+    expect(circles([edge("a", "b"), edge("a", "c"), edge("b", "d"), edge("c", "d")])).toEqual([]);
+    expect(
+      circles([edge("a", "b"), edge("b", "c"), edge("c", "a"), edge("c", "d"), edge("d", "e"), edge("e", "d")]),
+    ).toEqual([
+      ["d", "e"],
+      ["a", "b", "c"],
+    ]);
   });
 });

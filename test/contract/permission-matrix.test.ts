@@ -1,7 +1,7 @@
 /**
  * Every route of the interface x {no token, forged token, a missing bit, the wrong kind of subject, the wrong tenant,
  * own parent with a foreign child, right}, over HTTP against the real server. Generated from the declarations: a route
- * whose parameters are not known here fails the test, so that none goes unlooked-at (T16).
+ * whose parameters are not known here fails the test, so that none is left out.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -205,7 +205,7 @@ describe("a guarded route", () => {
     }
   });
 
-  it("lets the right caller through, each in turn", async () => {
+  it("serves the right caller of each route", async () => {
     for (const route of inWorkableOrder(GUARDED)) {
       const caller =
         route.id === "deleteUser"
@@ -230,7 +230,7 @@ describe("a guarded route", () => {
 });
 
 describe("a public route", () => {
-  it.each(named(PUBLIC))("%s asks nobody for a bearer token", async (_name, route) => {
+  it.each(named(PUBLIC))("%s needs no bearer token", async (_name, route) => {
     const answer = await call(
       route,
       pathOf(route, (name) => idOf(route, name, eve.ids)),
@@ -245,7 +245,7 @@ describe("a public route", () => {
 describe("the matrix", () => {
   it("covers every route, and every route declares what it needs", () => {
     expect(GUARDED.length + PUBLIC.length).toBe(ROUTE_LIST.length);
-    // Whoever has any token may ask who it is; nothing else is open to a token without bits.
+    // Every token may ask for its own subject; nothing else is open to a token without permissions.
     expect(GUARDED.filter((route) => route.auth.permissions.length === 0).map(({ id }) => id)).toEqual([
       "getUserInfo",
       "postUserInfo",

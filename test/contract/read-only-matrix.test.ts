@@ -1,6 +1,6 @@
 /**
- * T14, with a store that has no room (READ_ONLY): what each route answers, and that nothing is half done. The routes
- * and what they are called with are those of the permission matrix.
+ * A store without room (READ_ONLY): what each route answers, and that nothing is half done. The routes and their inputs
+ * are those of the permission matrix.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,17 +15,17 @@ import { textOf } from "../support/response.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { bodyOf, idOf, inWorkableOrder, newTenant, PASSWORD, pathOf, type Tenant } from "../support/tenants.js";
 
-/** The issuer would otherwise be the address, and tokens would end with the first server. */
+/** Without it the issuer would be the address, and tokens would become invalid with the first server. */
 const ENV = { PROOFWRIGHT_ISSUER: "https://read-only.example.com", PROOFWRIGHT_MODE: "development" };
 const FULL = { ...ENV, PROOFWRIGHT_STORE_MAX_MB: "64" };
 
 /** What requests may leave in the reserve: the audit log, and the count of failed logins. */
 const HOUSEKEEPING: ReadonlySet<string> = new Set(["audit", "audit#head", "audit#subject", "login_throttle"]);
 
-/** What else there is than 200 for reads, 507 for changes and 204 for deletions. */
+/** Routes that answer something else than 200 to reads, 507 to changes and 204 to deletions. */
 const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   getReadiness: [503],
-  // As with room: what the call lacks is told, or nothing is to be done.
+  // The same as with room: the input is invalid, or there is nothing to do.
   authenticate: [401, "invalid_credentials"],
   authorize: [422, "invalid_request"],
   submitAuthorization: [422, "invalid_request"],
@@ -59,7 +59,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   createConnectorEntity: [409, "connector_not_ready"],
   updateConnectorEntity: [409, "connector_not_ready"],
   deleteConnectorEntity: [409, "connector_not_ready"],
-  // Needs no room: signatures, checks, and tokens that are not stored.
+  // These need no room: signatures, checks, and tokens that are not stored.
   postUserInfo: [200],
   signMessage: [201],
   signWithOrganizationVaultKey: [200],
@@ -72,11 +72,11 @@ const ANSWERS: Readonly<Record<string, readonly [number, string?]>> = {
   createUnsealerKey: [201],
   createContractSubscription: [201],
   createConnectorSubscription: [201],
-  // The same whether the address has an account or not: that the letter cannot be kept is nobody's to know.
+  // The same whether the address has an account or not, so it must not say that the mail cannot be stored.
   requestPasswordReset: [204],
 };
 
-/** Calls that would write (but for a login, which a test of its own is about), where the route's example would not. */
+/** Inputs that would write, where the route's example would not. Logins have a test of their own. */
 const BODIES: Readonly<Record<string, (tenant: Tenant) => object>> = {
   authenticate: () => ({ email: "nobody@example.com", password: PASSWORD }),
   createUser: () => ({ email: "new@example.com", password: PASSWORD, first_name: "N", last_name: "W" }),
@@ -88,14 +88,14 @@ let server: TestServer;
 let anvil: Anvil;
 let ada: Tenant;
 let root: string;
-/** Somebody who goes. */
+/** A user who is deleted. */
 let bob: { readonly token: string; readonly userId: string };
-/** Somebody with a vault, whose token is lost. */
+/** A user with a vault, whose token is lost. */
 let eve: { readonly email: string; readonly password: string };
 
 beforeAll(async () => {
   anvil = await startAnvil();
-  // No block, so that the tenant's transaction is still open whenever it is bumped and cancelled.
+  // No blocks are mined, so that the tenant's transaction is still open when it is bumped and cancelled.
   await anvil.request("evm_setAutomine", false);
   folder = mkdtempSync(join(tmpdir(), "proofwright-read-only-"));
   server = await startServer({ dataDir: folder, env: ENV });
@@ -110,7 +110,7 @@ beforeAll(async () => {
   eve = { email, password };
   await server.end();
   server = await startServer({ dataDir: folder, env: FULL });
-  // The first write that is refused tells that there is no room.
+  // The first rejected write makes the server notice that there is no room.
   expect((await call(routeOf("createVault"))).code).toBe("storage_full");
 }, 120_000);
 afterAll(async () => {
@@ -125,7 +125,7 @@ function routeOf(id: string): RouteSpec {
 
 function tokenFor(route: RouteSpec): string | undefined {
   if (route.id === "deleteUser") return bob.token;
-  // Asks for no token, and takes one for whom it makes another.
+  // Public, and reads a token when it makes another for the same subject.
   if (route.auth === "public") return route.id === "createToken" ? ada.token : undefined;
   if (!holdsAll(ada.permissions, permissionBits(route.auth.permissions))) return root;
   return route.auth.subjects?.includes("user") === false ? ada.applicationToken : ada.token;
@@ -150,7 +150,7 @@ async function call(route: RouteSpec): Promise<{ status: number; code: string | 
   return { status: response.status, code: /"code":"([a-z_]+)"/.exec(response.status >= 400 ? text : "")?.[1] };
 }
 
-/** Keys and versions of all records, but of those that any request may leave. */
+/** Keys and versions of all records, except those that every request may leave. */
 function records(): Map<string, number> {
   const reader = openStoreReader({ path: join(folder, "store") });
   try {
@@ -161,7 +161,7 @@ function records(): Map<string, number> {
   }
 }
 
-it("answers reads as ever, refuses with 507 what needs room, and leaves nothing of it", async () => {
+it("answers reads as usual and changes with 507, and stores nothing of them", async () => {
   const before = records();
   expect(before.size).toBeGreaterThan(100);
   for (const route of inWorkableOrder(ROUTE_LIST).filter(({ method }) => method !== "DELETE")) {
@@ -186,7 +186,7 @@ it("keeps the vault usable, and the audit log written", async () => {
   expect((await api.listAudit({ query: {} })).total).toBeGreaterThan(number + 2);
 });
 
-it("lets people log in, so that whoever has no token left can make room", async () => {
+it("lets users log in, so that one without a token can make room", async () => {
   const credentials = { email: eve.email, password: eve.password };
   const { user, token } = (await server.anonymous.authenticate({ body: credentials })).body;
   const api = server.as(token.access_token);
@@ -202,7 +202,7 @@ it("lets people log in, so that whoever has no token left can make room", async 
   });
 });
 
-it("lets things be deleted and tokens be revoked, which makes room", async () => {
+it("deletes things and revokes tokens, which makes room", async () => {
   for (const route of inWorkableOrder(ROUTE_LIST).filter(({ method }) => method === "DELETE")) {
     const { status, code } = await call(route);
     expect([route.id, status, ...(code === undefined ? [] : [code])]).toEqual([

@@ -1,19 +1,19 @@
 /**
- * Says what is wrong with a value in words for people: walks the JSON Schema keywords that our schemas use beside the
- * value. Runs only after the compiled validator has refused the value. Names members, never repeats values.
+ * Explains in words what is wrong with a value, by the JSON Schema keywords that the routes' schemas use. Runs only
+ * after the compiled validator has rejected the value. Names members, never repeats values.
  */
 import type { TSchema } from "typebox";
 import Format from "typebox/format";
 import type { ErrorDetail } from "../errors.js";
 
-/** Findings per answer: enough to correct a form at one go, too few to grow an answer from a hostile body. */
+/** Findings per answer: enough to correct a form at once, too few for a hostile body to make a long answer. */
 export const FINDINGS_MAX = 20;
-/** Longest member name that an answer repeats. */
+/** Longest name of a member that an answer repeats. */
 const NAME_LENGTH_MAX = 64;
-/** Longest list of allowed values that a message spells out. */
+/** Longest list of allowed values in a message, in characters. */
 const ALLOWED_LENGTH_MAX = 200;
 
-/** The keywords read here, as plain JSON Schema. */
+/** The keywords of JSON Schema that are read here. */
 interface Keywords {
   readonly type?: string;
   readonly description?: string;
@@ -41,13 +41,13 @@ interface Keywords {
 }
 
 /**
- * What is wrong with a refused value, at least one finding and at most FINDINGS_MAX. `place` names the whole ("the
- * body").
+ * Returns what is wrong with a rejected value: at least one finding, at most FINDINGS_MAX.
+ * @param place name of the whole value, such as `the body`
  */
 export function explainRefusal(schema: TSchema, value: unknown, place: string): ErrorDetail[] {
   const findings = new Findings(place);
   visit(schema, value, "", findings);
-  if (findings.list.length === 0) findings.add("", "does not have the form that this route takes");
+  if (findings.list.length === 0) findings.add("", "does not have the form that this route expects");
   return findings.list;
 }
 
@@ -97,11 +97,12 @@ function visit(schema: Keywords, value: unknown, path: string, findings: Finding
 }
 
 /**
- * Nothing where a member of the union takes the value; else one finding, or those of its only member that fits by type.
+ * Adds nothing when a member of the union accepts the value. Otherwise adds the findings of the only member that has
+ * the value's type, or one finding for the whole union.
  */
 function visitUnion({ anyOf, description }: Keywords, value: unknown, path: string, findings: Findings): void {
   const members = flatUnion(anyOf ?? []);
-  if (members.some((member) => takes(member, value))) return;
+  if (members.some((member) => accepts(member, value))) return;
   const constants: readonly unknown[] = members.flatMap((member) => (member.const === undefined ? [] : [member.const]));
   if (constants.length === members.length) {
     findings.add(path, `expected ${describeAllowed(constants)}`);
@@ -118,19 +119,19 @@ function visitUnion({ anyOf, description }: Keywords, value: unknown, path: stri
   else findings.add(path, `expected ${[...new Set(members.map(describe))].join(" or ")}`);
 }
 
-/** The members of a union, those of unions in it among them. */
+/** Returns the members of a union and of the unions in it. */
 function flatUnion(members: readonly Keywords[]): Keywords[] {
   return members.flatMap((member) => (member.anyOf === undefined ? [member] : flatUnion(member.anyOf)));
 }
 
-function takes(schema: Keywords, value: unknown): boolean {
+function accepts(schema: Keywords, value: unknown): boolean {
   const trial = new Findings("");
   visit(schema, value, "", trial);
   return trial.list.length === 0;
 }
 
 function visitText(schema: Keywords, value: string, path: string, findings: Findings): void {
-  const characters = [...value].length;
+  const characters = Array.from(value).length;
   const { format } = schema;
   if (format !== undefined && Format.Has(format) && !Format.Test(format, value))
     findings.add(path, `expected ${describeFormat(format)}`);
@@ -202,7 +203,7 @@ function memberSchema(schema: Keywords, name: string): Keywords | boolean {
   return schema.additionalProperties ?? true;
 }
 
-/** Dotted name; what was submitted as a name is cut and stripped before it is repeated. */
+/** Returns the dotted name of a member; names come from the client, so they are cut and stripped. */
 function member(path: string, name: string): string {
   const plain = name.replace(/[^\x20-\x7e]/g, "?");
   const cut = plain.length > NAME_LENGTH_MAX ? `${plain.slice(0, NAME_LENGTH_MAX)}...` : plain;

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, derived from the route values. Nothing about a route is written here. */
+/** Derives the OpenAPI 3.1 document from the route definitions. Nothing about a single route is written here. */
 import type { TObject, TSchema } from "typebox";
 import { PERMISSIONS } from "../auth/permissions.js";
 import { ERROR_STATUS, type ErrorCode } from "../errors.js";
@@ -6,6 +6,7 @@ import type { Area, ResponseSpec, RouteSpec } from "./route.js";
 import { ErrorBody } from "./schemas.js";
 import { queryObject } from "./validate.js";
 
+/** `info` of the document. */
 export interface OpenApiInfo {
   readonly title: string;
   readonly version: string;
@@ -22,12 +23,22 @@ const AREA_TEXT: Readonly<Record<Area, string>> = {
   identity: "Users, applications and tokens.",
   service: "State and description of the server itself.",
 };
-const REQUEST_ID: JsonObject = {
-  description: "Id of the request; the client's own when it sent a sane one",
-  schema: { type: "string" },
-};
+const HEADERS = {
+  "X-Request-Id": {
+    description: "Id of the request; the client's X-Request-Id when it is 1 to 64 letters, digits and `._:-`",
+    schema: { type: "string" },
+  },
+  "Retry-After": {
+    description: "Seconds after which another attempt may succeed",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "X-Total-Results-Count": { description: "Results over all pages", schema: { type: "integer", minimum: 0 } },
+  Link: { description: "Pages first, prev, next and last (RFC 8288)", schema: { type: "string" } },
+  Location: { description: "Path of the new resource, where it has one", schema: { type: "string" } },
+  ETag: { description: "SHA-256 of the file, quoted", schema: { type: "string" } },
+} as const satisfies JsonObject;
 
-/** Failures that every route of a kind may answer, beyond those that it names itself. */
+/** Returns all codes that a route may answer: those of its kind, and those that it names itself. */
 function errorCodes(route: RouteSpec): ErrorCode[] {
   const codes = new Set<ErrorCode>([
     "malformed_path",
@@ -46,14 +57,19 @@ function errorCodes(route: RouteSpec): ErrorCode[] {
   if (route.needsUnsealed === true) codes.add("vault_sealed");
   if (route.method !== "GET")
     codes.add("body_too_large").add("conflict").add("storage_full").add("storage_failed").add("audit_unavailable");
-  // A POST without a body of its own takes an empty object, and judges what comes as one.
+  // A POST without a schema accepts an empty object, so any other body is checked too.
   if (route.body !== undefined || route.method === "POST" || route.method === "PUT")
     codes.add("malformed_json").add("unsupported_media_type");
   if (route.creates === true) codes.add("idempotency_key_reused").add("idempotency_in_progress");
   return [...codes];
 }
 
-/** The document as plain JSON. */
+/**
+ * Returns the document as plain JSON. Each route is an operation under its path and method; failures are listed by
+ * status with their codes (`x-codes`), permissions as `x-permissions`.
+ * @example
+ * openApiDocument({ title: "Notes", version: "1.0.0" }, Object.values(noteRoutes));
+ */
 export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[]): JsonObject {
   const areas = [...new Set(routes.map(({ area }) => area))];
   const paths: Record<string, Record<string, Json>> = {};
@@ -69,7 +85,7 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[])
       description: `Zero-knowledge prover registry, key vault, chain and identity.\n\n${permissionTable()}`,
       license: { name: "GPL-3.0-or-later", identifier: "GPL-3.0-or-later" },
     },
-    servers: [{ url: "/", description: "The server that gave this document" }],
+    servers: [{ url: "/", description: "The server that sent this document" }],
     tags: areas.map((area) => ({ name: area, description: AREA_TEXT[area] })),
     paths,
     components: {
@@ -81,6 +97,7 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly RouteSpec[])
           description: "Access token of POST /api/v1/authenticate",
         },
       },
+      headers: HEADERS,
       schemas: { Error: plain(ErrorBody) },
     },
     "x-permissions": { ...PERMISSIONS },
@@ -213,36 +230,29 @@ function successContent(spec: ResponseSpec): JsonObject {
 }
 
 function successHeaders(route: RouteSpec, status: number, spec: ResponseSpec): JsonObject {
-  return {
-    "X-Request-Id": REQUEST_ID,
-    ...(route.list === true
-      ? {
-          "X-Total-Results-Count": { description: "Results over all pages", schema: { type: "integer", minimum: 0 } },
-          Link: { description: "Pages first, prev, next and last (RFC 8288)", schema: { type: "string" } },
-        }
-      : {}),
-    ...(status === 201 || status === 202
-      ? { Location: { description: "Path of the new resource, where it has one", schema: { type: "string" } } }
-      : {}),
-    ...(spec.file === undefined
-      ? {}
-      : { ETag: { description: "SHA-256 of the file, quoted", schema: { type: "string" } } }),
-    ...(status === 503
-      ? { "Retry-After": { description: "Seconds until a try may succeed", schema: { type: "integer", minimum: 1 } } }
-      : {}),
-  };
+  return headers(
+    "X-Request-Id",
+    ...(route.list === true ? (["X-Total-Results-Count", "Link"] as const) : []),
+    ...(status === 201 || status === 202 ? (["Location"] as const) : []),
+    ...(spec.file === undefined ? [] : (["ETag"] as const)),
+    ...(status === 503 ? (["Retry-After"] as const) : []),
+  );
+}
+
+function headers(...names: readonly (keyof typeof HEADERS)[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 function fileAnswers(spec: ResponseSpec): JsonObject {
-  const headers = { "X-Request-Id": REQUEST_ID };
+  const common = headers("X-Request-Id");
   return {
-    "206": { description: "The part asked for by Range", headers, ...successContent(spec) },
-    "304": { description: "Unchanged: the ETag is the one in If-None-Match", headers },
-    "416": { description: "No byte of the file is in the range", headers },
+    "206": { description: "The part requested by Range", headers: common, ...successContent(spec) },
+    "304": { description: "Unchanged: the ETag is the one in If-None-Match", headers: common },
+    "416": { description: "No byte of the file is in the range", headers: common },
   };
 }
 
-/** One answer per status, its codes listed; the same form for all. */
+/** Returns one response per status, with its codes listed. */
 function failures(route: RouteSpec): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of errorCodes(route).filter((each) => route.oauthErrors?.[each] === undefined)) {
@@ -272,18 +282,13 @@ function failure(route: RouteSpec, status: number, codes: readonly ErrorCode[]):
         };
   return {
     description: codes.map((code) => `\`${code}\``).join(", "),
-    headers: {
-      "X-Request-Id": REQUEST_ID,
-      ...(status === 429 || status === 503
-        ? { "Retry-After": { description: "Seconds until a try may succeed", schema: { type: "integer", minimum: 1 } } }
-        : {}),
-    },
+    headers: headers("X-Request-Id", ...(status === 429 || status === 503 ? (["Retry-After"] as const) : [])),
     content: { [JSON_MEDIA]: { schema }, "application/problem+json": { schema } },
     "x-codes": codes,
   };
 }
 
-/** A schema as JSON: what is not JSON about it (symbols of the builder) is left behind. */
+/** Returns a schema as plain JSON, without the symbols that its builder adds. */
 function plain(schema: TSchema): JsonObject {
   return JSON.parse(JSON.stringify(schema)) as JsonObject;
 }

@@ -1,13 +1,13 @@
 /**
- * Query text to members of the types that a route's schema names. Strict: what does not read as the type stays text,
- * and is refused.
+ * Converts the text of a query to members of the types that a route's schema names. Text that is not of the type stays
+ * text, so that the validator rejects it.
  */
 import type { TObject } from "typebox";
-import { AppError } from "../errors.js";
+import { AppError, invalidMember } from "../errors.js";
 
-/** More members than any route takes, with repeats. */
+/** More members than any route needs, repeats included. */
 const MEMBERS_MAX = 64;
-/** What a browser's client sends for a value it does not have; it means that the member is absent. */
+/** Existing browser clients send this text for a value that they do not have; it means that the member is absent. */
 const ABSENT = "undefined";
 
 type Kind = "string" | "integer" | "number" | "boolean" | "list";
@@ -19,12 +19,12 @@ interface KindSource {
   readonly default?: unknown;
 }
 
-/** Name and value, decoded, in the order they came. */
+/** Name and value, decoded. */
 export type QueryPair = readonly [name: string, value: string];
 
 /**
- * Decodes `a=1&b=2` (percent triplets and `+`), leaving out members with the text `undefined`.
- * Throws `malformed_request` when a triplet is broken or there are too many members.
+ * Decodes `a=1&b=2` (percent triplets and `+`) into pairs in their order, without members whose text is `undefined`.
+ * @throws malformed_request when a triplet is malformed or there are too many members
  */
 export function parseQuery(text: string): QueryPair[] {
   if (text === "") return [];
@@ -42,7 +42,7 @@ export function parseQuery(text: string): QueryPair[] {
   return pairs;
 }
 
-/** Reads a query by its schema; made once per route. */
+/** Converts queries by a schema; made once per route. */
 export class QueryReader {
   readonly #kinds: ReadonlyMap<string, { readonly kind: Kind; readonly itemKind: Kind }>;
   readonly #defaults: readonly (readonly [string, unknown])[];
@@ -57,7 +57,10 @@ export class QueryReader {
     );
   }
 
-  /** Members as values, defaults filled in. Throws `invalid_request` when a member that is no list is given twice. */
+  /**
+   * Returns the members as values, with defaults.
+   * @throws invalid_request when a member that is no list is given twice
+   */
   read(pairs: readonly QueryPair[]): Record<string, unknown> {
     if (pairs.length === 0) return Object.fromEntries(this.#defaults);
     const members = new Map<string, unknown>(this.#defaults);
@@ -77,18 +80,17 @@ export class QueryReader {
   }
 }
 
-/** Reads a path parameter by its schema: whole numbers become numbers, the rest stays text. Made once per route. */
+/** Returns a function that converts a path parameter to the type of its schema; made once per route. */
 export function paramReader(schema: KindSource): (text: string) => unknown {
   const kind = kindOf(schema);
   return (text) => coerce(kind, text);
 }
 
+/** @param name undefined for a name that the schema does not have: such a name is not repeated to the client */
 function repeated(name: string | undefined): AppError {
-  const message = `${name ?? "a query member"}: given more than once`;
-  return new AppError("invalid_request", {
-    message,
-    details: [{ message, code: "invalid_request", ...(name === undefined ? {} : { path: name }) }],
-  });
+  return name === undefined
+    ? new AppError("invalid_request", { message: "a query member: given more than once" })
+    : invalidMember(name, `${name}: given more than once`);
 }
 
 function decode(text: string): string {
@@ -97,7 +99,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    throw new AppError("malformed_request", { message: "the query has a broken percent encoding" });
+    throw new AppError("malformed_request", { message: "the query has a malformed percent encoding" });
   }
 }
 

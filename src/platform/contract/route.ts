@@ -1,6 +1,7 @@
 /**
- * One definition per route. A route is a plain value; handler types, validators, OpenAPI, the typed client, the
- * permission matrix and the tests that walk all routes are derived from it and never restated. Imports no server code.
+ * One definition per route. A route is a plain value, from which everything else is derived: the types of its handler,
+ * its validators, its operation in OpenAPI, its method of the typed client, and the tests that run over all routes.
+ * Imports no server code.
  */
 import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../errors.js";
@@ -9,138 +10,170 @@ import type { Principal, SubjectKind } from "../auth/principal.js";
 import type { StreamSource } from "./stream.js";
 import type { JsonText } from "../json/json-text.js";
 
-export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
+/** Methods that a route may have. HEAD is answered like GET without the body, OPTIONS with 204. */
+export const HTTP_METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
+export type HttpMethod = (typeof HTTP_METHODS)[number];
+
+/** Part of the service that a route belongs to. An address may serve one area only; `service` is served on all. */
 export type Area = "prover" | "vault" | "chain" | "identity" | "service";
 
-/** Either nobody is asked, or a bearer token must hold every listed permission. */
+/** Who may call a route: everyone, or the bearers of a token with every listed permission. */
 export type AuthRule =
   | "public"
   | {
       readonly permissions: readonly PermissionName[];
-      /** Kinds of subject that may call; all three when absent. */
+      /** Kinds of subject that may call; all when absent. */
       readonly subjects?: readonly SubjectKind[];
-      /** Takes tokens that are limited to certain events too; every other route refuses them. */
+      /** Also accepts tokens that are limited to certain events, which every other route rejects. */
       readonly limitedTokens?: true;
     };
 
-/** What one status of a route answers: JSON of a schema, a stored file, raw bytes, a stream, or nothing. */
+/**
+ * The answer of a route with one status: JSON (`schema`), a stored file (`file`), raw bytes (`bytes`), a stream
+ * (`stream`), or no body when all four are absent.
+ */
 export interface ResponseSpec {
   readonly description: string;
-  /** Beside `bytes`: the form of the JSON that the bytes spell. */
+  /** Schema of the JSON body; beside `bytes`, the schema of the JSON that the bytes are. */
   readonly schema?: TSchema;
-  /** Beside `schema`: the handler may answer JSON that is written already (json-text.ts). */
+  /** With `schema`: the handler may return a JsonText (json/json-text.ts) in place of a value. */
   readonly mayBeText?: true;
-  /** Content type of a file answer (ETag, Range and HEAD are the front's business). */
+  /** Content type of a stored file. The server handles ETag, If-None-Match, Range and HEAD. */
   readonly file?: string;
-  /**
-   * Content type of an answer that the handler hands over as bytes, because no string of it may exist or because it is
-   * text.
-   */
+  /** Content type of a body that the handler returns as bytes: a secret that must never become a string, or a page. */
   readonly bytes?: string;
-  /**
-   * Content type of an answer that goes on until one side ends it; over WebSocket the same messages come as text
-   * frames.
-   */
+  /** Content type of a stream, which lasts until one side ends it. The route also accepts WebSockets. */
   readonly stream?: "text/event-stream";
 }
 
-/** OAuth's word and status for a failure. */
+/** OAuth's error code and status for each failure that a route answers in OAuth's form. */
 export type OAuthErrors = Readonly<Partial<Record<ErrorCode, { readonly status: 400 | 401; readonly error: string }>>>;
 
+/** Definition of a route; see `defineRoute`. */
 export interface RouteSpec {
-  /** Unique; the operationId of OpenAPI and the method name of the typed client. */
+  /** Unique name; also the operationId of OpenAPI and the method of the typed client. */
   readonly id: string;
   readonly area: Area;
   readonly method: HttpMethod;
-  /** Full path with `:name` parameters. */
+  /** Full path with `:name` parameters, such as `/api/v1/vaults/:id`. */
   readonly path: string;
+  /** One line for OpenAPI. */
   readonly summary: string;
+  /** Markdown for OpenAPI. */
   readonly description?: string;
   readonly auth: AuthRule;
-  /**
-   * While the vault is not unsealed the route answers 503 `vault_sealed`, after authentication and before anything
-   * else.
-   */
+  /** Answers 503 `vault_sealed` while the vault is sealed, after authentication and before reading the input. */
   readonly needsUnsealed?: boolean;
+  /** Schema of the path's parameters. UUIDs are accepted in any case and passed on in lower case. */
   readonly params?: TObject;
+  /** Schema of the query. Texts are converted to the integers, numbers, booleans and lists that it names. */
   readonly query?: TObject;
+  /** Schema of the JSON body. Without one, POST and PUT accept no body or an empty object. */
   readonly body?: TSchema;
-  /** The body may be left out. */
+  /** The body may be absent. */
   readonly bodyOptional?: boolean;
-  /** The handler gets the body's bytes unparsed, because they hold a secret that must never become a string. */
+  /** The handler gets the bytes of the body unparsed, because they hold a secret that must never become a string. */
   readonly rawBody?: boolean;
-  /**
-   * The body may come as `application/x-www-form-urlencoded`, whose members are texts; for OAuth and for plain HTML
-   * forms.
-   */
+  /** Also accepts `application/x-www-form-urlencoded`, with text members only; for OAuth and plain HTML forms. */
   readonly form?: boolean;
-  /** Default 64 KiB; security: see limits.ts. */
+  /** Longest body in bytes; 64 KiB when absent (http/limits/limits.ts says why). */
   readonly bodyBytesMax?: number;
-  /** How many JSON tokens the body may have. */
+  /** Most names and values of the JSON body; 20,000 when absent. */
   readonly jsonTokensMax?: number;
-  /** Time from the request's arrival to the answer; past it the front answers 503 and aborts the work. */
+  /** Time from the request's arrival to the answer; after it the server answers 503 and aborts the work. */
   readonly deadlineMs?: number;
-  /** A POST that creates: takes Idempotency-Key. */
+  /** A POST that creates something: accepts Idempotency-Key. Not for answers with secrets, which would be stored. */
   readonly creates?: boolean;
-  /** A list: takes page and rpp, answers X-Total-Results-Count and Link; the reply carries `total`. */
+  /** A list: accepts `page` and `rpp`, answers X-Total-Results-Count and Link. The handler's reply has `total`. */
   readonly list?: boolean;
-  /** Members added to the error form of this route, such as `proof: null`. */
+  /** Members added to the failures of this route, such as `proof: null`, because existing clients read them. */
   readonly errorMembers?: Readonly<Record<string, null | boolean>>;
-  /**
-   * Failures that this route answers in the form of OAuth (RFC 6749 section 5.2), wherever they come from; the others
-   * keep the common form.
-   */
+  /** Failures that this route answers in the form of OAuth (RFC 6749 section 5.2); the others keep the common form. */
   readonly oauthErrors?: OAuthErrors;
+  /** Answers of the handler by status. */
   readonly responses: { readonly [status: number]: ResponseSpec };
-  /** Failures beyond those that every route may answer. */
+  /** Failures of this route beyond those that every route may answer. */
   readonly errors?: readonly ErrorCode[];
   readonly example?: { readonly body?: unknown };
 }
 
-/** Keeps the literal types of a definition, so that handlers and client are checked against it. */
+/**
+ * Returns a route definition unchanged, with its literal types: the handler and the client are checked against them.
+ *
+ * @example
+ * export const noteRoutes = {
+ *   readNote: defineRoute({
+ *     id: "readNote",
+ *     area: "prover",
+ *     method: "GET",
+ *     path: "/api/v1/notes/:id",
+ *     summary: "Read a note",
+ *     auth: { permissions: ["read"] },
+ *     params: closed({ id: Uuid }),
+ *     responses: { 200: { description: "The note", schema: closed({ id: Uuid, text: Type.String() }) } },
+ *     errors: ["not_found"],
+ *   }),
+ * } as const;
+ *
+ * // The compiler knows `params.id` and the form of the reply.
+ * const handlers: HandlersFor<typeof noteRoutes> = {
+ *   readNote: ({ params }) => ({ status: 200, body: notes.read(params.id) }),
+ * };
+ * createServer(options, { ...dependencies, routes: bindRoutes(noteRoutes, handlers) });
+ */
 export function defineRoute<const R extends RouteSpec>(route: R): R {
   return route;
 }
 
 type StaticOr<S, Fallback> = S extends TSchema ? Static<S> : Fallback;
-type None = Readonly<Record<never, never>>;
 
-export type ParamsOf<R extends RouteSpec> = StaticOr<R["params"], None>;
-export type PageQuery = { readonly page: number; readonly rpp: number };
-export type QueryOf<R extends RouteSpec> = StaticOr<R["query"], None> & (R["list"] extends true ? PageQuery : None);
+/** Checked path parameters of a route. */
+export type ParamsOf<R extends RouteSpec> = StaticOr<R["params"], object>;
+
+/** Members of the query of every list. */
+export interface PageQuery {
+  /** 1-based. */
+  readonly page: number;
+  /** Results per page. */
+  readonly rpp: number;
+}
+
+/** Checked query of a route, with `page` and `rpp` when it is a list. */
+export type QueryOf<R extends RouteSpec> = StaticOr<R["query"], object> &
+  (R["list"] extends true ? PageQuery : unknown);
+
+/** Checked body of a route; the bytes themselves with `rawBody`. */
 export type BodyOf<R extends RouteSpec> = R["rawBody"] extends true
   ? Buffer
   : R["bodyOptional"] extends true
     ? StaticOr<R["body"], undefined> | undefined
     : StaticOr<R["body"], undefined>;
 
-/** What a handler gets: parsed and validated input, the caller, and a signal that fires when nobody waits any more. */
+/** What a handler gets: checked input, the caller, and a signal that aborts when the answer is no longer wanted. */
 export interface HandlerRequest<R extends RouteSpec> {
   readonly params: ParamsOf<R>;
   readonly query: QueryOf<R>;
   readonly body: BodyOf<R>;
   readonly principal: R["auth"] extends "public" ? Principal | undefined : Principal;
-  /**
-   * The credential of the Authorization header as sent, unverified; on public routes only, for those that take one of
-   * their own kind.
-   */
+  /** Bearer token as sent, not verified; only on public routes, for those that accept tokens of their own kind. */
   readonly bearer: R["auth"] extends "public" ? string | undefined : undefined;
-  /** The whole Authorization header, for OAuth clients that prove themselves by HTTP Basic; on public routes only. */
+  /** The whole Authorization header; only on public routes, for OAuth clients that authenticate by HTTP Basic. */
   readonly authorization?: R["auth"] extends "public" ? string | undefined : undefined;
-  /** Aborted when the client goes away, the deadline passes or the server gives up on stopping. */
+  /** Aborted when the client leaves, the deadline passes, or the server stops and its grace period is over. */
   readonly signal: AbortSignal;
   readonly requestId: string;
-  /** Address of the peer's socket, for throttling; never taken from a header. */
+  /** Address of the client, for throttling: the peer's, or the one that a trusted proxy names. */
   readonly address: string;
   /** Seconds of `Prefer: wait=N`, 0 when absent. */
   readonly preferWaitSec: number;
-  /** The Last-Event-ID header, by which an EventSource goes on where it was cut off; as sent. */
+  /** The Last-Event-ID header as sent, with which an EventSource continues after an interruption. */
   readonly lastEventId?: string | undefined;
 }
 
-/** A stored file to answer; the front serves ETag, If-None-Match and Range from it. */
+/** A stored file to answer with. */
 export interface FileAnswer {
   readonly path: string;
+  /** Its length; an answer with another length than the file's fails with `data_corrupt`. */
   readonly bytes: number;
   /** Lower-case hex; becomes the ETag. */
   readonly sha256: string;
@@ -159,44 +192,50 @@ type PayloadOf<S> = S extends { file: string }
       : S extends { schema: infer T extends TSchema }
         ? { readonly body: Static<T> | (S extends { mayBeText: true } ? JsonText<Static<T>> : never) }
         : { readonly body?: undefined };
-type TotalOf<R extends RouteSpec> = R["list"] extends true ? { readonly total: number } : None;
+type TotalOf<R extends RouteSpec> = R["list"] extends true ? { readonly total: number } : unknown;
 
-/** What a handler may answer: exactly the statuses and bodies that its route declares. */
+/** What a handler may return: exactly the statuses and bodies that its route declares. */
 export type ReplyOf<R extends RouteSpec> = {
   [S in keyof R["responses"] & number]: { readonly status: S } & ReplyBase & PayloadOf<R["responses"][S]> & TotalOf<R>;
 }[keyof R["responses"] & number];
 
+/** Handler of a route. It fails by throwing an AppError. */
 export type Handler<R extends RouteSpec> = (request: HandlerRequest<R>) => ReplyOf<R> | Promise<ReplyOf<R>>;
 
-/** Handlers for a group of routes: one for each, no more and no fewer. */
+/** One handler for each route of a group. */
 export type HandlersFor<Routes extends Readonly<Record<string, RouteSpec>>> = {
   readonly [Name in keyof Routes]: Handler<Routes[Name]>;
 };
 
-/** What the front sees of a reply, whichever route gave it. */
+/** A reply whose route is not known to the compiler. */
 export interface AnyReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly file?: FileAnswer;
-  /** Of the vault's routes: overwritten with zeros once sent. */
+  /** Overwritten with zeros after sending when the route belongs to the vault. */
   readonly bytes?: Uint8Array;
   readonly stream?: StreamSource;
+  /** Results over all pages of a list. */
   readonly total?: number;
 }
 
 /**
- * A handler whose route is no longer known to the compiler; only the front calls it, with what its own route's
- * validators let through.
+ * A handler whose route is not known to the compiler. Only the server calls it, with input that the validators of its
+ * route have checked.
  */
 export type AnyHandler = (request: never) => AnyReply | Promise<AnyReply>;
 
+/** A route with its handler. */
 export interface BoundRoute {
   readonly route: RouteSpec;
   readonly handler: AnyHandler;
 }
 
-/** Pairs each route with its handler, as the server takes them. */
+/**
+ * Pairs each route of a group with its handler.
+ * @returns what `createServer` takes as `routes`
+ */
 export function bindRoutes<const Routes extends Readonly<Record<string, RouteSpec>>>(
   routes: Routes,
   handlers: HandlersFor<Routes>,

@@ -1,29 +1,30 @@
-/** The bus in one piece: the log, the hub, and who may listen to what. Knows no HTTP. */
+/** The event bus: the log, the hub, and the rules of who may listen to which events. Knows no HTTP. */
 import type { Principal } from "../auth/principal.js";
 import { formatSubject } from "../auth/principal.js";
 import type { StreamSource } from "../contract/stream.js";
-import { AppError } from "../errors.js";
+import { AppError, invalidMember } from "../errors.js";
 import type { EventDraft, Events } from "./events.js";
 import type { StoreCommit } from "../store/store.js";
-import { EventHub, gapMessage } from "./event-hub.js";
+import { EventHub } from "./event-hub.js";
 import { EventLog, type EventLogDependencies, type EventLogOptions } from "./event-log.js";
+import { gapMessage, readyMessage } from "./event-messages.js";
 import { Subscription } from "./subscription.js";
 import { isWithin, parseFilter, type SubjectFilter } from "./subject-filter.js";
 
 export interface EventBusOptions extends EventLogOptions {
-  /** Streams of everybody, and of one subject. */
+  /** Open streams of all subjects together. */
   readonly streamsMax: number;
   readonly streamsPerSubjectMax: number;
 }
 
 export interface ListenRequest {
-  /** Filters as texts; undefined for all that the principal may see. */
+  /** Filters as texts; undefined for everything that the principal may see. */
   readonly subjects: readonly string[] | undefined;
   /** Number of the last event that the reader has; undefined to begin now. */
   readonly lastEventId: number | undefined;
 }
 
-/** A stream that was ended is made anew at once; this spreads the herd. */
+/** Sent as Retry-After. Clients open an ended stream anew at once; waiting spreads their requests. */
 const RETRY_SEC = 5;
 
 export class EventBus implements Events {
@@ -39,33 +40,38 @@ export class EventBus implements Events {
     this.#hub = new EventHub({ log: this.#log, clock: dependencies.clock, logger: dependencies.log });
   }
 
+  /** Returns the commit that publishes these events; see Events. */
   commitOf(drafts: readonly EventDraft[]): StoreCommit {
     return this.#log.commitOf(drafts);
   }
 
+  /** Publishes these events by a commit of their own; see Events. */
   async publish(drafts: readonly EventDraft[]): Promise<void> {
     await this.#log.publish(drafts);
   }
 
-  /** Open streams. */
+  /** Number of open streams. */
   get streams(): number {
     return this.#hub.size;
   }
 
-  /** Begins to pass events on, and to delete those past their time. */
+  /** Starts to pass events on and to delete expired ones. */
   start(): void {
     this.#hub.start();
     this.#log.start();
   }
 
+  /** Stops both; resolves when no deletion is running. */
   async stop(): Promise<void> {
     this.#hub.stop();
     await this.#log.stop();
   }
 
   /**
-   * A stream of the events that the principal may see. Throws `forbidden` for a filter beyond what its token is limited
-   * to, `too_many_requests` over the limits.
+   * Returns a stream of the events that the principal may see.
+   * @throws invalid_request for a malformed filter
+   * @throws forbidden for a filter beyond those that the token is limited to
+   * @throws too_many_requests when too many streams are open
    */
   listen(principal: Principal, request: ListenRequest): StreamSource {
     const audience = formatSubject(principal.subject);
@@ -73,13 +79,13 @@ export class EventBus implements Events {
     this.#requireRoom(audience);
     return {
       open: (sink) => {
-        const { position, isBeyond } = this.#position(request.lastEventId);
+        const { position, isUnknown } = this.#startOf(request.lastEventId);
         const subscription = new Subscription(
           { group: this.#hub.groupOf(audience, filters), position, sink },
           { hub: this.#hub, clock: this.#dependencies.clock },
         );
-        subscription.send({ id: position, type: "ready", json: JSON.stringify({ id: position, type: "ready" }) });
-        if (isBeyond) subscription.send(gapMessage(position));
+        subscription.send(readyMessage(position));
+        if (isUnknown) subscription.send(gapMessage(position));
         this.#hub.add(subscription);
         return subscription;
       },
@@ -87,15 +93,15 @@ export class EventBus implements Events {
   }
 
   /**
-   * A number that was never given (an older backup was put back) is one that nothing can be said about: a gap up to
-   * now.
+   * Returns where a stream begins. A number that was never assigned (an older backup was restored) says nothing about
+   * what the reader has: its stream begins now, with a gap.
    */
-  #position(lastEventId: number | undefined): { position: number; isBeyond: boolean } {
-    const { seen } = this.#hub;
-    if (lastEventId === undefined) return { position: seen, isBeyond: false };
+  #startOf(lastEventId: number | undefined): { position: number; isUnknown: boolean } {
+    const now = this.#hub.lastPassedOn;
+    if (lastEventId === undefined) return { position: now, isUnknown: false };
     return lastEventId > this.#log.head()
-      ? { position: seen, isBeyond: true }
-      : { position: lastEventId, isBeyond: false };
+      ? { position: now, isUnknown: true }
+      : { position: lastEventId, isUnknown: false };
   }
 
   #requireRoom(audience: string): void {
@@ -115,9 +121,9 @@ function filtersOf({ limitedTo }: Principal, texts: readonly string[] | undefine
   const filters = [...new Set(asked)].sort().map(requiredFilter);
   if (limitedTo === undefined) return filters;
   const allowed = limitedTo.map(requiredFilter);
-  // No filter at all would mean everything.
+  // A limited token without filters must not match: no filter would mean everything.
   if (filters.length === 0 || !filters.every((filter) => allowed.some((outer) => isWithin(filter, outer)))) {
-    throw new AppError("forbidden", { message: "the token is not good for these subjects" });
+    throw new AppError("forbidden", { message: "the token does not allow these subjects" });
   }
   return filters;
 }
@@ -125,6 +131,6 @@ function filtersOf({ limitedTo }: Principal, texts: readonly string[] | undefine
 function requiredFilter(text: string): SubjectFilter {
   const filter = parseFilter(text);
   if (filter === undefined)
-    throw new AppError("invalid_request", { message: "subject: words between dots, `*` for one word, `>` at the end" });
+    throw invalidMember("subject", "subject: expected words between dots, `*` for one word, `>` at the end");
   return filter;
 }

@@ -1,16 +1,17 @@
-/** Translates between HTTP and the bus. */
+/** Handler of the event stream. */
 import type { HandlersFor } from "../contract/route.js";
-import { AppError } from "../errors.js";
+import { invalidMember } from "../errors.js";
 import type { EventBus } from "./event-bus.js";
 import type { eventRoutes } from "./event-routes.js";
 
 const EVENT_ID = /^(0|[1-9][0-9]{0,15})$/;
 
+/** Makes the handler of each route of `eventRoutes`. */
 export function eventHandlers(dependencies: { readonly events: EventBus }): HandlersFor<typeof eventRoutes> {
   return {
     streamEvents: ({ principal, query, lastEventId }) => ({
       status: 200,
-      // Proxies that gather answers before passing them on would hold events back.
+      // Tells proxies that buffer answers (nginx among them) to pass events on at once.
       headers: { "Cache-Control": "no-store", "X-Accel-Buffering": "no" },
       stream: dependencies.events.listen(principal, {
         subjects: query.subject,
@@ -21,12 +22,7 @@ export function eventHandlers(dependencies: { readonly events: EventBus }): Hand
 }
 
 function eventId(text: string): number {
-  if (!EVENT_ID.test(text) || !Number.isSafeInteger(Number(text))) {
-    const message = "Last-Event-ID: must be the id of an event";
-    throw new AppError("invalid_request", {
-      message,
-      details: [{ message, code: "invalid_request", path: "Last-Event-ID" }],
-    });
-  }
+  if (!EVENT_ID.test(text) || !Number.isSafeInteger(Number(text)))
+    throw invalidMember("Last-Event-ID", "Last-Event-ID: must be the id of an event");
   return Number(text);
 }

@@ -1,14 +1,15 @@
 /**
- * Passes events on as they are committed. Subscribers with the same audience and filters form a group, so that an event
- * is matched and spelled once a group, however many listen. Who joins late or falls behind reads from the log until it
- * has caught up: nobody's backlog lies in memory, and nobody misses an event or gets it out of order.
+ * Passes events on as they are committed. A subscriber that joins late or falls behind reads from the log until it has
+ * caught up, so that no backlog lies in memory and every subscriber gets every event in order.
  */
-import type { StreamChannel, StreamMessage } from "../contract/stream.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
-import { EVERYONE, type EventLog, type LoggedEvent } from "./event-log.js";
-import type { Subscription } from "./subscription.js";
-import { matches, type SubjectFilter } from "./subject-filter.js";
+import { EVERYONE, failureFields, type EventLog, type LoggedEvent } from "./event-log.js";
+import { eventMessage, gapMessage, heartbeatMessage, matchingSubject } from "./event-messages.js";
+import type { StreamMessage } from "../contract/stream.js";
+import { SubscriberGroups, deliver, type SubscriberGroup } from "./subscriber-groups.js";
+import type { Subscription, SubscriptionHub } from "./subscription.js";
+import type { SubjectFilter } from "./subject-filter.js";
 
 export interface EventHubDependencies {
   readonly log: EventLog;
@@ -16,41 +17,25 @@ export interface EventHubDependencies {
   readonly logger: Log;
 }
 
-/** Those who get the same events: one audience, one set of filters. */
-export interface Group {
-  readonly key: string;
-  /** `user:<uuid>` and the like. */
-  readonly audience: string;
-  /** None: everything that the audience may see. */
-  readonly filters: readonly SubjectFilter[];
-  /** Those that have caught up and are sent to one by one. */
-  readonly single: Set<Subscription>;
-  /** Those that have caught up and are reached by publishing under the group's key, counted by channel. */
-  readonly channels: Map<StreamChannel, number>;
-  /** Open subscriptions, caught up or not. */
-  members: number;
-}
-
 /** Events per turn of the event loop; each costs a read and its group's sends. */
 const EVENTS_PER_TURN = 64;
-/** Events that one subscriber gets of its replay before the next one's turn. */
+/** Events of its replay that one subscriber gets before the next subscriber's turn. */
 const REPLAY_PAGE = 64;
 /** Keeps proxies from closing a quiet stream, and the reader's position near the head. */
 const HEARTBEAT_MS = 15_000;
-/** A subscriber that takes nothing for this long is let go; it can resume from its last event. */
+/** A subscriber that takes nothing for this long is disconnected; it can resume from its last event. */
 const STALL_MS = 30_000;
 const STALL_TICK_MS = 1000;
 
-export class EventHub {
+export class EventHub implements SubscriptionHub {
   readonly #log: EventLog;
   readonly #clock: Clock;
   readonly #logger: Log;
-  readonly #groups = new Map<string, Group>();
-  readonly #byAudience = new Map<string, Set<Group>>();
+  readonly #groups = new SubscriberGroups();
   readonly #subscriptions = new Set<Subscription>();
   /** Subscriptions that have something to read from the log, in the order of their turns. */
   readonly #replaying = new Set<Subscription>();
-  #seen = 0;
+  #lastPassedOn = 0;
   #turn: NodeJS.Immediate | undefined;
   #timers: NodeJS.Timeout[] = [];
   #stopListening: (() => void) | undefined;
@@ -67,12 +52,13 @@ export class EventHub {
   }
 
   /** Number of the newest event that was passed on. */
-  get seen(): number {
-    return this.#seen;
+  get lastPassedOn(): number {
+    return this.#lastPassedOn;
   }
 
+  /** Passes on every event after the present head of the log. */
   start(): void {
-    this.#seen = this.#log.head();
+    this.#lastPassedOn = this.#log.head();
     this.#stopListening = this.#log.onAppend(() => {
       this.#wake();
     });
@@ -86,6 +72,7 @@ export class EventHub {
     ];
   }
 
+  /** Passes nothing more on. Subscriptions stay open; the server ends them. */
   stop(): void {
     this.#stopListening?.();
     for (const timer of this.#timers) clearInterval(timer);
@@ -93,48 +80,34 @@ export class EventHub {
     this.#turn = undefined;
   }
 
+  /** Open subscriptions of an audience. */
   countOf(audience: string): number {
-    let count = 0;
-    for (const group of this.#byAudience.get(audience) ?? []) count += group.members;
-    return count;
+    return this.#groups.countOf(audience);
   }
 
-  /** Takes a subscription in; it goes on from its own position. */
+  /** Returns the group of an audience and its filters, whose texts are sorted. */
+  groupOf(audience: string, filters: readonly SubjectFilter[]): SubscriberGroup {
+    return this.#groups.of(audience, filters);
+  }
+
+  /** Adds a subscription, which continues from its own position. */
   add(subscription: Subscription): void {
     this.#subscriptions.add(subscription);
     subscription.group.members += 1;
-    if (subscription.heldSinceMs === undefined) this.goOn(subscription);
+    if (subscription.heldSinceMs === undefined) this.resume(subscription);
   }
 
+  /** Removes a subscription; does nothing when it was removed before. */
   remove(subscription: Subscription): void {
     if (!this.#subscriptions.delete(subscription)) return;
-    const { group } = subscription;
-    this.#replaying.delete(subscription);
-    this.#leave(subscription);
-    group.members -= 1;
-    if (group.members > 0) return;
-    this.#groups.delete(group.key);
-    const groups = this.#byAudience.get(group.audience);
-    groups?.delete(group);
-    if (groups?.size === 0) this.#byAudience.delete(group.audience);
+    this.hold(subscription);
+    this.#groups.leave(subscription.group);
   }
 
-  /** The group of an audience and its filters, whose texts are sorted. */
-  groupOf(audience: string, filters: readonly SubjectFilter[]): Group {
-    const key = [audience, ...filters.map((words) => words.join("."))].join(" ");
-    const known = this.#groups.get(key);
-    if (known !== undefined) return known;
-    const group: Group = { key, audience, filters, single: new Set(), channels: new Map(), members: 0 };
-    this.#groups.set(key, group);
-    const groups = this.#byAudience.get(audience) ?? new Set();
-    this.#byAudience.set(audience, groups.add(group));
-    return group;
-  }
-
-  /** The subscription can take more: what it missed from the log, then what comes. */
-  goOn(subscription: Subscription): void {
+  /** Sends what the subscription missed from the log, then what its group receives. */
+  resume(subscription: Subscription): void {
     if (!this.#subscriptions.has(subscription)) return;
-    if (subscription.position >= this.#seen) {
+    if (subscription.position >= this.#lastPassedOn) {
       this.#goLive(subscription);
       return;
     }
@@ -142,10 +115,18 @@ export class EventHub {
     this.#wake();
   }
 
-  /** The subscription cannot take more for now. */
+  /** Sends nothing more to the subscription until it resumes. */
   hold(subscription: Subscription): void {
     this.#replaying.delete(subscription);
-    this.#leave(subscription);
+    if (!subscription.isLive) return;
+    subscription.isLive = false;
+    const { group, sink } = subscription;
+    group.single.delete(subscription);
+    if (sink.channel === undefined) return;
+    sink.leave(group.key);
+    const left = (group.channels.get(sink.channel) ?? 1) - 1;
+    if (left === 0) group.channels.delete(sink.channel);
+    else group.channels.set(sink.channel, left);
   }
 
   #goLive(subscription: Subscription): void {
@@ -160,18 +141,6 @@ export class EventHub {
     sink.join(group.key);
   }
 
-  #leave(subscription: Subscription): void {
-    if (!subscription.isLive) return;
-    subscription.isLive = false;
-    const { group, sink } = subscription;
-    group.single.delete(subscription);
-    if (sink.channel === undefined) return;
-    sink.leave(group.key);
-    const left = (group.channels.get(sink.channel) ?? 1) - 1;
-    if (left === 0) group.channels.delete(sink.channel);
-    else group.channels.set(sink.channel, left);
-  }
-
   #wake(): void {
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined;
@@ -179,7 +148,7 @@ export class EventHub {
     });
   }
 
-  /** One turn: some new events, and one page for one of those who are behind. */
+  /** One turn: some new events, and one page for one of the subscribers that are behind. */
   #work(): void {
     try {
       const isBusy = this.#passOn();
@@ -187,65 +156,55 @@ export class EventHub {
       if (next !== undefined) this.#replay(next);
       if (isBusy || this.#replaying.size > 0) this.#wake();
     } catch (error) {
-      // The log cannot be read: whoever listens is told to come again, rather than left in silence.
-      this.#logger.error(
-        "events cannot be passed on",
-        error instanceof Error && "code" in error ? { code: String(error.code) } : {},
-      );
+      // The log cannot be read. Ended streams are opened anew by their readers; silent ones would look healthy.
+      this.#logger.error("events cannot be passed on", failureFields(error));
       for (const subscription of [...this.#subscriptions]) subscription.end("failed");
-      this.#seen = Math.max(this.#seen, this.#headOrSeen());
+      this.#lastPassedOn = Math.max(this.#lastPassedOn, this.#headIfReadable());
     }
   }
 
-  #headOrSeen(): number {
+  #headIfReadable(): number {
     try {
       return this.#log.head();
     } catch {
-      return this.#seen;
+      return this.#lastPassedOn;
     }
   }
 
-  /** True when there may be more. */
+  /** Passes a page of new events on. Returns true when there may be more. */
   #passOn(): boolean {
     if (this.#subscriptions.size === 0) {
-      this.#seen = this.#log.head();
+      this.#lastPassedOn = this.#log.head();
       return false;
     }
-    const events = this.#log.after(this.#seen, EVENTS_PER_TURN);
+    const events = this.#log.after(this.#lastPassedOn, EVENTS_PER_TURN);
     for (const event of events) {
       this.#dispatch(event);
-      this.#seen = event.number;
+      this.#lastPassedOn = event.number;
     }
     return events.length === EVENTS_PER_TURN;
   }
 
   #dispatch(event: LoggedEvent): void {
-    const spelled = new Map<string, StreamMessage>();
-    const groups =
-      event.to === EVERYONE
-        ? this.#groups.values()
-        : new Set(event.to.flatMap((audience) => [...(this.#byAudience.get(audience) ?? [])]));
+    const messages = new Map<string, StreamMessage>();
+    const groups = event.to === EVERYONE ? this.#groups.all() : this.#groups.ofAudiences(event.to);
     for (const group of groups) {
       const subject = matchingSubject(event, group.filters);
       if (subject === undefined) continue;
-      const message = spelled.get(subject) ?? eventMessage(event, subject);
-      spelled.set(subject, message);
+      const message = messages.get(subject) ?? eventMessage(event, subject);
+      messages.set(subject, message);
       deliver(group, message);
     }
   }
 
   #replay(subscription: Subscription): void {
-    // To the end of the line, so that everybody who is behind gets a turn.
+    // `resume` adds it again at the end, so that every subscriber that is behind gets a turn.
     this.#replaying.delete(subscription);
     const firstKept = this.#log.firstKept();
-    if (
-      subscription.position > 0 &&
-      firstKept > subscription.position + 1 &&
-      !subscription.send(gapMessage(firstKept - 1))
-    )
-      return;
+    const hasGap = subscription.position > 0 && firstKept > subscription.position + 1;
+    if (hasGap && !subscription.send(gapMessage(firstKept - 1))) return;
     const events = this.#log.visibleAfter(subscription.group.audience, subscription.position, {
-      upTo: this.#seen,
+      upTo: this.#lastPassedOn,
       limit: REPLAY_PAGE,
     });
     for (const event of events) {
@@ -253,17 +212,13 @@ export class EventHub {
       if (subject !== undefined && !subscription.send(eventMessage(event, subject))) return;
       subscription.position = event.number;
     }
-    if (events.length < REPLAY_PAGE) subscription.position = Math.max(subscription.position, this.#seen);
-    this.goOn(subscription);
+    if (events.length < REPLAY_PAGE) subscription.position = Math.max(subscription.position, this.#lastPassedOn);
+    this.resume(subscription);
   }
 
   #heartbeat(): void {
-    const message: StreamMessage = {
-      id: this.#seen,
-      type: "heartbeat",
-      json: JSON.stringify({ id: this.#seen, type: "heartbeat" }),
-    };
-    for (const group of this.#groups.values()) deliver(group, message);
+    const message = heartbeatMessage(this.#lastPassedOn);
+    for (const group of this.#groups.all()) deliver(group, message);
   }
 
   #endStalled(): void {
@@ -273,35 +228,4 @@ export class EventHub {
         subscription.end("slow_consumer");
     }
   }
-}
-
-function deliver(group: Group, message: StreamMessage): void {
-  for (const subscription of [...group.single]) {
-    // Before the send: it may find the reader slow and hold the subscription at this very position.
-    subscription.position = message.id;
-    subscription.send(message);
-  }
-  for (const channel of group.channels.keys()) channel.publish(group.key, message);
-}
-
-/** The first of an event's subjects that a filter lets through; undefined when none does. */
-function matchingSubject(event: LoggedEvent, filters: readonly SubjectFilter[]): string | undefined {
-  if (filters.length === 0) return event.subjects[0];
-  return event.subjects.find((subject) => {
-    const words = subject.split(".");
-    return filters.some((filter) => matches(filter, words));
-  });
-}
-
-/** Events up to this number are no longer kept; some of them may have been the reader's. */
-export function gapMessage(upTo: number): StreamMessage {
-  return { id: upTo, type: "gap", json: JSON.stringify({ id: upTo, type: "gap" }) };
-}
-
-function eventMessage(event: LoggedEvent, subject: string): StreamMessage {
-  const { number: id, at: created_at, payload, truncated } = event;
-  return {
-    id,
-    json: JSON.stringify({ id, subject, created_at, payload, ...(truncated === undefined ? {} : { truncated }) }),
-  };
 }

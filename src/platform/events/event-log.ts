@@ -1,6 +1,6 @@
 /**
  * The durable log behind the events port: numbered records in commit order (an unlinked log of the store), an index per
- * audience so that a reader never walks through other tenants' events, and retention by number and by age.
+ * audience so that a reader never scans other tenants' events, and retention by number and by age.
  *
  *   record   ["events", number]               -> StoredEvent
  *   index    ["events#to", audience, number]  -> true; audience is `user:<uuid>` and the like, or `everyone`
@@ -8,16 +8,16 @@
 import { formatSubject } from "../auth/principal.js";
 import { isoTimestamp, type Clock } from "../clock.js";
 import { assert } from "../errors.js";
-import type { Log } from "../log.js";
+import type { Log, LogFields } from "../log.js";
 import { chainHeadKey, type LogHead } from "../store/chain.js";
 import type { AppendFeed, Store, StoreAppend, StoreCommit, StoreKey, StoreValue } from "../store/store.js";
 import type { EventDraft, Events } from "./events.js";
 import { isSubject } from "./subject-filter.js";
 
 export interface EventLogOptions {
-  /** Events that are kept at most; older ones go. */
+  /** Number of events kept; older ones are deleted. */
   readonly eventsMax: number;
-  /** Days after which an event goes. */
+  /** Days after which an event is deleted. */
   readonly daysMax: number;
 }
 
@@ -27,9 +27,9 @@ export interface EventLogDependencies {
   readonly log: Log;
 }
 
-/** A type, not an interface, so that it is a StoreValue. */
+/** A type, because an interface would not be assignable to StoreValue. */
 export type StoredEvent = {
-  /** The first is the event's own, the others name the same event. */
+  /** The event's own subject, then its other ones. */
   readonly subjects: readonly string[];
   readonly at: string;
   readonly to: readonly string[] | typeof EVERYONE;
@@ -42,14 +42,14 @@ export interface LoggedEvent extends StoredEvent {
   readonly number: number;
 }
 
-export const EVENT_CHAIN = "events";
+const EVENT_CHAIN = "events";
 export const EVERYONE = "everyone";
 const AUDIENCE_INDEX = "events#to";
-/** Bounds what a subscriber's queue and a replay page may take. */
+/** Bounds the memory of a subscriber's queue and of a replay page. */
 const PAYLOAD_CHARACTERS_MAX = 64 * 1024;
 const AUDIENCE_MAX = 16;
 const SUBJECTS_MAX = 8;
-/** Records that one commit deletes, with their index entries far below what a commit may touch. */
+/** Records that one commit deletes; with their index entries far below the limit of a commit. */
 const TRIM_PAGE = 500;
 const TRIM_EVERY_APPENDS = 1000;
 const TRIM_EVERY_MS = 3_600_000;
@@ -72,10 +72,12 @@ export class EventLog implements Events {
     this.#log = dependencies.log;
   }
 
+  /** Returns the commit that publishes these events; see Events. */
   commitOf(drafts: readonly EventDraft[]): StoreCommit {
     return eventCommit(drafts, this.#clock);
   }
 
+  /** Publishes these events by a commit of their own; see Events. */
   async publish(drafts: readonly EventDraft[]): Promise<void> {
     if (drafts.length > 0) await this.#store.commit(this.commitOf(drafts));
   }
@@ -85,13 +87,13 @@ export class EventLog implements Events {
     return this.#store.get<LogHead>(chainHeadKey(EVENT_CHAIN))?.value.number ?? 0;
   }
 
-  /** Number of the oldest event that is kept; one past the head when none is. */
+  /** Number of the oldest event that is kept; head + 1 when there is none. */
   firstKept(): number {
     const [first] = this.#store.range([EVENT_CHAIN], { limit: 1 });
     return first === undefined ? this.head() + 1 : Number(first.key[1]);
   }
 
-  /** Everybody's events after a number, oldest first. */
+  /** Events of all audiences after a number, oldest first. */
   after(number: number, limit: number): LoggedEvent[] {
     return this.#store
       .range<StoredEvent>([EVENT_CHAIN], { limit, after: [EVENT_CHAIN, number] })
@@ -99,8 +101,8 @@ export class EventLog implements Events {
   }
 
   /**
-   * The events after a number that one audience may see, oldest first; fewer than `limit` means that these were all up
-   * to `upTo`.
+   * Returns the events after a number that one audience may see, oldest first; fewer than `limit` means that there are
+   * no more up to `upTo`.
    */
   visibleAfter(
     audience: string,
@@ -122,12 +124,12 @@ export class EventLog implements Events {
     });
   }
 
-  /** Calls the listener after commits with events. Returns what ends that. */
+  /** Calls the listener after each commit with events. Returns a function that ends this. */
   onAppend(listener: () => void): () => void {
     return this.#store.onAppend(EVENT_CHAIN, listener);
   }
 
-  /** Starts to delete what is past its time, at once and from then on. */
+  /** Starts to delete expired events, at once and from then on. */
   start(): void {
     this.#trimmedAt = this.head();
     this.#stopListening = this.onAppend(() => {
@@ -139,6 +141,7 @@ export class EventLog implements Events {
     this.#trimSoon();
   }
 
+  /** Stops deleting; resolves when no deletion is running. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopListening?.();
@@ -168,10 +171,7 @@ export class EventLog implements Events {
     this.#trimmedAt = this.head();
     this.#trimming = this.trim()
       .catch((error: unknown) => {
-        this.#log.warn(
-          "old events were not deleted; the next round tries again",
-          error instanceof Error && "code" in error ? { code: String(error.code) } : {},
-        );
+        this.#log.warn("old events were not deleted; the next round tries again", failureFields(error));
       })
       .finally(() => {
         this.#trimming = undefined;
@@ -179,7 +179,12 @@ export class EventLog implements Events {
   }
 }
 
-/** See Events.commitOf. */
+/** What the log says of a failure of the store: its code, where it has one, and its frames. */
+export function failureFields(error: unknown): LogFields {
+  return { error, ...(error instanceof Error && "code" in error ? { code: String(error.code) } : {}) };
+}
+
+/** Returns the commit that publishes these events at the present time; see Events. */
 export function eventCommit(drafts: readonly EventDraft[], clock: Clock): StoreCommit {
   const at = isoTimestamp(clock.nowMs());
   return { appends: drafts.map((draft) => toAppend(draft, at)) };
@@ -192,7 +197,10 @@ function toAppend({ subject, also = [], payload, audience }: EventDraft, at: str
     `an event's subjects are words between dots: ${subject}`,
   );
   const to = audience === EVERYONE ? EVERYONE : [...new Set(audience.map(formatSubject))];
-  assert(to === EVERYONE || (to.length > 0 && to.length <= AUDIENCE_MAX), "an event has an audience, and not a crowd");
+  assert(
+    to === EVERYONE || (to.length > 0 && to.length <= AUDIENCE_MAX),
+    `an event has an audience of 1 to ${String(AUDIENCE_MAX)} subjects`,
+  );
   const isLong = JSON.stringify(payload).length > PAYLOAD_CHARACTERS_MAX;
   const value: StoredEvent = {
     subjects,

@@ -1,6 +1,6 @@
 /**
- * Subjects of events and filters over them, as NATS has them: words between dots, `*` for one word, `>` at the end for
- * one or more. https://docs.nats.io/nats-concepts/subjects
+ * Subjects of events and filters over them, with the syntax of NATS: words between dots, `*` for one word, `>` at the
+ * end for one or more. https://docs.nats.io/nats-concepts/subjects
  */
 
 /** Longest subject or filter, in characters. */
@@ -11,31 +11,34 @@ export const FILTER_PATTERN = "^(?:(?:\\*|[A-Za-z0-9_:$~-]+)\\.)*(?:>|\\*|[A-Za-
 const SUBJECT = /^[A-Za-z0-9_:$~-]+(?:\.[A-Za-z0-9_:$~-]+)*$/;
 const FILTER = new RegExp(FILTER_PATTERN);
 
-/** A filter taken apart into its words. */
+/** The words of a filter. */
 export type SubjectFilter = readonly string[];
 
-/** True for what an event may be published under. */
+/** True when an event may be published under this subject. */
 export function isSubject(text: string): boolean {
   return text.length <= SUBJECT_CHARACTERS_MAX && SUBJECT.test(text);
 }
 
-/** The filter's words; undefined when it is not one. */
+/** Returns the words of a filter; undefined for text that is none. */
 export function parseFilter(text: string): SubjectFilter | undefined {
   return text.length <= SUBJECT_CHARACTERS_MAX && FILTER.test(text) ? text.split(".") : undefined;
 }
 
-/** @param words the subject, split at its dots */
+/**
+ * True when the filter matches a subject.
+ * @param words the subject, split at its dots
+ */
 export function matches(filter: SubjectFilter, words: readonly string[]): boolean {
-  for (const [index, wanted] of filter.entries()) {
+  for (const [index, expected] of filter.entries()) {
     const word = words[index];
     if (word === undefined) return false;
-    if (wanted === ">") return true;
-    if (wanted !== "*" && wanted !== word) return false;
+    if (expected === ">") return true;
+    if (expected !== "*" && expected !== word) return false;
   }
   return filter.length === words.length;
 }
 
-/** True when everything that `inner` lets through, `outer` lets through too. */
+/** True when `outer` matches every subject that `inner` matches. */
 export function isWithin(inner: SubjectFilter, outer: SubjectFilter): boolean {
   for (const [index, allowed] of outer.entries()) {
     const asked = inner[index];

@@ -1,8 +1,9 @@
 /**
- * Tokens that are good for listening to certain events and for nothing else. They are signed, not stored, and rest on
- * the session or personal token by which they were made: with it they end.
+ * Tokens that allow listening to certain events and nothing else. They are signed, not stored, and end with the session
+ * or personal token by which they were made.
  *
- *   token   "pst_" base64url(JSON of Claims) "." base64url(HMAC-SHA256(key, "pv/v1/subscription-token\0" || the text before the dot))
+ *   token   body "." base64url(HMAC-SHA256(key, "pv/v1/subscription-token\0" || body))
+ *   body    "pst_" base64url(JSON of Claims)
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../clock.js";
@@ -18,7 +19,7 @@ export interface SubscriptionTokensOptions {
 
 export interface SubscriptionTokensDependencies {
   readonly clock: Clock;
-  /** What a caller's own token rests on; undefined once it is over. */
+  /** State of the session or personal token that a caller uses; undefined once it has ended. */
   readonly standingOf: (
     subject: Subject,
     sessionId: string,
@@ -32,6 +33,7 @@ export interface SubscriptionToken {
   readonly expiresAtSec: number;
 }
 
+/** `sid`: session; `ep`: epoch of the session; `exp`: expiry in seconds; `allow`: filters. */
 interface Claims {
   readonly id: string;
   readonly kind: SubjectKind;
@@ -50,28 +52,30 @@ const LISTENING = permissionBits(["subscribe"]);
 
 export class SubscriptionTokens {
   readonly #key: Uint8Array;
-  readonly #with: SubscriptionTokensDependencies;
+  readonly #dependencies: SubscriptionTokensDependencies;
 
   constructor(options: SubscriptionTokensOptions, dependencies: SubscriptionTokensDependencies) {
     this.#key = options.key;
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
+  /** True for a text with the prefix of these tokens. */
   static isOne(text: string): boolean {
     return text.startsWith(PREFIX);
   }
 
   /**
-   * Makes a token for the caller, good for the filters. Lives a day, or as long as the caller's session. Throws
-   * `forbidden` for a caller without a session here.
+   * Makes a token with which the caller may listen to events that match the filters. It expires after a day, or with
+   * the caller's session.
+   * @throws forbidden when the caller has no session here, or a limited token
    */
   create(principal: Principal, allow: readonly string[]): SubscriptionToken {
-    const standing = this.#with.standingOf(principal.subject, principal.sessionId);
+    const standing = this.#dependencies.standingOf(principal.subject, principal.sessionId);
     if (standing === undefined || principal.limitedTo !== undefined)
       throw new AppError("forbidden", {
-        message: "a subscription token is made with the token of a login or a personal one",
+        message: "a subscription token can only be made with the token of a login or a personal token",
       });
-    const issuedAtSec = Math.floor(this.#with.clock.nowMs() / 1000);
+    const issuedAtSec = Math.floor(this.#dependencies.clock.nowMs() / 1000);
     const claims: Claims = {
       id: newId(),
       kind: principal.subject.kind,
@@ -85,12 +89,15 @@ export class SubscriptionTokens {
     return { id: claims.id, text: `${body}.${this.#sign(body)}`, issuedAtSec, expiresAtSec: claims.exp };
   }
 
-  /** The caller that a token stands for, who may only listen. Throws `unauthorized`, always with the same words. */
+  /**
+   * Returns the principal of a token, with the permission to listen and no other.
+   * @throws unauthorized with the same message whatever is wrong
+   */
   authenticate(text: string): Principal {
-    const claims = this.#verified(text);
-    if (claims === undefined || this.#with.clock.nowMs() >= claims.exp * 1000) throw refusal();
+    const claims = this.#verifiedClaims(text);
+    if (claims === undefined || this.#dependencies.clock.nowMs() >= claims.exp * 1000) throw refusal();
     const subject: Subject = { kind: claims.kind, id: claims.sub };
-    if (this.#with.standingOf(subject, claims.sid)?.epoch !== claims.ep) throw refusal();
+    if (this.#dependencies.standingOf(subject, claims.sid)?.epoch !== claims.ep) throw refusal();
     return {
       subject,
       permissions: LISTENING,
@@ -101,14 +108,14 @@ export class SubscriptionTokens {
     };
   }
 
-  #verified(text: string): Claims | undefined {
+  #verifiedClaims(text: string): Claims | undefined {
     if (!FORM.test(text)) return undefined;
     const dot = text.lastIndexOf(".");
     const body = text.slice(0, dot);
     const expected = Buffer.from(this.#sign(body), "latin1");
     const given = Buffer.from(text.slice(dot + 1), "latin1");
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-    // Signed here, so that it has the form that was given to it; looked at all the same.
+    // The signature proves that this server made the claims; their form is checked all the same.
     const claims = JSON.parse(Buffer.from(body.slice(PREFIX.length), "base64url").toString("utf8")) as Claims;
     return SUBJECT_KINDS.includes(claims.kind) && isUuid(claims.sub) && claims.allow.length > 0 ? claims : undefined;
   }

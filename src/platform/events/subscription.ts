@@ -1,31 +1,40 @@
 /**
- * One subscriber of the bus: where it stands, and what its transport tells of its reader. Decides nothing about events.
+ * One subscriber of the events: its position, and whether its reader keeps up. The hub decides which events it gets.
  */
-import type { OpenStream, StreamEnd, StreamMessage, StreamSink } from "../contract/stream.js";
 import type { Clock } from "../clock.js";
-import type { EventHub, Group } from "./event-hub.js";
+import type { OpenStream, StreamEnd, StreamMessage, StreamSink } from "../contract/stream.js";
+import type { LiveReader, SubscriberGroup } from "./subscriber-groups.js";
+
+/** What a subscription asks of the hub that serves it. */
+export interface SubscriptionHub {
+  /** Sends nothing more: the reader does not keep up. */
+  hold(subscription: Subscription): void;
+  /** Continues from the subscription's position. */
+  resume(subscription: Subscription): void;
+  /** Forgets a subscription that is over. */
+  remove(subscription: Subscription): void;
+}
 
 export interface SubscriptionOptions {
-  readonly group: Group;
+  readonly group: SubscriberGroup;
   /** Number of the last event that the subscriber has. */
   readonly position: number;
   readonly sink: StreamSink;
 }
 
-export class Subscription implements OpenStream {
-  readonly group: Group;
+export class Subscription implements OpenStream, LiveReader {
+  readonly group: SubscriberGroup;
   readonly sink: StreamSink;
-  /** Number of the last event that was sent or passed over. */
   position: number;
-  /** Has caught up, and gets what comes from its group. */
+  /** The subscriber has caught up and receives what its group receives. */
   isLive = false;
-  /** Since when the reader takes nothing, on the monotonic clock; undefined while it does. */
+  /** Monotonic time since which the reader takes nothing; undefined while it keeps up. */
   heldSinceMs: number | undefined;
-  readonly #hub: EventHub;
+  readonly #hub: SubscriptionHub;
   readonly #clock: Clock;
-  #isOver = false;
+  #hasEnded = false;
 
-  constructor(options: SubscriptionOptions, dependencies: { readonly hub: EventHub; readonly clock: Clock }) {
+  constructor(options: SubscriptionOptions, dependencies: { readonly hub: SubscriptionHub; readonly clock: Clock }) {
     this.group = options.group;
     this.sink = options.sink;
     this.position = options.position;
@@ -33,9 +42,9 @@ export class Subscription implements OpenStream {
     this.#clock = dependencies.clock;
   }
 
-  /** Sends and notes the position. False when the reader does not keep up; the subscription is held then. */
+  /** Sends a message and moves the position. Returns false when the reader does not keep up; it is held then. */
   send(message: StreamMessage): boolean {
-    if (this.#isOver) return false;
+    if (this.#hasEnded) return false;
     this.position = message.id;
     if (this.sink.send(message)) return true;
     this.heldSinceMs ??= this.#clock.monotonicMs();
@@ -43,29 +52,32 @@ export class Subscription implements OpenStream {
     return false;
   }
 
+  /** Ends the stream and tells the reader why. */
   end(reason: StreamEnd): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     this.#hub.remove(this);
     this.sink.end(reason);
   }
 
+  /** Continues: the reader took everything that was held back. */
   writable(): void {
-    if (this.heldSinceMs === undefined || this.#isOver) return;
+    if (this.heldSinceMs === undefined || this.#hasEnded) return;
     this.heldSinceMs = undefined;
-    this.#hub.goOn(this);
+    this.#hub.resume(this);
   }
 
-  /** It missed a message that others got, and gets it from the log once it reads again. */
+  /** Holds the subscription at the position before a dropped message, which it later gets from the log. */
   dropped(position: number): void {
-    if (this.#isOver || this.heldSinceMs !== undefined) return;
+    if (this.#hasEnded || this.heldSinceMs !== undefined) return;
     this.position = position;
     this.heldSinceMs = this.#clock.monotonicMs();
     this.#hub.hold(this);
   }
 
+  /** Ends the subscription: its connection is gone. */
   closed(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.#hub.remove(this);
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Serves `/metrics` on an address of its own, meant for loopback: no token is asked, so nothing but figures may be
- * there.
- */
+/** Serves `/metrics` on an address of its own, meant for loopback: it needs no token, so it may expose only figures. */
 import type { Log } from "../log.js";
 import { createHttpApp, type RawRequest, type RawResponse } from "./uws.js";
 
@@ -15,9 +12,10 @@ export interface MetricsServer {
   stop(): void;
 }
 
-/** A scraper or two, and somebody looking. */
+/** Enough for a few scrapers and a person. */
 const CONNECTIONS_MAX = 16;
 
+/** Makes the server; its address is listened on by `listen`. */
 export function createMetricsServer(
   options: { readonly host: string; readonly port: number },
   dependencies: { readonly metrics: MetricsSource; readonly log: Log },
@@ -52,7 +50,7 @@ function serve(
     });
   };
   if (request.getCaseSensitiveMethod() !== "GET" || request.getUrl() !== "/metrics") {
-    answer("404 Not Found", "text/plain", "only GET /metrics is here\n");
+    answer("404 Not Found", "text/plain", "only GET /metrics is served here\n");
     return;
   }
   dependencies.metrics.render().then(

@@ -1,14 +1,11 @@
-/**
- * Headers of a list answer: how many results there are, and where the other pages are (RFC 8288, RFC 5988 relation
- * names).
- */
+/** Headers of a list: the total number of results, and links to the other pages (RFC 8288). */
 import type { QueryPair } from "../contract/query.js";
 import { LINK_HEADER_BYTES_MAX } from "./limits/limits.js";
 
-export interface PageOf {
+export interface ListPage {
   /** Canonical path of the request. */
   readonly path: string;
-  /** The query as it was given; kept in the links, but for page and rpp. */
+  /** The query as sent; the links repeat it, with their own `page` and `rpp`. */
   readonly pairs: readonly QueryPair[];
   /** 1-based. */
   readonly page: number;
@@ -18,7 +15,10 @@ export interface PageOf {
   readonly total: number;
 }
 
-export function listHeaders(of: PageOf): [string, string][] {
+/**
+ * Returns X-Total-Results-Count and Link. Link is left out where long queries would make it longer than clients accept.
+ */
+export function listHeaders(of: ListPage): [string, string][] {
   const headers: [string, string][] = [["X-Total-Results-Count", String(of.total)]];
   const last = Math.max(1, Math.ceil(of.total / of.rpp));
   const links = [
@@ -31,7 +31,7 @@ export function listHeaders(of: PageOf): [string, string][] {
   return headers;
 }
 
-function link(of: PageOf, page: number, relation: string): string {
+function link(of: ListPage, page: number, relation: string): string {
   const query = new URLSearchParams();
   for (const [name, value] of of.pairs) {
     if (name !== "page" && name !== "rpp") query.append(name, value);

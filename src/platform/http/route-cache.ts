@@ -1,69 +1,76 @@
 /**
- * Where a request goes: from its path as sent to the route and the parameters. Paths that name nothing but records by
- * their ids come again and again, so what was worked out for one is kept; whatever else stands in a path may be a
- * token, and is forgotten.
+ * Finds the route and the parameters of a path as sent. The result for a path whose only parameters are ids of records
+ * is cached, because such paths come again and again. Any other parameter may be a token, so its path is not stored.
  */
-import type { HttpMethod } from "../contract/route.js";
+import { LRUCache } from "lru-cache";
+import { HTTP_METHODS, type HttpMethod } from "../contract/route.js";
 import { AppError } from "../errors.js";
-import { MethodNotAllowed } from "./response/error-answer.js";
-import type { CompiledRoute } from "./request/exchange.js";
+import type { CompiledRoute } from "./compiled-route.js";
 import { canonicalPath } from "./request/request-path.js";
+import { MethodNotAllowed } from "./response/error-answer.js";
 import { isFound, type Router } from "./router.js";
 
-/** What a path leads to. */
-export interface Place {
+/** The route that a path leads to. */
+export interface RouteMatch {
   readonly compiled: CompiledRoute;
   /** Canonical path. */
   readonly path: string;
-  /** Parameters as they stand in the path, decoded. */
+  /** Parameters as texts of the path, decoded. */
   readonly raw: Readonly<Record<string, string>>;
-  /** The same once they were checked. */
+  /** The parameters once they have been checked. */
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-/** At less than 1 KB each. */
-const KNOWN_MAX = 4096;
-const METHODS: ReadonlySet<string> = new Set<HttpMethod>(["GET", "POST", "PUT", "DELETE"]);
+/** Paths of one method, at less than 1 KB each. */
+const PATHS_MAX = 4096;
+const METHODS: ReadonlySet<string> = new Set(HTTP_METHODS);
 
-export class Places {
+export class RouteCache {
   readonly #router: Router<CompiledRoute>;
-  readonly #knownMax: number;
-  /** By method and path as sent: with its parameters checked, so that no path is kept that has none of a record. */
-  readonly #known = new Map<string, Map<string, Place>>();
-  #size = 0;
+  readonly #pathsMax: number;
+  /** By method and path as sent. Only methods of routes (and HEAD) come in, so there are at most five caches. */
+  readonly #byMethod = new Map<string, LRUCache<string, RouteMatch>>();
 
-  constructor(options: { readonly knownMax?: number }, dependencies: { readonly router: Router<CompiledRoute> }) {
-    this.#knownMax = options.knownMax ?? KNOWN_MAX;
+  /** @param options `pathsMax`: paths of one method; the least recently used one is evicted */
+  constructor(options: { readonly pathsMax?: number }, dependencies: { readonly router: Router<CompiledRoute> }) {
+    this.#pathsMax = options.pathsMax ?? PATHS_MAX;
     this.#router = dependencies.router;
   }
 
-  /** Paths that are kept. */
+  /** Number of cached paths, over all methods. */
   get size(): number {
-    return this.#size;
+    return [...this.#byMethod.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   /**
-   * Throws `malformed_path`, `not_found`, `method_not_allowed`.
+   * Returns the route of a path; its parameters are not checked yet, unless they come from the cache.
    * @param url path as sent, without its query
+   * @throws malformed_path, not_found or method_not_allowed
    */
-  find(method: string, url: string): Place {
-    return this.#known.get(method)?.get(url) ?? this.#look(method, url);
+  find(method: string, url: string): RouteMatch {
+    return this.#byMethod.get(method)?.get(url) ?? this.#search(method, url);
   }
 
-  /** The checked parameters of a place that was found under this method and path. Throws `malformed_path`. */
-  paramsOf(place: Place, method: string, url: string): Readonly<Record<string, unknown>> {
-    if (place.params !== undefined) return place.params;
-    const { validator } = place.compiled;
-    const params = validator.params(place.raw);
+  /**
+   * Returns the checked parameters of a match that was found under this method and path.
+   * @throws malformed_path
+   */
+  paramsOf(match: RouteMatch, method: string, url: string): Readonly<Record<string, unknown>> {
+    if (match.params !== undefined) return match.params;
+    const { validator } = match.compiled;
+    const params = validator.params(match.raw);
     // Frozen, because all requests with this path share it.
-    if (validator.takesIdsOnly) this.#remember({ ...place, params: Object.freeze(params) }, method, url);
+    if (validator.takesIdsOnly) this.#cacheOf(method).set(url, { ...match, params: Object.freeze(params) });
     return params;
   }
 
-  #look(method: string, url: string): Place {
+  #search(method: string, url: string): RouteMatch {
     const path = canonicalPath(url);
     if (path === undefined)
-      throw new AppError("malformed_path", { message: "the path has a form that is not taken here" });
+      throw new AppError("malformed_path", {
+        message:
+          "the path is not in canonical form: no empty or dot segments, no encoded slashes, no needless encoding",
+      });
     const wanted = method === "HEAD" ? "GET" : METHODS.has(method) ? (method as HttpMethod) : undefined;
     const found = this.#router.find(wanted, path.segments);
     if (isFound(found)) return { compiled: found.value, path: path.path, raw: found.params };
@@ -71,13 +78,11 @@ export class Places {
     throw new MethodNotAllowed([...found, ...(found.includes("GET") ? ["HEAD"] : []), "OPTIONS"]);
   }
 
-  #remember(place: Place, method: string, url: string): void {
-    if (this.#size >= this.#knownMax) {
-      this.#known.clear();
-      this.#size = 0;
-    }
-    const known = this.#known.get(method) ?? new Map<string, Place>();
-    if (!known.has(url)) this.#size += 1;
-    this.#known.set(method, known.set(url, place));
+  #cacheOf(method: string): LRUCache<string, RouteMatch> {
+    const known = this.#byMethod.get(method);
+    if (known !== undefined) return known;
+    const made = new LRUCache<string, RouteMatch>({ max: this.#pathsMax });
+    this.#byMethod.set(method, made);
+    return made;
   }
 }

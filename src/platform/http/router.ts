@@ -1,4 +1,4 @@
-/** Finds the route of a path: a tree over segments, a literal before a parameter. Pure; knows nothing of requests. */
+/** Finds the route of a path in a tree over its segments; a literal segment takes precedence over a parameter. */
 import type { HttpMethod } from "../contract/route.js";
 
 interface Node<T> {
@@ -13,14 +13,14 @@ export interface Found<T> {
   readonly params: Readonly<Record<string, string>>;
 }
 
-function createNode<T>(): Node<T> {
-  return { literals: new Map(), parameter: undefined, routes: new Map() };
-}
-
 export class Router<T> {
   readonly #root: Node<T> = createNode();
 
-  /** @param path such as `/api/v1/vaults/:id`; throws when method and path are taken. */
+  /**
+   * Adds a route.
+   * @param path such as `/api/v1/vaults/:id`
+   * @throws Error when the method has a route at this path already
+   */
   add(method: HttpMethod, path: string, value: T): void {
     const names: string[] = [];
     let node = this.#root;
@@ -38,46 +38,61 @@ export class Router<T> {
     node.routes.set(method, { value, names });
   }
 
-  /** The route, or the methods that the path has (none when it is unknown). */
+  /**
+   * Returns the route, or the methods that have a route at this path (none when the path is unknown).
+   * @param method undefined for one that no route has
+   * @param segments decoded
+   */
   find(method: HttpMethod | undefined, segments: readonly string[]): Found<T> | readonly HttpMethod[] {
     return (
-      (method === undefined ? undefined : this.#search(this.#root, method, segments, 0, [])) ?? [
-        ...this.#methodsOf(this.#root, segments, 0),
+      (method === undefined ? undefined : search(this.#root, { method, segments, values: [] })) ?? [
+        ...methodsAt(this.#root, segments),
       ]
     );
   }
+}
 
-  #search(
-    node: Node<T>,
-    method: HttpMethod,
-    segments: readonly string[],
-    depth: number,
-    values: string[],
-  ): Found<T> | undefined {
-    const segment = segments[depth];
-    if (segment === undefined) {
-      const hit = node.routes.get(method);
-      return hit === undefined ? undefined : { value: hit.value, params: paramsOf(hit.names, values) };
-    }
-    const literal = node.literals.get(segment);
-    const found = literal === undefined ? undefined : this.#search(literal, method, segments, depth + 1, values);
-    if (found !== undefined || node.parameter === undefined) return found;
-    values.push(segment);
-    const below = this.#search(node.parameter, method, segments, depth + 1, values);
-    values.pop();
-    return below;
-  }
+/** Tells the two results of `Router.find` apart. */
+export function isFound<T>(result: Found<T> | readonly HttpMethod[]): result is Found<T> {
+  return !Array.isArray(result);
+}
 
-  /** The methods of every route that the path could be. */
-  #methodsOf(node: Node<T> | undefined, segments: readonly string[], depth: number): Set<HttpMethod> {
-    const segment = segments[depth];
-    if (node === undefined) return new Set();
-    if (segment === undefined) return new Set(node.routes.keys());
-    return new Set([
-      ...this.#methodsOf(node.literals.get(segment), segments, depth + 1),
-      ...this.#methodsOf(node.parameter, segments, depth + 1),
-    ]);
+function createNode<T>(): Node<T> {
+  return { literals: new Map(), parameter: undefined, routes: new Map() };
+}
+
+interface Search {
+  readonly method: HttpMethod;
+  readonly segments: readonly string[];
+  /** Segments matched by parameters so far. */
+  readonly values: string[];
+}
+
+function search<T>(node: Node<T>, wanted: Search, depth = 0): Found<T> | undefined {
+  const { method, segments, values } = wanted;
+  const segment = segments[depth];
+  if (segment === undefined) {
+    const hit = node.routes.get(method);
+    return hit === undefined ? undefined : { value: hit.value, params: paramsOf(hit.names, values) };
   }
+  const literal = node.literals.get(segment);
+  const found = literal === undefined ? undefined : search(literal, wanted, depth + 1);
+  if (found !== undefined || node.parameter === undefined) return found;
+  values.push(segment);
+  const below = search(node.parameter, wanted, depth + 1);
+  values.pop();
+  return below;
+}
+
+/** The methods of every route that matches the path. */
+function methodsAt<T>(node: Node<T> | undefined, segments: readonly string[], depth = 0): Set<HttpMethod> {
+  const segment = segments[depth];
+  if (node === undefined) return new Set();
+  if (segment === undefined) return new Set(node.routes.keys());
+  return new Set([
+    ...methodsAt(node.literals.get(segment), segments, depth + 1),
+    ...methodsAt(node.parameter, segments, depth + 1),
+  ]);
 }
 
 function paramsOf(names: readonly string[], values: readonly string[]): Record<string, string> {
@@ -86,8 +101,4 @@ function paramsOf(names: readonly string[], values: readonly string[]): Record<s
     params[name] = values[index] ?? "";
   });
   return params;
-}
-
-export function isFound<T>(result: Found<T> | readonly HttpMethod[]): result is Found<T> {
-  return !Array.isArray(result);
 }

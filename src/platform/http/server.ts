@@ -1,20 +1,10 @@
-/** A server on one address: compiles its routes, listens, and stops without losing what it has admitted. */
+/** A server on one address: compiles its routes, listens, and stops without losing admitted requests. */
 import { randomBytes } from "node:crypto";
-import { authorizer } from "../auth/authorize.js";
 import type { Area, BoundRoute } from "../contract/route.js";
-import { compileRoute } from "../contract/validate.js";
 import { TrustedProxies } from "../net/client-address.js";
 import { Dispatcher, type DispatchDependencies } from "./dispatch.js";
-import type { CompiledRoute } from "./request/exchange.js";
-import {
-  BODY_BYTES_DEFAULT,
-  HTTP_LIMITS,
-  JSON_DEPTH_MAX,
-  JSON_KEY_BYTES_MAX,
-  JSON_NUMBER_BYTES_MAX,
-  JSON_TOKENS_DEFAULT,
-  type HttpLimits,
-} from "./limits/limits.js";
+import { compileBoundRoute, type CompiledRoute } from "./compiled-route.js";
+import { HTTP_LIMITS, type HttpLimits } from "./limits/limits.js";
 import { Router } from "./router.js";
 import { SOCKET_LIMITS } from "./sockets.js";
 import { createHttpApp, type TlsFiles } from "./uws.js";
@@ -26,14 +16,14 @@ export interface ServerOptions {
   readonly tls?: TlsFiles;
   /** Overrides single limits. */
   readonly limits?: Partial<HttpLimits>;
-  /** Areas served here; all when absent. The service's own routes are always served. */
+  /** Areas served on this address; all when absent. The service's own routes are always served. */
   readonly areas?: readonly Area[];
   /**
-   * 32 bytes, the same after a restart: without it a repeat under an Idempotency-Key from before the restart is taken
-   * for another request.
+   * 32 bytes, the same after a restart. Random when absent: then a repeat under an Idempotency-Key from before a
+   * restart counts as another request.
    */
   readonly requestHashKey?: Uint8Array;
-  /** Addresses and CIDR networks whose X-Forwarded-For is believed; checked beforehand. */
+  /** Addresses and CIDR networks whose X-Forwarded-For is trusted; their form has been checked. */
   readonly trustedProxies?: readonly string[];
 }
 
@@ -42,19 +32,22 @@ export interface ServerDependencies extends Omit<DispatchDependencies, "publish"
 }
 
 export interface Server {
-  /** Resolves when connections are taken. Rejects when the address or the certificate cannot be used. */
+  /** Resolves when connections are accepted. Rejects when the address cannot be listened on. */
   listen(): Promise<{ readonly port: number }>;
   /**
-   * Takes no new connections, lets admitted requests finish for up to `graceMs`, answers the rest 503 and aborts their
-   * work, closes every connection. Resolves after that; it does not wait for handlers that ignore their signal.
+   * Accepts no new connections, lets admitted requests finish for up to `graceMs`, answers the rest with 503 and aborts
+   * their work, and closes every connection. Does not wait for handlers that ignore their signal.
    */
   stop(options: { readonly graceMs: number }): Promise<void>;
 }
 
-/** Answers that go out when the grace is over, and the ends of streams, get this long to leave. */
+/** Time for the 503 answers after the grace period, and for the end messages of streams, to be sent. */
 const LAST_ANSWERS_MS = 250;
 
-/** Makes a server. Throws when two routes share method and path, or a schema does not compile. */
+/**
+ * Makes a server, which does not listen yet.
+ * @throws Error when two routes share method and path, or a schema does not compile
+ */
 export function createServer(options: ServerOptions, dependencies: ServerDependencies): Server {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const router = new Router<CompiledRoute>();
@@ -63,7 +56,7 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
     const { route } = bound;
     const isServed = options.areas === undefined || route.area === "service" || options.areas.includes(route.area);
     if (!isServed) continue;
-    router.add(route.method, route.path, compile(bound, limits));
+    router.add(route.method, route.path, compileBoundRoute(bound, limits));
     if (Object.values(route.responses).some(({ stream }) => stream !== undefined)) socketPaths.push(route.path);
   }
   const dispatcher = new Dispatcher(
@@ -95,7 +88,7 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
     stop: async ({ graceMs }) => {
       app.stopListening();
       const streams = dispatcher.startDraining();
-      const lastWords =
+      const endMessages =
         streams === 0
           ? undefined
           : new Promise((resolve) => {
@@ -107,31 +100,13 @@ export function createServer(options: ServerOptions, dependencies: ServerDepende
         await inFlight.empty(LAST_ANSWERS_MS);
       }
       inFlight.stop();
-      // Closing sooner would take the reason why they ended from the readers of streams.
-      await lastWords;
-      // The last answer may have been given inside the library's own turn, and is not in the socket before that ends.
+      // Closing sooner would cut off the messages that say why the streams ended.
+      await endMessages;
+      // The last answer may have been written inside a callback of the library, and is sent only when that returns.
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
       app.close();
     },
-  };
-}
-
-function compile(bound: BoundRoute, limits: HttpLimits): CompiledRoute {
-  const { route } = bound;
-  return {
-    ...bound,
-    validator: compileRoute(route),
-    ...(route.auth === "public" ? {} : { check: authorizer(route.auth) }),
-    bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_DEFAULT,
-    jsonLimits: {
-      depthMax: JSON_DEPTH_MAX,
-      tokensMax: route.jsonTokensMax ?? JSON_TOKENS_DEFAULT,
-      keyBytesMax: JSON_KEY_BYTES_MAX,
-      numberBytesMax: JSON_NUMBER_BYTES_MAX,
-    },
-    deadlineMs: route.deadlineMs ?? limits.deadlineMs,
-    noStore: route.area === "vault" || route.area === "identity",
   };
 }

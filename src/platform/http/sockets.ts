@@ -1,7 +1,7 @@
 /**
- * Streams over WebSocket (RFC 6455): one text frame per message. What many listen to is published once and fanned out
- * by the library. The token came with the handshake, or comes with the first message; a later message with a newer
- * token of the same subject prolongs the stream.
+ * Streams over WebSocket (RFC 6455): one text frame per message. A message for many readers is published once, and the
+ * library fans it out. The token comes with the handshake or with the first message; a later message with a newer token
+ * of the same subject prolongs the stream.
  */
 import { formatSubject, type Principal } from "../auth/principal.js";
 import type { Clock } from "../clock.js";
@@ -14,25 +14,23 @@ import type {
   StreamSource,
 } from "../contract/stream.js";
 import { AppError } from "../errors.js";
-import type { CompiledRoute } from "./request/exchange.js";
+import type { CompiledRoute } from "./compiled-route.js";
 import type { Streams } from "./response/streams.js";
+import { MESSAGE_FORM, readFirstMessage, type FirstMessage } from "./socket-messages.js";
 import type { RawSocket, SocketOptions, SocketSession } from "./uws.js";
-
-/** Named to clients; a browser refuses a connection whose offered subprotocols are all ignored. */
-export const STREAM_PROTOCOL = "proofwright.events.v1";
-const TOKEN_PROTOCOL = /^bearer\.([A-Za-z0-9._~-]+)$/;
 
 export const SOCKET_LIMITS: Omit<SocketOptions, "paths"> = {
   /** A token of 2 KiB and 32 filters of 256 characters. */
   messageBytesMax: 16 * 1024,
-  /** Some three long events, or hundreds of ordinary ones. */
+  /** About three events of the greatest length, or hundreds of ordinary ones. */
   backlogBytesMax: 256 * 1024,
   idleSec: 60,
 };
+/** Time in which the first message has to bring the token. */
 const FIRST_MESSAGE_MS = 10_000;
-/** Sockets that have not said who they are. */
-const NAMELESS_MAX = 1024;
-/** Between two messages of one client. */
+/** Open sockets whose token has not come yet. */
+const UNAUTHENTICATED_MAX = 1024;
+/** Least time between two messages of one client. */
 const MESSAGE_INTERVAL_MS = 200;
 
 const CLOSE_CODES: Readonly<Record<StreamEnd, number>> = {
@@ -43,21 +41,20 @@ const CLOSE_CODES: Readonly<Record<StreamEnd, number>> = {
   shutting_down: 1012,
   failed: 1011,
 };
+/** RFC 6455, section 7.4.1, and the registry of close codes at IANA. */
 const CLOSE_UNSUPPORTED = 1003;
-const CLOSE_LATER = 1013;
+const CLOSE_TRY_LATER = 1013;
+/** Private codes are 4000 plus the HTTP status of the same failure. */
+const CLOSE_PRIVATE = 4000;
+const CLOSE_NO_TOKEN = CLOSE_PRIVATE + 401;
+const CLOSE_MALFORMED = CLOSE_PRIVATE + 422;
+const CLOSE_TOO_MANY = CLOSE_PRIVATE + 429;
 
 /** A stream that was admitted. */
-export interface Admitted {
+export interface AdmittedStream {
   readonly principal: Principal;
   readonly token: string;
   readonly source: StreamSource;
-}
-
-/** What the first message asks for. */
-export interface LateRequest {
-  readonly token: string;
-  /** As the query of a request would have it. */
-  readonly query: string;
 }
 
 export interface SocketsDependencies {
@@ -69,26 +66,26 @@ export interface SocketsDependencies {
 export interface SocketInit {
   readonly compiled: CompiledRoute;
   /** Undefined: the token comes with the first message. */
-  readonly admitted: Admitted | undefined;
-  /** Admits by the first message. Rejects with an AppError. */
-  readonly admitLate: (request: LateRequest) => Promise<Admitted>;
+  readonly admitted: AdmittedStream | undefined;
+  /** Checks the token and the query of the first message. Rejects with an AppError. */
+  readonly admitByMessage: (request: FirstMessage) => Promise<AdmittedStream>;
   /** Checks a newer token. */
   readonly authenticate: (token: string) => Principal | Promise<Principal>;
 }
 
-/** The WebSockets of one server. */
+/** The WebSockets of one server, and the channel by which they are published to. */
 export class Sockets {
   readonly #dependencies: SocketsDependencies;
-  /** With the position at which each of them stands. */
+  /** Sockets that missed a published message, each with the number of the last event that it has. */
   readonly #dropped = new Map<StreamSocket, number>();
-  readonly nameless = new Set<StreamSocket>();
+  readonly unauthenticated = new Set<StreamSocket>();
   readonly channel: StreamChannel;
 
   constructor(dependencies: SocketsDependencies) {
     this.#dependencies = dependencies;
     this.channel = {
       publish: (topic, message) => {
-        // Before anything else is sent: whoever missed a message must not get the one after it.
+        // A socket that missed a message must not get the next one, so it is held before anything else is sent.
         this.#holdDropped();
         dependencies.publish(topic, message.json);
       },
@@ -103,11 +100,12 @@ export class Sockets {
     return this.#dependencies.clock;
   }
 
+  /** Makes the session of a connection that is about to become a WebSocket. */
   session(init: SocketInit): SocketSession {
     return new StreamSocket(init, this);
   }
 
-  /** Holds the socket as soon as the library is done with what it is sending. */
+  /** Holds the socket as soon as the library has finished its current round of sending. */
   noteDropped(socket: StreamSocket, position: number): void {
     if (this.#dropped.has(socket)) return;
     this.#dropped.set(socket, position);
@@ -116,9 +114,9 @@ export class Sockets {
     });
   }
 
-  /** Ends those that no stream is open on yet. */
-  endNameless(): void {
-    for (const socket of [...this.nameless]) socket.end("shutting_down");
+  /** Ends the sockets on which no stream is open yet. */
+  endUnauthenticated(): void {
+    for (const socket of [...this.unauthenticated]) socket.end("shutting_down");
   }
 
   #holdDropped(): void {
@@ -138,7 +136,7 @@ class StreamSocket implements SocketSession, StreamSink {
   #release: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #lastMessageAtMs = -Infinity;
-  #isBusy = false;
+  #isHandling = false;
 
   constructor(init: SocketInit, sockets: Sockets) {
     this.#init = init;
@@ -155,33 +153,30 @@ class StreamSocket implements SocketSession, StreamSink {
       this.#begin(this.#init.admitted);
       return;
     }
-    this.#sockets.nameless.add(this);
-    if (this.#sockets.nameless.size > NAMELESS_MAX)
-      this.#close(CLOSE_LATER, "too many connections wait for their token");
+    this.#sockets.unauthenticated.add(this);
+    if (this.#sockets.unauthenticated.size > UNAUTHENTICATED_MAX)
+      this.#close(CLOSE_TRY_LATER, "too many connections are waiting for their token");
     else
       this.#timer = setTimeout(() => {
-        this.#close(4401, "no token came");
+        this.#close(CLOSE_NO_TOKEN, "no token came");
       }, FIRST_MESSAGE_MS).unref();
   }
 
   message(text: string | undefined): void {
     const nowMs = this.#sockets.clock.monotonicMs();
-    if (this.#isBusy || nowMs - this.#lastMessageAtMs < MESSAGE_INTERVAL_MS) {
-      this.#close(4429, "too many messages");
+    if (this.#isHandling || nowMs - this.#lastMessageAtMs < MESSAGE_INTERVAL_MS) {
+      this.#close(CLOSE_TOO_MANY, "too many messages");
       return;
     }
     this.#lastMessageAtMs = nowMs;
-    const request = text === undefined ? undefined : readRequest(text);
+    const request = text === undefined ? undefined : readFirstMessage(text);
     if (request === undefined) {
-      this.#close(
-        text === undefined ? CLOSE_UNSUPPORTED : 4422,
-        'messages are {"token", "subject"?, "last_event_id"?}',
-      );
+      this.#close(text === undefined ? CLOSE_UNSUPPORTED : CLOSE_MALFORMED, MESSAGE_FORM);
       return;
     }
-    this.#isBusy = true;
-    void this.#take(request).finally(() => {
-      this.#isBusy = false;
+    this.#isHandling = true;
+    void this.#handle(request).finally(() => {
+      this.#isHandling = false;
     });
   }
 
@@ -191,20 +186,20 @@ class StreamSocket implements SocketSession, StreamSink {
 
   dropped(message: string): void {
     const [, id, isAboutStream] = /^\{"id":(\d+)(,"type")?/.exec(message) ?? [];
-    // Of a heartbeat nothing is missed but the position.
+    // A heartbeat carries nothing but the position.
     this.#sockets.noteDropped(this, Number(id ?? 0) - (isAboutStream === undefined ? 1 : 0));
   }
 
   hold(position: number): void {
     this.#stream?.dropped(position);
-    // What was held back may have gone out meanwhile; then nothing tells of it any more.
+    // The backlog may have drained meanwhile; then no `drained` call follows.
     if (this.#socket?.getBufferedAmount() === 0) this.#stream?.writable();
   }
 
   closed(): void {
     this.#socket = undefined;
     clearTimeout(this.#timer);
-    this.#sockets.nameless.delete(this);
+    this.#sockets.unauthenticated.delete(this);
     this.#release?.();
     this.#stream?.closed();
   }
@@ -228,13 +223,13 @@ class StreamSocket implements SocketSession, StreamSink {
   }
 
   #close(code: number, reason: string): void {
-    // The session's `closed` comes before `end` returns.
+    // The library calls the session's `closed` before `end` returns.
     this.#socket?.end(code, reason);
   }
 
-  #begin({ principal, token, source }: Admitted): void {
+  #begin({ principal, token, source }: AdmittedStream): void {
     clearTimeout(this.#timer);
-    this.#sockets.nameless.delete(this);
+    this.#sockets.unauthenticated.delete(this);
     this.#watch(principal, token);
     this.#stream = source.open(this);
   }
@@ -256,21 +251,22 @@ class StreamSocket implements SocketSession, StreamSink {
     });
   }
 
-  async #take(request: LateRequest): Promise<void> {
+  async #handle(request: FirstMessage): Promise<void> {
     try {
       if (this.#principal === undefined) {
-        const admitted = await this.#init.admitLate(request);
+        const admitted = await this.#init.admitByMessage(request);
         if (this.#socket !== undefined) this.#begin(admitted);
       } else {
         await this.#prolong(request, this.#principal);
       }
     } catch (error) {
-      if (error instanceof AppError) this.#close(error.status >= 500 ? CLOSE_LATER : 4000 + error.status, error.code);
+      if (error instanceof AppError)
+        this.#close(error.status >= 500 ? CLOSE_TRY_LATER : CLOSE_PRIVATE + error.status, error.code);
       else this.#close(CLOSE_CODES.failed, "failed");
     }
   }
 
-  async #prolong(request: LateRequest, present: Principal): Promise<void> {
+  async #prolong(request: FirstMessage, present: Principal): Promise<void> {
     if (request.query !== "") throw new AppError("invalid_request", { message: "an open stream keeps its filters" });
     const principal = await this.#init.authenticate(request.token);
     this.#init.compiled.check?.(principal);
@@ -280,29 +276,4 @@ class StreamSocket implements SocketSession, StreamSink {
     if (!isSame) throw new AppError("forbidden", { message: "a stream is prolonged by a token of the same subject" });
     if (this.#socket !== undefined) this.#watch(principal, request.token);
   }
-}
-
-/** The subprotocol to answer and the token among those offered. */
-export function readProtocols(offered: string): { readonly protocol: string; readonly token: string | undefined } {
-  const names = offered.split(",").map((name) => name.trim());
-  const token = names.flatMap((name) => TOKEN_PROTOCOL.exec(name)?.[1] ?? [])[0];
-  return { protocol: names.includes(STREAM_PROTOCOL) ? STREAM_PROTOCOL : "", token };
-}
-
-function readRequest(text: string): LateRequest | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const { token, subject = [], last_event_id: lastEventId, ...rest } = value as { readonly [member: string]: unknown };
-  const subjects: readonly unknown[] = Array.isArray(subject) ? subject : [subject];
-  if (typeof token !== "string" || Object.keys(rest).length > 0 || !subjects.every((name) => typeof name === "string"))
-    return undefined;
-  if (lastEventId !== undefined && typeof lastEventId !== "number") return undefined;
-  const query = new URLSearchParams(subjects.map((name): [string, string] => ["subject", String(name)]));
-  if (lastEventId !== undefined) query.append("last_event_id", String(lastEventId));
-  return { token, query: query.toString() };
 }

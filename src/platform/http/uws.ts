@@ -1,16 +1,16 @@
 /**
  * The only importer of uWebSockets.js: a small app over it with one handler for every request. Knows nothing of routes,
- * answers or errors. RFC 9112 parsing is the library's; what it lets through by mistake is stopped in request-head.ts.
+ * answers or errors. The library parses RFC 9112; request/request-head.ts stops what it accepts by mistake.
  */
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from "uWebSockets.js";
 import { StartError } from "../start-error.js";
 import type { HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
-import { requireFreeAddress } from "./request/address-check.js";
+import { requireFreeAddress } from "./address-check.js";
 
-/** What the front uses of a request. Valid only inside the handler's synchronous part. */
+/** The part of the library's request that is used here. Valid only in the synchronous part of the handler. */
 export interface RawRequest {
   getUrl(): string;
-  /** Undefined when there is no `?`, whatever the library's declarations say. */
+  /** Undefined when there is no `?`; the library's declarations do not say so. */
   getQuery(): string | undefined;
   /** As sent; method names are case-sensitive (RFC 9110 section 9.1). */
   getCaseSensitiveMethod(): string;
@@ -18,29 +18,29 @@ export interface RawRequest {
 }
 
 /**
- * What the front uses of a response. Touching it after an abort or after the end throws, and some misuse ends the
- * process.
+ * The part of the library's response that is used here. Touching it after an abort or after the end throws, and some
+ * misuse ends the process.
  */
 export interface RawResponse {
   onAborted(handler: () => void): unknown;
-  /** The chunk is emptied when the callback returns: copy it. */
+  /** The library empties the chunk when the callback returns: copy it. */
   onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
   onWritable(handler: (offset: number) => boolean): unknown;
   cork(write: () => void): unknown;
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
   end(body?: string | Uint8Array, closeConnection?: boolean): unknown;
-  /** Takes no arguments here: with a length, even an undefined one, the library waits for a body that never comes. */
+  /** Declared without arguments: with a length, even an undefined one, the library waits for a body. */
   endWithoutBody(): unknown;
   tryEnd(chunk: Uint8Array, totalBytes: number): [boolean, boolean];
   /**
-   * A piece of an answer without a length (chunked). False: the rest of it waits in memory, and `onWritable` tells when
-   * it is gone.
+   * Writes a piece of an answer without a length (chunked). False when a part of it waits in memory; `onWritable` is
+   * called when that part is sent.
    */
   write(chunk: string | Uint8Array): boolean;
   getWriteOffset(): number;
   close(): unknown;
-  /** 4 bytes of IPv4 or 16 of IPv6; none once the connection is closed. */
+  /** 4 bytes of IPv4 or 16 of IPv6; empty once the connection is closed. */
   getRemoteAddress(): ArrayBuffer;
   getRemoteAddressAsText(): ArrayBuffer;
 }
@@ -53,16 +53,16 @@ export interface TlsFiles {
 
 export interface HttpAppOptions {
   readonly tls?: TlsFiles;
-  /** Connections beyond this many are closed as they open. */
+  /** Further connections are closed as they open. */
   readonly connectionsMax: number;
   readonly sockets?: SocketOptions;
 }
 
-/** What the front uses of a WebSocket. Void once its session's `closed` was called. */
+/** The part of the library's WebSocket that is used here. Must not be touched after its session's `closed`. */
 export interface RawSocket {
   /**
-   * 1: sent; 0: a part of it waits in memory, `drained` tells when it is gone; 2: not taken, because too much waits
-   * already.
+   * Returns 1 when the message is sent, 0 when a part of it waits in memory (`drained` is called when it is sent), 2
+   * when it was dropped because too much is waiting already.
    */
   send(message: string): number;
   getBufferedAmount(): number;
@@ -72,15 +72,15 @@ export interface RawSocket {
   end(code: number, reason: string): unknown;
 }
 
-/** One WebSocket connection, as the library tells of it. */
+/** Receives the library's events of one WebSocket connection. */
 export interface SocketSession {
   opened(socket: RawSocket): void;
-  /** Undefined: a binary message. */
+  /** @param text undefined for a binary message */
   message(text: string | undefined): void;
   drained(): void;
   /**
-   * A published message was not taken, because too much waited already. Called in the middle of the library's sending:
-   * touch no socket.
+   * A published message was dropped, because too much was waiting already. Called while the library is sending: no
+   * socket may be touched.
    */
   dropped(message: string): void;
   closed(): void;
@@ -90,10 +90,7 @@ export interface SocketSession {
 export interface UpgradeOffer {
   /** Subprotocols that the client offers, as sent. */
   readonly protocols: string;
-  /**
-   * Turns the connection into a WebSocket of this session, if the client is still there. The response is void
-   * afterwards.
-   */
+  /** Turns the connection into a WebSocket of this session. The response must not be touched afterwards. */
   accept(session: SocketSession, protocol: string): void;
 }
 
@@ -101,39 +98,38 @@ export interface SocketOptions {
   /** Paths that take WebSockets. */
   readonly paths: readonly string[];
   readonly messageBytesMax: number;
-  /** Beyond this much unsent, messages to a socket are dropped. */
+  /** Messages to a socket with this many unsent bytes are dropped. */
   readonly backlogBytesMax: number;
-  /** A peer that neither sends nor answers a ping for this long is gone. */
+  /** A peer that neither sends nor answers a ping for this long is disconnected. */
   readonly idleSec: number;
 }
 
 export interface HttpApp {
   /**
-   * Starts to listen; port 0 takes a free one. Rejects when the address cannot be listened on or the certificate cannot
-   * be used.
+   * Starts to listen; port 0 takes a free one.
+   * @throws StartError when the address cannot be listened on
    */
   listen(host: string, port: number): Promise<{ port: number }>;
-  /** Takes no new connections; those that are open stay. */
+  /** Accepts no new connections; open ones stay. */
   stopListening(): void;
   /** Sends a text message to every socket that subscribed to the topic. */
   publish(topic: string, message: string): void;
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): void;
 }
 
-/**
- * Shares the port; the only mode in which a port that was in use a minute ago can be taken again. See address-check.ts.
- */
+/** Shares the port: only in this mode a port that was in use a minute ago can be taken again. See address-check.ts. */
 const SHARED_PORT = 0;
 
-/** The form of listen that takes all three; the library has it, its declarations don't. */
+/** The form of `listen` with all three arguments, which the library has and its declarations lack. */
 interface ListensWithOptions {
   listen(host: string, port: number, options: number, callback: (socket: us_listen_socket | false) => void): unknown;
 }
 
 /**
- * Makes an app that hands every request, whatever its method and path, to `handle`, with an offer when it may become a
- * WebSocket; `handle` must not throw.
+ * Makes an app that passes every request to `handle`, whatever its method and path, with an offer when it may become a
+ * WebSocket. Throws when the certificate cannot be used.
+ * @param handle must not throw
  */
 export function createHttpApp(
   options: HttpAppOptions,
@@ -149,7 +145,7 @@ export function createHttpApp(
     connections += Number(change);
     if (Number(change) > 0 && connections > options.connectionsMax) response.close();
   });
-  if (options.sockets !== undefined) takeSockets(app, options.sockets, handle);
+  if (options.sockets !== undefined) acceptSockets(app, options.sockets, handle);
   app.any("/*", (response, request) => {
     handle(response, request);
   });
@@ -190,7 +186,7 @@ interface SocketData {
   readonly session: SocketSession;
 }
 
-function takeSockets(
+function acceptSockets(
   app: TemplatedApp,
   options: SocketOptions,
   handle: (response: HttpResponse, request: RawRequest, upgrade: UpgradeOffer) => void,
@@ -202,7 +198,7 @@ function takeSockets(
       idleTimeout: options.idleSec,
       sendPingsAutomatically: true,
       upgrade: (response, request, context) => {
-        // Read now: the request is gone after this turn.
+        // Read now: the request cannot be read after this call.
         const [key, protocols, extensions] = [
           request.getHeader("sec-websocket-key"),
           request.getHeader("sec-websocket-protocol"),

@@ -1,7 +1,7 @@
 /**
- * Reads JSON bytes once, strictly, before `JSON.parse` may: RFC 8259 grammar with limits on depth, tokens, names and
+ * Checks JSON bytes strictly before `JSON.parse` reads them: RFC 8259 grammar with limits on depth, tokens, names and
  * numbers, valid UTF-8, no duplicate names, no lone surrogates, no names that reach a prototype, no number that would
- * become another whole one. Never keeps or repeats what it read.
+ * be rounded to a whole number. Never stores or repeats what it read.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -14,8 +14,8 @@ export interface JsonLimits {
 }
 
 /**
- * A sentence on what is wrong, with the byte where; undefined when the text is sound. About 5 ns a byte, a tenth of
- * that inside long texts.
+ * Returns a sentence on the first fault and its byte offset; undefined when there is none. Takes about 5 ns a byte, a
+ * tenth of that inside long texts.
  */
 export function findJsonFault(bytes: Buffer, limits: JsonLimits): string | undefined {
   if (!isUtf8(bytes)) return "the body is not valid UTF-8";
@@ -28,7 +28,7 @@ export function findJsonFault(bytes: Buffer, limits: JsonLimits): string | undef
   }
 }
 
-/** Parses a body that has been found sound. */
+/** Parses bytes in which `findJsonFault` found no fault. */
 export function parseJson(bytes: Buffer): unknown {
   return JSON.parse(bytes.toString("utf8"));
 }
@@ -44,7 +44,7 @@ const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
-/** A native search costs as much as looking at this many bytes one by one. */
+/** A native search costs as much as reading this many bytes one by one. */
 const LONG_TEXT_BYTES = 32;
 const UPPER_E = 0x45;
 const LOWER_E = 0x65;
@@ -77,7 +77,7 @@ class Scan {
   readonly #open: (Set<string> | undefined)[] = [];
   #at = 0;
   #tokens = 0;
-  /** The next of each at or behind `#at`, where it has been looked for: each byte is searched once for each. */
+  /** Offset of the next quote and backslash at or after `#at`, once searched for; no byte is searched twice. */
   #quoteAt = -1;
   #backslashAt = -1;
 
@@ -86,7 +86,7 @@ class Scan {
     this.#limits = limits;
   }
 
-  /** No recursion: the depth is a length of a list, not of the stack. */
+  /** Scans the whole text. Not recursive, so that the depth costs no stack. */
   document(): void {
     do {
       this.#value();
@@ -94,7 +94,7 @@ class Scan {
     if (this.#at !== this.#bytes.length) throw this.#fault("text after the end of the JSON value");
   }
 
-  /** Reads a scalar, or opens containers until it has read one or an empty container. */
+  /** Reads a scalar, or opens containers until it reaches a scalar or an empty container. */
   #value(): void {
     for (;;) {
       this.#space();
@@ -114,7 +114,7 @@ class Scan {
     }
   }
 
-  /** Closes what ends here; true when another value follows. */
+  /** Closes the containers that end here. Returns true when another value follows. */
   #afterValue(): boolean {
     while (this.#open.length > 0) {
       this.#space();
@@ -191,7 +191,7 @@ class Scan {
     this.#at += literal.length;
   }
 
-  /** From the opening quote to behind the closing one; true when there was an escape. */
+  /** Moves from the opening quote to behind the closing one. Returns true when there was an escape. */
   #string(): boolean {
     const bytes = this.#bytes;
     let escaped = false;
@@ -237,7 +237,7 @@ class Scan {
     if (low < 0xdc00 || low > 0xdfff) throw this.#fault("half of a surrogate pair");
   }
 
-  /** `\uXXXX` at the current byte; its code unit. */
+  /** Reads `\uXXXX` at the current byte and returns its code unit. */
   #unicodeEscape(): number {
     const hex = this.#bytes.toString("latin1", this.#at + 1, this.#at + 6);
     if (!/^u[0-9a-fA-F]{4}$/.test(hex)) throw this.#fault("an escape that JSON does not have");
@@ -264,7 +264,7 @@ class Scan {
     }
     if (this.#at - start > this.#limits.numberBytesMax)
       throw this.#fault(`a number is longer than ${String(this.#limits.numberBytesMax)} characters`);
-    // Digits alone: 80 of them cannot leave the range of a double, and none is read as another safe integer.
+    // 80 digits alone are within the range of a double, and the safe integers among them are exact.
     if (isPlain) return;
     const text = this.#bytes.toString("latin1", start, this.#at);
     const read = Number(text);
@@ -302,15 +302,15 @@ class Scan {
 }
 
 /**
- * Whether a number with a fraction or an exponent says exactly the safe integer that it is read as: readers of whole
- * numbers refuse what is no safe integer, but could not tell 9007199254740991.4 or 1e-400 from one.
+ * True when a number with a fraction or an exponent is exactly the safe integer that it is parsed to. Code that reads
+ * whole numbers rejects everything but safe integers, but could not tell that 9007199254740991.4 or 1e-400 was rounded.
  */
 function isExactly(text: string, read: number): boolean {
   const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");
   const digits = BigInt(`${whole}${fraction}`.replace("-", ""));
   if (digits === 0n || read === 0) return digits === 0n && read === 0;
-  // The number is neither 0 nor beyond 2^53, so that its exponent is hardly longer than its digits are many.
+  // The value is between 1 and 2^53, so the exponent is about as large as the number of digits, which is bounded.
   const shift = Number(exponent) - fraction.length;
   const value = BigInt(Math.abs(read));
   return shift >= 0 ? digits * 10n ** BigInt(shift) === value : digits === value * 10n ** BigInt(-shift);
@@ -329,8 +329,8 @@ const SPACES = 0x20202020;
 const TOP_BITS = 0x80808080 | 0;
 
 /**
- * Where the first byte below 0x20 is, or `end`. Four bytes at a time: (w - SPACES) & ~w has a top bit set when one of
- * them is.
+ * Returns the offset of the first byte below 0x20, or `end`. Reads four bytes at a time: (w - SPACES) & ~w has a top
+ * bit set when one of the four is below 0x20.
  */
 function controlOrEnd(bytes: Buffer, from: number, end: number): number {
   let at = from;

@@ -1,14 +1,14 @@
 /**
- * A reply's body that is JSON text already. Long answers are written by the thread that makes them: carrying their
- * values to the main thread and writing them there would cost it more than everything else that it does for the
- * request.
+ * A reply's body that is JSON text already. A worker thread writes the JSON of long answers itself: copying their
+ * values to the main thread and calling `JSON.stringify` there would cost that thread more than the rest of the
+ * request. The rows `batch-*` of `npm run bench -- vault` measure this path.
  */
 
-/** JSON of a T. */
+/** JSON of a value of type T. */
 export class JsonText<T> {
-  /** For the compiler only: what the text is of. */
+  /** Exists only for the compiler, which checks T against the route's schema. */
   declare protected readonly value: T;
-  /** As bytes: UTF-8. */
+  /** Bytes are UTF-8. */
   readonly text: string | Uint8Array;
 
   constructor(text: string | Uint8Array) {

@@ -5,6 +5,7 @@ import type { HandlersFor, RouteSpec } from "../contract/route.js";
 import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
 import type { serviceRoutes } from "./routes.js";
 
+/** One condition of readiness. */
 export interface ReadinessCheck {
   /** Such as `store` or `vault_unsealed`. */
   readonly name: string;

@@ -1,4 +1,4 @@
-/** Routes of the service itself: is it there, is it ready, what does it offer. Public; outside `/api/v1`. */
+/** Routes of the service itself: status, readiness, documentation. Public, and outside `/api/v1`. */
 import { defineRoute } from "../contract/route.js";
 import { Liveness, Readiness, ServiceStatus } from "./schemas.js";
 
@@ -17,21 +17,21 @@ export const serviceRoutes = {
     area: "service",
     method: "GET",
     path: "/livez",
-    summary: "Is the process alive",
+    summary: "Whether the process is alive",
     auth: "public",
-    responses: { 200: { description: "It is", schema: Liveness } },
+    responses: { 200: { description: "The process is alive", schema: Liveness } },
   }),
   getReadiness: defineRoute({
     id: "getReadiness",
     area: "service",
     method: "GET",
     path: "/readyz",
-    summary: "Is the service ready for work",
+    summary: "Whether the service is ready for work",
     auth: "public",
-    description: "503 while a check fails, while the vault is sealed for one, and while the server stops.",
+    description: "Answers 503 while a check fails (for example while the vault is sealed) and while the server stops.",
     responses: {
       200: { description: "Ready", schema: Readiness },
-      503: { description: "Not ready; the checks say why", schema: Readiness },
+      503: { description: "Not ready; `checks` names what fails", schema: Readiness },
     },
   }),
   getOpenApi: defineRoute({
@@ -39,7 +39,7 @@ export const serviceRoutes = {
     area: "service",
     method: "GET",
     path: "/openapi.json",
-    summary: "This interface as OpenAPI 3.1",
+    summary: "This API as OpenAPI 3.1",
     auth: "public",
     responses: { 200: { description: "The document", bytes: "application/json; charset=UTF-8" } },
   }),
@@ -48,7 +48,7 @@ export const serviceRoutes = {
     area: "service",
     method: "GET",
     path: "/docs",
-    summary: "This interface as a page to read",
+    summary: "This API as a page to read",
     auth: "public",
     responses: { 200: { description: "The page", bytes: "text/html; charset=UTF-8" } },
   }),

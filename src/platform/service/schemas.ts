@@ -8,10 +8,10 @@ export const ServiceStatus = Type.Object(
 export const Liveness = Type.Object({ live: Type.Literal(true) }, { description: "the event loop turns" });
 export const Readiness = Type.Object(
   {
-    ready: Type.Boolean({ description: "true when every check holds" }),
+    ready: Type.Boolean({ description: "true when every check is ok" }),
     checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean() }), {
-      description: "what must hold for work to be taken",
+      description: "conditions for accepting work",
     }),
   },
-  { description: "whether to send work here" },
+  { description: "whether this server accepts work" },
 );

@@ -1,4 +1,4 @@
-/** Validators of a route: what passes, what is refused, and how it is said. */
+/** Validators of a route: what they accept, what they reject, and how the rejection is explained. */
 import Type from "typebox";
 import { describe, expect, it } from "vitest";
 import { FINDINGS_MAX, explainRefusal } from "../../../src/platform/contract/explain.js";
@@ -134,7 +134,7 @@ describe("bodies", () => {
   it("bounds the findings, and the names that it repeats", () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_unused, n) => [`x${String(n)}`, 1]));
     expect(findings({ kind: "a", ...many }).length).toBe(FINDINGS_MAX);
-    const [odd] = findings({ kind: "a", [`${"y".repeat(200)}`]: 1 });
+    const [odd] = findings({ kind: "a", ["y".repeat(200)]: 1 });
     expect(odd?.path?.length).toBeLessThan(80);
     expect(findings({ kind: "a", "a\u0000\u001b[31m": 1 })[0]?.path).toBe("a??[31m");
   });
@@ -155,13 +155,13 @@ describe("bodies", () => {
     }
   });
 
-  it("takes a member named like a method of objects for what it is", () => {
+  it("treats a member named like a method of Object like any other", () => {
     for (const name of ["toString", "hasOwnProperty", "valueOf"])
       expect(findings({ kind: "a", [name]: 1 })[0]?.code).toBe("unknown_member");
     expect(findings(JSON.parse('{"kind":"a","__proto__":{"owner_id":null}}'))[0]?.code).toBe("unknown_member");
   });
 
-  it("says nothing of a member that is right, whatever unions its schema is made of", () => {
+  it("reports no valid member, whatever unions its schema has", () => {
     const schema = closed({
       id: Type.Integer(),
       place: nullable(Type.Union([Type.String({ pattern: "^0x[0-9a-f]{4}$" }), Type.Literal("0x"), Type.Literal("")])),
@@ -175,7 +175,7 @@ describe("bodies", () => {
     );
   });
 
-  it("says of a number beyond JSON's how to give it, where it may be a text", () => {
+  it("says how to give a number beyond 2^53, where a text is allowed", () => {
     const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
     const schema = closed({
       value: Type.Optional(Type.Union([integer, Type.String({ pattern: "^[0-9]+$" })])),
@@ -191,7 +191,7 @@ describe("bodies", () => {
     expect(message({ nonce: 2 ** 53 })).toBe("nonce: must be at most 9007199254740991");
   });
 
-  it("says of a text without the right form what the member is, where its schema does", () => {
+  it("adds the schema's description when a text has the wrong form", () => {
     const text = Type.String({ pattern: "^[0-9]+$" });
     const schema = closed({
       value: Type.Union([Type.Integer(), text], { description: "an integer, or its decimal text" }),
@@ -207,7 +207,7 @@ describe("bodies", () => {
 
   it("says something even about a keyword that it does not know", () => {
     expect(explainRefusal(Type.String({ contentEncoding: "x" }), "y", "the body")).toEqual([
-      { message: "the body: does not have the form that this route takes", code: "invalid_request" },
+      { message: "the body: does not have the form that this route expects", code: "invalid_request" },
     ]);
   });
 });

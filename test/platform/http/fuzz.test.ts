@@ -1,6 +1,4 @@
-/**
- * Seeded malformed requests over raw sockets (T11, short form): no 5xx, no hang, no exit, every error of the one form.
- */
+/** Seeded malformed requests over raw sockets: no 5xx, no hang, no exit, and every failure in the common form. */
 import { Buffer } from "node:buffer";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom, type SeededRandom } from "../../support/seeded.js";
@@ -131,7 +129,7 @@ function requestBytes(random: SeededRandom): Buffer {
   return bytes;
 }
 
-/** What the library's own parser answers has no JSON body; ours always has, but for what has none by its nature. */
+/** Answers of the library's own parser have no JSON body; all others have one, unless their status forbids it. */
 function checkAnswer(text: string, seed: number, request: Buffer): void {
   const context = `seed ${String(seed)}: ${JSON.stringify(request.toString("latin1").slice(0, 300))}`;
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0);
@@ -153,7 +151,7 @@ function checkAnswer(text: string, seed: number, request: Buffer): void {
 describe("malformed requests", () => {
   it(`get an answer or a closed connection, ${String(REQUESTS)} times`, async () => {
     const random = seededRandom();
-    console.log(`seed ${String(random.seed)}`);
+    console.log(`malformed requests: PROOFWRIGHT_TEST_SEED=${String(random.seed)}`);
     const one = async (): Promise<void> => {
       const request = requestBytes(random);
       const text = await rawExchangeAndEnd(front.port, request);
@@ -161,7 +159,7 @@ describe("malformed requests", () => {
     };
     for (let done = 0; done < REQUESTS; done += IN_PARALLEL)
       await Promise.all(Array.from({ length: IN_PARALLEL }, one));
-    // Enough of them got as far as an answer of ours for the checks to mean something.
+    // Enough of them reached the server's own answers for the checks to mean something.
     expect(front.ended.filter(({ status }) => status > 0).length).toBeGreaterThan(REQUESTS / 4);
     expect(new Set(front.ended.map(({ status }) => status)).size).toBeGreaterThan(7);
     expect(front.logged.filter(({ level }) => level === "error")).toEqual([]);

@@ -1,14 +1,14 @@
-/** What is kept of paths: the checked parameters of those that name records by their ids, and of no others. */
+/** The cache of routes: it stores the checked parameters of paths with ids of records, and of no others. */
 import Type from "typebox";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { HttpMethod, RouteSpec } from "../../../src/platform/contract/route.js";
 import { closed, Uuid } from "../../../src/platform/contract/schemas.js";
 import { compileRoute } from "../../../src/platform/contract/validate.js";
-import type { CompiledRoute } from "../../../src/platform/http/request/exchange.js";
-import { Places } from "../../../src/platform/http/route-cache.js";
+import type { CompiledRoute } from "../../../src/platform/http/compiled-route.js";
+import { RouteCache } from "../../../src/platform/http/route-cache.js";
 import { Router } from "../../../src/platform/http/router.js";
 
-const KNOWN_MAX = 3;
+const PATHS_MAX = 3;
 const ID = "0d1f7c62-3f0b-4b3e-9d4e-6a2b8d9c0e1f";
 const idOf = (index: number): string => `0d1f7c62-3f0b-4b3e-9d4e-${String(index).padStart(12, "0")}`;
 
@@ -22,14 +22,14 @@ add("DELETE", "/keys/:id", closed({ id: Uuid }));
 add("GET", "/letters/:token", closed({ token: Type.String({ maxLength: 64 }) }));
 add("GET", "/either/:id", closed({ id: Type.Union([Uuid, Type.String({ maxLength: 64 })]) }));
 
-let places: Places;
+let routes: RouteCache;
 beforeEach(() => {
-  places = new Places({ knownMax: KNOWN_MAX }, { router });
+  routes = new RouteCache({ pathsMax: PATHS_MAX }, { router });
 });
 
 function visit(method: string, url: string): unknown {
-  const place = places.find(method, url);
-  return [place.compiled.route.method, place.path, places.paramsOf(place, method, url)];
+  const match = routes.find(method, url);
+  return [match.compiled.route.method, match.path, routes.paramsOf(match, method, url)];
 }
 
 describe("paths that are kept", () => {
@@ -38,7 +38,7 @@ describe("paths that are kept", () => {
       const first = visit("GET", url);
       expect(first).toEqual(["GET", url.startsWith("//") ? `/keys/${ID}` : url, { id: ID }]);
       expect(visit("GET", url)).toEqual(first);
-      expect(places.find("GET", url)).toBe(places.find("GET", url));
+      expect(routes.find("GET", url)).toBe(routes.find("GET", url));
     }
   });
 
@@ -49,36 +49,44 @@ describe("paths that are kept", () => {
       expect(visit("DELETE", `/keys/${ID}`)).toEqual(["DELETE", `/keys/${ID}`, { id: ID }]);
       expect(() => visit("PUT", `/keys/${ID}`)).toThrow("this path does not take this method");
     }
-    expect(places.size).toBe(3);
+    expect(routes.size).toBe(3);
   });
 
   it("lets nobody change what others get", () => {
     visit("GET", `/keys/${ID}`);
-    expect(Object.isFrozen(places.find("GET", `/keys/${ID}`).params)).toBe(true);
+    expect(Object.isFrozen(routes.find("GET", `/keys/${ID}`).params)).toBe(true);
   });
 
   it("keeps no path before its parameters were checked, and none that fails", () => {
-    places.find("GET", `/keys/${ID}`);
+    routes.find("GET", `/keys/${ID}`);
     for (let round = 0; round < 2; round += 1)
       expect(() => visit("GET", "/keys/seven")).toThrow(expect.objectContaining({ code: "malformed_path" }));
     expect(() => visit("GET", "/nothing")).toThrow(expect.objectContaining({ code: "not_found" }));
     expect(() => visit("GET", `/keys/../keys/${ID}`)).toThrow(expect.objectContaining({ code: "malformed_path" }));
-    expect(places.size).toBe(0);
+    expect(routes.size).toBe(0);
   });
 
   it("keeps no path that may hold a token", () => {
     visit("GET", "/letters/secret");
     visit("GET", `/letters/${ID}`);
     visit("GET", `/either/${ID}`);
-    expect(places.size).toBe(0);
+    expect(routes.size).toBe(0);
+  });
+
+  it("evicts the path that was not asked for the longest", () => {
+    for (let index = 0; index < PATHS_MAX; index += 1) visit("GET", `/keys/${idOf(index)}`);
+    const first = routes.find("GET", `/keys/${idOf(0)}`);
+    visit("GET", `/keys/${idOf(PATHS_MAX)}`);
+    expect(routes.find("GET", `/keys/${idOf(0)}`)).toBe(first);
+    expect(routes.find("GET", `/keys/${idOf(1)}`).params).toBeUndefined();
   });
 
   it("keeps no more than its limit", () => {
-    for (let index = 0; index < 3 * KNOWN_MAX; index += 1) {
+    for (let index = 0; index < 3 * PATHS_MAX; index += 1) {
       expect(visit("GET", `/keys/${idOf(index)}`)).toEqual(["GET", `/keys/${idOf(index)}`, { id: idOf(index) }]);
-      expect(places.size).toBeLessThanOrEqual(KNOWN_MAX);
+      expect(routes.size).toBeLessThanOrEqual(PATHS_MAX);
     }
-    visit("GET", `/keys/${idOf(3 * KNOWN_MAX - 1)}`);
-    expect(places.size).toBe(KNOWN_MAX);
+    visit("GET", `/keys/${idOf(3 * PATHS_MAX - 1)}`);
+    expect(routes.size).toBe(PATHS_MAX);
   });
 });

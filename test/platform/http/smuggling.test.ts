@@ -1,5 +1,5 @@
 /**
- * Requests that two parsers could read differently (T29): no second answer, the connection ends, the server goes on.
+ * Requests that two parsers could read differently: no second answer, the connection ends, the server goes on.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BEARER, rawExchange, startFront, type Front } from "./support.js";
@@ -13,7 +13,7 @@ afterAll(async () => {
 });
 
 const AUTH = "Authorization: bearer user-read+create";
-/** Would answer 200 and show in the metrics if it were taken for a request. */
+/** Would be answered with 200 and counted by the metrics if it were read as a request. */
 const SMUGGLED = `GET /api/v1/things HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nX-Request-Id: smuggled\r\n\r\n`;
 const head = (...lines: string[]): string =>
   ["POST /api/v1/echo HTTP/1.1", "Host: x", AUTH, "Content-Type: application/json", ...lines, "", ""].join("\r\n");

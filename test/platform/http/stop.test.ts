@@ -1,8 +1,9 @@
-/** Graceful stop: what was admitted is answered, what takes too long gets 503, nothing new is taken (security 4.6). */
+/** Graceful stop: what was admitted is answered, what takes too long gets 503, nothing new is accepted. */
 import net from "node:net";
 import { describe, expect, it } from "vitest";
 import { BEARER, errorOf, rawExchange, requestText, startFront, until } from "./support.js";
 
+/** A port chosen beforehand: Linux does not let one be bound again at once that it chose itself for port 0. */
 async function freePort(): Promise<number> {
   const probe = net.createServer();
   return await new Promise((resolve) => {

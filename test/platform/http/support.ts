@@ -1,6 +1,7 @@
-/** A front with routes that do one thing each, and a raw socket beside `fetch`, for the tests of the front. */
+/** A server with routes that do one thing each, and a raw socket beside `fetch`, for the tests of src/platform/http. */
 import net from "node:net";
 import Type from "typebox";
+import { vi } from "vitest";
 import type { Principal } from "../../../src/platform/auth/principal.js";
 import { permissionBits } from "../../../src/platform/auth/permissions.js";
 import { systemClock, type Clock } from "../../../src/platform/clock.js";
@@ -14,7 +15,7 @@ import {
 import { IdParams, Uuid, closed, nullable } from "../../../src/platform/contract/schemas.js";
 import { AppError } from "../../../src/platform/errors.js";
 import type { LogFields } from "../../../src/platform/log.js";
-import type { HttpMetrics } from "../../../src/platform/http/dispatch.js";
+import type { HttpMetrics } from "../../../src/platform/http/response/request-log.js";
 import type { IdempotencyStore } from "../../../src/platform/http/limits/idempotency.js";
 import type { HttpLimits } from "../../../src/platform/http/limits/limits.js";
 import { createServer, type Server, type ServerOptions } from "../../../src/platform/http/server.js";
@@ -201,9 +202,9 @@ export const testRoutes = {
 } as const;
 
 export interface Harness {
-  /** Called while the slow route runs; resolves its gate. */
+  /** Lets the slow route finish. */
   openGate(): void;
-  /** Resolves when the slow route has been entered. */
+  /** Resolves with the signal of the slow or the brief route once its handler runs. */
   entered(): Promise<AbortSignal>;
   file: FileAnswer | undefined;
   /** The buffer that rawPost was given last. */
@@ -296,12 +297,15 @@ export interface Front extends Harness {
   readonly url: string;
 }
 
-const SUBJECTS = { user: "user", app: "application" } as const;
+const SUBJECTS: ReadonlyMap<string, "user" | "application"> = new Map([
+  ["user", "user"],
+  ["app", "application"],
+]);
 
 /** Tokens are `<user|app>-<permission>+<permission>`. */
 function authenticate(token: string): Principal {
   const [kind = "", names = ""] = token.split("-");
-  const subjectKind = SUBJECTS[kind as keyof typeof SUBJECTS];
+  const subjectKind = SUBJECTS.get(kind);
   if (subjectKind === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
   const permissions = permissionBits(
     names.split("+").filter((name): name is "read" | "create" => name === "read" || name === "create"),
@@ -396,7 +400,7 @@ export async function rawExchange(port: number, ...pieces: readonly (string | Bu
   return await exchange(port, pieces, false);
 }
 
-/** The same, but the client's side ends after the last byte: a request that was cut off is an abort, not a wait. */
+/** The same, but the client ends its side after the last byte, so that the server sees a cut-off request as aborted. */
 export async function rawExchangeAndEnd(port: number, ...pieces: readonly (string | Buffer)[]): Promise<string> {
   return await exchange(port, pieces, true);
 }
@@ -431,12 +435,14 @@ export function requestText(line: string, headers: readonly string[] = [], body 
 }
 const BEARER_LINE = `Authorization: bearer ${TOKEN}`;
 
-/** Waits for a condition without a fixed sleep. */
+/** Resolves when the condition holds; fails with the condition's text when it does not within 20 s. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition())
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
+  await vi.waitFor(
+    () => {
+      if (!condition()) throw new Error(`still not true: ${condition.toString()}`);
+    },
+    { interval: 5, timeout: 20_000 },
+  );
 }
 
 export interface ErrorForm {

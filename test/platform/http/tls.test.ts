@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import https from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type tls from "node:tls";
+import tls from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BEARER, startFront, type Front } from "./support.js";
 
@@ -54,7 +54,8 @@ async function get(
         `https://127.0.0.1:${String(front.port)}${path}`,
         { ca: readFileSync(certFile), headers: BEARER, agent: false, ...options },
         (response) => {
-          const protocol = (response.socket as tls.TLSSocket).getProtocol();
+          const { socket } = response;
+          const protocol = socket instanceof tls.TLSSocket ? socket.getProtocol() : null;
           let bytes = 0;
           response.on("data", (chunk: Buffer) => {
             bytes += chunk.length;

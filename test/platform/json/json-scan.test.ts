@@ -1,4 +1,4 @@
-/** The strict reader of JSON bytes against hostile and sound texts; what it lets through, JSON.parse takes. */
+/** The strict reader of JSON bytes against hostile and valid texts; JSON.parse accepts everything that it accepts. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findJsonFault, parseJson } from "../../../src/platform/json/json-scan.js";
@@ -152,7 +152,7 @@ describe("strict JSON (RFC 8259)", () => {
     expect(fault(`{"a":${text}}`, WIDE)).toContain("rounded to a whole number");
   });
 
-  it("lets no whole number through that is not the one that stands there (seed 23)", () => {
+  it("accepts no number that would be rounded to a whole one (seed 23)", () => {
     const digits = fc.stringMatching(/^[0-9]{1,20}$/);
     fc.assert(
       fc.property(
@@ -182,7 +182,7 @@ describe("strict JSON (RFC 8259)", () => {
       expect(fault(text, WIDE)).not.toContain("hunter2");
   });
 
-  it("takes whatever JSON.stringify makes (seed 20)", () => {
+  it("accepts everything that JSON.stringify writes (seed 20)", () => {
     const safe = fc.jsonValue().filter((value) => !/"(__proto__|constructor|prototype)":/.test(JSON.stringify(value)));
     fc.assert(
       fc.property(safe, (value) => {
@@ -194,7 +194,7 @@ describe("strict JSON (RFC 8259)", () => {
     );
   });
 
-  it("never takes what JSON.parse refuses (seed 21)", () => {
+  it("never accepts what JSON.parse rejects (seed 21)", () => {
     const pieces = fc.constantFrom(
       "{",
       "}",
@@ -231,7 +231,7 @@ describe("strict JSON (RFC 8259)", () => {
     );
   });
 
-  it("never refuses what JSON.parse takes, but for what it is meant to refuse (seed 22)", () => {
+  it("rejects what JSON.parse accepts only for its own rules (seed 22)", () => {
     const pieces = fc.constantFrom(
       "{",
       "}",

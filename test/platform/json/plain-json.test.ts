@@ -1,5 +1,5 @@
 /**
- * The short way through JSON against the strict reader: it gives nothing that the other would refuse or read
+ * The fast path for JSON against the strict reader: it returns nothing that the strict reader would reject or read
  * differently.
  */
 import { describe, expect, it } from "vitest";
@@ -42,7 +42,7 @@ function anyText(random: SeededRandom): string {
   return random.chance(0.9) ? text : text.slice(random.below(3), text.length - random.below(3));
 }
 
-describe("the short way through JSON", () => {
+describe("the fast path for JSON", () => {
   it.each([
     "{}",
     "{ }",

@@ -8,20 +8,17 @@ import { AppError } from "../../errors.js";
 import { StoreConflict, type Store, type StoreKey, type StoreValue } from "../../store/store.js";
 import type { IdempotencyClaim, IdempotencyStore, StoredAnswer } from "./idempotency.js";
 
-/** DECISIONS: 24 h. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
-/** Records per sweep commit. */
+/** src/DECISIONS.md promises 24 hours. */
+const RETENTION_MS = 24 * 60 * 60 * 1000;
+/** Expired records that one commit of a sweep deletes. */
 const SWEEP_BATCH = 256;
-/**
- * Expired records that each new claim takes with it: more than one, so that the table shrinks under load without a
- * timer.
- */
+/** Expired records that each new claim deletes: more than one, so that the table shrinks under load without a timer. */
 const SWEPT_PER_CLAIM = 4;
 
-interface KeptRecord {
+interface IdempotencyRecord {
   readonly request_hash: string;
   readonly expires_at_ms: number;
-  /** Absent while the first request runs, or after a crash in the middle of it. */
+  /** Absent while the first request runs, and after a crash in the middle of it. */
   readonly answer?: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +29,7 @@ interface KeptRecord {
 export class StoredIdempotency implements IdempotencyStore {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** Claims of this process that are running. */
+  /** Keys whose first request runs in this process now. */
   readonly #running = new Set<string>();
 
   constructor(dependencies: { store: Store; clock: Clock }) {
@@ -40,13 +37,14 @@ export class StoredIdempotency implements IdempotencyStore {
     this.#clock = dependencies.clock;
   }
 
+  /** Claims a key by a commit that fails when another request has claimed it meanwhile. */
   async claim(claim: IdempotencyClaim): Promise<StoredAnswer | undefined> {
     const key = recordKey(claim);
     const nowMs = this.#clock.nowMs();
-    const found = this.#store.get<KeptRecord>(key);
+    const found = this.#store.get<IdempotencyRecord>(key);
     if (found !== undefined && found.value.expires_at_ms > nowMs) return this.#existing(claim, found.value);
-    const expiresAtMs = nowMs + KEPT_MS;
-    const record: KeptRecord = { request_hash: claim.requestHash, expires_at_ms: expiresAtMs };
+    const expiresAtMs = nowMs + RETENTION_MS;
+    const record: IdempotencyRecord = { request_hash: claim.requestHash, expires_at_ms: expiresAtMs };
     this.#running.add(key.join("\0"));
     try {
       await this.#store.commit({
@@ -70,23 +68,25 @@ export class StoredIdempotency implements IdempotencyStore {
     }
   }
 
+  /** Stores the answer with the claim. */
   async settle(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
     const key = recordKey(claim);
     try {
-      const found = this.#store.get<KeptRecord>(key);
-      // Swept meanwhile: the request ran for longer than keys are kept.
+      const found = this.#store.get<IdempotencyRecord>(key);
+      // The claim was swept meanwhile: the request ran for longer than claims are kept.
       if (found === undefined) return;
-      const value: KeptRecord = { ...found.value, answer };
+      const value: IdempotencyRecord = { ...found.value, answer };
       await this.#store.commit({ checks: [{ key, version: found.version }], puts: [{ key, value: asValue(value) }] });
     } finally {
       this.#running.delete(key.join("\0"));
     }
   }
 
+  /** Deletes the claim. */
   async release(claim: IdempotencyClaim): Promise<void> {
     const key = recordKey(claim);
     try {
-      const found = this.#store.get<KeptRecord>(key);
+      const found = this.#store.get<IdempotencyRecord>(key);
       if (found === undefined) return;
       await this.#store.commit({ deletes: [key, expiryKey(claim, found.value.expires_at_ms)] });
     } finally {
@@ -94,7 +94,7 @@ export class StoredIdempotency implements IdempotencyStore {
     }
   }
 
-  /** Deletes what has expired; returns how many. Worth a call at start; in between, claims do it. */
+  /** Deletes all expired records and returns how many. Called at start; later each claim deletes some. */
   async sweep(): Promise<number> {
     const nowMs = this.#clock.nowMs();
     let swept = 0;
@@ -106,7 +106,7 @@ export class StoredIdempotency implements IdempotencyStore {
     }
   }
 
-  /** Keys of the expiry index that are due, oldest first. */
+  /** Keys of the expiry index whose time is over, oldest first. */
   #expired(nowMs: number, limit: number): StoreKey[] {
     return this.#store
       .range(["idempotency_expiry"], { limit })
@@ -114,7 +114,7 @@ export class StoredIdempotency implements IdempotencyStore {
       .filter((key) => Number(key[1]) <= nowMs);
   }
 
-  #existing(claim: IdempotencyClaim, record: KeptRecord): StoredAnswer {
+  #existing(claim: IdempotencyClaim, record: IdempotencyRecord): StoredAnswer {
     if (record.request_hash !== claim.requestHash) {
       throw new AppError("idempotency_key_reused", {
         message: "Idempotency-Key: was used for another request; take a new key",
@@ -131,7 +131,7 @@ function inProgress(): AppError {
   });
 }
 
-/** The process ended between the claim and the answer: running it again might create a second record. */
+/** The process ended between the claim and the answer. Running the request again might create a second record. */
 function unknownOutcome(): AppError {
   return new AppError("idempotency_in_progress", {
     message:
@@ -147,7 +147,7 @@ function expiryKey(claim: IdempotencyClaim, expiresAtMs: number): StoreKey {
   return ["idempotency_expiry", expiresAtMs, claim.subject, claim.routeId, claim.key];
 }
 
-/** The record that an entry of the expiry index stands for. */
+/** Key of the record that an entry of the expiry index belongs to. */
 function recordOf(expiry: StoreKey): StoreKey {
   return ["idempotency", ...expiry.slice(2)];
 }
@@ -156,6 +156,6 @@ function isSameKey(a: StoreKey, b: StoreKey): boolean {
   return a.length === b.length && a.every((part, index) => part === b[index]);
 }
 
-function asValue(record: KeptRecord): StoreValue {
+function asValue(record: IdempotencyRecord): StoreValue {
   return { ...record };
 }

@@ -1,9 +1,10 @@
-/** The requests that are being served: their deadlines, their number per address, and the wait for the last of them. */
+/** The requests being served: their deadlines, their number per address, and the wait for the last of them. */
 import type { Clock } from "../../clock.js";
 import type { Exchange } from "../request/exchange.js";
 import { DEADLINE_TICK_MS } from "./limits.js";
 
 export interface InFlightOptions {
+  /** A reader of an answer that takes nothing for this long is disconnected. */
   readonly stallMs: number;
   readonly perAddressMax: number;
 }
@@ -13,9 +14,9 @@ export class InFlight {
   readonly #clock: Clock;
   readonly #onDeadline: (exchange: Exchange) => void;
   /**
-   * Each knows its slot. No Set: one that has become old takes new tables as often as it turns over, and each old table
-   * that it leaves behind holds the requests of its day until the next full collection, which makes all requests grow
-   * old.
+   * Each exchange knows its index here. Not a Set: a Set in V8's old generation allocates new tables as its entries
+   * change, and each table left behind keeps its requests alive until the next full collection, so that all requests
+   * would be promoted to the old generation.
    */
   readonly #exchanges: Exchange[] = [];
   readonly #perAddress = new Map<string, number>();
@@ -33,7 +34,8 @@ export class InFlight {
   }
 
   /**
-   * False when the address has too many requests at once; the exchange is taken in all the same, until it is answered.
+   * Adds a request, and returns false when its address has too many at once. The request is added in that case too, and
+   * counts until it is answered.
    */
   add(exchange: Exchange): boolean {
     exchange.slot = this.#exchanges.push(exchange) - 1;
@@ -45,6 +47,7 @@ export class InFlight {
     return count <= this.#options.perAddressMax;
   }
 
+  /** Removes a request; does nothing when it is not in flight. */
   remove(exchange: Exchange): void {
     if (!this.#takeOut(exchange)) return;
     const left = (this.#perAddress.get(exchange.address) ?? 1) - 1;
@@ -53,7 +56,7 @@ export class InFlight {
     if (this.#exchanges.length === 0) this.#onEmpty?.();
   }
 
-  /** Resolves to true when nothing is in flight, to false when that took longer than `waitMs`. */
+  /** Resolves to true as soon as nothing is in flight, or to false after `waitMs`. */
   async empty(waitMs: number): Promise<boolean> {
     if (this.#exchanges.length === 0) return true;
     return await new Promise((resolve) => {
@@ -69,16 +72,18 @@ export class InFlight {
     });
   }
 
+  /** The requests in flight, in no order. */
   list(): Exchange[] {
     return [...this.#exchanges];
   }
 
+  /** Stops checking deadlines. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  /** The last one moves to the free slot. False when it is not in. */
+  /** Moves the last exchange to the free slot. Returns false when the exchange is not in flight. */
   #takeOut(exchange: Exchange): boolean {
     const { slot } = exchange;
     const last = this.#exchanges.at(-1);
@@ -90,7 +95,7 @@ export class InFlight {
     return true;
   }
 
-  /** One timer for all: a timer per request would cost more than the request. */
+  /** One timer serves all requests: a timer for each would cost more than the request. */
   #tick(): void {
     if (this.#exchanges.length === 0) {
       this.stop();

@@ -1,7 +1,4 @@
-/**
- * Every limit of the HTTP front in one place, with its reason (security: 4.2). Routes may lower or raise their own body
- * and time.
- */
+/** Every limit of the HTTP server with its reason. A route may lower or raise its own limits of body and time. */
 
 export interface HttpLimits {
   readonly connectionsMax: number;
@@ -10,21 +7,18 @@ export interface HttpLimits {
   readonly deadlineMs: number;
   readonly readsPerSec: number;
   readonly writesPerSec: number;
-  /** False switches throttling off, per subject and per address; for load tests only. */
+  /** False switches off throttling per subject and per address; for load tests only. */
   readonly rateLimits: boolean;
-  /** A reader of an answer who takes nothing for this long is cut off. */
+  /** A reader of an answer that takes nothing for this long is disconnected. */
   readonly stallMs: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
   /** Each costs a file descriptor and some KiB; well under the usual 65 536 descriptors. */
   connectionsMax: 4096,
-  /**
-   * The library does not tell whose connection closed, so requests in flight are counted per address instead of
-   * connections.
-   */
+  /** Counts requests, not connections: the library does not say whose connection closed. */
   requestsPerAddressMax: 256,
-  /** Memory that request bodies may take together, whoever sends them. */
+  /** Memory that the request bodies of all clients may take together. */
   bodiesInFlightBytesMax: 64 * 1024 * 1024,
   /** Long enough for a busy disk, short enough that a stuck request frees its slot; proving sets its own. */
   deadlineMs: 15_000,
@@ -34,27 +28,25 @@ export const HTTP_LIMITS: HttpLimits = {
   stallMs: 30_000,
 };
 
-/** Bodies of most routes are a handful of short texts. */
+/** Bodies of most routes are a few short texts. */
 export const BODY_BYTES_DEFAULT = 64 * 1024;
 export const JSON_TOKENS_DEFAULT = 20_000;
-/** Deeper nesting has no use here and costs stack in what reads it later. */
+/** No route needs deeper nesting, and it would cost stack in recursive code later. */
 export const JSON_DEPTH_MAX = 32;
 export const JSON_KEY_BYTES_MAX = 256;
 /** Room for a field element in decimal (78 digits); `BigInt` of longer texts is quadratic. */
 export const JSON_NUMBER_BYTES_MAX = 80;
 
-/**
- * A body that is too long is still read this far, so that its sender gets to see the 413 before the connection closes.
- */
+/** A body that is too long is still read this far, so that its sender sees the 413 before the connection closes. */
 export const LINGER_BYTES_MAX = 1024 * 1024;
-/** How often deadlines are looked at; they are kept to within this much. */
+/** Interval of the deadline check, and with it the precision of deadlines. */
 export const DEADLINE_TICK_MS = 100;
-/** Longest `Prefer: wait=N` that is heard; routes cut it further. */
+/** Upper bound of `Prefer: wait=N`; the deadline of a route limits it further. */
 export const WAIT_SEC_MAX = 300;
 /** Longer answers are sent in pieces as the reader takes them, instead of being buffered whole in the socket. */
 export const STREAM_ABOVE_BYTES = 64 * 1024;
 export const STREAM_CHUNK_BYTES = 256 * 1024;
-/** Answers beyond this are a bug: lists are paged and files are streamed. */
+/** A longer answer is a bug: lists are paged and files are streamed. */
 export const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 /** Node clients refuse more than 16 KiB of headers; four links with long queries must not break them. */
 export const LINK_HEADER_BYTES_MAX = 4096;

@@ -1,4 +1,5 @@
-/** Token buckets: how often one caller may ask. Pure but for the clock that it is given. */
+/** Token buckets: limits how often one caller may send requests. */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../clock.js";
 
 export type RateKind = "read" | "write";
@@ -6,13 +7,13 @@ export type RateKind = "read" | "write";
 export interface RateLimiterOptions {
   readonly readsPerSec: number;
   readonly writesPerSec: number;
-  /** Callers remembered at once; past it the longest idle is forgotten, which gives it a full bucket. */
+  /** Callers remembered at once, per kind; the longest idle one is evicted, and starts again with a full bucket. */
   readonly callersMax?: number;
 }
 
-/** A pause lets this many seconds' worth of requests come at once. */
+/** An idle caller may send this many seconds' worth of requests at once. */
 const BURST_SEC = 2;
-/** About 100 bytes each. */
+/** About 100 bytes each. An attacker needs as many addresses or subjects to evict one that is still throttled. */
 const CALLERS_MAX = 100_000;
 
 interface Bucket {
@@ -22,38 +23,35 @@ interface Bucket {
 
 export class RateLimiter {
   readonly #perSec: Readonly<Record<RateKind, number>>;
-  readonly #callersMax: number;
   readonly #clock: Clock;
-  /** In order of last use: the first is the longest idle. */
-  readonly #buckets: Readonly<Record<RateKind, Map<string, Bucket>>> = { read: new Map(), write: new Map() };
+  readonly #buckets: Readonly<Record<RateKind, LRUCache<string, Bucket>>>;
 
   constructor(options: RateLimiterOptions, dependencies: { clock: Clock }) {
+    const max = options.callersMax ?? CALLERS_MAX;
     this.#perSec = { read: options.readsPerSec, write: options.writesPerSec };
-    this.#callersMax = options.callersMax ?? CALLERS_MAX;
     this.#clock = dependencies.clock;
+    this.#buckets = { read: new LRUCache({ max }), write: new LRUCache({ max }) };
   }
 
-  /** 0 when the caller may go on, else the seconds until it may. */
+  /** Counts a request. Returns 0 when the caller may go on, otherwise the seconds to wait. */
   take(caller: string, kind: RateKind): number {
     const perSec = this.#perSec[kind];
-    const buckets = this.#buckets[kind];
     const nowMs = this.#clock.monotonicMs();
-    const bucket = buckets.get(caller) ?? { tokens: perSec * BURST_SEC, atMs: nowMs };
+    const bucket = this.#bucketOf(caller, kind, nowMs);
     const earned = (Math.max(0, nowMs - bucket.atMs) / 1000) * perSec;
     bucket.tokens = Math.min(perSec * BURST_SEC, bucket.tokens + earned);
     bucket.atMs = nowMs;
-    buckets.delete(caller);
-    buckets.set(caller, bucket);
-    if (buckets.size > this.#callersMax) this.#forgetOldest(buckets);
     if (bucket.tokens < 1) return (1 - bucket.tokens) / perSec;
     bucket.tokens -= 1;
     return 0;
   }
 
-  #forgetOldest(buckets: Map<string, Bucket>): void {
-    for (const caller of buckets.keys()) {
-      buckets.delete(caller);
-      return;
-    }
+  #bucketOf(caller: string, kind: RateKind, nowMs: number): Bucket {
+    const buckets = this.#buckets[kind];
+    const known = buckets.get(caller);
+    if (known !== undefined) return known;
+    const full: Bucket = { tokens: this.#perSec[kind] * BURST_SEC, atMs: nowMs };
+    buckets.set(caller, full);
+    return full;
   }
 }

@@ -1,27 +1,27 @@
-/**
- * From the bytes of a body to what a handler gets: media type, JSON form, schema. Answers 400, 415 and 422, in this
- * order of need.
- */
+/** The stage that turns a body's bytes into the handler's `body`: media type (415), JSON form (400), schema (422). */
 import { isUtf8 } from "node:buffer";
 import { parseQuery } from "../../contract/query.js";
 import { AppError } from "../../errors.js";
-import type { CompiledRoute } from "./exchange.js";
+import type { CompiledRoute } from "../compiled-route.js";
 import { findJsonFault, parseJson, type JsonLimits } from "../../json/json-scan.js";
 import { parsePlainJson } from "../../json/plain-json.js";
 import type { RequestHead } from "./request-head.js";
 
 /**
- * The handler's `body`: validated JSON, the bytes themselves on raw routes, undefined when there is none and the route
- * allows it. Throws `unsupported_media_type`, `malformed_json`, `invalid_request` or `unknown_member`.
+ * Returns validated JSON, the bytes themselves on raw routes, or undefined when there is no body and the route allows
+ * that.
+ * @throws unsupported_media_type, malformed_json, malformed_request, invalid_request or unknown_member
  */
 export function readBody(compiled: CompiledRoute, head: RequestHead, bytes: Buffer): unknown {
   const { route, validator } = compiled;
   const encoding = head.headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
-    throw new AppError("unsupported_media_type", { message: "Content-Encoding: compressed bodies are not taken" });
+    throw new AppError("unsupported_media_type", {
+      message: "Content-Encoding: compressed bodies are not accepted; send the body uncompressed",
+    });
   }
   if (route.method === "GET" || (route.method === "DELETE" && route.body === undefined)) {
-    // A body has no meaning here (RFC 9110 section 9.3); its bytes were read, bounded and dropped.
+    // A body has no meaning here (RFC 9110 section 9.3); its bytes were read within the limit and dropped.
     return undefined;
   }
   if (bytes.length === 0) {
@@ -45,9 +45,9 @@ function isForm(contentType: string | undefined): boolean {
   return contentType?.split(";")[0]?.trim().toLowerCase() === "application/x-www-form-urlencoded";
 }
 
-/** Members of a form as texts; each may come once (RFC 6749 section 3.2). */
+/** Returns the members of a form as texts; each may occur once (RFC 6749 section 3.2). */
 function parseForm(bytes: Buffer): Record<string, string> {
-  if (!isUtf8(bytes)) throw new AppError("malformed_request", { message: "the form is not UTF-8" });
+  if (!isUtf8(bytes)) throw new AppError("malformed_request", { message: "the form is not valid UTF-8" });
   const members = new Map<string, string>();
   for (const [name, value] of parseQuery(bytes.toString("utf8"))) {
     if (members.has(name))
@@ -57,7 +57,7 @@ function parseForm(bytes: Buffer): Record<string, string> {
   return Object.fromEntries(members);
 }
 
-/** `application/json`, in any case, with any parameters but a charset that is not UTF-8. */
+/** Accepts `application/json` in any case and with any parameters but a charset other than UTF-8. */
 function requireJson(contentType: string | undefined): void {
   if (contentType === "application/json") return;
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());

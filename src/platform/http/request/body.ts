@@ -1,10 +1,13 @@
 /**
- * Collects the bytes of a request's body under two caps: the route's, and that of all bodies in flight. The library
- * hands out chunks that it empties afterwards, so every chunk is copied. Copies that are not handed on are overwritten.
+ * The stage that collects the bytes of a request's body under two caps: the route's, and that of all bodies in flight.
+ * The library empties each chunk after the call, so every chunk is copied. Copies that are not handed on are
+ * overwritten, because they may hold secrets.
  */
 import { AppError } from "../../errors.js";
 import { LINGER_BYTES_MAX } from "../limits/limits.js";
+import type { CompiledRoute } from "../compiled-route.js";
 import type { RawResponse } from "../uws.js";
+import type { Exchange } from "./exchange.js";
 
 /** Memory that all bodies may take together. */
 export class BodyBudget {
@@ -15,25 +18,42 @@ export class BodyBudget {
     this.#bytesMax = bytesMax;
   }
 
-  get taken(): number {
-    return this.#taken;
-  }
-
+  /** Reserves memory. Returns false when the bodies in flight would exceed the budget. */
   take(bytes: number): boolean {
     if (this.#taken + bytes > this.#bytesMax) return false;
     this.#taken += bytes;
     return true;
   }
 
+  /** Releases memory that was reserved. */
   giveBack(bytes: number): void {
     this.#taken -= bytes;
   }
 }
 
-export interface CollectorOptions {
+interface CollectorOptions {
   readonly bytesMax: number;
-  /** By Content-Length, when it is there. */
+  /** Content-Length, where there is one. */
   readonly declaredBytes: number | undefined;
+}
+
+/**
+ * Starts to collect the body of a request. Must be called before the first await, or bytes are lost.
+ * @returns undefined for a request without a body
+ */
+export function collectBody(
+  exchange: Exchange,
+  { bodyBytesMax }: CompiledRoute,
+  budget: BodyBudget,
+): BodyCollector | undefined {
+  const { head, response } = exchange;
+  if (!head.hasBody) return undefined;
+  const body = new BodyCollector({ bytesMax: bodyBytesMax, declaredBytes: head.contentLength }, { budget });
+  body.attach(response);
+  exchange.whenClosed(() => {
+    body.abandon();
+  });
+  return body;
 }
 
 export class BodyCollector {
@@ -45,10 +65,10 @@ export class BodyCollector {
   #lingered = 0;
   #tooLarge: boolean;
   #settled = false;
-  /** What came of it, once that is known. */
+  /** The body or its failure, once known. */
   #outcome: Buffer | AppError | undefined;
-  /** Whoever waits for that. */
-  #tell: ((outcome: Buffer | AppError) => void) | undefined;
+  /** Settles the promise of `whole`. */
+  #onOutcome: ((outcome: Buffer | AppError) => void) | undefined;
 
   constructor(options: CollectorOptions, dependencies: { budget: BodyBudget }) {
     this.#bytesMax = options.bytesMax;
@@ -58,18 +78,17 @@ export class BodyCollector {
       this.#fail(this.#tooLargeError());
   }
 
-  /** Attaches to the response; must happen before the first await, or the bytes are lost. */
-  attach(response: RawResponse): this {
+  /** Listens for the chunks of the body. */
+  attach(response: RawResponse): void {
     response.onData((chunk, isLast) => {
-      this.push(chunk, isLast);
+      this.#push(chunk, { isLast });
     });
-    return this;
   }
 
-  push(chunk: ArrayBuffer, isLast: boolean): void {
+  #push(chunk: ArrayBuffer, { isLast }: { readonly isLast: boolean }): void {
     if (this.#settled) return;
     if (this.#tooLarge || this.#bytes + chunk.byteLength > this.#bytesMax) {
-      this.#linger(chunk.byteLength, isLast);
+      this.#linger(chunk.byteLength, { isLast });
       return;
     }
     if (!this.#budget.take(chunk.byteLength)) {
@@ -82,28 +101,26 @@ export class BodyCollector {
   }
 
   /**
-   * The whole body; to be asked for once. Rejects with `body_too_large` or `overloaded`. The caller calls `release`
-   * when the bytes are no longer needed.
+   * Returns the whole body; to be called once. The caller calls `release` when the bytes are no longer needed.
+   * @throws body_too_large, overloaded, or malformed_request when the body was cut off
    */
   whole(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      const tell = (outcome: Buffer | AppError): void => {
+      const settle = (outcome: Buffer | AppError): void => {
         if (outcome instanceof AppError) reject(outcome);
         else resolve(outcome);
       };
-      if (this.#outcome === undefined) this.#tell = tell;
-      else tell(this.#outcome);
+      if (this.#outcome === undefined) this.#onOutcome = settle;
+      else settle(this.#outcome);
     });
   }
 
-  /**
-   * No more comes: the client left, or was answered before its body was complete. Whoever waits for the body is let go.
-   */
+  /** Rejects the pending reader: the client left, or was answered before its body was complete. */
   abandon(): void {
-    if (!this.#settled) this.#fail(new AppError("malformed_request", { message: "the body did not come to its end" }));
+    if (!this.#settled) this.#fail(new AppError("malformed_request", { message: "the body ended early" }));
   }
 
-  /** Gives the memory back. Further chunks are dropped. */
+  /** Returns the memory to the budget. Further chunks are dropped. */
   release(): void {
     this.#settled = true;
     this.#wipe();
@@ -123,8 +140,8 @@ export class BodyCollector {
     this.#settle(body);
   }
 
-  /** Keeps reading a while, so that a sender that is still writing gets to see the answer instead of a reset. */
-  #linger(bytes: number, isLast: boolean): void {
+  /** Keeps reading for a while, so that a client that is still sending sees the answer instead of a reset. */
+  #linger(bytes: number, { isLast }: { readonly isLast: boolean }): void {
     this.#tooLarge = true;
     this.#wipe();
     this.#lingered += bytes;
@@ -142,11 +159,11 @@ export class BodyCollector {
     this.#settle(error);
   }
 
-  /** The outcome is kept for whoever asks later: a body may be there, or fail, while nobody waits for it yet. */
+  /** The outcome is stored: the body may be complete, or fail, before `whole` is called. */
   #settle(outcome: Buffer | AppError): void {
     this.#settled = true;
     this.#outcome = outcome;
-    this.#tell?.(outcome);
+    this.#onOutcome?.(outcome);
   }
 
   #wipe(): void {

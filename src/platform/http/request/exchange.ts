@@ -1,25 +1,11 @@
 /**
- * One request and its answer, from the first byte to the last. Guards the response: once it is answered or the client
- * is gone, nothing touches it again (the library ends the process for less).
+ * One request and its answer, from the first byte to the last. Guards the response: touching it after the answer or
+ * after the client left can make the library end the process.
  */
-import type { BoundRoute } from "../../contract/route.js";
-import type { RouteValidator } from "../../contract/validate.js";
 import type { Principal } from "../../auth/principal.js";
-import type { JsonLimits } from "../../json/json-scan.js";
+import type { CompiledRoute } from "../compiled-route.js";
 import type { RequestHead } from "./request-head.js";
 import type { RawResponse, UpgradeOffer } from "../uws.js";
-
-/** A route with everything that can be worked out before the first request. */
-export interface CompiledRoute extends BoundRoute {
-  readonly validator: RouteValidator;
-  /** Throws `forbidden`; absent on public routes. */
-  readonly check?: (principal: Principal) => void;
-  readonly bodyBytesMax: number;
-  readonly jsonLimits: JsonLimits;
-  readonly deadlineMs: number;
-  /** Answers must not be kept by caches: they belong to the vault or to identity. */
-  readonly noStore: boolean;
-}
 
 /**
  * `open`: no answer yet. `sending`: its head is out, its body is on the way. `done`: answered, or the client is gone.
@@ -47,13 +33,13 @@ export class Exchange {
   readonly startedMs: number;
   readonly upgrade: UpgradeOffer | undefined;
   deadlineAtMs: number;
-  /** When the reader of a long answer last took something. */
+  /** Monotonic time at which the reader of a long answer last took something. */
   progressAtMs = 0;
   route: CompiledRoute | undefined;
   principal: Principal | undefined;
   /** `user:<uuid>` for the log. */
   subject: string | undefined;
-  /** Where it stands among those in flight, while it is. */
+  /** Index in the list of requests in flight, while it is one of them. */
   slot: number | undefined;
   /** Status of the answer; 0 when the client left before there was one. */
   status = 0;
@@ -86,14 +72,14 @@ export class Exchange {
     return this.head.method === "HEAD";
   }
 
-  /** Made on first use: most handlers never look. */
+  /** Aborted when the work is no longer wanted. Created on first use: most handlers never read it. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.#aborted) this.#abort.abort();
     return this.#abort.signal;
   }
 
-  /** The answer's head goes out now; its body follows in pieces. */
+  /** Notes that the answer's head goes out now and its body follows in pieces. */
   startSending(status: number, nowMs: number): void {
     this.status = status;
     this.progressAtMs = nowMs;
@@ -101,29 +87,34 @@ export class Exchange {
   }
 
   /**
-   * Runs the callback at the end of the exchange, whichever way it ends. One at a time: first whoever waits for the
-   * request's body, later whoever sends the answer's.
+   * Runs the callback at the end of the exchange, whichever way it ends. A later callback replaces the earlier one:
+   * first the collector of the request's body registers, later the sender of the answer's.
    */
   whenClosed(callback: () => void): void {
     this.#onClosed = callback;
   }
 
-  /** The last byte of the answer was handed to the socket. */
+  /** Ends the exchange: the last byte of the answer was handed to the socket. */
   finish(status: number): void {
     this.status = status;
     this.#end();
   }
 
-  /** Nobody waits for the work any more. */
+  /** Aborts the work: no answer of it will be sent. */
   abort(): void {
     this.#aborted = true;
     this.#abort?.abort();
   }
 
-  /** The connection is closed; the response is void from here on. */
+  /** Ends the exchange because the connection is closed; the response must not be touched from here on. */
   clientGone(): void {
     this.#end();
     this.abort();
+  }
+
+  /** Closes the connection, cutting a body short, unless the exchange is done. */
+  closeUnlessDone(): void {
+    if (this.#state !== "done") this.response.close();
   }
 
   #end(): void {

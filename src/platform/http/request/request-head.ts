@@ -1,7 +1,7 @@
 /**
- * Copies what the front needs of a request's head while it may be read, and refuses heads that two parsers could read
- * differently (request smuggling, RFC 9112 section 6.3; the library lets duplicate Content-Length and any
- * Transfer-Encoding through).
+ * The stage that reads a request's head: copies what is needed while the library allows reading it, and detects heads
+ * that two parsers could read differently (request smuggling, RFC 9112 section 6.3; the library accepts duplicate
+ * Content-Length and any Transfer-Encoding).
  */
 import type { RawRequest } from "../uws.js";
 
@@ -10,18 +10,18 @@ export interface RequestHead {
   readonly method: string;
   readonly url: string;
   readonly query: string;
-  /** True when the framing is ambiguous: close the connection, answer nothing, serve nothing that follows. */
+  /** The framing is ambiguous: the connection has to be closed without an answer to this or a later request. */
   readonly ambiguous: boolean;
   /** A body follows: Content-Length above 0, or chunked. */
   readonly hasBody: boolean;
-  /** Bytes by Content-Length; undefined when absent or chunked. */
+  /** Content-Length in bytes; undefined when absent or chunked. */
   readonly contentLength: number | undefined;
-  /** The first Authorization header; `authorizationCount` tells whether there were more. */
+  /** The first Authorization header. */
   readonly authorization: string | undefined;
   readonly authorizationCount: number;
   /** All X-Forwarded-For headers in their order, joined with commas. */
   readonly forwardedFor: string | undefined;
-  /** First value of each header that answers depend on. */
+  /** First value of each header that influences the answer. */
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>;
 }
 
@@ -37,44 +37,49 @@ const HEADER_NAMES = [
   "range",
   "last-event-id",
 ] as const;
-export type HeaderName = (typeof HEADER_NAMES)[number];
+type HeaderName = (typeof HEADER_NAMES)[number];
 
-const WANTED: ReadonlySet<string> = new Set(HEADER_NAMES);
-/** Fifteen digits stay exact in a double. */
+const READ_HEADERS: ReadonlySet<string> = new Set(HEADER_NAMES);
+/** Numbers of fifteen digits are exact in a double. */
 const CONTENT_LENGTH = /^[0-9]{1,15}$/;
 
-/** Reads the head. Must be called inside the library's handler, before any await. */
+interface Framing {
+  /** Content-Length as sent. */
+  length: string | undefined;
+  isChunked: boolean;
+  isAmbiguous: boolean;
+}
+
+/** Reads the head. Must be called inside the library's handler and before any await. */
 export function readHead(request: RawRequest): RequestHead {
   const headers: Partial<Record<HeaderName, string>> = {};
-  let lengthText: string | undefined;
+  const framing: Framing = { length: undefined, isChunked: false, isAmbiguous: false };
   let authorization: string | undefined;
   let authorizationCount = 0;
   let forwardedFor: string | undefined;
-  let chunked = false;
-  let ambiguous = false;
   request.forEach((name, value) => {
     if (name === "content-length") {
-      if (lengthText !== undefined || !CONTENT_LENGTH.test(value)) ambiguous = true;
-      lengthText = value;
+      if (framing.length !== undefined || !CONTENT_LENGTH.test(value)) framing.isAmbiguous = true;
+      framing.length = value;
     } else if (name === "transfer-encoding") {
-      if (chunked || value !== "chunked") ambiguous = true;
-      chunked = true;
+      if (framing.isChunked || value !== "chunked") framing.isAmbiguous = true;
+      framing.isChunked = true;
     } else if (name === "authorization") {
       authorizationCount += 1;
       authorization ??= value;
     } else if (name === "x-forwarded-for") {
       forwardedFor = forwardedFor === undefined ? value : `${forwardedFor},${value}`;
-    } else if (WANTED.has(name)) {
+    } else if (READ_HEADERS.has(name)) {
       headers[name as HeaderName] ??= value;
     }
   });
-  const contentLength = lengthText === undefined ? undefined : Number(lengthText);
+  const contentLength = framing.length === undefined ? undefined : Number(framing.length);
   return {
     method: request.getCaseSensitiveMethod(),
     url: request.getUrl(),
     query: request.getQuery() ?? "",
-    ambiguous: ambiguous || (chunked && lengthText !== undefined),
-    hasBody: chunked || (contentLength ?? 0) > 0,
+    ambiguous: framing.isAmbiguous || (framing.isChunked && framing.length !== undefined),
+    hasBody: framing.isChunked || (contentLength ?? 0) > 0,
     contentLength,
     authorization,
     authorizationCount,
@@ -84,9 +89,9 @@ export function readHead(request: RawRequest): RequestHead {
 }
 
 /**
- * The token of `Authorization: bearer <token>`, the scheme in any case (RFC 9110 section 11.1).
- * Undefined when the header is absent, given more than once, or of another scheme.
- * @param read what reads the header's value: `readBearer`, or a memo of it
+ * Returns the token of `Authorization: bearer <token>`, the scheme in any case (RFC 9110 section 11.1); undefined when
+ * the header is absent, given more than once, or of another scheme.
+ * @param read `readBearer` or a cached form of it
  */
 export function bearerToken(
   head: RequestHead,
@@ -96,17 +101,18 @@ export function bearerToken(
   return read(head.authorization);
 }
 
+/** Returns the token of an Authorization header's value; undefined for another scheme. */
 export function readBearer(authorization: string): string | undefined {
   return /^bearer +([^\s,]+)$/i.exec(authorization)?.[1];
 }
 
-/** An id that is safe to echo and to log, or undefined. */
+/** Returns the client's X-Request-Id if it is safe to repeat and to log. */
 export function saneRequestId(head: RequestHead): string | undefined {
   const given = head.headers["x-request-id"];
   return given !== undefined && /^[A-Za-z0-9._:-]{1,64}$/.test(given) ? given : undefined;
 }
 
-/** Seconds of `Prefer: wait=N` (RFC 7240 section 4.3), at most `maxSec`; 0 when absent or unreadable. */
+/** Returns the seconds of `Prefer: wait=N` (RFC 7240 section 4.3), at most `maxSec`; 0 when absent or malformed. */
 export function preferredWaitSec(head: RequestHead, maxSec: number): number {
   if (head.headers.prefer === undefined) return 0;
   const found = /(?:^|[,;]\s*)wait\s*=\s*"?([0-9]{1,6})"?\s*(?:$|[,;])/i.exec(head.headers.prefer);

@@ -1,25 +1,25 @@
 /**
- * Brings a request's path into its one canonical form, or refuses it. Two spellings of one path must never reach two
- * rules (RFC 3986 section 6.2.2; dot segments and encoded slashes are attacks here, not conveniences).
+ * Brings a request's path into its one canonical form, or rejects it: two spellings of one path must never be judged by
+ * two rules (RFC 3986 section 6.2.2). Dot segments and encoded slashes are treated as attacks.
  */
 
 /** More segments than the longest route has. */
 const SEGMENTS_MAX = 16;
-/** pchar of RFC 3986 plus `/`; percent triplets are looked at separately. */
+/** pchar of RFC 3986 plus `/`; percent triplets are checked in `decodeSegment`. */
 const PATH = /^\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*$/;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 
 export interface CanonicalPath {
   /** Decoded segments; empty for `/`. */
   readonly segments: readonly string[];
-  /** Starts with one slash, does not end with one; as sent otherwise. */
+  /** Starts with one slash and does not end with one; otherwise as sent. */
   readonly path: string;
 }
 
 /**
- * Existing clients build `//api/v1/...` when their base path starts with a slash, and leave a slash at the end: both
- * are forgiven. Undefined: dot segments, empty segments inside, `%2F`, `%5C`, NUL and other control characters,
- * non-canonical percent encoding.
+ * Returns the canonical path; undefined for dot segments, empty segments inside, `%2F`, `%5C`, NUL and other control
+ * characters, and for percent encoding that is not canonical. A second slash at the start and a slash at the end are
+ * accepted: existing clients send `//api/v1/...` when their base path starts with a slash.
  */
 export function canonicalPath(url: string): CanonicalPath | undefined {
   if (!PATH.test(url)) return undefined;
@@ -34,7 +34,7 @@ export function canonicalPath(url: string): CanonicalPath | undefined {
   return decoded.every((segment) => segment !== undefined) ? { segments: decoded, path } : undefined;
 }
 
-/** Empty segments and dot segments: ways to write another path. */
+/** True for empty segments and dot segments, with which a path can be written in another way. */
 function isSpecial(raw: string): boolean {
   return raw === "" || raw === "." || raw === "..";
 }
@@ -51,7 +51,7 @@ function decodeSegment(raw: string): string | undefined {
   try {
     return decodeURIComponent(raw);
   } catch {
-    // Not UTF-8: there is no text to match a route with.
+    // Not UTF-8, so there is no text to match a route with.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Writes an answer: status line, the headers that every answer carries (SPEC section 1, exactly), body. Everything that
- * goes out passes here, in one cork. Long bodies go out piece by piece as the reader takes them.
+ * Writes an answer in one cork: status line, the headers that every answer carries, body. Long bodies go out piece by
+ * piece as the reader takes them.
  */
 import { STATUS_CODES } from "node:http";
 import type { Clock } from "../../clock.js";
@@ -12,9 +12,9 @@ import type { RawResponse } from "../uws.js";
 /** A body that is read in pieces while it is sent. */
 export interface BodySource {
   readonly bytes: number;
-  /** The next piece from `offset`; at most `bytesMax`, at least one byte. */
+  /** Returns the next piece from `offset`: at least one byte, at most `bytesMax`. */
   read(offset: number, bytesMax: number): Promise<Uint8Array> | Uint8Array;
-  /** Always called, whether the answer arrived or not. */
+  /** Always called, whether the answer was sent or not. */
   close(): Promise<void> | void;
 }
 
@@ -23,7 +23,7 @@ export interface Answer {
   readonly contentType?: string;
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: string | Uint8Array | BodySource;
-  /** Instead of a body: what is sent from now on. */
+  /** Sent from now on, in place of a body. */
   readonly stream?: StreamSource;
   readonly noStore?: boolean;
   /** The connection closes after the answer. */
@@ -33,8 +33,8 @@ export interface Answer {
 export const JSON_TYPE = "application/json; charset=UTF-8";
 
 /**
- * SPEC section 1. The origin is never reflected, and there are no cookies: the pair of `*` and credentials stays
- * harmless.
+ * Existing clients depend on exactly these headers. The pair of `*` and Access-Control-Allow-Credentials is harmless:
+ * the origin is never reflected, and there are no cookies.
  */
 const EVERY_ANSWER: readonly (readonly [string, string])[] = [
   [
@@ -47,23 +47,23 @@ const EVERY_ANSWER: readonly (readonly [string, string])[] = [
   ["X-Content-Type-Options", "nosniff"],
 ];
 /**
- * Their lines behind the first header's value: the library writes a value as it is, and each of its calls costs as much
- * as all of these bytes.
+ * The lines of these headers as the tail of the first header's value: the library writes a value as it is, and each of
+ * its calls costs as much as all of these bytes.
  */
-const FIRST_OF_ALL = "Access-Control-Allow-Credentials";
+const FIRST_HEADER = "Access-Control-Allow-Credentials";
 const FIRST_VALUE_AND_LINES = ["true", ...EVERY_ANSWER.map(([name, value]) => `${name}: ${value}`)].join("\r\n");
 
 const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([status, reason]) => [Number(status), `${status} ${reason ?? ""}`]),
 );
 
-/** Visible ASCII and spaces: a header cannot smuggle a line of its own. */
+/** Visible ASCII and spaces, so that a value cannot add a header line. */
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
 /**
- * Sends the answer, unless there was one already or the client is gone. Gives a promise where the body goes out in
- * pieces, which resolves when it is out or given up. Throws or rejects before anything is written when a header or the
- * length is not fit to be sent.
+ * Sends an answer, unless there was one already or the client is gone. Returns a promise where the body goes out in
+ * pieces; it resolves when the last piece is out or the client is gone. Throws or rejects before anything is written
+ * when a header has forbidden characters or the body is too long.
  */
 export function sendAnswer(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> | undefined {
   const { body } = answer;
@@ -104,16 +104,15 @@ function sendWhole(exchange: Exchange, answer: Answer, body: string | Uint8Array
       response.end(body, closes);
       return;
     }
-    // The library counts a length given to endWithoutBody as owed and would hold the connection: headers are written by
-    // hand.
+    // Not by an argument of endWithoutBody: the library would wait for a body of that length and hold the connection.
     if (body !== undefined) response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
-    endBodiless(response, closes);
+    endWithoutBody(response, { closes });
   });
   exchange.finish(answer.status);
 }
 
-/** Without a body the library cannot close by itself; the header asks the client to. */
-function endBodiless(response: RawResponse, closes: boolean): void {
+/** Without a body the library cannot close the connection by itself; the header asks the client to do so. */
+function endWithoutBody(response: RawResponse, { closes }: { readonly closes: boolean }): void {
   if (closes) response.writeHeader("Connection", "close");
   response.endWithoutBody();
 }
@@ -123,39 +122,43 @@ async function sendSource(exchange: Exchange, answer: Answer, source: BodySource
     exchange.response.cork(() => {
       writeHead(exchange, answer);
       exchange.response.writeHeader("Content-Length", String(source.bytes));
-      endBodiless(exchange.response, answer.closes === true);
+      endWithoutBody(exchange.response, { closes: answer.closes === true });
     });
     exchange.finish(answer.status);
     return;
   }
-  let chunk = await source.read(0, STREAM_CHUNK_BYTES);
+  let piece: Uint8Array | undefined = await source.read(0, STREAM_CHUNK_BYTES);
   if (!exchange.isOpen) return;
   exchange.startSending(answer.status, clock.monotonicMs());
-  const pieces = new PieceWriter(exchange, source.bytes, clock);
-  for (let offset = 0; ;) {
-    await pieces.write(chunk, offset, offset === 0 ? answer : undefined);
-    offset += chunk.length;
-    if (!exchange.isSending || offset >= source.bytes) return;
-    try {
-      chunk = await source.read(offset, STREAM_CHUNK_BYTES);
-    } catch (error) {
-      // Its head is out: all that is left is to end the connection short of the promised length.
-      if (exchange.isSending) exchange.response.close();
-      throw error;
-    }
-    if (!exchange.isSending) return;
+  const writer = new PieceWriter(exchange, source.bytes, clock);
+  for (let offset = 0; piece !== undefined;) {
+    await writer.write(piece, offset, offset === 0 ? answer : undefined);
+    offset += piece.length;
+    piece = await nextPiece(exchange, source, offset);
+  }
+}
+
+/** Reads the piece at `offset`; undefined at the end of the body, and when the client is gone. */
+async function nextPiece(exchange: Exchange, source: BodySource, offset: number): Promise<Uint8Array | undefined> {
+  if (!exchange.isSending || offset >= source.bytes) return undefined;
+  try {
+    return await source.read(offset, STREAM_CHUNK_BYTES);
+  } catch (error) {
+    // The head is out: the connection can only be closed short of the promised length.
+    exchange.closeUnlessDone();
+    throw error;
   }
 }
 
 /**
- * Hands pieces to the socket, one at a time, each until the socket took all of it. There is one writable handler for
- * the whole body: the library puts the old one back over a handler that is set while the old one runs.
+ * Writes pieces to the socket, one at a time, each until the socket has taken all of it. There is one writable handler
+ * for the whole body: when a handler sets another one while it runs, the library restores the old one afterwards.
  */
 class PieceWriter {
   readonly #exchange: Exchange;
   readonly #totalBytes: number;
   readonly #clock: Clock;
-  /** Goes on with the piece that the socket did not take whole. */
+  /** Continues with the piece that the socket took only in part. */
   #resume: ((offset: number) => boolean) | undefined;
 
   constructor(exchange: Exchange, totalBytes: number, clock: Clock) {
@@ -166,21 +169,22 @@ class PieceWriter {
   }
 
   /**
-   * @param start offset of the piece in the body; `head` goes before the first. Resolves also when the client goes
-   *   away.
+   * Resolves when the socket has taken the piece, or the client is gone.
+   * @param start offset of the piece in the body
+   * @param head written before the first piece
    */
   write(piece: Uint8Array, start: number, head: Answer | undefined): Promise<void> {
     return new Promise((resolve) => {
       this.#exchange.whenClosed(resolve);
       let unsentHead = head;
-      const goOn = (offset: number): boolean => {
+      const resume = (offset: number): boolean => {
         const taken = this.#tryWrite(piece.subarray(offset - start), unsentHead);
         unsentHead = undefined;
-        this.#resume = taken ? undefined : goOn;
+        this.#resume = taken ? undefined : resume;
         if (taken) resolve();
         return taken;
       };
-      goOn(start);
+      resume(start);
     });
   }
 
@@ -199,14 +203,14 @@ class PieceWriter {
   }
 }
 
-/** Status line and headers, inside a cork. */
+/** Writes the status line and the headers; must be called inside a cork. */
 export function writeHead(exchange: Exchange, answer: Answer): void {
   const { response } = exchange;
   response.writeStatus(STATUS_LINES.get(answer.status) ?? String(answer.status));
-  response.writeHeader(FIRST_OF_ALL, FIRST_VALUE_AND_LINES);
+  response.writeHeader(FIRST_HEADER, FIRST_VALUE_AND_LINES);
   response.writeHeader("X-Request-Id", exchange.requestId);
   if (answer.noStore === true) response.writeHeader("Cache-Control", "no-store");
-  // A body in pieces has no other way to say it; one that is sent whole lets the library say it and close.
+  // For a body in pieces; for one that is sent whole, the library writes this header and closes.
   if (answer.closes === true && exchange.isSending) response.writeHeader("Connection", "close");
   if (answer.contentType !== undefined) response.writeHeader("Content-Type", answer.contentType);
   for (const [name, value] of answer.headers ?? []) response.writeHeader(name, value);

@@ -1,7 +1,7 @@
 /**
- * Failures as answers, in the one form of DECISIONS: `{message, errors: [{message, code, path?}]}`, with the members
- * that a route adds, and as RFC 9457 problem details when asked for; on OAuth's routes in OAuth's form. What is not an
- * AppError is a bug and says nothing about itself.
+ * Failures as answers in one form: `{message, errors: [{message, code, path?}]}` with the members that a route adds,
+ * and as RFC 9457 problem details on request; OAuth's routes use OAuth's form. Anything but an AppError is a bug, whose
+ * message is never answered.
  */
 import { STATUS_CODES } from "node:http";
 import { AppError } from "../../errors.js";
@@ -13,16 +13,16 @@ import { RETRY_AFTER_DEFAULT_SEC, RETRY_AFTER_SEALED_SEC } from "../limits/limit
 
 /** A known path with another method. */
 export class MethodNotAllowed extends AppError {
-  /** Methods that the path has. */
+  /** Methods of the path, for the Allow header. */
   readonly allow: readonly string[];
 
   constructor(allow: readonly string[]) {
-    super("method_not_allowed", { message: "this path does not take this method" });
+    super("method_not_allowed", { message: "this path does not take this method; see the Allow header" });
     this.allow = allow;
   }
 }
 
-/** After these the bytes that follow on the connection may not be what they seem. */
+/** After these the connection closes: the bytes that follow may have been sent as part of this request. */
 const CLOSING_CODES: ReadonlySet<string> = new Set([
   "malformed_json",
   "malformed_path",
@@ -30,13 +30,16 @@ const CLOSING_CODES: ReadonlySet<string> = new Set([
   "body_too_large",
 ]);
 
-/** Turns whatever was thrown into an expected failure; the second member is the bug, when it was one. */
+/**
+ * Turns anything thrown into an AppError. `bug` is the original error when it was an unexpected one.
+ * @param requestId repeated to the client in the message about a bug
+ */
 export function asAppError(thrown: unknown, requestId: string): { readonly error: AppError; readonly bug?: Error } {
   if (thrown instanceof AppError) return { error: thrown };
   if (thrown instanceof StoreConflict)
     return {
       error: new AppError("conflict", {
-        message: "the record was changed by another request; read it again and retry",
+        message: "another request changed the record; read it again and retry",
       }),
     };
   const bug = thrown instanceof Error ? thrown : new Error("something that is not an error was thrown");
@@ -48,6 +51,7 @@ export function asAppError(thrown: unknown, requestId: string): { readonly error
   };
 }
 
+/** Returns the answer to a failed request: status, headers such as Retry-After, and the body in the route's form. */
 export function errorAnswer(exchange: Exchange, error: AppError): Answer {
   return {
     ...(oauthForm(exchange, error) ?? commonForm(exchange, error)),
@@ -57,10 +61,10 @@ export function errorAnswer(exchange: Exchange, error: AppError): Answer {
 }
 
 function commonForm(exchange: Exchange, error: AppError): Answer {
-  const problem = wantsProblem(exchange.head.headers.accept);
+  const isProblem = acceptsProblem(exchange.head.headers.accept);
   const message = messageOf(error);
   const body = {
-    ...(problem
+    ...(isProblem
       ? { type: "about:blank", title: STATUS_CODES[error.status] ?? "Failure", status: error.status, detail: message }
       : {}),
     message,
@@ -69,13 +73,13 @@ function commonForm(exchange: Exchange, error: AppError): Answer {
   };
   return {
     status: error.status,
-    contentType: problem ? "application/problem+json; charset=UTF-8" : JSON_TYPE,
+    contentType: isProblem ? "application/problem+json; charset=UTF-8" : JSON_TYPE,
     headers: errorHeaders(error),
     body: JSON.stringify(body),
   };
 }
 
-/** As RFC 6749 section 5.2 prescribes it, where the route has OAuth's word for the failure. */
+/** The form of RFC 6749 section 5.2, where the route maps the failure to one of OAuth's error codes. */
 function oauthForm(exchange: Exchange, error: AppError): Answer | undefined {
   const refusal = exchange.route?.route.oauthErrors?.[error.code];
   if (refusal === undefined) return undefined;
@@ -98,12 +102,12 @@ function errorHeaders(error: AppError): [string, string][] {
     const defaultSec = error.code === "vault_sealed" ? RETRY_AFTER_SEALED_SEC : RETRY_AFTER_DEFAULT_SEC;
     headers.push(["Retry-After", String(Math.max(1, Math.ceil(error.retryAfterSec ?? defaultSec)))]);
   }
-  // RFC 9110 section 15.5.2; a rejected password is not a matter of the bearer scheme.
+  // RFC 9110 section 15.5.2. Not with `invalid_credentials`: a rejected password has nothing to do with bearer tokens.
   if (error.code === "unauthorized") headers.push(["WWW-Authenticate", "Bearer"]);
   if (error instanceof MethodNotAllowed) headers.push(["Allow", error.allow.join(", ")]);
   return headers;
 }
 
-function wantsProblem(accept: string | undefined): boolean {
+function acceptsProblem(accept: string | undefined): boolean {
   return accept !== undefined && /(^|[,\s])application\/problem\+json\s*($|[,;])/i.test(accept);
 }

@@ -1,5 +1,6 @@
 /**
- * Answers a stored file: ETag, If-None-Match, one Range (RFC 9110 sections 13 and 14), read in pieces while it is sent.
+ * Answers with a stored file: ETag, If-None-Match, one Range (RFC 9110 sections 13 and 14). The file is read in pieces
+ * while it is sent.
  */
 import { open } from "node:fs/promises";
 import type { FileAnswer } from "../../contract/route.js";
@@ -14,8 +15,9 @@ interface ByteRange {
 }
 
 /**
- * @param contentType of the route; the file's own goes before it Throws `data_corrupt` when the file is not there or
- *   has another length, `range_not_satisfiable` never: that answer has headers of its own.
+ * Returns 200, 206, 304 or 416 with their headers. A 416 is no failure here, because it has headers of its own.
+ * @param contentType used when the file has no type of its own
+ * @throws data_corrupt when the file is missing or has another length than recorded
  */
 export async function fileAnswer(file: FileAnswer, contentType: string, head: RequestHead): Promise<Answer> {
   const etag = `"${file.sha256}"`;
@@ -44,10 +46,7 @@ function matchesAny(condition: string | undefined, etag: string): boolean {
   });
 }
 
-/**
- * The one range asked for; undefined serves the whole file, also for several ranges or a range that does not read as
- * one.
- */
+/** Returns the requested range. Undefined serves the whole file, also for several ranges and for a malformed one. */
 function requestedRange(head: RequestHead, etag: string, bytes: number): ByteRange | "unsatisfiable" | undefined {
   const found = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(head.headers.range?.trim() ?? "");
   const condition = head.headers["if-range"];

@@ -1,26 +1,33 @@
-/** Turns what a handler replied into an answer: JSON, bytes, a stored file or nothing, with the headers of lists. */
+/** Turns a reply into an answer: JSON, bytes, a stored file, a stream or nothing; adds the headers of lists. */
 import { assert } from "../../errors.js";
 import { JsonText } from "../../json/json-text.js";
 import type { AnyReply } from "../../contract/route.js";
 import type { QueryPair } from "../../contract/query.js";
 import { JSON_TYPE, type Answer } from "./answer.js";
-import type { CompiledRoute, Exchange } from "../request/exchange.js";
+import type { CompiledRoute } from "../compiled-route.js";
+import type { Exchange } from "../request/exchange.js";
 import { fileAnswer } from "./file-answer.js";
 import { listHeaders } from "../paging.js";
-import { writeJson } from "../../json/write-json.js";
 
-export interface ReplyPlace {
-  /** Canonical path of the request. */
+/** The request's path and query, for the links of a list. */
+export interface ListRequest {
+  /** Canonical path. */
   readonly path: string;
+  /** Checked members of the query. */
   readonly members: Readonly<Record<string, unknown>>;
+  /** The query as sent. */
   readonly pairs: readonly QueryPair[];
 }
 
+/**
+ * Returns the answer of a reply; a promise only for a stored file, which has to be opened.
+ * @throws Error when the reply is none that the route declares
+ */
 export function replyAnswer(
   exchange: Exchange,
   compiled: CompiledRoute,
   reply: AnyReply,
-  place: ReplyPlace,
+  list: ListRequest,
 ): Answer | Promise<Answer> {
   const { route, noStore } = compiled;
   const spec = route.responses[reply.status];
@@ -36,7 +43,7 @@ export function replyAnswer(
   }
   if (reply.stream !== undefined) {
     assert(spec.stream !== undefined, "a stream is answered where the route declares one");
-    // A question about the head alone begins no stream.
+    // A HEAD request opens no stream.
     return {
       status: reply.status,
       contentType: spec.stream,
@@ -48,20 +55,20 @@ export function replyAnswer(
     assert(spec.bytes !== undefined, "bytes are answered where the route declares them");
     return { status: reply.status, contentType: spec.bytes, headers, body: reply.bytes, noStore };
   }
-  if (route.list === true) headers.push(...pageHeaders(reply, place));
+  if (route.list === true) headers.push(...pageHeaders(reply, list));
   if (reply.body === undefined) return { status: reply.status, headers, noStore };
-  const body = reply.body instanceof JsonText ? reply.body.text : writeJson(reply.body);
+  const body = reply.body instanceof JsonText ? reply.body.text : JSON.stringify(reply.body);
   return { status: reply.status, contentType: JSON_TYPE, headers, body, noStore };
 }
 
-function pageHeaders(reply: AnyReply, place: ReplyPlace): [string, string][] {
+function pageHeaders(reply: AnyReply, list: ListRequest): [string, string][] {
   const { total } = reply;
   assert(total !== undefined && Number.isSafeInteger(total) && total >= 0, "a list's reply carries its total");
   return listHeaders({
-    path: place.path,
-    pairs: place.pairs,
-    page: Number(place.members.page),
-    rpp: Number(place.members.rpp),
+    path: list.path,
+    pairs: list.pairs,
+    page: Number(list.members.page),
+    rpp: Number(list.members.rpp),
     total,
   });
 }

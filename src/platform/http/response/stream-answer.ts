@@ -1,29 +1,30 @@
 /**
- * Sends a stream as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Holds one
- * message at most: the source waits while the reader does not keep up.
+ * Sends a stream as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Buffers one
+ * message at most: the source waits while the reader is behind.
  */
 import type { OpenStream, StreamEnd, StreamMessage, StreamSink, StreamSource } from "../../contract/stream.js";
 import { writeHead, type Answer } from "./answer.js";
 import type { Exchange } from "../request/exchange.js";
 
-/** A reader that is behind gets this long to take the reason why its stream ended. */
-const LAST_WORDS_MS = 5000;
-/** What a message looks like on the wire, by the message: one that thousands get is spelled and encoded once. */
-const spelled = new WeakMap<StreamMessage, Uint8Array>();
+/** Time for a reader that is behind to read the reason why its stream ended. */
+const END_MESSAGE_MS = 5000;
+/** Encoded messages: one that goes to thousands of readers is encoded once. */
+const encoded = new WeakMap<StreamMessage, Uint8Array>();
 
 export class StreamAnswer implements StreamSink {
   readonly channel = undefined;
   readonly #exchange: Exchange;
   #stream: OpenStream | undefined;
+  /** The last write waits in memory: nothing more is written until `onWritable`. */
   #isHeld = false;
   #isEnding = false;
-  #lastWords: NodeJS.Timeout | undefined;
+  #endTimer: NodeJS.Timeout | undefined;
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange;
   }
 
-  /** Sends the head and opens the source. `onClosed` is called once the stream is over, whoever ended it. */
+  /** Sends the head and opens the source. `onClosed` is called once, when the stream is over. */
   start(
     answer: Answer,
     source: StreamSource,
@@ -33,7 +34,7 @@ export class StreamAnswer implements StreamSink {
     const { response } = exchange;
     exchange.startSending(answer.status, options.nowMs);
     exchange.whenClosed(() => {
-      clearTimeout(this.#lastWords);
+      clearTimeout(this.#endTimer);
       options.onClosed();
       this.#stream?.closed();
     });
@@ -49,19 +50,23 @@ export class StreamAnswer implements StreamSink {
     this.#stream = source.open(this);
   }
 
+  /** Writes one event; see StreamSink. */
   send(message: StreamMessage): boolean {
     if (!this.#exchange.isSending || this.#isEnding) return false;
     return this.#write(bytesOf(message));
   }
 
+  /** Does nothing: server-sent events have no channel. */
   join(): void {
-    // There is no channel that could be joined.
+    // See above.
   }
 
+  /** Does nothing: server-sent events have no channel. */
   leave(): void {
-    // Nor left.
+    // See above.
   }
 
+  /** Sends an `end` event with the reason and ends the response. */
   end(reason: StreamEnd): void {
     if (!this.#exchange.isSending || this.#isEnding) return;
     this.#isEnding = true;
@@ -70,27 +75,27 @@ export class StreamAnswer implements StreamSink {
       this.#finish(text);
       return;
     }
-    // Behind what is held back already; whoever never reads it loses the connection instead.
+    // Queued behind the buffered message. A reader that does not take it in time is disconnected.
     this.#write(text);
-    this.#lastWords = setTimeout(() => {
-      if (this.#exchange.isSending) this.#exchange.response.close();
-    }, LAST_WORDS_MS).unref();
+    this.#endTimer = setTimeout(() => {
+      this.#exchange.closeUnlessDone();
+    }, END_MESSAGE_MS).unref();
   }
 
   #write(text: string | Uint8Array): boolean {
     const { response } = this.#exchange;
-    let isTaken = true;
+    const outcome = { isTaken: true };
     response.cork(() => {
-      isTaken = response.write(text);
+      outcome.isTaken = response.write(text);
     });
-    if (!isTaken) this.#isHeld = true;
-    return isTaken;
+    if (!outcome.isTaken) this.#isHeld = true;
+    return outcome.isTaken;
   }
 
   #finish(text: string): void {
     const exchange = this.#exchange;
     if (!exchange.isSending) return;
-    // Not closing: with that the library drops the text. The connection stays for the next request.
+    // Without closing the connection: if told to close, the library drops the text.
     exchange.response.cork(() => {
       exchange.response.end(text);
     });
@@ -99,15 +104,15 @@ export class StreamAnswer implements StreamSink {
 }
 
 function bytesOf(message: StreamMessage): Uint8Array {
-  const known = spelled.get(message);
+  const known = encoded.get(message);
   if (known !== undefined) return known;
-  const bytes = Buffer.from(spell(message), "utf8");
-  spelled.set(message, bytes);
+  const bytes = Buffer.from(encode(message), "utf8");
+  encoded.set(message, bytes);
   return bytes;
 }
 
-/** A heartbeat moves the reader's last id without being an event: a block without data dispatches nothing. */
-function spell({ id, type, json }: StreamMessage): string {
+/** A heartbeat is a block without data: it moves the reader's last id and dispatches no event. */
+function encode({ id, type, json }: StreamMessage): string {
   if (type === "heartbeat") return `: heartbeat\nid: ${String(id)}\n\n`;
   return `id: ${String(id)}\n${type === undefined ? "" : `event: ${type}\n`}data: ${json}\n\n`;
 }

@@ -1,12 +1,13 @@
 /**
- * The streams that are open on a server, whatever their transport: looks again and again whether their tokens still
- * hold, so that a stream ends soon after its token expired or was revoked, and ends all of them when the server stops.
+ * The open streams of a server, over both transports: checks their tokens again and again, so that a stream ends soon
+ * after its token expired or was revoked, and ends all streams when the server stops.
  */
 import type { Principal } from "../../auth/principal.js";
 import type { Clock } from "../../clock.js";
 import type { Area } from "../../contract/route.js";
 import type { StreamEnd } from "../../contract/stream.js";
 import { AppError } from "../../errors.js";
+import type { Authenticate } from "../request/caller.js";
 
 export interface WatchedStream {
   readonly token: string;
@@ -18,7 +19,7 @@ export interface WatchedStream {
 }
 
 export interface StreamsDependencies {
-  readonly authenticate: (token: string, area: Area) => Principal | Promise<Principal>;
+  readonly authenticate: Authenticate;
   readonly clock: Clock;
 }
 
@@ -26,17 +27,17 @@ interface Watched {
   readonly streams: Set<WatchedStream>;
 }
 
-/** A token is looked at this often, the tokens spread evenly over the time: 8 us each. */
-const CHECKED_EVERY_MS = 4000;
+/** Each token is checked once in this time, the checks spread evenly over it; one takes 8 us. */
+const CHECK_EVERY_MS = 4000;
 const TICK_MS = 200;
 
 export class Streams {
   readonly #dependencies: StreamsDependencies;
-  /** By token: a thousand streams of one token are one check. */
+  /** By token, so that a thousand streams with one token need one check. */
   readonly #watched = new Map<string, Watched>();
-  #round: Iterator<[string, Watched]> | undefined;
+  #remaining: Iterator<[string, Watched]> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #isOver = false;
+  #hasEnded = false;
 
   constructor(dependencies: StreamsDependencies) {
     this.#dependencies = dependencies;
@@ -50,7 +51,7 @@ export class Streams {
     this.#timer ??= setInterval(() => {
       this.#tick();
     }, TICK_MS).unref();
-    if (this.#isOver)
+    if (this.#hasEnded)
       setImmediate(() => {
         stream.end("shutting_down");
       });
@@ -61,9 +62,9 @@ export class Streams {
     };
   }
 
-  /** Ends every stream, and those that come. Returns how many there were. */
+  /** Ends every stream, and each that is added from now on. Returns how many there were. */
   endAll(): number {
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.#stopTimer();
     const open = [...this.#watched.values()].flatMap(({ streams }) => [...streams]);
     for (const stream of open) stream.end("shutting_down");
@@ -73,15 +74,15 @@ export class Streams {
   #stopTimer(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#round = undefined;
+    this.#remaining = undefined;
   }
 
   #tick(): void {
-    for (let left = Math.ceil((this.#watched.size * TICK_MS) / CHECKED_EVERY_MS); left > 0; left -= 1) {
-      this.#round ??= this.#watched.entries();
-      const next = this.#round.next();
+    for (let left = Math.ceil((this.#watched.size * TICK_MS) / CHECK_EVERY_MS); left > 0; left -= 1) {
+      this.#remaining ??= this.#watched.entries();
+      const next = this.#remaining.next();
       if (next.done === true) {
-        this.#round = undefined;
+        this.#remaining = undefined;
         return;
       }
       const [token, { streams }] = next.value;

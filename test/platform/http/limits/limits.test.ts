@@ -104,7 +104,7 @@ describe("throttling", () => {
     await front.server.stop({ graceMs: 0 });
   });
 
-  it("throttles the clients behind a trusted proxy one by one, and a liar with itself", async () => {
+  it("throttles the clients behind a trusted proxy one by one, and ignores the header of an untrusted one", async () => {
     const throttled = async (trustedProxies: readonly string[]): Promise<number[]> => {
       const front = await startFront({
         clock: heldClock(),

@@ -1,9 +1,11 @@
-/** What a handler gets of a request, beside what its validators made of it. See HandlerRequest in contract/route.ts. */
+/** The request as its handler gets it; see HandlerRequest in contract/route.ts for the members. */
 import type { Principal } from "../../auth/principal.js";
-import type { CompiledRoute, Exchange } from "./exchange.js";
+import type { CompiledRoute } from "../compiled-route.js";
+import type { Exchange } from "./exchange.js";
 import { WAIT_SEC_MAX } from "../limits/limits.js";
 import { bearerToken, preferredWaitSec } from "./request-head.js";
 
+/** What the earlier stages made of the request. */
 export interface CheckedInput {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -11,14 +13,11 @@ export interface CheckedInput {
   readonly principal: Principal | undefined;
 }
 
-/** Time that a `Prefer: wait` leaves for the answer itself. */
+/** Part of the deadline that `Prefer: wait` leaves for the answer itself. */
 const WAIT_MARGIN_SEC = 1;
 
-/**
- * A class for the sake of `signal`, which few handlers ask for: a getter in an object literal costs more than all the
- * rest.
- */
-export class FrontRequest implements CheckedInput {
+/** A class because of `signal`, which few handlers read: a getter in an object literal costs more than all the rest. */
+export class CheckedRequest implements CheckedInput {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;

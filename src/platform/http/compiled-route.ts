@@ -1,0 +1,44 @@
+/** A route with everything that can be worked out before its first request. */
+import { authorizer } from "../auth/authorize.js";
+import type { Principal } from "../auth/principal.js";
+import type { BoundRoute } from "../contract/route.js";
+import { compileRoute, type RouteValidator } from "../contract/validate.js";
+import type { JsonLimits } from "../json/json-scan.js";
+import {
+  BODY_BYTES_DEFAULT,
+  JSON_DEPTH_MAX,
+  JSON_KEY_BYTES_MAX,
+  JSON_NUMBER_BYTES_MAX,
+  JSON_TOKENS_DEFAULT,
+  type HttpLimits,
+} from "./limits/limits.js";
+
+export interface CompiledRoute extends BoundRoute {
+  readonly validator: RouteValidator;
+  /** Throws `forbidden`; absent on public routes. */
+  readonly check?: (principal: Principal) => void;
+  readonly bodyBytesMax: number;
+  readonly jsonLimits: JsonLimits;
+  readonly deadlineMs: number;
+  /** Caches must not keep answers of the vault and of identity. */
+  readonly noStore: boolean;
+}
+
+/** Compiles the schemas, the permission check and the limits of a route. Throws when a schema does not compile. */
+export function compileBoundRoute(bound: BoundRoute, limits: Pick<HttpLimits, "deadlineMs">): CompiledRoute {
+  const { route } = bound;
+  return {
+    ...bound,
+    validator: compileRoute(route),
+    ...(route.auth === "public" ? {} : { check: authorizer(route.auth) }),
+    bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_DEFAULT,
+    jsonLimits: {
+      depthMax: JSON_DEPTH_MAX,
+      tokensMax: route.jsonTokensMax ?? JSON_TOKENS_DEFAULT,
+      keyBytesMax: JSON_KEY_BYTES_MAX,
+      numberBytesMax: JSON_NUMBER_BYTES_MAX,
+    },
+    deadlineMs: route.deadlineMs ?? limits.deadlineMs,
+    noStore: route.area === "vault" || route.area === "identity",
+  };
+}

@@ -1,0 +1,44 @@
+/** The stage that finds out who sends a request: its bearer token, and the principal behind the token. */
+import type { Principal } from "../../auth/principal.js";
+import { TurnMemo } from "../../concurrency/per-tick-cache.js";
+import type { Area } from "../../contract/route.js";
+import { AppError } from "../../errors.js";
+import { readProtocols } from "../socket-messages.js";
+import type { Exchange } from "./exchange.js";
+import { bearerToken, readBearer } from "./request-head.js";
+
+/** Returns the principal of a token, or throws or rejects with `unauthorized`. */
+export type Authenticate = (token: string, area: Area) => Principal | Promise<Principal>;
+
+export class CallerReader {
+  readonly #authenticate: Authenticate;
+  readonly #bearers = new TurnMemo(readBearer);
+
+  constructor(dependencies: { readonly authenticate: Authenticate }) {
+    this.#authenticate = dependencies.authenticate;
+  }
+
+  /** The bearer token of the Authorization header, or of a WebSocket's subprotocols where there is no such header. */
+  tokenOf({ head, upgrade }: Exchange): string | undefined {
+    const token = bearerToken(head, (authorization) => this.#bearers.of(authorization));
+    if (token !== undefined || upgrade === undefined || head.authorizationCount > 0) return token;
+    return readProtocols(upgrade.protocols).token;
+  }
+
+  /** True for a WebSocket handshake without credentials: its token comes with the first message. */
+  isAnonymousUpgrade(exchange: Exchange): boolean {
+    return (
+      exchange.upgrade !== undefined && exchange.head.authorizationCount === 0 && this.tokenOf(exchange) === undefined
+    );
+  }
+
+  /**
+   * Returns the principal of the request; a promise only where the token has to be looked up.
+   * @throws unauthorized also by rejecting
+   */
+  authenticate(exchange: Exchange, area: Area): Principal | Promise<Principal> {
+    const token = this.tokenOf(exchange);
+    if (token === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
+    return this.#authenticate(token, area);
+  }
+}
