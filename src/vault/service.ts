@@ -10,7 +10,7 @@ import { AppError } from "../platform/errors.js";
 import { newId } from "../platform/ids.js";
 import { StoreConflict, type StoreCommit } from "../platform/store/store.js";
 import { mergeCommits, type Listing, type Page } from "../platform/store/tables.js";
-import { Turns } from "../platform/concurrency/keyed-mutex.js";
+import { KeyedMutex } from "../platform/concurrency/keyed-mutex.js";
 import { frameGeneration } from "./worker/ciphertext-frame.js";
 import { HdWallets } from "./keys/hd-wallets.js";
 import { laneOf } from "./threads/item-batches.js";
@@ -96,7 +96,7 @@ export class VaultService {
   readonly #seal: VaultSeal;
   readonly #attempts: SealAttempts;
   readonly #clock: Clock;
-  readonly #slowKeys = new Turns({ waitingMax: SLOW_KEYS_WAITING_MAX });
+  readonly #slowKeys = new KeyedMutex({ waitingMax: SLOW_KEYS_WAITING_MAX });
   /** What is done with keys. */
   readonly operations: KeyOperations;
   readonly derivation: KeyDerivation;

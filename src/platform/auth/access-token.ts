@@ -9,7 +9,7 @@ import type { Clock } from "../clock.js";
 import type { Area } from "../contract/route.js";
 import { AppError } from "../errors.js";
 import { isUuid } from "../ids.js";
-import { TurnMemo } from "../concurrency/per-tick-cache.js";
+import { PerTickCache } from "../concurrency/per-tick-cache.js";
 import { PERMISSIONS_MAX } from "./permissions.js";
 import { SUBJECT_KINDS, formatSubject, type Principal, type Subject, type SubjectKind } from "./principal.js";
 import { claimsOf, readOwnJws } from "./own-jws.js";
@@ -123,7 +123,7 @@ export class AccessTokenVerifier {
   readonly #state: TokenStateLookup;
   /** By a hash of the token, so that nobody who sees this memory can use what he sees. */
   readonly #cache = new Map<string, VerifiedToken>();
-  readonly #cacheKeys = new TurnMemo((token) => hash("sha256", token, "base64"));
+  readonly #cacheKeys = new PerTickCache((token) => hash("sha256", token, "base64"));
 
   constructor(options: AccessTokenOptions, dependencies: AccessTokenDependencies) {
     this.#issuer = options.issuer;
@@ -142,7 +142,7 @@ export class AccessTokenVerifier {
    */
   authenticate(token: string, area?: Area): Principal {
     if (token.length > ACCESS_TOKEN_CHARACTERS_MAX) throw refusal();
-    const cacheKey = this.#cacheKeys.of(token);
+    const cacheKey = this.#cacheKeys.get(token);
     const known = this.#cache.get(cacheKey);
     if (known !== undefined) {
       const nowMs = this.#clock.nowMs();

@@ -10,7 +10,7 @@ import type { StreamSource } from "../contract/stream.js";
 import { AppError, assert, type ErrorCode } from "../errors.js";
 import { newId } from "../ids.js";
 import type { Log } from "../log.js";
-import { TurnMemo } from "../concurrency/per-tick-cache.js";
+import { PerTickCache } from "../concurrency/per-tick-cache.js";
 import { sendAnswer, type Answer } from "./response/answer.js";
 import { BodyBudget, BodyCollector } from "./request/body.js";
 import { readBody } from "./request/body-form.js";
@@ -90,7 +90,7 @@ export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #dependencies: DispatchDependencies;
   readonly #places: Places;
-  readonly #bearers = new TurnMemo(readBearer);
+  readonly #bearers = new PerTickCache(readBearer);
   readonly #budget: BodyBudget;
   readonly #rates: RateLimiter | undefined;
   #draining = false;
@@ -209,7 +209,7 @@ export class Dispatcher {
 
   /** The bearer token of the Authorization header, or of a WebSocket's subprotocols. */
   #tokenOf({ head, upgrade }: Exchange): string | undefined {
-    const token = bearerToken(head, (authorization) => this.#bearers.of(authorization));
+    const token = bearerToken(head, (authorization) => this.#bearers.get(authorization));
     return (
       token ??
       (upgrade === undefined || head.authorizationCount > 0 ? undefined : readProtocols(upgrade.protocols).token)

@@ -10,7 +10,7 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { StoreConflict } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/concurrency/keyed-mutex.js";
+import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import { keyJson } from "./key-records.js";
 import { BIP39 } from "../key-specs/bip39.js";
 import { readHdWallet, type HdChoice } from "../key-specs/hd-options.js";
@@ -45,7 +45,7 @@ export class HdWallets {
   readonly #repository: VaultRepository;
   readonly #seal: VaultSeal;
   readonly #clock: Clock;
-  readonly #turns = new Turns({ waitingMax: WAITING_MAX });
+  readonly #turns = new KeyedMutex({ waitingMax: WAITING_MAX });
 
   constructor(dependencies: HdWalletsDependencies) {
     this.#repository = dependencies.repository;
