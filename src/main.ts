@@ -56,7 +56,7 @@ function untilStopped(app: App, log: Log): Promise<number> {
 function greeting(config: Config, listening: Awaited<ReturnType<App["start"]>>, notes: readonly string[]): string {
   const lines = listening.map(
     ({ areas, host, port }) =>
-      `Proofwright serves ${areas} on ${describeAddress(config.tls_cert !== undefined, host, port)}`,
+      `Proofwright serves ${areas} on ${describeAddress({ host, port, isTls: config.tls_cert !== undefined })}`,
   );
   return `${[...lines, ...notes].join("\n")}\n`;
 }
