@@ -96,7 +96,7 @@ export class VaultThreadLane {
   /** Never rejects. */
   async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
     try {
-      const results = await this.#pool.run<readonly VaultRequest[], VaultTaskResult<unknown>[]>(
+      const results = await this.#pool.run<VaultTaskResult<unknown>[]>(
         group.map(({ request }) => request),
       );
       for (const [index, joint] of group.entries()) {
