@@ -96,9 +96,7 @@ export class VaultThreadLane {
   /** Never rejects. */
   async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
     try {
-      const results = await this.#pool.run<VaultTaskResult<unknown>[]>(
-        group.map(({ request }) => request),
-      );
+      const results = await this.#pool.run<VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
       for (const [index, joint] of group.entries()) {
         const parted = partedAfter(joint, results[index]);
         if (parted === undefined) settle(joint.waiting, dealOut(joint, results[index]));
