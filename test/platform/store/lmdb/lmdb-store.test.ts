@@ -390,6 +390,6 @@ describe("LMDB store: migrations", () => {
     const path = folder();
     await (await open({ path, migrations: [rename] })).close();
     const failure = await failureOf(openStore({ path }, { log: recordedLog() }));
-    expect(failure.message).toMatch(/schema version 2, this program knows 1: it was written by a newer version/);
+    expect(failure.message).toMatch(/schema version 2, and this program supports 1: use the newer version/);
   });
 });
