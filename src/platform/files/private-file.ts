@@ -72,7 +72,7 @@ export async function readPrivateFile(path: string): Promise<Buffer | undefined>
 function rejectUnsafe(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new PrivateFileError(`${path} is not a regular file`);
   if ((stats.mode & OTHERS_MASK) !== 0)
-    throw new PrivateFileError(`${path} is accessible to its group or to others; make it private with chmod 600`);
+    throw new PrivateFileError(`${path} is accessible to group or others; make it private with chmod 600`);
   if (process.getuid !== undefined && stats.uid !== process.getuid())
     throw new PrivateFileError(`${path} belongs to another user`);
   if (stats.size > FILE_BYTES_MAX) throw new PrivateFileError(`${path} is too large to be a key file`);

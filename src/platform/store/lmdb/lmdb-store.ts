@@ -1,7 +1,6 @@
 /**
- * The LMDB adapter of the store port: reads on the calling thread, all writes on one writer thread in groups. `commit`
- * resolves after the fsync of its group, for every commit, whether it is awaited or not. One process at a time owns a
- * data folder.
+ * The LMDB adapter of the store port: reads on the calling thread, all writes on one writer thread in groups. A commit
+ * resolves after the fsync of its group. One process at a time owns a data folder.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
