@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
-import { settingsMarkdown } from "../../src/platform/settings-markdown.js";
-import { SETTING_GROUPS, SETTINGS } from "../../src/platform/settings.js";
+import { SETTING_GROUPS, settingsMarkdown } from "../../src/platform/settings-markdown.js";
+import { SETTINGS } from "../../src/platform/settings.js";
 
 describe("SETTINGS.md", () => {
   it("is what the table of settings gives (otherwise run `npm run docs:settings`)", () => {
