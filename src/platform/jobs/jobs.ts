@@ -16,7 +16,7 @@ import type { JobRunner } from "./job-runner.js";
 import type { Job, NewJob } from "./job.js";
 
 const DEFAULT_OPTIONS: JobRunOptions = { retryDelayMs: 1_000, settleDelayMs: 1_000 };
-/** Pause of a job whose outcome could not be recorded, so that a fault of the program does not repeat without end. */
+/** Pause of a job whose state could not be recorded, so that a fault of the program does not repeat without pause. */
 const FAULT_DELAY_MS = 60_000;
 
 interface RunningJob {
@@ -139,7 +139,7 @@ export class Jobs {
       .perform()
       .catch((error: unknown) => {
         // The job stays as it is, for a later attempt or the next start.
-        this.#log.error("job outcome cannot be recorded", { job_id: id, kind, ...codeOf(error), error });
+        this.#log.error("job state cannot be recorded", { job_id: id, kind, ...codeOf(error), error });
         this.#delay(id, FAULT_DELAY_MS);
       })
       .finally(() => {

@@ -47,6 +47,8 @@ export type SandboxLimit = keyof typeof SANDBOX_LIMITS;
 
 /** Seconds between SIGXCPU, which can be told apart from other deaths, and the SIGKILL that follows. */
 const CPU_GRACE_SEC = 5;
+/** Where programs are looked for when PATH is not set, as execvp does. */
+const DEFAULT_PATH = "/usr/bin:/bin";
 /** A tool that takes longer to start a program is treated as missing. */
 const PROBE_TIMEOUT_MS = 5_000;
 
@@ -54,7 +56,7 @@ const PROBE_TIMEOUT_MS = 5_000;
  * Tries every tool once by starting a program with it. Costs some 30 ms; the result holds for the life of the server.
  * @param searchPath folders in which the tools are looked for, as in PATH; relative folders are ignored
  */
-export async function probeSandboxTools(searchPath: string = process.env.PATH ?? ""): Promise<SandboxTools> {
+export async function probeSandboxTools(searchPath = process.env.PATH ?? DEFAULT_PATH): Promise<SandboxTools> {
   if (process.platform !== "linux") return { hasProcStatus: false };
   const [unshare, setpriv, prlimit, nice] = ["unshare", "setpriv", "prlimit", "nice"].map((name) =>
     findTool(name, searchPath),

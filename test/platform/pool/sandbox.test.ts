@@ -34,6 +34,17 @@ describe("the tools of the sandbox", () => {
     }
   });
 
+  it("are looked for in the usual folders where PATH is not set", async () => {
+    const path = process.env.PATH;
+    const found = missingLimits(await probeSandboxTools("/usr/bin:/bin"));
+    delete process.env.PATH;
+    try {
+      expect(missingLimits(await probeSandboxTools())).toEqual(found);
+    } finally {
+      process.env.PATH = path;
+    }
+  });
+
   it("count as missing where they exist and do not work", async () => {
     const broken = join(folder, "broken");
     mkdirSync(broken);
