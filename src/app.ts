@@ -15,7 +15,7 @@ import { identityRoutes } from "./identity/routes.js";
 import { openAuditKey } from "./platform/audit/audit-log.js";
 import { auditedRoutes } from "./platform/audit/audited-routes.js";
 import { createAudit, type Audit } from "./platform/audit/create-audit.js";
-import { permissionBits } from "./platform/auth/permissions.js";
+import { holdsAll, permissionBits, PERMISSIONS } from "./platform/auth/permissions.js";
 import type { Principal } from "./platform/auth/principal.js";
 import type { Clock } from "./platform/clock.js";
 import { listOf, parseAddress, UNREACHABLE_ISSUER, type Config } from "./platform/config.js";
@@ -31,6 +31,8 @@ import { Jobs } from "./platform/jobs/jobs.js";
 import type { Log } from "./platform/log.js";
 import { Metrics } from "./platform/metrics.js";
 import { PACKAGE_ROOT } from "./platform/files/package-root.js";
+import { ProcessTasks } from "./platform/pool/process-task.js";
+import { openSandbox, type Sandbox } from "./platform/pool/sandbox.js";
 import { Lanes } from "./prover/compute/compute-pools.js";
 import { ResidentBytes } from "./prover/compute/resident-bytes.js";
 import { createPrivateFile, readPrivateFile } from "./platform/files/private-file.js";
@@ -95,6 +97,7 @@ interface Parts {
   readonly artifacts: Artifacts;
   readonly jobs: Jobs;
   readonly lanes: Lanes;
+  readonly sandbox: Sandbox;
   readonly metrics: Metrics;
   readonly identity: IdentityParts["identity"];
   readonly identityParts: IdentityParts;
@@ -249,6 +252,8 @@ async function openParts(
     { budgetBytes: config.key_memory_mb * MIB },
     { load: async (sha256) => await artifacts.readShared(sha256) },
   );
+  const sandbox = await openSandbox({ mode: config.sandbox }, { log });
+  const tasks = new ProcessTasks({ sandbox });
   const provers = createProverRegistry(
     {
       constraintsMax: config.constraints_max,
@@ -258,12 +263,13 @@ async function openParts(
         ? { openKeys: { budgetBytes: config.key_memory_mb * MIB, workspaces: config.prove_threads + SPARE_WORKSPACES } }
         : {}),
     },
-    { store: audit.vaultStore, artifacts, jobs, lanes, resident, vault: vault.service, events, clock, log },
+    { store: audit.vaultStore, artifacts, jobs, lanes, tasks, resident, vault: vault.service, events, clock, log },
   );
   const chain = openChain(config, {
     store: audit.vaultStore,
     vault: vault.service,
     jobs,
+    tasks,
     events,
     subscriptionTokens,
     clock,
@@ -283,6 +289,7 @@ async function openParts(
     artifacts,
     jobs,
     lanes,
+    sandbox,
     metrics,
     identity,
     identityParts,
@@ -407,6 +414,11 @@ function boundRoutes(parts: Parts): BoundRoute[] {
         { name: "store", ok: parts.store.state === "ready" },
         { name: "vault_unsealed", ok: parts.vault.service.isUnsealed() },
       ],
+      sandbox: parts.sandbox,
+      isOperator: async (token) => {
+        const { permissions } = await authenticate(parts, token, "service");
+        return holdsAll(permissions, PERMISSIONS.sudo);
+      },
     },
   );
   return auditedRoutes(
@@ -433,7 +445,7 @@ function boundRoutes(parts: Parts): BoundRoute[] {
   );
 }
 
-function startNotes(config: Config, { vault, identityParts: { bootstrapTokenPath } }: Parts): string[] {
+function startNotes(config: Config, { vault, sandbox, identityParts: { bootstrapTokenPath } }: Parts): string[] {
   const first =
     bootstrapTokenPath === undefined
       ? []
@@ -446,7 +458,9 @@ function startNotes(config: Config, { vault, identityParts: { bootstrapTokenPath
           "PROOFWRIGHT_ISSUER is not set: OAuth clients and the links in mails cannot reach this server by the name in its tokens.",
         ]
       : [];
-  return [...sealNotes(config, vault), ...issuer, ...first];
+  const refusal =
+    sandbox.refusal === undefined ? [] : [`PROOFWRIGHT_SANDBOX=require: ${sandbox.refusal}. ${sandbox.consequences}`];
+  return [...sealNotes(config, vault), ...refusal, ...issuer, ...first];
 }
 
 function sealNotes(config: Config, vault: Vault): string[] {

@@ -42,6 +42,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return printOpenApi();
     },
   },
+  settings: {
+    summary: "print the reference of all settings as Markdown",
+    help: "Usage: proofwright settings\n\nPrints the text of src/SETTINGS.md.\n",
+    run: async (args) => {
+      refuseArguments("settings", args);
+      const { settingsMarkdown } = await import("./platform/settings-markdown.js");
+      process.stdout.write(settingsMarkdown());
+      return 0;
+    },
+  },
   backup: {
     summary: "copy the store and its artifacts to a folder, while the server runs or not",
     help: "Usage: proofwright backup --to=FOLDER [--data-dir=DIR]\n\nThe copy is consistent and synced to disk; it holds wrapped keys, so guard it like the original.\n",

@@ -4,7 +4,7 @@
 import { createApp, type App } from "./app.js";
 import { describeAddress } from "./platform/net/describe-address.js";
 import { systemClock } from "./platform/clock.js";
-import { collectWithoutHelpers } from "./platform/concurrency/gc-flags.js";
+import { applyGcFlags } from "./platform/concurrency/gc-flags.js";
 import type { Config } from "./platform/config.js";
 import { createLog, type Log } from "./platform/log.js";
 
@@ -16,7 +16,7 @@ const GRACE_MS = 20_000;
  * answer given is durable.
  */
 export async function runServer(config: Config): Promise<number> {
-  collectWithoutHelpers();
+  applyGcFlags();
   const log = createLog(config.log_level);
   const app = await createApp(config, { log, clock: systemClock });
   const stopped = untilStopped(app, log);
@@ -56,7 +56,7 @@ function untilStopped(app: App, log: Log): Promise<number> {
 function greeting(config: Config, listening: Awaited<ReturnType<App["start"]>>, notes: readonly string[]): string {
   const lines = listening.map(
     ({ areas, host, port }) =>
-      `Proofwright serves ${areas} on ${describeAddress(config.tls_cert !== undefined, host, port)}`,
+      `Proofwright serves ${areas} on ${describeAddress({ host, port, isTls: config.tls_cert !== undefined })}`,
   );
   return `${[...lines, ...notes].join("\n")}\n`;
 }

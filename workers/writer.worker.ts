@@ -1,20 +1,14 @@
 /**
- * The one thread that writes to the store. It takes everything that waits, up to a limit, applies it as one transaction
- * and answers after the fsync. It must never open a second transaction or hold anything back for later.
+ * The one thread that writes to the store. It takes the waiting commits, up to a limit, applies them as one
+ * transaction, and replies after the fsync. It must never open a second transaction, or keep a commit back.
  */
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openEnvironment } from "../src/platform/store/lmdb/lmdb-environment.js";
 import { LmdbWriter } from "../src/platform/store/lmdb/lmdb-writer.js";
-import type {
-  WriteFailure,
-  WriterOptions,
-  WriterReply,
-  WriterRequest,
-} from "../src/platform/store/lmdb/lmdb-writer.js";
-import { unpackCommits } from "../src/platform/store/wire.js";
-import type { PackedCommit } from "../src/platform/store/wire.js";
+import { unpackCommits, type PackedCommit } from "../src/platform/store/wire.js";
+import type { WriteFailure, WriterOptions, WriterReply, WriterRequest } from "../src/platform/store/writer-protocol.js";
 
-/** Most commits of one transaction, so that the first of a flood is not kept waiting by the last. */
+/** Commits of one transaction at most, so that the first of many does not wait for the last. */
 const BATCH_COMMITS_MAX = 256;
 
 if (parentPort === null) throw new Error("the writer runs as a worker thread only");
@@ -25,7 +19,7 @@ const writer = new LmdbWriter(options, { environment });
 const waiting: PackedCommit[] = [];
 let closing = false;
 
-// The first reply says that the store is open.
+// The first reply tells that the store is open.
 port.postMessage({ settled: 0, failures: [], state: writer.state } satisfies WriterReply);
 
 port.on("message", (first: WriterRequest) => {
@@ -34,7 +28,7 @@ port.on("message", (first: WriterRequest) => {
     drain();
     while (waiting.length > 0) {
       settle(waiting.splice(0, BATCH_COMMITS_MAX));
-      // What came during the fsync joins the next batch.
+      // Commits that arrived during the fsync join the next batch.
       drain();
     }
   } while (waiting.length > 0);

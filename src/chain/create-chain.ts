@@ -11,6 +11,7 @@ import type { Events } from "../platform/events/events.js";
 import type { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import type { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
+import type { ProcessTasks } from "../platform/pool/process-task.js";
 import type { Store } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
 import { createConnectors } from "./connectors/create-connectors.js";
@@ -53,6 +54,7 @@ export interface ChainDependencies {
   readonly vault: VaultService;
   /** Not started yet. */
   readonly jobs: Jobs;
+  readonly tasks: ProcessTasks;
   readonly events: Events;
   readonly subscriptionTokens: SubscriptionTokens;
   readonly requireApplication: RequireApplication;

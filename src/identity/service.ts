@@ -2,7 +2,7 @@
 import { PASSWORD_HASH_COST, type PasswordHashCost } from "../crypto/hashes/password.js";
 import { AccessTokenVerifier, type TokenStateLookup } from "../platform/auth/access-token.js";
 import { ExternalIssuers, type TrustedIssuer } from "../platform/auth/external-issuers.js";
-import { HashGate, type HashGateOptions } from "../platform/auth/password-hash-limiter.js";
+import { PasswordHashLimiter, type PasswordHashLimiterOptions } from "../platform/auth/password-hash-limiter.js";
 import { OPAQUE_PREFIXES } from "../platform/auth/opaque-token.js";
 import { ADMINISTRATOR_PERMISSIONS, PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
@@ -60,7 +60,7 @@ export interface IdentityOptions {
   /** New accounts, reset mails and invitations per address, account or subject and hour; Infinity for no limit. */
   readonly signupsPerHourMax?: number;
   readonly hashCost?: PasswordHashCost;
-  readonly hashGate?: HashGateOptions;
+  readonly hashGate?: PasswordHashLimiterOptions;
   readonly throttle?: LoginThrottleOptions;
   readonly outbox?: OutboxOptions;
   readonly trustedIssuers?: readonly TrustedIssuer[];
@@ -122,7 +122,7 @@ export class IdentityService {
       );
     const repository = new IdentityRepository({ store });
     const tenants = new TenantRepository({ store });
-    const hashGate = new HashGate(options.hashGate);
+    const hashGate = new PasswordHashLimiter(options.hashGate);
     const throttle = new LoginThrottle(options.throttle ?? {}, { store, clock, counters });
     const signupLimit = limit(
       "signup",

@@ -1,10 +1,8 @@
-/**
- * The one source of time, so that tests can hold it still. Wall time is for records; monotonic time is for durations.
- */
+/** The one source of time, so that tests can stop it. Wall time is for records, monotonic time for durations. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;
-  /** Milliseconds on a clock that never steps back; only differences have meaning. */
+  /** Milliseconds on a clock that never goes back; only differences have a meaning. */
   monotonicMs(): number;
 }
 
@@ -13,7 +11,10 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** ISO 8601 with milliseconds and `Z`, the form of every timestamp on the wire and in the store. */
+/**
+ * Returns ISO 8601 with milliseconds and `Z`, the form of every timestamp on the wire and in the store.
+ * @param ms milliseconds since the Unix epoch
+ */
 export function isoTimestamp(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -1,6 +1,6 @@
 /**
  * Reads the settings from flags, the environment and a file, in this order of precedence, and checks all of them before
- * anything starts. Whatever is wrong stops the start with a sentence that names the setting and where it was given.
+ * anything starts. A wrong setting stops the start with a sentence that names it and its source.
  */
 import { accessSync, constants, readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -8,19 +8,19 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describeAddress } from "./net/describe-address.js";
 import { AllowList } from "./net/address-rules.js";
 import { TrustedProxies } from "./net/client-address.js";
-import { SETTINGS, type SettingName, type Settings } from "./settings.js";
+import { SETTINGS, type SettingName, type Settings, type SettingSpec } from "./settings.js";
 import { StartError } from "./start-error.js";
 
-/** A setting that cannot be used; the message is a sentence for the operator. */
+/** A setting is wrong; the message is a sentence for the operator. */
 export class ConfigError extends StartError {
   override readonly name = "ConfigError";
 }
 
 export interface ConfigSources {
-  /** Flag name without dashes -> text. */
+  /** Values of the flags, by name without dashes. */
   readonly flags: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Path of a JSON file with setting names as members; from --config or PROOFWRIGHT_CONFIG. */
+  /** Path of a JSON file with the settings by name; from --config, else PROOFWRIGHT_CONFIG. */
   readonly file?: string | undefined;
 }
 
@@ -32,17 +32,21 @@ export interface Config extends Omit<Settings, "mode" | "prove_threads" | "issue
 
 interface Given {
   readonly value: unknown;
-  /** How a sentence names the source. */
+  /** The source, as messages name it. */
   readonly source: string;
 }
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 export const UNREACHABLE_ISSUER = "https://proofwright.local";
 const CONFIG_FILE_VARIABLE = "PROOFWRIGHT_CONFIG";
-/** Texts from flags and the environment become numbers and booleans on the way. */
+/** Converts texts from flags and the environment to numbers and booleans. */
 const ajv = new Ajv2020({ coerceTypes: true, strict: false });
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|\[::1\]|localhost)$/;
 
+/**
+ * Reads and checks all settings.
+ * @throws ConfigError for an unknown or wrong setting, and for settings that contradict each other
+ */
 export function loadConfig(sources: ConfigSources): Config {
   refuseUnknownVariables(sources.env);
   const file = readFile(sources.file ?? sources.env[CONFIG_FILE_VARIABLE]);
@@ -68,11 +72,12 @@ export function loadConfig(sources: ConfigSources): Config {
 }
 
 /**
- * A name that nobody can reach is a safe `iss`; in development, where nobody sets one, discovery should work as it is.
+ * Returns the default issuer: in development the server's own address, so that discovery works without a setting, and
+ * otherwise a name that cannot be reached.
  */
 function defaultIssuer(mode: Config["mode"], { host, port, tls_cert }: Settings): string {
   return mode === "development" && port !== 0
-    ? describeAddress(tls_cert !== undefined, host, port)
+    ? describeAddress({ host, port, isTls: tls_cert !== undefined })
     : UNREACHABLE_ISSUER;
 }
 
@@ -81,13 +86,13 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host);
 }
 
-/** Splits `host:port`; the brackets of an IPv6 host are removed. */
+/** Splits `host:port`, and removes the brackets of an IPv6 host. */
 export function parseAddress(address: string): { host: string; port: number } {
   const colon = address.lastIndexOf(":");
   return { host: address.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(address.slice(colon + 1)) };
 }
 
-/** The settings as a table for --help; secrets have no default to show. */
+/** Returns the settings as text for --help. */
 export function describeSettings(): string {
   const rows = NAMES.map((name) => {
     const { flag, env, description } = SETTINGS[name];
@@ -116,14 +121,13 @@ function findGiven(
 }
 
 function checkedValue(name: SettingName, given: Given | undefined): unknown {
-  const spec = SETTINGS[name];
+  const spec: SettingSpec = SETTINGS[name];
   if (given === undefined) return spec.default;
   const holder: { value: unknown } = { value: given.value };
   const schema = { type: "object", properties: { value: spec.schema }, required: ["value"] };
   const validate = ajv.compile(schema);
   if (validate(holder)) return holder.value;
-  const secret = "secret" in spec && spec.secret === true;
-  const shown = secret ? "the value given" : JSON.stringify(given.value);
+  const shown = spec.secret === true ? "the value given" : JSON.stringify(given.value);
   const allowed =
     validate.errors
       ?.filter((error) => error.keyword === "const")
@@ -167,9 +171,9 @@ function readFile(path: string | undefined): Readonly<Record<string, unknown>> {
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
     throw new ConfigError(`The config file ${path} must hold one JSON object.`);
-  const unknown = Object.keys(parsed).find((name) => !Object.hasOwn(SETTINGS, name));
-  if (unknown !== undefined)
-    throw new ConfigError(`The config file ${path} has "${unknown}", which is not a setting of Proofwright.`);
+  const unknownName = Object.keys(parsed).find((name) => !Object.hasOwn(SETTINGS, name));
+  if (unknownName !== undefined)
+    throw new ConfigError(`The config file ${path} has "${unknownName}", which is not a setting of Proofwright.`);
   return parsed as Readonly<Record<string, unknown>>;
 }
 
@@ -188,7 +192,7 @@ function requireReadable(path: string): void {
   }
 }
 
-/** The entries of a comma separated setting. */
+/** Returns the entries of a comma separated setting, trimmed and without empty ones. */
 export function listOf(text: string): string[] {
   return text
     .split(",")
@@ -221,7 +225,7 @@ function checkTogether(config: Config): void {
     config.seal_unseal_validation_hash === undefined
   ) {
     throw new ConfigError(
-      "SEAL_UNSEAL_KEY needs SEAL_UNSEAL_VALIDATION_HASH beside it, so that a wrong key is noticed.",
+      "SEAL_UNSEAL_KEY needs SEAL_UNSEAL_VALIDATION_HASH beside it, so that a wrong key is detected.",
     );
   }
 }
@@ -247,19 +251,19 @@ function checkEgress(config: Config): void {
     );
   }
   const port = listOf(config.egress_ports).find((text) => Number(text) < 1 || Number(text) > 65_535);
-  if (port !== undefined) throw new ConfigError(`PROOFWRIGHT_EGRESS_PORTS: ${port} is no port.`);
+  if (port !== undefined) throw new ConfigError(`PROOFWRIGHT_EGRESS_PORTS: ${port} is not a port.`);
 }
 
 function checkSeal(config: Config, env: ConfigSources["env"]): void {
   if (config.seal_unseal_key !== undefined && env.NODE_ENV === "production") {
     throw new ConfigError(
-      "SEAL_UNSEAL_KEY is refused with NODE_ENV=production: the environment of a process can be read. Unseal with POST /api/v1/unseal or configure a seal provider that has the key.",
+      "SEAL_UNSEAL_KEY is not allowed with NODE_ENV=production, because the environment of a process can be read. Unseal with POST /api/v1/unseal, or configure a seal provider that holds the key.",
     );
   }
   const endpoint = config.seal_unseal_endpoint;
   if (endpoint !== undefined && endpoint.startsWith("http:") && !isLoopback(new URL(endpoint).hostname)) {
     throw new ConfigError(
-      "SEAL_UNSEAL_ENDPOINT must be https: the seal key and the server's credentials would travel in the open.",
+      "SEAL_UNSEAL_ENDPOINT must be https: otherwise the seal key and the server's credentials would be sent unencrypted.",
     );
   }
 }

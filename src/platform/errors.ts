@@ -1,9 +1,9 @@
 /**
- * The expected failures of the service: one closed table of codes, each with the HTTP status that it maps to.
- * Codes are for programs and stable; messages are for people. Neither ever carries a secret or stored plaintext.
+ * The expected failures of the service: one closed table of codes, each with its HTTP status. Codes are stable and for
+ * programs; messages are for people. Neither ever contains a secret or stored plaintext.
  */
 
-/** Every code that an answer may carry, with its HTTP status. Grouped by area; a new code goes beside its kin. */
+/** Every error code of an answer, with its HTTP status, grouped by area. */
 export const ERROR_STATUS = {
   // Request form
   malformed_json: 400,
@@ -19,7 +19,7 @@ export const ERROR_STATUS = {
   range_not_satisfiable: 416,
   idempotency_key_reused: 422,
   idempotency_in_progress: 409,
-  // Who and what
+  // Authentication and authorization
   unauthorized: 401,
   forbidden: 403,
   too_many_requests: 429,
@@ -43,7 +43,7 @@ export const ERROR_STATUS = {
   reset_token_invalid: 422,
   unsupported_grant: 422,
   permission_escalation: 403,
-  /** Nobody would be left who can let others into an application or organization. */
+  /** The application or organization would be left without a member who can grant access. */
   last_granter: 409,
   // Vault
   vault_sealed: 503,
@@ -51,7 +51,7 @@ export const ERROR_STATUS = {
   seal_key_rejected: 403,
   seal_key_mismatch: 409,
   seal_unsupported: 409,
-  /** Whatever holds the seal key did not give it. */
+  /** The provider of the seal key did not return it. */
   seal_provider_failed: 503,
   key_spec_unknown: 422,
   key_type_mismatch: 422,
@@ -80,7 +80,7 @@ export const ERROR_STATUS = {
   key_disabled: 409,
   key_not_rotatable: 409,
   key_not_deleted: 409,
-  /** A secret that can be restored and not be read. */
+  /** A secret whose deletion is planned: it can be restored, but not read. */
   deletion_planned: 409,
   deletion_not_planned: 409,
   nonce_reused: 409,
@@ -102,7 +102,7 @@ export const ERROR_STATUS = {
   store_unsuitable: 422,
   note_store_full: 409,
   prover_keys_missing: 409,
-  // Chain: what a network's nodes did
+  // Chain: nodes of a network
   network_unreachable: 502,
   network_timeout: 504,
   network_answer_invalid: 502,
@@ -171,14 +171,14 @@ export interface ErrorDetail {
 
 export interface AppErrorOptions {
   readonly message: string;
-  /** Several findings at once, such as one per bad witness member. Defaults to the message and code of the error. */
+  /** Several errors at once, such as one per wrong member of a witness. Default: the message and code of the error. */
   readonly details?: readonly ErrorDetail[];
-  /** Seconds after which a try may succeed; sent as Retry-After with 429 and 503. */
+  /** Seconds after which another attempt may succeed; sent as Retry-After with 429 and 503. */
   readonly retryAfterSec?: number;
   readonly cause?: unknown;
 }
 
-/** An expected failure, on its way to becoming an answer. */
+/** An expected failure, which becomes the answer of the request. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
@@ -198,23 +198,27 @@ export class AppError extends Error {
 }
 
 /**
- * Says that one member of a request is wrong.
+ * Returns the error for one wrong member of a request.
  * @param path dotted name of the member, such as `config.json_rpc_url`
- * @param message for people; names the rule, never the member's content where that may be secret
+ * @param message for people; names the rule, and never the member's content where that may be secret
  */
 export function invalidMember(path: string, message: string, code: ErrorCode = "invalid_request"): AppError {
   return new AppError(code, { message, details: [{ message, code, path }] });
 }
 
 /**
- * Says that something does not exist for the caller, in the same words whether it is absent or another tenant's.
+ * Returns the error for something that does not exist for the caller. It is the same whether the thing is absent or
+ * belongs to another tenant.
  * @param what the kind of thing, such as `key`
  */
 export function notFound(what: string, cause?: unknown): AppError {
   return new AppError("not_found", { message: `${what} not found`, cause });
 }
 
-/** Fails loudly when an invariant of our own is broken: the request answers 500, nothing is swallowed. */
+/**
+ * Throws when an invariant of the program is broken; the request is then answered with 500.
+ * @param sentence the invariant, such as `a stored value is JSON`
+ */
 export function assert(condition: unknown, sentence: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${sentence}`);
 }

@@ -1,11 +1,11 @@
 /**
- * Structured log: one JSON line per event on standard error. Only the fields named here can be written, so that a body,
- * a header, a witness or a key cannot slip in: an allow-list, not redaction.
+ * Structured log: one JSON line per event on standard error. Only the fields named here can be written: an allow-list,
+ * so that no body, header, witness or key reaches the log by mistake.
  */
 import pino from "pino";
 import { stackFrames } from "./stack-frames.js";
 
-/** What a log line may carry beside its message. Ids and figures only. */
+/** The fields that a log line may have beside its message: ids, names of the program's own, and numbers. */
 export interface LogFields {
   readonly request_id?: string;
   readonly route?: string;
@@ -13,7 +13,7 @@ export interface LogFields {
   readonly status?: number;
   readonly code?: string;
   readonly subject?: string;
-  /** `application:<uuid>` or `organization:<uuid>` that the subject did something on. */
+  /** `application:<uuid>` or `organization:<uuid>` that the action concerns. */
   readonly tenant?: string;
   readonly duration_ms?: number;
   readonly prover_id?: string;
@@ -30,9 +30,9 @@ export interface LogFields {
   readonly path?: string;
   readonly address?: string;
   readonly signal?: string;
-  /** What went wrong: its name and frames are written as `stack`; its message is not, because it may quote a secret. */
+  /** Written as `stack`: the error's name and frames, without its message, which may quote a secret. */
   readonly error?: unknown;
-  /** Frames that another thread answered (`stackFrames`). */
+  /** Frames of an error in another thread (`stackFrames`). */
   readonly stack?: string;
 }
 
@@ -40,12 +40,13 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
-  /** @param fields made only where debug lines are written */
+  /** @param fields called only when debug lines are written */
   debug(message: string, fields?: () => LogFields): void;
 }
 
 export type LogLevel = "error" | "warn" | "info" | "debug" | "silent";
 
+/** Creates a log that writes lines of this level and above to standard error, synchronously. */
 export function createLog(level: LogLevel): Log {
   const sink = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
@@ -67,7 +68,7 @@ export function createLog(level: LogLevel): Log {
   };
 }
 
-/** The fields as they are written: of an error only its frames. */
+/** Replaces an error by its frames. */
 function writable(fields: LogFields = {}): LogFields {
   if (fields.error === undefined) return fields;
   const { error, ...rest } = fields;

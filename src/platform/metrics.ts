@@ -1,15 +1,15 @@
 /**
- * Counters and histograms for Prometheus. Labels are route ids, methods, statuses and lanes: never an id of a record or
- * a subject.
+ * Counters and histograms for Prometheus. Labels are route ids, methods, statuses and names of pools; never the id of a
+ * record or a subject.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 export interface MetricsDependencies {
-  /** Tasks waiting per lane, asked at each scrape. */
+  /** Returns the waiting tasks per pool; called at each scrape. */
   readonly lanesWaiting?: () => Readonly<Record<string, number>>;
 }
 
-/** From a cached read (a fraction of a millisecond) to a long proof. */
+/** From a cached read, a fraction of a millisecond, to a long proof. */
 const SECONDS_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 export class Metrics {
@@ -20,18 +20,18 @@ export class Metrics {
 
   constructor(dependencies: MetricsDependencies) {
     const registers = [this.#registry];
-    // Event-loop lag, garbage collection, memory and descriptors of the process.
+    // Lag of the event loop, garbage collection, memory and file descriptors of the process.
     collectDefaultMetrics({ register: this.#registry });
     this.#seconds = new Histogram({
       name: "proofwright_http_request_seconds",
-      help: "Time from a request's head to the end of its answer",
+      help: "Time from the head of a request to the end of its answer",
       labelNames: ["route", "method", "status"],
       buckets: SECONDS_BUCKETS,
       registers,
     });
     this.#abandoned = new Counter({
       name: "proofwright_http_abandoned_total",
-      help: "Requests whose client left before the answer",
+      help: "Requests whose client disconnected before the answer",
       labelNames: ["route"],
       registers,
     });
@@ -57,7 +57,7 @@ export class Metrics {
     });
   }
 
-  /** The part of one HTTP server; several servers add up. */
+  /** Returns the recorder of one HTTP server; the figures of several servers are added up. */
   forServer(): {
     requestEnded(routeId: string, method: string, status: number, seconds: number): void;
     requestsInFlight(count: number): void;
@@ -78,7 +78,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** The metrics in the text form of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   async render(): Promise<string> {
     return await this.#registry.metrics();
   }

@@ -1,6 +1,6 @@
 /**
- * Every setting of the server in one table: name in the environment, flag, type, default and what it is for. The help
- * text, the README's table and the checks are made from it.
+ * Every setting of the server in one table: environment variable, flag, type, default and purpose. The help text,
+ * SETTINGS.md and the checks are derived from it.
  */
 import Type, { type Static, type TSchema } from "typebox";
 
@@ -10,8 +10,11 @@ export interface SettingSpec<S extends TSchema = TSchema> {
   readonly schema: S;
   /** Undefined: no value unless given. */
   readonly default?: Static<S>;
+  /** Of a number with a unit, such as `MiB`. */
+  readonly unit?: string;
+  /** What the setting is for; starts with a lower-case letter and has no final period. */
   readonly description: string;
-  /** Never printed. */
+  /** True for a value that is never printed. */
   readonly secret?: boolean;
 }
 
@@ -45,7 +48,7 @@ export const SETTINGS = {
     flag: "mode",
     schema: Type.Union([Type.Literal("development"), Type.Literal("production")]),
     description:
-      "`development` makes its own seal key, unseals itself and stays on loopback; default: development unless a SEAL_UNSEAL_ setting is given or NODE_ENV=production",
+      "`development` creates its own seal key, unseals itself and listens on loopback only; default: development unless a SEAL_UNSEAL_ setting is given or NODE_ENV=production",
   }),
   host: setting({
     env: "PROOFWRIGHT_HOST",
@@ -66,39 +69,40 @@ export const SETTINGS = {
     flag: "data-dir",
     schema: Path,
     default: "data",
-    description: "folder for the store, artifacts and keys; made when missing",
+    description: "folder for the store, artifacts and keys; created when missing",
   }),
   store_max_mb: setting({
     env: "PROOFWRIGHT_STORE_MAX_MB",
     flag: "store-max-mb",
     schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }),
     default: 65_536,
+    unit: "MiB",
     description:
-      "largest size of the store's data file, in MiB; the last 64 are held back for deletions and the audit log, so that 64 makes the store read-only",
+      "largest size of the store's data file; the last 64 MiB are reserved for deletions and the audit log, so that 64 makes the store read-only",
   }),
   prover_listen: setting({
     env: "PROVER_LISTEN",
     flag: "prover-listen",
     schema: Address,
-    description: "an address of its own for the prover registry, as host:port",
+    description: "separate address for the prover registry, as host:port",
   }),
   vault_listen: setting({
     env: "VAULT_LISTEN",
     flag: "vault-listen",
     schema: Address,
-    description: "an address of its own for the vault",
+    description: "separate address for the vault",
   }),
   identity_listen: setting({
     env: "IDENTITY_LISTEN",
     flag: "identity-listen",
     schema: Address,
-    description: "an address of its own for identity",
+    description: "separate address for identity",
   }),
   chain_listen: setting({
     env: "CHAIN_LISTEN",
     flag: "chain-listen",
     schema: Address,
-    description: "an address of its own for the chain area",
+    description: "separate address for the chain area",
   }),
   metrics_port: setting({
     env: "PROOFWRIGHT_METRICS_PORT",
@@ -115,7 +119,7 @@ export const SETTINGS = {
     }),
     default: "",
     description:
-      "proxies in front of the server whose X-Forwarded-For names the client, as addresses or networks, comma separated (such as 10.0.0.0/8); without it every client behind a proxy is throttled as one",
+      "proxies in front of the server whose X-Forwarded-For names the client, as addresses or networks, comma separated (such as 10.0.0.0/8); without it all clients behind a proxy share one rate limit",
   }),
   tls_cert: setting({
     env: "PROOFWRIGHT_TLS_CERT",
@@ -147,7 +151,7 @@ export const SETTINGS = {
     flag: "issuer",
     schema: Type.String({ minLength: 1, maxLength: 300 }),
     description:
-      "`iss` of the access tokens, and for OAuth clients and mails the address at which they reach the server; default: in development the address it listens on, else `https://proofwright.local`",
+      "`iss` of the access tokens, and the address of the server for OAuth clients and in mails; default: in development the address it listens on, else `https://proofwright.local`",
   }),
   signing_algorithm: setting({
     env: "PROOFWRIGHT_SIGNING_ALGORITHM",
@@ -155,7 +159,7 @@ export const SETTINGS = {
     schema: Type.Union([Type.Literal("EdDSA"), Type.Literal("ES256"), Type.Literal("RS256")]),
     default: "EdDSA",
     description:
-      "how access tokens are signed: EdDSA, ES256 or RS256; a change takes effect with the next key rotation",
+      "algorithm that signs access tokens: EdDSA, ES256 or RS256; a change takes effect with the next key rotation",
   }),
   trusted_issuers: setting({
     env: "PROOFWRIGHT_TRUSTED_ISSUERS",
@@ -169,7 +173,7 @@ export const SETTINGS = {
     flag: "mail-url",
     schema: Type.String({ pattern: "^smtps?://[^\\s]+$", maxLength: 1000 }),
     description:
-      "SMTP server for mail, as smtp://user:password@host:587 or smtps://; without it mail goes to DATA_DIR/mail in development and nowhere in production",
+      "SMTP server for mail, as smtp://user:password@host:587 or smtps://; without it mail is written to DATA_DIR/mail in development and dropped in production",
     secret: true,
   }),
   mail_from: setting({
@@ -183,13 +187,13 @@ export const SETTINGS = {
     env: "PROOFWRIGHT_PRIVACY_POLICY_URL",
     flag: "privacy-policy-url",
     schema: Url,
-    description: "where the privacy policy is; answered at /legal/privacy_policy",
+    description: "address of the privacy policy; answered at /legal/privacy_policy",
   }),
   terms_of_service_url: setting({
     env: "PROOFWRIGHT_TERMS_OF_SERVICE_URL",
     flag: "terms-of-service-url",
     schema: Url,
-    description: "where the terms of service are; answered at /legal/terms_of_service",
+    description: "address of the terms of service; answered at /legal/terms_of_service",
   }),
   prove_threads: setting({
     env: "PROOFWRIGHT_PROVE_THREADS",
@@ -209,42 +213,55 @@ export const SETTINGS = {
     flag: "prove-queue",
     schema: Type.Integer({ minimum: 1, maximum: 100_000 }),
     default: 256,
-    description: "proofs that may wait for a thread; one more is refused with 503",
+    description: "proofs that may wait for a thread; one more is rejected with 503",
   }),
   key_memory_mb: setting({
     env: "PROOFWRIGHT_KEY_MEMORY_MB",
     flag: "key-memory-mb",
     schema: Type.Integer({ minimum: 16, maximum: 1_048_576 }),
     default: 1024,
-    description: "memory for resident proving keys and witness programs, in MiB",
+    unit: "MiB",
+    description: "memory for resident proving keys and witness programs",
   }),
   kernels: setting({
     env: "PROOFWRIGHT_KERNELS",
     flag: "kernels",
     schema: Type.Union([Type.Literal("wasm"), Type.Literal("reference")]),
     default: "wasm",
-    description: "what proves and verifies: our WebAssembly kernels, or the reference backend over ffjavascript",
+    description:
+      "implementation that proves and verifies: `wasm`, the server's own WebAssembly kernels, or `reference`, the backend on ffjavascript",
   }),
   constraints_max: setting({
     env: "PROOFWRIGHT_CONSTRAINTS_MAX",
     flag: "constraints-max",
     schema: Type.Integer({ minimum: 1, maximum: 2 ** 21 }),
     default: 2 ** 18,
-    description: "largest circuit that may be registered, in constraints",
+    unit: "constraints",
+    description: "largest circuit that may be registered",
   }),
   compile_memory_mb: setting({
     env: "PROOFWRIGHT_COMPILE_MEMORY_MB",
     flag: "compile-memory-mb",
     schema: Type.Integer({ minimum: 128, maximum: 65_536 }),
     default: 2048,
-    description: "memory that one compilation may take, in MiB",
+    unit: "MiB",
+    description: "memory that one compilation may use",
   }),
   compile_seconds: setting({
     env: "PROOFWRIGHT_COMPILE_SECONDS",
     flag: "compile-seconds",
     schema: Type.Integer({ minimum: 1, maximum: 3600 }),
     default: 120,
+    unit: "seconds",
     description: "time that one compilation may take",
+  }),
+  sandbox: setting({
+    env: "PROOFWRIGHT_SANDBOX",
+    flag: "sandbox",
+    schema: Type.Union([Type.Literal("auto"), Type.Literal("require")]),
+    default: "auto",
+    description:
+      "sandbox of the circom and Solidity compilers: `auto` applies the limits that the system offers and warns of the missing ones, `require` compiles nothing unless every limit holds",
   }),
   connections: setting({
     env: "PROOFWRIGHT_CONNECTIONS",
@@ -279,6 +296,7 @@ export const SETTINGS = {
     flag: "events-days",
     schema: Type.Integer({ minimum: 1, maximum: 3650 }),
     default: 7,
+    unit: "days",
     description: "days that an event is kept for replay",
   }),
   egress_allow: setting({
@@ -287,7 +305,7 @@ export const SETTINGS = {
     schema: Type.String({ maxLength: 8000 }),
     default: "",
     description:
-      "places inside that users may name as nodes and peers all the same, as `host`, address or network with an optional port, comma separated (such as `node.lan:8545,10.1.0.0/16`); plain HTTP goes to these only. Development mode adds this machine",
+      "internal targets that users may name as nodes and peers, as `host`, address or network with an optional port, comma separated (such as `node.lan:8545,10.1.0.0/16`); plain HTTP is allowed to these only. Development mode adds this machine",
   }),
   egress_ports: setting({
     env: "PROOFWRIGHT_EGRESS_PORTS",
@@ -302,7 +320,7 @@ export const SETTINGS = {
     schema: Type.String({ maxLength: 8000, pattern: "^([a-z]+=https?://[^,\\s]+(, *[a-z]+=https?://[^,\\s]+)*)?$" }),
     default: "",
     description:
-      "nodes of the public networks, as name=URL, comma separated (such as `sepolia=https://rpc.example.com`); a name that comes again is a further node to turn to. A public network without a node is listed but not asked",
+      "nodes of the public networks, as name=URL, comma separated (such as `sepolia=https://rpc.example.com`); a repeated name adds a further node. A public network without a node is listed but not queried",
     secret: true,
   }),
   docker_host: setting({
@@ -313,29 +331,30 @@ export const SETTINGS = {
       maxLength: 300,
     }),
     description:
-      "Docker engine that runs connectors' containers, as unix:///var/run/docker.sock or tcp://host:2375; without it none are run",
+      "Docker engine that runs the containers of connectors, as unix:///var/run/docker.sock or tcp://host:2375; without it none are run",
   }),
   docker_images: setting({
     env: "PROOFWRIGHT_DOCKER_IMAGES",
     flag: "docker-images",
     schema: Type.String({ maxLength: 2000, pattern: "^[^\\u0000-\\u001f]*$" }),
     default: "ipfs/kubo:*,nats:*,redis:*,postgres:*,mongo:*",
-    description: "images that applications may have run, comma separated; a `*` at the end stands for anything",
+    description: "images that applications may run, comma separated; a `*` at the end matches anything",
   }),
   event_confirmations: setting({
     env: "PROOFWRIGHT_EVENT_CONFIRMATIONS",
     flag: "event-confirmations",
     schema: Type.Integer({ minimum: 0, maximum: 256 }),
     default: 0,
+    unit: "blocks",
     description:
-      "blocks that must follow a block before the events of its contracts are told; with 0 a replaced block is taken back by events with `removed`",
+      "blocks that must follow a block before the events of its contracts are sent; with 0, events of a block that is replaced later are sent again with `removed`",
   }),
   rate_limits: setting({
     env: "PROOFWRIGHT_RATE_LIMITS",
     flag: "rate-limits",
     schema: Type.Boolean(),
     default: true,
-    description: "throttle each subject, and account creation per address; switch off for load tests only",
+    description: "limit the requests of each subject, and account creation per address; switch off for load tests only",
   }),
   provider_aliases: setting({
     env: "PROVER_PROVIDER_ALIASES",
@@ -359,7 +378,7 @@ export const SETTINGS = {
     env: "SEAL_UNSEAL_KEY",
     flag: "seal-unseal-key",
     schema: Type.String({ minLength: 1, maxLength: 1000 }),
-    description: "the seal key itself, 24 words: unseals at start; for trials only, refused with NODE_ENV=production",
+    description: "the seal key itself, 24 words: unseals at start; for trials only, rejected with NODE_ENV=production",
     secret: true,
   }),
   seal_unseal_validation_hash: setting({
@@ -378,7 +397,7 @@ export const SETTINGS = {
     env: "SEAL_UNSEAL_VAULT_SUBSCRIPTION_ID",
     flag: "seal-unseal-vault-subscription-id",
     schema: Text,
-    description: "cloud_key_vault: the subscription, for the record; reading a secret does not need it",
+    description: "cloud_key_vault: the subscription; informational, reading a secret does not need it",
   }),
   seal_unseal_vault_tenant_id: setting({
     env: "SEAL_UNSEAL_VAULT_TENANT_ID",
@@ -404,7 +423,7 @@ export const SETTINGS = {
     schema: Text,
     default: "_unsealerkey",
     description:
-      "cloud_key_vault: name of the secret, created on the first run; characters that Azure does not take become dashes or go",
+      "cloud_key_vault: name of the secret, created on the first run; characters that Azure does not allow are replaced by dashes or removed",
   }),
   seal_unseal_kms_key_id: setting({
     env: "SEAL_UNSEAL_KMS_KEY_ID",
@@ -430,8 +449,9 @@ export const SETTINGS = {
     flag: "seal-unseal-timeout-seconds",
     schema: Type.Integer({ minimum: 1, maximum: 300 }),
     default: 10,
+    unit: "seconds",
     description:
-      "time that the provider has to answer; then the vault stays sealed and the provider is asked again each minute",
+      "time that the provider has to answer; after it the vault stays sealed, and the provider is asked again each minute",
   }),
 } as const;
 

@@ -8,7 +8,7 @@ const load = (env: Record<string, string>) => loadConfig({ flags: {}, env });
 
 it("refuses a seal key in the environment with NODE_ENV=production, and takes it for trials", () => {
   expect(() => load({ NODE_ENV: "production", SEAL_UNSEAL_KEY: PHRASE, SEAL_UNSEAL_VALIDATION_HASH: HASH })).toThrow(
-    /SEAL_UNSEAL_KEY is refused with NODE_ENV=production/,
+    /SEAL_UNSEAL_KEY is not allowed with NODE_ENV=production/,
   );
   try {
     load({ NODE_ENV: "production", SEAL_UNSEAL_KEY: PHRASE, SEAL_UNSEAL_VALIDATION_HASH: HASH });

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { threadId } from "node:worker_threads";
 
-export default async function run({ act, ms }) {
+export default async function run({ act, gate }) {
   switch (act) {
     case "echo":
       return { threadId };
@@ -15,9 +15,7 @@ export default async function run({ act, ms }) {
     case "loop":
       for (;;);
     case "wait":
-      await new Promise((resolve) => {
-        setTimeout(resolve, ms);
-      });
+      await Atomics.waitAsync(gate, 0, 0).value;
       return { threadId };
     case "environment":
       return Object.keys(process.env);

@@ -3,6 +3,7 @@ import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
 import type { Log } from "../../platform/log.js";
+import type { ProcessTasks } from "../../platform/pool/process-task.js";
 import type { Store } from "../../platform/store/store.js";
 import type { Networks } from "../networks/network-port.js";
 import type { Submissions } from "../transactions/submission-port.js";
@@ -22,6 +23,7 @@ import { TokenContracts } from "./token-contracts.js";
 export interface ContractsDependencies {
   readonly store: Store;
   readonly jobs: Jobs;
+  readonly tasks: ProcessTasks;
   readonly clock: Clock;
   readonly log: Log;
   readonly networks: Networks;

@@ -47,7 +47,8 @@ export interface CompiledCircuit {
 
 export interface CompileFailure {
   readonly ok: false;
-  readonly code: "source_invalid" | "circuit_too_large";
+  /** `sandbox_incomplete`: the server did not start the compiler. */
+  readonly code: "source_invalid" | "circuit_too_large" | "sandbox_incomplete";
   readonly diagnostics: readonly Diagnostic[];
 }
 

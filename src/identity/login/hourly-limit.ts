@@ -6,7 +6,7 @@ import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import type { Store } from "../../platform/store/store.js";
 import { retryOnConflict } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/concurrency/keyed-mutex.js";
+import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import { replaceCounter, type CounterKind, type ThrottleCounters } from "./throttle-counters.js";
 
 /** Enough for a household or a class behind one address; security 3.6. */
@@ -25,7 +25,7 @@ export class HourlyLimit {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #counters: ThrottleCounters;
-  readonly #turns = new Turns({ waitingMax: SIGNUPS_WAITING_MAX });
+  readonly #turns = new KeyedMutex({ waitingMax: SIGNUPS_WAITING_MAX });
 
   readonly #kind: CounterKind;
   readonly #message: string;

@@ -9,7 +9,7 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/concurrency/keyed-mutex.js";
+import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import { replaceCounter, type Counter, type ThrottleCounters } from "./throttle-counters.js";
 import { accountThrottleKey, addressThrottleKey } from "./throttle-keys.js";
 
@@ -59,7 +59,7 @@ export class LoginThrottle {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #counters: ThrottleCounters;
-  readonly #turns = new Turns({ waitingMax: RESERVATIONS_WAITING_MAX });
+  readonly #turns = new KeyedMutex({ waitingMax: RESERVATIONS_WAITING_MAX });
   #urgentSinceMs = -Infinity;
   #urgentAttempts = 0;
 
@@ -157,7 +157,7 @@ export class LoginThrottle {
    * Runs a commit that gives back the address's share (read, decide, commit), in turn with the others of that address.
    */
   async settle<R>(reservation: LoginReservation, attempt: () => Promise<R>): Promise<R> {
-    return this.#turns.run(reservation.addressKey, () => retryOnConflict(attempt), { evenWhenFull: true });
+    return this.#turns.run(reservation.addressKey, () => retryOnConflict(attempt), { mayExceedLimit: true });
   }
 
   /**

@@ -9,7 +9,7 @@ import {
   verifyPassword,
   type PasswordHashCost,
 } from "../../crypto/hashes/password.js";
-import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
+import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
@@ -30,7 +30,7 @@ export interface LoginDependencies {
   readonly repository: IdentityRepository;
   readonly sessions: Sessions;
   readonly throttle: LoginThrottle;
-  readonly hashGate: HashGate;
+  readonly hashGate: PasswordHashLimiter;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -4,7 +4,7 @@
  * tokens are next voided.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
-import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
+import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
 import { createOpaqueToken, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
 import { formatSubject, type Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
@@ -37,7 +37,7 @@ export interface PasswordResetDependencies {
   readonly tokens: Tokens;
   readonly sessions: Sessions;
   readonly throttle: LoginThrottle;
-  readonly hashGate: HashGate;
+  readonly hashGate: PasswordHashLimiter;
   readonly addressLimit: HourlyLimit;
   readonly accountLimit: HourlyLimit;
   readonly mail: MailDriver;

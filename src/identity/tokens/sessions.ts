@@ -15,7 +15,7 @@ import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/concurrency/keyed-mutex.js";
+import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import type { IdentityRepository, RefreshState, SessionRecord } from "../repository.js";
 import type { TokenJson } from "../schemas.js";
 import { OFFLINE_ACCESS, grantedClientScope, grantedScope, isWithinScope, scopePermissions } from "./scope.js";
@@ -77,7 +77,7 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #permissionsOf: SessionsDependencies["permissionsOf"];
-  readonly #turns = new Turns({ waitingMax: REFRESHES_WAITING_MAX });
+  readonly #turns = new KeyedMutex({ waitingMax: REFRESHES_WAITING_MAX });
 
   constructor(options: SessionsOptions, dependencies: SessionsDependencies) {
     this.#issuer = options.issuer;

@@ -4,7 +4,7 @@
  * there.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
-import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
+import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
 import {
   NEW_USER_PERMISSIONS,
   PERMISSIONS,
@@ -42,7 +42,7 @@ export interface UserChangesDependencies {
   readonly login: Login;
   readonly deletion: TenantDeletion;
   readonly signupLimit: HourlyLimit;
-  readonly hashGate: HashGate;
+  readonly hashGate: PasswordHashLimiter;
   readonly clock: Clock;
   readonly log: Log;
 }

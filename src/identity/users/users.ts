@@ -1,6 +1,6 @@
 /** Users: signing up, virtual users of an application, and who may see whom. Knows nothing of tokens or HTTP. */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
-import type { HashGate } from "../../platform/auth/password-hash-limiter.js";
+import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
 import { NEW_USER_PERMISSIONS, PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
@@ -27,7 +27,7 @@ export interface UsersDependencies {
   readonly memberships: Memberships;
   readonly invitations: Invitations;
   readonly signupLimit: HourlyLimit;
-  readonly hashGate: HashGate;
+  readonly hashGate: PasswordHashLimiter;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -1,10 +1,9 @@
 /**
- * The audit log: a hash chain of the store, linked with a key that lies outside the vault's barrier, so that it is
- * written while the vault is sealed. Fails closed: what cannot be recorded is refused, and after three failures the
- * vault is sealed.
+ * The audit log: a hash chain of the store, linked with a key that lies outside the vault's barrier, so that it can be
+ * written while the vault is sealed. It fails closed: a request whose event cannot be recorded is refused, and after
+ * three failures in a row the vault is sealed.
  */
-import { createHmac } from "node:crypto";
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { isoTimestamp, type Clock } from "../clock.js";
 import { AppError } from "../errors.js";
 import type { Log } from "../log.js";
@@ -20,18 +19,20 @@ import {
   type StoredAuditEvent,
 } from "./audit-event.js";
 
-/** What other parts of the service may do with the log. */
+/** The part of the log that the rest of the service uses. */
 export interface AuditPort {
-  /** The event as a part of a commit: recorded with it or not at all. */
+  /** Returns a commit that records the event, to be merged into another: both are written, or neither. */
   record(event: AuditEvent): StoreCommit;
-  /** Records an event by itself; resolves when it is on disk. Throws `audit_unavailable` when it cannot be. */
+  /**
+   * Records an event in its own commit; resolves when it is on disk. Rejects with `audit_unavailable` if that fails.
+   */
   append(event: AuditEvent): Promise<void>;
-  /** Keyed hash of a name, 32 hex digits. */
+  /** Returns the keyed hash of a name, 32 hex digits. Case and Unicode compatibility forms make no difference. */
   hashName(text: string): string;
 }
 
 export interface AuditLogOptions {
-  /** 32 bytes; the store was opened with the same (`chainKey`). */
+  /** 32 bytes, the same with which the store was opened (`chainKey`). */
   readonly key: Uint8Array;
 }
 
@@ -54,15 +55,17 @@ export interface AuditPage {
 
 const NAME_LABEL = "pv/v1/audit-name";
 const NAME_HASH_BYTES = 16;
-/** One failure may be bad luck; three in a row mean that nothing more may be revealed. */
+/** One failure may be temporary; after three in a row the vault must reveal nothing more. */
 const FAILURES_MAX = 3;
-/** The store is busy or going down: nothing was revealed, and the next try may succeed. */
-const PASSING: ReadonlySet<string> = new Set(["overloaded", "shutting_down"]);
+/** The store is busy or is closing: nothing was revealed, and a later attempt may succeed. */
+const TEMPORARY_CODES: ReadonlySet<string> = new Set(["overloaded", "shutting_down"]);
 const KEY_FILE = "audit-key";
 
 /**
- * Reads or makes the key file of a data folder (mode 0600). Throws StartError for a damaged one, PrivateFileError for
- * an open one.
+ * Reads the key file of a data folder, or creates it (mode 0600) when there is none.
+ * @returns 32 bytes
+ * @throws StartError when the file is damaged
+ * @throws PrivateFileError when other users can read it
  */
 export async function openAuditKey(dataDir: string): Promise<Uint8Array> {
   const path = `${dataDir}/${KEY_FILE}`;
@@ -70,7 +73,7 @@ export async function openAuditKey(dataDir: string): Promise<Uint8Array> {
   const key = await readPrivateFile(path);
   if (key?.length !== CHAIN_KEY_BYTES)
     throw new StartError(
-      `${path} does not hold ${String(CHAIN_KEY_BYTES)} bytes; put the right file back, or move it away to start a new stretch of the audit log`,
+      `${path} does not hold ${String(CHAIN_KEY_BYTES)} bytes; restore the right file, or move it away to start a new section of the audit log`,
     );
   return key;
 }
@@ -88,36 +91,40 @@ export class AuditLog implements AuditPort {
   }
 
   /**
-   * Records the start, and with it which key links from here on. To be called once, before anything else is recorded.
+   * Records the start and the id of the key that links the following records. Must be called once, before anything else
+   * is recorded.
    */
   async start(): Promise<void> {
     const head = this.head();
     const keyId = chainKeyId(this.#key);
     if (head !== undefined && head.key_id !== keyId) {
       this.#dependencies.log.warn(
-        "the audit log goes on with another key than before: keep the old audit-key file to verify the older part",
+        "the audit log continues with another key: keep the old audit-key file to verify the older records",
       );
     }
     await this.append({ action: AUDIT_STARTED, outcome: "ok", detail: { key_id: keyId } });
   }
 
+  /** Returns the head of the hash chain, or undefined before the first record. */
   head(): ChainHead | undefined {
     return this.#dependencies.store.get<ChainHead>(chainHeadKey(AUDIT_CHAIN))?.value;
   }
 
+  /** See AuditPort. Adds the time. */
   record(event: AuditEvent): StoreCommit {
     const stored: StoredAuditEvent = { at: isoTimestamp(this.#dependencies.clock.nowMs()), ...event };
     const indexes: StoreKey[] = event.subject === undefined ? [] : [[AUDIT_SUBJECT_INDEX, event.subject]];
     return { appends: [{ chain: AUDIT_CHAIN, value: stored, indexes }] };
   }
 
+  /** See AuditPort. Counts failures in a row and calls `onUnwritable` from the third on. */
   async append(event: AuditEvent): Promise<void> {
     try {
-      // The reserve of a full disk is for this, among others.
+      // Urgent: uses the space that is reserved for a full disk.
       await this.#dependencies.store.commit({ urgent: true, ...this.record(event) });
       this.#failures = 0;
     } catch (error) {
-      if (error instanceof AppError && PASSING.has(error.code)) throw error;
+      if (error instanceof AppError && TEMPORARY_CODES.has(error.code)) throw error;
       this.#failures += 1;
       this.#dependencies.log.error("the audit log cannot be written", {
         count: this.#failures,
@@ -131,6 +138,7 @@ export class AuditLog implements AuditPort {
     }
   }
 
+  /** See AuditPort. */
   hashName(text: string): string {
     return createHmac("sha256", this.#nameKey)
       .update(text.normalize("NFKC").toLowerCase())
@@ -138,7 +146,7 @@ export class AuditLog implements AuditPort {
       .slice(0, 2 * NAME_HASH_BYTES);
   }
 
-  /** Newest first: everybody's events, or one subject's. */
+  /** Returns a page of all events, or of one subject's events, newest first, and their total number. */
   list(page: AuditPage, subject?: string): { readonly entries: AuditEntry[]; readonly total: number } {
     const { store } = this.#dependencies;
     const window = { reverse: true, offset: (page.page - 1) * page.rpp, limit: page.rpp };
@@ -153,13 +161,16 @@ export class AuditLog implements AuditPort {
     return { entries, total: store.count([AUDIT_SUBJECT_INDEX, subject]) };
   }
 
-  /** Records after a number, oldest first, as lines of JSON with everything that a verification needs. */
+  /** Returns the records after a number, oldest first, as lines of JSON with all that a verification needs. */
   exportLines(after: number, limit: number): string {
     return auditLines(this.#dependencies.store, after, limit);
   }
 }
 
-/** One line per record: `{"number","mac","event"}`. */
+/**
+ * Returns the records after a number as lines of JSON, `{"number","mac","event"}`, oldest first.
+ * @param after number of the last record to skip; 0 for none
+ */
 export function auditLines(store: Pick<Store, "range">, after: number, limit: number): string {
   const records = store.range<ChainRecord>([AUDIT_CHAIN], {
     limit,

@@ -1,21 +1,18 @@
-/**
- * Route definitions of the audit log. Not part of the specification's list of endpoints. They work while the vault is
- * sealed.
- */
+/** Route definitions of the audit log. They work while the vault is sealed. */
 import Type from "typebox";
 import { defineRoute } from "../contract/route.js";
 import { closed, Timestamp, Uuid } from "../contract/schemas.js";
 
-/** Records of one export answer: a few MB of lines. */
+/** Records of one export: a few MB of lines. */
 export const EXPORT_RECORDS_MAX = 5_000;
 const LIST_ITEMS_MAX = 100;
 
 const AuditEntry = closed({
   number: Type.Integer({ description: "place in the log, from 1 without gaps" }),
   at: Timestamp,
-  action: Type.String({ description: "operation id, or what the service did by itself" }),
+  action: Type.String({ description: "operation id, or the name of an action of the service itself" }),
   outcome: Type.Union([Type.Literal("ok"), Type.Literal("refused")]),
-  code: Type.Optional(Type.String({ description: "error code of what was refused" })),
+  code: Type.Optional(Type.String({ description: "error code of a refused request" })),
   subject: Type.Optional(Type.String()),
   acting_user_id: Type.Optional(Uuid),
   session_id: Type.Optional(Type.String()),
@@ -34,7 +31,7 @@ const AuditQuery = closed({
   subject: Type.Optional(
     Type.String({
       pattern: "^(all|(user|application|organization):[0-9a-f-]{36})$",
-      description: "`all`, or whose events; others than one's own need the permission sudo",
+      description: "`all`, or the subject whose events are listed; events of others require the permission sudo",
     }),
   ),
 });
@@ -43,7 +40,7 @@ const ExportQuery = closed({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: "number of the last record that the caller has",
+      description: "number of the last record to skip",
     }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: EXPORT_RECORDS_MAX })),
@@ -57,7 +54,7 @@ export const auditRoutes = {
     path: "/api/v1/audit",
     summary: "List events of the audit log, newest first",
     description:
-      "One's own events, or with the permission sudo those of others. Values and names are never in the log.",
+      "Lists the caller's own events, or with the permission sudo those of others. The log never holds values or names.",
     auth: { permissions: ["read"] },
     query: AuditQuery,
     list: true,
@@ -69,7 +66,7 @@ export const auditRoutes = {
     method: "GET",
     path: "/api/v1/audit/export",
     summary: "Export the audit log as lines of JSON, oldest first",
-    description: `Up to ${String(EXPORT_RECORDS_MAX)} records of \`{"number", "mac", "event"}\`; ask again with \`after\` set to the last number until nothing comes.`,
+    description: `Up to ${String(EXPORT_RECORDS_MAX)} records of \`{"number", "mac", "event"}\`; repeat the request with \`after\` set to the last number until the answer is empty.`,
     auth: { permissions: ["sudo"] },
     query: ExportQuery,
     responses: { 200: { description: "Lines of JSON", bytes: "application/x-ndjson" } },

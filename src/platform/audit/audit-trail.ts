@@ -1,8 +1,8 @@
 /**
- * Records what requests do. Runs a handler in a scope; every commit on an audited store that happens inside carries the
- * request's event, so that mutation and record are one commit without the services having to know. What commits nothing
- * is recorded before its answer leaves. An audited store's commits outside of any request are recorded as the service's
- * own.
+ * Records what requests do. Each handler runs in a scope, and every commit on an audited store inside the scope carries
+ * the request's event, so that change and record are one commit and the services need not know of it. A request that
+ * commits nothing is recorded before its answer is sent (`durable`), or handed to the writer before its answer is sent
+ * (`deferred`). Commits on an audited store outside any request are recorded as the service's own.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { SUBJECT_KINDS } from "../auth/principal.js";
@@ -13,18 +13,18 @@ import type { Store, StoreCommit, StoreKey } from "../store/store.js";
 import type { AuditEvent } from "./audit-event.js";
 import type { AuditPort } from "./audit-log.js";
 
-/** Who does what; the outcome is found out. */
+/** An event without its outcome, which is known only after the handler has run. */
 export type AuditContext = Omit<AuditEvent, "outcome" | "code" | "objects">;
 
 /**
- * `durable`: on disk before the answer. `deferred`: handed to the writer before the answer, which does not wait for the
- * disk.
+ * `durable`: the event is on disk before the answer is sent. `deferred`: the event is queued for the writer before the
+ * answer is sent, and the answer does not wait for the disk; a crash within that time loses the event.
  */
 export type AuditMode = "durable" | "deferred";
 
 export interface RecordedWork<T> {
   readonly work: () => T | Promise<T>;
-  /** Told of what the work gave when it could not be recorded: nobody gets it. */
+  /** Called with the result when it could not be recorded and is therefore not returned. */
   readonly discard?: ((value: T) => void) | undefined;
 }
 
@@ -37,7 +37,7 @@ interface Scope {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const KINDS: ReadonlySet<string> = new Set(SUBJECT_KINDS);
-/** Objects named in one event; a deletion names its prefix, not its members. */
+/** Objects named in one event; a deletion of a prefix names the prefix only. */
 const OBJECTS_MAX = 16;
 const SERVICE_ACTION = "service.commit";
 
@@ -53,8 +53,8 @@ export class AuditTrail {
   }
 
   /**
-   * Runs a request's work and records it. Its failures are recorded as refused and go on to the caller.
-   * Throws `audit_unavailable` instead of an answer that could not be recorded, which goes to `discard`.
+   * Runs a request's work and records it. A failure is recorded as refused and rethrown.
+   * @throws audit_unavailable when the event could not be recorded; the result is passed to `discard` instead
    */
   run<T>(context: AuditContext, mode: AuditMode, { work, discard }: RecordedWork<T>): Promise<T> {
     const scope = newScope(context);
@@ -62,8 +62,8 @@ export class AuditTrail {
   }
 
   /**
-   * The same for work that commits nothing on an audited store, such as a signature: no commit has to find whose it is.
-   * (One that comes all the same is recorded as the service's own.)
+   * Does the same for work that commits nothing on an audited store, such as a signature, without the cost of a scope.
+   * A commit that happens nevertheless is recorded as the service's own.
    */
   runUse<T>(context: AuditContext, mode: AuditMode, work: RecordedWork<T>): Promise<T> {
     return this.#recorded(newScope(context), mode, work);
@@ -74,7 +74,7 @@ export class AuditTrail {
     try {
       value = await work();
     } catch (error) {
-      // Turned away unread, like those that the front turns away: a record of each would let strangers fill the disk.
+      // Throttled requests are not recorded, as those that the HTTP front throttles: strangers could fill the disk.
       if (error instanceof AppError && error.code === "too_many_requests" && scope.recorded === 0) throw error;
       await this.#audit.append({
         outcome: "refused",
@@ -84,7 +84,7 @@ export class AuditTrail {
       throw error;
     }
     if (scope.recorded > 0) return value;
-    // The spread comes last: a member that is added to a spread copy costs three times what the copy does.
+    // The spread comes last: adding a member to a spread copy costs three times as much as the copy.
     const recorded = this.#audit.append({ outcome: "ok", ...contextOf(scope) });
     if (mode === "deferred") {
       recorded.catch(() => {
@@ -102,9 +102,9 @@ export class AuditTrail {
   }
 
   /**
-   * Node hooks every promise of the process while a scope is open, which slows all requests by a sixth; so the last one
-   * switches that off. What a request leaves running behind it is nobody's from then on, whether others are open or
-   * not.
+   * Node hooks every promise of the process while a scope is open, which slows all requests by a sixth. Therefore the
+   * last scope to close switches the hooks off. Work that a request leaves running belongs to no request from then on,
+   * whether other scopes are open or not.
    */
   async #inScope<T>(scope: Scope, work: () => T | Promise<T>): Promise<T> {
     this.#openScopes += 1;
@@ -117,20 +117,20 @@ export class AuditTrail {
     }
   }
 
-  /** The request that the present work belongs to. */
+  /** Returns the scope of the request that the current work belongs to. */
   #scope(): Scope | undefined {
     const scope = this.#scopes.getStore();
     return scope?.isOpen === true ? scope : undefined;
   }
 
-  /** Records an event of the service itself; inside a request it carries who asked. */
+  /** Records an event of the service itself; inside a request the event also names the caller. */
   async append(event: AuditEvent): Promise<void> {
     const scope = this.#scope();
     await this.#audit.append(scope === undefined ? event : { ...contextOf(scope), ...event });
     if (scope !== undefined) scope.recorded += 1;
   }
 
-  /** The same store, whose commits are recorded where they touch a table that `isAudited` names. */
+  /** Returns the store with recording: a commit is recorded when it changes a table for which `isAudited` is true. */
   audited(store: Store, isAudited: (table: string) => boolean): Store {
     return {
       get: (key) => store.get(key),
@@ -175,8 +175,8 @@ export class AuditTrail {
 }
 
 /**
- * A part of a key or a path, as the log may hold it: ids and kinds as they are; anything else may be a name, or a
- * token.
+ * Returns a part of a key or a path as the log may hold it: ids and kinds of subject as they are, and the keyed hash of
+ * anything else, which may be a name or a token.
  */
 export function auditedPart(part: string | number, audit: Pick<AuditPort, "hashName">): string {
   return typeof part === "number" || UUID.test(part) || KINDS.has(part) ? String(part) : `~${audit.hashName(part)}`;
@@ -187,7 +187,7 @@ interface Touched {
   readonly key: StoreKey;
 }
 
-/** Main records only: index and unique entries, whose table names carry a mark, follow them. */
+/** Returns the changed records. Index and unique entries, marked by # or ! in the table name, are left out. */
 function touchedRecords(commit: StoreCommit, isAudited: (table: string) => boolean): Touched[] {
   const isRecord = (key: StoreKey): boolean => typeof key[0] === "string" && !/[#!]/.test(key[0]) && isAudited(key[0]);
   return [
@@ -196,7 +196,7 @@ function touchedRecords(commit: StoreCommit, isAudited: (table: string) => boole
   ].filter(({ key }) => isRecord(key));
 }
 
-/** Whose session a commit opens: who logged in. Session keys begin with kind and id of their subject. */
+/** Returns the subject whose session a commit opens. A session's key begins with the kind and id of its subject. */
 function sessionSubject(touched: readonly Touched[]): string | undefined {
   const key = touched.find((record) => record.change === "put" && record.key[0] === "session")?.key;
   return key === undefined ? undefined : `${String(key[1])}:${String(key[2])}`;

@@ -1,6 +1,7 @@
 /**
- * Which routes are recorded, and the wrapper that does it around their handlers. The rule: what changes something or
- * reveals a secret is recorded before it is answered; the exceptions are listed by name.
+ * Which routes are recorded, and the wrapper around their handlers that records them. The rule: a request that changes
+ * something or reveals a secret is recorded on disk before it is answered. The exceptions are listed by name; those
+ * that are `deferred` are answered before the record is on disk.
  */
 import { formatSubject, type Principal } from "../auth/principal.js";
 import type { AnyReply, BoundRoute, RouteSpec } from "../contract/route.js";
@@ -9,23 +10,23 @@ import { auditedPart, type AuditContext, type AuditMode, type AuditTrail } from 
 
 const AUDITED_AREAS: ReadonlySet<string> = new Set(["vault", "identity"]);
 
-/** Exceptions from the rule by operation id. A test holds them against the list of routes. */
+/** Exceptions from the rule, by operation id. A test compares them with the list of routes. */
 export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
-  // Reads that reveal what is secret, or what lets others be found (the tree below an xpub).
+  // Reads that reveal a secret, or from which others can be found (the key tree below an xpub).
   getSecret: "durable",
   getOrganizationVaultSecret: "durable",
   getXpub: "durable",
-  // The caller has the plaintext already: recorded, but not waited for.
+  // The caller has the plaintext already: recorded, but the answer does not wait for the disk.
   encrypt: "deferred",
   // Public operations over public values.
   verifySignature: "none",
   verifyDetached: "none",
   verifyWithOrganizationVaultKey: "none",
-  // A question about a token that the caller holds.
+  // Describes a token that the caller holds.
   introspectToken: "none",
   blsAggregate: "none",
   blsVerify: "none",
-  // Other areas' routes that make or delete vaults.
+  // Routes of other areas that create or delete vaults.
   createProver: "durable",
   createAccount: "durable",
   createWallet: "durable",
@@ -37,7 +38,7 @@ export const AUDIT_MODES: Readonly<Record<string, AuditMode | "none">> = {
 };
 
 /**
- * Uses of keys and secrets by operation id: they change no record that is audited. A test holds them against what they
+ * Routes that use keys and secrets and change no audited record, by operation id. A test compares them with what they
  * commit.
  */
 export const USES: ReadonlySet<string> = new Set([
@@ -51,7 +52,7 @@ export const USES: ReadonlySet<string> = new Set([
   "getXpub",
 ]);
 
-/** How a route is recorded. */
+/** Returns how a route is recorded. */
 export function auditModeOf(route: RouteSpec): AuditMode | "none" {
   const exception = AUDIT_MODES[route.id];
   if (exception !== undefined) return exception;
@@ -66,7 +67,7 @@ interface RequestView {
   readonly address: string;
 }
 
-/** The same routes; handlers of those that are recorded run in the trail's scope. */
+/** Returns the routes with recording: the handlers of recorded routes run in the scope of the audit trail. */
 export function auditedRoutes(
   bound: readonly BoundRoute[],
   dependencies: { readonly trail: AuditTrail; readonly audit: AuditPort },
@@ -84,7 +85,7 @@ export function auditedRoutes(
   });
 }
 
-/** An answer that could not be recorded is not given; bytes that hold a secret are not left behind either. */
+/** Overwrites an answer that could not be recorded and is not sent: its bytes may hold a secret. */
 function wipe({ bytes }: AnyReply): void {
   bytes?.fill(0);
 }
@@ -123,7 +124,7 @@ function targetOf(params: RequestView["params"], audit: AuditPort): Pick<AuditCo
   return isEmpty ? undefined : { target };
 }
 
-/** Of a body: hashes of the members that name something, and the size of a batch. */
+/** Returns what is recorded of a body: hashes of the members that name something, and the size of a batch. */
 function bodyParts(body: unknown, audit: AuditPort): Pick<AuditContext, "names" | "count"> | undefined {
   if (typeof body !== "object" || body === null || ArrayBuffer.isView(body)) return undefined;
   const { name, email, batch } = body as {

@@ -1,7 +1,4 @@
-/**
- * The audit log in one piece, for the composition root: the log, the trail around requests, and the stores whose
- * commits are recorded.
- */
+/** Creates the audit log, the trail around requests, and the stores whose commits are recorded. */
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import type { Store } from "../store/store.js";
@@ -12,11 +9,11 @@ import { AuditRefusals } from "./refusals.js";
 export interface Audit {
   readonly log: AuditLog;
   readonly trail: AuditTrail;
-  /** For the front: records what it turns away. */
+  /** Records requests that the HTTP front rejects. */
   readonly refusals: AuditRefusals;
-  /** For the vault, and for whoever commits the vault's records with its own: records what touches them. */
+  /** For the vault, and for areas that commit vault records with their own: records changes of vault records. */
   readonly vaultStore: Store;
-  /** For identity: records everything but its housekeeping. */
+  /** For identity: records every change except housekeeping. */
   readonly identityStore: Store;
 }
 
@@ -28,7 +25,7 @@ export interface CreateAuditDependencies {
 }
 
 const VAULT_TABLES: ReadonlySet<string> = new Set(["vault", "key", "key_generation", "secret", "seal"]);
-/** Counters and pointers that say nothing about who may do what. */
+/** Tables of counters and pointers, which decide nothing about who may do what. */
 const IDENTITY_HOUSEKEEPING: ReadonlySet<string> = new Set([
   "login_throttle",
   "refresh_handle",
@@ -36,7 +33,7 @@ const IDENTITY_HOUSEKEEPING: ReadonlySet<string> = new Set([
   "client_assertion",
 ]);
 
-/** Records the start; everything else that is recorded comes after it. */
+/** Creates the parts and records the start, before any other event. */
 export async function createAudit(
   options: { readonly key: Uint8Array },
   dependencies: CreateAuditDependencies,

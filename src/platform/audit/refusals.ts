@@ -1,7 +1,6 @@
 /**
- * Records requests that were turned away before their handler: no token, a missing permission, a sealed vault. Anybody
- * can cause these, so that only so many a minute are recorded one by one; the others are counted, and the count is
- * recorded.
+ * Records requests that were rejected before their handler: no token, a missing permission, a sealed vault. Strangers
+ * can cause these, so that only 60 a minute are recorded one by one. The others are counted, and the count is recorded.
  */
 import type { Clock } from "../clock.js";
 import type { RouteSpec } from "../contract/route.js";
@@ -9,11 +8,11 @@ import type { Log } from "../log.js";
 import type { AuditPort } from "./audit-log.js";
 import { auditModeOf } from "./audited-routes.js";
 
-/** What the front tells of a request that it turned away. */
+/** A request that the HTTP front rejected. */
 export interface Refusal {
   readonly route: RouteSpec;
   readonly code: string;
-  /** Known unless there was no good token. */
+  /** Undefined when the request had no valid token. */
   readonly subject: string | undefined;
   readonly requestId: string;
   readonly address: string;
@@ -23,12 +22,12 @@ export const REFUSALS_COUNTED = "refusals.counted";
 
 const WINDOW_MS = 60_000;
 /**
- * Recorded one by one in a window: 10 MB of log a day at the worst. One caller cannot use up what others' would be seen
- * by.
+ * Records per window: 10 MB of log a day at most. The limit per caller keeps one caller from using up all of them and
+ * hiding the rejected requests of others.
  */
 const RECORDS_MAX = 60;
 const RECORDS_PER_CALLER_MAX = 10;
-/** Addresses and subjects that are told apart in a window; the rest share one count. */
+/** Addresses and subjects that are counted separately in a window; the rest share one count. */
 const CALLERS_MAX = 1_000;
 const OTHERS = "others";
 const CODES: ReadonlySet<string> = new Set(["unauthorized", "forbidden", "vault_sealed"]);
@@ -49,10 +48,10 @@ export class AuditRefusals {
     this.#log = dependencies.log;
   }
 
-  /** Records or counts a refusal of a route that is recorded. Nobody waits for it: the answer gives nothing away. */
+  /** Records or counts a rejected request of a recorded route. The answer does not wait: it reveals nothing. */
   note({ route, code, subject, requestId, address }: Refusal): void {
     if (!CODES.has(code) || auditModeOf(route) === "none") return;
-    if (this.#clock.monotonicMs() - this.#startedMs >= WINDOW_MS) this.#turnWindow();
+    if (this.#clock.monotonicMs() - this.#startedMs >= WINDOW_MS) this.#startWindow();
     const caller = subject ?? address;
     const name = this.#byCaller.has(caller) || this.#byCaller.size < CALLERS_MAX ? caller : OTHERS;
     const ofCaller = (this.#byCaller.get(name) ?? 0) + 1;
@@ -71,7 +70,7 @@ export class AuditRefusals {
     });
   }
 
-  /** Records what was counted so far; for the end of a window and of the server. */
+  /** Records the counts so far. Called at the end of a window and when the server stops. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -85,7 +84,7 @@ export class AuditRefusals {
     });
   }
 
-  #turnWindow(): void {
+  #startWindow(): void {
     this.flush();
     this.#startedMs = this.#clock.monotonicMs();
     this.#byCaller.clear();

@@ -1,4 +1,4 @@
-/** Walks the audit log and finds the first place where it is not what was written. Reads only; needs the key file. */
+/** Verifies the audit log and finds the first record that is not as it was written. Reads only; needs the key file. */
 import {
   chainHeadKey,
   chainKeyId,
@@ -10,7 +10,7 @@ import {
 import type { Store, StoreRecord } from "../store/store.js";
 import { AUDIT_CHAIN, AUDIT_STARTED, type StoredAuditEvent } from "./audit-event.js";
 
-/** A place in the log that was noted elsewhere, to find out whether the end was cut off. */
+/** A record's number and code that were noted outside the log, to detect that the end of the log was cut off. */
 export interface AuditAnchor {
   readonly number: number;
   readonly mac: string;
@@ -22,7 +22,10 @@ export type AuditVerdict =
 
 const PAGE = 1000;
 
-/** @param keys all keys that the log was ever linked with, in any order */
+/**
+ * Verifies every link of the log, from the first record to the head.
+ * @param keys all keys that the log was ever linked with, 32 bytes each, in any order
+ */
 export function verifyAudit(
   store: Pick<Store, "get" | "range">,
   keys: readonly Uint8Array[],
@@ -63,7 +66,7 @@ class Walk {
     this.#anchor = anchor;
   }
 
-  /** Checks the next record; answers what is wrong with it. */
+  /** Checks the next record. Returns what is wrong with it, or undefined. */
   step({ key, value }: StoreRecord<ChainRecord>): string | undefined {
     const number = Number(key[1]);
     if (number !== this.number + 1) return `record ${String(this.number + 1)} is missing`;
@@ -72,13 +75,13 @@ class Walk {
       const keyId = event.detail?.key_id;
       this.#key = typeof keyId === "string" ? this.#keys.get(keyId) : undefined;
       if (this.#key === undefined)
-        return `from here on the log was linked with another key (${typeof keyId === "string" ? keyId : "unnamed"}); give its file with --key`;
+        return `from this record on the log was linked with another key (${typeof keyId === "string" ? keyId : "unnamed"}); give its file with --key`;
     }
-    if (this.#key === undefined) return "the log does not begin with its start";
+    if (this.#key === undefined) return "the log does not begin with the record of a start";
     const mac = chainMac(this.#key, { chain: AUDIT_CHAIN, number, predecessor: this.mac, json: JSON.stringify(event) });
-    if (mac !== value.mac) return "the record was changed, or what stood before it was";
+    if (mac !== value.mac) return "the record was changed, or a record before it";
     if (this.#anchor?.number === number && this.#anchor.mac !== mac)
-      return "the record is another one than the anchor names";
+      return "the record is not the one that the anchor names";
     this.number = number;
     this.mac = mac;
     return undefined;
@@ -89,7 +92,7 @@ class Walk {
     if ((head?.number ?? 0) !== this.number || (head?.mac ?? NO_PREDECESSOR) !== this.mac)
       return "the end of the log was cut off or its head was changed";
     if (this.#anchor !== undefined && this.#anchor.number > this.number)
-      return `the log ends before the anchor (${String(this.#anchor.number)}): its end was cut off, or an older copy was put in its place`;
+      return `the log ends before the anchor (${String(this.#anchor.number)}): its end was cut off, or it was replaced by an older copy`;
     return undefined;
   }
 }

@@ -1,15 +1,16 @@
 /**
- * Access tokens: JWTs of type `at+jwt` (RFC 9068), verified after RFC 8725. Everything that is not exactly what our own
- * signing writes is refused before any signature is computed; what passed is remembered for a minute, because a
- * verification costs 0.1 ms.
+ * Access tokens: JWTs of type `at+jwt` (RFC 9068), verified as RFC 8725 recommends. A token that is not written exactly
+ * as this service writes its tokens is rejected before any signature is computed. A token that passed is cached for a
+ * minute, because a verification costs 0.1 ms.
  */
 import { hash } from "node:crypto";
 import type { JWTPayload } from "jose";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.js";
 import type { Area } from "../contract/route.js";
 import { AppError } from "../errors.js";
 import { isUuid } from "../ids.js";
-import { TurnMemo } from "../concurrency/per-tick-cache.js";
+import { PerTickCache } from "../concurrency/per-tick-cache.js";
 import { PERMISSIONS_MAX } from "./permissions.js";
 import { SUBJECT_KINDS, formatSubject, type Principal, type Subject, type SubjectKind } from "./principal.js";
 import { claimsOf, readOwnJws } from "./own-jws.js";
@@ -24,21 +25,21 @@ import {
 } from "./token-limits.js";
 
 /**
- * What must hold of a token's subject and session at the moment of each use. Answers from memory or in microseconds.
+ * The state of a token's subject and session, checked at each use of the token. Answers from memory or in microseconds.
  */
 export interface TokenStateLookup {
   /**
-   * Another number whenever this process may have changed an answer below; lets a use within the same second skip the
-   * reads.
+   * A number that changes whenever this process may have changed an answer below; while it stays the same, a use within
+   * the same second skips the reads.
    */
   revision(): number;
   /** Epoch of a subject that exists and is enabled; undefined otherwise. A token of an older epoch is void. */
   epochOf(subject: Subject): number | undefined;
-  /** True while the session (token family) lives. A session that was never seen does not live. */
+  /** True while the session (token family) exists and is not revoked or expired. */
   isSessionLive(subject: Subject, sessionId: string): boolean;
 }
 
-/** The claims that this service signs; nothing else is accepted back. */
+/** The claims that this service signs; a token with any other claim is rejected. */
 export interface AccessClaims extends JWTPayload {
   readonly iss: string;
   readonly aud: Audience[];
@@ -60,7 +61,7 @@ export interface AccessClaims extends JWTPayload {
 export interface AccessTokenOptions {
   /** The one exact `iss`. */
   readonly issuer: string;
-  /** Verified tokens that are remembered. */
+  /** Verified tokens in the cache. */
   readonly cachedTokensMax?: number;
 }
 
@@ -70,13 +71,13 @@ export interface AccessTokenDependencies {
   readonly state: TokenStateLookup;
 }
 
-/** Verified once; what is checked again at each use stands here. */
+/** What is known of a token whose signature and claims were verified, and what each later use checks. */
 interface VerifiedToken {
   readonly principal: Principal;
   readonly epoch: number;
   readonly audiences: readonly string[];
-  /** When the entry is forgotten, on the wall clock, in milliseconds. */
-  readonly forgetAtMs: number;
+  /** When the token must be verified anew, in wall clock milliseconds. */
+  readonly cachedUntilMs: number;
   readonly verifiedAtMs: number;
   readonly encodedHeader: string;
   /** When the state of subject and session was last read, and at which revision. */
@@ -84,13 +85,13 @@ interface VerifiedToken {
   stateRevision: number;
 }
 
-/** At about 1 KB each 10 MB: more sessions than one node serves within a minute. */
+/** 10 MB at about 1 KB each: more sessions than one node serves within a minute. */
 const CACHED_TOKENS_MAX = 10_000;
-/** A remembered token is verified anew after this long. */
+/** A cached token is verified anew after this time. */
 const CACHE_TTL_MS = 60_000;
 /**
- * How old a state may be that was read at the present revision. What this process changes counts at once; what another
- * one changes, once there are several, counts within this time. Reading costs 6 us of the 8 that a use would take.
+ * How old a state may be that was read at the current revision. A change by this process takes effect at once; a change
+ * by another process, once there are several, takes effect within this time. Reading costs 6 us of the 8 us of a use.
  */
 const STATE_AGE_MAX_MS = 1000;
 const CLAIM_NAMES: ReadonlySet<string> = new Set([
@@ -117,36 +118,35 @@ const AUDIENCE_OF_AREA: Readonly<Record<Area, Audience | undefined>> = {
 /** Verifies access tokens. */
 export class AccessTokenVerifier {
   readonly #issuer: string;
-  readonly #cachedTokensMax: number;
   readonly #clock: Clock;
   readonly #keys: VerificationKeys;
   readonly #state: TokenStateLookup;
-  /** By a hash of the token, so that nobody who sees this memory can use what he sees. */
-  readonly #cache = new Map<string, VerifiedToken>();
-  readonly #cacheKeys = new TurnMemo((token) => hash("sha256", token, "base64"));
+  /** By a hash of the token, so that a reader of this memory finds no usable token. */
+  readonly #cache: LRUCache<string, VerifiedToken>;
+  readonly #cacheKeys = new PerTickCache((token) => hash("sha256", token, "base64"));
 
   constructor(options: AccessTokenOptions, dependencies: AccessTokenDependencies) {
     this.#issuer = options.issuer;
-    this.#cachedTokensMax = options.cachedTokensMax ?? CACHED_TOKENS_MAX;
+    this.#cache = new LRUCache({ max: options.cachedTokensMax ?? CACHED_TOKENS_MAX });
     this.#clock = dependencies.clock;
     this.#keys = dependencies.keys;
     this.#state = dependencies.state;
   }
 
   /**
-   * The caller that a token stands for. Microseconds when the token was verified within the last minute, else a tenth
-   * of a millisecond.
-   * @param token compact JWS as it stood after `bearer `
-   * @param area area that the request is for; without it the token must be good for every area Throws `unauthorized`,
-   *   always with the same words.
+   * Returns the caller that a token stands for. Takes microseconds when the token was verified within the last minute,
+   * else a tenth of a millisecond.
+   * @param token compact JWS, as it stood after `bearer `
+   * @param area area that the request is for; without it the token must be meant for every area
+   * @throws unauthorized always with the same message, whichever check failed
    */
   authenticate(token: string, area?: Area): Principal {
     if (token.length > ACCESS_TOKEN_CHARACTERS_MAX) throw refusal();
-    const cacheKey = this.#cacheKeys.of(token);
-    const known = this.#cache.get(cacheKey);
-    if (known !== undefined) {
+    const cacheKey = this.#cacheKeys.get(token);
+    const cached = this.#cache.get(cacheKey);
+    if (cached !== undefined) {
       const nowMs = this.#clock.nowMs();
-      if (nowMs < known.forgetAtMs && nowMs >= known.verifiedAtMs) return this.#admit(known, area, nowMs);
+      if (nowMs < cached.cachedUntilMs && nowMs >= cached.verifiedAtMs) return this.#admit(cached, area, nowMs);
       this.#cache.delete(cacheKey);
     }
     return this.#verify(token, cacheKey, area);
@@ -155,23 +155,23 @@ export class AccessTokenVerifier {
   #verify(token: string, cacheKey: string, area: Area | undefined): Principal {
     const jws = readOwnJws(token);
     const key = jws === undefined ? undefined : this.#keys.findByHeader(jws.encodedHeader);
-    // Which rule failed is the attacker's question; the answer is the same for all.
+    // The answer does not tell an attacker which check failed.
     if (jws === undefined || key?.signed(jws.signingInput, jws.signature) !== true) throw refusal();
     const { encodedHeader } = jws;
     const verifiedAtMs = this.#clock.nowMs();
     const claims = readClaims(claimsOf(jws), { issuer: this.#issuer, nowSec: Math.floor(verifiedAtMs / 1000) });
     if (claims === undefined) throw refusal();
-    const forgetAtMs = Math.min(verifiedAtMs + CACHE_TTL_MS, claims.principal.expiresAtSec * 1000);
+    const cachedUntilMs = Math.min(verifiedAtMs + CACHE_TTL_MS, claims.principal.expiresAtSec * 1000);
     const verified: VerifiedToken = {
       ...claims,
       encodedHeader,
       verifiedAtMs,
-      forgetAtMs,
+      cachedUntilMs,
       stateReadAtMs: -Infinity,
       stateRevision: -1,
     };
     const principal = this.#admit(verified, area, this.#clock.nowMs());
-    if (verified.forgetAtMs > verifiedAtMs) this.#remember(cacheKey, verified);
+    if (verified.cachedUntilMs > verifiedAtMs) this.#cache.set(cacheKey, verified);
     return principal;
   }
 
@@ -195,20 +195,9 @@ export class AccessTokenVerifier {
     token.stateReadAtMs = nowMs;
     token.stateRevision = revision;
   }
-
-  #remember(cacheKey: string, token: VerifiedToken): void {
-    if (this.#cache.size >= this.#cachedTokensMax) {
-      // A Map keeps insertion order, so the first entry is the one nearest to its end.
-      for (const oldest of this.#cache.keys()) {
-        this.#cache.delete(oldest);
-        break;
-      }
-    }
-    this.#cache.set(cacheKey, token);
-  }
 }
 
-/** The claims of a new access token for a subject, valid from now. */
+/** Returns the claims of a new access token for a subject, valid from now. */
 export function accessClaims(input: {
   readonly issuer: string;
   readonly subject: Subject;
@@ -217,7 +206,7 @@ export function accessClaims(input: {
   readonly tokenId: string;
   readonly sessionId: string;
   readonly nowSec: number;
-  /** Shortens the life, so that a token does not outlive its session. */
+  /** Unix seconds at which the session ends; the token does not outlive it. */
   readonly notAfterSec?: number;
   /** `act`: the user on whose behalf an application's or organization's token acts. */
   readonly actingUserId?: string;
@@ -252,7 +241,7 @@ function isMeantFor(audiences: readonly string[], area: Area | undefined): boole
   return needed === undefined ? audiences.length > 0 : audiences.includes(needed);
 }
 
-/** Checks issuer, times, exact types, known names, sound ids, lives. Undefined when anything is off. */
+/** Checks issuer, times, claim names, types, ids and lifetime. Returns undefined when any of them is wrong. */
 function readClaims(
   payload: JWTPayload | undefined,
   { issuer, nowSec }: { readonly issuer: string; readonly nowSec: number },
@@ -282,8 +271,8 @@ function readClaims(
 }
 
 /**
- * RFC 7519 sections 4.1.4 to 4.1.6, with tolerance for clocks of other machines; and no token is from the future or
- * older than any may be.
+ * Checks the times of RFC 7519, sections 4.1.4 to 4.1.6, with tolerance for the clocks of other machines, and rejects a
+ * token that was issued in the future or longer ago than any token may live.
  */
 function isTimely(
   { iat, nbf, exp }: { readonly iat: number; readonly nbf: number; readonly exp: number },

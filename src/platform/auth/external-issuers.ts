@@ -1,7 +1,6 @@
 /**
  * Tokens of other OpenID Connect issuers that the operator trusts. The key set is fetched from the address in the
- * operator's own settings, never from one that a token names; which issuer a token is of decides which keys may verify
- * it.
+ * operator's settings, never from an address in a token. Only the keys of a token's own issuer may verify it.
  */
 import { readFile } from "node:fs/promises";
 import {
@@ -25,7 +24,7 @@ const Issuer = Type.Object(
   {
     issuer: Text,
     jwks_url: Text,
-    /** What `aud` of its tokens must hold. */
+    /** Audience that its tokens must name in `aud`. */
     audience: Text,
     algorithms: Type.Optional(
       Type.Array(
@@ -46,9 +45,9 @@ const Issuer = Type.Object(
         { additionalProperties: false },
       ),
     ),
-    /** Bits that its users get when they first come; a new user's own unless given. */
+    /** Permission bits of its users at their first login; those of any new user by default. */
     permissions: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
-    /** False: only users that are here already are let in. */
+    /** False: only users who exist already may log in. */
     create_users: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
@@ -57,7 +56,7 @@ const issuersFile = Compile(Type.Array(Issuer, { maxItems: 20 }));
 
 export type TrustedIssuer = Static<typeof Issuer>;
 
-/** What a verified token of another issuer says, in our words. */
+/** The claims of a verified token of another issuer, under this service's names. */
 export interface ExternalClaims {
   readonly issuer: TrustedIssuer;
   /** The issuer's own id of the user; exact text. */
@@ -68,23 +67,23 @@ export interface ExternalClaims {
   readonly expiresAtSec: number;
 }
 
-/** A key set is asked for again after an unknown key id at most this often, so that forged ids make no traffic. */
+/** Shortest time between two fetches that unknown key ids cause, so that forged ids cause no traffic. */
 const JWKS_COOLDOWN_MS = 30_000;
 const JWKS_MAX_AGE_MS = 10 * 60_000;
 const JWKS_TIMEOUT_MS = 5_000;
 /**
- * After a fetch that failed the next is made at the earliest then: until it succeeds, anybody's token would cause one.
+ * Shortest time between a failed fetch and the next one: until a fetch succeeds, every token would cause one.
  */
 const JWKS_RETRY_MS = 10_000;
-/** A hundred keys of 4096 bits, with room. */
+/** Enough for a hundred keys of 4096 bits. */
 const JWKS_CHARACTERS_MAX = 256 * 1024;
-/** A token that claims to be older or to live longer is not an access token. */
+/** Access tokens are short-lived: a token issued longer ago is rejected. */
 const TOKEN_AGE_SEC_MAX = 24 * 3600;
 const SUBJECT_CHARACTERS_MAX = 255;
 const NAME_CHARACTERS_MAX = 100;
 const ALGORITHMS_DEFAULT: readonly string[] = ["EdDSA", "ES256", "RS256", "PS256"];
 
-/** Reads the operator's list. Throws a StartError that says what is wrong with it. */
+/** Reads and checks the operator's list of issuers. Throws a StartError that says what is wrong with it. */
 export async function readTrustedIssuers(path: string): Promise<TrustedIssuer[]> {
   let value: unknown;
   try {
@@ -94,7 +93,7 @@ export async function readTrustedIssuers(path: string): Promise<TrustedIssuer[]>
   }
   if (!issuersFile.Check(value))
     throw new StartError(
-      `the file of trusted issuers, ${path}, has not the expected form: a list of {issuer, jwks_url, audience, ...}`,
+      `the file of trusted issuers, ${path}, does not have the expected form, a list of {issuer, jwks_url, audience, ...}`,
     );
   for (const { jwks_url: url } of value) requireSafeUrl(url, path);
   if (new Set(value.map(({ issuer }) => issuer)).size !== value.length)
@@ -127,14 +126,14 @@ export class ExternalIssuers {
     );
   }
 
-  /** True when the token says that it is of a trusted issuer; nothing is verified yet, and nothing fetched. */
+  /** True when the token claims to be from a trusted issuer. Nothing is verified or fetched yet. */
   claims(token: string): boolean {
     return this.#issuers.size > 0 && this.#issuers.has(issuerOf(token) ?? "");
   }
 
   /**
-   * Verifies a token of a trusted issuer; undefined for any that is not good. Fetches the issuer's keys when they are
-   * not at hand.
+   * Verifies a token of a trusted issuer, and fetches the issuer's keys when they are not cached.
+   * @returns undefined for a token that is not valid, and while the keys cannot be fetched
    */
   async verify(token: string): Promise<ExternalClaims | undefined> {
     const trusted = this.#issuers.get(issuerOf(token) ?? "");
@@ -153,7 +152,7 @@ export class ExternalIssuers {
         ...(issuer.token_type === undefined ? {} : { typ: issuer.token_type }),
       }));
     } catch {
-      // Which rule failed is the attacker's question; an issuer that cannot be reached is no reason to let anybody in.
+      // The caller must not learn which check failed. An issuer that cannot be reached means that nobody gets in.
       return undefined;
     }
     return readClaims(issuer, payload);
@@ -161,8 +160,8 @@ export class ExternalIssuers {
 }
 
 /**
- * Fetches a key set and, when that fails, nothing for a while: tokens whose key is known are verified meanwhile, others
- * are refused at once. Tells the log each time, with how many fetches in a row have failed.
+ * Returns a `fetch` for key sets that fails at once for a while after a failure: meanwhile tokens whose key is cached
+ * are verified and others are rejected. Logs each failure with the number of failures in a row.
  */
 function sparingFetch({ clock, log }: { readonly clock: Clock; readonly log: Log }): FetchImplementation {
   let failures = 0;
@@ -178,7 +177,7 @@ function sparingFetch({ clock, log }: { readonly clock: Clock; readonly log: Log
     } catch (error) {
       failures += 1;
       retryAtMs = clock.monotonicMs() + JWKS_RETRY_MS;
-      log.warn("the keys of a trusted issuer cannot be fetched; its users are refused unless their key is known", {
+      log.warn("the keys of a trusted issuer cannot be fetched; its users are rejected unless their key is cached", {
         address: new URL(url).host,
         count: failures,
       });
@@ -232,12 +231,12 @@ function issuerOf(token: string): string | undefined {
   try {
     return decodeJwt(token).iss;
   } catch {
-    // Not a JWT: of no issuer.
+    // Not a JWT, so it has no issuer.
     return undefined;
   }
 }
 
-/** Keys that decide who gets in come over TLS, or from this very machine. */
+/** Rejects key set addresses without TLS, except on this machine: these keys decide who may log in. */
 function requireSafeUrl(text: string, path: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isLoopback = url?.protocol === "http:" && ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname);

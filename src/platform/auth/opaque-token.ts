@@ -1,11 +1,11 @@
 /**
- * The text form of secrets that are handed out once and looked up by hash: `prefix_` + base64url(32 bytes) + 6
- * characters of checksum. Only the SHA-256 of the whole text is ever stored; 256 random bits need no slow hash.
+ * The text form of secrets that are shown once and looked up by hash: `prefix_` + base64url(32 bytes) + 6 characters of
+ * checksum. Only the SHA-256 of the whole text is stored; 256 random bits need no slow hash.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What a token is for; a token of one kind is never taken for another. */
+/** The prefix of each kind of token, so that a token of one kind is never accepted as another. */
 export const OPAQUE_PREFIXES = {
   personal: "ppt_",
   client_secret: "pcs_",
@@ -27,6 +27,7 @@ export interface OpaqueToken {
   readonly hash: string;
 }
 
+/** Makes a token from 32 random bytes. */
 export function createOpaqueToken(kind: OpaqueKind): OpaqueToken {
   const body = OPAQUE_PREFIXES[kind] + randomBytes(RANDOM_BYTES).toString("base64url");
   const text = body + checksum(body);
@@ -34,7 +35,8 @@ export function createOpaqueToken(kind: OpaqueKind): OpaqueToken {
 }
 
 /**
- * The hash of a token of that kind; undefined for other text, a wrong checksum or a second spelling of the same bytes.
+ * Returns the hash under which a token of that kind is stored, or undefined for other text, a wrong checksum or a second
+ * spelling of the same bytes.
  */
 export function opaqueTokenHash(kind: OpaqueKind, text: string): string | undefined {
   const prefix = OPAQUE_PREFIXES[kind];
@@ -45,21 +47,21 @@ export function opaqueTokenHash(kind: OpaqueKind, text: string): string | undefi
   return prefix + encoded + checksum(prefix + encoded) === text ? sha256(text) : undefined;
 }
 
-/** Compares two stored hashes in the same time whatever they are. */
+/** Compares two stored hashes in constant time. */
 export function sameHash(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
 /**
- * CRC-32 in base 62: catches slips of the hand before any lookup, and lets scanners for leaked secrets know one.
- * Protects nothing.
+ * Returns the CRC-32 in base 62. It catches typing errors before any lookup and lets scanners for leaked secrets
+ * recognise a token; it protects nothing.
  */
 export function checksum(text: string): string {
-  let rest = crc32(text);
+  let remaining = crc32(text);
   let digits = "";
   for (let i = 0; i < CHECKSUM_CHARACTERS; i++) {
-    digits = (BASE62[rest % BASE62.length] ?? "") + digits;
-    rest = Math.floor(rest / BASE62.length);
+    digits = (BASE62[remaining % BASE62.length] ?? "") + digits;
+    remaining = Math.floor(remaining / BASE62.length);
   }
   return digits;
 }

@@ -1,109 +1,111 @@
 /**
- * The one gate before password hashing: hashing is the dearest thing that a stranger can ask for, so few run at once, a
- * short line waits, and the rest is turned away at once. Knows nothing of passwords.
+ * Limits password hashing, the most expensive work that a stranger can cause: few hashes run at once, a short queue
+ * waits, and the rest is rejected at once. Knows nothing of passwords.
  */
 import { availableParallelism } from "node:os";
 import { AppError } from "../errors.js";
 
-export interface HashGateOptions {
-  /** Hashes at once. */
+export interface PasswordHashLimiterOptions {
+  /** Hashes that run at once. */
   readonly concurrencyMax?: number;
   /** Hashes that wait. */
   readonly queueLengthMax?: number;
-  /** Attempts that wait at the door. */
-  readonly lineLengthMax?: number;
+  /** Attempts that wait for `admit`. */
+  readonly admissionQueueLengthMax?: number;
 }
 
 /**
- * Two at 19 MiB and 9 ms each, and always one core left for everything else: a crowd that logs in must not slow down
- * who is in (security 3.6).
+ * Two hashes, at 19 MiB and 9 ms each, and always one core left for everything else: many logins at once must not slow
+ * down users who are logged in already.
  */
 const CONCURRENCY_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
-/** About 150 ms of waiting. */
+/** A wait of about 150 ms. */
 const QUEUE_LENGTH_MAX = 32;
-/** Ten seconds of waiting on two cores: a whole company that logs in at nine o'clock. */
-const LINE_LENGTH_MAX = 1024;
-/** Within a request's 15 s; who waited this long is better told to come again than cut off. */
-const LINE_WAIT_MS = 12_000;
+/** A wait of ten seconds on two cores: all employees of a company that log in at nine o'clock. */
+const ADMISSION_QUEUE_LENGTH_MAX = 1024;
+/** Shorter than the 15 s of a request, so that the client is told to try again instead of being cut off. */
+const ADMISSION_WAIT_MAX_MS = 12_000;
 const RETRY_AFTER_SEC = 1;
 
-export class HashGate {
+export class PasswordHashLimiter {
   readonly #concurrencyMax: number;
   readonly #queueLengthMax: number;
-  readonly #waiting: (() => void)[] = [];
-  readonly #lineLengthMax: number;
-  readonly #line = new Set<() => void>();
+  readonly #queue: (() => void)[] = [];
+  readonly #admissionQueueLengthMax: number;
+  readonly #admissionQueue = new Set<() => void>();
   #running = 0;
   #admitted = 0;
 
-  constructor(options: HashGateOptions = {}) {
+  constructor(options: PasswordHashLimiterOptions = {}) {
     this.#concurrencyMax = options.concurrencyMax ?? CONCURRENCY_MAX;
     this.#queueLengthMax = options.queueLengthMax ?? QUEUE_LENGTH_MAX;
-    this.#lineLengthMax = options.lineLengthMax ?? LINE_LENGTH_MAX;
+    this.#admissionQueueLengthMax = options.admissionQueueLengthMax ?? ADMISSION_QUEUE_LENGTH_MAX;
   }
 
   /**
-   * Waits at the door until an attempt that will hash may begin: as many are let in as can hash or wait to, so that
-   * nothing is read or written for the rest of a crowd while it stands in line. Resolves to what gives the place back.
-   * Throws `too_many_requests` beyond the line.
+   * Waits until an attempt that will hash may begin. No more attempts are admitted than can hash or wait to hash, so
+   * that nothing is read or written for the rest while they wait.
+   * @returns a function that gives the place back; to be called once
+   * @throws too_many_requests when the admission queue is full, or after 12 s in it
    */
   async admit(): Promise<() => void> {
     if (this.#admitted >= this.#concurrencyMax + this.#queueLengthMax) {
-      await this.#standInLine();
+      await this.#waitForAdmission();
     } else {
       this.#admitted += 1;
     }
     return () => {
-      // A Set keeps the order of arrival, and lets who gave up leave from the middle.
-      const [next] = this.#line;
+      // A Set keeps the order of arrival, and an attempt that timed out can be removed from its middle.
+      const [next] = this.#admissionQueue;
       if (next === undefined) this.#admitted -= 1;
       else next();
     };
   }
 
-  /** Resolves when a place is handed over by whoever leaves, so that the count stays. */
-  async #standInLine(): Promise<void> {
-    if (this.#line.size >= this.#lineLengthMax) throw tooMany();
+  /** Resolves when an attempt that ends hands its place over; the count of admitted attempts stays the same. */
+  async #waitForAdmission(): Promise<void> {
+    if (this.#admissionQueue.size >= this.#admissionQueueLengthMax) throw tooMany();
     await new Promise<void>((resolve, reject) => {
       const enter = (): void => {
         clearTimeout(timer);
-        this.#line.delete(enter);
+        this.#admissionQueue.delete(enter);
         resolve();
       };
       const timer = setTimeout(() => {
-        this.#line.delete(enter);
+        this.#admissionQueue.delete(enter);
         reject(tooMany());
-      }, LINE_WAIT_MS);
-      this.#line.add(enter);
+      }, ADMISSION_WAIT_MAX_MS);
+      this.#admissionQueue.add(enter);
     });
   }
 
   /**
-   * Runs the work when its turn comes. Throws `too_many_requests` when the line is full; the work has not begun then.
+   * Runs a task as soon as fewer than `concurrencyMax` are running, in order of arrival.
+   * @throws too_many_requests when the queue is full; the task has not begun then
    */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    await this.#enter();
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    await this.#acquire();
     try {
-      return await work();
+      return await task();
     } finally {
-      this.#leave();
+      this.#release();
     }
   }
 
-  async #enter(): Promise<void> {
+  async #acquire(): Promise<void> {
     if (this.#running < this.#concurrencyMax) {
       this.#running += 1;
       return;
     }
-    if (this.#waiting.length >= this.#queueLengthMax) {
+    if (this.#queue.length >= this.#queueLengthMax) {
       throw tooMany();
     }
-    // The place is handed over by whoever leaves, so the count of running ones stays.
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    // A task that ends hands its place over, so that the count of running tasks stays the same.
+    await new Promise<void>((resolve) => this.#queue.push(resolve));
   }
 
-  #leave(): void {
-    const next = this.#waiting.shift();
+  #release(): void {
+    const next = this.#queue.shift();
     if (next === undefined) this.#running -= 1;
     else next();
   }

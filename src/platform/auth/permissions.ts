@@ -1,6 +1,6 @@
 /**
- * Permission bits. Bits 0 to 8, 10 to 13, 20 to 26 and 29 keep the meaning that existing clients know; 16 to 19 are
- * ours. A check is all-of: every needed bit must be held.
+ * Permission bits. Bits 0 to 8, 10 to 13, 20 to 26 and 29 keep the meaning that existing clients know; 16 to 19 were
+ * added by this service. A check requires every needed bit.
  */
 export const PERMISSIONS = {
   authenticate: 1 << 0,
@@ -32,27 +32,27 @@ export const PERMISSIONS = {
 
 export type PermissionName = keyof typeof PERMISSIONS;
 
-/** The largest value that the bit-set may take: larger numbers would alias bits in 32-bit arithmetic. */
+/** The largest bit-set: larger numbers would alias bits in 32-bit arithmetic. */
 export const PERMISSIONS_MAX = 2 ** 31 - 1;
 
+/** Returns the bit-set of the named permissions. */
 export function permissionBits(names: readonly PermissionName[]): number {
   return names.reduce((bits, name) => bits | PERMISSIONS[name], 0);
 }
 
-/** True when `held` is a sound bit-set that has every bit of `needed`. */
+/** True when `held` is a bit-set, an integer from 0 to 2^31 - 1, with every bit of `needed`. */
 export function holdsAll(held: number, needed: number): boolean {
   return Number.isInteger(held) && held >= 0 && held <= PERMISSIONS_MAX && (held & needed) === needed;
 }
 
-/** The names of the bits that are set, for people. */
+/** Returns the names of the bits that are set, for messages and listings. */
 export function permissionNames(bits: number): PermissionName[] {
   return (Object.keys(PERMISSIONS) as PermissionName[]).filter((name) => holdsAll(bits, PERMISSIONS[name]));
 }
 
 /**
- * What a user who signs up holds: bits 0 to 4, 7 and 8 (415, the default that existing clients know), and the four
- * vault bits, so that an ordinary user can run a vault of its own. Unsealing and sealing need the seal key in the body
- * anyway.
+ * The permissions of a user who signs up: bits 0 to 4, 7 and 8 (415, the default that existing clients know), and the
+ * four vault bits, so that an ordinary user can run their own vault. Unsealing and sealing also require the seal key.
  */
 export const NEW_USER_PERMISSIONS = permissionBits([
   "authenticate",
@@ -71,8 +71,8 @@ export const NEW_USER_PERMISSIONS = permissionBits([
 const VAULT_PERMISSIONS = permissionBits(["vault_use", "secret_read", "vault_unseal", "vault_seal"]);
 
 /**
- * What an application is associated with by default: 510, the default that existing clients know; cut to what the
- * granter holds.
+ * The permissions with which an application is associated by default: 510, the default that existing clients know.
+ * Permissions that the granter does not hold are removed.
  */
 export const ASSOCIATE_PERMISSIONS = permissionBits([
   "read",
@@ -85,11 +85,11 @@ export const ASSOCIATE_PERMISSIONS = permissionBits([
   "subscribe",
 ]);
 /**
- * What the creator of an application or organization may do there, and the most that a token of either carries: 510 and
- * the vault's bits.
+ * The permissions of the creator of an application or organization in it, and the most that a token of either carries:
+ * 510 and the vault bits.
  */
 export const TENANT_PERMISSIONS = ASSOCIATE_PERMISSIONS | VAULT_PERMISSIONS;
-/** What a member of an organization may do there unless told otherwise: 386. */
+/** The default permissions of a member of an organization in it: 386. */
 export const ORGANIZATION_MEMBER_PERMISSIONS = permissionBits(["read", "publish", "subscribe"]);
-/** Every bit there is: the first administrator's. */
+/** Every permission: those of the first administrator. */
 export const ADMINISTRATOR_PERMISSIONS = permissionBits(Object.keys(PERMISSIONS) as PermissionName[]);

@@ -1,10 +1,10 @@
-/** Who is asking. A principal is what a verified access token says, and nothing else. */
+/** The caller of a request. A principal holds what a verified access token says, and nothing else. */
 
 /** The three kinds of subject that own things. */
 export const SUBJECT_KINDS = ["user", "application", "organization"] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
-/** Owner of a record; the first part of its key, so that another tenant's record is simply not there. */
+/** Owner of a record. It is the first part of the record's key, so that no tenant can find another tenant's record. */
 export interface Subject {
   readonly kind: SubjectKind;
   /** Canonical UUID. */
@@ -22,19 +22,20 @@ export interface Principal {
   /** Unix seconds. */
   readonly expiresAtSec: number;
   /**
-   * The user on whose behalf an application or organization token acts, where there is one. For the record; grants
+   * The user on whose behalf an application or organization token acts, if any. Recorded in the audit log; grants
    * nothing.
    */
   readonly actingUserId?: string;
-  /** Filters over event subjects. Whoever has them may do nothing but listen to events within them. */
+  /** Filters over event subjects. A principal that has them may only listen to events that match them. */
   readonly limitedTo?: readonly string[];
 }
 
-/** `user:<uuid>`, the form of `sub` and of owner metadata. */
+/** Returns `user:<uuid>`, the form of `sub` and of owner metadata. */
 export function formatSubject(subject: Subject): string {
   return `${subject.kind}:${subject.id}`;
 }
 
+/** Returns the first parts of the key of a record that the subject owns. */
 export function ownerKey(subject: Subject): readonly [SubjectKind, string] {
   return [subject.kind, subject.id];
 }

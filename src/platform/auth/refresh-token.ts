@@ -1,8 +1,8 @@
 /**
  * The text form of refresh tokens: `prt_` + base64url(32 bytes) + 6 characters of checksum. Opaque to clients; only its
- * SHA-256 is ever stored. Bytes: `handle(16) || secret(16)`. The handle is random, stays with the family and finds its
- * record, so that every replaced token of a family is recognised as such without a record per token; the secret is
- * fresh at each rotation.
+ * SHA-256 is stored. Bytes: `handle(16) || secret(16)`. The handle is random, the same for all tokens of a family, and
+ * leads to the family's record, so that every replaced token is recognised without a record per token. The secret is
+ * new at each rotation.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { checksum } from "./opaque-token.js";
@@ -15,7 +15,7 @@ const FORM = /^prt_([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
 
 export interface RefreshToken {
   readonly text: string;
-  /** 16 bytes shared by the tokens of one family; to be handed to `createRefreshToken` for the successor. */
+  /** 16 bytes shared by the tokens of one family; to be passed to `createRefreshToken` for the next one. */
   readonly handle: Uint8Array;
   /** Lower-case hex SHA-256 of the handle: the key of the family's index record. */
   readonly handleHash: string;
@@ -23,15 +23,15 @@ export interface RefreshToken {
   readonly tokenHash: string;
 }
 
-/** Makes a token; with the handle of a family, the next one of that family. */
+/** Makes the first token of a new family, or with the handle of a family its next token. */
 export function createRefreshToken(handle: Uint8Array = randomBytes(HANDLE_BYTES)): RefreshToken {
   if (handle.length !== HANDLE_BYTES) throw new RangeError("a refresh token's handle has 16 bytes");
   return describe(Buffer.concat([handle, randomBytes(SECRET_BYTES)]));
 }
 
 /**
- * Reads a token, or undefined for text of another form, a wrong checksum or a second spelling of the same bytes. Looks
- * nothing up.
+ * Parses a token without looking it up. Returns undefined for text of another form, a wrong checksum or a second spelling
+ * of the same bytes.
  */
 export function parseRefreshToken(text: string): RefreshToken | undefined {
   const parts = FORM.exec(text);

@@ -1,7 +1,7 @@
 /**
- * The file that holds the private signing keys of access tokens. It lives outside the vault's barrier, because tokens
- * must be verified while the vault is sealed; so its protection is the file system's, and a file that others can read
- * is refused.
+ * The file that holds the private signing keys of access tokens. It lies outside the vault's barrier, because tokens
+ * must be verified while the vault is sealed. It is protected by the file system alone, and a file that other users can
+ * read is rejected.
  */
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
@@ -13,7 +13,7 @@ const COMMON_MEMBERS = {
   kid: Base64Url32,
   /** When the public part was first published. */
   published_at_ms: Type.Integer({ minimum: 0 }),
-  /** Only for a previous key: until when it still verifies. */
+  /** Only of a previous key: until when it verifies tokens. */
   verifies_until_ms: Type.Optional(Type.Integer({ minimum: 0 })),
 };
 /** Private keys in the members of their JWK, base64url (RFC 8037, RFC 7518 section 6). */
@@ -57,8 +57,8 @@ export type StoredSigningKey = Static<typeof StoredKey>;
 export type SigningKeyFile = Static<typeof KeyFile>;
 
 /**
- * Reads the file, or undefined when there is none. Throws SigningKeyFileError for a file that others can read or that
- * is damaged.
+ * Reads the file. Returns undefined when there is none.
+ * @throws PrivateFileError for a file that other users can read, or that is damaged
  */
 export async function readSigningKeyFile(path: string): Promise<SigningKeyFile | undefined> {
   const text = (await readPrivateFile(path))?.toString("utf8");
@@ -70,19 +70,19 @@ export async function readSigningKeyFile(path: string): Promise<SigningKeyFile |
     // The parser's own message quotes the text, and with it key bytes.
     throw new PrivateFileError(`signing key file ${path} is not JSON`);
   }
-  if (!keyFile.Check(value)) throw new PrivateFileError(`signing key file ${path} has not the expected form`);
+  if (!keyFile.Check(value)) throw new PrivateFileError(`signing key file ${path} does not have the expected form`);
   return value;
 }
 
 /**
- * Writes the first file. Complete or not there at all: the bytes are on disk before the name exists, and a name that
- * exists is never replaced. Returns false when another process was first.
+ * Creates the file: its bytes are on disk before its name exists, and an existing file is never replaced.
+ * @returns false when the file exists already, such as when another process created it first
  */
 export async function createSigningKeyFile(path: string, content: SigningKeyFile): Promise<boolean> {
   return await createPrivateFile(path, encode(content));
 }
 
-/** Replaces the file: old content or new content, never a mixture, whatever happens. */
+/** Replaces the file atomically: after a crash it holds the old content or the new one, never a mixture. */
 export async function replaceSigningKeyFile(path: string, content: SigningKeyFile): Promise<void> {
   await replacePrivateFile(path, encode(content));
 }

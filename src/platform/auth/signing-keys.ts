@@ -1,8 +1,7 @@
 /**
- * The keys that sign access tokens: `current` signs, `next` is published before it is used, `previous` ones verify
- * until the last token they signed has expired. Ed25519 (RFC 8037) unless P-256 or RSA is asked for, named by RFC 7638
- * thumbprint. Private parts never leave this file, verification-key.ts and the key file; what is published is public
- * only.
+ * The keys that sign access tokens: `current` signs, `next` is published before it is used, and `previous` keys verify
+ * until the last token they signed has expired. Ed25519 (RFC 8037) unless P-256 or RSA is configured; named by their
+ * RFC 7638 thumbprint. Private parts never leave this file, verification-key.ts and the key file.
  */
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { stat } from "node:fs/promises";
@@ -16,7 +15,7 @@ import {
   type JWK,
   type JWTPayload,
 } from "jose";
-import { AppError } from "../errors.js";
+import { AppError, assert } from "../errors.js";
 import { isoTimestamp, type Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { CLOCK_TOLERANCE_SEC, TOKEN_LIFE_SEC_MAX } from "./token-limits.js";
@@ -37,12 +36,12 @@ import {
 } from "./verification-key.js";
 
 /** `typ` of RFC 9068: an access token is never mistaken for another kind of JWT. */
-export const ACCESS_TOKEN_TYPE = "at+jwt";
-/** How long a key is published before it may sign, so that every cache of the key set has it. */
+const ACCESS_TOKEN_TYPE = "at+jwt";
+/** How long a key is published before it may sign, so that every client's cache of the key set has it. */
 export const PUBLISH_BEFORE_USE_MS = 15 * 60 * 1000;
-/** Rotations within one token life; the oldest key gives way beyond. */
+/** Rotations within the lifetime of one token; beyond it the oldest key is dropped. */
 const PREVIOUS_KEYS_MAX = 8;
-/** NIST SP 800-57: 112 bits of strength, and the size that every client takes. */
+/** 112 bits of strength (NIST SP 800-57), and the size that every client accepts. */
 const RSA_BITS = 2048;
 /** Far shorter than the time for which a key is published before it signs. */
 const WATCH_EVERY_MS = 5_000;
@@ -62,18 +61,18 @@ export type PublicJwk =
     })
   | (JwkBase & { readonly kty: "RSA"; readonly n: string; readonly e: string; readonly alg: "RS256" });
 
-/** What a verifier needs of the keys. */
+/** The part of the signing keys that a verifier of tokens needs. */
 export interface VerificationKeys {
   /**
-   * The key whose access tokens start with this encoded header, or undefined. Only the exact text that our own signing
-   * writes is known.
+   * Returns the key whose access tokens start with this encoded header, or undefined. Only the exact text that this
+   * service writes is found.
    */
   findByHeader(encodedHeader: string): VerificationKey | undefined;
 }
 
 export interface SigningKeysOptions {
   readonly path: string;
-  /** What new keys are for; keys that are there serve out their time. EdDSA unless given. */
+  /** Algorithm of new keys; existing keys stay in use until they are rotated out. Default EdDSA. */
   readonly algorithm?: SigningAlgorithm;
 }
 
@@ -84,7 +83,8 @@ interface LoadedKey {
 }
 
 /**
- * Opens the key file, making it at the first start. Throws PrivateFileError when it is damaged or others can read it.
+ * Opens the key file, and creates it at the first start.
+ * @throws PrivateFileError when the file is damaged or other users can read it
  */
 export async function openSigningKeys(
   options: SigningKeysOptions,
@@ -112,19 +112,19 @@ export async function openSigningKeys(
   return keys;
 }
 
-/** The signing keys in use. Made by `openSigningKeys`. */
+/** The signing keys in use. Constructed by `openSigningKeys`. */
 export class SigningKeys implements VerificationKeys {
   readonly #path: string;
   readonly #algorithm: SigningAlgorithm;
   readonly #clock: Clock;
   readonly #log: Log;
   #watch: NodeJS.Timeout | undefined;
-  #seenMtimeMs = 0;
+  #adoptedMtimeMs = 0;
   #content: SigningKeyFile | undefined;
   #signingKey: CryptoKey | undefined;
   #byHeader = new Map<string, LoadedKey>();
-  /** Rotations run one after the other. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** The last of the changes, which run one after the other. */
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(options: SigningKeysOptions, dependencies: { readonly clock: Clock; readonly log: Log }) {
     this.#path = options.path;
@@ -133,7 +133,10 @@ export class SigningKeys implements VerificationKeys {
     this.#log = dependencies.log;
   }
 
-  /** Puts the content of a key file to use, after checking that its names and key pairs belong together. */
+  /**
+   * Uses the content of a key file from now on.
+   * @throws PrivateFileError when a key's name is not its thumbprint or the two parts of a pair do not match
+   */
   async adopt(content: SigningKeyFile): Promise<void> {
     const loaded = await Promise.all([content.current, content.next, ...content.previous].map(loadKey));
     this.#signingKey = await importPrivate(content.current);
@@ -141,6 +144,7 @@ export class SigningKeys implements VerificationKeys {
     this.#content = content;
   }
 
+  /** See VerificationKeys. Ignores keys that may no longer verify. */
   findByHeader(encodedHeader: string): VerificationKey | undefined {
     const key = this.#byHeader.get(encodedHeader);
     return key !== undefined && isVerifying(key.stored, this.#clock.nowMs()) ? key.verification : undefined;
@@ -152,17 +156,17 @@ export class SigningKeys implements VerificationKeys {
   }
 
   /**
-   * Signs claims with the current key: a compact JWS whose header is exactly `{alg, kid, typ}`. About 0.1 ms, off the
-   * thread.
+   * Signs claims with the current key, off the calling thread in about 0.1 ms.
+   * @returns a compact JWS whose header is exactly `{alg, kid, typ}`
    */
   async sign(claims: JWTPayload, type: string = ACCESS_TOKEN_TYPE): Promise<string> {
     const { current } = this.#opened();
-    if (this.#signingKey === undefined) throw new Error("invariant broken: signing keys are open");
+    assert(this.#signingKey !== undefined, "signing keys are opened before they are used");
     const token = await new SignJWT(claims).setProtectedHeader(protectedHeader(current, type)).sign(this.#signingKey);
     return algorithmOf(current) === "ES256" ? tokenWithLowS(token) : token;
   }
 
-  /** Publishes a key of the configured algorithm as the next one, when the next one is of another. */
+  /** Replaces the next key when it is not of the configured algorithm. */
   async prepareAlgorithm(): Promise<void> {
     await this.#exclusively(async () => {
       const content = this.#opened();
@@ -174,38 +178,41 @@ export class SigningKeys implements VerificationKeys {
     });
   }
 
-  /** Looks at the file now and then, and adopts what another process (`proofwright rotate-keys`) wrote. */
+  /** Reloads the file every few seconds, so that a rotation by `proofwright rotate-keys` takes effect. */
   startWatching(): void {
     this.#watch ??= setInterval(() => {
       void this.reload();
     }, WATCH_EVERY_MS).unref();
   }
 
+  /** Ends `startWatching`. */
   stopWatching(): void {
     clearInterval(this.#watch);
     this.#watch = undefined;
   }
 
   /**
-   * Adopts the file's content when it changed. A file that cannot be used is logged and left alone: the keys in memory
-   * are good.
+   * Adopts the file's content when it changed. A file that cannot be used is logged, and the keys in memory stay in use.
    */
   async reload(): Promise<void> {
     try {
       await this.#exclusively(async () => {
         const { mtimeMs } = await stat(this.#path);
-        if (mtimeMs === this.#seenMtimeMs) return;
+        if (mtimeMs === this.#adoptedMtimeMs) return;
         const content = await readSigningKeyFile(this.#path);
         if (content === undefined) return;
         await this.adopt(content);
-        this.#seenMtimeMs = mtimeMs;
+        this.#adoptedMtimeMs = mtimeMs;
       });
-    } catch {
-      this.#log.error("the signing key file cannot be read; the keys in memory stay in use", { kind: "signing_keys" });
+    } catch (error) {
+      this.#log.error("the signing key file cannot be read; the keys in memory stay in use", {
+        kind: "signing_keys",
+        error,
+      });
     }
   }
 
-  /** Public keys, the signing one first; RFC 7517 members. */
+  /** Returns the public keys as JWKs (RFC 7517), the signing key first. */
   publicKeys(): PublicJwk[] {
     const { current, next, previous } = this.#opened();
     const now = this.#clock.nowMs();
@@ -213,7 +220,8 @@ export class SigningKeys implements VerificationKeys {
   }
 
   /**
-   * Puts `next` to use and publishes a new one. Throws `conflict` while `next` has not been published for 15 minutes.
+   * Signs with the `next` key from now on and publishes a new next key.
+   * @throws conflict while the next key has been published for less than 15 minutes
    */
   async rotate(): Promise<void> {
     await this.#exclusively(async () => {
@@ -238,8 +246,8 @@ export class SigningKeys implements VerificationKeys {
   }
 
   /**
-   * For a leaked key: forgets every key at once. All access tokens are void from now on; sessions go on through
-   * refresh.
+   * Replaces every key at once, for use after a leak. All access tokens are void from now on; sessions continue with
+   * their refresh tokens.
    */
   async replaceAll(): Promise<void> {
     await this.#exclusively(async () => {
@@ -259,19 +267,19 @@ export class SigningKeys implements VerificationKeys {
   }
 
   async #exclusively(work: () => Promise<void>): Promise<void> {
-    const run = this.#turn.then(work);
-    // The next in turn must run whether this one fails or not; its caller still gets the failure from `run`.
-    this.#turn = run.catch(() => undefined);
+    const run = this.#lastChange.then(work);
+    // The next change must run even if this one fails; the caller gets the failure from `run`.
+    this.#lastChange = run.catch(() => undefined);
     await run;
   }
 
   #opened(): SigningKeyFile {
-    if (this.#content === undefined) throw new Error("invariant broken: signing keys are used after they were opened");
+    assert(this.#content !== undefined, "signing keys are opened before they are used");
     return this.#content;
   }
 }
 
-/** SubjectPublicKeyInfo in PEM, for clients that take no JWK. */
+/** Returns a public key as SubjectPublicKeyInfo in PEM, for clients that cannot read a JWK. */
 export function publicKeyPem(jwk: PublicJwk): string {
   return createPublicKey({ key: { ...jwk }, format: "jwk" })
     .export({ type: "spki", format: "pem" })
@@ -345,7 +353,7 @@ async function loadKey(stored: StoredSigningKey): Promise<LoadedKey> {
 }
 
 /**
- * The two parts as OpenSSL holds them. Signs and verifies a probe: the one test of a pair that is the same for every
+ * Imports both parts of a pair into OpenSSL. Signs and verifies a probe: the one test of a pair that works for every
  * kind of key.
  */
 function readPair(stored: StoredSigningKey): KeyPair {
@@ -367,6 +375,6 @@ function readPair(stored: StoredSigningKey): KeyPair {
 
 async function importPrivate(stored: StoredSigningKey): Promise<CryptoKey> {
   const key = await importJWK(privateJwk(stored), algorithmOf(stored), { extractable: false });
-  if (key instanceof Uint8Array) throw new Error("invariant broken: a private JWK is imported as a key object");
+  assert(!(key instanceof Uint8Array), "a private JWK is imported as a key object");
   return key;
 }

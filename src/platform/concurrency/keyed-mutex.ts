@@ -1,41 +1,48 @@
 /**
- * Turns by key: work on the same key runs one after the other, in order of arrival. Spares commits of one process that
- * would only collide and be repeated; what must hold across processes is still the store's checks.
+ * What makes two requests wait for each other? Work under the same key of a `KeyedMutex` runs one after the other, in
+ * order of arrival: logins and sign-ups of one address, refreshes of one session, derivations of one HD wallet,
+ * and new RSA keys. It spares commits of one process that would only collide and be repeated; what must hold across processes
+ * is still ensured by the store's checks.
+ *
+ * Requests also wait in three other places: for a password hash (auth/password-hash-limiter.ts), for a worker that
+ * handles vault keys (vault/threads), and for the one writer of the store (store/write-queue.ts).
  */
 import { AppError } from "../errors.js";
 
-interface Line {
+interface Queue {
   tail: Promise<unknown>;
-  waiting: number;
+  length: number;
 }
 
-export class Turns {
+export class KeyedMutex {
   readonly #waitingMax: number;
-  readonly #lines = new Map<string, Line>();
+  readonly #queues = new Map<string, Queue>();
 
-  /** @param options.waitingMax how many may stand in one line; one more gets `too_many_requests` */
+  /** @param options.waitingMax tasks per key, the running one included; one more gets `too_many_requests` */
   constructor(options: { readonly waitingMax: number }) {
     this.#waitingMax = options.waitingMax;
   }
 
   /**
-   * Runs the work when everything that came before it with the same key has settled.
-   * @param options.evenWhenFull for work that ends what was begun in an earlier turn, and so is bounded by it
+   * Runs a task after all earlier tasks of the same key have settled, whether they failed or not.
+   * @param options.mayExceedLimit for a task that completes an earlier one of the same key, and is bounded by it
+   * @returns the task's own result or failure
+   * @throws too_many_requests when `waitingMax` tasks of the key are waiting or running
    */
-  async run<T>(key: string, work: () => Promise<T>, options: { readonly evenWhenFull?: boolean } = {}): Promise<T> {
-    const line = this.#lines.get(key) ?? { tail: Promise.resolve(), waiting: 0 };
-    if (line.waiting >= this.#waitingMax && options.evenWhenFull !== true)
+  async run<T>(key: string, task: () => Promise<T>, options: { readonly mayExceedLimit?: boolean } = {}): Promise<T> {
+    const queue = this.#queues.get(key) ?? { tail: Promise.resolve(), length: 0 };
+    if (queue.length >= this.#waitingMax && options.mayExceedLimit !== true)
       throw new AppError("too_many_requests", { message: "too many requests at once", retryAfterSec: 1 });
-    line.waiting += 1;
-    this.#lines.set(key, line);
-    const result = line.tail.then(work);
-    // The next in line must run whether this one fails or not; its caller gets the failure from `result`.
-    line.tail = result.catch(() => undefined);
+    queue.length += 1;
+    this.#queues.set(key, queue);
+    const result = queue.tail.then(task);
+    // The next task must run even if this one fails; the caller gets the failure from `result`.
+    queue.tail = result.catch(() => undefined);
     try {
       return await result;
     } finally {
-      line.waiting -= 1;
-      if (line.waiting === 0) this.#lines.delete(key);
+      queue.length -= 1;
+      if (queue.length === 0) this.#queues.delete(key);
     }
   }
 }

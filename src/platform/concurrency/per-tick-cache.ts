@@ -1,27 +1,28 @@
 /**
- * What was worked out from a text in this turn of the event loop: requests that come together often bring the same one.
- * Nothing outlasts the turn, in which whoever brought a text holds it anyway; so texts may be secrets, which must not
- * lie around as keys of a map.
+ * A cache that lives for one turn of the event loop: requests that arrive together often carry the same text, such as a
+ * token. The entries are dropped at the end of the turn. Until then the caller holds the text anyway, so the texts may
+ * be secrets, which must not stay in memory as keys of a map.
  */
-export class TurnMemo<Value> {
-  readonly #work: (text: string) => Value;
-  #known = new Map<string, Value>();
-  /** A new one each time: one that has become old would leave its texts behind until the next full collection. */
-  readonly #forget = (): void => {
-    this.#known = new Map();
+export class PerTickCache<Value> {
+  readonly #compute: (text: string) => Value;
+  #entries = new Map<string, Value>();
+  /** Makes a new map each time: a map in V8's old generation would keep its texts until the next full collection. */
+  readonly #drop = (): void => {
+    this.#entries = new Map();
   };
 
-  /** @param work gives the same for the same text; what it throws is not kept */
-  constructor(work: (text: string) => Value) {
-    this.#work = work;
+  /** @param compute a pure function of the text; what it throws is not cached */
+  constructor(compute: (text: string) => Value) {
+    this.#compute = compute;
   }
 
-  of(text: string): Value {
-    const known = this.#known.get(text);
-    if (known !== undefined) return known;
-    const value = this.#work(text);
-    if (this.#known.size === 0) setImmediate(this.#forget);
-    this.#known.set(text, value);
+  /** Returns what `compute` gives for the text, and computes it once per turn. Throws what `compute` throws. */
+  get(text: string): Value {
+    const cached = this.#entries.get(text);
+    if (cached !== undefined) return cached;
+    const value = this.#compute(text);
+    if (this.#entries.size === 0) setImmediate(this.#drop);
+    this.#entries.set(text, value);
     return value;
   }
 }

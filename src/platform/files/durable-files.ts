@@ -1,8 +1,8 @@
-/** Making files and names last: a file is on disk after its own fsync and that of the folder that holds its name. */
+/** Durable files: a new file is on disk only after an fsync of the file and one of the folder that holds its name. */
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
 
-/** Forces a folder's entries to disk. */
+/** Forces a folder's entries to disk. Blocks the thread. */
 export function syncFolder(path: string): void {
   const descriptor = openSync(path, "r");
   try {
@@ -12,7 +12,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** Forces a file's content, or a folder's entries, to disk without holding the thread. */
+/** Forces a file's content, or a folder's entries, to disk without blocking the thread. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

@@ -1,7 +1,7 @@
 /**
- * Keeps two servers out of one data folder. Node has no flock, so the lock is a file that names its holder: the
- * process, its start time (process ids are reused), the boot and the host; holders on other hosts, whose processes
- * cannot be seen, must keep it fresh. It guards against mistakes, not against malice.
+ * Prevents two servers from using one data folder. Node has no flock, so the lock is a file that names its holder: the
+ * process, its start time (process ids are reused), the boot and the host. The processes of other hosts cannot be seen,
+ * so every holder renews the file's time stamp. The lock protects against mistakes, not against attackers.
  */
 import { randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { AppError } from "../errors.js";
 
 export interface FolderLock {
+  /** Removes the lock file if it is still this holder's. */
   release(): void;
 }
 
@@ -23,11 +24,15 @@ interface Holder {
 
 const LOCK_FILE = "server.lock";
 const REFRESH_MS = 5_000;
-/** A lock of another host counts as abandoned after six missed refreshes. */
+/** A lock of another host is taken for abandoned after six missed refreshes. */
 const ABANDONED_MS = 30_000;
 const TRIES_MAX = 5;
 
-/** Takes the lock of a folder. Throws `conflict` naming the process that holds it. */
+/**
+ * Takes the lock of a folder, and creates the folder when it is missing.
+ * @throws conflict when a running server holds it; the message names the process
+ * @throws storage_failed when the lock file cannot be written
+ */
 export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, LOCK_FILE);
@@ -51,7 +56,7 @@ export function lockFolder(folder: string): FolderLock {
   }
 }
 
-/** link() creates the name or fails when it is there, in one step and with the content complete. */
+/** Creates the lock file with its content in one step; link() fails when the name exists. */
 function tryLink(draft: string, path: string): boolean {
   try {
     linkSync(draft, path);
@@ -62,17 +67,17 @@ function tryLink(draft: string, path: string): boolean {
   }
 }
 
-/** Removes the lock of a holder that is gone; throws when the holder lives. */
+/** Removes the lock of a holder that no longer runs. Throws when it runs. */
 function removeAbandoned(path: string, folder: string): void {
   const holder = readHolder(path);
   if (holder === undefined) return;
   if (isAlive(path, holder)) {
     const where = holder.host === hostname() ? "" : ` on host ${holder.host}`;
     throw new AppError("conflict", {
-      message: `the data folder ${folder} is in use by process ${holder.pid}${where}; stop it first`,
+      message: `the data folder ${folder} is in use by process ${holder.pid}${where}; stop that process first`,
     });
   }
-  // Of several starting servers only one moves the file; if it was not the file we judged, it goes back.
+  // Of several starting servers only one can move the file. If it is not the file that was examined, it is put back.
   const aside = `${path}.${randomUUID()}`;
   try {
     renameSync(path, aside);
@@ -122,7 +127,7 @@ function held(path: string, own: Holder): FolderLock {
       const now = new Date();
       utimesSync(path, now, now);
     } catch {
-      // The folder went away under us; the store's own writes will say so.
+      // The folder was removed; the store's own writes will fail and report it.
       clearInterval(refresh);
     }
   }, REFRESH_MS);
@@ -135,7 +140,7 @@ function held(path: string, own: Holder): FolderLock {
   };
 }
 
-/** When a process started, in clock ticks since boot; undefined where /proc is missing. */
+/** Returns when a process started, in clock ticks since boot, or undefined where /proc is missing. */
 function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

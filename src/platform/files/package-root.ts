@@ -1,4 +1,4 @@
-/** Where the package lies, whether the code runs from dist/ or, in tests, straight from src/. */
+/** Paths inside the package, whether the code runs from dist/ or, in tests, from src/. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ function findRoot(from: string): string {
 /** Absolute path of the folder that holds package.json. */
 export const PACKAGE_ROOT = findRoot(dirname(fileURLToPath(import.meta.url)));
 
-/** Absolute path of a compiled worker entry; workers always run as JavaScript from dist/. */
+/** Returns the absolute path of a compiled worker entry. Workers always run as JavaScript from dist/. */
 export function workerPath(name: string): string {
   return join(PACKAGE_ROOT, "dist", "workers", `${name}.js`);
 }

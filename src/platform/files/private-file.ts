@@ -1,12 +1,13 @@
 /**
- * Small files that hold keys: made whole or not at all, for the owner alone, and refused when others could have read or
- * planted them. Messages name the path and never the content.
+ * Small files that hold keys: written atomically, readable by their owner only, and rejected when another user could
+ * have read or created them. Messages name the path and never the content.
  */
 import { constants, type Stats } from "node:fs";
 import { chmod, link, mkdir, open, rename, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { newId } from "../ids.js";
 import { StartError } from "../start-error.js";
+import { syncPath } from "./durable-files.js";
 
 /** The file cannot be trusted or read; the message is a sentence for the operator. */
 export class PrivateFileError extends StartError {
@@ -16,12 +17,13 @@ export class PrivateFileError extends StartError {
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const OTHERS_MASK = 0o077;
-/** Many times what the largest key file takes. */
+/** Many times the size of the largest key file. */
 const FILE_BYTES_MAX = 64 * 1024;
 
 /**
- * Writes a new file: its bytes are on disk before its name exists, and a name that exists is never replaced.
- * Returns false when there was a file already, such as another process's that was first.
+ * Creates a file with mode 0600, and its folder when it is missing. The bytes are on disk before the name exists, and
+ * an existing file is never replaced.
+ * @returns false when the file exists already, such as when another process created it first
  */
 export async function createPrivateFile(path: string, content: Uint8Array): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
@@ -34,20 +36,20 @@ export async function createPrivateFile(path: string, content: Uint8Array): Prom
   } finally {
     await unlink(draft);
   }
-  await syncFolder(dirname(path));
+  await syncPath(dirname(path));
   return true;
 }
 
-/** Replaces the file: old content or new content, never a mixture, whatever happens. */
+/** Replaces a file atomically: after a crash it holds the old content or the new one, never a mixture. */
 export async function replacePrivateFile(path: string, content: Uint8Array): Promise<void> {
   const draft = await writeDraft(path, content);
   await rename(draft, path);
-  await syncFolder(dirname(path));
+  await syncPath(dirname(path));
 }
 
 /**
- * Reads the file, or undefined when there is none. Throws PrivateFileError when others can reach it or it is no plain
- * file of ours.
+ * Reads a file. Returns undefined when there is none.
+ * @throws PrivateFileError when it is not a plain file, belongs to another user, or is accessible to other users
  */
 export async function readPrivateFile(path: string): Promise<Buffer | undefined> {
   let file;
@@ -60,17 +62,17 @@ export async function readPrivateFile(path: string): Promise<Buffer | undefined>
     throw error;
   }
   try {
-    refuseUnsafe(path, await file.stat());
+    rejectUnsafe(path, await file.stat());
     return await file.readFile();
   } finally {
     await file.close();
   }
 }
 
-function refuseUnsafe(path: string, stats: Stats): void {
+function rejectUnsafe(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new PrivateFileError(`${path} is not a regular file`);
   if ((stats.mode & OTHERS_MASK) !== 0)
-    throw new PrivateFileError(`${path} can be reached by group or others; make it private with chmod 600`);
+    throw new PrivateFileError(`${path} is accessible to group or others; make it private with chmod 600`);
   if (process.getuid !== undefined && stats.uid !== process.getuid())
     throw new PrivateFileError(`${path} belongs to another user`);
   if (stats.size > FILE_BYTES_MAX) throw new PrivateFileError(`${path} is too large to be a key file`);
@@ -85,18 +87,9 @@ async function writeDraft(path: string, content: Uint8Array): Promise<string> {
   } finally {
     await file.close();
   }
-  // The umask may have taken bits away, never added any; this states the mode whatever it was.
+  // The umask may have removed bits; chmod sets the mode independently of it.
   await chmod(draft, FILE_MODE);
   return draft;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 function isErrno(error: unknown, code: string): boolean {

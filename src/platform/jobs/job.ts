@@ -1,6 +1,6 @@
 /**
- * Durable jobs: what is left to do, kept in the store beside what it is for, so that one commit makes both. A job
- * outlives the process; whoever starts next takes it up at the phase that was last committed.
+ * The record of a durable job: background work, stored in the same commit as the record that it is for. A job outlives
+ * the process, and the next process continues it at the phase that was last committed.
  */
 import type { Clock } from "../clock.js";
 import { isoTimestamp } from "../clock.js";
@@ -11,7 +11,7 @@ import type { Table } from "../store/tables.js";
 
 export type JobState = "queued" | "running" | "done" | "failed";
 
-/** Why a job was given up. For people; without secrets. */
+/** Why a job failed; for people, without secrets. */
 export interface JobFault {
   readonly code: string;
   readonly message: string;
@@ -20,38 +20,38 @@ export interface JobFault {
 export interface Job {
   readonly id: string;
   readonly created_at: string;
-  /** Which runner it needs. */
+  /** Name of its runner. */
   readonly kind: string;
-  /** Key of the record that the job works for, such as a prover's. */
+  /** Key of the record that the job is for, such as a prover's. */
   readonly subject_key: StoreKey;
-  /** What else the runner has to know; small, never a secret. */
+  /** Further input of the runner; small, never a secret. */
   readonly input: StoreValue;
-  /** The runner's own word for how far it is. */
+  /** The runner's own name of the current step. */
   readonly phase: string;
-  /** How often it has been started in its present phase, not counting starts that the end of the process cut off. */
+  /** Starts in the current phase, without those that the end of the process cut off. */
   readonly attempt: number;
-  /** How often the end of the process cut it off in its present phase. */
+  /** How often the end of the process cut it off in the current phase. */
   readonly cut_offs: number;
   readonly state: JobState;
-  /** The process that runs it; null while nobody does. */
+  /** The process that runs it; null while it is not running. */
   readonly boot_id: string | null;
   readonly updated_at: string;
   readonly error: JobFault | null;
 }
 
-/** What a service says of a new job. */
+/** What a service gives to queue a job. */
 export interface NewJob {
   readonly kind: string;
   readonly subject_key: StoreKey;
   readonly phase: string;
   readonly input?: StoreValue;
-  /** Chosen by the caller when the subject's record is to name its job. */
+  /** Chosen by the caller when the subject's record names its job. */
   readonly id?: string;
 }
 
 export type JobTable = Table<Job, "state" | "subject", never>;
 
-/** Indexes: by state and kind, for the runner; by subject, to find the job of a record. */
+/** Defines the table of jobs, with indexes by state and kind, for the queue, and by subject. */
 export function jobTable(store: Pick<Store, "get" | "range" | "count">): JobTable {
   return defineTable<Job, "state" | "subject">(
     {
@@ -66,7 +66,7 @@ export function jobTable(store: Pick<Store, "get" | "range" | "count">): JobTabl
   );
 }
 
-/** The job as it is stored first, and the commit that stores it. */
+/** Returns a job as it is stored first, and the commit that stores it. */
 export function newJob(table: JobTable, job: NewJob, clock: Clock): { job: Job; commit: StoreCommit } {
   const now = isoTimestamp(clock.nowMs());
   const record: Job = {

@@ -1,14 +1,14 @@
-/**
- * Mail for development: each message becomes a private file in a folder, for whoever sits at the machine to read. Sends
- * nothing.
- */
+/** Mail for development: writes each message to a private file in a folder, and sends nothing. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../clock.js";
 import { newId } from "../ids.js";
 import { isSafeHeaderText, type MailDriver, type MailMessage } from "./mail.js";
 
-/** @param options.folder made when missing; the files are readable by their owner only, because they hold tokens */
+/**
+ * Creates the driver.
+ * @param options.folder created when missing; the files are readable by their owner only, because they hold tokens
+ */
 export function createFileMail(
   options: { readonly folder: string; readonly from: string },
   dependencies: { readonly clock: Clock },
@@ -16,7 +16,7 @@ export function createFileMail(
   return {
     send: async (message: MailMessage) => {
       if (![message.to, message.subject].every(isSafeHeaderText))
-        throw new Error("a mail header has characters that a header cannot have");
+        throw new Error("a mail header contains characters that are not allowed in a header");
       await mkdir(options.folder, { recursive: true, mode: 0o700 });
       const date = new Date(dependencies.clock.nowMs());
       const text = [

@@ -1,10 +1,7 @@
-/**
- * What the service needs of mail: somebody who takes a message. Drivers: SMTP (smtp-mail.ts) and a folder
- * (file-mail.ts).
- */
+/** The port of outgoing mail. Drivers: SMTP (smtp-mail.ts) and a folder (file-mail.ts). */
 
 export interface MailMessage {
-  /** One address, as the account has it. */
+  /** One address, as stored in the account. */
   readonly to: string;
   readonly subject: string;
   /** Plain text; may hold a one-use token, so it is never logged. */
@@ -12,11 +9,11 @@ export interface MailMessage {
 }
 
 export interface MailDriver {
-  /** Resolves when the message was handed over. Rejects when it was not; the caller may try again. */
+  /** Resolves when the message was handed over. Rejects otherwise; the caller may try again. */
   send(message: MailMessage): Promise<void>;
 }
 
-/** True for a text that cannot start a header or a second address of its own. */
+/** True for a text that cannot add a header or a second address to a message. */
 export function isSafeHeaderText(text: string): boolean {
   return text.length <= 998 && !/[\u0000-\u001f\u007f\u2028\u2029]/u.test(text);
 }

@@ -1,19 +1,19 @@
 /**
- * Work that must not be waited for by a request: sending mail, and finding out whether there is anybody to send it to.
- * Bounded, tried a few times, lost when the process ends; whoever asked asks again. Never tells the request how it
- * went.
+ * Background work that no request may wait for: sending mail, and looking up whether there is an account to send it to.
+ * The queue is bounded and in memory; a task is tried a few times and lost when the process ends, and then the user
+ * must ask again. The request never learns the outcome, so that it cannot reveal which accounts exist.
  */
 import type { Log } from "../log.js";
 
 export interface OutboxOptions {
-  /** Pause before the second try; it doubles each time. */
+  /** Pause before the second attempt; it doubles each time. */
   readonly retryDelayMs?: number;
 }
 
-/** At a hundred messages a minute some minutes of backlog; beyond it new ones are dropped and logged. */
+/** A backlog of some minutes at a hundred messages a minute; beyond it new tasks are dropped and logged. */
 const WAITING_MAX = 512;
 const TASKS_AT_ONCE = 2;
-const TRIES_MAX = 3;
+const ATTEMPTS_MAX = 3;
 const RETRY_DELAY_MS = 2_000;
 
 export class Outbox {
@@ -28,7 +28,7 @@ export class Outbox {
     this.#log = dependencies.log;
   }
 
-  /** Takes a task; it runs soon. Its failure is logged without words of its own. */
+  /** Queues a task. A failure is logged without its message. */
   add(task: () => Promise<void>): void {
     if (this.#stopped || this.#waiting.length >= WAITING_MAX) {
       this.#log.warn("mail dropped", { state: this.#stopped ? "stopping" : "outbox full" });
@@ -38,12 +38,12 @@ export class Outbox {
     this.#next();
   }
 
-  /** Resolves when nothing waits or runs any more. */
+  /** Resolves when no task waits or runs. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  /** Takes nothing more and waits for what runs; what waits is dropped. */
+  /** Drops the waiting tasks, waits for the running ones, and accepts no more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.length = 0;
@@ -62,21 +62,20 @@ export class Outbox {
     }
   }
 
-  /** Ends without a rejection. */
+  /** Never rejects. */
   async #run(task: () => Promise<void>): Promise<void> {
-    // After the request's own answer is on its way: what the task finds must not show in the time that the answer
-    // takes.
+    // Starts after the answer of the request has been sent, so that the time of the answer reveals nothing.
     await new Promise((resolve) => setImmediate(resolve));
-    for (let tried = 1; ; tried += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         await task();
         return;
       } catch {
         // The library's message may quote the mail, and with it a token.
-        this.#log.warn("mail not sent", { attempt: tried });
-        if (tried >= TRIES_MAX || this.#stopped) return;
+        this.#log.warn("mail not sent", { attempt });
+        if (attempt >= ATTEMPTS_MAX || this.#stopped) return;
       }
-      await new Promise((resolve) => setTimeout(resolve, this.#retryDelayMs * 2 ** (tried - 1)).unref());
+      await new Promise((resolve) => setTimeout(resolve, this.#retryDelayMs * 2 ** (attempt - 1)).unref());
     }
   }
 }

@@ -1,16 +1,17 @@
 /**
- * Mail by SMTP (RFC 5321), through nodemailer; the only file that imports it. Loaded only when an SMTP address is
+ * Mail by SMTP (RFC 5321), through nodemailer; the only file that imports it. Loaded only when an SMTP server is
  * configured.
  */
 import { createTransport } from "nodemailer";
 import { isSafeHeaderText, type MailDriver } from "./mail.js";
 
-/** A server that says nothing for this long is not there. */
+/** A server that sends nothing for this time is treated as unreachable. */
 const TIMEOUT_MS = 15_000;
-/** Two at a time keep a queue of resets moving without looking like a flood. */
+/** Two connections keep a queue of password resets moving and stay below what servers take for a flood. */
 const CONNECTIONS_MAX = 2;
 
 /**
+ * Creates the driver.
  * @param options.url `smtp://user:password@host:587` (STARTTLS is required unless the host is loopback) or
  *   `smtps://...:465`
  * @param options.from address in `From:`
@@ -33,14 +34,14 @@ export function createSmtpMail(options: {
     connectionTimeout: TIMEOUT_MS,
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: TIMEOUT_MS,
-    // A message is text that we wrote; nothing in it may make the library read a file or an address.
+    // A message is plain text of this service; nothing in it may make the library read a file or fetch a URL.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return {
     send: async ({ to, subject, text }) => {
       if (![to, subject].every(isSafeHeaderText))
-        throw new Error("a mail header has characters that a header cannot have");
+        throw new Error("a mail header contains characters that are not allowed in a header");
       await transport.sendMail({ from: options.from, to: { name: "", address: to }, subject, text });
     },
     close: () => {

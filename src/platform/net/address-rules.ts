@@ -1,12 +1,12 @@
 /**
- * Which addresses of the internet protocol a stranger's URL may lead to: the global unicast ones, and what the operator
- * lists. Everything special of the IANA registries (RFC 6890, RFC 8190) is inside: private, loopback, link-local,
- * shared, documentation, translation and tunnel ranges, and the metadata services of clouds.
+ * The IP addresses to which a user's URL may lead: global unicast addresses, and those that the operator lists. All
+ * special ranges of the IANA registries (RFC 6890, RFC 8190) are internal: private, loopback, link-local, shared,
+ * documentation, translation and tunnel ranges, and the metadata services of clouds.
  */
 import { BlockList, isIP } from "node:net";
 
-/** IPv4 that is not public. */
-const INSIDE_V4: readonly (readonly [string, number])[] = [
+/** IPv4 networks that are not public. */
+const INTERNAL_V4: readonly (readonly [string, number])[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
@@ -22,37 +22,42 @@ const INSIDE_V4: readonly (readonly [string, number])[] = [
   ["203.0.113.0", 24],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
-  // Azure's platform address: public by number, inside by nature.
+  // Azure's platform address: in a public range, but internal to the cloud.
   ["168.63.129.16", 32],
 ];
 /**
- * The only IPv6 that is public at all; without what embeds IPv4 (Teredo, 6to4) or is for documents. IPv4-mapped and
- * NAT64 lie outside it.
+ * The only public range of IPv6. Excluded from it are the networks that embed IPv4 (Teredo, 6to4) and those for
+ * documentation. IPv4-mapped addresses and NAT64 lie outside of it.
  */
 const GLOBAL_V6 = ["2000::", 3] as const;
-const INSIDE_V6: readonly (readonly [string, number])[] = [
+const INTERNAL_V6: readonly (readonly [string, number])[] = [
   ["2001::", 23],
   ["2001:db8::", 32],
   ["2002::", 16],
   ["3fff::", 20],
 ];
 
-const insideV4 = new BlockList();
-for (const [network, bits] of INSIDE_V4) insideV4.addSubnet(network, bits, "ipv4");
+const internalV4 = new BlockList();
+for (const [network, bits] of INTERNAL_V4) internalV4.addSubnet(network, bits, "ipv4");
 const globalV6 = new BlockList();
 globalV6.addSubnet(...GLOBAL_V6, "ipv6");
-const insideV6 = new BlockList();
-for (const [network, bits] of INSIDE_V6) insideV6.addSubnet(network, bits, "ipv6");
+const internalV6 = new BlockList();
+for (const [network, bits] of INTERNAL_V6) internalV6.addSubnet(network, bits, "ipv6");
 
-/** True for an address that anybody may reach. @param address without brackets or zone. */
+/**
+ * True for a global unicast address.
+ * @param address IPv4 or IPv6 without brackets or zone; false for anything else
+ */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
-  if (family === 4) return !insideV4.check(address, "ipv4");
-  return family === 6 && !address.includes("%") && globalV6.check(address, "ipv6") && !insideV6.check(address, "ipv6");
+  if (family === 4) return !internalV4.check(address, "ipv4");
+  return (
+    family === 6 && !address.includes("%") && globalV6.check(address, "ipv6") && !internalV6.check(address, "ipv6")
+  );
 }
 
 interface Entry {
-  /** Lower case; of entries that are names. */
+  /** Lower case; only of entries that are host names. */
   readonly host?: string;
   readonly network?: BlockList;
   readonly port?: number;
@@ -62,22 +67,23 @@ const ENTRY =
   /^(?:\[([0-9a-f:.]+)(?:\/(\d{1,3}))?\]|([0-9a-f]*:[0-9a-f:.]+)(?:\/(\d{1,3}))?|([0-9.]+)(?:\/(\d{1,2}))?(?=$|:)|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?))(?::(\d{1,5}))?$/;
 
 /**
- * Targets that may be reached although they lie inside: `host[:port]`, `10.1.2.3[:port]`, `10.0.0.0/8[:port]`,
+ * The operator's list of internal targets that may be reached: `host[:port]`, `10.1.2.3[:port]`, `10.0.0.0/8[:port]`,
  * `[fd00::/8]:port`.
  */
 export class AllowList {
   readonly #entries: readonly Entry[];
 
-  /** Throws a RangeError whose message is the entry that is none of these. */
+  /** Throws a RangeError whose message is the first entry of another form. */
   constructor(entries: readonly string[]) {
     this.#entries = entries.map(readEntry);
   }
 
-  /** The name itself is listed: it may resolve to anything. */
+  /** True when the host name itself is listed; it may then resolve to any address. */
   allowsHost(host: string, port: number): boolean {
     return this.#entries.some((entry) => entry.host === host && fits(entry, port));
   }
 
+  /** True when a listed address or network contains the address. An IPv4-mapped address never matches. */
   allowsAddress(address: string, port: number): boolean {
     const family = isIP(address);
     if (family === 0 || isMapped(address)) return false;
@@ -86,7 +92,7 @@ export class AllowList {
     );
   }
 
-  /** Whether a name that is not listed may turn out to lie at a listed address. */
+  /** True when a name that is not listed could resolve to a listed address with this port. */
   mayAllowPort(port: number): boolean {
     return this.#entries.some((entry) => entry.network !== undefined && fits(entry, port));
   }
@@ -96,7 +102,7 @@ function fits(entry: Entry, port: number): boolean {
   return entry.port === undefined || entry.port === port;
 }
 
-/** `::ffff:0:0/96`, which some systems take for IPv4. */
+/** True for `::ffff:0:0/96`, which some systems treat as IPv4. */
 function isMapped(address: string): boolean {
   return /^(0*:)*(0*:)?:?ffff:/i.test(address) && address.includes(":");
 }

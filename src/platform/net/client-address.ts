@@ -1,26 +1,33 @@
 /**
- * Whose address a request counts for. Without trusted proxies that is the peer of the socket, whatever headers say;
- * behind one it is the last address of X-Forwarded-For that no trusted proxy put there. What stands further left was
- * written by the client.
+ * The client address of a request. Without trusted proxies it is the peer of the socket, whatever the headers say.
+ * Behind a trusted proxy it is the last address in X-Forwarded-For that is not itself a trusted proxy. Addresses
+ * further left may have been written by the client.
  */
 import { BlockList, isIP } from "node:net";
 
 /** One entry of the setting: an address, or a network in CIDR form. */
 const ENTRY = /^([0-9a-fA-F.:]+?)(?:\/(\d{1,3}))?$/;
-/** A longer chain is no chain of proxies. */
+/** Addresses of X-Forwarded-For that are read; a longer chain of proxies does not exist. */
 const HOPS_MAX = 20;
 
 export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
 
-  /** Takes addresses and CIDR networks. Throws a RangeError whose message is the entry that is neither. */
+  /**
+   * @param entries addresses and CIDR networks
+   * @throws RangeError whose message is the first entry that is neither
+   */
   constructor(entries: readonly string[]) {
     this.#isEmpty = entries.length === 0;
     for (const entry of entries) this.#add(entry);
   }
 
-  /** @param peer address of the socket. @param forwarded all X-Forwarded-For headers, joined with commas. */
+  /**
+   * Returns the client address of a request.
+   * @param peer address of the socket
+   * @param forwarded all X-Forwarded-For headers, joined with commas
+   */
   clientOf(peer: string, forwarded: string | undefined): string {
     if (this.#isEmpty || forwarded === undefined || !this.#trusts(peer)) return peer;
     let client = peer;
@@ -48,7 +55,8 @@ export class TrustedProxies {
 }
 
 /**
- * `203.0.113.7`, `203.0.113.7:4711`, `[2001:db8::1]:4711` and `2001:db8::1` name an address; anything else is no hop.
+ * Returns the address in `203.0.113.7`, `203.0.113.7:4711`, `[2001:db8::1]:4711` or `2001:db8::1`, and undefined for
+ * any other text.
  */
 function withoutPort(hop: string): string | undefined {
   if (isIP(hop) !== 0) return hop;

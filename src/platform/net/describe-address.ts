@@ -1,6 +1,9 @@
-/** How an address is written for people and for clients. */
-
-/** `https://[::1]:8080`: the brackets of IPv6, the scheme by TLS. */
-export function describeAddress(tls: boolean, host: string, port: number): string {
-  return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${String(port)}`;
+/** Returns a server's address as a URL, such as `https://[::1]:8080`: an IPv6 host in brackets, the scheme by TLS. */
+export function describeAddress(address: {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+}): string {
+  const { host, port, isTls } = address;
+  return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${String(port)}`;
 }

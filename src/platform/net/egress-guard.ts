@@ -1,6 +1,6 @@
 /**
- * The egress guard (OWASP API7:2023): what a URL's form must be, what its name may resolve to, and connections to
- * exactly the address that was checked, with the URL's own name in SNI and Host. A name is resolved once per
+ * The egress guard (OWASP API7:2023). It checks the form of a URL and every address to which its name resolves, and
+ * connects to exactly the address that it checked, with the URL's own name in SNI and Host. A name is resolved once per
  * connection, so that nothing can change between check and use. Redirects are not followed.
  */
 import { lookup as systemLookup } from "node:dns/promises";
@@ -18,7 +18,7 @@ export interface ResolvedAddress {
 }
 
 export interface GuardOptions {
-  /** What may be reached although it lies inside, has another port, or speaks plain HTTP. */
+  /** Targets that may be reached although they are internal, have another port, or use plain HTTP. */
   readonly allow: AllowList;
   /** Ports of public addresses that may be reached. */
   readonly ports: readonly number[];
@@ -30,25 +30,25 @@ export interface GuardDependencies {
 }
 
 export interface EgressGuard extends Egress {
-  /** Closes the connections that are kept for further requests. */
+  /** Closes the idle connections. */
   close(): void;
 }
 
 const TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const URL_LENGTH_MAX = 2_000;
-/** Connections to one peer at a time; more requests wait for one of them. */
+/** Connections to one peer at a time; further requests wait for a free one. */
 const SOCKETS_PER_HOST_MAX = 64;
 const IDLE_SOCKETS_MAX = 256;
-/** Shorter than what servers keep them open for, so that few requests meet a closing one. */
+/** Shorter than the usual idle timeout of servers, so that few requests meet a closing connection. */
 const IDLE_MS = 4_000;
 const ANSWER_HEADER_BYTES_MAX = 16 * 1024;
-/** Names that mean this machine or its network wherever they are asked (RFC 6761, RFC 6762, RFC 8375). */
-const INSIDE_NAME = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|in-addr\.arpa|ip6\.arpa)$/;
-/** What resolvers take as names; WHATWG has decoded IPv4 in all its spellings already. */
+/** Names that mean the resolver's own machine or network (RFC 6761, RFC 6762, RFC 8375). */
+const INTERNAL_NAME = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|in-addr\.arpa|ip6\.arpa)$/;
+/** Host names that resolvers accept. The WHATWG URL parser has already decoded IPv4 in all its spellings. */
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*$/;
-/** Headers that decide where a request goes or where it ends are the guard's. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
+/** Headers that decide the target or the end of a request; only the guard sets them. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   "host",
   "connection",
   "transfer-encoding",
@@ -62,10 +62,11 @@ interface Target {
   /** Lower case, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Plain HTTP goes to listed targets only. */
+  /** Plain HTTP, which is allowed to listed targets only. */
   readonly isPlain: boolean;
 }
 
+/** Creates the guard. It keeps connections alive for further requests until `close`. */
 export function createEgressGuard(options: GuardOptions, dependencies: GuardDependencies = {}): EgressGuard {
   return new Guard(options, dependencies);
 }
@@ -102,28 +103,29 @@ class Guard implements EgressGuard {
     const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMs ?? TIMEOUT_MS));
     const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
     try {
-      const { incoming, isNewConnection } = await this.#send(url, target, request, signal);
+      const { incoming, isNewConnection } = await this.#send(url, { target, request, signal });
       return { ...(await readAnswer(incoming, request.answerBytesMax ?? ANSWER_BYTES_MAX)), isNewConnection };
     } catch (error) {
       request.signal?.throwIfAborted();
-      throw failureOf(error, deadline.aborted);
+      throw failureOf(error, deadline);
     }
   }
 
-  async connect(asked: EgressTarget): Promise<Socket> {
-    const bracketed = asked.host.includes(":") && !asked.host.startsWith("[") ? `[${asked.host}]` : asked.host;
-    // As https, because the protocol is the caller's: only the place is judged here, unless its plain form is for
-    // listed ones.
+  async connect(request: EgressTarget): Promise<Socket> {
+    const { host } = request;
+    const bracketed = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+    // The caller chooses the protocol, so only host and port are checked, as for https; for targets that must be
+    // listed they are checked as for plain HTTP.
     const { target } = this.#target(
-      `${asked.isListedOnly === true ? "http" : "https"}://${bracketed}:${String(asked.port)}/`,
-      asked.host,
+      `${request.isListedOnly === true ? "http" : "https"}://${bracketed}:${String(request.port)}/`,
+      host,
     );
-    const deadline = AbortSignal.timeout(Math.ceil(asked.timeoutMs ?? TIMEOUT_MS));
+    const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMs ?? TIMEOUT_MS));
     try {
       const addresses = await untilAborted(this.#addresses(target), deadline);
-      return await connectFirst(addresses, target, { tls: asked.tls === true, deadline });
+      return await connectFirst(addresses, target, { tls: request.tls === true, deadline });
     } catch (error) {
-      throw failureOf(error, deadline.aborted);
+      throw failureOf(error, deadline);
     }
   }
 
@@ -134,12 +136,13 @@ class Guard implements EgressGuard {
 
   async #send(
     url: URL,
-    target: Target,
-    { method = "GET", headers = {}, body }: EgressRequest,
-    signal: AbortSignal,
+    { target, request, signal }: { target: Target; request: EgressRequest; signal: AbortSignal },
   ): Promise<{ incoming: IncomingMessage; isNewConnection: boolean }> {
+    const { method = "GET", headers = {}, body } = request;
     const isTls = url.protocol === "https:";
-    const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase())));
+    const allowed = Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !RESERVED_HEADERS.has(name.toLowerCase())),
+    );
     const options = {
       method,
       signal,
@@ -148,7 +151,7 @@ class Guard implements EgressGuard {
       agent: isTls ? this.#https : this.#http,
       headers: {
         accept: "application/json",
-        ...kept,
+        ...allowed,
         ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
       },
     };
@@ -165,7 +168,7 @@ class Guard implements EgressGuard {
     });
   }
 
-  /** Resolution for a new connection of the pool; never asked for addresses, which #target has judged. */
+  /** Resolves the name for a new connection of the pool. Not called for literal addresses, which #target checks. */
   #lookup(target: Target): LookupFunction {
     return (_host, { all }, callback) => {
       this.#addresses(target)
@@ -181,7 +184,7 @@ class Guard implements EgressGuard {
     };
   }
 
-  /** Every address of a name must be fit: one that points inside among others is an attack or a mistake. */
+  /** Resolves a name and checks every address: one internal address among others is an attack or a mistake. */
   async #addresses({ host, port, isPlain }: Target): Promise<readonly ResolvedAddress[]> {
     const literal = isIP(host);
     const found = literal === 0 ? await this.#resolve(host) : [{ address: host, family: literal }];
@@ -190,47 +193,47 @@ class Guard implements EgressGuard {
     for (const { address } of found) {
       const isListed = this.#allow.allowsAddress(address, port);
       if (!isListed && (isPlain || !this.#ports.has(port) || !isPublicAddress(address)))
-        throw refused("the URL leads to a place that may not be reached");
+        throw refused("the URL leads to an address that is not allowed");
     }
     return found;
   }
 
-  /** Judges all that can be judged without resolving. Throws `egress_refused`. */
+  /** Checks all that can be checked without resolving the name. Throws `egress_refused`. */
   #target(text: string, exactHost?: string): { url: URL; target: Target } {
     if (text.length > URL_LENGTH_MAX) throw refused("the URL is too long");
-    if (!URL.canParse(text)) throw refused("this is not a URL");
+    if (!URL.canParse(text)) throw refused("the text is not a URL");
     const url = new URL(text);
-    if (url.protocol !== "https:" && url.protocol !== "http:") throw refused("only https URLs are reached");
+    if (url.protocol !== "https:" && url.protocol !== "http:") throw refused("the URL must use https");
     if (url.username !== "" || url.password !== "" || /^[a-z]+:[\\/]*[^\\/?#]*@/i.test(text))
-      throw refused("the URL carries a user name or password");
-    // A dot at the end names the same host and would slip past lists.
+      throw refused("the URL must not contain a user name or password");
+    // A dot at the end names the same host, and would otherwise not match the lists.
     const host = url.hostname
       .replace(/^\[|\]$/g, "")
       .replace(/\.$/, "")
       .toLowerCase();
-    if (exactHost !== undefined && /[\s/?#@\\%]/.test(exactHost)) throw refused("this is not a host name");
+    if (exactHost !== undefined && /[\s/?#@\\%]/.test(exactHost)) throw refused("the host name is not valid");
     const target: Target = {
       host,
       port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port),
       isPlain: url.protocol === "http:",
     };
-    this.#judgePlace(target);
+    this.#checkTarget(target);
     return { url, target };
   }
 
-  #judgePlace({ host, port, isPlain }: Target): void {
+  #checkTarget({ host, port, isPlain }: Target): void {
     if (this.#allow.allowsHost(host, port)) return;
     if (isIP(host) !== 0) {
       if (this.#allow.allowsAddress(host, port)) return;
-      if (!isPublicAddress(host)) throw refused("the URL leads to a place that may not be reached");
+      if (!isPublicAddress(host)) throw refused("the URL leads to an address that is not allowed");
     } else {
-      if (!HOST_NAME.test(host)) throw refused("the URL has no sound host name");
+      if (!HOST_NAME.test(host)) throw refused("the host name of the URL is not valid");
       if (this.#allow.mayAllowPort(port)) return;
-      if (INSIDE_NAME.test(host) || !host.includes("."))
-        throw refused("the URL leads to a place that may not be reached");
+      if (INTERNAL_NAME.test(host) || !host.includes("."))
+        throw refused("the URL leads to an address that is not allowed");
     }
-    if (isPlain) throw refused("the URL is not https");
-    if (!this.#ports.has(port)) throw refused("the port is not among those that are reached");
+    if (isPlain) throw refused("the URL must use https");
+    if (!this.#ports.has(port)) throw refused("the port of the URL is not allowed");
   }
 }
 
@@ -259,7 +262,7 @@ async function readAnswer(incoming: IncomingMessage, bytesMax: number): Promise<
   };
 }
 
-/** Tries the checked addresses in turn. */
+/** Tries the checked addresses one after the other. Rejects with the last failure. */
 async function connectFirst(
   addresses: readonly ResolvedAddress[],
   { host, port }: Target,
@@ -323,9 +326,10 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   });
 }
 
-function failureOf(error: unknown, isLate: boolean): AppError {
+function failureOf(error: unknown, deadline: AbortSignal): AppError {
   if (error instanceof AppError) return error;
-  if (isLate) return new AppError("egress_timeout", { message: "the other side did not answer in time", cause: error });
+  if (deadline.aborted)
+    return new AppError("egress_timeout", { message: "the other side did not answer in time", cause: error });
   return new AppError("egress_unreachable", { message: "the other side cannot be reached", cause: error });
 }
 

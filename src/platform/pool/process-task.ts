@@ -1,9 +1,9 @@
 /**
- * Runs one task in a process of its own: for work that may never end, may eat memory, or holds secrets that must die
- * with it. Request and answer go through files in a private folder that is removed afterwards. Whatever the child does,
- * the result is a union.
+ * Runs one task in its own process: for work that may never end, may use too much memory, or holds secrets that must
+ * not outlive it. Request and answer are files in a private folder that is removed afterwards. Whatever the child does,
+ * the result is a union. The command line, as far as the system offers the tools (process-sandbox.ts):
  *
- *   nice | unshare --net | setpriv | prlimit | node ENTRY FOLDER ANSWER_BYTES_MAX        (what the system offers of these)
+ *   nice | unshare --net | setpriv | prlimit | node ENTRY FOLDER ANSWER_BYTES_MAX
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -13,94 +13,97 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWER_FILE, EXIT_ANSWER_TOO_LARGE, REQUEST_FILE } from "../../engine/process/process-entry.js";
 import { decodeMessage, encodeMessage, partFile, PARTS_MAX } from "../../engine/process/process-message.js";
-import { probeSandboxTools, sandboxed } from "./process-sandbox.js";
-import type { SandboxTools } from "./process-sandbox.js";
+import { probeSandboxTools, sandboxed, type ProcessLimits, type SandboxTools } from "./process-sandbox.js";
+import { Sandbox } from "./sandbox.js";
 
-export interface ProcessTaskLimits {
+export interface ProcessTaskLimits extends Omit<ProcessLimits, "fileBytesMax"> {
   readonly deadlineMs: number;
-  /** Processor time over all threads of the process. */
-  readonly cpuSeconds: number;
   /** Resident memory of the process, code and WebAssembly memory included. */
   readonly memoryBytesMax: number;
   /** Serialised size of the answer. */
   readonly answerBytesMax: number;
-  readonly openFilesMax: number;
-  /** V8 heap. Byte arrays and WebAssembly memory lie outside of it. */
+  /** V8 heap in MiB. Byte arrays and WebAssembly memory lie outside of it. */
   readonly heapMegabytesMax: number;
-  /** 0 to 19; 19 yields to everything. */
-  readonly niceness: number;
 }
 
 export interface ProcessTask<Request> {
   /** Absolute path of a compiled script that calls `runProcessEntry`; see `workerPath`. */
   readonly entry: string;
   /**
-   * Anything that can be structurally cloned. Large byte arrays are written as they are, without a copy on this thread.
+   * Anything that can be structurally cloned. Large byte arrays are written without a copy on this thread.
    */
   readonly request: Request;
   readonly limits: ProcessTaskLimits;
+  /** True for work on source of a user: it is refused where the sandbox is required and incomplete. */
+  readonly isUntrusted?: boolean;
   /** Kills the process with all its threads at once. */
   readonly signal?: AbortSignal;
-  /** Called with the share that is done, 0 to 1, where the entry reports it. */
+  /** Called with the completed share of the work, 0 to 1, if the entry reports it. */
   readonly onProgress?: (share: number) => void;
-  /** Where the private folder is made; the system's temporary folder by default. */
+  /** Folder in which the private folder is created; the system's temporary folder by default. */
   readonly parentFolder?: string;
 }
 
 export interface ProcessTaskFailure {
   readonly ok: false;
-  readonly code: "deadline" | "memory" | "aborted" | "crashed" | "output";
-  /** For people; holds nothing of the request and no path. */
+  readonly code: "deadline" | "memory" | "aborted" | "crashed" | "output" | "sandbox";
+  /** For people; contains nothing of the request and no path. */
   readonly message: string;
-  /** End of what the process said last. For the log only: it may quote source text and host paths. */
+  /** The last characters of its standard error. For the log only: it may quote source text and host paths. */
   readonly stderr?: string;
 }
 
 export type ProcessTaskResult<Answer> = { readonly ok: true; readonly value: Answer } | ProcessTaskFailure;
 
-/** Between two looks at the memory; a process that fills 1 GB in a second is caught 50 MB late. */
+/** Time between two checks of the memory; a process that fills 1 GB in a second exceeds its limit by up to 50 MB. */
 const MEMORY_POLL_MS = 50;
 const STDERR_CHARS_KEPT = 8_192;
 /**
- * A folder this old belongs to a server that was killed in the middle of a task: the longest deadline (setup) is ten
- * minutes.
+ * A folder of this age was left behind by a server that was killed during a task: the longest deadline (of a setup) is
+ * ten minutes.
  */
 const STALE_FOLDER_MS = 60 * 60 * 1000;
-/** What a file may be larger than the answer before the kernel stops the writing: room for Node's own small files. */
+/** Added to the size of the answer for the kernel's limit on file sizes: room for small files of Node itself. */
 const FILE_BYTES_SLACK = 1024 * 1024;
 const PROGRESS_LINE = /^(0\.\d{1,6}|1(\.0{1,6})?)$/;
 const PROGRESS_LINE_CHARS_MAX = 16;
 const FOLDER_PREFIX = "proofwright-task-";
 
 const MESSAGES = {
-  deadline: "the task took longer than it may",
-  memory: "the task needed more memory than it may take",
-  aborted: "the task was called off",
+  deadline: "the task exceeded its time limit",
+  memory: "the task exceeded its memory limit",
+  aborted: "the task was cancelled",
   crashed: "the task ended without an answer",
-  output: "the task's answer is larger than it may be",
-} as const satisfies Record<ProcessTaskFailure["code"], string>;
+  output: "the answer of the task exceeded its size limit",
+} as const satisfies Record<Exclude<ProcessTaskFailure["code"], "sandbox">, string>;
 
-/** Runs tasks; keeps what it learnt about the system's sandbox tools. One per server is enough. */
+/** Runs tasks in processes. One per server is enough. */
 export class ProcessTasks {
-  #tools: Promise<SandboxTools> | undefined;
+  #sandbox: Promise<Sandbox> | undefined;
   #sweep: Promise<void> | undefined;
+
+  /** @param options.sandbox the server's; probed at the first task by default, with missing limits allowed */
+  constructor(options: { readonly sandbox?: Sandbox } = {}) {
+    this.#sandbox = options.sandbox === undefined ? undefined : Promise.resolve(options.sandbox);
+  }
 
   /**
    * Runs one task to its end. Starting a process takes about 50 ms.
-   * @returns the answer or why there is none; rejects only when the request cannot be written (full disk, no temporary
-   *   folder)
+   * @returns the answer, or the reason why there is none; rejects only when the request cannot be written (full disk,
+   *   no temporary folder)
    */
   async run<Request, Answer>(task: ProcessTask<Request>): Promise<ProcessTaskResult<Answer>> {
     if (task.signal?.aborted === true) return failure("aborted");
-    this.#tools ??= probeSandboxTools();
-    const tools = await this.#tools;
+    const sandbox = await (this.#sandbox ??= lenientSandbox());
+    if (task.isUntrusted === true && sandbox.refusal !== undefined)
+      return { ok: false, code: "sandbox", message: sandbox.refusal };
     const parentFolder = task.parentFolder ?? tmpdir();
     await (this.#sweep ??= removeStaleFolders(parentFolder));
     const folder = await mkdtemp(join(parentFolder, FOLDER_PREFIX));
     try {
       await writeRequest(join(folder, REQUEST_FILE), task.request);
-      const ending = await runToEnd(task, folder, tools);
-      if (ending !== undefined) return ending;
+      const taskFailure = await runToEnd(task, folder, sandbox.tools);
+      if (taskFailure !== undefined) return taskFailure;
       return await readAnswer<Answer>(join(folder, ANSWER_FILE), task.limits.answerBytesMax);
     } finally {
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -108,12 +111,11 @@ export class ProcessTasks {
   }
 }
 
-/** Runs one task without keeping anything for the next; see `ProcessTasks.run`. */
-export function runProcessTask<Request, Answer>(task: ProcessTask<Request>): Promise<ProcessTaskResult<Answer>> {
-  return new ProcessTasks().run(task);
+async function lenientSandbox(): Promise<Sandbox> {
+  return new Sandbox({ mode: "auto", tools: await probeSandboxTools() });
 }
 
-/** Removes what killed servers left behind. Another user's folders refuse, and stay. */
+/** Removes folders that killed servers left behind. Folders of other users cannot be removed and stay. */
 async function removeStaleFolders(parentFolder: string): Promise<void> {
   const names = (await readdir(parentFolder)).filter((name) => name.startsWith(FOLDER_PREFIX));
   for (const name of names) {
@@ -121,21 +123,21 @@ async function removeStaleFolders(parentFolder: string): Promise<void> {
     try {
       if (Date.now() - (await lstat(path)).mtimeMs > STALE_FOLDER_MS) await rm(path, { recursive: true, force: true });
     } catch {
-      // Gone meanwhile, or not ours: neither stands in the way of a task.
+      // Removed meanwhile, or another user's: a task can run in both cases.
     }
   }
 }
 
 type KillReason = "deadline" | "memory" | "aborted";
 
-/** @returns undefined when the process ended well and should have left an answer */
+/** @returns undefined when the process succeeded and should have written an answer */
 async function runToEnd<Request>(
   task: ProcessTask<Request>,
   folder: string,
   tools: SandboxTools,
 ): Promise<ProcessTaskFailure | undefined> {
   const { limits, signal } = task;
-  // Checked again: it may have fired while the request was written, and a fired signal calls no listener.
+  // Checked again: the signal may have fired while the request was written, and then it calls no new listener.
   if (signal?.aborted === true) return failure("aborted");
   const child = start(task, folder, tools);
   const stderr = collectTail(child);
@@ -151,7 +153,7 @@ async function runToEnd<Request>(
   const stopWatching = watchMemory(child, limits.memoryBytesMax, () => kill("memory"));
   try {
     const { code, signal: endSignal } = await ended(child);
-    return judge(killed, code, endSignal, stderr());
+    return outcomeOf({ killed, code, signal: endSignal, stderr: stderr() });
   } finally {
     clearTimeout(deadline);
     stopWatching();
@@ -175,11 +177,10 @@ function start<Request>(task: ProcessTask<Request>, folder: string, tools: Sandb
   );
   return spawn(program, args, {
     cwd: folder,
-    // Nothing of the server's environment: it may hold seal keys and credentials. Node's own options are not inherited
-    // either.
+    // Nothing of the server's environment, which may hold seal keys and credentials; nor any options of Node.
     env: {},
-    // A group of its own, so that one signal reaches all of it, and a terminal's Ctrl-C does not race with the server's
-    // drain.
+    // A separate process group, so that one signal reaches all of it, and Ctrl-C in a terminal does not reach it while
+    // the server drains.
     detached: true,
     stdio: ["ignore", task.onProgress === undefined ? "ignore" : "pipe", "pipe"],
   });
@@ -188,26 +189,30 @@ function start<Request>(task: ProcessTask<Request>, folder: string, tools: Sandb
 async function ended(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
   return new Promise((resolve) => {
     child.once("error", () => resolve({ code: null, signal: null }));
-    // Whatever the process itself started dies with its group; otherwise it could hold the pipe of stderr open and
-    // "close" never come.
+    // Processes that it started die with its group. Otherwise they could keep the pipe of stderr open, and "close"
+    // would never be emitted.
     child.once("exit", () => killGroup(child));
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
 }
 
-function judge(
-  killed: KillReason | undefined,
-  code: number | null,
-  signal: NodeJS.Signals | null,
-  stderr: string,
-): ProcessTaskFailure | undefined {
+function outcomeOf({
+  killed,
+  code,
+  signal,
+  stderr,
+}: {
+  killed: KillReason | undefined;
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stderr: string;
+}): ProcessTaskFailure | undefined {
   if (killed !== undefined) return failure(killed);
   if (code === 0) return undefined;
   if (code === EXIT_ANSWER_TOO_LARGE || signal === "SIGXFSZ" || /EFBIG|ERR_BUFFER_TOO_LARGE/.test(stderr))
     return failure("output", stderr);
   if (signal === "SIGXCPU") return failure("deadline", stderr);
-  // V8 aborts when its heap is full; a kill that nobody here asked for is the kernel's when the machine is out of
-  // memory.
+  // V8 aborts when its heap is full. A kill that did not come from here is the kernel's, when memory ran out.
   if (signal === "SIGKILL" || /heap out of memory|Array buffer allocation failed|out of memory/i.test(stderr))
     return failure("memory", stderr);
   return failure("crashed", stderr);
@@ -221,7 +226,7 @@ async function writeRequest(file: string, request: unknown): Promise<void> {
   ]);
 }
 
-/** The child is not trusted: its answer is made of plain files of bounded size, or there is none. */
+/** Reads the answer of the untrusted child: only plain files, and no more than `bytesMax` bytes in all. */
 async function readAnswer<Answer>(file: string, bytesMax: number): Promise<ProcessTaskResult<Answer>> {
   try {
     const head = await readPlainFile(file, bytesMax);
@@ -244,9 +249,9 @@ class AnswerTooLargeError extends Error {
   override readonly name = "AnswerTooLargeError";
 }
 
-/** @returns undefined when there is no such file; throws when it is something else than a file, or too large */
+/** @returns undefined when there is no such file; throws when it is not a plain file, or too large */
 async function readPlainFile(path: string, bytesMax: number): Promise<Uint8Array | undefined> {
-  // No link is followed, and a pipe in the file's place doesn't block.
+  // Does not follow links, and does not block when the file is a pipe.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: unknown) => {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
@@ -262,7 +267,7 @@ async function readPlainFile(path: string, bytesMax: number): Promise<Uint8Array
     let at = 0;
     while (at < bytes.length) {
       const { bytesRead } = await file.read(bytes, at, bytes.length - at, at);
-      if (bytesRead === 0) throw new Error("file became shorter");
+      if (bytesRead === 0) throw new Error("the file became shorter");
       at += bytesRead;
     }
     return bytes;
@@ -276,11 +281,14 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The group is gone already, which is what was wanted.
+    // The group has ended already.
   }
 }
 
-/** Calls back once the process is over its memory. Does nothing where /proc is missing; the other limits remain. */
+/**
+ * Calls `onExceeded` when the process exceeds its memory limit. Does nothing where /proc is missing.
+ * @returns a function that ends the watch
+ */
 function watchMemory(child: ChildProcess, bytesMax: number, onExceeded: () => void): () => void {
   const { pid } = child;
   let isReading = false;
@@ -313,16 +321,16 @@ function collectTail(child: ChildProcess): () => string {
   return () => text;
 }
 
-/** Takes whole lines that are a number from 0 to 1 and passes over everything else. */
+/** Reports each line that is a number from 0 to 1, and ignores everything else. */
 function readProgress(child: ChildProcess, onProgress: (share: number) => void): void {
-  let rest = "";
+  let incomplete = "";
   child.stdout?.setEncoding("latin1").on("data", (chunk: string) => {
-    const lines = (rest + chunk).split("\n");
-    rest = (lines.pop() ?? "").slice(0, PROGRESS_LINE_CHARS_MAX);
+    const lines = (incomplete + chunk).split("\n");
+    incomplete = (lines.pop() ?? "").slice(0, PROGRESS_LINE_CHARS_MAX);
     for (const line of lines) if (PROGRESS_LINE.test(line)) onProgress(Number(line));
   });
 }
 
-function failure(code: ProcessTaskFailure["code"], stderr?: string): ProcessTaskFailure {
+function failure(code: keyof typeof MESSAGES, stderr?: string): ProcessTaskFailure {
   return { ok: false, code, message: MESSAGES[code], ...(stderr === undefined || stderr === "" ? {} : { stderr }) };
 }

@@ -3,7 +3,10 @@ import { createHash } from "node:crypto";
 import { openApiDocument } from "../contract/openapi.js";
 import type { HandlersFor, RouteSpec } from "../contract/route.js";
 import { DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs-page.js";
+import { SANDBOX_LIMITS } from "../pool/process-sandbox.js";
+import type { Sandbox } from "../pool/sandbox.js";
 import type { serviceRoutes } from "./routes.js";
+import type { SandboxStatusJson } from "./schemas.js";
 
 /** One condition of readiness. */
 export interface ReadinessCheck {
@@ -22,11 +25,15 @@ export interface ServiceDependencies {
   readonly routes: readonly RouteSpec[];
   /** Asked on every readiness call; must be quick. */
   readonly readiness: () => readonly ReadinessCheck[];
+  readonly sandbox: Pick<Sandbox, "mode" | "missing">;
+  /** Resolves to true when the bearer token has the permission sudo. Rejects for a token that is not valid. */
+  readonly isOperator: (token: string) => Promise<boolean>;
 }
 
 /** How long a probe should wait when a check fails; unsealing and a full disk take a person. */
 const NOT_READY_RETRY_SEC = "5";
 
+/** Binds the service's own routes. The OpenAPI document and the page are made once. */
 export function createServiceHandlers(
   options: ServiceOptions,
   dependencies: ServiceDependencies,
@@ -36,7 +43,12 @@ export function createServiceHandlers(
   const page = Buffer.from(docsPage(name), "utf8");
   const policy = `default-src 'none'; script-src ${hashSource(DOCS_SCRIPT)}; style-src ${hashSource(DOCS_STYLE)}; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'`;
   return {
-    getStatus: () => ({ status: 200, body: { status: "ok", name, version } }),
+    getStatus: async ({ bearer }) => {
+      const body = { status: "ok" as const, name, version };
+      // A token that is not valid changes nothing: the status itself is public.
+      const isOperator = bearer !== undefined && (await dependencies.isOperator(bearer).catch(() => false));
+      return { status: 200, body: isOperator ? { ...body, sandbox: sandboxStatus(dependencies.sandbox) } : body };
+    },
     getLiveness: () => ({ status: 200, body: { live: true } }),
     getReadiness: () => {
       const checks = dependencies.readiness().map((check) => ({ name: check.name, ok: check.ok }));
@@ -48,6 +60,10 @@ export function createServiceHandlers(
     getOpenApi: () => ({ status: 200, bytes: document }),
     getDocs: () => ({ status: 200, bytes: page, headers: { "Content-Security-Policy": policy } }),
   };
+}
+
+function sandboxStatus({ mode, missing }: ServiceDependencies["sandbox"]): SandboxStatusJson {
+  return { mode, missing: missing.map((limit) => ({ limit, consequence: SANDBOX_LIMITS[limit] })) };
 }
 
 /** Allows exactly this inline text and no other. */

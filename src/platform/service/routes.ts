@@ -10,6 +10,7 @@ export const serviceRoutes = {
     path: "/status",
     summary: "Status of the service",
     auth: "public",
+    description: "A bearer token with the permission sudo adds the state of the compilers' sandbox.",
     responses: { 200: { description: "The service answers", schema: ServiceStatus } },
   }),
   getLiveness: defineRoute({

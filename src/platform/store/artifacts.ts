@@ -1,17 +1,16 @@
 /**
  * Large files beside the store, named by their SHA-256: proving keys, wasm, r1cs. A file is complete, fsynced and
- * immutable before its name exists; the record that names it is committed afterwards. No path ever comes from a caller
- * or from the store.
+ * immutable before its name exists; the record that names it is committed afterwards. Paths are made from hashes only,
+ * never from text of a caller or of the store.
  *
  *   <folder>/sha256/<first two hex digits>/<64 hex digits>
- *   <folder>/tmp/<uuid>                                        being written; on the same file system, so that rename is atomic
+ *   <folder>/tmp/<uuid>      a file being written; on the same file system, so that its rename is atomic
  */
-import { createHash } from "node:crypto";
-import type { Hash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { LRUCache } from "lru-cache";
 import { AppError, assert } from "../errors.js";
 import { newId } from "../ids.js";
 import { syncFolder, syncPath } from "../files/durable-files.js";
@@ -29,43 +28,44 @@ export interface OrphanArtifact extends ArtifactReference {
 
 export interface Artifacts {
   /**
-   * Stores bytes, or the content of a file (which stays where it is). Idempotent. Throws `storage_full` or
-   * `storage_failed`.
+   * Stores bytes, or a copy of a file. Idempotent.
+   * @throws storage_full, storage_failed
    */
   put(source: Uint8Array | { readonly path: string }): Promise<ArtifactReference>;
   /**
-   * Absolute path of an artifact, for streaming and for workers. Throws `artifact_corrupt` for what is no hash or is
-   * not there.
+   * Returns the absolute path of an artifact, for streaming and for workers.
+   * @throws artifact_corrupt when the text is not a hash or the file is missing
    */
   resolve(sha256: string): string;
+  /** True when the file exists; its content is not checked. */
   has(sha256: string): boolean;
   /**
-   * Hashes the file unless it is the very file that was hashed before. Throws `artifact_corrupt` when it is not what
-   * its name says.
+   * Hashes the file, unless the same unchanged file was hashed before.
+   * @throws artifact_corrupt when its content does not have the hash that is its name
    */
   verify(sha256: string): Promise<ArtifactReference>;
-  /** The content, verified. */
+  /** Returns the verified content. */
   read(sha256: string): Promise<Buffer>;
-  /** The content in memory that all threads can share, verified. */
+  /** Returns the verified content in memory that all threads can share. */
   readShared(sha256: string): Promise<SharedArrayBuffer>;
-  /** Deletes what an earlier run left half-written; before anything is put. Returns how many files. */
+  /** Deletes unfinished files of an earlier run, and returns their number. Must be called before the first `put`. */
   removeTemporaries(): Promise<number>;
   /**
-   * Artifacts that `referenced` does not name and that are older than that, so that a commit on its way is not
-   * overtaken.
+   * Returns the artifacts that are not in `referenced` and not newer than `olderThanMs`, so that files of a commit that
+   * is still being written are left out.
    */
   orphans(referenced: ReadonlySet<string>, olderThanMs: number): Promise<OrphanArtifact[]>;
-  /** Deletes one. Missing is fine. */
+  /** Deletes an artifact; a missing one is fine. */
   remove(sha256: string): Promise<void>;
 }
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
-/** Bytes per read and write: large enough that system calls do not count, small enough to stay in cache. */
+/** Bytes per read and write: large enough to make few system calls, small enough for the processor's cache. */
 const CHUNK_BYTES = 1 << 20;
-/** Hashes to remember; an entry is about 200 bytes. */
+/** Verified files that are remembered; an entry takes about 200 bytes. */
 const VERIFIED_MAX = 10_000;
 
-/** Opens the artifact folder, making it when it is missing. */
+/** Opens the artifact folder, and creates it when it is missing. */
 export async function openArtifacts(folder: string): Promise<Artifacts> {
   await mkdir(join(folder, "sha256"), { recursive: true, mode: 0o700 });
   await mkdir(join(folder, "tmp"), { recursive: true, mode: 0o700 });
@@ -76,8 +76,8 @@ export async function openArtifacts(folder: string): Promise<Artifacts> {
 
 class ArtifactFolder implements Artifacts {
   readonly #folder: string;
-  /** sha256 -> identity of the file that had it. */
-  readonly #verified = new Map<string, string>();
+  /** Identity of the verified file, by its hash. */
+  readonly #verified = new LRUCache<string, string>({ max: VERIFIED_MAX });
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -159,7 +159,7 @@ class ArtifactFolder implements Artifacts {
     return join(this.#folder, "sha256", sha256.slice(0, 2), sha256);
   }
 
-  /** Gives the finished file its name. Renaming over an equal file is harmless, and mends one that had rotted. */
+  /** Renames the finished file. Replacing an equal file is harmless, and repairs a damaged one. */
   async #publish(temporary: string, { sha256 }: ArtifactReference): Promise<void> {
     const path = this.#pathOf(sha256);
     const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -173,13 +173,13 @@ class ArtifactFolder implements Artifacts {
     try {
       const { size, identity } = await identify(handle);
       const content = allocate(size);
-      const isKnown = this.#verified.get(sha256) === identity;
+      const isVerified = this.#verified.get(sha256) === identity;
       const hash = createHash("sha256");
       const length = await readThrough(handle, content, (chunk) => {
-        if (!isKnown) hash.update(chunk);
+        if (!isVerified) hash.update(chunk);
       });
       if (length !== size) throw artifactCorrupt("an artifact changed while it was read");
-      if (!isKnown) this.#accept(sha256, hash, identity);
+      if (!isVerified) this.#accept(sha256, hash, identity);
       return content;
     } finally {
       await handle.close();
@@ -196,19 +196,18 @@ class ArtifactFolder implements Artifacts {
 
   #accept(sha256: string, hash: Hash, identity: string): void {
     if (hash.digest("hex") !== sha256)
-      throw artifactCorrupt("an artifact is damaged: its content is not what its name says");
-    if (this.#verified.size >= VERIFIED_MAX) this.#verified.clear();
+      throw artifactCorrupt("an artifact is damaged: its content does not have the hash that is its name");
     this.#verified.set(sha256, identity);
   }
 }
 
-/** Writes and fsyncs a new file; returns what was written. */
+/** Writes and fsyncs a new file. Returns its hash and size. */
 async function writeDurably(path: string, source: Uint8Array | { readonly path: string }): Promise<ArtifactReference> {
   const hash = createHash("sha256");
   let bytes = 0;
   const handle = await open(path, "wx", 0o600);
   try {
-    // Made only now: a stream that fails before somebody reads it ends the process.
+    // Created only here: a stream that fails before it is read ends the process.
     const chunks =
       source instanceof Uint8Array ? slices(source) : createReadStream(source.path, { highWaterMark: CHUNK_BYTES });
     for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
@@ -234,9 +233,14 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
 }
 
 /**
- * Reads the file from its start into `target`, again and again when it is shorter than the file, and shows each piece.
+ * Reads the whole file into `target`, which is overwritten from its start when it is shorter than the file, and calls
+ * `onChunk` for each piece. Returns the number of bytes read.
  */
-async function readThrough(handle: FileHandle, target: Uint8Array, see: (chunk: Uint8Array) => void): Promise<number> {
+async function readThrough(
+  handle: FileHandle,
+  target: Uint8Array,
+  onChunk: (chunk: Uint8Array) => void,
+): Promise<number> {
   let position = 0;
   for (;;) {
     const offset = target.length === 0 ? 0 : position % target.length;
@@ -244,12 +248,12 @@ async function readThrough(handle: FileHandle, target: Uint8Array, see: (chunk: 
     if (length === 0) return position;
     const { bytesRead } = await handle.read(target, offset, length, position);
     if (bytesRead === 0) return position;
-    see(target.subarray(offset, offset + bytesRead));
+    onChunk(target.subarray(offset, offset + bytesRead));
     position += bytesRead;
   }
 }
 
-/** What changes when a file is replaced or written to. The inode alone is reused. */
+/** Returns an identity that changes when the file is replaced or written. The inode alone may be reused. */
 async function identify(handle: FileHandle): Promise<{ size: number; identity: string }> {
   const { ino, mtimeNs, size } = await handle.stat({ bigint: true });
   assert(size <= BigInt(Number.MAX_SAFE_INTEGER), "an artifact has a sane size");
@@ -257,7 +261,7 @@ async function identify(handle: FileHandle): Promise<{ size: number; identity: s
 }
 
 function artifactCorrupt(message: string, cause?: unknown): AppError {
-  return new AppError("artifact_corrupt", { message, ...(cause === undefined ? {} : { cause }) });
+  return new AppError("artifact_corrupt", { message, cause });
 }
 
 const FULL_CODES: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);

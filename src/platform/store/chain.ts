@@ -1,19 +1,19 @@
 /**
  * Hash chains in the store: numbered records, each with a code over its content and its predecessor's code, so that a
- * record that was changed, removed or put in between shows. The writer thread makes the links, inside the commit that
- * the record belongs to.
+ * changed, removed or inserted record is detected. The writer thread links a record inside the commit that contains it.
  *
- *   record   [chain, number]            -> {"mac": hex, "event": content}; of an unlinked log the content alone
- *   head     [chain#head]               -> {"number", "mac", "key_id"} of the last record; of an unlinked log {"number"} alone
- *   mac      HMAC-SHA256(key, "pv/v1/chain\0" || u16be(length of chain) || chain || u64be(number) || predecessor's mac(32) || JSON)
+ *   record   [chain, number]  -> {"mac": hex, "event": content}; in an unlinked log the content alone
+ *   head     [chain#head]     -> {"number", "mac", "key_id"} of the last record; in an unlinked log {"number"} alone
+ *   mac      HMAC-SHA256(key, "pv/v1/chain\0" || u16be(length of chain) || chain || u64be(number)
+ *                             || predecessor's mac(32) || JSON)
  */
 import { createHmac, hash } from "node:crypto";
 import { assert } from "../errors.js";
 import type { StoreKey, StoreValue } from "./store.js";
 
-/** A type, not an interface, so that it is a StoreValue. */
+/** The end of a chain. A type and not an interface, so that it is assignable to StoreValue. */
 export type ChainHead = { readonly number: number; readonly mac: string; readonly key_id: string };
-/** Of an unlinked log; stays when its records are deleted, so that a number never comes twice. */
+/** The end of an unlinked log. It stays when records are deleted, so that no number is used twice. */
 export type LogHead = { readonly number: number };
 export type ChainRecord = { readonly mac: string; readonly event: StoreValue };
 
@@ -21,18 +21,22 @@ export const CHAIN_KEY_BYTES = 32;
 const LABEL = Buffer.from("pv/v1/chain\0");
 const KEY_ID_LABEL = "pv/v1/chain-key-id";
 const KEY_ID_BYTES = 8;
-/** Stands before the first record. */
+const HASH_BLOCK_BYTES = 64;
+const MAC_BYTES = 32;
+/** The predecessor's code of the first record. */
 export const NO_PREDECESSOR = "00".repeat(32);
 
+/** Returns the key of a chain's head. */
 export function chainHeadKey(chain: string): StoreKey {
   return [`${chain}#head`];
 }
 
+/** Returns the key of a chain's record; numbers start at 1. */
 export function chainRecordKey(chain: string, number: number): StoreKey {
   return [chain, number];
 }
 
-/** Names a key without telling it, 16 hex digits. */
+/** Returns the public id of a chain key, 16 hex digits. */
 export function chainKeyId(key: Uint8Array): string {
   return createHmac("sha256", key)
     .update(KEY_ID_LABEL)
@@ -40,7 +44,12 @@ export function chainKeyId(key: Uint8Array): string {
     .slice(0, 2 * KEY_ID_BYTES);
 }
 
-/** @param json the record's content exactly as JSON.stringify writes it */
+/**
+ * Returns the code of a record, 64 hex digits.
+ * @param key 32 bytes
+ * @param link.predecessor code of the record before it, or NO_PREDECESSOR
+ * @param link.json the record's content exactly as JSON.stringify writes it
+ */
 export function chainMac(
   key: Uint8Array,
   link: {
@@ -63,18 +72,15 @@ export function chainMac(
     .digest("hex");
 }
 
-const HASH_BLOCK_BYTES = 64;
-const MAC_BYTES = 32;
-
 /**
- * A key of chains, laid out once for many links. `mac` gives what `chainMac` gives: HMAC is two hashes over the padded
- * key (RFC 2104), and two calls of `hash` cost half of one createHmac, which makes a stream.
+ * A chain key, prepared for many links. `mac` returns the same as `chainMac`: HMAC is two hashes over the padded key
+ * (RFC 2104), and two calls of `hash` cost half as much as one createHmac, which creates a stream.
  */
 export class ChainKey {
   readonly id: string;
-  /** key xor ipad || LABEL || what is linked */
+  /** (key xor ipad)(64) || LABEL || frame of the link */
   #inner = Buffer.alloc(1024);
-  /** key xor opad || inner hash */
+  /** (key xor opad)(64) || inner hash(32) */
   readonly #outer = Buffer.alloc(HASH_BLOCK_BYTES + MAC_BYTES);
 
   /** @param key 32 bytes */
@@ -88,7 +94,10 @@ export class ChainKey {
     this.#inner.set(LABEL, HASH_BLOCK_BYTES);
   }
 
-  /** @param link chain: the name as UTF-8; see chainMac */
+  /**
+   * Returns the code of a record, as `chainMac` does.
+   * @param link.chain name of the chain as UTF-8
+   */
   mac(link: {
     readonly chain: Uint8Array;
     readonly number: number;

@@ -1,15 +1,16 @@
-/** Putting commits together, and trying again when somebody else was first. */
+/** Merges commits, and repeats a commit after a conflict. */
 import { AppError, assert } from "../errors.js";
 import { encodeKey } from "./keys.js";
 import { StoreConflict } from "./store.js";
 import type { StoreCheck, StoreCommit, StoreKey, StorePut } from "./store.js";
 
-/** A conflict means that somebody else got through, so that a handful of tries settles any honest race. */
+/** A conflict means that another commit succeeded, so that a few attempts settle any ordinary race. */
 const ATTEMPTS_MAX = 8;
 
 /**
- * One commit of several: all of their checks, deletions and puts, urgent when one of them is. The same check may come
- * from two parts. Two parts that write the same record, or pin one to different versions, are a fault of the caller.
+ * Merges commits into one with all of their checks, deletions, puts and appends; it is urgent when one of them is. Two
+ * parts may contain the same check. It is a fault of the caller when two parts put the same record, or check a record
+ * for different versions.
  */
 export function mergeCommits(...commits: readonly StoreCommit[]): StoreCommit {
   const checks = new Map<string, StoreCheck>();
@@ -19,12 +20,12 @@ export function mergeCommits(...commits: readonly StoreCommit[]): StoreCommit {
       const earlier = checks.get(nameOf(check.key));
       assert(
         earlier === undefined || earlier.version === check.version,
-        `two parts of a commit pin one record of ${String(check.key[0])} to different versions`,
+        `two parts of a commit check one record of ${String(check.key[0])} for the same version`,
       );
       checks.set(nameOf(check.key), check);
     }
     for (const put of commit.puts ?? []) {
-      assert(!puts.has(nameOf(put.key)), `two parts of a commit write the same record of ${String(put.key[0])}`);
+      assert(!puts.has(nameOf(put.key)), `two parts of a commit put different records of ${String(put.key[0])}`);
       puts.set(nameOf(put.key), put);
     }
   }
@@ -40,21 +41,24 @@ export function mergeCommits(...commits: readonly StoreCommit[]): StoreCommit {
 }
 
 /**
- * Runs `attempt` (read, decide, commit) again as long as its commit meets a conflict.
- * Throws `conflict` when the record is still contended after the last attempt; any other error at once.
+ * Repeats `attempt` (read, decide, commit) while its commit fails with a conflict. Rethrows any other error at once.
+ * @throws conflict when the last attempt fails with a conflict too
  */
 export async function retryOnConflict<R>(
   attempt: () => Promise<R>,
   options: { readonly attemptsMax?: number } = {},
 ): Promise<R> {
   const attemptsMax = options.attemptsMax ?? ATTEMPTS_MAX;
-  for (let tried = 1; ; tried += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt();
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
-      if (tried >= attemptsMax) {
-        throw new AppError("conflict", { message: "the record is being changed by others; try again", cause: error });
+      if (attempts >= attemptsMax) {
+        throw new AppError("conflict", {
+          message: "the record is being changed by other requests; try again",
+          cause: error,
+        });
       }
     }
   }

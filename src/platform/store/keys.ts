@@ -1,6 +1,6 @@
 /**
  * Keys of the store as bytes whose order is the order of the keys: part by part, numbers before texts, texts by code
- * point. It must stay as it is for ever, because every stored record lies under such bytes.
+ * point. The encoding must never change, because all stored records have such keys.
  *
  * Layout, per part: number: 0x01 || 8 bytes (IEEE 754 big-endian, sign bit flipped, all bits flipped when negative)
  *                   text:   0x02 || UTF-8 with each 0x00 written as 0x00 0xFF || 0x00
@@ -8,42 +8,43 @@
 import { AppError } from "../errors.js";
 import type { StoreKey } from "./store.js";
 
-/** Longest encoded key. LMDB with 4 KiB pages takes 1,978 bytes; the rest is headroom for the adapter. */
+/** Longest encoded key. LMDB with 4 KiB pages allows 1,978 bytes; the rest is reserved for the adapter. */
 export const KEY_BYTES_MAX = 1900;
 
-/** First byte of the adapter's own records; no encoded part starts with it. */
+/** First byte of the keys of the adapter's own records; no encoded part starts with it. */
 export const RESERVED_KEY_BYTE = 0x00;
 
 const NUMBER_PART = 0x01;
 const TEXT_PART = 0x02;
-/** Sorts after every part, so that prefix || this byte ends the range of a prefix. */
+/** Sorts after every part: prefix || this byte is the end of the range of a prefix. */
 const AFTER_PARTS = 0x03;
 const TERMINATOR = 0x00;
 const ESCAPED_ZERO = 0xff;
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
 /**
- * Room that `writeKey` may touch: the longest allowed key plus one more part of the longest text, three bytes per
+ * Bytes that `writeKey` may write: the longest allowed key plus one more part of the longest text, three bytes per
  * UTF-16 unit.
  */
 export const KEY_ROOM_BYTES = KEY_BYTES_MAX * 4 + 64;
 
-/** Bytes of a number as a part of a key. */
+/** Bytes of an encoded number. */
 export const NUMBER_PART_BYTES = 9;
 
 const scratch = Buffer.allocUnsafeSlow(KEY_ROOM_BYTES);
 const numbers = Buffer.allocUnsafeSlow(8);
 
 /**
- * Encodes a key. Throws `invalid_request` for a key over 1,900 bytes, a number that is not finite, or ill-formed text.
+ * Encodes a key.
+ * @throws invalid_request for a key over 1,900 bytes, a number that is not finite, or ill-formed text
  */
 export function encodeKey(key: StoreKey): Buffer {
   return Buffer.from(scratch.subarray(0, writeKey(key, scratch, 0)));
 }
 
 /**
- * Encodes a key at a position of `target`, which has KEY_ROOM_BYTES from there, and returns where it ends. Throws as
- * `encodeKey` does.
+ * Encodes a key into `target`, which has at least KEY_ROOM_BYTES from `position` on. Returns the end of the key. Throws
+ * as `encodeKey` does.
  */
 export function writeKey(key: StoreKey, target: Buffer, position: number): number {
   let end = position;
@@ -55,8 +56,8 @@ export function writeKey(key: StoreKey, target: Buffer, position: number): numbe
 }
 
 /**
- * Encodes a number as a part of a key at a position of `target`, and returns where it ends. Throws `invalid_request`
- * unless it is finite.
+ * Encodes a number, as a part of a key, into `target` at `position`. Returns the end of the part. Throws
+ * `invalid_request` unless the number is finite.
  */
 export function writeNumber(part: number, target: Buffer, position: number): number {
   if (!Number.isFinite(part))
@@ -69,19 +70,19 @@ export function writeNumber(part: number, target: Buffer, position: number): num
   return end;
 }
 
-/** The byte ranges [start, end) that hold exactly the keys beginning with `prefix`, the prefix itself included. */
+/** Returns the range [start, end) of exactly the keys that begin with `prefix`, including the prefix itself. */
 export function prefixRange(prefix: StoreKey): { start: Buffer; end: Buffer } {
   const encoded = encodeKey(prefix);
-  // An empty prefix means every record, but never the adapter's own.
+  // An empty prefix means every record except those of the adapter.
   return { start: encoded.length === 0 ? Buffer.of(NUMBER_PART) : encoded, end: afterPrefix(encoded) };
 }
 
-/** The upper bound (exclusive) of the range of an encoded prefix. */
+/** Returns the upper bound (exclusive) of the range of an encoded prefix. */
 export function afterPrefix(encoded: Buffer): Buffer {
   return Buffer.concat([encoded, Buffer.of(AFTER_PARTS)]);
 }
 
-/** The key that was encoded. Throws `data_corrupt` for bytes that no key has. */
+/** Decodes a key. Throws `data_corrupt` for bytes that are not an encoded key. */
 export function decodeKey(bytes: Uint8Array): (string | number)[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const parts: (string | number)[] = [];
@@ -122,7 +123,7 @@ function writeText(part: string, target: Buffer, position: number): number {
   } else {
     written += target.write(part, written, "utf8");
   }
-  // UTF-8 has no lone surrogates: two such texts would become one key.
+  // UTF-8 cannot encode lone surrogates: two texts with different ones would have the same key.
   if (written - position - 1 !== part.length && LONE_SURROGATE.test(part)) {
     throw new AppError("invalid_request", { message: "a text in a key of the store is not well-formed Unicode" });
   }
@@ -139,7 +140,7 @@ function readNumber(buffer: Buffer, position: number): number {
   return numbers.readDoubleBE(0);
 }
 
-/** Position of the terminator of the text that starts at `position`. */
+/** Returns the position of the terminator of the text that starts at `position`. */
 function textEnd(buffer: Buffer, position: number): number {
   for (let end = buffer.indexOf(TERMINATOR, position); end >= 0; end = buffer.indexOf(TERMINATOR, end + 2)) {
     if (buffer[end + 1] !== ESCAPED_ZERO) return end;

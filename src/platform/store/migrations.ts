@@ -1,11 +1,12 @@
 /**
- * Changes of what the records mean, numbered, forward only, each in one transaction with the new number, so that a
- * crash leaves the store before it or after it. A store that is newer than the program is refused: it would be misread.
+ * Changes of the meaning of records: numbered, forward only, each in one transaction with the new number, so that a
+ * crash leaves the store before or after it. A store that is newer than the program is rejected, because the program
+ * would misread it.
  */
 import { AppError } from "../errors.js";
 import type { StoreKey, StoreRecord, StoreValue } from "./store.js";
 
-/** What a migration may do; all of it inside its transaction. */
+/** The operations of a migration, all inside its transaction. */
 export interface MigrationStore {
   get(key: StoreKey): StoreRecord | undefined;
   range(prefix: StoreKey): Iterable<StoreRecord>;
@@ -14,27 +15,28 @@ export interface MigrationStore {
 }
 
 export interface Migration {
-  /** The schema version that it leads to; the list counts up without gaps. */
+  /** The schema version after it; the list counts up without gaps. */
   readonly to: number;
-  /** What it does, for the log. */
+  /** Description for the log. */
   readonly title: string;
   run(store: MigrationStore): void;
 }
 
-/** The version that new stores have, before any of MIGRATIONS. */
+/** The schema version before the first of MIGRATIONS. */
 export const FIRST_SCHEMA_VERSION = 1;
 
 /** All migrations, oldest first. A released one never changes. */
 export const MIGRATIONS: readonly Migration[] = [];
 
 /**
- * The migrations that a store still needs. Throws `conflict` with a sentence for the operator when the store is newer.
+ * Returns the migrations that a store still needs.
+ * @throws conflict when the store is newer than the program
  */
 export function pendingMigrations(schemaVersion: number, migrations: readonly Migration[]): readonly Migration[] {
   const newest = migrations.at(-1)?.to ?? FIRST_SCHEMA_VERSION;
   if (schemaVersion > newest) {
     throw new AppError("conflict", {
-      message: `the data folder has schema version ${schemaVersion}, this program knows ${newest}: it was written by a newer version, use that one`,
+      message: `the data folder has schema version ${schemaVersion}, and this program supports ${newest}: use the newer version of the program that wrote it`,
     });
   }
   return migrations.filter((migration) => migration.to > schemaVersion);

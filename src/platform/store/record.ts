@@ -1,9 +1,10 @@
 /**
- * One stored record as bytes, with the tag that tells rot from data: LMDB has no page checksums, and a flipped bit must
- * never become an answer. The tag is no defence against an attacker who can write the file; the vault's envelopes are.
+ * One stored record as bytes, with a tag that detects damage: LMDB has no checksums of pages, and a flipped bit must
+ * never reach an answer. The tag is no defence against an attacker who can write the file; the vault's record wrapping
+ * is.
  *
- * Layout: format(1) || version(8, big-endian) || JSON(n, UTF-8) || tag(8) tag = first 8 bytes of SHA-256(key length(2,
- * big-endian) || key || format || version || JSON)
+ * Layout: format(1) || version(8, big-endian) || JSON(n, UTF-8) || tag(8)
+ * Tag:    first 8 bytes of SHA-256(key length(2, big-endian) || key || format || version || JSON)
  */
 import { hash } from "node:crypto";
 import { AppError } from "../errors.js";
@@ -12,7 +13,7 @@ const FORMAT = 1;
 const HEADER_BYTES = 9;
 const TAG_BYTES = 8;
 
-/** Longest JSON of one record. Larger things are artifacts: files beside the store (artifacts.ts). */
+/** Longest JSON of one record. Larger data are artifacts: files beside the store (artifacts.ts). */
 export const RECORD_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface DecodedRecord {
@@ -22,15 +23,11 @@ export interface DecodedRecord {
   readonly tag: bigint;
 }
 
-/**
- * Where records are put together: LMDB copies them out at once, and memory that is used again costs neither pages nor a
- * collection.
- */
+/** Buffer for encoded records. LMDB copies a record at once, and reused memory needs no garbage collection. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * The stored bytes, which hold until the next call, and their tag, of which the store keeps a running sum.
- *
+ * Encodes a record. Returns its bytes, which are valid until the next call, and its tag, whose sum the store keeps.
  * @param json the JSON in one piece or several, as UTF-8 or as ASCII text
  */
 export function encodeRecord(
@@ -58,7 +55,7 @@ export function encodeRecord(
   return { bytes: whole.subarray(start, end), tag: whole.readBigUInt64BE(tagAt) };
 }
 
-/** Checks the tag and takes the record apart. Throws `data_corrupt`. */
+/** Checks the tag and splits a record into its parts. Throws `data_corrupt`. */
 export function decodeRecord(key: Buffer, bytes: Uint8Array): DecodedRecord {
   if (bytes.length < HEADER_BYTES + TAG_BYTES) throw corrupt();
   const whole = Buffer.allocUnsafe(2 + key.length + bytes.length);
@@ -73,14 +70,12 @@ export function decodeRecord(key: Buffer, bytes: Uint8Array): DecodedRecord {
   return { version, json: whole.subarray(start + HEADER_BYTES, tagAt), tag: whole.readBigUInt64BE(tagAt) };
 }
 
-/** SHA-256 of the first bytes, a character per byte: as a Buffer it would take twice as long to make. */
+/** Returns the SHA-256 of the first bytes, as text of one character per byte: a Buffer would take twice as long. */
 function digestOf(bytes: Buffer, length: number): string {
   return hash("sha256", bytes.subarray(0, length), "binary");
 }
 
+/** Returns the error for a damaged record. */
 export function corrupt(cause?: unknown): AppError {
-  return new AppError("data_corrupt", {
-    message: "a stored record is damaged; it is not served",
-    ...(cause === undefined ? {} : { cause }),
-  });
+  return new AppError("data_corrupt", { message: "a stored record is damaged; it is not served", cause });
 }

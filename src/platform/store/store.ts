@@ -1,12 +1,13 @@
 /**
- * The store port: what services may ask of durable storage. Read, decide, commit; on a conflict, read again.
- * A resolved commit is on disk. Adapters: LMDB (lmdb-store.ts). One behaviour suite runs on every adapter.
+ * The store port: durable storage for the services. They read, decide and commit; after a conflict they read again.
+ * `commit` resolves when the commit is on disk. A caller that answers before then, such as the audit of `deferred`
+ * routes, may lose that commit in a crash. The adapter is lmdb/lmdb-store.ts; one test suite runs on every adapter.
  */
 
 /** Parts of a key, outermost first: the table's name, then the owner's kind and id, then ids. Compared part by part. */
 export type StoreKey = readonly (string | number)[];
 
-/** What a record may hold: plain JSON. Bytes travel as base64 or hex text. */
+/** The value of a record: plain JSON. Bytes are stored as base64 or hex text. */
 export type StoreValue =
   string | number | boolean | null | readonly StoreValue[] | { readonly [member: string]: StoreValue | undefined };
 
@@ -14,7 +15,7 @@ export interface StoreRecord<T = StoreValue> {
   readonly key: StoreKey;
   readonly value: T;
   /**
-   * Grows with each write, and never repeats, not even when the key is deleted and written again; what a check pins.
+   * Grows with each write, and never repeats, not even when the key is deleted and written again. Checks compare it.
    */
   readonly version: number;
 }
@@ -31,22 +32,22 @@ export interface StorePut {
 }
 
 /**
- * A record for a numbered log: the store gives it the chain's next number and, unless told otherwise, links it to its
+ * A record for a numbered log. The store gives it the log's next number and, unless `unlinked`, links it to its
  * predecessor as a hash chain (chain.ts). Appends of different commits never conflict.
  */
 export interface StoreAppend {
   readonly chain: string;
   readonly value: StoreValue;
-  /** Keys under which the record's number is put as well, completed by that number. */
+  /** Prefixes of index entries; the record's number completes each. */
   readonly indexes?: readonly StoreKey[];
   /**
-   * Only numbered: the value itself is the record, and the oldest records may be deleted. The same for all records of
-   * one chain.
+   * True for a log that is only numbered: the value itself is the record, and the oldest records may be deleted. Must
+   * be the same for all records of a log.
    */
   readonly unlinked?: boolean;
 }
 
-/** All of it happens, or none of it: first the checks, then the deletions, then the puts and the appends. */
+/** An atomic change: first the checks, then the deletions, then the puts and the appends. */
 export interface StoreCommit {
   readonly checks?: readonly StoreCheck[];
   readonly puts?: readonly StorePut[];
@@ -55,54 +56,56 @@ export interface StoreCommit {
   readonly deletePrefixes?: readonly StoreKey[];
   readonly appends?: readonly StoreAppend[];
   /**
-   * May use the space that is held back for the time when the disk is full: revocations, seals, audit of a deletion.
-   * Deletions alone, and with appends that tell of them, are always urgent.
+   * True for a commit that may use the space reserved for a full disk: revocations, seals, audit events. Deletions,
+   * alone or with appends, are always urgent.
    */
   readonly urgent?: boolean;
 }
 
 export interface RangeOptions {
-  /** Records to pass over, for pages. */
+  /** Records to skip, for pages. */
   readonly offset?: number;
   readonly limit?: number;
   /** Largest key first. */
   readonly reverse?: boolean;
-  /** Start after this key (exclusive), in the direction of travel. */
+  /** Starts after this key (exclusive), in the direction of the range. */
   readonly after?: StoreKey;
 }
 
 export interface Store {
-  /** The record, or undefined. Throws `data_corrupt` when its integrity tag does not hold. Microseconds. */
+  /** Returns a record, or undefined, in microseconds. Throws `data_corrupt` when its integrity tag is wrong. */
   get<T = StoreValue>(key: StoreKey): StoreRecord<T> | undefined;
-  /** Records whose keys start with the prefix, in key order. */
+  /** Returns the records whose keys start with the prefix, in key order. */
   range<T = StoreValue>(prefix: StoreKey, options?: RangeOptions): StoreRecord<T>[];
-  /** How many keys start with the prefix. */
+  /** Returns the number of keys that start with the prefix. */
   count(prefix: StoreKey): number;
   /**
-   * Another number after every acknowledged commit with puts or deletions, so that what was read before may be used
-   * again until then. Appends leave it as it is. Absent: nothing may be kept.
+   * Returns a number that changes with every acknowledged commit of puts or deletions; values that were read may be
+   * reused while it stays the same. Appends do not change it. Absent: no value may be reused.
    */
   revision?(): number;
   /**
-   * Applies a commit durably. Rejects with StoreConflict when a check fails (nothing is written), with `storage_full`
-   * when the disk is full, with `storage_failed` when the disk does not take the write, with `overloaded` when the
-   * write queue is full.
+   * Applies a commit; resolves when it is on disk.
+   * @throws StoreConflict when a check fails; nothing is written
+   * @throws storage_full when the disk is full
+   * @throws storage_failed when the disk fails; whether the commit was written may be unknown
+   * @throws overloaded when the write queue is full
    */
   commit(commit: StoreCommit): Promise<void>;
   /** Waits for pending commits, then releases the store. */
   close(): Promise<void>;
 }
 
-/** Tells of appends, so that whoever passes them on need not look again and again. */
+/** Notification of appends, so that readers of a log need not poll. */
 export interface AppendFeed {
   /**
-   * Calls the listener after each group of commits that appended to the chain, once they can be read. Returns what ends
-   * that.
+   * Calls the listener after each group of commits that appended to the log, when they can be read. Returns a function
+   * that ends it.
    */
   onAppend(chain: string, listener: () => void): () => void;
 }
 
-/** A check of a commit did not hold: somebody else wrote first. The caller reads again and decides anew. */
+/** A check of a commit failed: another commit was first. The caller must read again and decide anew. */
 export class StoreConflict extends Error {
   override readonly name = "StoreConflict";
   readonly key: StoreKey;

@@ -1,7 +1,7 @@
 /**
- * Typed tables over the store port: records under owner-prefixed keys, their index entries kept in step, lists in a
- * stable order. A table reads, and builds commits; it never commits by itself, so that a service can put several
- * changes into one.
+ * Typed tables over the store port: records under keys that begin with their owner, index entries that are updated with
+ * their records, and lists in a stable order. A table reads, and builds commits; it never commits by itself, so that a
+ * service can merge several changes into one commit.
  *
  *   record          [name, ...key(record)]                                   -> the record
  *   index entry     [name#index, ...index(record), created_at, id]           -> the record's key without the name
@@ -23,17 +23,17 @@ export interface TableRow {
   readonly created_at: string;
 }
 
-/** Where a record stands in an index; undefined: not in it. */
+/** Returns the key of a record in an index; undefined when the record is not in the index. */
 export type KeyOf<T> = (record: T) => StoreKey | undefined;
 
 export interface TableOptions<T extends TableRow, I extends string, U extends string> {
   /** First part of every key. Never change it. */
   readonly name: string;
-  /** Owner first, then ids: `[ownerKind, ownerId, id]`. Never changes in a record's life. */
+  /** Owner first, then ids: `[ownerKind, ownerId, id]`. Must never change for a record. */
   readonly key: (record: T) => StoreKey;
-  /** Lists: by owner, by parent, by status. Entries are completed with created_at and id. */
+  /** Indexes for lists, such as by owner, parent or status. created_at and id complete each entry. */
   readonly indexes?: Readonly<Record<I, KeyOf<T>>>;
-  /** What at most one record may have: an e-mail address, a name within a vault. */
+  /** Keys that at most one record may have, such as an e-mail address, or a name within a vault. */
   readonly uniques?: Readonly<Record<U, KeyOf<T>>>;
 }
 
@@ -49,41 +49,41 @@ export interface ListOptions<T> {
   /** Newest first. */
   readonly reverse?: boolean;
   /**
-   * Keeps some rows only. Reads all rows of the list: about 8 us each, so that an index is better where lists grow
-   * long.
+   * Selects rows. All rows of the list are read, about 8 us each, so that long lists need an index instead.
    */
   readonly filter?: (row: T) => boolean;
 }
 
 export interface Listing<T> {
   readonly rows: T[];
-  /** Over all pages. */
+  /** Number of rows on all pages. */
   readonly total: number;
 }
 
 export interface Table<T extends TableRow, I extends string, U extends string> {
-  /** The record under a key without the table's name. */
+  /** Returns the record of a key, which is given without the table's name. */
   get(key: StoreKey): StoreRecord<T> | undefined;
-  /** The record that a unique entry names. */
+  /** Returns the record with a unique key. */
   findBy(unique: U, key: StoreKey): StoreRecord<T> | undefined;
-  /** The records of an index under a prefix of its key, by created_at, then id; all of them without a page. */
+  /** Lists the records of an index under a prefix of its key, by created_at, then id; all of them without a page. */
   list(index: I, prefix: StoreKey, options?: ListOptions<T>): Listing<T>;
-  /** The same with keys and versions, for changes to many. */
+  /** Lists records with their keys and versions, for changes to many. */
   records(index: I, prefix: StoreKey, page?: Page): StoreRecord<T>[];
+  /** Returns the number of records of an index under a prefix. */
   count(index: I, prefix: StoreKey): number;
-  /** Conflicts when the key or one of its uniques is taken; StoreConflict.key tells which (`uniqueOf`). */
+  /** The commit conflicts when the key or a unique key is taken; `uniqueOf(conflict.key)` tells which. */
   insertCommit(record: T): StoreCommit;
-  /** Conflicts when the record is no longer as read, or one of its new uniques is taken. */
+  /** The commit conflicts when the record was changed since it was read, or a new unique key is taken. */
   updateCommit(current: StoreRecord<T>, next: T): StoreCommit;
-  /** Conflicts when the record is no longer as read. */
+  /** The commit conflicts when the record was changed since it was read. */
   deleteCommit(current: StoreRecord<T>): StoreCommit;
-  /** The name of the unique whose entry a conflict was about, or undefined when it was about the record itself. */
+  /** Returns the name of the unique key that caused a conflict, or undefined when the record itself did. */
   uniqueOf(conflictKey: StoreKey): U | undefined;
-  /** True when a conflict was about a record of this table or one of its entries. */
+  /** True when a record of this table, or one of its entries, caused a conflict. */
   isOwnKey(conflictKey: StoreKey): boolean;
 }
 
-/** Makes a table over a store. */
+/** Defines a table over a store. */
 export function defineTable<T extends TableRow, I extends string = never, U extends string = never>(
   options: TableOptions<T, I, U>,
   dependencies: { readonly store: Pick<Store, "get" | "range" | "count"> },
@@ -117,11 +117,11 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
         total: this.count(index, prefix),
       };
     }
-    const kept = this.#read(index, prefix, undefined, reverse)
+    const selected = this.#read(index, prefix, undefined, reverse)
       .map((record) => record.value)
       .filter(filter);
     const from = page === undefined ? 0 : (page.page - 1) * page.rpp;
-    return { rows: page === undefined ? kept : kept.slice(from, from + page.rpp), total: kept.length };
+    return { rows: page === undefined ? selected : selected.slice(from, from + page.rpp), total: selected.length };
   }
 
   records(index: I, prefix: StoreKey, page?: Page): StoreRecord<T>[] {
@@ -150,14 +150,14 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
     assert(same(key, current.key), `a record of ${this.#options.name} keeps its key`);
     const before = this.#entries(current.value);
     const after = this.#entries(next);
-    const gone = before.filter((entry) => !after.some((other) => same(other.key, entry.key)));
+    const removed = before.filter((entry) => !after.some((other) => same(other.key, entry.key)));
     const added = after.filter((entry) => !before.some((other) => same(other.key, entry.key)));
     return {
       checks: [
         { key, version: current.version },
         ...added.filter((entry) => entry.unique).map((entry) => ({ key: entry.key, version: "absent" as const })),
       ],
-      deletes: gone.map((entry) => entry.key),
+      deletes: removed.map((entry) => entry.key),
       puts: [
         { key, value: toValue(next) },
         ...added.map((entry) => ({ key: entry.key, value: this.#options.key(next) })),
@@ -199,9 +199,9 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
 
   #follow(entry: StoreRecord<StoreKey>): StoreRecord<T> {
     const record = this.get(entry.value);
-    // Both are written in one commit and read in one turn, so that an entry without its record is damage.
+    // Both are written in one commit and read in one turn of the event loop: an entry without a record is damage.
     if (record === undefined)
-      throw new AppError("data_corrupt", { message: "an index of the store names a record that is not there" });
+      throw new AppError("data_corrupt", { message: "an index of the store names a record that does not exist" });
     return record;
   }
 
@@ -222,7 +222,7 @@ class StoreTable<T extends TableRow, I extends string, U extends string> impleme
   }
 }
 
-/** Rows are interfaces of plain JSON members; TypeScript asks for an index signature that interfaces do not have. */
+/** Rows are plain JSON, but interfaces lack the index signature that StoreValue requires. */
 function toValue(record: TableRow): StoreValue {
   return record as unknown as StoreValue;
 }

@@ -1,11 +1,14 @@
 /**
- * Commits on their way to the writer thread, packed into one buffer per turn of the event loop: cloning thousands of
- * small objects between threads would cost more than writing them. Both ends are of the same build, so that the layout
- * may change.
+ * Commits for the writer thread, packed into one buffer per turn of the event loop: cloning thousands of small objects
+ * between threads would cost more than writing them. Both ends belong to the same build, so that the layout may change.
  *
- * Layout, per commit: flags(1: bit 0 = urgent) || operation count(4) || operations Per operation: kind(1) || key
- * length(2) || key || [check: version(8, float, -1 = absent)] [put, append: length(4) || JSON]
- *                [append: unlinked(1) || index count(1) || per index: length(2) || key]; the key of an append is that of its chain
+ * Layout, numbers in big-endian order. The key of an append is the name of its log.
+ *
+ *   commit      flags(1: bit 0 = urgent) || operation count(4) || operations
+ *   operation   kind(1) || key length(2) || key || what follows for its kind
+ *   check       version(8, float, -1 = absent)
+ *   put         JSON length(4) || JSON
+ *   append      JSON length(4) || JSON || unlinked(1) || index count(1) || indexes: (key length(2) || key)*
  */
 import { AppError, assert } from "../errors.js";
 import { KEY_ROOM_BYTES, writeKey } from "./keys.js";
@@ -19,11 +22,11 @@ export const PUT = 3;
 export const APPEND = 4;
 export const ABSENT = -1;
 
-/** Up to this length a text's room is reckoned instead of measured. */
+/** Up to this length the bytes of a text are estimated instead of measured. */
 const SHORT_TEXT_LENGTH = 16 * 1024;
 
-/** Most operations of one commit: a bound on how long the writer may be held by one caller. */
-export const COMMIT_OPERATIONS_MAX = 10_000;
+/** Operations of one commit at most: limits how long one caller may occupy the writer. */
+const COMMIT_OPERATIONS_MAX = 10_000;
 
 export type Operation =
   | { readonly kind: typeof CHECK; readonly key: Buffer; readonly version: number }
@@ -40,11 +43,11 @@ export type Operation =
 export interface PackedCommit {
   readonly urgent: boolean;
   readonly operations: readonly Operation[];
-  /** Bytes of keys and values, for the estimate of the space that it needs. */
+  /** Bytes of keys and values, from which the needed space is estimated. */
   readonly bytes: number;
 }
 
-/** Collects commits; `take` hands over what has been collected. A commit that cannot be packed leaves no trace. */
+/** Collects commits until `take`. A commit that cannot be packed leaves no trace. */
 export class CommitPacker {
   #buffer = Buffer.allocUnsafeSlow(64 * 1024);
   #length = 0;
@@ -67,6 +70,7 @@ export class CommitPacker {
     return this.#length - start;
   }
 
+  /** Returns the collected commits as one buffer, and starts anew. */
   take(): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(this.#length);
     bytes.set(this.#buffer.subarray(0, this.#length));
@@ -101,7 +105,7 @@ export class CommitPacker {
   }
 
   #indexes(indexes: readonly StoreKey[]): void {
-    assert(indexes.length < 256, "a record of a chain stands in fewer than 256 indexes");
+    assert(indexes.length < 256, "a record of a log has fewer than 256 index entries");
     this.#reserve(1);
     this.#length = this.#buffer.writeUInt8(indexes.length, this.#length);
     for (const index of indexes) {
@@ -110,7 +114,7 @@ export class CommitPacker {
     }
   }
 
-  /** Writes a key with its length before it, `skipped` bytes (the length included) after what there is. */
+  /** Writes a key and its length before it; the key starts `skipped` bytes after the current end. */
   #key(key: StoreKey, skipped: number): void {
     const start = this.#length + skipped;
     const end = writeKey(key, this.#buffer, start);
@@ -119,7 +123,7 @@ export class CommitPacker {
   }
 
   #operation(kind: Operation["kind"], key: StoreKey, more: number): void {
-    assert(key.length > 0, "a commit names no empty key");
+    assert(key.length > 0, "no key of a commit is empty");
     this.#reserve(3 + KEY_ROOM_BYTES + more);
     this.#buffer[this.#length] = kind;
     this.#key(key, 3);
@@ -128,7 +132,7 @@ export class CommitPacker {
   #put(kind: typeof PUT | typeof APPEND, key: StoreKey, value: unknown): void {
     const json = JSON.stringify(value) as string | undefined;
     assert(json !== undefined, "a stored value is JSON");
-    // Short texts are not measured first: UTF-8 takes three bytes a character at most.
+    // Short texts are not measured first: UTF-8 needs at most three bytes per character.
     const room = json.length <= SHORT_TEXT_LENGTH ? 3 * json.length : Buffer.byteLength(json);
     if (room > RECORD_BYTES_MAX) {
       throw new AppError("invalid_request", { message: `a record is longer than ${RECORD_BYTES_MAX} bytes` });
@@ -147,7 +151,7 @@ export class CommitPacker {
   }
 }
 
-/** Takes a packed buffer apart; keys and JSON are views into it. */
+/** Unpacks commits. Their keys and JSON are views into the buffer. */
 export function unpackCommits(bytes: Uint8Array): PackedCommit[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const commits: PackedCommit[] = [];

@@ -1,18 +1,18 @@
 /**
- * The calling thread's end of the writer thread: a bounded queue of commits, posted once per turn of the event loop,
- * settled in order. It knows nothing of LMDB. When the writer thread dies, the outcome of what it held is unknown, and
- * it says so.
+ * The calling thread's end of the writer thread: a bounded queue of commits, posted once per turn of the event loop and
+ * settled in order, each after the fsync of its batch. It does not depend on LMDB. When the writer thread dies, the
+ * outcome of the commits that it held is unknown, and they are rejected with a message that says so.
  */
 import { Worker } from "node:worker_threads";
 import { AppError, assert } from "../errors.js";
-import type { WriteFailure, WriterOptions, WriterReply, WriterRequest, WriterState } from "./lmdb/lmdb-writer.js";
+import type { WriteFailure, WriterOptions, WriterReply, WriterRequest, WriterState } from "./writer-protocol.js";
 import { StoreConflict } from "./store.js";
 import type { StoreCommit } from "./store.js";
 import { CommitPacker } from "./wire.js";
 
 export interface WriteQueueOptions extends WriterOptions {
   readonly workerPath: string;
-  /** Most commits that may wait; more are refused with `overloaded`. */
+  /** Commits that may wait; one more is rejected with `overloaded`. */
   readonly queueLengthMax: number;
 }
 
@@ -21,21 +21,21 @@ export interface WriteQueueDependencies {
   readonly onBatch: (state: WriterState) => void;
   /** Called after commits with appends were acknowledged, with the names of the logs that grew. */
   readonly onAppended: (chains: ReadonlySet<string>) => void;
-  /** Called once, when nothing can be written any more until a restart. */
+  /** Called once, when nothing can be written until a restart. */
   readonly onFatal: (error: AppError) => void;
 }
 
-/** Bytes of commits that may wait: a bound on memory beside the bound on their number. */
+/** Bytes of commits that may wait: a limit on memory beside the limit on their number. */
 const QUEUE_BYTES_MAX = 64 * 2 ** 20;
 
-/** Up to here a copy costs less than to hand the memory itself over, which takes some 20 us. */
+/** Up to this size a copy costs less than a transfer of the memory, which takes some 20 us. */
 const COPIED_BYTES_MAX = 64 * 1024;
 
 interface Pending {
   readonly bytes: number;
   /** Names of the logs that it appends to; undefined for none. */
   readonly chains: readonly string[] | undefined;
-  /** False for appends alone. */
+  /** False for commits of appends alone. */
   readonly replaces: boolean;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -61,7 +61,7 @@ export class WriteQueue {
     this.#dependencies = dependencies;
     const { path, dataBytesMax, reserveBytes, chainKey } = options;
     const workerData: WriterOptions = { path, dataBytesMax, reserveBytes, chainKey };
-    // The writer needs nothing of the environment, where keys and passwords may stand.
+    // The writer gets no environment variables: they may hold keys and passwords.
     this.#worker = new Worker(options.workerPath, { workerData, env: {}, execArgv: [], name: "store-writer" });
     this.#worker.on("message", (reply: WriterReply) => {
       this.#settle(reply);
@@ -95,9 +95,9 @@ export class WriteQueue {
 
   /** See Store.commit. */
   commit(commit: StoreCommit): Promise<void> {
-    // One promise a commit; what throws in here rejects it.
+    // One promise per commit; an exception in here rejects it.
     return new Promise((resolve, reject) => {
-      this.#refuse();
+      this.#requireCapacity();
       const bytes = this.#packer.add(commit);
       this.#pendingBytes += bytes;
       this.#pending.push({
@@ -111,7 +111,7 @@ export class WriteQueue {
     });
   }
 
-  /** Refuses new commits, waits for the accepted ones and for the thread to end. */
+  /** Rejects new commits, and waits for the accepted ones and for the end of the thread. */
   async close(): Promise<void> {
     if (this.#closed) return this.#exited;
     this.#closed = true;
@@ -123,17 +123,17 @@ export class WriteQueue {
     await this.#exited;
   }
 
-  /** Throws when nothing can be taken. */
-  #refuse(): void {
+  /** Throws when no commit can be accepted. */
+  #requireCapacity(): void {
     if (this.#closed) throw new AppError("shutting_down", { message: "the store is closed", retryAfterSec: 5 });
-    if (this.#state === "failed") throw storageFailed("the store does not take writes since its disk failed");
+    if (this.#state === "failed") throw storageFailed("the store accepts no writes since its disk failed");
     if (this.#pending.length >= this.#options.queueLengthMax || this.#pendingBytes >= QUEUE_BYTES_MAX) {
       throw new AppError("overloaded", { message: "too many writes are waiting", retryAfterSec: 1 });
     }
   }
 
   /**
-   * At the end of the event loop's turn: what all its events set free travels as one message, and becomes one
+   * Posts at the end of the event loop's turn: the commits of all its events are sent as one message, and become one
    * transaction.
    */
   #scheduleFlush(): void {
@@ -171,7 +171,7 @@ export class WriteQueue {
     for (let index = 0; index < count; index += 1) {
       const { bytes, chains, resolve, reject } = settled[index] as Pending;
       this.#pendingBytes -= bytes;
-      // They are in the order of the commits.
+      // The failures are in the order of the commits.
       const failure = failures[failed];
       if (failure?.index === index) {
         failed += 1;
@@ -187,13 +187,16 @@ export class WriteQueue {
   }
 
   /**
-   * No second writer thread is started: it would share the environment of one that died inside LMDB. The process must
-   * start anew, which the crash tests show to be safe at any moment.
+   * No second writer thread is started: it would share the environment of a thread that died inside LMDB. The process
+   * must restart, which the crash tests show to be safe at any moment.
    */
   #die(cause: Error): void {
     if (this.#state === "failed" && this.#pending.length === 0 && this.#whenReady === undefined) return;
     this.#state = "failed";
-    const error = storageFailed("the writer thread of the store died; whether the write took place is unknown", cause);
+    const error = storageFailed(
+      "the writer thread of the store died; whether the commit was written is unknown",
+      cause,
+    );
     const pending = this.#pending;
     this.#pending = [];
     this.#pendingBytes = 0;
@@ -223,7 +226,7 @@ function toError(failure: WriteFailure): Error {
     case "too_many_records":
       return new AppError("conflict", { message: failure.message });
     case "internal_error":
-      return new Error(`invariant broken: ${failure.message}`);
+      return new Error(`the writer thread failed: ${failure.message}`);
     case "data_corrupt":
     case "storage_full":
       return new AppError(failure.code, { message: failure.message });

@@ -11,6 +11,7 @@ import type {
   CompileResult,
 } from "../../engine/circuit/compile-circuit.js";
 import { workerPath } from "../../platform/files/package-root.js";
+import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 
 export interface CompileTaskOptions {
@@ -59,6 +60,7 @@ export async function compileInProcess(
     entry: workerPath("compile.process"),
     request: { request, limits: options.limits ?? DEFAULT_COMPILE_LIMITS },
     limits: processLimits,
+    isUntrusted: true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   if (outcome.ok) return { settled: true, result: outcome.value };
@@ -71,6 +73,8 @@ export async function compileInProcess(
       return settled("the circuit needs more memory than a compile may take");
     case "output":
       return settled("the compiled circuit is larger than it may be");
+    case "sandbox":
+      return refused(SANDBOX_INCOMPLETE, outcome.message);
     case "aborted":
     case "crashed":
       return { settled: false, failure: { ...outcome, code: outcome.code } };
@@ -80,10 +84,9 @@ export async function compileInProcess(
 }
 
 function settled(message: string): CompileTaskResult {
-  const result: CompileFailure = {
-    ok: false,
-    code: "circuit_too_large",
-    diagnostics: [{ severity: "error", code: "circuit_too_large", message }],
-  };
-  return { settled: true, result };
+  return refused("circuit_too_large", message);
+}
+
+function refused(code: CompileFailure["code"], message: string): CompileTaskResult {
+  return { settled: true, result: { ok: false, code, diagnostics: [{ severity: "error", code, message }] } };
 }

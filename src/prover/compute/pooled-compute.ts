@@ -8,7 +8,7 @@ import { COMPILE_PROCESS_LIMITS, compileInProcess } from "./compile-task.js";
 import { checkKeyInProcess } from "./gates-task.js";
 import type { Lanes } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
-import { ProcessTasks, type ProcessTaskFailure, type ProcessTaskLimits } from "../../platform/pool/process-task.js";
+import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 import { setupInProcess } from "./setup-task.js";
 import { DEFAULT_COMPILE_LIMITS, type CompileLimits } from "../../engine/circuit/compile-circuit.js";
 import type { Diagnostic } from "../../engine/circuit/diagnostics.js";
@@ -50,6 +50,7 @@ export interface LanesComputeOptions {
 
 export interface LanesComputeDependencies {
   readonly lanes: Lanes;
+  readonly tasks: ProcessTasks;
   readonly log: Log;
 }
 
@@ -73,7 +74,7 @@ export class LanesCompute implements ProverCompute {
   readonly #processLimits: ProcessTaskLimits;
   readonly #lanes: Lanes;
   readonly #log: Log;
-  readonly #tasks = new ProcessTasks();
+  readonly #tasks: ProcessTasks;
   readonly #openKeys: OpenKeys | undefined;
 
   constructor(options: LanesComputeOptions, dependencies: LanesComputeDependencies) {
@@ -87,6 +88,7 @@ export class LanesCompute implements ProverCompute {
       cpuSeconds: seconds,
     };
     this.#lanes = dependencies.lanes;
+    this.#tasks = dependencies.tasks;
     this.#log = dependencies.log;
     this.#openKeys = options.openKeys === undefined ? undefined : new OpenKeys(options.openKeys, dependencies);
   }

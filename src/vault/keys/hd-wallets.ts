@@ -9,7 +9,7 @@ import { AppError, assert, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import { StoreConflict } from "../../platform/store/store.js";
 import type { Page } from "../../platform/store/tables.js";
-import { Turns } from "../../platform/concurrency/keyed-mutex.js";
+import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import type { KeyCall } from "./key-operations.js";
 import { keyJson } from "./key-records.js";
 import { BIP39 } from "../key-specs/bip39.js";
@@ -46,7 +46,7 @@ export class HdWallets {
   readonly #seal: VaultSeal;
   readonly #clock: Clock;
   /** One request for the next index at a time, by key id. */
-  readonly #nextIndex = new Turns({ waitingMax: WAITING_MAX });
+  readonly #nextIndex = new KeyedMutex({ waitingMax: WAITING_MAX });
 
   constructor(dependencies: HdWalletsDependencies) {
     this.#repository = dependencies.repository;

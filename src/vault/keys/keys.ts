@@ -4,7 +4,7 @@
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { Turns } from "../../platform/concurrency/keyed-mutex.js";
+import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreCommit } from "../../platform/store/store.js";
@@ -41,7 +41,7 @@ export class Keys {
   readonly #seal: VaultSeal;
   readonly #clock: Clock;
   readonly #vaults: Vaults;
-  readonly #slowKeys = new Turns({ waitingMax: SLOW_KEYS_WAITING_MAX });
+  readonly #slowKeys = new KeyedMutex({ waitingMax: SLOW_KEYS_WAITING_MAX });
 
   constructor(dependencies: KeysDependencies) {
     this.#repository = dependencies.repository;

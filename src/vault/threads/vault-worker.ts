@@ -97,9 +97,7 @@ export class VaultWorker {
   /** Never rejects. */
   async #send(group: readonly JointRequest<Waiting>[]): Promise<void> {
     try {
-      const results = await this.#pool.run<readonly VaultRequest[], VaultTaskResult<unknown>[]>(
-        group.map(({ request }) => request),
-      );
+      const results = await this.#pool.run<VaultTaskResult<unknown>[]>(group.map(({ request }) => request));
       for (const [index, joint] of group.entries()) {
         const separated = separateAfterFault(joint, results[index]);
         if (separated === undefined) settle(joint.waiting, splitResult(joint, results[index]));

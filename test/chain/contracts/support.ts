@@ -17,6 +17,7 @@ import { bindRoutes } from "../../../src/platform/contract/route.js";
 import { AppError } from "../../../src/platform/errors.js";
 import { createServer } from "../../../src/platform/http/server.js";
 import { Jobs } from "../../../src/platform/jobs/jobs.js";
+import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import { SOLIDITY_PROCESS_LIMITS } from "../../../src/chain/contracts/builds/solidity-task.js";
 import { startAnvil, type Anvil } from "../../support/anvil.js";
 import { recordedLog } from "../../support/silent-log.js";
@@ -109,6 +110,7 @@ export async function startContractsServer(): Promise<ContractsServer> {
     {
       store,
       jobs,
+      tasks: new ProcessTasks(),
       clock: systemClock,
       log,
       submissions: transactions.service,

@@ -270,7 +270,7 @@ describe("guessing", () => {
     // A real hash takes long enough for the others to find the gate full.
     harness = await harness.restart({
       hashCost: { memoryKiB: 64 * 1024, passes: 2, lanes: 1 },
-      hashGate: { concurrencyMax: 1, queueLengthMax: 0, lineLengthMax: 0 },
+      hashGate: { concurrencyMax: 1, queueLengthMax: 0, admissionQueueLengthMax: 0 },
     });
     const codes = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>

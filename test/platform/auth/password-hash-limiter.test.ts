@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { HashGate } from "../../../src/platform/auth/password-hash-limiter.js";
+import { PasswordHashLimiter } from "../../../src/platform/auth/password-hash-limiter.js";
 
 interface Task {
   readonly result: Promise<string>;
   readonly finish: () => void;
 }
 
-describe("hash gate", () => {
-  it("runs two at once, lets 32 wait, and turns the next away with a time to come back", async () => {
-    const gate = new HashGate({ concurrencyMax: 2 });
+describe("the limiter of password hashes", () => {
+  it("runs two at once, lets 32 wait, and rejects the next with a Retry-After", async () => {
+    const limiter = new PasswordHashLimiter({ concurrencyMax: 2 });
     let running = 0;
     let most = 0;
     const begin = (): Task => {
@@ -16,7 +16,7 @@ describe("hash gate", () => {
       const done = new Promise<void>((resolve) => {
         finish = resolve;
       });
-      const result = gate.run(async () => {
+      const result = limiter.run(async () => {
         running += 1;
         most = Math.max(most, running);
         await done;
@@ -33,33 +33,33 @@ describe("hash gate", () => {
     expect(most).toBe(2);
   });
 
-  it("lets as many in at the door as it can hash or hold, the others in the order in which they came, and turns away beyond the line", async () => {
-    const gate = new HashGate({ concurrencyMax: 1, queueLengthMax: 1, lineLengthMax: 2 });
+  it("admits as many attempts as can hash or wait, the others in order of arrival, and rejects those beyond the admission queue", async () => {
+    const limiter = new PasswordHashLimiter({ concurrencyMax: 1, queueLengthMax: 1, admissionQueueLengthMax: 2 });
     const entered: number[] = [];
     const leave: (() => void)[] = [];
     const attempts = [0, 1, 2, 3].map(async (index) => {
-      const release = await gate.admit();
+      const release = await limiter.admit();
       entered.push(index);
       leave.push(release);
     });
     await Promise.all(attempts.slice(0, 2));
     expect(entered).toEqual([0, 1]);
-    await expect(gate.admit()).rejects.toMatchObject({ code: "too_many_requests" });
+    await expect(limiter.admit()).rejects.toMatchObject({ code: "too_many_requests" });
     leave[0]!();
     await attempts[2];
     leave[1]!();
     await attempts[3];
     expect(entered).toEqual([0, 1, 2, 3]);
     for (const release of leave.slice(2)) release();
-    (await gate.admit())();
+    (await limiter.admit())();
   });
 
-  it("gives the place on when work fails", async () => {
-    const gate = new HashGate({ concurrencyMax: 1, queueLengthMax: 1 });
-    const failing = gate.run(() => Promise.reject(new Error("no memory")));
-    const next = gate.run(() => Promise.resolve("next"));
+  it("hands the place over when a task fails", async () => {
+    const limiter = new PasswordHashLimiter({ concurrencyMax: 1, queueLengthMax: 1 });
+    const failing = limiter.run(() => Promise.reject(new Error("no memory")));
+    const next = limiter.run(() => Promise.resolve("next"));
     await expect(failing).rejects.toThrow("no memory");
     expect(await next).toBe("next");
-    expect(await gate.run(() => Promise.resolve("later"))).toBe("later");
+    expect(await limiter.run(() => Promise.resolve("later"))).toBe("later");
   });
 });

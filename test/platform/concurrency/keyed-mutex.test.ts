@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { Turns } from "../../../src/platform/concurrency/keyed-mutex.js";
+import { KeyedMutex } from "../../../src/platform/concurrency/keyed-mutex.js";
 
-describe("turns", () => {
-  it("run work on one key in order of arrival, and other keys beside it", async () => {
-    const turns = new Turns({ waitingMax: 10 });
+describe("a keyed mutex", () => {
+  it("runs tasks of one key in order of arrival, and tasks of other keys beside them", async () => {
+    const mutex = new KeyedMutex({ waitingMax: 10 });
     const events: string[] = [];
     const work = (name: string) => async () => {
       events.push(`${name} begins`);
       await new Promise((resolve) => setImmediate(resolve));
       events.push(`${name} ends`);
     };
-    await Promise.all([turns.run("a", work("first")), turns.run("a", work("second")), turns.run("b", work("other"))]);
+    await Promise.all([mutex.run("a", work("first")), mutex.run("a", work("second")), mutex.run("b", work("other"))]);
     expect(events.filter((event) => !event.startsWith("other"))).toEqual([
       "first begins",
       "first ends",
@@ -20,17 +20,17 @@ describe("turns", () => {
     expect(events.indexOf("other begins")).toBeLessThan(events.indexOf("second begins"));
   });
 
-  it("go on after a failure, which reaches its own caller", async () => {
-    const turns = new Turns({ waitingMax: 10 });
-    const failing = turns.run("a", () => Promise.reject(new Error("broken")));
-    const next = turns.run("a", () => Promise.resolve("next"));
+  it("goes on after a failure, which reaches its own caller", async () => {
+    const mutex = new KeyedMutex({ waitingMax: 10 });
+    const failing = mutex.run("a", () => Promise.reject(new Error("broken")));
+    const next = mutex.run("a", () => Promise.resolve("next"));
     await expect(failing).rejects.toThrow("broken");
     expect(await next).toBe("next");
   });
 
-  it("turn away what the line cannot hold, but for work that must end what was begun", async () => {
-    const turns = new Turns({ waitingMax: 1 });
-    const held = turns.run(
+  it("rejects tasks beyond its limit, except those that complete an earlier one", async () => {
+    const mutex = new KeyedMutex({ waitingMax: 1 });
+    const held = mutex.run(
       "a",
       () =>
         new Promise((resolve) =>
@@ -39,12 +39,12 @@ describe("turns", () => {
           }),
         ),
     );
-    await expect(turns.run("a", () => Promise.resolve("late"))).rejects.toMatchObject({
+    await expect(mutex.run("a", () => Promise.resolve("late"))).rejects.toMatchObject({
       code: "too_many_requests",
       retryAfterSec: 1,
     });
-    expect(await turns.run("a", () => Promise.resolve("end"), { evenWhenFull: true })).toBe("end");
+    expect(await mutex.run("a", () => Promise.resolve("end"), { mayExceedLimit: true })).toBe("end");
     expect(await held).toBe("held");
-    expect(await turns.run("a", () => Promise.resolve("again"))).toBe("again");
+    expect(await mutex.run("a", () => Promise.resolve("again"))).toBe("again");
   });
 });

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/platform/errors.js";
-import { ATTEMPTS_MAX, CUT_OFFS_MAX, JobFailure, Jobs } from "../../../src/platform/jobs/jobs.js";
-import type { JobEvent, JobRunner } from "../../../src/platform/jobs/jobs.js";
+import type { JobEvent } from "../../../src/platform/jobs/job-records.js";
+import { ATTEMPTS_MAX, CUT_OFFS_MAX } from "../../../src/platform/jobs/job-run.js";
+import { JobFailure, type JobRunner } from "../../../src/platform/jobs/job-runner.js";
+import { Jobs } from "../../../src/platform/jobs/jobs.js";
 import type { Job, NewJob } from "../../../src/platform/jobs/job.js";
 import type { StoreCommit } from "../../../src/platform/store/store.js";
+import { eventually } from "../../support/eventually.js";
 import { MemoryStore } from "../../support/memory-store.js";
 import { recordedLog } from "../../support/silent-log.js";
 
@@ -84,7 +87,7 @@ describe("jobs", () => {
         state: "running",
       });
       await context.setPhase("setup");
-      context.progress(0.5, "half-way");
+      context.progress(0.5);
       expect(context.job.phase).toBe("setup");
     });
     const id = await enqueue(jobs);
@@ -190,7 +193,7 @@ describe("jobs", () => {
     expect(await reach(next, id, "done")).toMatchObject({ attempt: 1, cut_offs: 1 });
   });
 
-  it("a job that kills its process each time is given up in the end, and its subject told", async () => {
+  it("gives up a job that kills its process each time, and tells its subject", async () => {
     const id = await enqueue(boot(async () => undefined, { started: false }));
     for (let crash = 1; crash <= CUT_OFFS_MAX; crash += 1) {
       const dying = boot(() => new Promise(() => undefined));
@@ -212,7 +215,7 @@ describe("jobs", () => {
     expect([ran, store.get(["told"])?.value]).toEqual([false, true]);
   });
 
-  it("a process that lost its lease can commit nothing more", async () => {
+  it("commits nothing for a process that lost its lease", async () => {
     let proceed = (): void => undefined;
     let outcome: unknown;
     const ended = new Promise<void>((resolve) => {
@@ -227,23 +230,21 @@ describe("jobs", () => {
       });
       void enqueue(dead);
     });
-    while (store.range(["job#state", "running"]).length === 0)
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    await eventually(() => {
+      expect(store.range(["job#state", "running"])).toHaveLength(1);
+    });
     const next = boot(() => new Promise(() => undefined));
     opened.splice(opened.indexOf(next), 1);
-    while (next.events.length < 2)
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    await eventually(() => {
+      expect(next.events.length).toBeGreaterThanOrEqual(2);
+    });
     proceed();
     await ended;
     expect(outcome).toBeInstanceOf(Error);
     expect(store.get(["late"])).toBeUndefined();
   });
 
-  it("stop aborts what runs and leaves it queued without counting the attempt", async () => {
+  it("aborts running jobs on stop, and leaves them queued without counting the attempt", async () => {
     const jobs = boot(
       (_, context) =>
         new Promise((_resolve, reject) => {
@@ -260,7 +261,7 @@ describe("jobs", () => {
     expect(jobs.events.filter((event) => event.job.state === "running")).toHaveLength(1);
   });
 
-  it("cancel ends and deletes a job that runs, that waits, or that is gone", async () => {
+  it("cancels a job that runs, that waits, or that is gone, and deletes it", async () => {
     const jobs = boot(
       (_, context) =>
         new Promise((resolve) => {
@@ -286,10 +287,9 @@ describe("jobs", () => {
       store.full = true;
     });
     const id = await enqueue(jobs);
-    while (!log.lines.some((line) => line.message.includes("cannot be recorded yet")))
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    await eventually(() => {
+      expect(log.lines.map(({ message }) => message)).toContain("job outcome cannot be recorded yet");
+    });
     expect(jobs.get(id)?.state).toBe("running");
     store.full = false;
     await reach(jobs, id, "done");
@@ -307,17 +307,16 @@ describe("jobs", () => {
     const id = await enqueue(jobs);
     store.full = true;
     await jobs.start();
-    while (!log.lines.some((line) => line.message.includes("cannot start")))
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    await eventually(() => {
+      expect(log.lines.map(({ message }) => message)).toContain("job cannot start while the store takes no writes");
+    });
     expect(runs).toBe(0);
     store.full = false;
     await reach(jobs, id, "done");
     expect(runs).toBe(1);
   });
 
-  it("a listener that throws harms nobody", async () => {
+  it("is not affected by a listener that throws", async () => {
     const jobs = boot(async () => undefined);
     jobs.subscribe(() => {
       throw new Error("listener");
@@ -325,7 +324,7 @@ describe("jobs", () => {
     await reach(jobs, await enqueue(jobs), "done");
   });
 
-  it("forgets finished jobs after a day, at the next start", async () => {
+  it("deletes finished jobs after a day, at the next start", async () => {
     const first = boot(async () => undefined);
     const id = await enqueue(first);
     await reach(first, id, "done");

@@ -16,6 +16,16 @@ function createPool(options: Partial<ThreadPoolOptions> = {}): ThreadPool {
   return pool;
 }
 
+/** Holds tasks of the fixture until it is opened. */
+function newGate(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(4));
+}
+
+function openGate(gate: Int32Array): void {
+  Atomics.store(gate, 0, 1);
+  Atomics.notify(gate, 0);
+}
+
 async function codeOf(promise: Promise<unknown>): Promise<string> {
   const error: unknown = await promise.then(
     () => undefined,
@@ -39,10 +49,12 @@ describe("thread pool", () => {
 
   it("refuses a task beyond its queue with a time to try again", async () => {
     const pool = createPool();
-    const running = [1, 2, 3].map(async () => await pool.run({ act: "wait", ms: 200 }));
+    const gate = newGate();
+    const running = [1, 2, 3].map(async () => await pool.run({ act: "wait", gate }));
     const refused: unknown = await pool.run({ act: "echo" }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "overloaded" });
     expect((refused as AppError).retryAfterSec).toBeGreaterThanOrEqual(1);
+    openGate(gate);
     await Promise.all(running);
     expect(await pool.run({ act: "echo" })).toHaveProperty("threadId");
   });
@@ -66,11 +78,13 @@ describe("thread pool", () => {
 
   it("never starts a task whose caller left while it waited", async () => {
     const pool = createPool();
-    const first = pool.run({ act: "wait", ms: 100 });
+    const gate = newGate();
+    const first = pool.run({ act: "wait", gate });
     const caller = new AbortController();
     const queued = pool.run({ act: "exit" }, { signal: caller.signal });
     caller.abort(new Error("client gone"));
     await expect(queued).rejects.toThrow("client gone");
+    openGate(gate);
     expect(await first).toHaveProperty("threadId");
   });
 

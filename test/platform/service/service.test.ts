@@ -17,7 +17,13 @@ beforeAll(async () => {
     serviceRoutes,
     createServiceHandlers(
       { name: "Proof<wright>", version: "1.2.3" },
-      { routes: Object.values(serviceRoutes), readiness: () => checks },
+      {
+        routes: Object.values(serviceRoutes),
+        readiness: () => checks,
+        sandbox: { mode: "require", missing: ["network"] },
+        isOperator: (token) =>
+          token === "forged" ? Promise.reject(new Error("unauthorized")) : Promise.resolve(token === "operator"),
+      },
     ),
   );
   front = await startFront({ routes, limits: { rateLimits: true, readsPerSec: 1 } });
@@ -35,6 +41,20 @@ describe("the service's own routes", () => {
         version: "1.2.3",
       });
     expect(await (await fetch(`${front.url}/livez`)).json()).toEqual({ live: true });
+  });
+
+  it("show the sandbox of the compilers to operators, and to nobody else", async () => {
+    const statusFor = async (token: string): Promise<unknown> =>
+      await (await fetch(`${front.url}/status`, { headers: { authorization: `bearer ${token}` } })).json();
+    const open = { status: "ok", name: "Proof<wright>", version: "1.2.3" };
+    expect(await statusFor("operator")).toEqual({
+      ...open,
+      sandbox: {
+        mode: "require",
+        missing: [{ limit: "network", consequence: "a compiler can open network connections" }],
+      },
+    });
+    for (const token of ["user", "forged"]) expect(await statusFor(token)).toEqual(open);
   });
 
   it("say whether it is ready, and why not", async () => {

@@ -118,10 +118,11 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
           for (;;) {
             const read = store.get<number>(["counter"])!;
             try {
-              return await store.commit({
+              await store.commit({
                 checks: [{ key: ["counter"], version: read.version }],
                 puts: [{ key: ["counter"], value: read.value + 1 }],
               });
+              return;
             } catch (error) {
               if (!(error instanceof StoreConflict)) throw error;
             }

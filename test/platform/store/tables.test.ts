@@ -151,12 +151,12 @@ describe("mergeCommits", () => {
     expect(mergeCommits({}, {})).not.toHaveProperty("urgent");
   });
 
-  it("refuses two writes of one record and two different pins of one record", () => {
+  it("rejects two different puts of one record and checks for two versions of it", () => {
     const put = { puts: [{ key: ["a", 1], value: 1 }] };
-    expect(() => mergeCommits(put, put)).toThrow(/write the same record/);
+    expect(() => mergeCommits(put, put)).toThrow(/put different records/);
     expect(() =>
       mergeCommits({ checks: [{ key: ["a"], version: 1 }] }, { checks: [{ key: ["a"], version: "absent" }] }),
-    ).toThrow(/different versions/);
+    ).toThrow(/for the same version/);
   });
 });
 

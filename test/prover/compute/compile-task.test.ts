@@ -4,8 +4,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_COMPILE_LIMITS } from "../../../src/engine/circuit/compile-circuit.js";
 import type { CompileLimits, CompileResult } from "../../../src/engine/circuit/compile-circuit.js";
-import { COMPILE_PROCESS_LIMITS, compileInProcess } from "../../../src/prover/compute/compile-task.js";
+import {
+  COMPILE_PROCESS_LIMITS,
+  compileInProcess,
+  type CompileTaskResult,
+} from "../../../src/prover/compute/compile-task.js";
+import { probeSandboxTools } from "../../../src/platform/pool/process-sandbox.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
+import { Sandbox } from "../../../src/platform/pool/sandbox.js";
 import type { ProcessTaskLimits } from "../../../src/platform/pool/process-task.js";
 
 // Untrusted source as an attacker would send it; each ends in a failure that names itself, none in a crash of the
@@ -40,6 +46,33 @@ async function compile(
 function body(text: string, before = ""): string {
   return `pragma circom 2.1.0; ${before} template A() { signal input a; signal output b; b <== a * a; ${text} } component main = A();`;
 }
+
+describe("compileInProcess where the sandbox is required", () => {
+  const request = { sources: { "main.circom": SQUARE }, main: "main.circom", curve: "BN254" } as const;
+  const compileIn = async (searchPath?: string): Promise<{ sandbox: Sandbox; outcome: CompileTaskResult }> => {
+    const sandbox = new Sandbox({ mode: "require", tools: await probeSandboxTools(searchPath) });
+    return { sandbox, outcome: await compileInProcess(new ProcessTasks({ sandbox }), request) };
+  };
+
+  it("is refused without the system's tools, and names the missing limits", async () => {
+    const { outcome } = await compileIn(folder);
+    expect(outcome).toMatchObject({
+      settled: true,
+      result: {
+        ok: false,
+        code: "sandbox_incomplete",
+        diagnostics: [
+          { severity: "error", code: "sandbox_incomplete", message: expect.stringContaining("network") as string },
+        ],
+      },
+    });
+  });
+
+  it("compiles where every limit holds", async () => {
+    const { sandbox, outcome } = await compileIn();
+    expect(outcome).toMatchObject({ settled: true, result: { ok: sandbox.missing.length === 0 } });
+  });
+});
 
 describe("compileInProcess", () => {
   it("gives the three files, the compiler's name and no warning for a sound circuit", async () => {

@@ -1,5 +1,6 @@
 /** The registry on the server's own threads and processes, with small circuits and with hostile ones. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import { Lanes } from "../../../src/prover/compute/compute-pools.js";
 import { LanesCompute } from "../../../src/prover/compute/pooled-compute.js";
 import { removeFolder } from "../../support/temporary-folder.js";
@@ -22,7 +23,7 @@ beforeAll(async () => {
         compile: { memoryMb: 1024, seconds: 5 },
         openKeys: { budgetBytes: 2 ** 28, workspaces: 2 },
       },
-      { lanes, log },
+      { lanes, tasks: new ProcessTasks(), log },
     ),
   });
 });

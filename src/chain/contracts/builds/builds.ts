@@ -8,9 +8,10 @@ import type { Subject } from "../../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import type { Job } from "../../../platform/jobs/job.js";
-import type { JobContext, Jobs } from "../../../platform/jobs/jobs.js";
+import type { JobContext } from "../../../platform/jobs/job-runner.js";
+import type { Jobs } from "../../../platform/jobs/jobs.js";
 import type { Log } from "../../../platform/log.js";
-import { ProcessTasks, type ProcessTaskLimits } from "../../../platform/pool/process-task.js";
+import type { ProcessTaskLimits, ProcessTasks } from "../../../platform/pool/process-task.js";
 import { compileSolidityInProcess } from "./solidity-task.js";
 import type { Store, StoreCommit, StoreRecord, StoreValue } from "../../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../../platform/store/tables.js";
@@ -39,6 +40,7 @@ export interface BuildDependencies {
   readonly repository: ContractRepository;
   readonly deployments: Deployments;
   readonly jobs: Jobs;
+  readonly tasks: ProcessTasks;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -52,7 +54,6 @@ type Compiled = ReturnType<typeof artifactOfCompiled>;
 export class ContractBuilds {
   readonly #options: BuildOptions;
   readonly #with: BuildDependencies;
-  readonly #tasks = new ProcessTasks();
 
   constructor(options: BuildOptions, dependencies: BuildDependencies) {
     this.#options = options;
@@ -88,7 +89,7 @@ export class ContractBuilds {
     const plan = this.#with.repository.build<BuildPlan>(owner, id);
     // Deleted meanwhile, or settled by a run whose end was not recorded.
     if (plan === undefined) return;
-    const outcome = await compileSolidityInProcess(this.#tasks, plan.source, {
+    const outcome = await compileSolidityInProcess(this.#with.tasks, plan.source, {
       signal,
       ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),
     });

@@ -7,6 +7,7 @@ import type { SolidityRequest, SolidityResult } from "../../../engine/solidity/c
 import { workerPath } from "../../../platform/files/package-root.js";
 import type { CompileTaskFailure } from "../../../prover/compute/compile-task.js";
 import type { ProcessTaskLimits, ProcessTasks } from "../../../platform/pool/process-task.js";
+import { SANDBOX_INCOMPLETE } from "../../../platform/pool/sandbox.js";
 
 /** Either settles what the source is worth, or nothing is known about it and another try may succeed. */
 export type SolidityTaskResult =
@@ -46,6 +47,7 @@ export async function compileSolidityInProcess(
     entry: workerPath("solidity.process"),
     request,
     limits,
+    isUntrusted: true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   if (outcome.ok) return { settled: true, result: outcome.value };
@@ -62,6 +64,8 @@ export async function compileSolidityInProcess(
       if (/RuntimeError|RangeError|abort\(|memory access/i.test(outcome.stderr ?? ""))
         return tooLarge("the compiler gave up on this source: too deeply nested, or too large");
       return { settled: false, failure: { ...outcome, code: outcome.code } };
+    case "sandbox":
+      return refused(SANDBOX_INCOMPLETE, outcome.message);
     case "aborted":
       return { settled: false, failure: { ...outcome, code: outcome.code } };
     default:
@@ -70,8 +74,9 @@ export async function compileSolidityInProcess(
 }
 
 function tooLarge(message: string): SolidityTaskResult {
-  return {
-    settled: true,
-    result: { ok: false, code: "source_invalid", diagnostics: [ownError("source_too_large", message)] },
-  };
+  return refused("source_too_large", message);
+}
+
+function refused(code: string, message: string): SolidityTaskResult {
+  return { settled: true, result: { ok: false, code: "source_invalid", diagnostics: [ownError(code, message)] } };
 }

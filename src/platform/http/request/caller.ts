@@ -1,6 +1,6 @@
 /** The stage that finds out who sends a request: its bearer token, and the principal behind the token. */
 import type { Principal } from "../../auth/principal.js";
-import { TurnMemo } from "../../concurrency/per-tick-cache.js";
+import { PerTickCache } from "../../concurrency/per-tick-cache.js";
 import type { Area } from "../../contract/route.js";
 import { AppError } from "../../errors.js";
 import { readProtocols } from "../socket-messages.js";
@@ -12,7 +12,7 @@ export type Authenticate = (token: string, area: Area) => Principal | Promise<Pr
 
 export class CallerReader {
   readonly #authenticate: Authenticate;
-  readonly #bearers = new TurnMemo(readBearer);
+  readonly #bearers = new PerTickCache(readBearer);
 
   constructor(dependencies: { readonly authenticate: Authenticate }) {
     this.#authenticate = dependencies.authenticate;
@@ -20,7 +20,7 @@ export class CallerReader {
 
   /** The bearer token of the Authorization header, or of a WebSocket's subprotocols where there is no such header. */
   tokenOf({ head, upgrade }: Exchange): string | undefined {
-    const token = bearerToken(head, (authorization) => this.#bearers.of(authorization));
+    const token = bearerToken(head, (authorization) => this.#bearers.get(authorization));
     if (token !== undefined || upgrade === undefined || head.authorizationCount > 0) return token;
     return readProtocols(upgrade.protocols).token;
   }

@@ -1,6 +1,6 @@
 /**
- * The ends of the logs of a store (chain.ts): each head is read once, and written once a transaction, however many
- * records are appended in between. Inside a transaction only; thrown away with one that fails.
+ * The ends of the logs of a store (chain.ts). Each head is read once, and written once per transaction, however many
+ * records are appended in it. Used inside transactions only, and discarded when a transaction fails.
  */
 import { assert } from "../../errors.js";
 import { chainHeadKey, chainRecordKey, NO_PREDECESSOR, type ChainHead, type ChainKey } from "../chain.js";
@@ -8,7 +8,7 @@ import { decodeKey, encodeKey, NUMBER_PART_BYTES, writeNumber } from "../keys.js
 import { readBinary, type Environment, type StoreMeta } from "./lmdb-environment.js";
 import { decodeRecord, encodeRecord } from "../record.js";
 
-/** A record for a log as it came from the wire. */
+/** A record for a log, as unpacked from a commit. */
 export interface AppendedRecord {
   /** Encoded name of the log. */
   readonly key: Buffer;
@@ -20,31 +20,31 @@ export interface AppendedRecord {
 interface Tail {
   readonly chain: Buffer;
   readonly headKey: Buffer;
-  /** Of the last record; the next one's is written over it. */
+  /** Key of the last record; overwritten by the key of the next one. */
   readonly recordKey: Buffer;
-  /** Of the stored head; undefined before the first record. */
+  /** Tag of the stored head; undefined before the first record. */
   storedTag: bigint | undefined;
   number: number;
-  /** Of the last record; undefined in an unlinked log. */
+  /** Code of the last record; undefined in an unlinked log. */
   mac: string | undefined;
   isChanged: boolean;
 }
 
-/** A record that has its place. */
+/** A record with its key, number and code. */
 export interface LinkedRecord {
-  /** Holds until the next record of the log is linked. */
+  /** Valid until the next record of the log is linked. */
   readonly key: Buffer;
   readonly number: number;
-  /** In pieces. */
+  /** UTF-8 or ASCII text, in pieces. */
   readonly json: readonly (string | Uint8Array)[];
 }
 
 export class ChainTails {
   readonly #environment: Environment;
   readonly #chainKey: ChainKey | undefined;
-  /** By the encoded name of the log; the logs are few, and the program's own. */
+  /** By the encoded name of the log. The program defines only a few logs. */
   readonly #tails = new Map<string, Tail>();
-  /** By the key of the head. */
+  /** Names of the logs by the key of their head. */
   readonly #heads = new Map<string, string>();
 
   constructor(environment: Environment, chainKey: ChainKey | undefined) {
@@ -52,22 +52,22 @@ export class ChainTails {
     this.#chainKey = chainKey;
   }
 
-  /** Reads what linking the record needs, so that `link` cannot fail. Throws `data_corrupt` over a damaged head. */
+  /** Reads all that `link` needs, so that it cannot fail. Throws `data_corrupt` for a damaged head. */
   require({ key, unlinked }: AppendedRecord): void {
     assert(unlinked || this.#chainKey !== undefined, "a store with hash chains is opened with their key");
     this.#tailOf(key);
   }
 
   /**
-   * Reads a head again when next needed, because somebody else writes the record. @param name the record's key as
-   * Latin-1 text
+   * Discards a head that a commit writes as an ordinary record; it is read again when needed.
+   * @param name the record's key as Latin-1 text
    */
   forget(name: string): void {
     const log = this.#heads.get(name);
     if (log !== undefined) this.#tails.delete(log);
   }
 
-  /** Gives a record the next number and, in a linked log, its code. */
+  /** Returns a record with the next number and, in a linked log, its code. */
   link({ key, json, unlinked }: AppendedRecord): LinkedRecord {
     const tail = this.#tailOf(key);
     tail.number += 1;
@@ -87,7 +87,7 @@ export class ChainTails {
     return { key: tail.recordKey, number: tail.number, json: [`{"mac":"${tail.mac}","event":`, json, "}"] };
   }
 
-  /** Writes the heads of the logs that grew. Before the store's own record, which it keeps in step. */
+  /** Writes the heads of the logs that grew, and updates `meta`, which the caller writes afterwards. */
   write(meta: StoreMeta): void {
     let sum = meta.tag_sum;
     for (const tail of this.#tails.values()) {
@@ -109,8 +109,8 @@ export class ChainTails {
 
   #tailOf(key: Buffer): Tail {
     const name = key.toString("latin1");
-    const known = this.#tails.get(name);
-    if (known !== undefined) return known;
+    const cached = this.#tails.get(name);
+    if (cached !== undefined) return cached;
     const chain = String(decodeKey(key)[0]);
     const headKey = encodeKey(chainHeadKey(chain));
     const bytes = readBinary(this.#environment, headKey);

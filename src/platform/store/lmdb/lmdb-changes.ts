@@ -1,6 +1,6 @@
 /**
- * The changes that one commit makes, key by key: read and judged first, written afterwards, with the store's own record
- * kept in step. Inside a transaction only.
+ * The changes of one commit, by key. All of them are checked before any is written, and the meta record is updated with
+ * them. Used inside transactions only.
  */
 import type { AppendedRecord, ChainTails } from "./lmdb-chains.js";
 import { readBinary } from "./lmdb-environment.js";
@@ -11,12 +11,12 @@ import { decodeRecord, encodeRecord } from "../record.js";
 interface Change {
   readonly key: Buffer;
   readonly oldTag: bigint | undefined;
-  /** Undefined: the record goes. */
+  /** Undefined: the record is deleted. */
   json: Uint8Array | undefined;
 }
 
 const INDEX_ENTRY = "true";
-/** Where keys of index entries are put together; LMDB copies them out at once. */
+/** Buffer for keys of index entries, reused because LMDB copies a key at once. */
 const indexKey = Buffer.allocUnsafeSlow(KEY_ROOM_BYTES);
 
 export class ChangeSet {
@@ -25,24 +25,25 @@ export class ChangeSet {
   readonly #changes = new Map<string, Change>();
   readonly #appends: AppendedRecord[] = [];
 
-  /** @param tails those of the transaction; its owner writes their heads */
+  /** @param tails the ends of the logs in this transaction; the caller writes their heads */
   constructor(environment: Environment, tails: ChainTails) {
     this.#environment = environment;
     this.#tails = tails;
   }
 
+  /** Number of records that are written or deleted. */
   get size(): number {
     return this.#changes.size + this.#appends.length;
   }
 
-  /** The version of a record as the transaction sees it. Throws `data_corrupt`. */
+  /** Returns the version of a record in this transaction, or undefined. Throws `data_corrupt`. */
   versionOf(key: Buffer): number | undefined {
     return this.#current(key)?.version;
   }
 
   /**
-   * Plans to write or, without JSON, to delete; the last plan for a key holds. Throws `data_corrupt` over a damaged
-   * record.
+   * Plans to write a record or, without JSON, to delete it. A later plan for the same key replaces an earlier one.
+   * Throws `data_corrupt` for a damaged record.
    */
   plan(key: Buffer, json: Uint8Array | undefined): void {
     const name = key.toString("latin1");
@@ -51,14 +52,14 @@ export class ChangeSet {
     else earlier.json = json;
   }
 
-  /** Plans the next record of a log and its index entries. Throws `data_corrupt` over a damaged head. */
+  /** Plans the next record of a log and its index entries. Throws `data_corrupt` for a damaged head. */
   append(record: AppendedRecord): void {
     this.#tails.require(record);
     this.#appends.push(record);
   }
 
   /**
-   * Writes everything under one new version and updates `meta`, which the caller puts at the end of the transaction.
+   * Writes all changes with one new version, and updates `meta`, which the caller writes at the end of the transaction.
    */
   write(meta: StoreMeta): void {
     let sum = meta.tag_sum;
@@ -77,7 +78,7 @@ export class ChangeSet {
     }
     for (const append of this.#appends) {
       const next = this.#tails.link(append);
-      // Keys that end in a new number are new: there is no old record to look for.
+      // A key that ends in a new number is new, so there is no old record to read.
       sum += this.#put(meta, next.key, ...next.json);
       for (const index of append.indexes) {
         indexKey.set(index, 0);

@@ -1,10 +1,10 @@
 /**
- * Opens the LMDB environment the one way that every thread must open it, and reads and writes the store's own record.
- * Only the writer thread, and a migration before the writer starts, may open transactions on it.
+ * Opens the LMDB environment with the options that every thread must use, and reads and writes the meta record of the
+ * store. Only the writer thread, and a migration before the writer starts, may open write transactions.
  *
- * `overlappingSync: false`: with lmdb-js's default a write whose fsync failed is refused but stays visible. `noMemInit:
- * false`: pages on disk never hold stray memory. No compression, no value cache, no shared structures: what is read is
- * what was written.
+ * `overlappingSync: false`: with lmdb-js's default, a write whose fsync failed is rejected but stays visible.
+ * `noMemInit: false`: pages on disk never contain stray memory. Compression, the value cache and shared structures are
+ * off, so that the bytes read are the bytes written.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,47 +16,50 @@ import { corrupt, decodeRecord, encodeRecord } from "../record.js";
 
 export type Environment = lmdb.RootDatabase<Buffer, Buffer>;
 
-/** The package's CommonJS build: one file, where its ES modules are a dozen to find and open, for each thread anew. */
+/**
+ * The package's CommonJS build, one file: its ES modules are a dozen, which each thread would have to find and open.
+ */
 const { open } = createRequire(import.meta.url)("lmdb") as typeof lmdb;
 
 /**
- * Address space set aside for the map. lmdb-js grows it beyond when needed, so it is no limit; the writer keeps one.
+ * Address space reserved for the memory map. lmdb-js extends it when needed, so it is no limit; the writer has its own.
  */
 const MAP_BYTES = 64 * 2 ** 30;
 
-/** Threads and open snapshots at a time; a slot is 64 bytes of the lock file. */
+/** Threads and open snapshots at a time; each takes 64 bytes of the lock file. */
 const READERS_MAX = 512;
 
-/** In the store's folder. */
+/** Name of the data file in the store's folder. */
 export const DATA_FILE = "data.mdb";
 
 const META_KEY = Buffer.of(RESERVED_KEY_BYTE, 0x01);
 
-/** The store's own record, rewritten with every batch. In memory; stored with the sum as hex. */
+/** The meta record, rewritten with every batch. This is its form in memory; it is stored with the sum as hex. */
 export interface StoreMeta {
   /** Number of the last migration that has run. */
   schema_version: number;
-  /** Last version given to a record; the source of versions that never repeat. */
+  /** The last version given to a record. It only grows, so that versions never repeat. */
   sequence: number;
-  /** How many records there are, without this one. */
+  /** Number of records, without this one. */
   count: number;
   /**
-   * Sum of all records' tags modulo 2^64. A walk over the store must arrive at it: that shows records that a damaged
-   * page hides, which no tag of a single record can.
+   * Sum of all records' tags modulo 2^64. A walk over the store must arrive at the same sum. This detects records that
+   * a damaged page hides, which the tag of a single record cannot.
    */
   tag_sum: bigint;
 }
 
 export interface Space {
   readonly fileBytes: number;
-  /** Where LMDB's pages end; what the file has beyond is room for more of them. */
+  /** End of LMDB's last page; the file may be longer, with room for more pages (lmdb-room.ts). */
   readonly endBytes: number;
-  /** Bytes inside the file that hold nothing. LMDB files never shrink, they reuse. */
+  /** Bytes of free pages and of room at the end. LMDB files never shrink; free pages are reused. */
   readonly freeInsideBytes: number;
 }
 
 /**
- * Opens or creates the data file in `path` (a folder). Throws `storage_failed` with the folder's name when it cannot.
+ * Opens the data file in a folder, and creates both when they are missing.
+ * @throws storage_failed when they cannot be opened or created; the message names the folder
  */
 export function openEnvironment(path: string, options: { readOnly?: boolean } = {}): Environment {
   try {
@@ -82,7 +85,12 @@ export function openEnvironment(path: string, options: { readOnly?: boolean } = 
   }
 }
 
-/** The store's own record, or undefined in a new store. Throws `data_corrupt`. */
+/** Returns the meta record of a store without records. */
+export function emptyMeta(schemaVersion: number): StoreMeta {
+  return { schema_version: schemaVersion, sequence: 0, count: 0, tag_sum: 0n };
+}
+
+/** Returns the meta record, or undefined in a new store. Throws `data_corrupt`. */
 export function readMeta(
   environment: Environment,
   transaction?: ReturnType<Environment["useReadTransaction"]>,
@@ -95,14 +103,14 @@ export function readMeta(
   return { ...stored, tag_sum: BigInt(`0x${stored.tag_sum}`) };
 }
 
-/** Puts the store's own record; inside a transaction only. */
+/** Writes the meta record. Must be called inside a transaction. */
 export function writeMeta(environment: Environment, meta: StoreMeta): void {
   const json = JSON.stringify({ ...meta, tag_sum: meta.tag_sum.toString(16) });
   void environment.put(META_KEY, encodeRecord(META_KEY, meta.sequence, json).bytes);
 }
 
 /**
- * The stored bytes under a key; an error of LMDB itself is `data_corrupt`, because a sound file has none on reading.
+ * Returns the stored bytes of a key. An error of LMDB is rethrown as `data_corrupt`: reading a sound file causes none.
  */
 export function readBinary(
   environment: Environment,
@@ -111,7 +119,7 @@ export function readBinary(
 ): Buffer | undefined {
   try {
     if (transaction === undefined) return environment.getBinary(key);
-    // The option is there at run time and in `get`; the type of getBinary leaves it out.
+    // The option exists at run time; only the type of getBinary lacks it.
     const read = environment.getBinary.bind(environment) as (
       id: Buffer,
       options: { transaction: unknown },
@@ -122,12 +130,12 @@ export function readBinary(
   }
 }
 
-/** Runs `body` as one transaction: everything it puts is on disk when this returns, or nothing is when it throws. */
+/** Runs `body` as one transaction. When it returns, all its writes are on disk; when it throws, nothing is written. */
 export function transact(environment: Environment, body: () => void): void {
   environment.transactionSync(body);
 }
 
-/** How large the data file is, and how much of it holds nothing. Microseconds. */
+/** Measures the data file and its free space, in microseconds. */
 export function measureSpace(environment: Environment, path: string): Space {
   const stats = environment.getStats() as {
     pageSize: number;
@@ -151,7 +159,7 @@ function pagesOf(tree: TreePages): number {
   return tree.treeBranchPageCount + tree.treeLeafPageCount + tree.overflowPages;
 }
 
-/** Text of an unknown error, for messages to the operator. */
+/** Returns the text of an unknown error, for messages to the operator. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 /**
- * Runs the pending migrations on an LMDB store before its writer starts: a backup first, then one transaction per
+ * Runs the pending migrations of an LMDB store before its writer starts: first a backup, then one transaction for each
  * migration.
  */
 import { assert } from "../../errors.js";
@@ -16,18 +16,18 @@ import type { Migration, MigrationStore } from "../migrations.js";
 export interface MigrateDependencies {
   readonly migrations: readonly Migration[];
   readonly log: Log;
-  /** Copies the store into a folder of that name inside the data folder. */
+  /** Copies the store into a folder of this name inside the data folder. */
   readonly backup: (name: string) => Promise<void>;
 }
 
-/** Brings the store to the newest schema version. Throws `conflict` when it is newer than the program. */
+/** Migrates the store to the newest schema version. Throws `conflict` when the store is newer than the program. */
 export async function migrate(
   environment: Environment,
   { migrations, log, backup }: MigrateDependencies,
 ): Promise<void> {
   const from = storedMeta(environment);
   const pending = pendingMigrations(from.schema_version, migrations);
-  // The time in the name: a crash between backup and migration must not make the next start refuse.
+  // The name contains the time, so that a crash between backup and migration does not block the next start.
   if (pending.length > 0 && from.count > 0) await backup(`before-schema-${pending[0]?.to ?? 0}-${Date.now()}`);
   for (const migration of pending) {
     transact(environment, () => {
@@ -41,13 +41,14 @@ export async function migrate(
   }
 }
 
+/** Returns the meta record of a store that was opened before. */
 export function storedMeta(environment: Environment): StoreMeta {
   const meta = readMeta(environment);
-  assert(meta !== undefined, "an open store has its own record");
+  assert(meta !== undefined, "an open store has a meta record");
   return meta;
 }
 
-/** What may be done inside a transaction; `meta` is kept in step and must be written at its end. */
+/** Returns the operations of a migration inside a transaction. They update `meta`, which must be written at its end. */
 export function migrationStore(environment: Environment, meta: StoreMeta): MigrationStore {
   const change = (key: Parameters<MigrationStore["delete"]>[0], json: Uint8Array | undefined): void => {
     const changes = new ChangeSet(environment, new ChainTails(environment, undefined));

@@ -1,4 +1,5 @@
-/** Reads of the LMDB store on the calling thread: synchronous, each record's tag checked before it is believed. */
+/** Reads of the LMDB store on the calling thread: synchronous, with the tag of each record checked. */
+import { AppError } from "../../errors.js";
 import { corrupt, decodeRecord } from "../record.js";
 import { decodeKey, encodeKey, prefixRange } from "../keys.js";
 import { readBinary } from "./lmdb-environment.js";
@@ -17,7 +18,7 @@ export function readRange<T>(environment: Environment, prefix: StoreKey, options
   const records: StoreRecord<T>[] = [];
   guard(() => {
     for (const { key, value } of environment.getRange({ ...bounds(prefix, options), ...pageOf(options) })) {
-      // Both are copies already: the iterator hands out slices, never the map.
+      // Both are copies already: the iterator never returns views of the memory map.
       const keyBytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
       records.push(toRecord<T>(decodeKey(keyBytes), keyBytes, value));
     }
@@ -38,7 +39,7 @@ interface Bounds {
   readonly reverse: boolean;
 }
 
-/** Backwards, LMDB starts at the upper bound; the lower one is the prefix itself and belongs to the range. */
+/** In reverse, LMDB starts at the upper bound, and the lower bound, the prefix itself, belongs to the range. */
 function bounds(prefix: StoreKey, { reverse = false, after }: RangeOptions): Bounds {
   const { start, end } = prefixRange(prefix);
   const from = after === undefined ? undefined : encodeKey(after);
@@ -59,11 +60,11 @@ function toRecord<T>(key: StoreKey, keyBytes: Buffer, bytes: Uint8Array): StoreR
   return { key, version, value: JSON.parse(json.toString("utf8")) as T };
 }
 
-/** A sound file has no errors on reading: what LMDB throws here means damage. */
+/** Rethrows errors of LMDB as `data_corrupt`: reading a sound file causes none. */
 function guard<R>(read: () => R): R {
   try {
     return read();
   } catch (error) {
-    throw error instanceof Error && error.name === "AppError" ? error : corrupt(error);
+    throw error instanceof AppError ? error : corrupt(error);
   }
 }

@@ -1,17 +1,19 @@
 /**
- * Room at the end of a data file that grows fast. Where a commit makes the file longer, the file system writes the new
- * length and the map of its blocks too, each waited for in turn; a commit into blocks that are there already waits for
- * its own pages alone.
+ * Zeros at the end of a data file that grows fast. A commit that extends the file also waits until the file system has
+ * written the new length and the map of its blocks; a commit into existing blocks waits for its own pages only.
+ *
+ * LMDB ignores the file beyond the last page that its meta page names, so that a crash between the zeros and the next
+ * commit, and a backup meanwhile, leave a sound store (lmdb-room.test.ts).
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { Space } from "./lmdb-environment.js";
 
-/** Slower growth than this between two looks costs nothing that anybody would feel. */
+/** Growth between two calls below which no room is made: the gain would not be noticeable. */
 const GROWTH_BYTES_MIN = 16 * 1024;
 
 /**
- * Longest piece that is put on at a time: the commit that flushes it takes 1.4 ms with 256 KiB, 4 ms with 1 MiB and 7
- * ms with 2 MiB, where others take 1 ms.
+ * Most zeros that are appended at a time. The commit that flushes them takes 1.4 ms with 256 KiB, 4 ms with 1 MiB and
+ * 7 ms with 2 MiB, where other commits take 1 ms.
  */
 const STEP_BYTES_MAX = 2 ** 19;
 
@@ -25,15 +27,15 @@ export class FileRoom {
   }
 
   /**
-   * Puts zeros on, as long as twice the growth since the last look, when less than that growth is left. To be called
-   * now and then, between transactions, with plenty of space on the disk. Never throws: a disk that does not take it
-   * will tell the next commit.
+   * Appends zeros, twice as many as the file grew since the last call, when less room than that growth is left. To be
+   * called regularly, between transactions, while the disk has plenty of space. Never throws: if the disk fails, the
+   * next commit reports it.
    */
   keep({ fileBytes, endBytes }: Pick<Space, "fileBytes" | "endBytes">): void {
     const grown = endBytes - this.#endBytes;
     this.#endBytes = endBytes;
     if (grown < GROWTH_BYTES_MIN || fileBytes - endBytes >= grown) return;
-    // LMDB looks at nothing beyond its last page. The next commit's sync covers this, too.
+    // The fsync of the next commit covers the zeros too.
     try {
       const handle = openSync(this.#file, "r+");
       try {
@@ -43,7 +45,7 @@ export class FileRoom {
         closeSync(handle);
       }
     } catch {
-      // Commits do without.
+      // Commits extend the file themselves.
     }
   }
 }

@@ -1,22 +1,21 @@
 /**
- * Walks every record of the store and says what is damaged: tags that do not hold, records that a lookup does not find,
- * and, through the running count and sum, records that a damaged page hides. It reads only.
+ * Reads every record of the store and reports damage: wrong tags, records that a lookup does not find, and, by the
+ * count and sum of the meta record, records that a damaged page hides. It only reads.
  */
 import { setImmediate } from "node:timers/promises";
-import { decodeKey } from "../keys.js";
-import { RESERVED_KEY_BYTE } from "../keys.js";
+import { decodeKey, RESERVED_KEY_BYTE } from "../keys.js";
 import { readBinary, readMeta, reasonOf } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
 import { decodeRecord } from "../record.js";
 import type { StoreKey } from "../store.js";
 
 export interface IntegrityReport {
-  /** True when nothing is damaged and nothing is missing. */
+  /** True when no record is damaged or missing. */
   readonly sound: boolean;
   readonly records: number;
-  /** Bytes of keys and values that were read. */
+  /** Bytes of the keys and values. */
   readonly bytes: number;
-  /** The first damages found, at most DAMAGES_MAX. Keys only where they can be read; never a value. */
+  /** The first damages, at most DAMAGES_MAX, with their keys where these can be read; never a value. */
   readonly damages: readonly Damage[];
 }
 
@@ -28,10 +27,10 @@ export interface Damage {
 type Transaction = ReturnType<Environment["useReadTransaction"]>;
 
 const DAMAGES_MAX = 100;
-/** Records between two pauses: about 3 ms of the thread. */
+/** Records between two pauses: about 3 ms. */
 const SLICE_RECORDS = 500;
 
-/** Walks one consistent snapshot, pausing between slices so that the thread stays free. */
+/** Checks one consistent snapshot, and pauses between slices so that the thread can do other work. */
 export async function scrubStore(environment: Environment): Promise<IntegrityReport> {
   const transaction = environment.useReadTransaction();
   const walk = new Walk(environment, transaction);
@@ -43,7 +42,7 @@ export async function scrubStore(environment: Environment): Promise<IntegrityRep
   return walk.report();
 }
 
-/** The same without pauses, for the start. Costs about 6 us per record. */
+/** Does the same without pauses, for the start of the server. About 6 us per record. */
 export function scrubStoreNow(environment: Environment): IntegrityReport {
   const transaction = environment.useReadTransaction();
   const walk = new Walk(environment, transaction);
@@ -70,13 +69,13 @@ class Walk {
     this.#transaction = transaction;
     try {
       this.#meta = readMeta(environment, transaction);
-      if (this.#meta === undefined) this.#damage("the store's own record is missing");
+      if (this.#meta === undefined) this.#damage("the meta record of the store is missing");
     } catch (error) {
       this.#damage(reasonOf(error));
     }
   }
 
-  /** Walks up to `limit` records; false when the end, or a place beyond which nothing can be read, has been reached. */
+  /** Checks up to `limit` records. Returns false at the end, or where nothing further can be read. */
   next(limit: number): boolean {
     let walked = 0;
     try {
@@ -88,11 +87,11 @@ class Walk {
         transaction: this.#transaction,
       };
       for (const { key, value } of this.#environment.getRange(options)) {
-        this.#look(Buffer.from(key), value);
+        this.#check(Buffer.from(key), value);
         walked += 1;
       }
     } catch (error) {
-      this.#damage(`the walk broke off: ${reasonOf(error)}`);
+      this.#damage(`the records cannot be read further: ${reasonOf(error)}`);
       return false;
     }
     return walked === limit;
@@ -102,20 +101,19 @@ class Walk {
     if (this.#meta !== undefined) {
       if (this.#meta.count !== this.#records)
         this.#damage(`${this.#meta.count} records were written, ${this.#records} are found`);
-      if (this.#meta.tag_sum !== BigInt.asUintN(64, this.#sum)) this.#damage("the sum over all records does not hold");
+      if (this.#meta.tag_sum !== BigInt.asUintN(64, this.#sum)) this.#damage("the sum over all records is wrong");
     }
     return { sound: this.#damages.length === 0, records: this.#records, bytes: this.#bytes, damages: this.#damages };
   }
 
-  #look(key: Buffer, bytes: Buffer): void {
-    if (this.#last !== undefined && Buffer.compare(this.#last, key) >= 0)
-      throw new Error("the order of the keys is broken");
+  #check(key: Buffer, bytes: Buffer): void {
+    if (this.#last !== undefined && Buffer.compare(this.#last, key) >= 0) throw new Error("the keys are out of order");
     this.#last = key;
     this.#records += 1;
     this.#bytes += key.length + bytes.length;
     try {
       this.#sum += decodeRecord(key, bytes).tag;
-      // A damaged branch page leads a lookup astray though a walk along the leaves still finds the record.
+      // With a damaged branch page a lookup may miss a record that the walk along the leaves still finds.
       if (readBinary(this.#environment, key, this.#transaction) === undefined)
         this.#damage("a lookup does not find the record", key);
     } catch (error) {
@@ -133,7 +131,7 @@ function readable(key: Buffer | undefined): { key?: StoreKey } {
   try {
     return { key: decodeKey(key) };
   } catch {
-    // The key itself is damaged; the reason stands without it.
+    // The key itself is damaged; the reason is reported without it.
     return {};
   }
 }

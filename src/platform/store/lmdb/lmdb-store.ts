@@ -1,6 +1,6 @@
 /**
- * The LMDB adapter of the store port: reads on the calling thread, every mutation through one writer thread with group
- * commit. A resolved commit is fsynced. One process at a time owns a data folder.
+ * The LMDB adapter of the store port: reads on the calling thread, all writes on one writer thread in groups. A commit
+ * resolves after the fsync of its group. One process at a time owns a data folder.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,14 +13,12 @@ import { ChainKey } from "../chain.js";
 import { encodeKey, prefixRange } from "../keys.js";
 import { ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
-import { openEnvironment, readMeta, transact, writeMeta } from "./lmdb-environment.js";
+import { DATA_FILE, emptyMeta, openEnvironment, readMeta, transact, writeMeta } from "./lmdb-environment.js";
 import type { Environment } from "./lmdb-environment.js";
 import { migrate, migrationStore, storedMeta } from "./lmdb-migrate.js";
 import { countKeys, readRange, readRecord } from "./lmdb-reader.js";
 import { scrubStore, scrubStoreNow } from "./lmdb-scrub.js";
 import type { IntegrityReport } from "./lmdb-scrub.js";
-import { emptyMeta } from "./lmdb-writer.js";
-import type { WriterState } from "./lmdb-writer.js";
 import { FIRST_SCHEMA_VERSION, MIGRATIONS } from "../migrations.js";
 import type { Migration, MigrationStore } from "../migrations.js";
 import type {
@@ -34,42 +32,43 @@ import type {
   StoreValue,
 } from "../store.js";
 import { WriteQueue } from "../write-queue.js";
+import type { WriterState } from "../writer-protocol.js";
 
 export interface OpenStoreOptions {
-  /** Folder of the data file. Local disk, not a network file system. */
+  /** Folder of the data file, on a local disk, not on a network file system. */
   readonly path: string;
-  /** Largest size of the data file in bytes; beyond it, `storage_full`. 64 GiB unless given. */
+  /** Largest size of the data file in bytes; beyond it commits fail with `storage_full`. Default 64 GiB. */
   readonly mapBytes?: number;
-  /** Free bytes that only deletions and urgent commits may use. 64 MiB unless given. */
+  /** Free bytes that only deletions and urgent commits may use. Default 64 MiB. */
   readonly reserveBytes?: number;
-  /** Commits that may wait for the writer. 1,024 unless given. */
+  /** Commits that may wait for the writer. Default 1,024. */
   readonly queueLengthMax?: number;
   /** 32 bytes that link the hash chains (chain.ts); needed for commits with appends. */
   readonly chainKey?: Uint8Array;
-  /** For tests of migrations; the program's own otherwise. */
+  /** For tests of migrations; by default those of the program. */
   readonly migrations?: readonly Migration[];
 }
 
 export interface OpenStoreDependencies {
   readonly log: Log;
-  /** Called once when the store can no longer be written or trusted: seal, stop and start anew. */
+  /** Called once when the store can no longer be written or trusted; the server must seal, stop and restart. */
   readonly onFatal?: (error: AppError) => void;
 }
 
-/** What can be read of a store, with or without a server that owns it. */
+/** Reads of a store, also while a server runs on it. */
 export interface StoreReader extends Pick<Store, "get" | "range" | "count"> {
   readonly schemaVersion: number;
   /**
-   * Copies a consistent snapshot into a new folder and fsyncs it; commits go on meanwhile. Throws `conflict` when one
-   * is there.
+   * Copies a consistent snapshot into a new folder and fsyncs it; commits continue meanwhile.
+   * @throws conflict when the folder holds a store already
    */
   backup(folder: string): Promise<void>;
-  /** Reads everything and reports damage. Pauses often; about 10 us per record. */
+  /** Reads everything and reports damage. Pauses often, and takes about 10 us per record. */
   integrityReport(): Promise<IntegrityReport>;
   close(): Promise<void>;
 }
 
-/** A store with what the server's operation needs beside the port. */
+/** A store with what the operation of the server needs beside the port. */
 export interface DurableStore extends Store, StoreReader, AppendFeed {
   /** See Store.revision. */
   readonly revision: () => number;
@@ -82,14 +81,16 @@ const RESERVE_BYTES = 64 * 2 ** 20;
 const QUEUE_LENGTH_MAX = 1024;
 
 /**
- * Up to this many records the start reads them all first (about half a second); a larger store is read while it serves.
+ * Records that are all checked before the server starts (about half a second); a larger store is checked while it
+ * serves.
  */
 const VERIFY_BEFORE_SERVING_MAX = 100_000;
 
 /**
- * Opens or creates the store of a data folder. Throws `conflict` when another server has it or a newer program wrote
- * it, `data_corrupt` when it is damaged in a way that could hide records, `storage_failed` when the folder cannot be
- * used.
+ * Opens or creates the store of a data folder, checks it and runs pending migrations.
+ * @throws conflict when another server uses it, or a newer program wrote it
+ * @throws data_corrupt when it is damaged
+ * @throws storage_failed when the folder cannot be used
  */
 export async function openStore(options: OpenStoreOptions, dependencies: OpenStoreDependencies): Promise<DurableStore> {
   const lock = lockFolder(options.path);
@@ -113,14 +114,14 @@ export async function openStore(options: OpenStoreOptions, dependencies: OpenSto
   }
 }
 
-/** What may be done to a store that nobody else has open. */
+/** Operations on a store that no other process has open. */
 export interface RewriteStore extends MigrationStore {
   append(record: StoreAppend): void;
 }
 
 /**
- * Changes a store that no server has open, all in one transaction of any size: nothing is changed when `change` throws.
- * Throws `conflict` when a server has the store or it was written by another version.
+ * Changes a store that no server has open, in one transaction of any size. Nothing is changed when `change` throws.
+ * @throws conflict when a server uses the store, or another version wrote it
  */
 export async function rewriteStore(
   options: { readonly path: string; readonly chainKey: Uint8Array },
@@ -135,7 +136,7 @@ export async function rewriteStore(
     const newest = MIGRATIONS.at(-1)?.to ?? FIRST_SCHEMA_VERSION;
     if (storedMeta(opened).schema_version !== newest)
       throw new AppError("conflict", {
-        message: "the store was written by another version; start that server, or this one, first",
+        message: "the store was written by another version; start that version of the server, or this one, first",
       });
     refuseDamaged(scrubStoreNow(opened));
     transact(opened, () => {
@@ -164,25 +165,25 @@ export async function rewriteStore(
 }
 
 /**
- * Opens a store for reading only, beside a server that may be running on it: backups and scrubs of the command line.
+ * Opens a store for reading only, also while a server runs on it, for the commands `backup` and `scrub`.
  */
 export function openStoreReader(options: { readonly path: string }): StoreReader {
-  if (!existsSync(join(options.path, "data.mdb"))) {
+  if (!existsSync(join(options.path, DATA_FILE))) {
     throw new AppError("storage_failed", { message: `there is no store in ${options.path}` });
   }
   return new LmdbReader(openEnvironment(options.path, { readOnly: true }));
 }
 
-/** Makes a new store, or checks and migrates an old one, before anybody else sees it. */
+/** Initializes a new store, or checks and migrates an existing one, before it is used. */
 async function prepare(environment: Environment, options: OpenStoreOptions, log: Log): Promise<void> {
   const migrations = options.migrations ?? MIGRATIONS;
   const meta = readMeta(environment);
   if (meta === undefined) {
-    if (environment.getKeysCount({ ...prefixRange([]), limit: 1 }) > 0) throw damaged("its own record is missing");
+    if (environment.getKeysCount({ ...prefixRange([]), limit: 1 }) > 0) throw damaged("its meta record is missing");
     transact(environment, () => {
       writeMeta(environment, emptyMeta(migrations.at(-1)?.to ?? FIRST_SCHEMA_VERSION));
     });
-    // LMDB syncs the file, not the names that lead to it.
+    // LMDB syncs the file but not the folders that hold its name.
     syncFolder(options.path);
     syncFolder(dirname(options.path));
     return;
@@ -201,11 +202,10 @@ function damaged(reason: string): AppError {
 }
 
 async function backupTo(environment: Environment, folder: string): Promise<void> {
-  const file = join(folder, "data.mdb");
+  const file = join(folder, DATA_FILE);
   if (existsSync(file)) throw new AppError("conflict", { message: `${folder} holds a store already` });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Not compacted: a compacting copy takes longer and would hold its snapshot, and so all freed pages, that much
-  // longer.
+  // Not compacted: a compacting copy takes longer, and freed pages cannot be reused until its snapshot ends.
   await environment.backup(folder, false);
   await syncPath(file);
   await syncPath(folder);
@@ -219,7 +219,7 @@ class LmdbReader implements StoreReader {
   constructor(environment: Environment) {
     this.environment = environment;
     const meta = readMeta(environment);
-    if (meta === undefined) throw damaged("its own record is missing");
+    if (meta === undefined) throw damaged("its meta record is missing");
     this.schemaVersion = meta.schema_version;
   }
 
@@ -275,8 +275,8 @@ class LmdbStore extends LmdbReader implements DurableStore {
       },
       {
         onBatch: (state) => {
-          // lmdb-js keeps one read snapshot per turn; without this a read right after the acknowledgement would miss
-          // the write.
+          // lmdb-js keeps one read snapshot per turn of the event loop; without this, a read after the acknowledgement
+          // would miss the write.
           this.environment.resetReadTxn();
           if (state !== last) dependencies.log.warn("store changed state", { state });
           last = state;
@@ -331,7 +331,7 @@ class LmdbStore extends LmdbReader implements DurableStore {
       const report = await this.integrityReport();
       if (!report.sound) this.#fatal(damaged(report.damages[0]?.reason ?? "unknown damage"));
     } catch (error) {
-      // A close in the middle ends the walk; anything else is damage.
+      // Closing the store ends the check; any other error is damage.
       if (this.#closing === undefined) this.#fatal(damaged(error instanceof Error ? error.message : "the walk failed"));
     }
   }

@@ -1,66 +1,33 @@
 /**
- * What the writer thread does with a batch of commits: one transaction, one fsync, each commit judged by itself. A
- * commit whose check fails writes nothing and hurts nobody else. It must not run on two threads, and must not touch
- * disk between batches.
+ * Applies a batch of commits on the writer thread: one transaction and one fsync for the batch, each commit decided by
+ * itself. A commit whose check fails writes nothing and does not affect the others. Must not run on two threads, and
+ * must not touch the disk between batches.
  */
-import { statfsSync } from "node:fs";
-import { join } from "node:path";
 import { AppError, assert } from "../../errors.js";
 import { ChainKey } from "../chain.js";
 import { afterPrefix, decodeKey } from "../keys.js";
 import { ChainTails } from "./lmdb-chains.js";
 import { ChangeSet } from "./lmdb-changes.js";
-import { DATA_FILE, measureSpace, readMeta, reasonOf, transact, writeMeta } from "./lmdb-environment.js";
+import { readMeta, reasonOf, writeMeta } from "./lmdb-environment.js";
 import type { Environment, StoreMeta } from "./lmdb-environment.js";
-import { FileRoom } from "./lmdb-room.js";
-import type { StoreKey } from "../store.js";
+import { systemStorage, type WriterStorage } from "./lmdb-storage.js";
 import { ABSENT, APPEND, CHECK, DELETE, DELETE_PREFIX, PUT } from "../wire.js";
 import type { PackedCommit } from "../wire.js";
+import type { WriteFailure, WriterOptions, WriterState } from "../writer-protocol.js";
 
-/** Why a commit was not applied. Crosses threads, so it is data. */
-export type WriteFailure =
-  | { readonly code: "conflict"; readonly key: StoreKey }
-  | {
-      readonly code: "data_corrupt" | "storage_full" | "storage_failed" | "too_many_records" | "internal_error";
-      readonly message: string;
-    };
-
-/** Undefined: applied and on disk. */
+/** Why a commit was not applied; undefined when it is applied and on disk. */
 export type WriteOutcome = WriteFailure | undefined;
 
-/**
- * ready: takes everything. full: puts are refused until there is space, which every batch looks at anew.
- * failed: the disk refused a write that should have fitted; nothing more is written, because a second fsync may lie.
- */
-export type WriterState = "ready" | "full" | "failed";
-
-export interface WriterOptions {
-  readonly path: string;
-  /** Largest size that the data file may reach, in bytes. */
-  readonly dataBytesMax: number;
-  /** Free bytes of the disk, or of dataBytesMax, that only urgent commits may use. */
-  readonly reserveBytes: number;
-  /** Links the hash chains of the store; without it a commit with appends is a fault of the caller. */
-  readonly chainKey?: Uint8Array | undefined;
-}
-
-/** What the writer asks of the storage beneath it; a test puts a failing disk here. */
-export interface WriterStorage {
-  transact(body: () => void): void;
-  /** Bytes that may still be written: in the file's free pages, on the disk, and below dataBytesMax. */
-  freeBytes(): number;
-}
-
-/** Records that one prefix deletion may remove: about a second of the writer. */
+/** Records that the deletion of one prefix may remove: about a second of the writer's time. */
 const PREFIX_RECORDS_MAX = 100_000;
 
-/** Pages that a small transaction touches on its way from leaf to root, free list included. */
+/** Pages that a small transaction copies from leaf to root, and of the free list. */
 const TRANSACTION_OVERHEAD_BYTES = 64 * 4096;
 
-/** A write amplification that covers half-empty pages and copied neighbours. */
+/** Write amplification: covers half-empty pages and copied neighbours. */
 const SPACE_FACTOR = 3;
 
-/** With less than this free, a failed write is taken for a full disk: LMDB reports a short write as EIO, not ENOSPC. */
+/** With less free space, a failed write means a full disk: LMDB reports a short write as EIO instead of ENOSPC. */
 const FULL_DISK_BYTES = 16 * 2 ** 20;
 
 /** EFBIG, ENOSPC, EDQUOT, and LMDB's MDB_MAP_FULL. */
@@ -71,8 +38,8 @@ export class LmdbWriter {
   readonly #storage: WriterStorage;
   readonly #options: WriterOptions;
   readonly #chainKey: ChainKey | undefined;
-  /** What the last transaction wrote of these, so that the next need not read it; undefined after one that failed. */
-  #ends: { readonly meta: StoreMeta; readonly tails: ChainTails } | undefined;
+  /** As the last transaction wrote them, so that the next need not read them; undefined after a failed transaction. */
+  #cached: { readonly meta: StoreMeta; readonly tails: ChainTails } | undefined;
   #state: WriterState = "ready";
 
   constructor(options: WriterOptions, dependencies: { environment: Environment; storage?: WriterStorage }) {
@@ -91,7 +58,7 @@ export class LmdbWriter {
     if (this.#state === "failed")
       return commits.map(() => ({
         code: "storage_failed",
-        message: "the store does not take writes since its disk failed",
+        message: "the store accepts no writes since its disk failed",
       }));
     let outcomes: WriteOutcome[] = [];
     try {
@@ -100,19 +67,20 @@ export class LmdbWriter {
         this.#applyAll(commits, outcomes);
       });
       const isRefused = outcomes.some((outcome) => outcome?.code === "storage_full");
-      // What passes on a full disk (deletions, the audit log) does not say that there is room again.
+      // Commits that pass on a full disk (deletions, the audit log) do not show that there is space again.
       this.#state = isRefused || (this.#state === "full" && !this.#hasRoom()) ? "full" : "ready";
       return outcomes;
     } catch (error) {
-      this.#ends = undefined;
+      this.#cached = undefined;
       const failure = this.#classify(error);
-      // A conflict may have been with a commit of this batch that is now undone, so that it is no longer one.
+      // All commits fail alike: a conflict may have been with a commit of this batch that is now rolled back.
       return commits.map((_, index) => (outcomes[index]?.code === "storage_full" ? outcomes[index] : failure));
     }
   }
 
   /**
-   * Refuses what would not fit before LMDB runs into the wall, and keeps a reserve, since even a deletion copies pages.
+   * Refuses commits that would not fit before LMDB fails on them, and keeps a reserve, since even a deletion copies
+   * pages.
    */
   #refuseForSpace(commits: readonly PackedCommit[]): WriteOutcome[] {
     let free = this.#storage.freeBytes() - TRANSACTION_OVERHEAD_BYTES;
@@ -122,7 +90,10 @@ export class LmdbWriter {
       const isUrgent = commit.urgent || isDeletion(commit);
       const need = commit.bytes * SPACE_FACTOR;
       if (!isUrgent && free - need < this.#options.reserveBytes) {
-        return { code: "storage_full", message: "the disk or the store's share of it is full; nothing was written" };
+        return {
+          code: "storage_full",
+          message: "the disk is full, or the store has reached its maximum size; nothing was written",
+        };
       }
       free -= need;
       return undefined;
@@ -134,8 +105,8 @@ export class LmdbWriter {
   }
 
   #applyAll(commits: readonly PackedCommit[], outcomes: WriteOutcome[]): void {
-    this.#ends ??= this.#readEnds();
-    const { meta, tails } = this.#ends;
+    this.#cached ??= this.#readStored();
+    const { meta, tails } = this.#cached;
     let changed = false;
     for (const [index, commit] of commits.entries()) {
       if (outcomes[index] !== undefined) continue;
@@ -152,13 +123,13 @@ export class LmdbWriter {
     writeMeta(this.#environment, meta);
   }
 
-  #readEnds(): { meta: StoreMeta; tails: ChainTails } {
+  #readStored(): { meta: StoreMeta; tails: ChainTails } {
     const meta = readMeta(this.#environment);
-    assert(meta !== undefined, "an open store has its own record");
+    assert(meta !== undefined, "an open store has a meta record");
     return { meta, tails: new ChainTails(this.#environment, this.#chainKey) };
   }
 
-  /** Reads and judges only, so that a refusal leaves nothing behind. */
+  /** Only reads, so that a refused commit leaves no trace. */
   #prepare(commit: PackedCommit, tails: ChainTails): ChangeSet | WriteFailure {
     const changes = new ChangeSet(this.#environment, tails);
     try {
@@ -199,7 +170,7 @@ export class LmdbWriter {
     if (error instanceof AppError)
       return { code: error.code === "data_corrupt" ? "data_corrupt" : "internal_error", message: error.message };
     const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
-    // Without a code it is a fault of ours, not of the disk; the transaction was rolled back.
+    // An error without a code is a fault of the program, not of the disk; the transaction was rolled back.
     if (typeof code !== "number") return { code: "internal_error", message: reasonOf(error) };
     if (FULL_CODES.has(code) || this.#isDiskFull()) {
       this.#state = "full";
@@ -213,72 +184,17 @@ export class LmdbWriter {
     try {
       return this.#storage.freeBytes() < FULL_DISK_BYTES;
     } catch {
-      // A disk that cannot even be asked is not merely full.
+      // A disk that cannot be queried has failed; it is not merely full.
       return false;
     }
   }
 }
 
-/** To the writer thread: packed commits (wire.ts), or the wish to end once all before it is written. */
-export type WriterRequest = Uint8Array<ArrayBuffer> | { readonly close: true };
-
 /**
- * From the writer thread, most often: so many commits, oldest first, are applied and on disk, and the writer is ready.
- */
-export type WriterReply = number | WriterReport;
-
-/** How many commits are settled, oldest first, and which of them failed. */
-export interface WriterReport {
-  readonly settled: number;
-  readonly failures: readonly { readonly index: number; readonly failure: WriteFailure }[];
-  readonly state: WriterState;
-}
-
-/** The first record of a new store: nothing counted, no migration run. */
-export function emptyMeta(schemaVersion: number): StoreMeta {
-  return { schema_version: schemaVersion, sequence: 0, count: 0, tag_sum: 0n };
-}
-
-/**
- * Writes nothing but deletions, and what is recorded of them: were the audit log's record refused, nobody could make
- * room.
+ * True for a commit of deletions alone, or with appends that record them. Without the appends no deletion could be
+ * audited on a full disk, and no space could be made.
  */
 function isDeletion({ operations }: PackedCommit): boolean {
   const has = (...kinds: readonly number[]): boolean => operations.some(({ kind }) => kinds.includes(kind));
   return !has(PUT) && (!has(APPEND) || has(DELETE, DELETE_PREFIX));
-}
-
-function systemStorage(options: WriterOptions, environment: Environment): WriterStorage {
-  const room = new FileRoom(join(options.path, DATA_FILE));
-  const enough = MEASURE_ALWAYS_BYTES + options.reserveBytes;
-  let measured = 0;
-  let measuredAt = -Infinity;
-  return {
-    transact: (body) => {
-      transact(environment, body);
-    },
-    freeBytes: () => {
-      const now = performance.now();
-      if (now - measuredAt > MEASURE_AGE_MS || measured < enough) {
-        const space = measureSpace(environment, options.path);
-        measured =
-          space.freeInsideBytes +
-          Math.max(0, Math.min(options.dataBytesMax - space.fileBytes, diskFreeBytes(options.path)));
-        measuredAt = now;
-        if (measured >= enough) room.keep(space);
-      }
-      return measured;
-    },
-  };
-}
-
-/** With this much free, a figure some milliseconds old is as good as a fresh one (a measurement costs about 20 us). */
-const MEASURE_ALWAYS_BYTES = 2 ** 30;
-/** Short, so that a file that grows fast is made longer in small pieces: see FileRoom. */
-const MEASURE_AGE_MS = 50;
-
-function diskFreeBytes(path: string): number {
-  const disk = statfsSync(path);
-  // Some network and container file systems do not say; then only a failing write tells.
-  return disk.blocks === 0 ? Number.MAX_SAFE_INTEGER : disk.bavail * disk.bsize;
 }

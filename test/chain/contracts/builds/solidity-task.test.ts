@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { SolidityRequest, SolidityResult } from "../../../../src/engine/solidity/compile-solidity.js";
+import { probeSandboxTools } from "../../../../src/platform/pool/process-sandbox.js";
+import { Sandbox } from "../../../../src/platform/pool/sandbox.js";
 import { ProcessTasks, type ProcessTaskLimits } from "../../../../src/platform/pool/process-task.js";
 import {
   compileSolidityInProcess,
   SOLIDITY_PROCESS_LIMITS,
+  type SolidityTaskResult,
 } from "../../../../src/chain/contracts/builds/solidity-task.js";
 
 // Untrusted Solidity as an attacker would send it; each ends in a failure that names itself, none in a crash of the
@@ -37,6 +40,33 @@ function doublingStructs(): string {
   );
   return `struct S0 { uint a; uint b; } ${structs.join(" ")} contract A { function f(S40 memory) external {} }`;
 }
+
+describe("compileSolidityInProcess where the sandbox is required", () => {
+  const request: SolidityRequest = {
+    sources: { "a.sol": `${HEAD}contract A {}` },
+    settings: { evmVersion: "cancun", optimizerRuns: 200, viaIr: false },
+  };
+  const compileIn = async (searchPath?: string): Promise<{ sandbox: Sandbox; outcome: SolidityTaskResult }> => {
+    const sandbox = new Sandbox({ mode: "require", tools: await probeSandboxTools(searchPath) });
+    return { sandbox, outcome: await compileSolidityInProcess(new ProcessTasks({ sandbox }), request) };
+  };
+
+  it("is refused without the system's tools, and names the missing limits", async () => {
+    const { outcome } = await compileIn("");
+    expect(outcome).toMatchObject({
+      settled: true,
+      result: {
+        ok: false,
+        diagnostics: [{ code: "sandbox_incomplete", message: expect.stringContaining("network") as string }],
+      },
+    });
+  });
+
+  it("compiles where every limit holds", async () => {
+    const { sandbox, outcome } = await compileIn();
+    expect(outcome).toMatchObject({ settled: true, result: { ok: sandbox.missing.length === 0 } });
+  });
+});
 
 describe("compileSolidityInProcess", () => {
   it("gives ABI, creation code, opcodes, metadata and the compiler's name, the same code each time", async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ChainRecord } from "../../../../src/platform/store/chain.js";
 import {
+  emptyMeta,
   openEnvironment,
   readMeta,
   transact,
@@ -9,7 +10,7 @@ import {
 import type { Environment } from "../../../../src/platform/store/lmdb/lmdb-environment.js";
 import { readRange, readRecord } from "../../../../src/platform/store/lmdb/lmdb-reader.js";
 import { scrubStoreNow } from "../../../../src/platform/store/lmdb/lmdb-scrub.js";
-import { emptyMeta, LmdbWriter } from "../../../../src/platform/store/lmdb/lmdb-writer.js";
+import { LmdbWriter } from "../../../../src/platform/store/lmdb/lmdb-writer.js";
 import type { WriteOutcome } from "../../../../src/platform/store/lmdb/lmdb-writer.js";
 import type { StoreCommit } from "../../../../src/platform/store/store.js";
 import { CommitPacker, unpackCommits } from "../../../../src/platform/store/wire.js";

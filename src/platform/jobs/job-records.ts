@@ -1,0 +1,133 @@
+/**
+ * The stored jobs of one server process: reading, leasing and changing them, and telling listeners of each change. A
+ * running job names the process that holds its lease (`boot_id`), so that a process which lost the lease commits
+ * nothing.
+ */
+import { isoTimestamp, type Clock } from "../clock.js";
+import { newId } from "../ids.js";
+import type { Log } from "../log.js";
+import { mergeCommits, retryOnConflict } from "../store/commits.js";
+import type { Store, StoreCommit, StoreRecord } from "../store/store.js";
+import { jobTable, newJob, type Job, type JobTable, type NewJob } from "./job.js";
+
+export interface JobEvent {
+  readonly job: Job;
+  /** 0 to 1 within the phase; absent when the event is about state or phase. */
+  readonly progress?: number;
+}
+
+export interface JobRecordsDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Finished jobs are kept for a day, for the operator. */
+const FINISHED_KEPT_MS = 24 * 3_600_000;
+/** Finished jobs deleted per commit. */
+const PRUNE_BATCH = 500;
+
+export class JobRecords {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #table: JobTable;
+  readonly #listeners = new Set<(event: JobEvent) => void>();
+  readonly #bootId = newId();
+
+  constructor(dependencies: JobRecordsDependencies) {
+    this.#store = dependencies.store;
+    this.#clock = dependencies.clock;
+    this.#log = dependencies.log;
+    this.#table = jobTable(dependencies.store);
+  }
+
+  /** Returns a job as it is stored first, and the commit that stores it. */
+  prepare(job: NewJob): { job: Job; commit: StoreCommit } {
+    return newJob(this.#table, job, this.#clock);
+  }
+
+  /** Returns a job's record, or undefined when there is none. */
+  get(id: string): StoreRecord<Job> | undefined {
+    return this.#table.get([id]);
+  }
+
+  /** Returns all jobs of a subject, oldest first. */
+  ofSubject(subjectKey: Job["subject_key"]): Job[] {
+    return this.#table.list("subject", subjectKey).rows;
+  }
+
+  /** Returns the oldest queued jobs of a kind. */
+  queued(kind: string, limit: number): Job[] {
+    return this.#table.list("state", ["queued", kind], { page: { page: 1, rpp: limit } }).rows;
+  }
+
+  /** True when this process holds the lease of the job. */
+  isLeased(job: Job): boolean {
+    return job.state === "running" && job.boot_id === this.#bootId;
+  }
+
+  /** Marks a queued job as running in this process, and counts the attempt. Throws StoreConflict. */
+  async lease(record: StoreRecord<Job>): Promise<Job> {
+    return await this.update(record, { state: "running", boot_id: this.#bootId, attempt: record.value.attempt + 1 });
+  }
+
+  /** Commits a change of a job, with another commit if given, and tells the listeners. Throws StoreConflict. */
+  async update(record: StoreRecord<Job>, change: Partial<Job>, commit: StoreCommit = {}): Promise<Job> {
+    const next: Job = { ...record.value, ...change, updated_at: isoTimestamp(this.#clock.nowMs()) };
+    await this.#store.commit(mergeCommits(this.#table.updateCommit(record, next), commit));
+    this.notify({ job: next });
+    return next;
+  }
+
+  /** Deletes a job; a missing one is fine. */
+  async delete(id: string): Promise<void> {
+    await retryOnConflict(async () => {
+      const record = this.get(id);
+      if (record !== undefined) await this.#store.commit(this.#table.deleteCommit(record));
+    });
+  }
+
+  /** Queues the jobs of a kind that an earlier process left running. The cut off attempt is not counted. */
+  async requeueCutOff(kind: string): Promise<void> {
+    for (const { value } of this.#table.records("state", ["running", kind])) {
+      await retryOnConflict(async () => {
+        const record = this.get(value.id);
+        if (record?.value.state !== "running" || this.isLeased(record.value)) return;
+        const { attempt, cut_offs } = record.value;
+        await this.update(record, { state: "queued", boot_id: null, attempt: attempt - 1, cut_offs: cut_offs + 1 });
+      });
+    }
+  }
+
+  /** Deletes jobs that finished more than a day ago. */
+  async prune(): Promise<void> {
+    const before = isoTimestamp(this.#clock.nowMs() - FINISHED_KEPT_MS);
+    for (const state of ["done", "failed"] as const) {
+      const old = this.#table.records("state", [state]).filter((record) => record.value.updated_at < before);
+      for (let from = 0; from < old.length; from += PRUNE_BATCH) {
+        const batch = old.slice(from, from + PRUNE_BATCH);
+        await this.#store.commit(mergeCommits(...batch.map((record) => this.#table.deleteCommit(record))));
+      }
+    }
+  }
+
+  /** Calls the listener for every change of state, phase and progress. Returns a function that ends it. */
+  subscribe(listener: (event: JobEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** Calls the listeners. A listener that throws is logged and does not affect the job. */
+  notify(event: JobEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#log.error("job listener failed", { job_id: event.job.id, error });
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** What runs the jobs of one kind, and what it is given. Services implement runners and register them with `Jobs`. */
+import type { StoreCommit } from "../store/store.js";
+import type { Job, JobFault } from "./job.js";
+
+/** What a runner gets beside its job. */
+export interface JobContext {
+  /** Aborts when the server stops, the job is cancelled, or the lease is lost. The runner must then return or throw. */
+  readonly signal: AbortSignal;
+  /** The job as last committed. */
+  readonly job: Job;
+  /**
+   * Commits the phase, together with the results of the phase before it. After a crash, steps before the phase are not
+   * repeated, and steps after it are.
+   * @throws StoreConflict when a check of `commit` does not hold: read again and decide anew
+   */
+  setPhase(phase: string, commit?: StoreCommit): Promise<void>;
+  /** Reports to listeners the completed share of the phase, from 0 to 1. Not stored. */
+  progress(fraction: number): void;
+}
+
+export interface JobRunner {
+  /**
+   * Does the work from `context.job.phase` on; each step must be safe to repeat. Returning means done. A thrown
+   * JobFailure fails the job at once; after any other error it is tried again later.
+   */
+  readonly run: (job: Job, context: JobContext) => Promise<void>;
+  /** Returns what to commit with the failure, such as the subject's status. Called again after a conflict. */
+  readonly onFailed?: (job: Job, fault: JobFault) => StoreCommit | undefined;
+  /** Jobs of this kind that run at a time. Default 1. */
+  readonly concurrency?: number;
+}
+
+/** Thrown by a runner when the job can never succeed. The text is sent to the client. */
+export class JobFailure extends Error {
+  override readonly name = "JobFailure";
+  readonly code: string;
+
+  constructor(fault: JobFault) {
+    super(fault.message);
+    this.code = fault.code;
+  }
+}
