@@ -8,7 +8,7 @@ import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } fro
 import type { AccountDetailJson, AccountFilters, AccountJson, CreateAccountInput } from "./account-schemas.js";
 import type { ChainKeyVault } from "./key-vault.js";
 import { RpcRefusal } from "../rpc/rpc.js";
-import { readQuantity } from "../transactions/node-values.js";
+import { readHexQuantity } from "../transactions/node-values.js";
 import type { TransactionNetworks } from "../transactions/transaction-ports.js";
 import { executionFault } from "../transactions/sending/refusals.js";
 
@@ -154,7 +154,7 @@ export class Accounts {
       });
     // Nothing comes back from an address without code, which is no token.
     if (answer === "0x") throw missingToken();
-    return { [tokenId]: String(readQuantity(answer, "balance")) };
+    return { [tokenId]: String(readHexQuantity(answer, "balance")) };
   }
 
   /** Notes that an account signs, at most once a minute; part of the commit of what it signs. */
@@ -181,7 +181,7 @@ export class Accounts {
     try {
       const { rpc } = this.#dependencies.networks.find(owner, account.network_id);
       return String(
-        readQuantity(await rpc.request("eth_getBalance", [account.address, "latest"], optionsOf(signal)), "balance"),
+        readHexQuantity(await rpc.request("eth_getBalance", [account.address, "latest"], optionsOf(signal)), "balance"),
       );
     } catch (error) {
       // The account is there whether its network answers or not.

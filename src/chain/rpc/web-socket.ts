@@ -8,7 +8,7 @@ import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 
-export interface WebSocketEars {
+export interface WebSocketListener {
   readonly onText: (text: string) => void;
   /** Called once when the connection is over, whoever ended it; never before it was open. */
   readonly onClosed: () => void;
@@ -34,7 +34,7 @@ const NORMAL_CLOSURE = 1000;
  */
 export async function openWebSocket(
   address: string,
-  ears: WebSocketEars,
+  ears: WebSocketListener,
   { egress, clock }: WebSocketDependencies,
 ): Promise<WebSocketConnection> {
   const url = readAddress(address);
@@ -100,7 +100,7 @@ function handshakeError(error: Error & { readonly code?: string }): AppError {
 export class WebSocketConnection {
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
-  readonly #ears: WebSocketEars;
+  readonly #ears: WebSocketListener;
   readonly #clock: Clock;
   #heardAtMs: number;
   #windowBytes = 0;
@@ -110,7 +110,7 @@ export class WebSocketConnection {
   /** @param parts open, and paused */
   constructor(
     { webSocket, socket }: { readonly webSocket: WebSocket; readonly socket: Socket },
-    { ears, clock }: { readonly ears: WebSocketEars; readonly clock: Clock },
+    { ears, clock }: { readonly ears: WebSocketListener; readonly clock: Clock },
   ) {
     this.#webSocket = webSocket;
     this.#socket = socket;

@@ -14,8 +14,8 @@ import { transactionHandlers } from "./transaction-handlers.js";
 import type { transactionRoutes } from "./transaction-routes.js";
 import { FeePolicy } from "./fees/fees.js";
 import { GasEstimates } from "./fees/gas.js";
-import { Lanes } from "./sending/nonce-queues.js";
-import { TransactionLedger } from "./following/ledger.js";
+import { NonceQueues } from "./sending/nonce-queues.js";
+import { TransactionWriter } from "./transaction-writer.js";
 import type { TransactionNetworks } from "./transaction-ports.js";
 import { Replacements } from "./sending/replacements.js";
 import { TransactionRepository } from "./transaction-repository.js";
@@ -84,10 +84,10 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
   const accounts = new Accounts({ store, keys, networks, clock, ...(tokens === undefined ? {} : { tokens }) });
   const wallets = new Wallets({ store, keys, clock });
   const repository = new TransactionRepository({ store });
-  const ledger = new TransactionLedger({ repository, clock, ...(events === undefined ? {} : { events }) });
+  const ledger = new TransactionWriter({ repository, clock, ...(events === undefined ? {} : { events }) });
   const signing = new TransactionSigning({ keys, accounts, wallets });
   const fees = new FeePolicy({ clock });
-  const lanes = new Lanes(
+  const lanes = new NonceQueues(
     {
       pollMs: options.pollMs ?? POLL_MS,
       patienceMs: options.patienceMs ?? PATIENCE_MS,

@@ -26,14 +26,14 @@ export interface Receipt {
   readonly effectiveGasPrice: bigint | undefined;
 }
 
-export function readQuantity(value: unknown, what: string): bigint {
+export function readHexQuantity(value: unknown, what: string): bigint {
   if (typeof value === "string" && QUANTITY.test(value)) return BigInt(value);
   throw invalid(what);
 }
 
 /** A quantity that is a safe integer: block numbers, nonces, seconds. */
 export function readInteger(value: unknown, what: string): number {
-  const number = Number(readQuantity(value, what));
+  const number = Number(readHexQuantity(value, what));
   if (!Number.isSafeInteger(number)) throw invalid(what);
   return number;
 }
@@ -53,7 +53,7 @@ export function readBlock(value: unknown): BlockHead | undefined {
     hash: readHash(hash, "block hash"),
     timestampSec: readInteger(timestamp, "block time"),
     baseFeePerGas:
-      baseFeePerGas === undefined || baseFeePerGas === null ? undefined : readQuantity(baseFeePerGas, "base fee"),
+      baseFeePerGas === undefined || baseFeePerGas === null ? undefined : readHexQuantity(baseFeePerGas, "base fee"),
   };
 }
 
@@ -68,13 +68,13 @@ export function readReceipt(value: unknown, hash: string): Receipt | undefined {
     transactionHash,
     blockHash: readHash(members.blockHash, "block hash"),
     blockNumber: readInteger(members.blockNumber, "block number"),
-    isSuccess: readQuantity(members.status, "status") === 1n,
+    isSuccess: readHexQuantity(members.status, "status") === 1n,
     contractAddress: typeof contractAddress === "string" && ADDRESS.test(contractAddress) ? contractAddress : undefined,
-    gasUsed: readQuantity(members.gasUsed, "gas used"),
+    gasUsed: readHexQuantity(members.gasUsed, "gas used"),
     effectiveGasPrice:
       effectiveGasPrice === undefined || effectiveGasPrice === null
         ? undefined
-        : readQuantity(effectiveGasPrice, "gas price"),
+        : readHexQuantity(effectiveGasPrice, "gas price"),
   };
 }
 

@@ -7,8 +7,8 @@ import type { Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { BroadcastTransactionInput, TransactionJson } from "./transaction-schemas.js";
-import type { Lanes } from "./sending/nonce-queues.js";
-import type { TransactionLedger } from "./following/ledger.js";
+import type { NonceQueues } from "./sending/nonce-queues.js";
+import type { TransactionWriter } from "./transaction-writer.js";
 import type { TransactionNetworks } from "./transaction-ports.js";
 import type { TransactionRecord } from "./transaction-record.js";
 import { refusalFault } from "./sending/refusals.js";
@@ -18,8 +18,8 @@ import { insertWithRef, UNSENT, type TransactionService } from "./transaction-se
 export interface SelfSignedDependencies {
   readonly service: TransactionService;
   readonly repository: TransactionRepository;
-  readonly ledger: TransactionLedger;
-  readonly lanes: Lanes;
+  readonly ledger: TransactionWriter;
+  readonly lanes: NonceQueues;
   readonly networks: TransactionNetworks;
 }
 

@@ -8,7 +8,7 @@ import type { CreateTransactionInput } from "./transaction-schemas.js";
 import type { Replacements } from "./sending/replacements.js";
 import type { SelfSigned } from "./self-signed.js";
 import type { TransactionService } from "./transaction-service.js";
-import { readQuantityWish } from "./sending/send-requests.js";
+import { readQuantity } from "./request-quantities.js";
 
 export interface TransactionHandlerDependencies {
   readonly transactions: TransactionService;
@@ -65,11 +65,11 @@ function submissionOf(body: CreateTransactionInput): SubmissionRequest {
     signer: requiredSigner(body),
     ...(typeof body.to === "string" ? { to: body.to } : {}),
     ...(typeof body.data === "string" ? { data: body.data.startsWith("0x") ? body.data : `0x${body.data}` } : {}),
-    ...(body.value === undefined ? {} : { value: readQuantityWish(body.value) }),
-    ...(gas === undefined ? {} : { gas: readQuantityWish(gas) }),
-    ...(gasPrice === undefined ? {} : { gasPrice: readQuantityWish(gasPrice) }),
-    ...(fee === undefined ? {} : { maxFeePerGas: readQuantityWish(fee) }),
-    ...(tip === undefined ? {} : { maxPriorityFeePerGas: readQuantityWish(tip) }),
+    ...(body.value === undefined ? {} : { value: readQuantity(body.value) }),
+    ...(gas === undefined ? {} : { gas: readQuantity(gas) }),
+    ...(gasPrice === undefined ? {} : { gasPrice: readQuantity(gasPrice) }),
+    ...(fee === undefined ? {} : { maxFeePerGas: readQuantity(fee) }),
+    ...(tip === undefined ? {} : { maxPriorityFeePerGas: readQuantity(tip) }),
     ...(nonce === undefined ? {} : { nonce }),
     ...(body.ref === undefined ? {} : { ref: body.ref }),
     ...(typeof body.description === "string" ? { description: body.description } : {}),

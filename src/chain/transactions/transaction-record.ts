@@ -27,7 +27,7 @@ export type Attempt = {
 };
 
 /** What the caller asked for; wei and gas in decimal. */
-export type TransactionWishes = {
+export type RequestedValues = {
   readonly gas?: string;
   readonly gas_price?: string;
   readonly max_fee_per_gas?: string;
@@ -64,7 +64,7 @@ export type TransactionRecord = {
   /** 0x-hex. */
   readonly data: string;
   readonly gas: string;
-  readonly wishes: TransactionWishes;
+  readonly wishes: RequestedValues;
   readonly ref: string;
   readonly description: string | null;
   readonly contract_id: string | null;

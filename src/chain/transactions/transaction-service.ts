@@ -11,23 +11,23 @@ import { checksumAddress } from "../../crypto/ethereum/address.js";
 import { InvalidPayload } from "../../crypto/ethereum/invalid.js";
 import { readAddress } from "../../crypto/ethereum/quantity.js";
 import type { Accounts } from "../accounts/accounts.js";
-import type { SettlementListener, TransactionLedger } from "./following/ledger.js";
+import type { SettlementListener, TransactionWriter } from "./transaction-writer.js";
 import type { SubmissionRequest, Submissions, Submitted } from "./submission-port.js";
 import type { TransactionFilters, TransactionJson } from "./transaction-schemas.js";
-import { checkWishes } from "./fees/fees.js";
+import { checkRequestedFees } from "./fees/fees.js";
 import type { GasEstimates } from "./fees/gas.js";
 import { requireIntrinsicGas } from "./fees/intrinsic-gas.js";
-import type { Lanes } from "./sending/nonce-queues.js";
-import { readQuantity } from "./node-values.js";
+import type { NonceQueues } from "./sending/nonce-queues.js";
+import { readHexQuantity } from "./node-values.js";
 import type { TransactionNetwork, TransactionNetworks } from "./transaction-ports.js";
-import { transactionOnWire, type Depth, type TransactionRecord, type TransactionWishes } from "./transaction-record.js";
+import { transactionOnWire, type Depth, type TransactionRecord, type RequestedValues } from "./transaction-record.js";
 import type { TransactionRepository } from "./transaction-repository.js";
 import type { TransactionSigning } from "./transaction-signing.js";
 
 export interface TransactionServiceDependencies {
   readonly repository: TransactionRepository;
-  readonly ledger: TransactionLedger;
-  readonly lanes: Lanes;
+  readonly ledger: TransactionWriter;
+  readonly lanes: NonceQueues;
   readonly gas: GasEstimates;
   readonly signing: TransactionSigning;
   readonly accounts: Accounts;
@@ -129,7 +129,7 @@ export class TransactionService implements Submissions {
     const { ledger, lanes, accounts, networks } = this.#dependencies;
     const network = networks.find(owner, request.networkId);
     const wishes = wishesOf(request);
-    checkWishes(network, wishes);
+    checkRequestedFees(network, wishes);
     const to = request.to === undefined ? null : requireAddress(request.to);
     const data = (request.data ?? NO_DATA).toLowerCase();
     if (to === null && data === NO_DATA) throw bad("to", "a transaction has `to`, or `data` that creates a contract");
@@ -230,7 +230,7 @@ export async function insertWithRef(
 async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: number, openCount: number): Promise<void> {
   const [mined, pending] = await Promise.all(
     ["latest", "pending"].map(async (at) =>
-      Number(readQuantity(await rpc.request("eth_getTransactionCount", [from, at]), "nonce")),
+      Number(readHexQuantity(await rpc.request("eth_getTransactionCount", [from, at]), "nonce")),
     ),
   );
   const next = mined ?? 0;
@@ -256,7 +256,7 @@ function requireAddress(text: string): string {
   }
 }
 
-function wishesOf(request: SubmissionRequest): TransactionWishes {
+function wishesOf(request: SubmissionRequest): RequestedValues {
   return {
     ...(request.gas === undefined ? {} : { gas: String(request.gas) }),
     ...(request.gasPrice === undefined ? {} : { gas_price: String(request.gasPrice) }),

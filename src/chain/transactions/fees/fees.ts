@@ -6,9 +6,9 @@
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
-import { readBlock, readQuantity } from "../node-values.js";
+import { readBlock, readHexQuantity } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
-import type { Attempt, TransactionWishes } from "../transaction-record.js";
+import type { Attempt, RequestedValues } from "../transaction-record.js";
 
 export type Fees =
   { readonly gas_price: bigint } | { readonly max_fee_per_gas: bigint; readonly max_priority_fee_per_gas: bigint };
@@ -41,8 +41,8 @@ export class FeePolicy {
    * The fees of a first signature. Throws `fee_cap_exceeded` when the caller's wish, or the chain's base fee, is above
    * the network's cap.
    */
-  async choose(network: TransactionNetwork, wishes: TransactionWishes): Promise<Fees> {
-    checkWishes(network, wishes);
+  async choose(network: TransactionNetwork, wishes: RequestedValues): Promise<Fees> {
+    checkRequestedFees(network, wishes);
     if (wishes.gas_price !== undefined) return { gas_price: BigInt(wishes.gas_price) };
     const { max_fee_per_gas: wishedFee, max_priority_fee_per_gas: wishedTip } = wishes;
     if (wishedFee !== undefined && wishedTip !== undefined)
@@ -63,8 +63,8 @@ export class FeePolicy {
    * more than was wished: a wish that is too low throws `replacement_underpriced`. Throws `fee_cap_exceeded` above the
    * network's caps.
    */
-  async raise(network: TransactionNetwork, last: Attempt, wishes: TransactionWishes): Promise<Fees> {
-    checkWishes(network, wishes);
+  async raise(network: TransactionNetwork, last: Attempt, wishes: RequestedValues): Promise<Fees> {
+    checkRequestedFees(network, wishes);
     if (last.gas_price !== undefined) {
       if (wishes.max_fee_per_gas !== undefined || wishes.max_priority_fee_per_gas !== undefined)
         throw bad("max_fee_per_gas", "the transaction is of type 0; its replacement is priced by `gas_price`");
@@ -113,7 +113,7 @@ export class FeePolicy {
     const [block, tip] = await Promise.all([
       rpc.request("eth_getBlockByNumber", ["latest", false]),
       rpc.request("eth_maxPriorityFeePerGas", []).then(
-        (value) => readQuantity(value, "priority fee"),
+        (value) => readHexQuantity(value, "priority fee"),
         (error: unknown) => {
           if (error instanceof RpcRefusal) return FALLBACK_TIP;
           throw error;
@@ -122,7 +122,7 @@ export class FeePolicy {
     ]);
     const baseFee = readBlock(block)?.baseFeePerGas;
     const gasPrice =
-      baseFee === undefined ? readQuantity(await rpc.request("eth_gasPrice", []), "gas price") : undefined;
+      baseFee === undefined ? readHexQuantity(await rpc.request("eth_gasPrice", []), "gas price") : undefined;
     return { baseFee, tip, gasPrice, atMs };
   }
 }
@@ -131,7 +131,7 @@ export class FeePolicy {
  * Throws `fee_cap_exceeded` for wishes above the network's caps, `invalid_request` for wishes that contradict each
  * other.
  */
-export function checkWishes(network: TransactionNetwork, wishes: TransactionWishes): void {
+export function checkRequestedFees(network: TransactionNetwork, wishes: RequestedValues): void {
   const { gas_price: gasPrice, max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = wishes;
   if (gasPrice !== undefined && (fee !== undefined || tip !== undefined))
     throw bad(

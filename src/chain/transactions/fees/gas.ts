@@ -2,7 +2,7 @@
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
-import { readQuantity } from "../node-values.js";
+import { readHexQuantity } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import { estimateFailure } from "../sending/refusals.js";
 
@@ -70,9 +70,9 @@ async function ask({ rpc }: TransactionNetwork, { from, to, value, data }: GasRe
       // Not every node looks at the balance when it estimates.
       value === 0n ? undefined : rpc.request("eth_getBalance", [from, "latest"]),
     ]);
-    if (balance !== undefined && readQuantity(balance, "balance") < value)
+    if (balance !== undefined && readHexQuantity(balance, "balance") < value)
       throw new AppError("insufficient_funds", { message: "the account has less than the value" });
-    return readQuantity(gas, "gas estimate");
+    return readHexQuantity(gas, "gas estimate");
   } catch (error) {
     if (error instanceof RpcRefusal) throw estimateFailure(error);
     throw error;

@@ -2,19 +2,19 @@
 import { isoTimestamp } from "../../../platform/clock.js";
 import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
-import type { LaneEntry } from "../sending/queued-transaction.js";
-import type { Lane } from "../sending/nonce-queue.js";
-import type { TransactionLedger } from "./ledger.js";
+import type { QueuedTransaction } from "../sending/queued-transaction.js";
+import type { NonceQueue } from "../sending/nonce-queue.js";
+import type { TransactionWriter } from "../transaction-writer.js";
 import { readBlock, type BlockHead, type Receipt } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import { withoutRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
 import { revertReason } from "../sending/refusals.js";
 
 export interface InclusionsDependencies {
-  readonly ledger: TransactionLedger;
-  readonly laneOf: (entry: LaneEntry) => Lane | undefined;
+  readonly ledger: TransactionWriter;
+  readonly laneOf: (entry: QueuedTransaction) => NonceQueue | undefined;
   /** Called when a transaction is final. */
-  readonly onFinal: (entry: LaneEntry) => void;
+  readonly onFinal: (entry: QueuedTransaction) => void;
 }
 
 /** Commits that are handed to the writer together; it groups them, and its queue takes a thousand. */
@@ -33,7 +33,7 @@ export class Inclusions {
   async include(
     network: TransactionNetwork,
     head: BlockHead,
-    found: readonly (readonly [LaneEntry, Receipt])[],
+    found: readonly (readonly [QueuedTransaction, Receipt])[],
   ): Promise<void> {
     const times = await blockTimes(
       network,
@@ -64,7 +64,7 @@ export class Inclusions {
   }
 
   /** Transactions with enough blocks on top of them. */
-  async confirm(network: TransactionNetwork, head: BlockHead, entries: readonly LaneEntry[]): Promise<void> {
+  async confirm(network: TransactionNetwork, head: BlockHead, entries: readonly QueuedTransaction[]): Promise<void> {
     const { ledger } = this.#dependencies;
     await inGroups(
       entries.filter(({ block }) => block !== undefined && isDeep(network, head, block.number)),
@@ -78,7 +78,7 @@ export class Inclusions {
   }
 
   /** Transactions whose block is gone: they are on their way again. */
-  async drop(entries: readonly LaneEntry[]): Promise<void> {
+  async drop(entries: readonly QueuedTransaction[]): Promise<void> {
     await inGroups(entries, async (entry) => {
       const stored = await this.#dependencies.ledger.change(entry.owner, entry.id, (record) =>
         record.watched ? { ...record, state: "sent", ...NOT_IN_A_BLOCK } : undefined,
@@ -90,7 +90,7 @@ export class Inclusions {
   }
 
   /** Transactions whose nonce the chain has used for something that is not theirs. */
-  async replace(entries: readonly LaneEntry[]): Promise<void> {
+  async replace(entries: readonly QueuedTransaction[]): Promise<void> {
     const fault = { code: "transaction_replaced", message: "another transaction with the same nonce was mined" };
     await inGroups(entries, async (entry) => {
       await this.#dependencies.ledger.fail(entry.owner, entry.id, fault, "replaced");
@@ -129,7 +129,7 @@ export class Inclusions {
     return more.isFinal ? confirmed(included, now) : included;
   }
 
-  #final(entry: LaneEntry): void {
+  #final(entry: QueuedTransaction): void {
     this.#dependencies.laneOf(entry)?.release(entry, { isUsed: true });
     this.#dependencies.onFinal(entry);
   }

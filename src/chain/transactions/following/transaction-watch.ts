@@ -7,13 +7,13 @@ import { AppError } from "../../../platform/errors.js";
 import type { Log } from "../../../platform/log.js";
 import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions } from "../../rpc/rpc.js";
-import type { LaneEntry } from "../sending/queued-transaction.js";
-import type { Lane } from "../sending/nonce-queue.js";
+import type { QueuedTransaction } from "../sending/queued-transaction.js";
+import type { NonceQueue } from "../sending/nonce-queue.js";
 import { readBlock, readInteger, readReceipt, type BlockHead, type Receipt } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import type { Inclusions } from "./inclusions.js";
 
-export interface WatchOptions {
+export interface TransactionWatchOptions {
   /** Pause between two rounds. */
   readonly pollMs: number;
   /** A node may count a nonce before it has the receipt: how long that is not taken for another's transaction. */
@@ -22,10 +22,10 @@ export interface WatchOptions {
   readonly resendMs: number;
 }
 
-export interface WatchDependencies {
+export interface TransactionWatchDependencies {
   /** Throws when the network is gone. */
   readonly network: () => TransactionNetwork;
-  readonly laneOf: (entry: LaneEntry) => Lane | undefined;
+  readonly laneOf: (entry: QueuedTransaction) => NonceQueue | undefined;
   readonly inclusions: Inclusions;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -34,7 +34,7 @@ export interface WatchDependencies {
   /** Called when the chain was seen to have moved. */
   readonly onHead: () => void;
   /** Called when the network's record is gone for good. */
-  readonly onNetworkGone: (entries: readonly LaneEntry[], fault: AppError) => Promise<void>;
+  readonly onNetworkGone: (entries: readonly QueuedTransaction[], fault: AppError) => Promise<void>;
 }
 
 /** Receipts of one round. */
@@ -42,16 +42,16 @@ const RECEIPTS_MAX = 512;
 /** Longest pause after failures. */
 const PAUSE_MAX_MS = 15_000;
 
-export class NetworkWatch {
-  readonly #options: WatchOptions;
-  readonly #dependencies: WatchDependencies;
-  readonly #entries = new Map<string, LaneEntry>();
+export class TransactionWatch {
+  readonly #options: TransactionWatchOptions;
+  readonly #dependencies: TransactionWatchDependencies;
+  readonly #entries = new Map<string, QueuedTransaction>();
   #anchor: BlockHead | undefined;
   #loop: Promise<void> | undefined;
   #wakeUp: (() => void) | undefined;
   #failures = 0;
 
-  constructor(options: WatchOptions, dependencies: WatchDependencies) {
+  constructor(options: TransactionWatchOptions, dependencies: TransactionWatchDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
   }
@@ -61,12 +61,12 @@ export class NetworkWatch {
     return this.#anchor?.number;
   }
 
-  add(entry: LaneEntry): void {
+  add(entry: QueuedTransaction): void {
     this.#entries.set(entry.id, entry);
     this.#follow();
   }
 
-  remove(entry: LaneEntry): void {
+  remove(entry: QueuedTransaction): void {
     this.#entries.delete(entry.id);
   }
 
@@ -186,13 +186,16 @@ export class NetworkWatch {
   }
 
   /** How many nonces the chain has used, of each lane that has something under way. */
-  async #counts(rpc: Rpc, entries: readonly LaneEntry[]): Promise<ReadonlyMap<Lane | undefined, number>> {
+  async #counts(rpc: Rpc, entries: readonly QueuedTransaction[]): Promise<ReadonlyMap<NonceQueue | undefined, number>> {
     return await this.#countsOf(rpc, this.#lanesOf(entries), "latest");
   }
 
   /** The receipt of whichever attempt was mined, the latest first; undefined for those of which none was. */
-  async #receipts(rpc: Rpc, entries: readonly LaneEntry[]): Promise<ReadonlyMap<LaneEntry, Receipt | undefined>> {
-    const found = new Map<LaneEntry, Receipt | undefined>(entries.map((entry) => [entry, undefined]));
+  async #receipts(
+    rpc: Rpc,
+    entries: readonly QueuedTransaction[],
+  ): Promise<ReadonlyMap<QueuedTransaction, Receipt | undefined>> {
+    const found = new Map<QueuedTransaction, Receipt | undefined>(entries.map((entry) => [entry, undefined]));
     let open = entries.map((entry) => ({ entry, hashes: [...entry.hashes].reverse() }));
     while (open.length > 0) {
       const asked = open.flatMap(({ entry, hashes: [hash, ...rest] }) =>
@@ -211,15 +214,15 @@ export class NetworkWatch {
     return found;
   }
 
-  #lanesOf(entries: readonly LaneEntry[]): Lane[] {
+  #lanesOf(entries: readonly QueuedTransaction[]): NonceQueue[] {
     return [...new Set(entries.map((entry) => this.#dependencies.laneOf(entry)).filter((lane) => lane !== undefined))];
   }
 
   async #countsOf(
     rpc: Rpc,
-    lanes: readonly Lane[],
+    lanes: readonly NonceQueue[],
     block: "latest" | "pending",
-  ): Promise<ReadonlyMap<Lane | undefined, number>> {
+  ): Promise<ReadonlyMap<NonceQueue | undefined, number>> {
     const counts = await this.#askMany(
       rpc,
       lanes.map(({ from }) => ({ method: "eth_getTransactionCount", params: [from, block] })),
@@ -230,11 +233,11 @@ export class NetworkWatch {
   async #conclude(
     network: TransactionNetwork,
     head: BlockHead,
-    found: ReadonlyMap<LaneEntry, Receipt | undefined>,
+    found: ReadonlyMap<QueuedTransaction, Receipt | undefined>,
   ): Promise<void> {
     const { inclusions, laneOf, nowMs } = this.#dependencies;
-    const included: [LaneEntry, Receipt][] = [];
-    const dropped: LaneEntry[] = [];
+    const included: [QueuedTransaction, Receipt][] = [];
+    const dropped: QueuedTransaction[] = [];
     for (const [entry, receipt] of found) {
       if (receipt === undefined) {
         if (entry.phase === "included") dropped.push(entry);
@@ -263,7 +266,7 @@ export class NetworkWatch {
     await inclusions.replace(lost);
   }
 
-  async #reconcile(rpc: Rpc, entries: readonly LaneEntry[]): Promise<void> {
+  async #reconcile(rpc: Rpc, entries: readonly QueuedTransaction[]): Promise<void> {
     const doubtful = this.#lanesOf(entries).filter((lane) => lane.isDoubtful());
     await Promise.all(
       [...(await this.#countsOf(rpc, doubtful, "pending"))].map(async ([lane, pending]) => {

@@ -3,16 +3,20 @@
  * most.
  */
 import { AppError } from "../../../platform/errors.js";
-import type { LaneEntry } from "./queued-transaction.js";
-import type { LaneContext } from "./nonce-queue-context.js";
-import type { TransactionLedger } from "../following/ledger.js";
+import type { QueuedTransaction } from "./queued-transaction.js";
+import type { NonceQueueContext } from "./nonce-queue-context.js";
+import type { TransactionWriter } from "../transaction-writer.js";
 import type { Attempt } from "../transaction-record.js";
 
 /** Bumps and cancellations of one transaction; more would only fill the record. */
 export const ATTEMPTS_MAX = 12;
 
 /** Stores a further attempt of an open transaction; false when it came to its end meanwhile. */
-export async function addAttempt(ledger: TransactionLedger, entry: LaneEntry, attempt: Attempt): Promise<boolean> {
+export async function addAttempt(
+  ledger: TransactionWriter,
+  entry: QueuedTransaction,
+  attempt: Attempt,
+): Promise<boolean> {
   const isCancel = attempt.kind === "cancel";
   const stored = await ledger.change(entry.owner, entry.id, (record) => {
     if (!record.watched || record.block !== null) return undefined;
@@ -32,8 +36,8 @@ export async function addAttempt(ledger: TransactionLedger, entry: LaneEntry, at
  * when there is a new attempt.
  */
 export async function signForMore(
-  { ledger, fees, signing, networks }: Pick<LaneContext, "ledger" | "fees" | "signing" | "networks">,
-  entry: LaneEntry,
+  { ledger, fees, signing, networks }: Pick<NonceQueueContext, "ledger" | "fees" | "signing" | "networks">,
+  entry: QueuedTransaction,
 ): Promise<boolean> {
   const record = ledger.read(entry.owner, entry.id);
   const last = record?.attempts.at(-1);

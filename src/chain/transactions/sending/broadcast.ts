@@ -1,16 +1,19 @@
 /** What a lane asks of its node: to take signed bytes, and whether one of a transaction's attempts is in a block. */
 import { requestMany } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type RpcOutcome } from "../../rpc/rpc.js";
-import type { LaneEntry } from "./queued-transaction.js";
-import type { LaneContext } from "./nonce-queue-context.js";
+import type { QueuedTransaction } from "./queued-transaction.js";
+import type { NonceQueueContext } from "./nonce-queue-context.js";
 import { readReceipt } from "../node-values.js";
 import { sendOutcome } from "./refusals.js";
-import type { Sent, SignedBytes } from "./send-queue.js";
+import type { SendResult, SignedBytes } from "./send-queue.js";
 
-type Asking = Pick<LaneContext, "networks" | "rpcOptions">;
+type Asking = Pick<NonceQueueContext, "networks" | "rpcOptions">;
 
 /** Sends bytes of one network in their order; what the node says to each. Never rejects. */
-export async function broadcast({ networks, rpcOptions }: Asking, signed: readonly SignedBytes[]): Promise<Sent[]> {
+export async function broadcast(
+  { networks, rpcOptions }: Asking,
+  signed: readonly SignedBytes[],
+): Promise<SendResult[]> {
   let outcomes: readonly RpcOutcome[] = [];
   try {
     const [first] = signed;
@@ -35,7 +38,7 @@ export async function broadcast({ networks, rpcOptions }: Asking, signed: readon
 }
 
 /** True when the node has a receipt of one of the transaction's attempts. */
-export async function isMined({ networks, rpcOptions }: Asking, entry: LaneEntry): Promise<boolean> {
+export async function isMined({ networks, rpcOptions }: Asking, entry: QueuedTransaction): Promise<boolean> {
   const { rpc } = networks.find(entry.owner, entry.networkId);
   for (const hash of entry.hashes) {
     if (readReceipt(await rpc.request("eth_getTransactionReceipt", [hash], rpcOptions), hash) !== undefined)

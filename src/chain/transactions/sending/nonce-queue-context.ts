@@ -1,14 +1,14 @@
 /** What all lanes share. */
 import type { Log } from "../../../platform/log.js";
 import type { RpcOptions } from "../../rpc/rpc.js";
-import type { LaneEntry } from "./queued-transaction.js";
+import type { QueuedTransaction } from "./queued-transaction.js";
 import type { FeePolicy } from "../fees/fees.js";
-import type { TransactionLedger } from "../following/ledger.js";
+import type { TransactionWriter } from "../transaction-writer.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
 import type { TransactionSigning } from "../transaction-signing.js";
 
-export interface LaneContext {
-  readonly ledger: TransactionLedger;
+export interface NonceQueueContext {
+  readonly ledger: TransactionWriter;
   readonly fees: FeePolicy;
   readonly signing: TransactionSigning;
   readonly networks: TransactionNetworks;
@@ -23,10 +23,10 @@ export interface LaneContext {
   readonly nowMs: () => number;
   readonly isStopped: () => boolean;
   /** Follows a signed transaction until it is final. */
-  readonly watch: (entry: LaneEntry) => void;
-  readonly unwatch: (entry: LaneEntry) => void;
+  readonly watch: (entry: QueuedTransaction) => void;
+  readonly unwatch: (entry: QueuedTransaction) => void;
   /** Lets go of a transaction that came to its end. */
-  readonly forget: (entry: LaneEntry) => void;
+  readonly forget: (entry: QueuedTransaction) => void;
   /** Sends an empty transaction with a nonce that nobody has and others wait for. */
-  readonly fillGap: (template: LaneEntry, nonce: number) => Promise<void>;
+  readonly fillGap: (template: QueuedTransaction, nonce: number) => Promise<void>;
 }

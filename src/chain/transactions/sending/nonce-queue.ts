@@ -7,15 +7,15 @@
 import { AppError } from "../../../platform/errors.js";
 import { signForMore } from "./attempts.js";
 import { broadcast, isMined } from "./broadcast.js";
-import { RESEND_MAX_MS, type LaneEntry } from "./queued-transaction.js";
-import type { LaneContext } from "./nonce-queue-context.js";
+import { RESEND_MAX_MS, type QueuedTransaction } from "./queued-transaction.js";
+import type { NonceQueueContext } from "./nonce-queue-context.js";
 import { readInteger } from "../node-values.js";
 import type { RpcRefusal } from "../../rpc/rpc.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import { lastRaw } from "../transaction-record.js";
 import { cheapnessFault, refusalFault } from "./refusals.js";
 import { NonceSlots } from "./nonce-slots.js";
-import { SendLine, type Sent } from "./send-queue.js";
+import { SendQueue, type SendResult } from "./send-queue.js";
 
 /**
  * Being signed and stored at the same time: enough for the vault thread and the writer to be busy, few enough to stop
@@ -31,15 +31,15 @@ const RETRY_MS = 1_000;
  */
 const RECORD_AFTER_MS = 1_000;
 
-export class Lane {
-  readonly #context: LaneContext;
+export class NonceQueue {
+  readonly #context: NonceQueueContext;
   readonly from: string;
   readonly #slots = new NonceSlots();
-  #waiting: LaneEntry[] = [];
+  #waiting: QueuedTransaction[] = [];
   #preparing = 0;
-  readonly #line: SendLine;
+  readonly #line: SendQueue;
   /** Sent, which the store does not say yet, by the time. */
-  readonly #unrecorded = new Map<LaneEntry, number>();
+  readonly #unrecorded = new Map<QueuedTransaction, number>();
   #isBaseSure = false;
   #restUntilMs = -Infinity;
   #lowSinceMs: number | undefined;
@@ -48,10 +48,10 @@ export class Lane {
   #recording: Promise<unknown> = Promise.resolve();
   #isAgain = false;
 
-  constructor(from: string, context: LaneContext) {
+  constructor(from: string, context: NonceQueueContext) {
     this.from = from;
     this.#context = context;
-    this.#line = new SendLine({
+    this.#line = new SendQueue({
       send: async (signed) => await broadcast(context, signed),
       conclude: async ({ entry }, sent) => {
         await this.#conclude(entry, sent);
@@ -69,7 +69,7 @@ export class Lane {
   }
 
   /** Open transactions that have a nonce, by it. */
-  entries(): LaneEntry[] {
+  entries(): QueuedTransaction[] {
     return this.#slots.entries();
   }
 
@@ -78,13 +78,13 @@ export class Lane {
   }
 
   /** A transaction that waits for its nonce. */
-  add(entry: LaneEntry): void {
+  add(entry: QueuedTransaction): void {
     this.#waiting.push(entry);
     this.wake();
   }
 
   /** A transaction that has its nonce and bytes already. */
-  adopt(entry: LaneEntry): void {
+  adopt(entry: QueuedTransaction): void {
     if (entry.nonce === undefined) throw new Error("invariant broken: a signed transaction has a nonce");
     this.#slots.take(entry.nonce, entry);
   }
@@ -96,12 +96,12 @@ export class Lane {
     return at !== -1;
   }
 
-  find(id: string): LaneEntry | undefined {
+  find(id: string): QueuedTransaction | undefined {
     return this.#slots.entries().find((entry) => entry.id === id);
   }
 
   /** A transaction that is final, or whose bytes no node will take: its nonce is the chain's again. */
-  release(entry: LaneEntry, options: { readonly isUsed: boolean }): void {
+  release(entry: QueuedTransaction, options: { readonly isUsed: boolean }): void {
     if (entry.nonce !== undefined) this.#slots.release(entry.nonce, entry, options);
     this.#unrecorded.delete(entry);
     this.wake();
@@ -130,7 +130,7 @@ export class Lane {
   }
 
   /** Sends the stored bytes again, in the order of nonces. */
-  resend(entries: readonly LaneEntry[]): void {
+  resend(entries: readonly QueuedTransaction[]): void {
     for (const entry of [...entries].sort((one, other) => (one.nonce ?? 0) - (other.nonce ?? 0))) {
       if (entry.isSending || entry.phase === "included") continue;
       entry.retryAtMs = undefined;
@@ -187,13 +187,13 @@ export class Lane {
    * after them: pools that take a transaction while they mine the one before it can lose sight of it so. Other bytes
    * for the nonce set it free; once, for what a node says of its pool may be wrong, and each costs an eighth more.
    */
-  #isStuck({ oldSinceMs, hashes }: LaneEntry): boolean {
+  #isStuck({ oldSinceMs, hashes }: QueuedTransaction): boolean {
     return (
       oldSinceMs !== undefined && hashes.length === 1 && this.#context.nowMs() - oldSinceMs >= this.#context.patienceMs
     );
   }
 
-  async #replaceStuck(entry: LaneEntry): Promise<void> {
+  async #replaceStuck(entry: QueuedTransaction): Promise<void> {
     entry.oldSinceMs = undefined;
     if (await this.#payMore(entry))
       this.#context.log.warn("a node keeps a transaction and does not count it: it was signed anew for higher fees", {
@@ -267,7 +267,7 @@ export class Lane {
     return true;
   }
 
-  #begin(entry: LaneEntry, network: TransactionNetwork): void {
+  #begin(entry: QueuedTransaction, network: TransactionNetwork): void {
     const nonce = entry.wishedNonce ?? this.#slots.next();
     if (this.#slots.has(nonce)) {
       void this.#giveUp(entry, {
@@ -291,7 +291,7 @@ export class Lane {
   /**
    * Signs and stores; the raw bytes once they are durable, or undefined when there is nothing to send. Never rejects.
    */
-  async #prepare(entry: LaneEntry, nonce: number, network: TransactionNetwork): Promise<string | undefined> {
+  async #prepare(entry: QueuedTransaction, nonce: number, network: TransactionNetwork): Promise<string | undefined> {
     const { ledger, fees, signing } = this.#context;
     try {
       const found = ledger.find(entry.owner, entry.id);
@@ -335,12 +335,12 @@ export class Lane {
   }
 
   /** Cancelled before it was signed. */
-  #letGo(entry: LaneEntry, nonce: number): undefined {
+  #letGo(entry: QueuedTransaction, nonce: number): undefined {
     this.#slots.release(nonce, entry, { isUsed: false });
     this.#context.forget(entry);
   }
 
-  async #conclude(entry: LaneEntry, sent: Sent): Promise<void> {
+  async #conclude(entry: QueuedTransaction, sent: SendResult): Promise<void> {
     try {
       await this.#judge(entry, sent);
     } catch (error) {
@@ -350,7 +350,7 @@ export class Lane {
     }
   }
 
-  async #judge(entry: LaneEntry, { outcome, refusal }: Sent): Promise<void> {
+  async #judge(entry: QueuedTransaction, { outcome, refusal }: SendResult): Promise<void> {
     if (outcome === "accepted") return this.#accepted(entry, refusal !== undefined);
     if (outcome === "unknown" || outcome === "later") return this.#retryLater(entry);
     if (refusal === undefined) throw new Error("invariant broken: a refusal has words");
@@ -371,7 +371,7 @@ export class Lane {
   }
 
   /** @param isOld the node has had the bytes for some time */
-  #accepted(entry: LaneEntry, isOld = false): void {
+  #accepted(entry: QueuedTransaction, isOld = false): void {
     entry.mayBeKnown = true;
     entry.tooCheap = undefined;
     if (isOld) entry.oldSinceMs ??= this.#context.nowMs();
@@ -386,7 +386,7 @@ export class Lane {
    * That they were sent matters to readers only, whom the entry tells; what is mined by then says it with its block, in
    * one commit.
    */
-  async #record(entries: readonly LaneEntry[]): Promise<void> {
+  async #record(entries: readonly QueuedTransaction[]): Promise<void> {
     const { ledger } = this.#context;
     for (const entry of entries) this.#unrecorded.delete(entry);
     try {
@@ -409,13 +409,13 @@ export class Lane {
    * The base fee has risen above what was signed: the same transaction with the same nonce, for more. True when it was
    * signed.
    */
-  async #payMore(entry: LaneEntry): Promise<boolean> {
+  async #payMore(entry: QueuedTransaction): Promise<boolean> {
     this.#retryLater(entry);
     return await signForMore(this.#context, entry);
   }
 
   /** Sends an attempt that was just stored and tells what the node says. */
-  async sendNow(entry: LaneEntry, raw: string): Promise<Sent> {
+  async sendNow(entry: QueuedTransaction, raw: string): Promise<SendResult> {
     const [said = { outcome: "unknown" }] = await broadcast(this.#context, [{ entry, raw }]);
     if (said.outcome === "accepted") this.#accepted(entry);
     else if (said.outcome === "unknown" || said.outcome === "later") this.#retryLater(entry);
@@ -423,7 +423,11 @@ export class Lane {
   }
 
   /** The nonce is somebody's: ours, mined a moment ago, or another's. */
-  async #contested(entry: LaneEntry, outcome: "nonce_too_low" | "underpriced", refusal: RpcRefusal): Promise<void> {
+  async #contested(
+    entry: QueuedTransaction,
+    outcome: "nonce_too_low" | "underpriced",
+    refusal: RpcRefusal,
+  ): Promise<void> {
     const { ledger, networks } = this.#context;
     this.#isBaseSure = false;
     if (entry.mayBeKnown || entry.wishedNonce !== undefined || (await isMined(this.#context, entry))) {
@@ -456,12 +460,12 @@ export class Lane {
       phase: "waiting",
       tooCheap: undefined,
       resendDelayMs: this.#context.resendMs,
-    } satisfies Partial<LaneEntry>);
+    } satisfies Partial<QueuedTransaction>);
     this.#waiting.unshift(entry);
     this.wake();
   }
 
-  async #giveUp(entry: LaneEntry, fault: { readonly code: string; readonly message: string }): Promise<void> {
+  async #giveUp(entry: QueuedTransaction, fault: { readonly code: string; readonly message: string }): Promise<void> {
     if (this.#waiting[0] === entry) this.#waiting.shift();
     this.#context.forget(entry);
     try {
@@ -476,7 +480,7 @@ export class Lane {
     this.wake();
   }
 
-  #retryLater(entry: LaneEntry): void {
+  #retryLater(entry: QueuedTransaction): void {
     entry.retryAtMs = this.#context.nowMs() + RETRY_MS;
   }
 

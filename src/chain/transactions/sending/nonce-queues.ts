@@ -2,21 +2,21 @@
 import type { Clock } from "../../../platform/clock.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
-import { entryOf, type LaneEntry } from "./queued-transaction.js";
+import { entryOf, type QueuedTransaction } from "./queued-transaction.js";
 import type { FeePolicy } from "../fees/fees.js";
 import { Inclusions } from "../following/inclusions.js";
-import type { LaneContext } from "./nonce-queue-context.js";
-import { Lane } from "./nonce-queue.js";
-import type { TransactionLedger } from "../following/ledger.js";
+import type { NonceQueueContext } from "./nonce-queue-context.js";
+import { NonceQueue } from "./nonce-queue.js";
+import type { TransactionWriter } from "../transaction-writer.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
 import type { TransactionRecord } from "../transaction-record.js";
 import type { TransactionRepository } from "../transaction-repository.js";
 import type { TransactionSigning } from "../transaction-signing.js";
-import { NetworkWatch, type WatchOptions } from "../following/transaction-watch.js";
+import { TransactionWatch, type TransactionWatchOptions } from "../following/transaction-watch.js";
 
-export interface LanesDependencies {
+export interface NonceQueuesDependencies {
   readonly repository: TransactionRepository;
-  readonly ledger: TransactionLedger;
+  readonly ledger: TransactionWriter;
   readonly fees: FeePolicy;
   readonly signing: TransactionSigning;
   readonly networks: TransactionNetworks;
@@ -31,20 +31,20 @@ const TICK_MS = 250;
 const IDLE_LANES_MAX = 10_000;
 const FILLER_GAS = "50000";
 
-export class Lanes {
-  readonly #options: WatchOptions;
-  readonly #dependencies: LanesDependencies;
-  readonly #context: LaneContext;
+export class NonceQueues {
+  readonly #options: TransactionWatchOptions;
+  readonly #dependencies: NonceQueuesDependencies;
+  readonly #context: NonceQueueContext;
   readonly #inclusions: Inclusions;
-  readonly #lanes = new Map<string, Lane>();
-  readonly #laneOfEntry = new Map<string, Lane>();
+  readonly #lanes = new Map<string, NonceQueue>();
+  readonly #laneOfEntry = new Map<string, NonceQueue>();
   /** The same keys. */
-  readonly #entries = new Map<string, LaneEntry>();
-  readonly #watches = new Map<string, NetworkWatch>();
+  readonly #entries = new Map<string, QueuedTransaction>();
+  readonly #watches = new Map<string, TransactionWatch>();
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: WatchOptions, dependencies: LanesDependencies) {
+  constructor(options: TransactionWatchOptions, dependencies: NonceQueuesDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
     const { ledger, fees, signing, networks, log, clock } = dependencies;
@@ -83,7 +83,7 @@ export class Lanes {
 
   /** Takes up what was open when the server ended: the same bytes go out again, in the order of nonces. */
   start(): void {
-    const signed = new Map<Lane, LaneEntry[]>();
+    const signed = new Map<NonceQueue, QueuedTransaction[]>();
     for (const record of this.#dependencies.repository.open()) {
       const entry = entryOf(record, { isRestored: true, resendMs: this.#options.resendMs });
       const lane = this.#laneFor(record);
@@ -126,7 +126,7 @@ export class Lanes {
   }
 
   /** A stored transaction that its caller signed. */
-  adopt(record: TransactionRecord): { readonly lane: Lane; readonly entry: LaneEntry } {
+  adopt(record: TransactionRecord): { readonly lane: NonceQueue; readonly entry: QueuedTransaction } {
     const lane = this.#laneFor(record);
     const entry = entryOf(record, { isRestored: false, resendMs: this.#options.resendMs });
     this.#keep(entry, lane);
@@ -136,12 +136,12 @@ export class Lanes {
   }
 
   /** The lane of an account, made when there is none. */
-  laneFor(record: Pick<TransactionRecord, "chain_id" | "from">): Lane {
+  laneFor(record: Pick<TransactionRecord, "chain_id" | "from">): NonceQueue {
     return this.#laneFor(record);
   }
 
   /** Forgets an open transaction that was ended by its owner. */
-  forget(entry: LaneEntry): void {
+  forget(entry: QueuedTransaction): void {
     this.#forget(entry);
   }
 
@@ -151,7 +151,7 @@ export class Lanes {
   }
 
   /** What is known of an open transaction before the store says so: when a node took it, and why none does. */
-  underWay({ id }: TransactionRecord): Pick<LaneEntry, "broadcastAt" | "tooCheap"> | undefined {
+  underWay({ id }: TransactionRecord): Pick<QueuedTransaction, "broadcastAt" | "tooCheap"> | undefined {
     return this.#entries.get(id);
   }
 
@@ -164,23 +164,23 @@ export class Lanes {
     for (const lane of this.#lanes.values()) if (!lane.isEmpty) lane.wake();
   }
 
-  #laneFor({ chain_id: chainId, from }: Pick<TransactionRecord, "chain_id" | "from">): Lane {
+  #laneFor({ chain_id: chainId, from }: Pick<TransactionRecord, "chain_id" | "from">): NonceQueue {
     const name = `${String(chainId)} ${from}`;
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
     if (this.#lanes.size >= IDLE_LANES_MAX) {
       for (const [other, lane] of this.#lanes) if (lane.isEmpty) this.#lanes.delete(other);
     }
-    const lane = new Lane(from, this.#context);
+    const lane = new NonceQueue(from, this.#context);
     this.#lanes.set(name, lane);
     return lane;
   }
 
-  #watchOf(entry: LaneEntry): NetworkWatch {
+  #watchOf(entry: QueuedTransaction): TransactionWatch {
     const known = this.#watches.get(entry.networkId);
     if (known !== undefined) return known;
     const { networks, log, onHead } = this.#dependencies;
-    const watch = new NetworkWatch(this.#options, {
+    const watch = new TransactionWatch(this.#options, {
       network: () => networks.find(entry.owner, entry.networkId),
       laneOf: (other) => this.#laneOfEntry.get(other.id),
       inclusions: this.#inclusions,
@@ -206,17 +206,17 @@ export class Lanes {
     return watch;
   }
 
-  #forget(entry: LaneEntry): void {
+  #forget(entry: QueuedTransaction): void {
     this.#watches.get(entry.networkId)?.remove(entry);
     this.forgetId(entry.id);
   }
 
-  #keep(entry: LaneEntry, lane: Lane): void {
+  #keep(entry: QueuedTransaction, lane: NonceQueue): void {
     this.#laneOfEntry.set(entry.id, lane);
     this.#entries.set(entry.id, entry);
   }
 
-  async #fillGap(template: LaneEntry, nonce: number): Promise<void> {
+  async #fillGap(template: QueuedTransaction, nonce: number): Promise<void> {
     const { ledger, log } = this.#dependencies;
     const record = ledger.read(template.owner, template.id);
     if (record === undefined || record.signer === null) return;

@@ -1,8 +1,8 @@
 /** Which nonces of an account are held by open transactions, and which is the next that is free. */
-import type { LaneEntry } from "./queued-transaction.js";
+import type { QueuedTransaction } from "./queued-transaction.js";
 
 export class NonceSlots {
-  readonly #held = new Map<number, LaneEntry>();
+  readonly #held = new Map<number, QueuedTransaction>();
   /** Where the search for a free nonce starts. */
   #cursor = 0;
   #floor = 0;
@@ -28,16 +28,16 @@ export class NonceSlots {
   }
 
   /** By nonce. */
-  entries(): LaneEntry[] {
+  entries(): QueuedTransaction[] {
     return [...this.#held.entries()].sort(([one], [other]) => one - other).map(([, entry]) => entry);
   }
 
-  take(nonce: number, entry: LaneEntry): void {
+  take(nonce: number, entry: QueuedTransaction): void {
     this.#held.set(nonce, entry);
   }
 
   /** @param options.isUsed the chain has used it, so that it is not free again */
-  release(nonce: number, entry: LaneEntry, { isUsed }: { readonly isUsed: boolean }): void {
+  release(nonce: number, entry: QueuedTransaction, { isUsed }: { readonly isUsed: boolean }): void {
     if (this.#held.get(nonce) !== entry) return;
     this.#held.delete(nonce);
     if (isUsed) {

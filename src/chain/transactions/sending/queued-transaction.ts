@@ -5,7 +5,7 @@
 import type { Subject } from "../../../platform/auth/principal.js";
 import { ownerOf, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
 
-export interface LaneEntry {
+export interface QueuedTransaction {
   readonly owner: Subject;
   readonly id: string;
   readonly networkId: string;
@@ -47,7 +47,7 @@ export const RESEND_MAX_MS = 60_000;
 export function entryOf(
   record: TransactionRecord,
   options: { readonly isRestored: boolean; readonly resendMs: number },
-): LaneEntry {
+): QueuedTransaction {
   const block =
     record.block === null || record.block_hash === null ? undefined : { number: record.block, hash: record.block_hash };
   return {

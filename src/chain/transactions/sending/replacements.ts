@@ -6,21 +6,21 @@ import type { Subject } from "../../../platform/auth/principal.js";
 import { AppError } from "../../../platform/errors.js";
 import type { BumpTransactionInput, TransactionJson } from "../transaction-schemas.js";
 import { addAttempt, ATTEMPTS_MAX } from "./attempts.js";
-import { readQuantityWish } from "./send-requests.js";
-import { checkWishes, type FeePolicy } from "../fees/fees.js";
-import type { Lanes } from "./nonce-queues.js";
-import type { TransactionLedger } from "../following/ledger.js";
+import { readQuantity } from "../request-quantities.js";
+import { checkRequestedFees, type FeePolicy } from "../fees/fees.js";
+import type { NonceQueues } from "./nonce-queues.js";
+import type { TransactionWriter } from "../transaction-writer.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
-import type { Attempt, TransactionRecord, TransactionWishes } from "../transaction-record.js";
+import type { Attempt, TransactionRecord, RequestedValues } from "../transaction-record.js";
 import { refusalFault } from "./refusals.js";
-import type { Sent } from "./send-queue.js";
+import type { SendResult } from "./send-queue.js";
 import type { TransactionService } from "../transaction-service.js";
 import type { TransactionSigning } from "../transaction-signing.js";
 
 export interface ReplacementsDependencies {
   readonly service: TransactionService;
-  readonly ledger: TransactionLedger;
-  readonly lanes: Lanes;
+  readonly ledger: TransactionWriter;
+  readonly lanes: NonceQueues;
   readonly fees: FeePolicy;
   readonly signing: TransactionSigning;
   readonly networks: TransactionNetworks;
@@ -41,7 +41,7 @@ export class Replacements {
     const { service, ledger, networks } = this.#dependencies;
     const wishes = feeWishes(input);
     const record = service.find(owner, idOrRef).value;
-    checkWishes(networks.find(owner, record.network_id), wishes);
+    checkRequestedFees(networks.find(owner, record.network_id), wishes);
     if (record.state === "created") {
       const changed = await ledger.change(owner, record.id, (current) =>
         current.state === "created" ? { ...current, wishes: { ...withoutFees(current.wishes), ...wishes } } : undefined,
@@ -75,7 +75,7 @@ export class Replacements {
     owner: Subject,
     id: string,
     kind: Exclude<Attempt["kind"], "first">,
-    wishes: TransactionWishes,
+    wishes: RequestedValues,
   ): Promise<TransactionJson> {
     const { service, lanes, fees, signing, networks, ledger } = this.#dependencies;
     const record = service.find(owner, id).value;
@@ -105,7 +105,7 @@ export class Replacements {
 /**
  * What the node said to a replacement, as the caller's answer. One that could not be sent is sent again by the lane.
  */
-function refuse({ outcome, refusal }: Sent): void {
+function refuse({ outcome, refusal }: SendResult): void {
   switch (outcome) {
     case "accepted":
     case "later":
@@ -131,15 +131,15 @@ function feeWishes({
   gas_price: gasPrice,
   max_fee_per_gas: fee,
   max_priority_fee_per_gas: tip,
-}: BumpTransactionInput): TransactionWishes {
+}: BumpTransactionInput): RequestedValues {
   return {
-    ...(gasPrice === undefined ? {} : { gas_price: String(readQuantityWish(gasPrice)) }),
-    ...(fee === undefined ? {} : { max_fee_per_gas: String(readQuantityWish(fee)) }),
-    ...(tip === undefined ? {} : { max_priority_fee_per_gas: String(readQuantityWish(tip)) }),
+    ...(gasPrice === undefined ? {} : { gas_price: String(readQuantity(gasPrice)) }),
+    ...(fee === undefined ? {} : { max_fee_per_gas: String(readQuantity(fee)) }),
+    ...(tip === undefined ? {} : { max_priority_fee_per_gas: String(readQuantity(tip)) }),
   };
 }
 
-function withoutFees({ gas, nonce }: TransactionRecord["wishes"]): TransactionWishes {
+function withoutFees({ gas, nonce }: TransactionRecord["wishes"]): RequestedValues {
   return { ...(gas === undefined ? {} : { gas }), ...(nonce === undefined ? {} : { nonce }) };
 }
 

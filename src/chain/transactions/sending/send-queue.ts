@@ -2,12 +2,12 @@
  * The line of one lane towards its node: signed bytes leave in the order of their nonces, as many in one request as are
  * ready, and one request at a time, so that a node never sees a nonce before the one below it.
  */
-import type { LaneEntry } from "./queued-transaction.js";
+import type { QueuedTransaction } from "./queued-transaction.js";
 import type { SendOutcome } from "./refusals.js";
 import type { RpcRefusal } from "../../rpc/rpc.js";
 
 /** What came of sending; `unknown` when the node gave no sound answer. */
-export interface Sent {
+export interface SendResult {
   readonly outcome: SendOutcome | "unknown";
   /** Also with `accepted`, when the node said that it has the bytes already. */
   readonly refusal?: RpcRefusal;
@@ -15,15 +15,15 @@ export interface Sent {
 
 /** Signed bytes, 0x-hex, and whose they are. */
 export interface SignedBytes {
-  readonly entry: LaneEntry;
+  readonly entry: QueuedTransaction;
   readonly raw: string;
 }
 
-export interface SendLineDependencies {
+export interface SendQueueDependencies {
   /** Sends to the node of the entries, which all are of one network; outcomes in the same order. Never rejects. */
-  readonly send: (signed: readonly SignedBytes[]) => Promise<readonly Sent[]>;
+  readonly send: (signed: readonly SignedBytes[]) => Promise<readonly SendResult[]>;
   /** Records what came of one. Never rejects. */
-  readonly conclude: (signed: SignedBytes, sent: Sent) => Promise<void>;
+  readonly conclude: (signed: SignedBytes, sent: SendResult) => Promise<void>;
   readonly isStopped: () => boolean;
 }
 
@@ -31,24 +31,24 @@ export interface SendLineDependencies {
 const SENT_AT_ONCE = 64;
 
 interface Place {
-  readonly entry: LaneEntry;
+  readonly entry: QueuedTransaction;
   readonly ready: Promise<void>;
   isReady: boolean;
   raw: string | undefined;
 }
 
-export class SendLine {
-  readonly #dependencies: SendLineDependencies;
+export class SendQueue {
+  readonly #dependencies: SendQueueDependencies;
   readonly #places: Place[] = [];
   readonly #concluding = new Set<Promise<void>>();
   #draining: Promise<void> | undefined;
 
-  constructor(dependencies: SendLineDependencies) {
+  constructor(dependencies: SendQueueDependencies) {
     this.#dependencies = dependencies;
   }
 
   /** @param raw the bytes once they are durable, or undefined when there is nothing to send. Never rejects */
-  add(entry: LaneEntry, raw: Promise<string | undefined>): void {
+  add(entry: QueuedTransaction, raw: Promise<string | undefined>): void {
     const place: Place = {
       entry,
       isReady: false,
@@ -95,7 +95,7 @@ export class SendLine {
   }
 
   /** While the next ones are sent. */
-  #conclude(signed: SignedBytes, sent: Sent): void {
+  #conclude(signed: SignedBytes, sent: SendResult): void {
     const concluding = this.#dependencies.conclude(signed, sent).finally(() => {
       signed.entry.isSending = false;
       this.#concluding.delete(concluding);

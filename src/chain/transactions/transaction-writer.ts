@@ -2,30 +2,30 @@
  * The only writer of transaction records: every change reads, decides and commits with a check, and what listeners and
  * the event log have to say about an ending goes into the same commit.
  */
-import { isoTimestamp, type Clock } from "../../../platform/clock.js";
-import type { Subject } from "../../../platform/auth/principal.js";
-import type { Events } from "../../../platform/events/events.js";
-import type { StoreCommit, StoreRecord } from "../../../platform/store/store.js";
-import { mergeCommits, retryOnConflict } from "../../../platform/store/tables.js";
-import type { Settlement } from "../submission-port.js";
-import { ownerOf, statusOf, withoutRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
-import type { TransactionRepository } from "../transaction-repository.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import type { Subject } from "../../platform/auth/principal.js";
+import type { Events } from "../../platform/events/events.js";
+import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
+import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
+import type { Settlement } from "./submission-port.js";
+import { ownerOf, statusOf, withoutRaw, type TransactionFault, type TransactionRecord } from "./transaction-record.js";
+import type { TransactionRepository } from "./transaction-repository.js";
 
 export type SettlementListener = (settlement: Settlement) => StoreCommit | Promise<StoreCommit>;
 /** The record as it should be, or undefined to leave it. */
 export type Decision = (record: TransactionRecord) => TransactionRecord | undefined;
 
-export interface LedgerDependencies {
+export interface TransactionWriterDependencies {
   readonly repository: TransactionRepository;
   readonly events?: Events;
   readonly clock: Clock;
 }
 
-export class TransactionLedger {
-  readonly #dependencies: LedgerDependencies;
+export class TransactionWriter {
+  readonly #dependencies: TransactionWriterDependencies;
   readonly #listeners: SettlementListener[] = [];
 
-  constructor(dependencies: LedgerDependencies) {
+  constructor(dependencies: TransactionWriterDependencies) {
     this.#dependencies = dependencies;
   }
 
