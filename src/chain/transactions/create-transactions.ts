@@ -84,28 +84,28 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
   const accounts = new Accounts({ store, keys, networks, clock, ...(tokens === undefined ? {} : { tokens }) });
   const wallets = new Wallets({ store, keys, clock });
   const repository = new TransactionRepository({ store });
-  const ledger = new TransactionWriter({ repository, clock, ...(events === undefined ? {} : { events }) });
+  const writer = new TransactionWriter({ repository, clock, ...(events === undefined ? {} : { events }) });
   const signing = new TransactionSigning({ keys, accounts, wallets });
   const fees = new FeePolicy({ clock });
-  const lanes = new NonceQueues(
+  const queues = new NonceQueues(
     {
       pollMs: options.pollMs ?? POLL_MS,
       patienceMs: options.patienceMs ?? PATIENCE_MS,
       resendMs: options.resendMs ?? RESEND_MS,
     },
-    { repository, ledger, fees, signing, networks, onHead: dependencies.onHead ?? (() => undefined), clock, log },
+    { repository, writer, fees, signing, networks, onHead: dependencies.onHead ?? (() => undefined), clock, log },
   );
   const service = new TransactionService({
     repository,
-    ledger,
-    lanes,
+    writer,
+    queues,
     gas: new GasEstimates({ clock }),
     signing,
     accounts,
     networks,
   });
-  const replacements = new Replacements({ service, ledger, lanes, fees, signing, networks });
-  const selfSigned = new SelfSigned({ service, repository, ledger, lanes, networks });
+  const replacements = new Replacements({ service, writer, queues, fees, signing, networks });
+  const selfSigned = new SelfSigned({ service, repository, writer, queues, networks });
   return {
     service,
     replacements,
@@ -117,13 +117,13 @@ export function createTransactions(options: TransactionsOptions, dependencies: T
       ...transactionHandlers({ transactions: service, replacements, selfSigned }),
     },
     start: () => {
-      lanes.start();
+      queues.start();
     },
     wake: () => {
-      lanes.wake();
+      queues.wake();
     },
     stop: async () => {
-      await lanes.stop();
+      await queues.stop();
     },
     purge: async (owner) => {
       await service.purge(owner);

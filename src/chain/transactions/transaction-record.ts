@@ -91,6 +91,26 @@ export type TransactionRecord = {
   readonly watched: boolean;
 };
 
+/** The members of a transaction for which nothing has happened. */
+export const UNSENT = {
+  state: "created",
+  nonce: null,
+  attempts: [],
+  hash: null,
+  error: null,
+  block: null,
+  block_hash: null,
+  block_timestamp: null,
+  gas_used: null,
+  effective_gas_price: null,
+  contract_address: null,
+  broadcast_at: null,
+  finalized_at: null,
+  confirmed_at: null,
+  cancel_requested_at: null,
+  watched: true,
+} as const satisfies Partial<TransactionRecord>;
+
 export function ownerOf(record: Pick<TransactionRecord, "owner_kind" | "owner_id">): Subject {
   return { kind: record.owner_kind, id: record.owner_id };
 }

@@ -16,6 +16,14 @@ export interface ResolvedSigner {
   readonly from: string;
 }
 
+export interface AttemptOptions {
+  readonly nonce: number;
+  readonly fees: Fees;
+  readonly kind: Attempt["kind"];
+  /** ISO 8601. */
+  readonly now: string;
+}
+
 /** An empty transfer costs 21000; layer 2 chains add the data's share of layer 1. Only what is used is paid. */
 const CANCEL_GAS = "50000";
 
@@ -68,13 +76,7 @@ export class TransactionSigning {
    * Signs a transaction's bytes for a nonce; a cancellation is an empty transfer to the signer itself.
    * Throws `signer_not_found`, `vault_sealed`, `overloaded`, `transaction_invalid`.
    */
-  async sign(
-    record: TransactionRecord,
-    nonce: number,
-    fees: Fees,
-    kind: Attempt["kind"],
-    now: string,
-  ): Promise<Attempt> {
+  async sign(record: TransactionRecord, { nonce, fees, kind, now }: AttemptOptions): Promise<Attempt> {
     if (record.signer === null)
       throw new AppError("transaction_not_replaceable", {
         message: "the transaction was signed by its caller, and only the caller can sign another",

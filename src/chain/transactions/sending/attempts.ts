@@ -3,62 +3,64 @@
  * most.
  */
 import { AppError } from "../../../platform/errors.js";
-import type { QueuedTransaction } from "./queued-transaction.js";
-import type { NonceQueueContext } from "./nonce-queue-context.js";
+import type { Attempt, TransactionRecord } from "../transaction-record.js";
 import type { TransactionWriter } from "../transaction-writer.js";
-import type { Attempt } from "../transaction-record.js";
+import type { NonceQueueContext } from "./nonce-queue-context.js";
+import { nonceOf, setAttempts, type QueuedTransaction } from "./queued-transaction.js";
 
 /** Bumps and cancellations of one transaction; more would only fill the record. */
 export const ATTEMPTS_MAX = 12;
 
-/** Stores a further attempt of an open transaction; false when it came to its end meanwhile. */
+/** Stores a further attempt of an open transaction. Returns false when the transaction ended or was mined meanwhile. */
 export async function addAttempt(
-  ledger: TransactionWriter,
-  entry: QueuedTransaction,
+  writer: TransactionWriter,
+  queued: QueuedTransaction,
   attempt: Attempt,
 ): Promise<boolean> {
   const isCancel = attempt.kind === "cancel";
-  const stored = await ledger.change(entry.owner, entry.id, (record) => {
+  const stored = await writer.change(queued.owner, queued.id, (record) => {
     if (!record.watched || record.block !== null) return undefined;
     return {
       ...record,
       attempts: [...record.attempts, attempt],
-      ...(isCancel ? { cancel_requested_at: ledger.now() } : { hash: attempt.hash }),
+      ...(isCancel ? { cancel_requested_at: writer.now() } : { hash: attempt.hash }),
     };
   });
   if (stored === undefined) return false;
-  entry.hashes = stored.attempts.map(({ hash }) => hash);
+  queued.state = setAttempts(
+    queued.state,
+    stored.attempts.map(({ hash }) => hash),
+  );
   return true;
 }
 
 /**
- * Signs the same transaction with the same nonce for more, where its fees were ours to choose and may still rise. True
- * when there is a new attempt.
+ * Signs the same transaction with the same nonce for higher fees, where the caller left the fees to the server.
+ * @returns true when there is a new attempt; false when the fees may not rise, or cannot be known at present
  */
-export async function signForMore(
-  { ledger, fees, signing, networks }: Pick<NonceQueueContext, "ledger" | "fees" | "signing" | "networks">,
-  entry: QueuedTransaction,
+export async function signWithHigherFees(
+  { writer, fees, signing, networks }: Pick<NonceQueueContext, "writer" | "fees" | "signing" | "networks">,
+  queued: QueuedTransaction,
 ): Promise<boolean> {
-  const record = ledger.read(entry.owner, entry.id);
-  const last = record?.attempts.at(-1);
-  const isChosen =
-    record !== undefined && record.wishes.gas_price === undefined && record.wishes.max_fee_per_gas === undefined;
-  if (
-    record === undefined ||
-    last === undefined ||
-    record.signer === null ||
-    !isChosen ||
-    last.kind === "cancel" ||
-    record.attempts.length >= ATTEMPTS_MAX
-  )
-    return false;
+  const record = writer.find(queued.owner, queued.id)?.value;
+  const last = record === undefined ? undefined : raisableAttempt(record);
+  if (record === undefined || last === undefined) return false;
   try {
-    const higher = await fees.raise(networks.find(entry.owner, entry.networkId), last, {});
-    const attempt = await signing.sign(record, entry.nonce ?? 0, higher, "bump", ledger.now());
-    return await addAttempt(ledger, entry, attempt);
+    const higher = await fees.raise(networks.find(queued.owner, queued.networkId), last, {});
+    const options = { nonce: nonceOf(queued), fees: higher, kind: "bump", now: writer.now() } as const;
+    return await addAttempt(writer, queued, await signing.sign(record, options));
   } catch (error) {
-    // Above the cap, or the node is away: the bytes that there are wait for a cheaper block.
+    // Above the cap, or the node does not answer: the present bytes wait for a cheaper block.
     if (!(error instanceof AppError)) throw error;
     return false;
   }
+}
+
+/** The last attempt, where its fees were the server's choice and may still rise. */
+function raisableAttempt({ wishes, signer, attempts }: TransactionRecord): Attempt | undefined {
+  const last = attempts.at(-1);
+  const isChosenByServer = wishes.gas_price === undefined && wishes.max_fee_per_gas === undefined;
+  if (!isChosenByServer || signer === null || last?.kind === "cancel" || attempts.length >= ATTEMPTS_MAX)
+    return undefined;
+  return last;
 }

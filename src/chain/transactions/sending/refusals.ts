@@ -118,7 +118,7 @@ export function refusalFault(outcome: SendOutcome, refusal: RpcRefusal): Transac
 }
 
 /** Why a node does not take a transaction at present that it may take later, or with higher fees. */
-export function cheapnessFault(outcome: "fee_too_low" | "underpriced", refusal: RpcRefusal): TransactionFault {
+export function lowFeeFault(outcome: "fee_too_low" | "underpriced", refusal: RpcRefusal): TransactionFault {
   if (outcome === "fee_too_low")
     return {
       code: "fee_too_low",
