@@ -366,6 +366,39 @@ describe("replacing", () => {
     await expectEachOnce(account.address, 1);
   });
 
+  it("is executed once when its fees are raised while it looks for another nonce", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    let refusals = 1;
+    bench.rpc.spoil = (method) =>
+      method === "eth_sendRawTransaction" && refusals-- > 0
+        ? { refusal: new RpcRefusal("replacement transaction underpriced", -32_000) }
+        : undefined;
+    // The second question for the account's count is the one for another nonce: its answer is held back.
+    const [asked, held] = [gate(), gate()];
+    let counts = 0;
+    const request = bench.rpc.request.bind(bench.rpc);
+    bench.rpc.request = async (method, params) => {
+      if (method === "eth_getTransactionCount" && params[1] === "pending" && ++counts === 2) {
+        asked.open();
+        await held.passed;
+      }
+      return await request(method, params);
+    };
+    try {
+      const id = await submit(account.id);
+      await asked.passed;
+      const bumped = await bench.transactions.replacements.bump(bench.owner, id, {});
+      held.open();
+      await bench.until(await submit(account.id), ({ state }) => state === "sent");
+      await mine(1);
+      expect(await bench.until(id, isMined)).toMatchObject({ nonce: 0, hash: bumped.hash, status: "success" });
+      await expectEachOnce(account.address, 2);
+    } finally {
+      bench.rpc.request = request;
+    }
+  });
+
   it("tells that another transaction with the nonce was mined", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
@@ -427,6 +460,15 @@ describe("transactions that callers signed", () => {
     expect(refused.code).toBe("insufficient_funds");
   });
 });
+
+/** A promise that resolves when it is opened. */
+function gate(): { readonly open: () => void; readonly passed: Promise<void> } {
+  let open = (): void => undefined;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, passed };
+}
 
 async function expectUntil<T>(read: () => Promise<T>, expected: T): Promise<void> {
   await expect.poll(read, { timeout: 20_000, interval: 50 }).toEqual(expected);

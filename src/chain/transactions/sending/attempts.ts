@@ -11,15 +11,19 @@ import { nonceOf, setAttempts, type QueuedTransaction } from "./queued-transacti
 /** Bumps and cancellations of one transaction; more would only fill the record. */
 export const ATTEMPTS_MAX = 12;
 
-/** Stores a further attempt of an open transaction. Returns false when the transaction ended or was mined meanwhile. */
+/**
+ * Stores a further attempt of an open transaction.
+ * @param signed the attempt and the nonce that it was signed for
+ * @returns false when the transaction ended, was mined or got another nonce meanwhile
+ */
 export async function addAttempt(
   writer: TransactionWriter,
   queued: QueuedTransaction,
-  attempt: Attempt,
+  { attempt, nonce }: { readonly attempt: Attempt; readonly nonce: number },
 ): Promise<boolean> {
   const isCancel = attempt.kind === "cancel";
   const stored = await writer.change(queued.owner, queued.id, (record) => {
-    if (!record.watched || record.block !== null) return undefined;
+    if (!record.watched || record.block !== null || record.nonce !== nonce) return undefined;
     return {
       ...record,
       attempts: [...record.attempts, attempt],
@@ -47,8 +51,9 @@ export async function signWithHigherFees(
   if (record === undefined || last === undefined) return false;
   try {
     const higher = await fees.raise(networks.find(queued.owner, queued.networkId), last, {});
-    const options = { nonce: nonceOf(queued), fees: higher, kind: "bump", now: writer.now() } as const;
-    return await addAttempt(writer, queued, await signing.sign(record, options));
+    const nonce = nonceOf(queued);
+    const attempt = await signing.sign(record, { nonce, fees: higher, kind: "bump", now: writer.now() });
+    return await addAttempt(writer, queued, { attempt, nonce });
   } catch (error) {
     // Above the cap, or the node does not answer: the present bytes wait for a cheaper block.
     if (!(error instanceof AppError)) throw error;

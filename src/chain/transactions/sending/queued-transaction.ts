@@ -121,7 +121,7 @@ export function withdrawNonce(state: QueueState, feeFault?: TransactionFault): W
 
 /** Notes the first signature, which is durable. */
 export function addSignature(state: QueueState, hash: string): SignedState {
-  assert(state.phase === "signed", "a transaction has its nonce before it is signed");
+  assert(state.phase === "signed" && state.hashes.length === 0, "a transaction has one first signature");
   return { ...state, hashes: [hash], feeFault: undefined };
 }
 
@@ -141,9 +141,12 @@ export function discardSignature(state: QueueState, options: { readonly resendMs
   return waitingState({ mayBeInPool: false, resendMs: options.resendMs });
 }
 
-/** True while another nonce cannot make the transaction happen twice. */
+/**
+ * True while another nonce cannot make the transaction happen twice. Never once there is a second attempt, which may be
+ * on its way to the node.
+ */
 export function canDiscardSignature(state: QueueState): boolean {
-  return state.phase === "signed" && !state.mayBeInPool;
+  return state.phase === "signed" && !state.mayBeInPool && state.hashes.length < 2;
 }
 
 /** Notes that the bytes are queued for the node. */
@@ -264,7 +267,8 @@ function stateOf(
   { isRestored, resendMs }: { readonly isRestored: boolean; readonly resendMs: number },
 ): QueueState {
   const common = {
-    ...waitingState({ mayBeInPool: isRestored, resendMs }),
+    // What was not signed when the server ended is certain to be nowhere.
+    ...waitingState({ mayBeInPool: isRestored && record.state !== "created", resendMs }),
     hashes: record.attempts.map(({ hash }) => hash),
     broadcastAt: record.broadcast_at ?? undefined,
   };

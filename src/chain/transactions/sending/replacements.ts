@@ -91,8 +91,9 @@ export class Replacements {
       throw settled();
     requireReplaceable(record, kind);
     const higher = await fees.raise(networks.find(owner, record.network_id), last, requested);
-    const attempt = await signing.sign(record, { nonce: record.nonce, fees: higher, kind, now: writer.now() });
-    if (attempt.raw === undefined || !(await addAttempt(writer, queued, attempt))) throw settled();
+    const { nonce } = record;
+    const attempt = await signing.sign(record, { nonce, fees: higher, kind, now: writer.now() });
+    if (attempt.raw === undefined || !(await addAttempt(writer, queued, { attempt, nonce }))) throw settled();
     throwRefusal(await queue.sendNow(queued, attempt.raw));
     return service.onWire(service.find(owner, id).value);
   }

@@ -170,7 +170,7 @@ export class Sender {
     const { context, nonces } = this.#dependencies;
     nonces.distrust();
     const mayBeOurs =
-      queued.state.mayBeInPool || queued.requestedNonce !== undefined || (await isMined(context, queued));
+      !canDiscardSignature(queued.state) || queued.requestedNonce !== undefined || (await isMined(context, queued));
     if (mayBeOurs) {
       // The watch finds the receipt, or finds that there is none.
       queued.state = noteUnanswered(queued.state);
@@ -190,11 +190,18 @@ export class Sender {
     const { slots, nonces, context, onNonceLost } = this.#dependencies;
     const nonce = nonceOf(queued);
     const pending = await nonces.pendingCount(context.networks.find(queued.owner, queued.networkId));
-    const record = await context.writer.change(queued.owner, queued.id, (current) =>
-      current.state === "signed" && current.signer !== null && canDiscardSignature(queued.state)
-        ? { ...current, state: "created", nonce: null, attempts: [], hash: null }
-        : undefined,
-    );
+    // A bump or a cancellation may come while the node and the store are asked: its bytes may be in a pool by now.
+    let hasOtherAttempt = false;
+    const record = await context.writer.change(queued.owner, queued.id, (current) => {
+      if (current.state !== "signed" || current.signer === null) return undefined;
+      hasOtherAttempt = current.attempts.length > 1 || !canDiscardSignature(queued.state);
+      if (hasOtherAttempt) return undefined;
+      return { ...current, state: "created", nonce: null, attempts: [], hash: null };
+    });
+    if (hasOtherAttempt) {
+      this.#retryLater(queued);
+      return;
+    }
     slots.release(nonce, queued, { isUsed: true });
     if (record === undefined) return;
     context.unwatch(queued);
