@@ -4,7 +4,7 @@
  */
 import type { RpcRefusal } from "../../rpc/rpc.js";
 import { beginSend, endSend, type QueuedTransaction } from "./queued-transaction.js";
-import type { SendOutcome } from "./refusals.js";
+import type { SendOutcome } from "./refusal-sentences.js";
 
 /** What came of sending; `unknown` when the node gave no sound answer. */
 export type SendResult =
