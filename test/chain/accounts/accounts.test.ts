@@ -4,7 +4,9 @@ import { publicKeyToAddress } from "viem/accounts";
 import { recoverMessageAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { randomUUID } from "node:crypto";
+import { TokenBalances } from "../../../src/chain/accounts/token-balances.js";
 import { RpcRefusal } from "../../../src/chain/rpc/rpc.js";
+import { notFound } from "../../../src/platform/errors.js";
 import { failsWith, openBench, RECEIVER, type Bench } from "../transactions/support.js";
 
 const PAGE = { page: 1, rpp: 25 };
@@ -76,22 +78,25 @@ describe("accounts", () => {
 
   it("show the balance of a token by its address, and what is no token", async () => {
     const account = await bench.account();
-    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER))).code).toBe(
-      "not_found",
-    );
-    expect(
-      (await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, randomUUID()))).code,
-    ).toBe("not_found");
+    const balances = new TokenBalances({
+      accounts: bench.transactions.accounts,
+      networks: bench.networks,
+      tokens: {
+        addressOf: () => {
+          throw notFound("token");
+        },
+      },
+    });
+    expect((await failsWith(balances.get(bench.owner, account.id, RECEIVER))).code).toBe("not_found");
+    expect((await failsWith(balances.get(bench.owner, account.id, randomUUID()))).code).toBe("not_found");
     bench.rpc.spoil = (method) =>
       method === "eth_call" ? { answer: `0x${25n.toString(16).padStart(64, "0")}` } : undefined;
-    expect(await bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER)).toEqual({
+    expect(await balances.get(bench.owner, account.id, RECEIVER)).toEqual({
       [RECEIVER]: "25",
     });
     bench.rpc.spoil = (method) =>
       method === "eth_call" ? { refusal: new RpcRefusal("execution reverted", 3, "0x") } : undefined;
-    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER))).code).toBe(
-      "execution_reverted",
-    );
+    expect((await failsWith(balances.get(bench.owner, account.id, RECEIVER))).code).toBe("execution_reverted");
     bench.rpc.spoil = () => undefined;
   });
 
