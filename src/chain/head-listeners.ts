@@ -1,4 +1,4 @@
-/** Passes on that the chain of a network was seen to have moved, from the part that saw it to those that follow the chain. */
+/** Tells the parts that follow chains that another part has seen the chain of a network move. */
 
 export class HeadListeners {
   readonly #listeners: ((networkId: string) => void)[] = [];

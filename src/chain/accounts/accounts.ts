@@ -64,7 +64,10 @@ export class Accounts {
     );
   }
 
-  /** Makes a key in the vault and the account that it signs for. Throws `not_found` for an unknown network, `vault_sealed`. */
+  /**
+   * Makes a key in the vault and the account that it signs for.
+   * @throws not_found for an unknown network, vault_sealed
+   */
   async create(owner: Subject, input: CreateAccountInput): Promise<AccountJson> {
     const { keys, networks, clock, store } = this.#dependencies;
     networks.find(owner, input.network_id);

@@ -115,7 +115,7 @@ export class ChainKeyVault {
       .sign({ owner: use.owner, vaultId: use.vaultId, keyId: use.keyId }, { message: transaction, options })
       .catch(signerGone);
     assert(
-      "raw_transaction" in signed && signed.raw_transaction !== undefined && signed.transaction_hash !== undefined,
+      "raw_transaction" in signed && signed.transaction_hash !== undefined,
       "a signed transaction has its bytes and hash",
     );
     return { raw: signed.raw_transaction, hash: signed.transaction_hash };

@@ -56,7 +56,7 @@ export interface Transactions {
   readonly accounts: Accounts;
   readonly wallets: Wallets;
   readonly handlers: HandlersFor<typeof transactionRoutes>;
-  /** Goes on with what was open when the server ended; to be called once all listeners of settlements are added. */
+  /** Goes on with what was open when the server ended; to be called once all listeners are added. */
   start(): void;
   /** Goes on with what waited for the vault; to be called when the vault is unsealed. */
   wake(): void;
@@ -69,10 +69,7 @@ export interface Transactions {
 const POLL_MS = 500;
 /** Nodes behind one URL agree with each other within a block or two. */
 const PATIENCE_MS = 3_000;
-/**
- * Most blocks come later, and then asking costs one question; an account whose first transaction is lost waits no longer
- * than this.
- */
+/** Most blocks come later, and asking costs one question. An account whose transaction is lost waits this long. */
 const RESEND_MS = 1_000;
 
 /** Makes accounts, wallets and transactions. Nothing is sent before `start`. */

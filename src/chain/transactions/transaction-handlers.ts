@@ -1,6 +1,6 @@
-/** Binds the routes of transactions to their services; bodies become submissions here. */
+/** Binds the routes of transactions to their services and turns bodies into submissions. */
 import type { HandlersFor } from "../../platform/contract/route.js";
-import { AppError } from "../../platform/errors.js";
+import { invalidMember } from "../../platform/errors.js";
 import { signerOf } from "../accounts/signers.js";
 import type { SignerChoice, SubmissionRequest } from "./submission-port.js";
 import type { transactionRoutes } from "./transaction-routes.js";
@@ -16,6 +16,7 @@ export interface TransactionHandlerDependencies {
   readonly selfSigned: SelfSigned;
 }
 
+/** Returns the handlers of the routes of transactions. */
 export function transactionHandlers({
   transactions,
   replacements,
@@ -50,12 +51,10 @@ export function transactionHandlers({
 function requiredSigner(body: CreateTransactionInput): SignerChoice {
   const signer = signerOf(body);
   if (signer !== undefined) return signer;
-  const message =
-    "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`";
-  throw new AppError("invalid_request", {
-    message,
-    details: [{ message, code: "invalid_request", path: "account_id" }],
-  });
+  throw invalidMember(
+    "account_id",
+    "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`",
+  );
 }
 
 function submissionOf(body: CreateTransactionInput): SubmissionRequest {

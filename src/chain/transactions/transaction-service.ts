@@ -1,7 +1,6 @@
 /**
  * Transactions for HTTP and for contracts: checks a request, stores it, and leaves the rest to the account's nonce
- * queue.
- * Replacements (bump, cancel) and transactions that callers signed themselves are in files beside this one.
+ * queue. Bump and cancel are in sending/replacements.ts, transactions that callers signed in self-signed.ts.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { AppError, invalidMember, notFound } from "../../platform/errors.js";
@@ -41,7 +40,7 @@ export interface TransactionServiceDependencies {
   readonly networks: TransactionNetworks;
 }
 
-/** Transactions of one account that may wait for their nonce: some minutes of work. */
+/** Transactions of one account that may wait for their nonce: some minutes of signing. */
 const WAITING_MAX = 10_000;
 /**
  * Nonces that a caller's own choice may leave free below it: each is filled with an empty transaction, which costs gas.

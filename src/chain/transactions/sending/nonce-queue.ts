@@ -246,7 +246,10 @@ export class NonceQueue {
     const { writer, fees, signing } = this.#context;
     const nonce = nonceOf(queued);
     const found = writer.find(queued.owner, queued.id);
-    if (found?.value.state !== "created") return this.#dropCancelled(queued);
+    if (found?.value.state !== "created") {
+      this.#dropCancelled(queued);
+      return undefined;
+    }
     const attempt = await signing.sign(found.value, {
       nonce,
       fees: await fees.choose(network, found.value.wishes),
@@ -262,13 +265,16 @@ export class NonceQueue {
           : undefined,
       found,
     );
-    if (stored === undefined) return this.#dropCancelled(queued);
+    if (stored === undefined) {
+      this.#dropCancelled(queued);
+      return undefined;
+    }
     queued.state = addSignature(queued.state, attempt.hash);
     this.#context.watch(queued);
     return attempt.raw;
   }
 
-  #dropCancelled(queued: QueuedTransaction): undefined {
+  #dropCancelled(queued: QueuedTransaction): void {
     this.#slots.release(nonceOf(queued), queued, { isUsed: false });
     this.#context.forget(queued);
   }

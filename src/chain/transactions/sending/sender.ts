@@ -3,7 +3,7 @@
  * comes of a transaction on the chain is found by the watch.
  */
 import type { RpcRefusal } from "../../rpc/rpc.js";
-import { lastRaw, type TransactionFault } from "../transaction-record.js";
+import { lastRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
 import { signWithHigherFees } from "./attempts.js";
 import { broadcast, isMined } from "./broadcast.js";
 import type { NonceAllocator } from "./nonce-allocator.js";
@@ -185,20 +185,19 @@ export class Sender {
     await this.#takeAnotherNonce(queued);
   }
 
-  /** Every answer to the bytes was a refusal: no node ever had them, so that another nonce cannot execute them twice. */
+  /** Every answer to the bytes was a refusal: no node had them, so that another nonce cannot execute them twice. */
   async #takeAnotherNonce(queued: QueuedTransaction): Promise<void> {
     const { slots, nonces, context, onNonceLost } = this.#dependencies;
     const nonce = nonceOf(queued);
     const pending = await nonces.pendingCount(context.networks.find(queued.owner, queued.networkId));
-    // A bump or a cancellation may come while the node and the store are asked: its bytes may be in a pool by now.
-    let hasOtherAttempt = false;
-    const record = await context.writer.change(queued.owner, queued.id, (current) => {
-      if (current.state !== "signed" || current.signer === null) return undefined;
-      hasOtherAttempt = current.attempts.length > 1 || !canDiscardSignature(queued.state);
-      if (hasOtherAttempt) return undefined;
-      return { ...current, state: "created", nonce: null, attempts: [], hash: null };
-    });
-    if (hasOtherAttempt) {
+    const record = await context.writer.change(queued.owner, queued.id, (current) =>
+      isSignedHere(current) && current.attempts.length === 1 && canDiscardSignature(queued.state)
+        ? { ...current, state: "created", nonce: null, attempts: [], hash: null }
+        : undefined,
+    );
+    const stored = context.writer.find(queued.owner, queued.id)?.value;
+    if (record === undefined && stored !== undefined && isSignedHere(stored)) {
+      // A bump or a cancellation came while the node was asked: its bytes may be in a pool by now.
       this.#retryLater(queued);
       return;
     }
@@ -209,4 +208,9 @@ export class Sender {
     queued.state = discardSignature(queued.state, { resendMs: context.resendMs });
     onNonceLost(queued);
   }
+}
+
+/** True for a transaction that the server signed and that was neither recorded as sent nor ended. */
+function isSignedHere({ state, signer }: TransactionRecord): boolean {
+  return state === "signed" && signer !== null;
 }
