@@ -48,7 +48,7 @@ export function contractEvent(log: ChainLog, { networkId, contract, abi, sender 
   return {
     log: published,
     draft: draftOf(published, {
-      // Existing clients look for the parameters beside the other members; one of the same name is in `params` only.
+      // Existing clients read the parameters beside the other members; one of the same name is in `params` only.
       ...(typeof params === "object" && params !== null && !isList(params) ? params : {}),
       ...positionOf(published, networkId),
       by: sender,

@@ -9,9 +9,9 @@ import type { SubjectKind } from "../../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 
 export type Checkpoint = {
-  /** First block that was not looked through yet. */
+  /** First block that was not read yet. */
   readonly next_block: number;
-  /** Number and hash of blocks that were looked through, oldest first. */
+  /** Number and hash of blocks that were read, oldest first. */
   readonly hashes: readonly (readonly [number, string])[];
   /** Hash of block 0: tells another chain from one that lags. */
   readonly genesis: string;

@@ -1,10 +1,10 @@
-/** Whether blocks that were looked through are still part of the chain. */
+/** Whether blocks that were read are still part of the chain. */
 import type { Rpc } from "../rpc/rpc.js";
 import type { Checkpoint } from "./follow-records.js";
 import { blockHead, type BlockHead } from "./node-logs.js";
 
 /**
- * Returns the number of the last block that is still part of the chain when one that was looked through was replaced
+ * Returns the number of the last block that is still part of the chain when one that was read was replaced
  * (-1 when the chain is another one), undefined when all of them are part of it, and `behind` when the node knows too
  * few blocks to tell.
  * @param head the newest block of the node

@@ -57,7 +57,7 @@ export class LogFollower {
   }
 
   /**
-   * Looks through one more range of blocks. Rejects with what the node or the store refused; nothing is half done then,
+   * Reads one more range of blocks. Rejects with what the node or the store refused; nothing is half done then,
    * and the next step begins where this one did.
    */
   async step(): Promise<StepOutcome> {
@@ -130,7 +130,7 @@ export class LogFollower {
 
   /**
    * Returns the range of the contracts that are furthest behind, up to where the next ones are.
-   * @param main the first block that the checkpoint has not looked through
+   * @param main the first block after the checkpoint
    * @param last the last block that may be published
    */
   #nextRange(contracts: readonly WatchedContract[], main: number, last: number): StepRange | undefined {

@@ -17,7 +17,7 @@ import {
 } from "./follow-records.js";
 import type { BlockHead } from "./node-logs.js";
 
-/** Blocks that one step looks through, and the contracts whose logs it reads. */
+/** The blocks that one step reads, and the contracts whose logs it reads. */
 export interface StepRange {
   readonly contracts: readonly WatchedContract[];
   /** First and last block. */

@@ -17,7 +17,7 @@ export interface BlockHead {
 }
 
 /** Logs of one answer; a node that sends more is asked for fewer blocks. */
-export const LOGS_MAX = 20_000;
+const LOGS_MAX = 20_000;
 const TOPICS_MAX = 4;
 const QUANTITY = /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,12})$/;
 

@@ -62,7 +62,7 @@ export function readBatchReply(
   return Array.from({ length: ids.count }, (_, at) => outcomes.get(ids.first + at) ?? { ok: false, error: missing });
 }
 
-/** Returns what callers are told when a node refuses a call because it limits how often it is asked; else undefined. */
+/** Returns the failure of a call that the node refused because of a rate limit; undefined for other refusals. */
 export function rateLimitOf(refusal: RpcRefusal): AppError | undefined {
   if (refusal.code !== LIMIT_EXCEEDED) return undefined;
   return new AppError("network_unreachable", { message: "the node limits how often it is asked", cause: refusal });

@@ -39,12 +39,6 @@ export function readInteger(value: unknown, what: string): number {
   return number;
 }
 
-/** Reads a 32-byte hash; returns it in lower case. */
-export function readHash(value: unknown, what: string): string {
-  if (typeof value === "string" && HASH.test(value)) return value.toLowerCase();
-  throw invalid(what);
-}
-
 /** Reads a block without its transactions; undefined when the node has no such block. */
 export function readBlock(value: unknown): BlockHead | undefined {
   if (value === null || value === undefined) return undefined;
@@ -80,6 +74,12 @@ export function readReceipt(value: unknown, hash: string): Receipt | undefined {
         ? undefined
         : readHexQuantity(effectiveGasPrice, "gas price"),
   };
+}
+
+/** A 32-byte hash in lower case. */
+function readHash(value: unknown, what: string): string {
+  if (typeof value === "string" && HASH.test(value)) return value.toLowerCase();
+  throw invalid(what);
 }
 
 function membersOf(value: unknown, what: string): Readonly<Record<string, unknown>> {

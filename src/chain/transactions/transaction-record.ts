@@ -121,7 +121,7 @@ export function lastRaw({ attempts }: TransactionRecord): string | undefined {
   return attempts.at(-1)?.raw;
 }
 
-/** Returns the attempts without their bytes, which nobody needs once the transaction is final. */
+/** Returns the attempts without their bytes, which are not needed once the transaction is final. */
 export function withoutRaw(attempts: readonly Attempt[]): Attempt[] {
   return attempts.map(({ raw: _raw, ...attempt }) => attempt);
 }
@@ -181,7 +181,7 @@ export function transactionOnWire(record: TransactionRecord, depth: Depth): Tran
 }
 
 /** Returns a number up to 2^53, to which numbers in JSON are exact, and the decimal text above. */
-export function integerOrText(decimal: string): number | string {
+function integerOrText(decimal: string): number | string {
   const number = Number(decimal);
   return Number.isSafeInteger(number) ? number : decimal;
 }

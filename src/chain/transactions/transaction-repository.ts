@@ -87,7 +87,9 @@ export class TransactionRepository {
 
   /** Writes commits as one. Resolves once they are durable. */
   async commit(...parts: readonly StoreCommit[]): Promise<void> {
-    await this.#store.commit(parts.length === 1 ? (parts[0] ?? {}) : mergeCommits(...parts));
+    const [first, ...others] = parts;
+    // Most commits are one part, and merging would encode its keys for nothing.
+    if (first !== undefined) await this.#store.commit(others.length === 0 ? first : mergeCommits(...parts));
   }
 }
 

@@ -119,7 +119,7 @@ export const transactionRoutes = {
     auth: SPEND,
     needsUnsealed: true,
     description:
-      "Signs it anew with the same nonce and fees at least an eighth above the last ones, so that only one of them can be mined.",
+      "Signs the transaction again with the same nonce and fees that are at least an eighth above the last ones, so that only one of the attempts can be mined.",
     params: TransactionParams,
     body: BumpTransactionBody,
     bodyOptional: true,

@@ -74,8 +74,8 @@ export const BroadcastTransactionBody = closed({
 });
 export const BumpTransactionBody = closed(REQUESTED_FEES);
 
-export const TRANSACTION_STATUSES = ["pending", "success", "failed"] as const;
-export const TRANSACTION_STATES = [
+const TRANSACTION_STATUSES = ["pending", "success", "failed"] as const;
+const TRANSACTION_STATES = [
   "created",
   "signed",
   "sent",

@@ -6,13 +6,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { randomUUID } from "node:crypto";
 import { TokenBalances } from "../../../src/chain/accounts/token-balances.js";
 import { RpcRefusal } from "../../../src/chain/rpc/rpc.js";
+import { systemClock, type Clock } from "../../../src/platform/clock.js";
 import { notFound } from "../../../src/platform/errors.js";
 import { failsWith, openBench, RECEIVER, type Bench } from "../transactions/support.js";
 
 const PAGE = { page: 1, rpp: 25 };
 let bench: Bench;
+/** No two records have the same millisecond, so that lists by time have one order. */
+let lastMs = 0;
+const clock: Clock = {
+  monotonicMs: () => systemClock.monotonicMs(),
+  nowMs: () => (lastMs = Math.max(lastMs + 1, systemClock.nowMs())),
+};
 beforeAll(async () => {
-  bench = await openBench();
+  bench = await openBench({ dependencies: { clock } });
 });
 afterAll(async () => {
   await bench.close();
@@ -102,9 +109,6 @@ describe("accounts", () => {
 
   it("are listed newest first, or last used first, and by their network", async () => {
     const one = await bench.account();
-    await new Promise((resolve) => {
-      setTimeout(resolve, 2);
-    });
     const other = await bench.account();
     const { id } = await bench.transactions.service.submit(bench.owner, {
       networkId: bench.networkId,

@@ -269,7 +269,7 @@ describe("nonces that others use", () => {
     });
   });
 
-  it("refuses a wished nonce that was used, or that would have empty transactions fill a wide gap", async () => {
+  it("refuses a requested nonce that was used, or that would have empty transactions fill a wide gap", async () => {
     const account = await bench.account();
     const { service } = bench.transactions;
     await bench.until(
@@ -293,7 +293,7 @@ describe("nonces that others use", () => {
     ).toBe("invalid_request");
   });
 
-  it("refuses a wished nonce that an open transaction holds", async () => {
+  it("refuses a requested nonce that an open transaction holds", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
     const { id } = await bench.transactions.service.submit(bench.owner, transfer(account.id));

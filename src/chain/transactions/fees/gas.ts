@@ -68,7 +68,7 @@ async function ask({ rpc }: TransactionNetwork, { from, to, value, data }: GasRe
   try {
     const [gas, balance] = await Promise.all([
       rpc.request("eth_estimateGas", [call]),
-      // Not every node looks at the balance when it estimates.
+      // Not every node checks the balance when it estimates.
       value === 0n ? undefined : rpc.request("eth_getBalance", [from, "latest"]),
     ]);
     if (balance !== undefined && readHexQuantity(balance, "balance") < value)

@@ -1,15 +1,49 @@
 /**
- * Further signatures for the nonce of an open transaction: stored before they are sent, so that one of them is mined at
- * most.
+ * The signatures of an open transaction: all for the same nonce and stored before they are sent, so that at most one of
+ * them is mined, whatever ends the process.
  */
 import { AppError } from "../../../platform/errors.js";
 import type { Attempt, TransactionRecord } from "../transaction-record.js";
 import type { TransactionWriter } from "../transaction-writer.js";
 import type { NonceQueueContext } from "./nonce-queue-context.js";
-import { nonceOf, setAttempts, type QueuedTransaction } from "./queued-transaction.js";
+import type { TransactionNetwork } from "../transaction-ports.js";
+import { addSignature, nonceOf, setAttempts, type QueuedTransaction } from "./queued-transaction.js";
 
 /** Bumps and cancellations of one transaction; more would only fill the record. */
 export const ATTEMPTS_MAX = 12;
+
+/**
+ * Signs a transaction that was just given its nonce, and stores the signature.
+ * @returns the attempt once it is durable; undefined when the transaction was cancelled meanwhile
+ * @throws fee_cap_exceeded, and what the vault, the node and the store fail with
+ */
+export async function addFirstAttempt(
+  { writer, fees, signing }: Pick<NonceQueueContext, "writer" | "fees" | "signing">,
+  queued: QueuedTransaction,
+  network: TransactionNetwork,
+): Promise<Attempt | undefined> {
+  const nonce = nonceOf(queued);
+  const found = writer.find(queued.owner, queued.id);
+  if (found?.value.state !== "created") return undefined;
+  const attempt = await signing.sign(found.value, {
+    nonce,
+    fees: await fees.choose(network, found.value.wishes),
+    kind: "first",
+    now: writer.now(),
+  });
+  const stored = await writer.change(
+    queued.owner,
+    queued.id,
+    (current) =>
+      current.state === "created"
+        ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash }
+        : undefined,
+    found,
+  );
+  if (stored === undefined) return undefined;
+  queued.state = addSignature(queued.state, attempt.hash);
+  return attempt;
+}
 
 /**
  * Stores a further attempt of an open transaction.

@@ -1,7 +1,7 @@
 /**
  * Gives the nonces of one account. There is no counter that could drift (OpenZeppelin/openzeppelin-relayer#818): the
  * next nonce is always the lowest that the chain has not used and no open transaction holds. The node is asked where
- * that is whenever no transaction of the account is under way, because somebody else may have used the account.
+ * that is whenever no transaction of the account is under way, because others may have used the account's key.
  */
 import { readInteger } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
@@ -40,7 +40,7 @@ export class NonceAllocator {
     if (pending < this.#slots.floor) {
       this.#countIsLowSinceMs ??= askedAtMs;
       if (askedAtMs - this.#countIsLowSinceMs < patienceMs) return false;
-      log.warn("a node forgot transactions of an account: nonces go on where it stands", { address: this.#address });
+      log.warn("a node forgot transactions of an account: nonces continue at its count", { address: this.#address });
     }
     this.#countIsLowSinceMs = undefined;
     this.startAt(pending);

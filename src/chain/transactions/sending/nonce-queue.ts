@@ -5,10 +5,11 @@
 import { AppError } from "../../../platform/errors.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import type { TransactionFault } from "../transaction-record.js";
+import { addFirstAttempt } from "./attempts.js";
 import { NonceAllocator } from "./nonce-allocator.js";
 import type { NonceQueueContext } from "./nonce-queue-context.js";
 import { NonceSlots } from "./nonce-slots.js";
-import { addSignature, assignNonce, nonceOf, withdrawNonce, type QueuedTransaction } from "./queued-transaction.js";
+import { assignNonce, nonceOf, withdrawNonce, type QueuedTransaction } from "./queued-transaction.js";
 import { Reconciler } from "./reconciler.js";
 import type { SendResult } from "./send-queue.js";
 import { Sender } from "./sender.js";
@@ -220,63 +221,36 @@ export class NonceQueue {
     this.#sender.send(queued, raw);
   }
 
-  /** As `#sign`; never rejects. A transaction that cannot be signed waits again, or ends. */
+  /**
+   * Signs and stores a transaction; one that cannot be signed waits again, or ends. Never rejects.
+   * @returns the signed bytes once they are durable; undefined when there is nothing to send
+   */
   async #prepare(queued: QueuedTransaction, network: TransactionNetwork): Promise<string | undefined> {
     try {
-      return await this.#sign(queued, network);
-    } catch (error) {
-      const isTooDear = error instanceof AppError && error.code === "fee_cap_exceeded";
-      this.#slots.release(nonceOf(queued), queued, { isUsed: false });
-      queued.state = withdrawNonce(queued.state, isTooDear ? faultOf(error) : undefined);
-      if (error instanceof AppError && error.status < 500 && !isTooDear) {
-        await this.#giveUp(queued, faultOf(error));
-      } else {
-        this.#waiting.unshift(queued);
-        this.#pause("a transaction cannot be signed or stored now; it waits", error);
+      const attempt = await addFirstAttempt(this.#context, queued, network);
+      if (attempt === undefined) {
+        this.#slots.release(nonceOf(queued), queued, { isUsed: false });
+        this.#context.forget(queued);
+        return undefined;
       }
+      this.#context.watch(queued);
+      return attempt.raw;
+    } catch (error) {
+      await this.#failPrepare(queued, error);
       return undefined;
     }
   }
 
-  /**
-   * Signs and stores. Returns the raw bytes once they are durable, or undefined when the transaction was cancelled
-   * meanwhile. Throws what the vault, the node and the store fail with.
-   */
-  async #sign(queued: QueuedTransaction, network: TransactionNetwork): Promise<string | undefined> {
-    const { writer, fees, signing } = this.#context;
-    const nonce = nonceOf(queued);
-    const found = writer.find(queued.owner, queued.id);
-    if (found?.value.state !== "created") {
-      this.#dropCancelled(queued);
-      return undefined;
-    }
-    const attempt = await signing.sign(found.value, {
-      nonce,
-      fees: await fees.choose(network, found.value.wishes),
-      kind: "first",
-      now: writer.now(),
-    });
-    const stored = await writer.change(
-      queued.owner,
-      queued.id,
-      (current) =>
-        current.state === "created"
-          ? { ...current, state: "signed", nonce, attempts: [attempt], hash: attempt.hash }
-          : undefined,
-      found,
-    );
-    if (stored === undefined) {
-      this.#dropCancelled(queued);
-      return undefined;
-    }
-    queued.state = addSignature(queued.state, attempt.hash);
-    this.#context.watch(queued);
-    return attempt.raw;
-  }
-
-  #dropCancelled(queued: QueuedTransaction): void {
+  async #failPrepare(queued: QueuedTransaction, error: unknown): Promise<void> {
+    const areFeesTooLow = error instanceof AppError && error.code === "fee_cap_exceeded";
     this.#slots.release(nonceOf(queued), queued, { isUsed: false });
-    this.#context.forget(queued);
+    queued.state = withdrawNonce(queued.state, areFeesTooLow ? faultOf(error) : undefined);
+    if (error instanceof AppError && error.status < 500 && !areFeesTooLow) {
+      await this.#giveUp(queued, faultOf(error));
+    } else {
+      this.#waiting.unshift(queued);
+      this.#pause("a transaction cannot be signed or stored now; it waits", error);
+    }
   }
 
   /** Ends a transaction that is not in `#waiting` any more and holds no nonce. Never rejects. */

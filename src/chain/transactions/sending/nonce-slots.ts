@@ -40,7 +40,7 @@ export class NonceSlots {
 
   /**
    * Frees a nonce, if the transaction still holds it.
-   * @param options.isUsed the chain has used the nonce, so that nobody can take it again
+   * @param options.isUsed the chain has used the nonce, so that it is never free again
    */
   release(nonce: number, queued: QueuedTransaction, { isUsed }: { readonly isUsed: boolean }): void {
     if (this.#held.get(nonce) !== queued) return;

@@ -63,7 +63,7 @@ export class Reconciler {
     const { sender, context } = this.#dependencies;
     queued.state = forgetStuck(queued.state);
     if (await sender.raiseFees(queued))
-      context.log.warn("a node keeps a transaction and does not count it: it was signed anew for higher fees", {
+      context.log.warn("a node keeps a transaction and does not count it: it was signed again for higher fees", {
         address: this.#address,
       });
     sender.resend([queued]);

@@ -1,6 +1,6 @@
 /**
- * What a node's refusal means, and how it is told to clients. A sentence that no client is known for is final, because
- * the same bytes would be refused again.
+ * What a node's refusal means, and what clients of this server read of it. A sentence that is not in the table is
+ * final, because the same bytes would be refused again.
  */
 import { decodeErrorResult } from "viem";
 import { AppError, type ErrorCode } from "../../../platform/errors.js";
@@ -95,7 +95,7 @@ export function lowFeeFault(outcome: "fee_too_low" | "underpriced", refusal: Rpc
 }
 
 /** Returns the node's message, cut and made printable, because it may contain anything. */
-export function nodeText({ message }: RpcRefusal): string {
+function nodeText({ message }: RpcRefusal): string {
   const text = printable(message, NODE_TEXT_CHARACTERS_MAX);
   return text === "" ? "it gave no reason" : text;
 }

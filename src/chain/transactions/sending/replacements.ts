@@ -115,7 +115,7 @@ function requireReplaceable(
     throw new AppError("transaction_not_replaceable", { message: "the transaction is being cancelled" });
 }
 
-/** Throws what the caller is told of a node's refusal. A replacement that could not be sent is sent again later. */
+/** Throws the error that answers a refused replacement. One that could not be sent is sent again later. */
 function throwRefusal(result: SendResult): void {
   switch (result.outcome) {
     case "accepted":

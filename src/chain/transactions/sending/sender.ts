@@ -28,7 +28,7 @@ export interface SenderDependencies {
   readonly slots: NonceSlots;
   readonly nonces: NonceAllocator;
   readonly context: NonceQueueContext;
-  /** Called with a transaction that waits for another nonce, because somebody else's has the one that it had. */
+  /** Called with a transaction that needs another nonce, because another transaction has taken its own. */
   readonly onNonceLost: (queued: QueuedTransaction) => void;
   /** Called with a transaction whose bytes no node will take; its nonce is free again. Never rejects. */
   readonly onRefused: (queued: QueuedTransaction, fault: TransactionFault) => Promise<void>;
