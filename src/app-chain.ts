@@ -1,11 +1,12 @@
-/** The part of the composition root that puts the chain area together from the settings. */
+/** The part of the composition root that makes the chain area from the settings. */
 import { createChain, type Chain, type ChainDependencies } from "./chain/create-chain.js";
 import { readNetworkUrls } from "./chain/networks/public-networks.js";
 import { ConfigError, listOf, type Config } from "./platform/config.js";
 
-/** On a machine of one's own, nodes and peers of the same machine are the usual case. */
+/** Reachable in development, where nodes and peers usually run on the same machine. */
 const LOOPBACK = ["127.0.0.0/8", "[::1]", "localhost"];
 
+/** Makes the chain area. Throws ConfigError for a URL of a network that is not public. */
 export function openChain(config: Config, dependencies: ChainDependencies): Chain {
   return createChain(
     {

@@ -1,29 +1,30 @@
 /**
- * Puts the chain area together: networks, accounts and transactions, contracts with their events, connectors,
- * registrations.
+ * Puts the chain area together in the order in which its parts need each other: networks, transactions, contracts,
+ * their events, connectors, registrations.
  */
 import type { Subject } from "../platform/auth/principal.js";
 import type { Clock } from "../platform/clock.js";
 import type { HandlersFor } from "../platform/contract/route.js";
-import { AllowList } from "../platform/net/address-rules.js";
-import { createEgressGuard } from "../platform/net/egress-guard.js";
 import type { Events } from "../platform/events/events.js";
 import type { SubscriptionTokens } from "../platform/events/subscription-token.js";
 import type { Jobs } from "../platform/jobs/jobs.js";
 import type { Log } from "../platform/log.js";
 import type { ProcessTasks } from "../platform/pool/process-task.js";
+import { AllowList } from "../platform/net/address-rules.js";
+import { createEgressGuard, type EgressGuard } from "../platform/net/egress-guard.js";
 import type { Store } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
-import { createConnectors } from "./connectors/create-connectors.js";
-import { createContracts } from "./contracts/create-contracts.js";
+import { accountHandlers } from "./accounts/account-handlers.js";
+import { TokenBalances } from "./accounts/token-balances.js";
+import { createConnectors, type Connectors } from "./connectors/create-connectors.js";
 import type { RequireApplication } from "./contracts/contract-ports.js";
-import type { TokenContracts } from "./contracts/token-contracts.js";
-import { createTransactions } from "./transactions/create-transactions.js";
+import { createContracts, type Contracts } from "./contracts/create-contracts.js";
 import { createContractEvents, type ContractEvents } from "./events/create-contract-events.js";
-import { networkViewHandlers } from "./networks/network-view-handlers.js";
-import { chainIdOf, type NetworkRecord } from "./networks/network-port.js";
+import { HeadListeners } from "./head-listeners.js";
 import { createNetworks } from "./networks/create-networks.js";
+import { chainIdOf, type NetworkRecord } from "./networks/network-port.js";
 import type { NetworkService, NetworkUse } from "./networks/network-service.js";
+import { networkViewHandlers } from "./networks/network-view-handlers.js";
 import { MAINNET_ID } from "./networks/public-networks.js";
 import { Prices } from "./networks/registrations/prices.js";
 import { registrationHandlers } from "./networks/registrations/registration-handlers.js";
@@ -32,10 +33,11 @@ import { Registrations } from "./networks/registrations/registrations.js";
 import type { chainRoutes } from "./routes.js";
 import { requestMany } from "./rpc/rpc-batch.js";
 import type { Rpc } from "./rpc/rpc.js";
+import { createTransactions, type Transactions } from "./transactions/create-transactions.js";
 import type { TransactionNetworks } from "./transactions/transaction-ports.js";
 
 export interface ChainOptions {
-  /** Entries of address-rules.ts. */
+  /** Hosts and networks that may be reached although they are private; entries of address-rules.ts. */
   readonly egressAllow: readonly string[];
   readonly egressPorts: readonly number[];
   /** Nodes of the public networks by key (public-networks.ts). */
@@ -43,8 +45,8 @@ export interface ChainOptions {
   readonly dockerHost: string | undefined;
   readonly dockerImages: string;
   /**
-   * Blocks that must follow a block before its logs are told. With 0 they are told at once, and what a reorganisation
-   * takes back is told again (log-follower.ts).
+   * Blocks that must follow a block before its logs are published. With 0 they are published at once, and the logs of
+   * a block that a reorganisation replaced are published again as removed.
    */
   readonly logConfirmations: number;
 }
@@ -64,12 +66,12 @@ export interface ChainDependencies {
 
 export interface Chain {
   readonly handlers: HandlersFor<typeof chainRoutes>;
-  /** Takes up what was open: transactions, followers, probes. */
+  /** Goes on with open transactions, follows logs, probes connectors. */
   start(): void;
-  /** The vault was unsealed: what waited for a key goes on. */
+  /** Goes on with what waited for a key; to be called when the vault is unsealed. */
   wake(): void;
   stop(): Promise<void>;
-  /** Deletes everything of an owner; before its vaults go. */
+  /** Deletes everything of an owner; to be called before its vaults are deleted. */
   purge(owner: Subject): Promise<void>;
 }
 
@@ -79,89 +81,26 @@ export interface Chain {
  */
 const CONFIRMATIONS = 12;
 
+/** The parts of the area, each made of those before it. */
+interface ChainParts {
+  /** The guards of outgoing connections: to what users named, and to what the operator named. */
+  readonly guards: readonly [users: EgressGuard, operator: EgressGuard];
+  readonly networks: ReturnType<typeof createNetworks>;
+  readonly transactions: Transactions;
+  readonly contracts: Contracts;
+  readonly contractEvents: ContractEvents;
+  readonly connectors: Connectors;
+  readonly oracles: Registrations<OracleJson>;
+  readonly bridges: Registrations<BridgeJson>;
+}
+
+/** Makes the chain area. Nothing runs before `start`. */
 export function createChain(options: ChainOptions, dependencies: ChainDependencies): Chain {
-  const { store, vault, jobs, events, clock, log } = dependencies;
-  const egress = createEgressGuard({ allow: new AllowList(options.egressAllow), ports: options.egressPorts });
-  const operatorHosts = [...options.publicUrls.values()].flat().map(hostEntry);
-  const operatorEgress = createEgressGuard({ allow: new AllowList(operatorHosts), ports: options.egressPorts });
-  const networks = createNetworks(
-    { publicUrls: options.publicUrls },
-    { store, vault, egress, operatorEgress, events, clock, log },
-  );
-  const late: { tokens?: TokenContracts; followers?: ContractEvents["followers"] } = {};
-  const transactions = createTransactions(
-    {},
-    {
-      store,
-      vault,
-      networks: transactionNetworks(networks.service),
-      events,
-      clock,
-      log,
-      tokens: { addressOf: (owner, id) => required(late.tokens).addressOf(owner, id) },
-      // Logs of one's own transactions need not wait until the follower looks by itself.
-      onHead: (networkId) => {
-        late.followers?.wake(networkId);
-      },
-    },
-  );
-  const contracts = createContracts(
-    {},
-    { ...dependencies, networks: networks.service, submissions: transactions.service },
-  );
-  late.tokens = contracts.tokens;
-  const contractEvents = createContractEvents(
-    { confirmations: options.logConfirmations },
-    {
-      store,
-      events,
-      networks: networks.service,
-      contracts: contracts.abis,
-      log,
-      repository: contracts.repository,
-      tokens: dependencies.subscriptionTokens,
-    },
-  );
-  late.followers = contractEvents.followers;
-  const connectors = createConnectors(
-    { dockerHost: options.dockerHost, dockerImages: options.dockerImages },
-    {
-      store,
-      vault,
-      jobs,
-      events,
-      tokens: dependencies.subscriptionTokens,
-      networks: networks.service,
-      egress,
-      clock,
-      log,
-    },
-  );
-  const oracles = new Registrations<OracleJson>({ kind: "oracle" }, { store, networks: networks.service });
-  const bridges = new Registrations<BridgeJson>({ kind: "bridge" }, { store, networks: networks.service });
-  const mainnet = networks.service.find({ kind: "user", id: "" }, MAINNET_ID);
-  const prices = new Prices({ mainnet, rpc: (record) => networks.service.rpc(record), clock });
-  const views = {
-    networks: networks.service,
-    accounts: transactions.accounts,
-    contracts: contracts.service,
-    tokens: contracts.tokens,
-    transactions: transactions.service,
-    connectors: connectors.service,
-    oracles,
-    bridges,
-  };
-  for (const use of usesOf(views)) networks.service.onDeletion(use);
+  const parts = createParts(options, dependencies);
+  const { networks, transactions, contracts, contractEvents, connectors } = parts;
+  for (const use of usesOf(parts)) networks.service.onDeletion(use);
   return {
-    handlers: {
-      ...networks.handlers,
-      ...networkViewHandlers(views),
-      ...contracts.handlers,
-      ...contractEvents.handlers,
-      ...transactions.handlers,
-      ...connectors.handlers,
-      ...registrationHandlers({ oracles, bridges, prices, clock }),
-    },
+    handlers: handlersOf(parts, dependencies.clock),
     start: () => {
       networks.start();
       transactions.start();
@@ -177,23 +116,118 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
       await transactions.stop();
       await contracts.stop();
       await networks.stop();
-      egress.close();
-      operatorEgress.close();
+      for (const guard of parts.guards) guard.close();
     },
     purge: async (owner) => {
       await connectors.service.purge(owner);
       await contracts.service.purge(owner);
       await transactions.purge(owner);
-      await oracles.purge(owner);
-      await bridges.purge(owner);
+      await parts.oracles.purge(owner);
+      await parts.bridges.purge(owner);
       await networks.service.purge(owner);
     },
   };
 }
 
+function createParts(options: ChainOptions, dependencies: ChainDependencies): ChainParts {
+  const { store, vault, events, clock, log, subscriptionTokens } = dependencies;
+  const guards = createGuards(options);
+  const [egress, operatorEgress] = guards;
+  const networks = createNetworks(
+    { publicUrls: options.publicUrls },
+    { store, vault, egress, operatorEgress, events, clock, log },
+  );
+  // What the watch of transactions sees of a chain is news for the follower of its logs.
+  const heads = new HeadListeners();
+  const transactions = createTransactions(
+    {},
+    { store, vault, networks: transactionNetworks(networks.service), heads, events, clock, log },
+  );
+  const contracts = createContracts(
+    {},
+    { ...dependencies, networks: networks.service, submissions: transactions.service },
+  );
+  const contractEvents = createContractEvents(
+    { confirmations: options.logConfirmations },
+    {
+      store,
+      events,
+      heads,
+      networks: networks.service,
+      contracts: contracts.abis,
+      log,
+      repository: contracts.repository,
+      tokens: subscriptionTokens,
+    },
+  );
+  const connectors = createConnectors(
+    { dockerHost: options.dockerHost, dockerImages: options.dockerImages },
+    { ...dependencies, tokens: subscriptionTokens, networks: networks.service, egress },
+  );
+  const oracles = new Registrations<OracleJson>({ kind: "oracle" }, { store, networks: networks.service });
+  const bridges = new Registrations<BridgeJson>({ kind: "bridge" }, { store, networks: networks.service });
+  return { guards, networks, transactions, contracts, contractEvents, connectors, oracles, bridges };
+}
+
+function createGuards({ egressAllow, egressPorts, publicUrls }: ChainOptions): ChainParts["guards"] {
+  const operatorHosts = [...publicUrls.values()].flat().map(hostEntry);
+  return [
+    createEgressGuard({ allow: new AllowList(egressAllow), ports: egressPorts }),
+    createEgressGuard({ allow: new AllowList(operatorHosts), ports: egressPorts }),
+  ];
+}
+
+function handlersOf(parts: ChainParts, clock: Clock): HandlersFor<typeof chainRoutes> {
+  const { networks, transactions, contracts, contractEvents, connectors, oracles, bridges } = parts;
+  const { accounts, wallets } = transactions;
+  const tokenBalances = new TokenBalances({
+    accounts,
+    networks: transactionNetworks(networks.service),
+    tokens: contracts.tokens,
+  });
+  const mainnet = networks.service.find({ kind: "user", id: "" }, MAINNET_ID);
+  const prices = new Prices({ mainnet, rpc: (record) => networks.service.rpc(record), clock });
+  return {
+    ...networks.handlers,
+    ...networkViewHandlers({
+      networks: networks.service,
+      accounts,
+      contracts: contracts.service,
+      tokens: contracts.tokens,
+      transactions: transactions.service,
+      connectors: connectors.service,
+      oracles,
+      bridges,
+    }),
+    ...contracts.handlers,
+    ...contractEvents.handlers,
+    ...accountHandlers({ accounts, tokenBalances, wallets }),
+    ...transactions.handlers,
+    ...connectors.handlers,
+    ...registrationHandlers({ oracles, bridges, prices, clock }),
+  };
+}
+
+/** What keeps a network from being deleted: everything that refers to it. */
+function usesOf({ transactions, contracts, connectors, oracles, bridges }: ChainParts): NetworkUse[] {
+  const one = { page: 1, rpp: 1 };
+  const use =
+    (what: string, count: (owner: Subject, id: string) => number): NetworkUse =>
+    (owner, id) =>
+      count(owner, id) > 0 ? what : undefined;
+  return [
+    use("accounts", (owner, id) => transactions.accounts.list(owner, { network_id: id }, one).total),
+    use("contracts", (owner, id) => contracts.service.ofNetwork(owner, id, one).total),
+    use("transactions", (owner, id) => transactions.service.list(owner, { network_id: id }, one).total),
+    use("connectors", (owner, id) => connectors.service.list(owner, { ...one, network_id: id }).total),
+    use("oracles", (owner, id) => oracles.list(owner, id, one).total),
+    use("bridges", (owner, id) => bridges.list(owner, id, one).total),
+  ];
+}
+
 /**
- * Networks in the form in which transactions use them. Without a node an account can still be made; what asks the node
- * then fails.
+ * Networks in the form in which transactions use them. A network without a node is found all the same, so that accounts
+ * can be made on it; only a request to its node fails.
  */
 function transactionNetworks(networks: NetworkService): TransactionNetworks {
   return {
@@ -212,7 +246,7 @@ function transactionNetworks(networks: NetworkService): TransactionNetworks {
   };
 }
 
-/** Looks its nodes up at each call: they may change meanwhile. */
+/** The nodes of a network, looked up at each call because they may change meanwhile. */
 function rpcOf(networks: NetworkService, record: NetworkRecord): Rpc {
   return {
     request: async (...call) => await networks.rpc(record).request(...call),
@@ -220,30 +254,8 @@ function rpcOf(networks: NetworkService, record: NetworkRecord): Rpc {
   };
 }
 
-function usesOf(parts: Parameters<typeof networkViewHandlers>[0]): NetworkUse[] {
-  const one = { page: 1, rpp: 1 };
-  const use =
-    (what: string, count: (owner: Subject, id: string) => number): NetworkUse =>
-    (owner, id) =>
-      count(owner, id) > 0 ? what : undefined;
-  return [
-    use("accounts", (owner, id) => parts.accounts.list(owner, { network_id: id }, one).total),
-    use("contracts", (owner, id) => parts.contracts.ofNetwork(owner, id, one).total),
-    use("transactions", (owner, id) => parts.transactions.list(owner, { network_id: id }, one).total),
-    use("connectors", (owner, id) => parts.connectors.list(owner, { ...one, network_id: id }).total),
-    use("oracles", (owner, id) => parts.oracles.list(owner, id, one).total),
-    use("bridges", (owner, id) => parts.bridges.list(owner, id, one).total),
-  ];
-}
-
-/** The place of an operator's URL, as the list of what may be reached takes it. */
+/** The host and port of an operator's URL, as an entry of address-rules.ts. */
 function hostEntry(url: string): string {
   const { hostname, port, protocol } = new URL(url);
   return `${hostname}:${port === "" ? (protocol === "https:" ? "443" : "80") : port}`;
-}
-
-function required<T>(value: T | undefined): T {
-  if (value === undefined)
-    throw new Error("invariant broken: the parts of the chain area are made before they are used");
-  return value;
 }

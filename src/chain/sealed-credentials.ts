@@ -1,6 +1,7 @@
 /**
- * Credentials of records that users give with them (connectors, networks): one vault per owner and kind, made when it
- * is first needed, in which each record's credentials are a secret. Plaintext is fetched for each use and kept nowhere.
+ * The credentials that users give with a record, such as a connector or a network. Each owner has one vault for each
+ * kind of record, made when it is first needed, in which each record's credentials are a secret. Plaintext is fetched
+ * for each use and kept nowhere.
  */
 import { setTimeout } from "node:timers/promises";
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
@@ -8,17 +9,18 @@ import { AppError, type ErrorCode } from "../platform/errors.js";
 import type { Store, StoreCommit, StoreKey } from "../platform/store/store.js";
 import { mergeCommits } from "../platform/store/tables.js";
 import type { VaultService } from "../vault/service.js";
+import { hasUsableVault, ifFound } from "./vault-lookups.js";
 
-/** How often a job that waits for the vault looks again. */
+/** How often a job that waits for the vault asks whether it is unsealed. */
 const SEAL_POLL_MS = 250;
 
-/** Where a record's credentials lie. */
+/** Where a record's credentials are in the vault. */
 export type SecretPlace = { readonly vault_id: string; readonly secret_id: string };
 
 export interface SealedCredentialsOptions {
-  /** Of whose credentials, in the singular: `connector`. */
+  /** The kind of record in the singular, such as `connector`; part of keys in the store. */
   readonly what: string;
-  /** What is thrown when the secret is gone. */
+  /** Thrown when the secret was deleted. */
   readonly gone: ErrorCode;
 }
 
@@ -46,8 +48,9 @@ export class SealedCredentials<T extends object> {
   }
 
   /**
-   * Wraps credentials for the caller's commit, which conflicts when two requests make the owner's vault at once.
-   * Throws `vault_sealed`, and `secret_too_long` over 4096 bytes of JSON.
+   * Makes the secret of a record, to be written by the caller's commit. The commit conflicts when two requests make
+   * the owner's vault at once; the caller then prepares again.
+   * @throws vault_sealed, and secret_too_long above 4096 bytes of JSON
    */
   async prepare(
     owner: Subject,
@@ -57,10 +60,10 @@ export class SealedCredentials<T extends object> {
     const { what } = this.#options;
     const input = { name: `${what} ${id}`, type: `${what}_credentials`, value: JSON.stringify(credentials) };
     const key: StoreKey = [`${what}_vault`, ...ownerKey(owner)];
-    const known = this.#store.get<string>(key);
-    if (known !== undefined && this.#exists(owner, known.value)) {
-      const { secret, commit } = await this.#vault.prepareSecret(owner, known.value, input);
-      return { place: { vault_id: known.value, secret_id: secret.id }, commit };
+    const pointer = this.#store.get<string>(key);
+    if (pointer !== undefined && hasUsableVault(this.#vault, owner, pointer.value)) {
+      const { secret, commit } = await this.#vault.prepareSecret(owner, pointer.value, input);
+      return { place: { vault_id: pointer.value, secret_id: secret.id }, commit };
     }
     const pendingVault = await this.#vault.prepareVault(owner, {
       name: `${what}s`,
@@ -68,47 +71,35 @@ export class SealedCredentials<T extends object> {
     });
     const vaultId = pendingVault.vault.id;
     const { secret, commit } = await this.#vault.prepareSecret(owner, vaultId, input, { pendingVault });
-    const remembered: StoreCommit = {
-      checks: [{ key, version: known?.version ?? "absent" }],
+    const pointerCommit: StoreCommit = {
+      checks: [{ key, version: pointer?.version ?? "absent" }],
       puts: [{ key, value: vaultId }],
     };
     return {
       place: { vault_id: vaultId, secret_id: secret.id },
-      commit: mergeCommits(pendingVault.commit, commit, remembered),
+      commit: mergeCommits(pendingVault.commit, commit, pointerCommit),
     };
   }
 
-  /** Throws `vault_sealed`, and the code of the options when somebody deleted the secret or its vault. */
+  /**
+   * Returns a record's credentials in plaintext.
+   * @throws vault_sealed, and the code `gone` of the options when the secret or its vault was deleted
+   */
   async read(owner: Subject, place: SecretPlace): Promise<T> {
     try {
       return JSON.parse(await this.#vault.retrieveSecret(owner, place.vault_id, place.secret_id)) as T;
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "not_found") throw error;
       throw new AppError(this.#options.gone, {
-        message: `the ${this.#options.what}'s credentials are no longer in the vault; give them anew`,
+        message: `the ${this.#options.what}'s credentials are no longer in the vault; set them again`,
         cause: error,
       });
     }
   }
 
-  /** Removes a secret with the caller's commit; an empty one when it is gone. Throws `vault_sealed`. */
+  /** Returns the commit that removes a secret; an empty one when there is none. Throws `vault_sealed`. */
   deletion(owner: Subject, place: SecretPlace | null): StoreCommit {
     if (place === null) return {};
-    try {
-      return this.#vault.secretDeletion(owner, place.vault_id, place.secret_id);
-    } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") return {};
-      throw error;
-    }
-  }
-
-  #exists(owner: Subject, vaultId: string): boolean {
-    try {
-      // Nothing is found in a vault that is to be deleted.
-      return this.#vault.getVault(owner, vaultId).deletes_at === undefined;
-    } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") return false;
-      throw error;
-    }
+    return ifFound(() => this.#vault.secretDeletion(owner, place.vault_id, place.secret_id)) ?? {};
   }
 }

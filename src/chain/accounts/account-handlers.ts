@@ -2,15 +2,21 @@
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { accountRoutes } from "./account-routes.js";
 import type { Accounts } from "./accounts.js";
+import type { TokenBalances } from "./token-balances.js";
 import type { Wallets } from "./wallets.js";
 
+export interface AccountHandlerDependencies {
+  readonly accounts: Accounts;
+  readonly tokenBalances: TokenBalances;
+  readonly wallets: Wallets;
+}
+
+/** Returns the handlers of the routes of accounts and wallets. */
 export function accountHandlers({
   accounts,
+  tokenBalances,
   wallets,
-}: {
-  readonly accounts: Accounts;
-  readonly wallets: Wallets;
-}): HandlersFor<typeof accountRoutes> {
+}: AccountHandlerDependencies): HandlersFor<typeof accountRoutes> {
   return {
     listAccounts: ({ principal, query }) => ({ status: 200, ...accounts.list(principal.subject, query, query) }),
     createAccount: async ({ principal, body }) => {
@@ -23,7 +29,7 @@ export function accountHandlers({
     }),
     getAccountBalance: async ({ principal, params, signal }) => ({
       status: 200,
-      body: await accounts.tokenBalance(principal.subject, params.id, params.token_id, signal),
+      body: await tokenBalances.get(principal.subject, params.id, params.token_id, signal),
     }),
     listWallets: ({ principal, query }) => ({ status: 200, ...wallets.list(principal.subject, query) }),
     createWallet: async ({ principal, body }) => {

@@ -1,4 +1,4 @@
-/** Routes of accounts and wallets (interoperability 7.5). */
+/** Routes of accounts and wallets. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import {
@@ -17,7 +17,7 @@ import {
 } from "./account-schemas.js";
 
 const READ = { permissions: ["read"] } as const;
-/** They make a key in the vault. */
+/** Creating one makes a key in the vault. */
 const CREATE = { permissions: ["create", "vault_use"] } as const;
 
 export const accountRoutes = {
@@ -97,7 +97,7 @@ export const accountRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Makes a BIP39 key in the caller's vault for accounts. Its words are never answered, and none are taken: a key that others have seen is no key of the vault.",
+      "Makes a BIP39 key in the caller's vault for accounts. Its words never leave the vault, and existing words cannot be imported, because others may have seen them.",
     body: CreateWalletBody,
     bodyOptional: true,
     responses: { 201: { description: "The wallet", schema: Wallet } },
@@ -124,7 +124,7 @@ export const accountRoutes = {
     auth: { permissions: ["read", "vault_use"] },
     needsUnsealed: true,
     list: true,
-    description: "The addresses m/purpose'/60'/index'/chain_path/i in the order of i; there are 2^31 of them.",
+    description: "Lists the addresses m/purpose'/60'/index'/chain_path/i in the order of i; there are 2^31 of them.",
     params: WalletParams,
     query: WalletAccountsQuery,
     responses: { 200: { description: "Addresses", schema: Type.Array(WalletAccount) } },

@@ -1,6 +1,5 @@
 /**
- * Shapes of accounts and wallets on the wire (interoperability 7.5). Private keys and phrases have no member to be
- * answered in.
+ * Shapes of accounts and wallets in requests and answers. There is no member that could hold a private key or a phrase.
  */
 import Type, { type Static } from "typebox";
 import { closed, Name, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
@@ -23,7 +22,9 @@ export const Account = closed(
     hd_derivation_path: Type.Null(),
     public_key: Type.String({ description: "0x-hex, uncompressed" }),
     address: Type.String({ description: "checksummed" }),
-    accessed_at: nullable(Type.String({ format: "date-time", description: "when it last signed, to the minute" })),
+    accessed_at: nullable(
+      Type.String({ format: "date-time", description: "when it last signed, accurate to a minute" }),
+    ),
   },
   { description: "Account" },
 );

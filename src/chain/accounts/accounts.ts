@@ -1,16 +1,16 @@
-/** Accounts: a secp256k1 key in the vault and its address, with balances as the network's node tells them. */
+/** Accounts: a secp256k1 key in the vault and its address, with the balance that the network's node gives. */
+import { LRUCache } from "lru-cache";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError, assert } from "../../platform/errors.js";
+import { AppError, assert, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Store, StoreCommit, StoreKey } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } from "../../platform/store/tables.js";
 import type { AccountDetailJson, AccountFilters, AccountJson, CreateAccountInput } from "./account-schemas.js";
 import type { ChainKeyVault } from "./key-vault.js";
 import { RpcRefusal } from "../rpc/rpc.js";
-import { readQuantity } from "../transactions/node-values.js";
+import { readHexQuantity } from "../transactions/node-values.js";
 import type { TransactionNetworks } from "../transactions/transaction-ports.js";
-import { executionFault } from "../transactions/sending/refusals.js";
 
 export type AccountRecord = {
   readonly id: string;
@@ -24,17 +24,10 @@ export type AccountRecord = {
   readonly address: string;
 };
 
-/** The token contracts of the contracts area, as far as balances need them. */
-export interface TokenAddresses {
-  /** 0x address of a token contract by its id. Throws `not_found`. */
-  addressOf(owner: Subject, tokenId: string): string;
-}
-
 export interface AccountsDependencies {
   readonly store: Store;
   readonly keys: ChainKeyVault;
   readonly networks: TransactionNetworks;
-  readonly tokens?: TokenAddresses;
   readonly clock: Clock;
 }
 
@@ -45,16 +38,15 @@ const TABLE = "chain_account";
  */
 const USED = "chain_account_used";
 const USED_EVERY_MS = 60_000;
-const USED_KNOWN_MAX = 10_000;
+/** Accounts whose last use is remembered: some hundred bytes each. */
+const USED_MAX = 10_000;
 const ACCOUNT_NAME = "account";
-/** balanceOf(address) of ERC-20. */
-const BALANCE_OF = "0x70a08231";
-const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
 export class Accounts {
   readonly #dependencies: AccountsDependencies;
   readonly #table: Table<AccountRecord, "owner" | "network", "address">;
-  readonly #usedAtMs = new Map<string, number>();
+  /** When the last use of an account was written, by its id. */
+  readonly #usedAtMs = new LRUCache<string, number>({ max: USED_MAX });
 
   constructor(dependencies: AccountsDependencies) {
     this.#dependencies = dependencies;
@@ -72,7 +64,10 @@ export class Accounts {
     );
   }
 
-  /** Throws `not_found` for an unknown network, `vault_sealed`. */
+  /**
+   * Makes a key in the vault and the account that it signs for.
+   * @throws not_found for an unknown network, vault_sealed
+   */
   async create(owner: Subject, input: CreateAccountInput): Promise<AccountJson> {
     const { keys, networks, clock, store } = this.#dependencies;
     networks.find(owner, input.network_id);
@@ -94,6 +89,7 @@ export class Accounts {
     });
   }
 
+  /** Returns a page of accounts, newest first or last used first. */
   list(owner: Subject, filters: AccountFilters, page: Page): { body: AccountJson[]; total: number } {
     // An account has no wallet: the addresses of a wallet are listed under it.
     if (filters.wallet_id !== undefined) return { body: [], total: 0 };
@@ -111,62 +107,33 @@ export class Accounts {
     return { body: all.slice(from, from + page.rpp), total: all.length };
   }
 
-  /** Throws `not_found`. */
+  /** Returns an account. Throws `not_found`. */
   find(owner: Subject, id: string): AccountRecord {
     const found = this.#table.get([...ownerKey(owner), id]);
-    if (found === undefined) throw missing();
+    if (found === undefined) throw notFound("account");
     return found.value;
   }
 
+  /** Returns the owner's account of an address in any case; undefined when there is none. */
   findByAddress(owner: Subject, address: string): AccountRecord | undefined {
     return this.#table.findBy("address", [...ownerKey(owner), address.toLowerCase()])?.value;
   }
 
-  /** With its balance, which is null while the node does not answer. Throws `not_found`. */
+  /** Returns an account with its balance, which is null while the node does not answer. Throws `not_found`. */
   async get(owner: Subject, id: string, signal?: AbortSignal): Promise<AccountDetailJson> {
     const account = this.find(owner, id);
     return { ...this.#onWire(account), balance: await this.#balance(owner, account, signal) };
   }
 
-  /**
-   * The balance of a token in its smallest units. Throws `not_found` for what is no token, and what the node fails
-   * with.
-   */
-  async tokenBalance(
-    owner: Subject,
-    id: string,
-    tokenId: string,
-    signal?: AbortSignal,
-  ): Promise<Record<string, string>> {
-    const account = this.find(owner, id);
-    const { networks, tokens } = this.#dependencies;
-    const isAddress = ADDRESS.test(tokenId);
-    if (!isAddress && tokens === undefined) throw missingToken();
-    const to = isAddress ? tokenId : (tokens?.addressOf(owner, tokenId) ?? "");
-    const { rpc } = networks.find(owner, account.network_id);
-    const data = `${BALANCE_OF}${account.address.slice(2).toLowerCase().padStart(64, "0")}`;
-    const answer = await rpc
-      .request("eth_call", [{ to, data }, "latest"], optionsOf(signal))
-      .catch((error: unknown) => {
-        if (!(error instanceof RpcRefusal)) throw error;
-        const { code, message } = executionFault(error);
-        throw new AppError(code, { message, cause: error });
-      });
-    // Nothing comes back from an address without code, which is no token.
-    if (answer === "0x") throw missingToken();
-    return { [tokenId]: String(readQuantity(answer, "balance")) };
-  }
-
-  /** Notes that an account signs, at most once a minute; part of the commit of what it signs. */
+  /** Returns what records that an account signs, at most once a minute; part of the commit of what it signs. */
   useCommit(owner: Subject, id: string): StoreCommit {
     const nowMs = this.#dependencies.clock.nowMs();
     if (nowMs - (this.#usedAtMs.get(id) ?? 0) < USED_EVERY_MS) return {};
-    if (this.#usedAtMs.size >= USED_KNOWN_MAX) this.#usedAtMs.clear();
     this.#usedAtMs.set(id, nowMs);
     return { puts: [{ key: usedKey(owner, id), value: isoTimestamp(nowMs) }] };
   }
 
-  /** Deletes everything of an owner that is here; the keys are the vault's. */
+  /** Deletes all accounts of an owner. Their keys are deleted with the vault. */
   async purge(owner: Subject): Promise<void> {
     const { store } = this.#dependencies;
     for (;;) {
@@ -181,10 +148,10 @@ export class Accounts {
     try {
       const { rpc } = this.#dependencies.networks.find(owner, account.network_id);
       return String(
-        readQuantity(await rpc.request("eth_getBalance", [account.address, "latest"], optionsOf(signal)), "balance"),
+        readHexQuantity(await rpc.request("eth_getBalance", [account.address, "latest"], optionsOf(signal)), "balance"),
       );
     } catch (error) {
-      // The account is there whether its network answers or not.
+      // The account can be read whether its network answers or not.
       if (error instanceof AppError || error instanceof RpcRefusal) return null;
       throw error;
     }
@@ -203,7 +170,7 @@ export class Accounts {
   }
 }
 
-/** The three members that say whose a record is. */
+/** Returns the three members that name the owner of a record. */
 export function ownerMembers(owner: Subject): {
   application_id: string | null;
   organization_id: string | null;
@@ -222,12 +189,4 @@ function optionsOf(signal: AbortSignal | undefined): { readonly signal?: AbortSi
 
 function usedKey(owner: Subject, id: string): StoreKey {
   return [USED, ...ownerKey(owner), id];
-}
-
-function missing(): AppError {
-  return new AppError("not_found", { message: "account not found" });
-}
-
-function missingToken(): AppError {
-  return new AppError("not_found", { message: "token not found" });
 }

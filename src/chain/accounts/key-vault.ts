@@ -1,15 +1,17 @@
 /**
- * The vault as the chain area sees it: keys of accounts and wallets in a vault of each owner's, and signatures under
- * them. A private key never leaves the vault; what comes out are addresses and signed transactions.
+ * What the chain area uses of the vault: each owner has one vault for the keys of accounts and wallets, which makes
+ * signatures with them. A private key never leaves the vault; only addresses and signed transactions do.
  */
+import { LRUCache } from "lru-cache";
 import { addressOfPublicKey } from "../../crypto/ethereum/address.js";
 import type { HdPath } from "../../crypto/wallets/hd-path.js";
 import { addressPublicKeys } from "../../crypto/wallets/hd-wallet.js";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, assert } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import type { VaultService } from "../../vault/service.js";
+import { hasUsableVault, ifFound } from "../vault-lookups.js";
 
 export interface NewChainKey {
   readonly vaultId: string;
@@ -22,7 +24,7 @@ export interface NewChainKey {
   readonly commit: StoreCommit;
 }
 
-/** A key, and in a wallet the path. */
+/** A key of an owner, and the path of a wallet's address. */
 export interface ChainKeyUse {
   readonly owner: Subject;
   readonly vaultId: string;
@@ -31,7 +33,7 @@ export interface ChainKeyUse {
 }
 
 export interface SignedTransaction {
-  /** As nodes take it, 0x-hex. */
+  /** The signed bytes for eth_sendRawTransaction, 0x-hex. */
   readonly raw: string;
   readonly hash: string;
 }
@@ -46,39 +48,35 @@ type VaultPointer = { readonly vault_id: string };
 
 const TABLE = "chain_vault";
 const VAULT_NAME = "chain accounts";
-/** Extended public keys that are remembered: each is public, and takes 10 ms of a vault thread to make. */
+/** Extended public keys that are remembered: they are public, and each takes a vault worker 10 ms to derive. */
 const XPUBS_MAX = 1_000;
 
 export class ChainKeyVault {
   readonly #vault: VaultService;
   readonly #store: Store;
-  readonly #xpubs = new Map<string, string>();
+  readonly #xpubs = new LRUCache<string, string>({ max: XPUBS_MAX });
 
   constructor(dependencies: { readonly vault: VaultService; readonly store: Store }) {
     this.#vault = dependencies.vault;
     this.#store = dependencies.store;
   }
 
+  /** Returns false while no key can be used. */
   isUnsealed(): boolean {
     return this.#vault.isUnsealed();
   }
 
   /**
-   * Makes a key in the owner's vault for accounts, to be written by the caller's commit. A conflict means: prepare
-   * again.
+   * Makes a key in the owner's vault for accounts, to be written by the caller's commit. After a conflict the caller
+   * prepares it again, because another request may have made the owner's vault.
    */
   async prepareKey(owner: Subject, spec: "secp256k1" | "BIP39", name: string): Promise<NewChainKey> {
     const pointer = this.#pointer(owner);
     const input = { spec, name };
-    if (pointer !== undefined && this.#exists(owner, pointer.value.vault_id)) {
-      const { key, commit } = await this.#vault.prepareKey(owner, pointer.value.vault_id, input);
-      return {
-        vaultId: pointer.value.vault_id,
-        keyId: key.id,
-        publicKey: key.public_key,
-        address: key.address,
-        commit,
-      };
+    if (pointer !== undefined && hasUsableVault(this.#vault, owner, pointer.value.vault_id)) {
+      const vaultId = pointer.value.vault_id;
+      const { key, commit } = await this.#vault.prepareKey(owner, vaultId, input);
+      return { vaultId, keyId: key.id, publicKey: key.public_key, address: key.address, commit };
     }
     const pendingVault = await this.#vault.prepareVault(owner, {
       name: VAULT_NAME,
@@ -86,7 +84,7 @@ export class ChainKeyVault {
     });
     const vaultId = pendingVault.vault.id;
     const { key, commit } = await this.#vault.prepareKey(owner, vaultId, input, { pendingVault });
-    const place: StoreCommit = {
+    const pointerCommit: StoreCommit = {
       checks: [{ key: pointerKey(owner), version: pointer?.version ?? "absent" }],
       puts: [{ key: pointerKey(owner), value: { vault_id: vaultId } satisfies VaultPointer }],
     };
@@ -95,11 +93,11 @@ export class ChainKeyVault {
       keyId: key.id,
       publicKey: key.public_key,
       address: key.address,
-      commit: mergeCommits(pendingVault.commit, commit, place),
+      commit: mergeCommits(pendingVault.commit, commit, pointerCommit),
     };
   }
 
-  /** Forgets which vault an owner's accounts are in; the vault itself is the vault area's to delete. */
+  /** Returns what forgets which vault an owner's accounts are in. The vault area deletes the vault itself. */
   deletion(owner: Subject): StoreCommit {
     return { deletes: [pointerKey(owner)] };
   }
@@ -116,12 +114,17 @@ export class ChainKeyVault {
     const signed = await this.#vault.operations
       .sign({ owner: use.owner, vaultId: use.vaultId, keyId: use.keyId }, { message: transaction, options })
       .catch(signerGone);
-    if (!("raw_transaction" in signed) || signed.raw_transaction === undefined || signed.transaction_hash === undefined)
-      throw new Error("invariant broken: a signed transaction has its bytes and hash");
+    assert(
+      "raw_transaction" in signed && signed.transaction_hash !== undefined,
+      "a signed transaction has its bytes and hash",
+    );
     return { raw: signed.raw_transaction, hash: signed.transaction_hash };
   }
 
-  /** Addresses of a wallet from an index on, below m/purpose'/60'/account'/change. */
+  /**
+   * Derives addresses of a wallet from an index on, below m/purpose'/60'/account'/change.
+   * @throws signer_not_found when the key is gone or disabled, vault_sealed
+   */
   async addresses(
     use: Omit<ChainKeyUse, "path">,
     branch: Pick<HdPath, "purpose" | "account" | "change">,
@@ -139,14 +142,13 @@ export class ChainKeyVault {
     { purpose, account }: Pick<HdPath, "purpose" | "account">,
   ): Promise<string> {
     const name = `${keyId}/${String(purpose)}/${String(account)}`;
-    const known = this.#xpubs.get(name);
-    if (known !== undefined) {
-      // Not remembered for a wallet that is gone.
-      if (this.#exists(owner, vaultId, keyId)) return known;
+    const cached = this.#xpubs.get(name);
+    if (cached !== undefined) {
+      // A deleted wallet has no addresses any more.
+      if (this.#hasKey(owner, vaultId, keyId)) return cached;
       this.#xpubs.delete(name);
     }
     const { xpub } = await this.#vault.wallets.xpub({ owner, vaultId, keyId }, { account, purpose }).catch(signerGone);
-    if (this.#xpubs.size >= XPUBS_MAX) this.#xpubs.clear();
     this.#xpubs.set(name, xpub);
     return xpub;
   }
@@ -156,16 +158,9 @@ export class ChainKeyVault {
   }
 
   /** Throws `vault_sealed`. */
-  #exists(owner: Subject, vaultId: string, keyId?: string): boolean {
-    try {
-      // Nothing is found in a vault that is to be deleted.
-      if (this.#vault.getVault(owner, vaultId).deletes_at !== undefined) return false;
-      if (keyId !== undefined) this.#vault.getKey(owner, vaultId, keyId);
-      return true;
-    } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") return false;
-      throw error;
-    }
+  #hasKey(owner: Subject, vaultId: string, keyId: string): boolean {
+    if (!hasUsableVault(this.#vault, owner, vaultId)) return false;
+    return ifFound(() => this.#vault.getKey(owner, vaultId, keyId)) !== undefined;
   }
 }
 

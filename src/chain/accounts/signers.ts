@@ -1,9 +1,9 @@
-/** Who signs, as the bodies of transactions, deployments and executions name it. */
-import { AppError } from "../../platform/errors.js";
+/** Reads which signer the bodies of transactions, deployments and executions name. */
+import { invalidMember } from "../../platform/errors.js";
 import { isUuid } from "../../platform/ids.js";
 import type { SignerChoice } from "../transactions/submission-port.js";
 
-/** One of the first four, the last one with a path. */
+/** At most one of the first four is given, a wallet together with a path. */
 export interface SignerMembers {
   readonly account_id?: string | undefined;
   readonly account_address?: string | undefined;
@@ -13,7 +13,10 @@ export interface SignerMembers {
   readonly hd_derivation_path?: string | undefined;
 }
 
-/** Undefined when nobody is named. Throws `invalid_request` when several are, or a wallet without its path. */
+/**
+ * Returns the signer that a body names; undefined when it names none.
+ * @throws invalid_request for several signers, and for a wallet without a path
+ */
 export function signerOf({
   account_id: id,
   account_address: address,
@@ -23,18 +26,18 @@ export function signerOf({
 }: SignerMembers): SignerChoice | undefined {
   const named = [id, address, account, wallet].filter((member) => member !== undefined);
   if (named.length > 1)
-    throw bad("account_id", "name one signer: account_id, account_address, or wallet_id with hd_derivation_path");
-  if (wallet === undefined && path !== undefined) throw bad("wallet_id", "hd_derivation_path belongs to wallet_id");
+    throw invalidMember(
+      "account_id",
+      "name one signer: account_id, account_address, or wallet_id with hd_derivation_path",
+    );
+  if (wallet === undefined && path !== undefined)
+    throw invalidMember("wallet_id", "hd_derivation_path belongs to wallet_id");
   if (wallet !== undefined) {
-    if (path === undefined) throw bad("hd_derivation_path", "wallet_id needs hd_derivation_path");
+    if (path === undefined) throw invalidMember("hd_derivation_path", "wallet_id needs hd_derivation_path");
     return { walletId: wallet.toLowerCase(), path };
   }
   if (id !== undefined) return { accountId: id.toLowerCase() };
   if (address !== undefined) return { accountAddress: address };
   if (account === undefined) return undefined;
   return isUuid(account.toLowerCase()) ? { accountId: account.toLowerCase() } : { accountAddress: account };
-}
-
-function bad(path: string, message: string): AppError {
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path }] });
 }

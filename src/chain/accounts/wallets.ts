@@ -9,7 +9,7 @@ import {
 } from "../../crypto/wallets/hd-path.js";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { assert, invalidMember, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Store } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } from "../../platform/store/tables.js";
@@ -56,7 +56,7 @@ export class Wallets {
     );
   }
 
-  /** Throws `vault_sealed`. */
+  /** Makes a key in the vault and the wallet of its addresses. Throws `vault_sealed`. */
   async create(owner: Subject, input: CreateWalletInput): Promise<WalletJson> {
     return await retryOnConflict(async () => {
       const key = await this.#keys.prepareKey(owner, "BIP39", input.name ?? WALLET_NAME);
@@ -73,24 +73,28 @@ export class Wallets {
     });
   }
 
-  /** Newest first. */
+  /** Returns a page of wallets, newest first. */
   list(owner: Subject, page: Page): { body: WalletJson[]; total: number } {
     const { rows, total } = this.#table.list("owner", ownerKey(owner), { page, reverse: true });
     return { body: rows.map(walletJson), total };
   }
 
-  /** Throws `not_found`. */
+  /** Returns the record of a wallet. Throws `not_found`. */
   find(owner: Subject, id: string): WalletRecord {
     const found = this.#table.get([...ownerKey(owner), id]);
-    if (found === undefined) throw new AppError("not_found", { message: "wallet not found" });
+    if (found === undefined) throw notFound("wallet");
     return found.value;
   }
 
+  /** Returns a wallet as clients see it. Throws `not_found`. */
   get(owner: Subject, id: string): WalletJson {
     return walletJson(this.find(owner, id));
   }
 
-  /** A page of the addresses below an account of the wallet; page n + 1 goes on where page n ended. */
+  /**
+   * Returns a page of the addresses below an account of the wallet; page n + 1 begins where page n ended.
+   * @throws not_found, signer_not_found when the key is gone, vault_sealed
+   */
   async addresses(
     owner: Subject,
     id: string,
@@ -119,8 +123,10 @@ export class Wallets {
   }
 
   /**
-   * The address at a path, for signing. Throws `derivation_path_invalid` for what is no path of this wallet, for other
-   * coins, and for hardened last levels, which no list of addresses has.
+   * Returns the address at a path, for signing.
+   * @param text the path in any form that BIP-44 allows
+   * @throws derivation_path_invalid for what is no path of this wallet, for other coins, and for hardened last levels,
+   *   which no list of addresses has
    */
   async addressAt(
     owner: Subject,
@@ -133,11 +139,11 @@ export class Wallets {
       from: path.index,
       count: 1,
     });
-    if (derived === undefined) throw new Error("invariant broken: a path has an address");
+    assert(derived !== undefined, "a path has an address");
     return { wallet, path: formatHdPath(path), address: derived.address };
   }
 
-  /** Deletes everything of an owner that is here; the keys are the vault's. */
+  /** Deletes all wallets of an owner. Their keys are deleted with the vault. */
   async purge(owner: Subject): Promise<void> {
     for (;;) {
       const records = this.#table.records("owner", ownerKey(owner), { page: 1, rpp: 100 });
@@ -150,10 +156,7 @@ export class Wallets {
 function requirePath(path: HdPath | undefined, { purpose }: WalletRecord): HdPath {
   if (path !== undefined && path.coin === COIN_ETHER && path.purpose === purpose && path.index < HARDENED) return path;
   const message = `\`hd_derivation_path\` is not a path m/${String(purpose)}'/60'/account'/change/index`;
-  throw new AppError("derivation_path_invalid", {
-    message,
-    details: [{ message, code: "derivation_path_invalid", path: "hd_derivation_path" }],
-  });
+  throw invalidMember("hd_derivation_path", message, "derivation_path_invalid");
 }
 
 function walletJson({ owner, ...wallet }: WalletRecord): WalletJson {

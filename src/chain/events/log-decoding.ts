@@ -1,4 +1,4 @@
-/** Logs of contracts, read as their ABI says (Solidity documentation, "Contract ABI Specification", Events). Pure. */
+/** Decodes logs of contracts by their ABI (Solidity documentation, "Contract ABI Specification", Events). Pure. */
 import type { Hex } from "viem";
 import { keccak256 } from "../../crypto/hashes/keccak.js";
 import type { StoreValue } from "../../platform/store/store.js";
@@ -6,7 +6,7 @@ import { signatureOf, type AbiEntry, type ContractAbi } from "../contracts/abi/a
 import { readType, type AbiMember, type AbiParameter, type AbiType } from "../contracts/abi/abi-types.js";
 import { decodeMembers, named } from "../contracts/abi/abi-values.js";
 
-/** A log as the node told it, checked. */
+/** A log from a node, checked. */
 export interface ChainLog {
   /** Lower case. */
   readonly address: string;
@@ -25,20 +25,20 @@ export interface DecodedLog {
   readonly params: StoreValue;
 }
 
-/** An event of an ABI, ready to be recognised. */
-interface KnownEvent {
+/** An event of an ABI, ready for decoding. */
+interface EventType {
   readonly name: string;
   readonly inputs: readonly (AbiMember & { readonly indexed: boolean })[];
 }
 
-type EventTable = ReadonlyMap<string, readonly KnownEvent[]>;
+type EventTable = ReadonlyMap<string, readonly EventType[]>;
 
-/** By the ABI itself, whose identity stays as long as its record does. */
+/** By the ABI object, which stays the same as long as its record does. */
 const tables = new WeakMap<ContractAbi, EventTable>();
 
 /**
- * The event and its parameters; undefined when the ABI has none that fits. Indexed parameters of dynamic types are
- * their hashes: the chain has no more of them.
+ * Returns the event and its parameters; undefined when the ABI has no event that fits. An indexed parameter of a
+ * dynamic type is its hash, because logs have no more of it.
  */
 export function decodeLog(abi: ContractAbi, log: Pick<ChainLog, "topics" | "data">): DecodedLog | undefined {
   const [selector, ...topics] = log.topics;
@@ -51,20 +51,20 @@ export function decodeLog(abi: ContractAbi, log: Pick<ChainLog, "topics" | "data
 }
 
 function eventTable(abi: ContractAbi): EventTable {
-  const known = tables.get(abi);
-  if (known !== undefined) return known;
-  const table = new Map<string, KnownEvent[]>();
+  const present = tables.get(abi);
+  if (present !== undefined) return present;
+  const table = new Map<string, EventType[]>();
   for (const entry of abi) {
     if (entry.type !== "event" || entry.anonymous === true) continue;
     const selector = `0x${Buffer.from(keccak256(Buffer.from(signatureOf(entry)))).toString("hex")}`;
-    // The same signature may stand twice, with other parameters indexed: whichever fits is taken.
+    // A signature may occur twice with other parameters indexed: the first that fits the log is taken.
     table.set(selector, [...(table.get(selector) ?? []), toEvent(entry)]);
   }
   tables.set(abi, table);
   return table;
 }
 
-function toEvent({ name, inputs }: AbiEntry): KnownEvent {
+function toEvent({ name, inputs }: AbiEntry): EventType {
   return { name, inputs: inputs.flatMap((input) => memberOf(input)) };
 }
 
@@ -73,7 +73,7 @@ function memberOf(input: AbiParameter): (AbiMember & { readonly indexed: boolean
   return type === undefined ? [] : [{ name: input.name, type, indexed: input.indexed === true }];
 }
 
-function valuesOf({ inputs }: KnownEvent, topics: readonly Hex[], data: Hex): StoreValue[] | undefined {
+function valuesOf({ inputs }: EventType, topics: readonly Hex[], data: Hex): StoreValue[] | undefined {
   const indexed = inputs.filter((input) => input.indexed);
   if (indexed.length !== topics.length) return undefined;
   const plain = decodeMembers(

@@ -1,9 +1,9 @@
 /**
- * Keeps one follower running for each network that has deployed contracts; begins when the first is there and ends when
- * the last is gone.
+ * Keeps one follower running for each network that has deployed contracts: it starts with the first contract and ends
+ * with the last.
  */
 import type { Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type Store } from "../../platform/store/store.js";
@@ -16,9 +16,9 @@ import { LogFollower } from "./log-follower.js";
 export interface LogFollowersOptions {
   /** Blocks that must follow a block before its logs are published. */
   readonly confirmations: number;
-  /** Time between two looks at a chain that has not moved. 2,000 unless given. */
+  /** Pause between two steps on a chain that has not moved. 2,000 unless given. */
   readonly pollMs?: number;
-  /** Time between two looks for networks and contracts that came or went. 5,000 unless given. */
+  /** Interval at which networks and contracts that were added or deleted are looked for. 5,000 unless given. */
   readonly reloadMs?: number;
 }
 
@@ -30,34 +30,42 @@ export interface LogFollowersDependencies {
   readonly log: Log;
 }
 
-interface Running {
+/** A network that is followed. */
+interface FollowedNetwork {
+  readonly networkId: string;
+  readonly follower: LogFollower;
   readonly stopping: AbortController;
-  readonly ended: Promise<void>;
   contracts: readonly WatchedContract[];
   hints: HeadHints | undefined;
-  /** Looks have failed since the last one that did not. */
+  /** Steps that failed since the last one that did not. */
   failures: number;
-  /** Somebody called while it looked, perhaps of a block that came after: it looks again. */
-  isCalled: boolean;
-  wake: () => void;
+  /** True when the chain may have moved since the present step began: another step follows at once. */
+  isWoken: boolean;
+  endPause: () => void;
+  /** Resolves when the follower has ended. */
+  ended: Promise<void>;
 }
 
 const POLL_MS = 2000;
 const RELOAD_MS = 5000;
-/** A node that fails is asked less and less often, up to this. */
+/** After the first failure, which is often a connection that was closed. */
+const FIRST_RETRY_MS = 100;
+/** A node that fails is asked less and less often, up to this pause. */
 const PAUSE_MAX_MS = 60_000;
 
 export class LogFollowers {
   readonly #options: Required<LogFollowersOptions>;
-  readonly #with: LogFollowersDependencies;
-  readonly #running = new Map<string, Running>();
+  readonly #dependencies: LogFollowersDependencies;
+  /** By the network's id. */
+  readonly #followed = new Map<string, FollowedNetwork>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: LogFollowersOptions, dependencies: LogFollowersDependencies) {
     this.#options = { pollMs: POLL_MS, reloadMs: RELOAD_MS, ...options };
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
+  /** Begins to follow all networks that have deployed contracts. */
   start(): void {
     this.#timer = setInterval(() => {
       this.#reload();
@@ -65,132 +73,143 @@ export class LogFollowers {
     this.#reload();
   }
 
-  /** The network's chain is known to have moved, or a contract came: looks at once. */
+  /** Takes a step at once, because the network's chain has moved or a contract was added. */
   wake(networkId: string): void {
     if (this.#timer === undefined) return;
     this.#reload();
-    const running = this.#running.get(networkId);
-    if (running !== undefined) call(running);
+    const network = this.#followed.get(networkId);
+    if (network !== undefined) wake(network);
   }
 
+  /** Ends all followers; resolves when their present steps have ended. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    const running = [...this.#running.values()];
-    for (const follower of running) {
-      follower.stopping.abort();
-      call(follower);
+    const followed = [...this.#followed.values()];
+    for (const network of followed) {
+      network.stopping.abort();
+      wake(network);
     }
     await Promise.all(
-      running.map(async ({ ended }) => {
+      followed.map(async ({ ended }) => {
         await ended;
       }),
     );
   }
 
   #reload(): void {
+    const { contracts, log } = this.#dependencies;
     try {
-      const networkIds = new Set(this.#with.contracts.networks());
+      const networkIds = new Set(contracts.networks());
       for (const networkId of networkIds) {
-        const contracts = this.#with.contracts.deployed(networkId);
-        const known = this.#running.get(networkId);
-        if (known !== undefined) known.contracts = contracts;
-        else this.#follow(networkId, contracts);
+        const deployed = contracts.deployed(networkId);
+        const network = this.#followed.get(networkId);
+        if (network === undefined) this.#follow(networkId, deployed);
+        else network.contracts = deployed;
       }
-      for (const [networkId, follower] of this.#running) {
-        // One more step with none left forgets where they stood; then it ends by itself.
-        if (!networkIds.has(networkId)) follower.contracts = [];
+      for (const [networkId, network] of this.#followed) {
+        if (!networkIds.has(networkId)) network.contracts = [];
       }
     } catch (error) {
-      this.#with.log.error("the contracts whose logs are followed cannot be read", codeOf(error));
+      log.error("the contracts whose logs are followed cannot be read", codeOf(error));
     }
   }
 
   #follow(networkId: string, contracts: readonly WatchedContract[]): void {
-    const stopping = new AbortController();
-    const running: Running = {
-      stopping,
+    const { events, store, networks } = this.#dependencies;
+    const network: FollowedNetwork = {
+      networkId,
+      follower: new LogFollower(
+        { networkId, confirmations: this.#options.confirmations },
+        {
+          events,
+          records: new FollowRecords({ networkId }, { store }),
+          rpc: () => networks.rpc(this.#recordOf(network)),
+          contracts: () => network.contracts,
+          find: (address) => this.#dependencies.contracts.find(networkId, address),
+        },
+      ),
+      stopping: new AbortController(),
       contracts,
       hints: undefined,
       failures: 0,
-      isCalled: false,
-      wake: () => undefined,
+      isWoken: false,
+      endPause: () => undefined,
       ended: Promise.resolve(),
     };
-    const follower = new LogFollower(
-      { networkId, confirmations: this.#options.confirmations },
-      {
-        events: this.#with.events,
-        records: new FollowRecords({ networkId }, { store: this.#with.store }),
-        rpc: () => this.#with.networks.rpc(this.#networkOf(networkId, running.contracts)),
-        contracts: () => running.contracts,
-        find: (address) => this.#with.contracts.find(networkId, address),
-      },
-    );
-    this.#running.set(networkId, Object.assign(running, { ended: this.#run(networkId, follower, running) }));
+    this.#followed.set(networkId, network);
+    network.ended = this.#run(network);
   }
 
-  /** By an owner of one of the contracts: a private network is its owner's alone. */
-  #networkOf(networkId: string, contracts: readonly WatchedContract[]): NetworkRecord {
+  /** The network's record, read for the owner of a contract, because a private network is its owner's alone. */
+  #recordOf({ networkId, contracts }: FollowedNetwork): NetworkRecord {
     const owner = contracts[0]?.owner;
-    if (owner === undefined) throw new AppError("not_found", { message: "network not found" });
-    return this.#with.networks.find(owner, networkId);
+    if (owner === undefined) throw notFound("network");
+    return this.#dependencies.networks.find(owner, networkId);
   }
 
-  /** Hears of new blocks from whatever the network's record names for it now. */
-  #listen(networkId: string, running: Running): void {
-    const network = this.#networkOf(networkId, running.contracts);
-    const url = network.enabled ? network.config.websocket_url : undefined;
-    if (running.hints?.url === url) return;
-    running.hints?.close();
-    // A node that fails is asked at its own pace, whatever its other side says.
-    running.hints = this.#with.networks.hints(network, () => {
-      if (running.failures === 0) call(running);
+  /** Receives hints of new blocks over the WebSocket that the network's record names at present. */
+  #receiveHints(network: FollowedNetwork): void {
+    const record = this.#recordOf(network);
+    const url = record.enabled ? record.config.websocket_url : undefined;
+    if (network.hints?.url === url) return;
+    network.hints?.close();
+    network.hints = this.#dependencies.networks.hints(record, () => {
+      // Hints do not shorten the pauses after failures.
+      if (network.failures === 0) wake(network);
     });
   }
 
-  async #run(networkId: string, follower: LogFollower, running: Running): Promise<void> {
-    // After the caller has noted it.
-    await Promise.resolve();
-    while (!running.stopping.signal.aborted && running.contracts.length > 0) {
-      let pauseMs = this.#options.pollMs;
-      running.isCalled = false;
-      try {
-        this.#listen(networkId, running);
-        const outcome = await follower.step();
-        if (running.failures > 0) this.#with.log.info("contract logs are followed again", { path: networkId });
-        running.failures = 0;
-        if (outcome === "advanced") pauseMs = 0;
-      } catch (error) {
-        const failures = (running.failures += 1);
-        // Once when it begins: a node that is down for a day is one line, not a thousand.
-        if (failures === 1 && !(error instanceof StoreConflict))
-          this.#with.log.warn("contract logs cannot be followed for now", { path: networkId, ...codeOf(error) });
-        pauseMs =
-          failures === 1 ? Math.min(100, pauseMs) : Math.min(PAUSE_MAX_MS, pauseMs * 2 ** Math.min(failures - 2, 10));
-      }
-      await this.#pause(running, pauseMs);
+  /** Takes steps until the followers stop or the network has no contract any more. Never rejects. */
+  async #run(network: FollowedNetwork): Promise<void> {
+    while (!network.stopping.signal.aborted && network.contracts.length > 0) {
+      network.isWoken = false;
+      await this.#pause(network, await this.#step(network));
     }
-    running.hints?.close();
-    this.#running.delete(networkId);
+    network.hints?.close();
+    this.#followed.delete(network.networkId);
   }
 
-  async #pause(running: Running, ms: number): Promise<void> {
-    if (running.stopping.signal.aborted || running.isCalled) return;
+  /** Takes one step and returns the pause before the next one, in milliseconds. */
+  async #step(network: FollowedNetwork): Promise<number> {
+    const { log } = this.#dependencies;
+    const path = network.networkId;
+    try {
+      this.#receiveHints(network);
+      const outcome = await network.follower.step();
+      if (network.failures > 0) log.info("contract logs are followed again", { path });
+      network.failures = 0;
+      return outcome === "advanced" ? 0 : this.#options.pollMs;
+    } catch (error) {
+      network.failures += 1;
+      // One line for a series of failures. A conflict is with another follower of the same store, which goes on.
+      if (network.failures === 1 && !(error instanceof StoreConflict))
+        log.warn("contract logs cannot be followed for now", { path, ...codeOf(error) });
+      return pauseAfter(network.failures, this.#options.pollMs);
+    }
+  }
+
+  async #pause(network: FollowedNetwork, ms: number): Promise<void> {
+    if (network.stopping.signal.aborted || network.isWoken) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      running.wake = () => {
+      network.endPause = () => {
         clearTimeout(timer);
         resolve();
       };
     });
-    running.wake = () => undefined;
+    network.endPause = () => undefined;
   }
 }
 
-function call(running: Running): void {
-  running.isCalled = true;
-  running.wake();
+function wake(network: FollowedNetwork): void {
+  network.isWoken = true;
+  network.endPause();
+}
+
+function pauseAfter(failures: number, pollMs: number): number {
+  if (failures === 1) return Math.min(FIRST_RETRY_MS, pollMs);
+  return Math.min(PAUSE_MAX_MS, pollMs * 2 ** Math.min(failures - 2, 10));
 }
 
 function codeOf(error: unknown): { readonly code?: string } {

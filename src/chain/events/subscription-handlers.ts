@@ -7,9 +7,10 @@ import type { SubscriptionTokens } from "../../platform/events/subscription-toke
 import { pubsubPrefix, type ContractRepository } from "../contracts/contract-repository.js";
 import type { subscriptionRoutes, SubscriptionToken } from "./subscription-routes.js";
 
-/** What existing clients find as the audience of such a token. */
+/** The audience of such tokens that existing clients expect. */
 const AUDIENCE = "events";
 
+/** Returns the handler that makes tokens for contract events. */
 export function subscriptionHandlers(dependencies: {
   readonly contracts: Pick<ContractRepository, "require">;
   readonly tokens: SubscriptionTokens;
@@ -27,7 +28,7 @@ export function subscriptionHandlers(dependencies: {
   };
 }
 
-/** A token for the caller's own events within the filters, as it is answered. */
+/** Makes a token for the caller's own events within the filters and returns it as clients see it. */
 export function subscriptionToken(
   principal: Principal,
   subscribe: string[],
@@ -49,7 +50,7 @@ export function subscriptionToken(
   };
 }
 
-/** The whole prefix, one subject below it, or everything below `x` for `x.*`. */
+/** Returns the filters for the whole prefix, for one subject below it, or for everything below `x` when it is `x.*`. */
 function filtersBelow(prefix: string, subject: string | undefined): string[] {
   if (subject === undefined) return [prefix, `${prefix}.>`];
   return [subject.endsWith(".*") ? `${prefix}.${subject.slice(0, -1)}>` : `${prefix}.${subject}`];

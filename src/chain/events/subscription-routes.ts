@@ -1,7 +1,4 @@
-/**
- * The route by which a token for a contract's events is made (interoperability facts, 7.1 and 8.3). A plain value; no
- * server code.
- */
+/** The route that makes a token for a contract's events. A plain value; no server code. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
@@ -15,7 +12,7 @@ const SubscriptionBody = closed({
         maxLength: 128,
         pattern: "^[A-Za-z0-9_$-]+(\\.[A-Za-z0-9_$-]+)*(\\.\\*)?$",
         description:
-          "below the contract's prefix: `Transfer` for one event, `x.*` for all below `x`; everything when absent",
+          "the subject below the contract's prefix: `Transfer` for one event, `x.*` for everything below `x`; all events when absent",
       }),
     ),
   ),
@@ -26,9 +23,9 @@ export const SubscriptionToken = closed(
     created_at: Timestamp,
     token: Type.String({ description: "for `Authorization: bearer` on /api/v1/events, and for nothing else" }),
     access_token: Type.String({ description: "the same" }),
-    audience: Type.String({ description: "where the token is good" }),
-    subject: Type.String({ description: "`application:<uuid>` and the like: whose events" }),
-    subscribe: Type.Array(Type.String(), { description: "filters that the token is limited to" }),
+    audience: Type.String({ description: "where the token is valid" }),
+    subject: Type.String({ description: "the owner of the events, such as `application:<uuid>`" }),
+    subscribe: Type.Array(Type.String(), { description: "the filters that the token is limited to" }),
     issued_at: Timestamp,
     expires_at: Timestamp,
     expires_in: Type.Integer({ minimum: 0, description: "seconds" }),
@@ -44,7 +41,7 @@ export const subscriptionRoutes = {
     path: "/api/v1/contracts/:id/subscriptions",
     summary: "Make a token that listens to a contract's events",
     description:
-      "Good for GET /api/v1/events and nothing else, limited to the contract's `pubsub_prefix`. Lives a day, or as long as the session by which it is made. It may be handed to a browser.",
+      "The token is valid for GET /api/v1/events alone and is limited to the contract's `pubsub_prefix`. It expires after a day, or with the session that made it. It may be passed on to a browser.",
     auth: { permissions: ["read", "subscribe"] },
     params: ContractIdParams,
     body: SubscriptionBody,

@@ -1,12 +1,14 @@
 /**
- * The nodes of a network as one: asks the first that is well, turns to the next when it fails, and comes back when it
+ * The nodes of a network as one: asks the first that answers, turns to the next when it fails, and comes back once it
  * has recovered.
  */
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError, assert } from "../../platform/errors.js";
-import { BatchRefused, RpcEndpoint, type Authorization, type EndpointChange, type EndpointHealth } from "./endpoint.js";
+import type { EndpointChange, EndpointHealth } from "./endpoint-health.js";
+import { RpcEndpoint, type Authorization, type EndpointCall } from "./endpoint.js";
 import { requestOneByOne } from "./rpc-batch.js";
+import { BatchRefused } from "./rpc-reply.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions, type RpcOutcome } from "./rpc.js";
 
 export interface FailoverOptions {
@@ -16,14 +18,14 @@ export interface FailoverOptions {
   readonly chainId: number;
   /** By URL. */
   readonly authorizations?: ReadonlyMap<string, Authorization>;
-  /** Told of each node's changes. */
+  /** Called for each change of a node's state. */
   readonly onChange?: (change: EndpointChange) => void;
 }
 
-/** All tries of one call together: below the 15 s that a request of ours has. */
+/** All attempts of one call together: below the 15 s that a request to this server may take. */
 const TIMEOUT_MS = 9_000;
-/** One node's share, so that a hanging one leaves time for another. */
-const TRY_TIMEOUT_MS = 5_000;
+/** One attempt, so that a node that hangs leaves time for another. */
+const ATTEMPT_TIMEOUT_MS = 5_000;
 /**
  * Calls of one request, and characters of their parameters: within what public nodes take (geth: 1,000 calls, 5 MiB).
  */
@@ -45,14 +47,17 @@ export class FailoverRpc implements Rpc {
     );
   }
 
+  /** Returns how each node fares, in the order of preference. */
   health(): EndpointHealth[] {
     return this.endpoints.map((endpoint) => endpoint.health());
   }
 
+  /** As `Rpc.request`. */
   async request(method: string, params: readonly unknown[], options: RpcOptions = {}): Promise<unknown> {
     return await this.#attempt(options, async (endpoint, call) => await endpoint.request(method, params, call));
   }
 
+  /** As `Rpc.requestMany`. */
   async requestMany(calls: readonly RpcCall[], options: RpcOptions = {}): Promise<readonly RpcOutcome[]> {
     const outcomes: RpcOutcome[] = [];
     for (const batch of batchesOf(calls)) outcomes.push(...(await this.#batch(batch, options)));
@@ -73,27 +78,23 @@ export class FailoverRpc implements Rpc {
     }
   }
 
-  /** Turns to one node after another; what a node refuses is its answer. */
+  /** Asks one node after another until one answers; a refusal is an answer. Throws the failure that says most. */
   async #attempt<T>(
     { timeoutMs = TIMEOUT_MS, signal }: RpcOptions,
-    work: (
-      endpoint: RpcEndpoint,
-      call: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
-    ) => Promise<T>,
+    work: (endpoint: RpcEndpoint, call: EndpointCall) => Promise<T>,
   ): Promise<T> {
-    const end = this.#clock.monotonicMs() + timeoutMs;
+    const endMs = this.#clock.monotonicMs() + timeoutMs;
     const failures: unknown[] = [];
     const order = this.#inOrder();
     const [first] = order;
-    // A connection that was kept open may close under a request: one that answered a moment ago gets a second try on a
-    // new one.
+    // A kept connection may be closed while a request is sent: a node that answered before is asked again on a new one.
     if (first?.health().state === "up") order.splice(1, 0, first);
     for (const [at, endpoint] of order.entries()) {
-      if (at === 1 && endpoint === first && !isCutOff(failures[0])) continue;
-      const leftMs = end - this.#clock.monotonicMs();
+      if (at === 1 && endpoint === first && !isConnectionLost(failures[0])) continue;
+      const leftMs = endMs - this.#clock.monotonicMs();
       if (leftMs <= 0) break;
       try {
-        return await work(endpoint, { timeoutMs: Math.min(leftMs, TRY_TIMEOUT_MS), signal });
+        return await work(endpoint, { timeoutMs: Math.min(leftMs, ATTEMPT_TIMEOUT_MS), signal });
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof RpcRefusal || error instanceof BatchRefused) throw error;
@@ -103,20 +104,18 @@ export class FailoverRpc implements Rpc {
     throw mostTelling(failures);
   }
 
-  /**
-   * Those that rest after failures come last: they are asked when nobody else is left, so that a call never fails
-   * untried.
-   */
+  /** Nodes that pause after failures come last: they are asked when no other is left, rather than none. */
   #inOrder(): RpcEndpoint[] {
     if (this.endpoints.length === 1) return [...this.endpoints];
     const ready = this.endpoints.filter((endpoint) => endpoint.isReady);
-    const resting = this.endpoints
+    const pausing = this.endpoints
       .filter((endpoint) => !ready.includes(endpoint))
       .sort((a, b) => a.failuresInARow - b.failuresInARow);
-    return [...ready, ...resting];
+    return [...ready, ...pausing];
   }
 }
 
+/** Splits calls so that each request stays within what public nodes take. */
 function batchesOf(calls: readonly RpcCall[]): RpcCall[][] {
   const batches: RpcCall[][] = [];
   let room = 0;
@@ -137,7 +136,8 @@ function batchesOf(calls: readonly RpcCall[]): RpcCall[][] {
   return batches;
 }
 
-function isCutOff(error: unknown): boolean {
+/** True when the connection was refused or lost, rather than the request. */
+function isConnectionLost(error: unknown): boolean {
   return (
     error instanceof AppError &&
     error.code === "network_unreachable" &&
@@ -146,7 +146,7 @@ function isCutOff(error: unknown): boolean {
   );
 }
 
-/** A wrong chain is what somebody must mend; else the last word counts. */
+/** A wrong chain, which only a change of the configuration mends; otherwise the last failure. */
 function mostTelling(failures: readonly unknown[]): unknown {
   return (
     failures.find((error) => error instanceof AppError && error.code === "network_chain_mismatch") ??

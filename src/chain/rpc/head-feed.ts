@@ -1,7 +1,7 @@
 /**
- * Hears from a node when its chain has a new block (`eth_subscribe`, newHeads) over a WebSocket. Nothing that comes is
- * read, let alone believed: each message is a hint that it is time to ask. Whoever listens must do without it, for a
- * feed may be silent, or lie.
+ * Receives a hint from a node when its chain has a new block (`eth_subscribe`, newHeads) over a WebSocket. The messages
+ * are not read, let alone trusted: each is a hint that it is time to ask. Listeners must also work without hints,
+ * because a feed may be silent or wrong.
  */
 import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
@@ -9,33 +9,30 @@ import { findJsonFault, parseJson } from "../../platform/json/json-scan.js";
 import { openWebSocket, type WebSocketConnection } from "./web-socket.js";
 
 export interface HeadFeedOptions {
-  /** `wss:`, or `ws:` to a place that the operator listed. */
+  /** `wss:`, or `ws:` to a host that the operator allowed. */
   readonly url: string;
   /** Pause after the first failure, doubled after each further one. 1,000 unless given. */
   readonly pauseMs?: number;
-  /** Between two looks whether the node is still there. 20,000 unless given. */
+  /** Interval of pings; a node that is silent for two of them is disconnected. 20,000 unless given. */
   readonly pingMs?: number;
 }
 
 export interface HeadFeedDependencies {
   readonly egress: Egress;
   readonly clock: Clock;
-  /** There may be a new block; at most once in HINTS_APART_MS. */
+  /** Called when there may be a new block; at most once in HINT_INTERVAL_MS. */
   readonly onHint: () => void;
 }
 
 const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 60_000;
-/** A node that does not know the method will not learn it soon. */
+/** A node that does not have the method will hardly have it soon. */
 const REFUSED_PAUSE_MS = 600_000;
 const PING_MS = 20_000;
-/**
- * A connection that held this long is no failure; one that is lost sooner, again and again, is opened less and less
- * often.
- */
+/** A connection that held this long is no failure. One that is lost sooner again and again is opened less often. */
 const STEADY_MS = 60_000;
-/** Faster chains are looked at in this step: a feed that never stops must not keep us busy. */
-const HINTS_APART_MS = 100;
+/** Hints of faster chains are combined, so that a feed that never stops cannot keep the server busy. */
+const HINT_INTERVAL_MS = 100;
 const SUBSCRIBE = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] });
 const JSON_LIMITS = { depthMax: 8, tokensMax: 1_000, keyBytesMax: 256, numberBytesMax: 80 };
 
@@ -49,34 +46,34 @@ export class HeadFeed {
   readonly url: string;
   readonly #pauseMs: number;
   readonly #pingMs: number;
-  readonly #with: HeadFeedDependencies;
+  readonly #dependencies: HeadFeedDependencies;
   #connection: WebSocketConnection | undefined;
   #failures = 0;
-  #pause: NodeJS.Timeout | undefined;
-  #hint: NodeJS.Timeout | undefined;
+  #reconnectTimer: NodeJS.Timeout | undefined;
+  #hintTimer: NodeJS.Timeout | undefined;
   #hintedAtMs = -Infinity;
   #isClosed = false;
 
-  /** Begins at once. */
+  /** Connects at once. */
   constructor({ url, pauseMs = PAUSE_MS, pingMs = PING_MS }: HeadFeedOptions, dependencies: HeadFeedDependencies) {
     this.url = url;
     this.#pauseMs = pauseMs;
     this.#pingMs = pingMs;
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
     void this.#run();
   }
 
-  /** No hint comes after this. */
+  /** Ends the feed; no hint comes after this. */
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#pause);
-    clearTimeout(this.#hint);
+    clearTimeout(this.#reconnectTimer);
+    clearTimeout(this.#hintTimer);
     this.#connection?.close();
   }
 
   /** Never rejects. */
   async #run(): Promise<void> {
-    const { clock } = this.#with;
+    const { clock } = this.#dependencies;
     const begunAtMs = clock.monotonicMs();
     const end = await this.#session().catch((): SessionEnd => "failed");
     if (this.#isClosed) return;
@@ -85,18 +82,18 @@ export class HeadFeed {
       end === "refused"
         ? REFUSED_PAUSE_MS
         : Math.min(PAUSE_MAX_MS, this.#pauseMs * 2 ** Math.min(this.#failures - 1, 10));
-    this.#pause = setTimeout(() => {
+    this.#reconnectTimer = setTimeout(() => {
       void this.#run();
     }, pauseMs).unref();
   }
 
-  /** One connection, until it is over. Rejects when it cannot be opened. */
+  /** Opens one connection and waits until it is over. Rejects when it cannot be opened. */
   async #session(): Promise<SessionEnd> {
-    const { egress, clock } = this.#with;
+    const { egress, clock } = this.#dependencies;
     let end: SessionEnd = "failed";
-    let ended = (): void => undefined;
+    let resolveClosed = (): void => undefined;
     const closed = new Promise<void>((resolve) => {
-      ended = resolve;
+      resolveClosed = resolve;
     });
     const connection = await openWebSocket(
       this.url,
@@ -106,19 +103,19 @@ export class HeadFeed {
             end = isRefusal(text) ? "refused" : "lost";
             if (end === "refused") connection.close();
           }
-          if (end === "lost") this.#hinted();
+          if (end === "lost") this.#onMessage();
         },
         onClosed: () => {
-          ended();
+          resolveClosed();
         },
       },
       { egress, clock },
     );
     this.#connection = connection;
-    // Closed while it was opened.
+    // The feed was closed while the connection was opened.
     if (this.#isClosed) connection.close();
     const timer = setInterval(() => {
-      if (clock.monotonicMs() - connection.heardAtMs >= 2 * this.#pingMs) connection.close();
+      if (clock.monotonicMs() - connection.receivedAtMs >= 2 * this.#pingMs) connection.close();
       else connection.ping();
     }, this.#pingMs).unref();
     connection.send(SUBSCRIBE);
@@ -128,26 +125,26 @@ export class HeadFeed {
     return end;
   }
 
-  #hinted(): void {
-    if (this.#isClosed || this.#hint !== undefined) return;
-    const waitMs = this.#hintedAtMs + HINTS_APART_MS - this.#with.clock.monotonicMs();
+  #onMessage(): void {
+    if (this.#isClosed || this.#hintTimer !== undefined) return;
+    const waitMs = this.#hintedAtMs + HINT_INTERVAL_MS - this.#dependencies.clock.monotonicMs();
     if (waitMs <= 0) {
-      this.#tell();
+      this.#callBack();
       return;
     }
-    this.#hint = setTimeout(() => {
-      this.#hint = undefined;
-      this.#tell();
+    this.#hintTimer = setTimeout(() => {
+      this.#hintTimer = undefined;
+      this.#callBack();
     }, Math.ceil(waitMs)).unref();
   }
 
-  #tell(): void {
-    this.#hintedAtMs = this.#with.clock.monotonicMs();
-    this.#with.onHint();
+  #callBack(): void {
+    this.#hintedAtMs = this.#dependencies.clock.monotonicMs();
+    this.#dependencies.onHint();
   }
 }
 
-/** Whether the first answer is anything but that the subscription was made. */
+/** True when the first answer does not confirm the subscription. */
 function isRefusal(text: string): boolean {
   const bytes = Buffer.from(text, "utf8");
   if (findJsonFault(bytes, JSON_LIMITS) !== undefined) return true;

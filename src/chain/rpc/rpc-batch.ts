@@ -1,10 +1,11 @@
-/** Several calls to a node: in batches where its client knows them, otherwise some at a time. */
+/** Sends several calls to a node: in batches where the client has them, otherwise some at a time. */
+import { assert } from "../../platform/errors.js";
 import type { Rpc, RpcCall, RpcOptions, RpcOutcome } from "./rpc.js";
 
 /** Requests under way at the same time where each call is one. */
 const AT_ONCE = 32;
 
-/** As Rpc.requestMany, of any client. */
+/** As `Rpc.requestMany`, for any client. */
 export async function requestMany(
   rpc: Rpc,
   calls: readonly RpcCall[],
@@ -14,7 +15,7 @@ export async function requestMany(
   return await requestOneByOne(rpc, calls, options);
 }
 
-/** Each call as a request of its own, begun in their order. */
+/** Sends each call as a request of its own, begun in their order; outcomes in that order. */
 export async function requestOneByOne(
   rpc: Pick<Rpc, "request">,
   calls: readonly RpcCall[],
@@ -38,9 +39,9 @@ export async function requestOneByOne(
   return outcomes;
 }
 
-/** The result; throws what the call failed with. */
+/** Returns the result of a call; throws what it failed with. */
 export function resultOf(outcome: RpcOutcome | undefined): unknown {
-  if (outcome === undefined) throw new Error("invariant broken: each call has an outcome");
+  assert(outcome !== undefined, "each call has an outcome");
   if (!outcome.ok) throw outcome.error;
   return outcome.result;
 }

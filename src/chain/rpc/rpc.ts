@@ -1,6 +1,6 @@
 /**
- * The JSON-RPC port (Ethereum JSON-RPC, EIP-1474): what the chain area asks of a network's nodes. Behind it: failover
- * over several URLs.
+ * The JSON-RPC port (Ethereum JSON-RPC, EIP-1474) by which the chain area asks a network's nodes. FailoverRpc
+ * implements it over several URLs.
  */
 
 export interface RpcOptions {
@@ -28,13 +28,13 @@ export interface Rpc {
   request(method: string, params: readonly unknown[], options?: RpcOptions): Promise<unknown>;
   /**
    * Several calls with as few requests as the node allows (JSON-RPC 2.0, section 6), begun in their order; outcomes in
-   * that order. Rejects only with the signal's reason. Absent where every call is a request of its own; `requestMany`
-   * (many.ts) works with both.
+   * that order. Rejects only with the signal's reason. Absent where every call is a request of its own; the function
+   * `requestMany` of rpc-batch.ts works with both.
    */
   requestMany?(calls: readonly RpcCall[], options?: RpcOptions): Promise<readonly RpcOutcome[]>;
 }
 
-/** The node understood and said no (an EIP-1474 error object). */
+/** The node understood the call and refused it (an EIP-1474 error object). */
 export class RpcRefusal extends Error {
   override readonly name = "RpcRefusal";
   /** The code of the error object. */

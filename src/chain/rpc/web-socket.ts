@@ -1,6 +1,6 @@
 /**
- * The client's side of a WebSocket (RFC 6455, by npm ws) to a node that somebody else named: over a connection of the
- * egress guard, text only, no extensions, no redirects, with a limit on all that comes in.
+ * The client's side of a WebSocket (RFC 6455, by npm ws) to a node that a user named: over a connection of the egress
+ * guard, text only, without extensions and redirects, and with limits on everything that is received.
  */
 import type { Socket } from "node:net";
 import WebSocket from "ws";
@@ -8,9 +8,9 @@ import type { Clock } from "../../platform/clock.js";
 import type { Egress } from "../../platform/net/egress.js";
 import { AppError } from "../../platform/errors.js";
 
-export interface WebSocketEars {
+export interface WebSocketListener {
   readonly onText: (text: string) => void;
-  /** Called once when the connection is over, whoever ended it; never before it was open. */
+  /** Called once when the connection is over, whichever side ended it; never before it was open. */
   readonly onClosed: () => void;
 }
 
@@ -21,20 +21,20 @@ export interface WebSocketDependencies {
 
 const TIMEOUT_MS = 5_000;
 const MESSAGE_BYTES_MAX = 64 * 1024;
-/** Of one window, pings included: a hundred times what the heads of a chain with two blocks a second take. */
+/** Bytes of one window, pings included: a hundred times what a chain with two blocks a second sends. */
 const WINDOW_MS = 10_000;
 const WINDOW_BYTES_MAX = 4 * 1024 * 1024;
-/** Answers to pings that the other side does not take in. */
+/** Answers to pings that the other side does not read. */
 const UNSENT_BYTES_MAX = 64 * 1024;
 const NORMAL_CLOSURE = 1000;
 
 /**
- * Opens a connection. Plain `ws:` only to places that the operator listed, as plain HTTP. Rejects with the guard's
- * errors, and with `network_answer_invalid` when the other side does not become a WebSocket.
+ * Opens a connection. Like plain HTTP, plain `ws:` only to hosts that the operator allowed.
+ * @throws the guard's errors, and network_answer_invalid when the other side does not become a WebSocket
  */
 export async function openWebSocket(
   address: string,
-  ears: WebSocketEars,
+  listener: WebSocketListener,
   { egress, clock }: WebSocketDependencies,
 ): Promise<WebSocketConnection> {
   const url = readAddress(address);
@@ -60,7 +60,7 @@ export async function openWebSocket(
     socket.destroy();
     throw error;
   }
-  return new WebSocketConnection({ webSocket, socket }, { ears, clock });
+  return new WebSocketConnection({ webSocket, socket }, { listener, clock });
 }
 
 function readAddress(address: string): URL {
@@ -77,12 +77,12 @@ function readAddress(address: string): URL {
 
 async function opened(webSocket: WebSocket): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    // Stays, because whatever goes wrong later is told here too; `close` follows.
+    // Stays, because later errors are emitted here too; `close` follows them.
     webSocket.on("error", (error) => {
       reject(handshakeError(error));
     });
     webSocket.once("open", () => {
-      // Nothing is heard until the caller has the connection.
+      // No message is read until the caller has the connection.
       webSocket.pause();
       resolve();
     });
@@ -93,87 +93,90 @@ function handshakeError(error: Error & { readonly code?: string }): AppError {
   if (error.message === "Opening handshake has timed out")
     return new AppError("egress_timeout", { message: "the other side did not answer in time" });
   if (error.code?.startsWith("E") === true)
-    return new AppError("egress_unreachable", { message: "the other side hung up" });
-  return new AppError("network_answer_invalid", { message: "the other side is no WebSocket" });
+    return new AppError("egress_unreachable", { message: "the other side closed the connection" });
+  return new AppError("network_answer_invalid", { message: "the other side is not a WebSocket server" });
 }
 
 export class WebSocketConnection {
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
-  readonly #ears: WebSocketEars;
+  readonly #listener: WebSocketListener;
   readonly #clock: Clock;
-  #heardAtMs: number;
+  #receivedAtMs: number;
   #windowBytes = 0;
   #windowSinceMs: number;
-  #isOver = false;
+  #isClosed = false;
 
   /** @param parts open, and paused */
   constructor(
     { webSocket, socket }: { readonly webSocket: WebSocket; readonly socket: Socket },
-    { ears, clock }: { readonly ears: WebSocketEars; readonly clock: Clock },
+    { listener, clock }: { readonly listener: WebSocketListener; readonly clock: Clock },
   ) {
     this.#webSocket = webSocket;
     this.#socket = socket;
-    this.#ears = ears;
+    this.#listener = listener;
     this.#clock = clock;
-    this.#heardAtMs = this.#windowSinceMs = clock.monotonicMs();
+    this.#receivedAtMs = this.#windowSinceMs = clock.monotonicMs();
     socket.prependListener("data", (chunk: Buffer) => {
       this.#count(chunk.length);
     });
     webSocket.on("message", (data: Buffer, isBinary) => {
-      this.#take(data, isBinary);
+      this.#receive(data, { isBinary });
     });
     webSocket.on("close", () => {
-      this.#over();
+      this.#end();
     });
     setImmediate(() => {
       if (webSocket.readyState === WebSocket.OPEN) webSocket.resume();
-      else this.#over();
+      else this.#end();
     });
   }
 
-  /** When the other side was heard last, on the monotonic clock. */
-  get heardAtMs(): number {
-    return this.#heardAtMs;
+  /** When the last bytes came, on the monotonic clock. */
+  get receivedAtMs(): number {
+    return this.#receivedAtMs;
   }
 
+  /** Sends a text message; does nothing once the connection is over. */
   send(text: string): void {
-    if (!this.#isOver) this.#webSocket.send(text, ignore);
+    if (!this.#isClosed) this.#webSocket.send(text, ignore);
   }
 
+  /** Sends a ping; does nothing once the connection is over. */
   ping(): void {
-    if (!this.#isOver) this.#webSocket.ping(undefined, undefined, ignore);
+    if (!this.#isClosed) this.#webSocket.ping(undefined, undefined, ignore);
   }
 
+  /** Closes the connection. */
   close(): void {
-    if (!this.#isOver) this.#webSocket.close(NORMAL_CLOSURE);
-    this.#over();
+    if (!this.#isClosed) this.#webSocket.close(NORMAL_CLOSURE);
+    this.#end();
   }
 
-  #over(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  #end(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#socket.destroySoon();
-    this.#ears.onClosed();
+    this.#listener.onClosed();
   }
 
-  #take(data: Buffer, isBinary: boolean): void {
-    if (this.#isOver) return;
-    if (isBinary) this.#over();
-    else this.#ears.onText(data.toString("utf8"));
+  #receive(data: Buffer, { isBinary }: { readonly isBinary: boolean }): void {
+    if (this.#isClosed) return;
+    if (isBinary) this.#end();
+    else this.#listener.onText(data.toString("utf8"));
   }
 
   #count(bytes: number): void {
-    this.#heardAtMs = this.#clock.monotonicMs();
-    if (this.#heardAtMs - this.#windowSinceMs >= WINDOW_MS) {
-      this.#windowSinceMs = this.#heardAtMs;
+    this.#receivedAtMs = this.#clock.monotonicMs();
+    if (this.#receivedAtMs - this.#windowSinceMs >= WINDOW_MS) {
+      this.#windowSinceMs = this.#receivedAtMs;
       this.#windowBytes = 0;
     }
     this.#windowBytes += bytes;
-    if (this.#windowBytes > WINDOW_BYTES_MAX || this.#socket.writableLength > UNSENT_BYTES_MAX) this.#over();
+    if (this.#windowBytes > WINDOW_BYTES_MAX || this.#socket.writableLength > UNSENT_BYTES_MAX) this.#end();
   }
 }
 
 function ignore(): void {
-  // A connection that is over says so by `close`.
+  // Errors of sending are followed by `close`.
 }

@@ -6,16 +6,15 @@ import type { Events } from "../../platform/events/events.js";
 import type { Log } from "../../platform/log.js";
 import type { Store } from "../../platform/store/store.js";
 import type { VaultService } from "../../vault/service.js";
-import { accountHandlers } from "../accounts/account-handlers.js";
-import type { accountRoutes } from "../accounts/account-routes.js";
-import { Accounts, type TokenAddresses } from "../accounts/accounts.js";
+import { Accounts } from "../accounts/accounts.js";
 import { ChainKeyVault } from "../accounts/key-vault.js";
 import { transactionHandlers } from "./transaction-handlers.js";
+import type { HeadListeners } from "../head-listeners.js";
 import type { transactionRoutes } from "./transaction-routes.js";
 import { FeePolicy } from "./fees/fees.js";
 import { GasEstimates } from "./fees/gas.js";
-import { Lanes } from "./sending/nonce-queues.js";
-import { TransactionLedger } from "./following/ledger.js";
+import { NonceQueues } from "./sending/nonce-queues.js";
+import { TransactionWriter } from "./transaction-writer.js";
 import type { TransactionNetworks } from "./transaction-ports.js";
 import { Replacements } from "./sending/replacements.js";
 import { TransactionRepository } from "./transaction-repository.js";
@@ -25,11 +24,10 @@ import { TransactionSigning } from "./transaction-signing.js";
 import { Wallets } from "../accounts/wallets.js";
 
 export interface TransactionsOptions {
-  /** Pause between two looks at a network that has open transactions. 500 ms unless given. */
+  /** Pause between two rounds of questions about a network that has open transactions. 500 ms unless given. */
   readonly pollMs?: number;
   /**
-   * How long a node that says something unlikely is not believed: that it forgot, that a nonce is missing. 3 s unless
-   * given.
+   * How long an unlikely answer of a node is not believed: that it forgot, that a nonce is missing. 3 s unless given.
    */
   readonly patienceMs?: number;
   /**
@@ -43,87 +41,81 @@ export interface TransactionsDependencies {
   readonly store: Store;
   readonly vault: VaultService;
   readonly networks: TransactionNetworks;
-  readonly tokens?: TokenAddresses;
   readonly events?: Events;
-  /** Told when the chain of a network with open transactions was seen to have moved. */
-  readonly onHead?: (networkId: string) => void;
+  /** Called when the chain of a network with open transactions was seen to have moved. */
+  readonly heads?: Pick<HeadListeners, "notify">;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface Transactions {
-  /** Submissions for the other parts of the area. */
+  /** Also the submissions for the other parts of the area. */
   readonly service: TransactionService;
   readonly replacements: Replacements;
   readonly selfSigned: SelfSigned;
   readonly accounts: Accounts;
   readonly wallets: Wallets;
-  readonly handlers: HandlersFor<typeof accountRoutes> & HandlersFor<typeof transactionRoutes>;
-  /** Takes up what was open when the server ended. After all listeners of settlements are there. */
+  readonly handlers: HandlersFor<typeof transactionRoutes>;
+  /** Goes on with what was open when the server ended; to be called once all listeners are added. */
   start(): void;
-  /** What waited for the vault goes on; call it when the vault is unsealed. */
+  /** Goes on with what waited for the vault; to be called when the vault is unsealed. */
   wake(): void;
   stop(): Promise<void>;
-  /** Deletes everything of an owner but the keys, which are the vault's. */
+  /** Deletes everything of an owner but the keys, which are deleted with the vault. */
   purge(owner: Subject): Promise<void>;
 }
 
-/** Half a second is below every chain's block time, and a node is asked one question a round when nothing happens. */
+/** Half a second is below most block times, and a node is asked one question a round when nothing happens. */
 const POLL_MS = 500;
-/** Nodes behind one name agree with each other within a block or two. */
+/** Nodes behind one URL agree with each other within a block or two. */
 const PATIENCE_MS = 3_000;
-/**
- * Most blocks come later, and then a question is all that it costs; an account whose first transaction is lost waits no
- * longer than this.
- */
+/** Most blocks come later, and asking costs one question. An account whose transaction is lost waits this long. */
 const RESEND_MS = 1_000;
 
+/** Makes accounts, wallets and transactions. Nothing is sent before `start`. */
 export function createTransactions(options: TransactionsOptions, dependencies: TransactionsDependencies): Transactions {
-  const { store, clock, log, networks, tokens, events } = dependencies;
+  const { store, clock, log, networks, events, heads } = dependencies;
   const keys = new ChainKeyVault({ vault: dependencies.vault, store });
-  const accounts = new Accounts({ store, keys, networks, clock, ...(tokens === undefined ? {} : { tokens }) });
+  const accounts = new Accounts({ store, keys, networks, clock });
   const wallets = new Wallets({ store, keys, clock });
   const repository = new TransactionRepository({ store });
-  const ledger = new TransactionLedger({ repository, clock, ...(events === undefined ? {} : { events }) });
+  const writer = new TransactionWriter({ repository, clock, ...(events === undefined ? {} : { events }) });
   const signing = new TransactionSigning({ keys, accounts, wallets });
   const fees = new FeePolicy({ clock });
-  const lanes = new Lanes(
+  const queues = new NonceQueues(
     {
       pollMs: options.pollMs ?? POLL_MS,
       patienceMs: options.patienceMs ?? PATIENCE_MS,
       resendMs: options.resendMs ?? RESEND_MS,
     },
-    { repository, ledger, fees, signing, networks, onHead: dependencies.onHead ?? (() => undefined), clock, log },
+    { repository, writer, fees, signing, networks, onHead: (networkId) => heads?.notify(networkId), clock, log },
   );
   const service = new TransactionService({
     repository,
-    ledger,
-    lanes,
+    writer,
+    queues,
     gas: new GasEstimates({ clock }),
     signing,
     accounts,
     networks,
   });
-  const replacements = new Replacements({ service, ledger, lanes, fees, signing, networks });
-  const selfSigned = new SelfSigned({ service, repository, ledger, lanes, networks });
+  const replacements = new Replacements({ service, writer, queues, fees, signing, networks });
+  const selfSigned = new SelfSigned({ service, repository, writer, queues, networks });
   return {
     service,
     replacements,
     selfSigned,
     accounts,
     wallets,
-    handlers: {
-      ...accountHandlers({ accounts, wallets }),
-      ...transactionHandlers({ transactions: service, replacements, selfSigned }),
-    },
+    handlers: transactionHandlers({ transactions: service, replacements, selfSigned }),
     start: () => {
-      lanes.start();
+      queues.start();
     },
     wake: () => {
-      lanes.wake();
+      queues.wake();
     },
     stop: async () => {
-      await lanes.stop();
+      await queues.stop();
     },
     purge: async (owner) => {
       await service.purge(owner);

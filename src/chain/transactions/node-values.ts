@@ -1,6 +1,6 @@
 /**
- * Reads what nodes answer (Ethereum JSON-RPC), strictly: a member of another form is `network_answer_invalid`, never a
- * guess.
+ * Reads the answers of nodes (Ethereum JSON-RPC) strictly: a member of another form is `network_answer_invalid`, never
+ * a guess. The parameter `what` names the member in the message.
  */
 import { AppError } from "../../platform/errors.js";
 
@@ -26,25 +26,20 @@ export interface Receipt {
   readonly effectiveGasPrice: bigint | undefined;
 }
 
-export function readQuantity(value: unknown, what: string): bigint {
+/** Reads a quantity of up to 256 bits, 0x-hex. */
+export function readHexQuantity(value: unknown, what: string): bigint {
   if (typeof value === "string" && QUANTITY.test(value)) return BigInt(value);
   throw invalid(what);
 }
 
-/** A quantity that is a safe integer: block numbers, nonces, seconds. */
+/** Reads a quantity that is a safe integer: a block number, a nonce, seconds. */
 export function readInteger(value: unknown, what: string): number {
-  const number = Number(readQuantity(value, what));
+  const number = Number(readHexQuantity(value, what));
   if (!Number.isSafeInteger(number)) throw invalid(what);
   return number;
 }
 
-/** A 32-byte hash in lower case. */
-export function readHash(value: unknown, what: string): string {
-  if (typeof value === "string" && HASH.test(value)) return value.toLowerCase();
-  throw invalid(what);
-}
-
-/** Undefined when the node has no such block. */
+/** Reads a block without its transactions; undefined when the node has no such block. */
 export function readBlock(value: unknown): BlockHead | undefined {
   if (value === null || value === undefined) return undefined;
   const { number, hash, timestamp, baseFeePerGas } = membersOf(value, "block");
@@ -53,11 +48,14 @@ export function readBlock(value: unknown): BlockHead | undefined {
     hash: readHash(hash, "block hash"),
     timestampSec: readInteger(timestamp, "block time"),
     baseFeePerGas:
-      baseFeePerGas === undefined || baseFeePerGas === null ? undefined : readQuantity(baseFeePerGas, "base fee"),
+      baseFeePerGas === undefined || baseFeePerGas === null ? undefined : readHexQuantity(baseFeePerGas, "base fee"),
   };
 }
 
-/** Undefined when the node knows no receipt; one of another transaction is a lie. */
+/**
+ * Reads a receipt; undefined when the node has none. Throws for the receipt of another transaction.
+ * @param hash the transaction's, lower case
+ */
 export function readReceipt(value: unknown, hash: string): Receipt | undefined {
   if (value === null || value === undefined) return undefined;
   const members = membersOf(value, "receipt");
@@ -68,14 +66,20 @@ export function readReceipt(value: unknown, hash: string): Receipt | undefined {
     transactionHash,
     blockHash: readHash(members.blockHash, "block hash"),
     blockNumber: readInteger(members.blockNumber, "block number"),
-    isSuccess: readQuantity(members.status, "status") === 1n,
+    isSuccess: readHexQuantity(members.status, "status") === 1n,
     contractAddress: typeof contractAddress === "string" && ADDRESS.test(contractAddress) ? contractAddress : undefined,
-    gasUsed: readQuantity(members.gasUsed, "gas used"),
+    gasUsed: readHexQuantity(members.gasUsed, "gas used"),
     effectiveGasPrice:
       effectiveGasPrice === undefined || effectiveGasPrice === null
         ? undefined
-        : readQuantity(effectiveGasPrice, "gas price"),
+        : readHexQuantity(effectiveGasPrice, "gas price"),
   };
+}
+
+/** A 32-byte hash in lower case. */
+function readHash(value: unknown, what: string): string {
+  if (typeof value === "string" && HASH.test(value)) return value.toLowerCase();
+  throw invalid(what);
 }
 
 function membersOf(value: unknown, what: string): Readonly<Record<string, unknown>> {

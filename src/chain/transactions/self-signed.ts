@@ -1,25 +1,25 @@
 /**
- * Transactions that callers signed themselves: read strictly, stored like others, sent and followed in the lane of
- * their signer.
+ * Transactions that callers signed themselves: read strictly, stored like others, sent and followed in the queue
+ * of their signer.
  */
 import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerialized } from "viem";
 import type { Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { BroadcastTransactionInput, TransactionJson } from "./transaction-schemas.js";
-import type { Lanes } from "./sending/nonce-queues.js";
-import type { TransactionLedger } from "./following/ledger.js";
+import type { NonceQueues } from "./sending/nonce-queues.js";
+import type { TransactionWriter } from "./transaction-writer.js";
 import type { TransactionNetworks } from "./transaction-ports.js";
-import type { TransactionRecord } from "./transaction-record.js";
+import { UNSENT, type TransactionRecord } from "./transaction-record.js";
 import { refusalFault } from "./sending/refusals.js";
 import type { TransactionRepository } from "./transaction-repository.js";
-import { insertWithRef, UNSENT, type TransactionService } from "./transaction-service.js";
+import { insertWithRef, type TransactionService } from "./transaction-service.js";
 
 export interface SelfSignedDependencies {
   readonly service: TransactionService;
   readonly repository: TransactionRepository;
-  readonly ledger: TransactionLedger;
-  readonly lanes: Lanes;
+  readonly writer: TransactionWriter;
+  readonly queues: NonceQueues;
   readonly networks: TransactionNetworks;
 }
 
@@ -33,21 +33,21 @@ export class SelfSigned {
   }
 
   /**
-   * Throws `transaction_invalid`, `nonce_in_use`, `ref_taken`, and `transaction_refused` or `insufficient_funds` when
-   * the node says no.
+   * Stores signed bytes, sends them and returns the transaction.
+   * @throws transaction_invalid, nonce_in_use, ref_taken
+   * @throws transaction_refused, insufficient_funds when the node refuses the bytes
    */
   async broadcast(owner: Subject, input: BroadcastTransactionInput): Promise<TransactionJson> {
-    const { service, ledger, lanes, networks } = this.#dependencies;
+    const { service, writer, queues, networks } = this.#dependencies;
     const network = networks.find(owner, input.network_id);
     const raw = input.raw_transaction.toLowerCase();
     const { chainId, ...members } = await readSigned(raw);
     if (chainId !== network.chainId)
-      throw invalid(`is for the chain ${String(chainId ?? "of nobody")}, not for ${String(network.chainId)}`);
-    const lane = lanes.laneFor({ chain_id: network.chainId, from: members.from });
-    if (lane.holds(members.nonce))
+      throw invalid(`is for chain ${String(chainId ?? "none")}, not for ${String(network.chainId)}`);
+    if (queues.queueFor({ chain_id: network.chainId, from: members.from }).holds(members.nonce))
       throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
     const id = newId();
-    const now = ledger.now();
+    const now = writer.now();
     const hash = keccak256(raw as `0x${string}`);
     const { fees, ...rest } = members;
     const record: TransactionRecord = {
@@ -71,16 +71,13 @@ export class SelfSigned {
       attempts: [{ hash, kind: "first", signed_at: now, ...fees, raw }],
     };
     await insertWithRef(this.#dependencies, record);
-    const adopted = lanes.adopt(record);
-    const { outcome, refusal } = await adopted.lane.sendNow(adopted.entry, raw);
+    const { queue, queued } = queues.adopt(record);
+    const { outcome, refusal } = await queue.sendNow(queued, raw);
     if (outcome === "accepted" || outcome === "unknown" || outcome === "later") return service.get(owner, id);
-    const fault =
-      refusal === undefined
-        ? { code: "transaction_refused", message: "the node refused the transaction" }
-        : refusalFault(outcome, refusal);
-    await ledger.fail(owner, id, fault);
-    adopted.lane.release(adopted.entry, { isUsed: false });
-    lanes.forget(adopted.entry);
+    const fault = refusalFault(outcome, refusal);
+    await writer.fail(owner, id, fault);
+    queue.release(queued, { isUsed: false });
+    queues.forget(queued);
     throw new AppError(outcome === "insufficient_funds" ? "insufficient_funds" : "transaction_refused", {
       message: fault.message,
     });
@@ -93,7 +90,7 @@ type SignedMembers = Pick<TransactionRecord, "from" | "to" | "value" | "data" | 
   readonly fees: Readonly<Record<string, string>>;
 };
 
-/** The members and the signer of signed bytes. */
+/** Reads the members and the signer of signed bytes, 0x-hex in lower case. Throws `transaction_invalid`. */
 async function readSigned(raw: string): Promise<SignedMembers> {
   try {
     const serializedTransaction = raw as TransactionSerialized;
@@ -122,9 +119,5 @@ async function readSigned(raw: string): Promise<SignedMembers> {
 }
 
 function invalid(message: string): AppError {
-  const text = `\`raw_transaction\` ${message}`;
-  return new AppError("transaction_invalid", {
-    message: text,
-    details: [{ message: text, code: "transaction_invalid", path: "raw_transaction" }],
-  });
+  return invalidMember("raw_transaction", `\`raw_transaction\` ${message}`, "transaction_invalid");
 }

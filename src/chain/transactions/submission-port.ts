@@ -1,8 +1,8 @@
-/** What contracts ask of transactions: to bring one to the chain, whatever it takes. Implemented by transactions.ts. */
+/** How contracts send transactions: the port that `TransactionService` implements. */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 
-/** Who signs: an account of the caller, by id or address, or a path of one of the caller's wallets. */
+/** The signer: an account of the caller, by id or address, or a path of one of the caller's wallets. */
 export type SignerChoice =
   | { readonly accountId: string }
   | { readonly accountAddress: string }
@@ -22,22 +22,22 @@ export interface SubmissionRequest {
   readonly gasPrice?: bigint;
   readonly maxFeePerGas?: bigint;
   readonly maxPriorityFeePerGas?: bigint;
-  /** Only for callers that know better; the nonce manager reserves one otherwise. */
+  /** Only for callers that manage nonces themselves; the account's queue gives one otherwise. */
   readonly nonce?: number;
   /** The caller's own name for it, unique for its owner; a UUID is made when absent. */
   readonly ref?: string;
   readonly description?: string;
-  /** The contract that this one creates or calls, for the watcher's listeners. */
+  /** The contract that the transaction creates or calls, for listeners of settlements. */
   readonly contractId?: string;
 }
 
-/** A transaction's record was made, durable; its id and ref name it from then on. */
+/** A stored transaction: its id and its ref name it from then on. */
 export interface Submitted {
   readonly id: string;
   readonly ref: string;
 }
 
-/** A transaction came to its end or was included; told at least once, also after a restart. */
+/** The outcome of a transaction: it was included in a block, or ended without. Reported at least once. */
 export interface Settlement {
   readonly owner: Subject;
   readonly transactionId: string;
@@ -53,14 +53,14 @@ export interface Settlement {
 
 export interface Submissions {
   /**
-   * Checks the request (signer, fees, an estimate of gas, so that a revert is told at once with its reason), then
-   * stores it with `alongside` in one commit. Broadcast follows by itself and survives a restart.
+   * Checks the request (signer, fees, an estimate of gas, so that a revert is refused at once with its reason), then
+   * stores it with `alongside` in one commit. The broadcast follows by itself, also after a restart.
    */
   submit(
     owner: Subject,
     request: SubmissionRequest,
     alongside?: (submitted: Submitted) => StoreCommit,
   ): Promise<Submitted>;
-  /** What must happen in the same commit as a settlement: the listener returns the commit's part. */
+  /** Adds a listener, which returns what must be written in the same commit as a settlement. */
   onSettled(listener: (settlement: Settlement) => StoreCommit | Promise<StoreCommit>): void;
 }

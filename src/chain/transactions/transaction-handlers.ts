@@ -1,6 +1,6 @@
-/** Binds the routes of transactions to their services; bodies become submissions here. */
+/** Binds the routes of transactions to their services and turns bodies into submissions. */
 import type { HandlersFor } from "../../platform/contract/route.js";
-import { AppError } from "../../platform/errors.js";
+import { invalidMember } from "../../platform/errors.js";
 import { signerOf } from "../accounts/signers.js";
 import type { SignerChoice, SubmissionRequest } from "./submission-port.js";
 import type { transactionRoutes } from "./transaction-routes.js";
@@ -8,7 +8,7 @@ import type { CreateTransactionInput } from "./transaction-schemas.js";
 import type { Replacements } from "./sending/replacements.js";
 import type { SelfSigned } from "./self-signed.js";
 import type { TransactionService } from "./transaction-service.js";
-import { readQuantityWish } from "./sending/send-requests.js";
+import { readQuantity } from "./request-quantities.js";
 
 export interface TransactionHandlerDependencies {
   readonly transactions: TransactionService;
@@ -16,6 +16,7 @@ export interface TransactionHandlerDependencies {
   readonly selfSigned: SelfSigned;
 }
 
+/** Returns the handlers of the routes of transactions. */
 export function transactionHandlers({
   transactions,
   replacements,
@@ -50,12 +51,10 @@ export function transactionHandlers({
 function requiredSigner(body: CreateTransactionInput): SignerChoice {
   const signer = signerOf(body);
   if (signer !== undefined) return signer;
-  const message =
-    "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`";
-  throw new AppError("invalid_request", {
-    message,
-    details: [{ message, code: "invalid_request", path: "account_id" }],
-  });
+  throw invalidMember(
+    "account_id",
+    "a transaction needs a signer: `account_id`, `account_address`, or `wallet_id` with `hd_derivation_path`",
+  );
 }
 
 function submissionOf(body: CreateTransactionInput): SubmissionRequest {
@@ -65,11 +64,11 @@ function submissionOf(body: CreateTransactionInput): SubmissionRequest {
     signer: requiredSigner(body),
     ...(typeof body.to === "string" ? { to: body.to } : {}),
     ...(typeof body.data === "string" ? { data: body.data.startsWith("0x") ? body.data : `0x${body.data}` } : {}),
-    ...(body.value === undefined ? {} : { value: readQuantityWish(body.value) }),
-    ...(gas === undefined ? {} : { gas: readQuantityWish(gas) }),
-    ...(gasPrice === undefined ? {} : { gasPrice: readQuantityWish(gasPrice) }),
-    ...(fee === undefined ? {} : { maxFeePerGas: readQuantityWish(fee) }),
-    ...(tip === undefined ? {} : { maxPriorityFeePerGas: readQuantityWish(tip) }),
+    ...(body.value === undefined ? {} : { value: readQuantity(body.value) }),
+    ...(gas === undefined ? {} : { gas: readQuantity(gas) }),
+    ...(gasPrice === undefined ? {} : { gasPrice: readQuantity(gasPrice) }),
+    ...(fee === undefined ? {} : { maxFeePerGas: readQuantity(fee) }),
+    ...(tip === undefined ? {} : { maxPriorityFeePerGas: readQuantity(tip) }),
     ...(nonce === undefined ? {} : { nonce }),
     ...(body.ref === undefined ? {} : { ref: body.ref }),
     ...(typeof body.description === "string" ? { description: body.description } : {}),

@@ -1,4 +1,4 @@
-/** What transactions ask of networks: the chain's number, its node and the policy for fees and confirmations. */
+/** What transactions need of networks: the chain's number, its node and the policy for fees and confirmations. */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { Rpc } from "../rpc/rpc.js";
 
@@ -15,6 +15,6 @@ export interface TransactionNetwork {
 }
 
 export interface TransactionNetworks {
-  /** Throws `not_found` when the network is not there for the subject, and what else keeps it from being used. */
+  /** Returns a network of the subject or a public one. Throws `not_found`. */
   find(owner: Subject, networkId: string): TransactionNetwork;
 }

@@ -12,7 +12,7 @@ import type { TransactionJson } from "./transaction-schemas.js";
 
 export type TransactionState = TransactionJson["state"];
 
-/** A type and not an interface, as all that goes into the store as a value of its own. */
+/** One signature. A type and not an interface, because only types are values of the store. */
 export type Attempt = {
   /** 0x-hex Keccak-256 of the signed bytes. */
   readonly hash: string;
@@ -26,8 +26,8 @@ export type Attempt = {
   readonly raw?: string;
 };
 
-/** What the caller asked for; wei and gas in decimal. */
-export type TransactionWishes = {
+/** What the caller asked for; wei and gas in decimal. Stored, and returned to clients as `params`. */
+export type RequestedValues = {
   readonly gas?: string;
   readonly gas_price?: string;
   readonly max_fee_per_gas?: string;
@@ -37,11 +37,11 @@ export type TransactionWishes = {
 
 export type TransactionFault = { readonly code: string; readonly message: string };
 
-/** Where the keys of a signer lie; null for transactions that callers signed themselves. */
+/** The key of a signer; transactions that callers signed themselves have none. */
 export type SignerRecord = {
   readonly vault_id: string;
   readonly key_id: string;
-  /** Of BIP39 keys. */
+  /** The path of a wallet's address; null for an account's key. */
   readonly path: string | null;
 };
 
@@ -64,7 +64,7 @@ export type TransactionRecord = {
   /** 0x-hex. */
   readonly data: string;
   readonly gas: string;
-  readonly wishes: TransactionWishes;
+  readonly wishes: RequestedValues;
   readonly ref: string;
   readonly description: string | null;
   readonly contract_id: string | null;
@@ -91,16 +91,37 @@ export type TransactionRecord = {
   readonly watched: boolean;
 };
 
+/** The members of a transaction that was neither signed nor sent. */
+export const UNSENT = {
+  state: "created",
+  nonce: null,
+  attempts: [],
+  hash: null,
+  error: null,
+  block: null,
+  block_hash: null,
+  block_timestamp: null,
+  gas_used: null,
+  effective_gas_price: null,
+  contract_address: null,
+  broadcast_at: null,
+  finalized_at: null,
+  confirmed_at: null,
+  cancel_requested_at: null,
+  watched: true,
+} as const satisfies Partial<TransactionRecord>;
+
+/** Returns the owner of a record. */
 export function ownerOf(record: Pick<TransactionRecord, "owner_kind" | "owner_id">): Subject {
   return { kind: record.owner_kind, id: record.owner_id };
 }
 
-/** The signed bytes of an attempt that is not final. */
+/** Returns the signed bytes of the last attempt, 0x-hex; undefined once the transaction is final. */
 export function lastRaw({ attempts }: TransactionRecord): string | undefined {
   return attempts.at(-1)?.raw;
 }
 
-/** The attempts without their bytes, for a transaction that is final. */
+/** Returns the attempts without their bytes, which are not needed once the transaction is final. */
 export function withoutRaw(attempts: readonly Attempt[]): Attempt[] {
   return attempts.map(({ raw: _raw, ...attempt }) => attempt);
 }
@@ -116,14 +137,15 @@ const STATUS: Readonly<Record<TransactionState, TransactionJson["status"]>> = {
   cancelled: "failed",
 };
 
-/** The three-valued status that existing clients read. */
+/** Returns the three-valued status of a state. */
 export function statusOf(state: TransactionState): TransactionJson["status"] {
   return STATUS[state];
 }
 
-/** Blocks on top of and including the transaction's own, as far as the head is known. */
+/** Returns the number of blocks from the transaction's own to the head; null while one of them is unknown. */
 export type Depth = (record: TransactionRecord) => number | null;
 
+/** Returns a record as clients see it. */
 export function transactionOnWire(record: TransactionRecord, depth: Depth): TransactionJson {
   const {
     owner_kind: kind,
@@ -158,8 +180,8 @@ export function transactionOnWire(record: TransactionRecord, depth: Depth): Tran
   };
 }
 
-/** JSON's numbers are exact to 2^53: above, the decimal text is what a client can read without loss. */
-export function integerOrText(decimal: string): number | string {
+/** Returns a number up to 2^53, to which numbers in JSON are exact, and the decimal text above. */
+function integerOrText(decimal: string): number | string {
   const number = Number(decimal);
   return Number.isSafeInteger(number) ? number : decimal;
 }

@@ -1,6 +1,6 @@
 /**
- * Where transactions lie in the store: keys start with the owner; the open ones are found by the lane of their account
- * at start.
+ * Transactions in the store: keys start with the owner; the open ones have an index by chain and account, from which
+ * the nonce queues are made at start.
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
@@ -34,18 +34,20 @@ export class TransactionRepository {
     );
   }
 
+  /** Returns a transaction by its id. */
   find(owner: Subject, id: string): StoreRecord<TransactionRecord> | undefined {
     return this.#table.get([...ownerKey(owner), id]);
   }
 
+  /** Returns a transaction by its ref. */
   findByRef(owner: Subject, ref: string): StoreRecord<TransactionRecord> | undefined {
     return this.#table.findBy("ref", [...ownerKey(owner), ref]);
   }
 
-  /** Newest first. */
+  /** Returns a page of transactions, newest first. */
   list(owner: Subject, filters: TransactionFilters, page: Page): Listing<TransactionRecord> {
-    const wanted = filterOf(filters);
-    const options = { page, reverse: true, ...(wanted === undefined ? {} : { filter: wanted }) };
+    const filter = filterOf(filters);
+    const options = { page, reverse: true, ...(filter === undefined ? {} : { filter }) };
     if (filters.account_id !== undefined)
       return this.#table.list("account", [...ownerKey(owner), filters.account_id], options);
     if (filters.network_id !== undefined)
@@ -53,43 +55,50 @@ export class TransactionRepository {
     return this.#table.list("owner", ownerKey(owner), options);
   }
 
-  /** Everything that is still to be sent or watched, lane by lane. */
+  /** Returns everything that is still to be sent or watched, account by account. */
   open(): TransactionRecord[] {
     return this.#table.list("open", []).rows;
   }
 
-  /** Records of an owner, for their deletion. */
+  /** Returns a page of an owner's records, for their deletion. */
   page(owner: Subject, page: Page): StoreRecord<TransactionRecord>[] {
     return this.#table.records("owner", ownerKey(owner), page);
   }
 
+  /** Returns the commit that stores a new record. */
   insertion(record: TransactionRecord): StoreCommit {
     return this.#table.insertCommit(record);
   }
 
+  /** Returns the commit that replaces a record; it conflicts when the record has changed since it was read. */
   update(current: StoreRecord<TransactionRecord>, next: TransactionRecord): StoreCommit {
     return this.#table.updateCommit(current, next);
   }
 
+  /** Returns the commit that deletes a record. */
   deletion(current: StoreRecord<TransactionRecord>): StoreCommit {
     return this.#table.deleteCommit(current);
   }
 
+  /** Returns true for the key of a conflict whose cause is a ref that another transaction has. */
   isRefConflict(key: StoreKey): boolean {
     return this.#table.uniqueOf(key) === "ref";
   }
 
+  /** Writes commits as one. Resolves once they are durable. */
   async commit(...parts: readonly StoreCommit[]): Promise<void> {
-    await this.#store.commit(parts.length === 1 ? (parts[0] ?? {}) : mergeCommits(...parts));
+    const [first, ...others] = parts;
+    // Most commits are one part, and merging would encode its keys for nothing.
+    if (first !== undefined) await this.#store.commit(others.length === 0 ? first : mergeCommits(...parts));
   }
 }
 
-/** What the indexes do not answer by themselves; undefined when there is nothing left to ask. */
+/** Returns the filter for what no index covers; undefined when the index covers everything. */
 function filterOf(filters: TransactionFilters): ((record: TransactionRecord) => boolean) | undefined {
   const statuses = filters.status === undefined ? undefined : new Set(filters.status.split(","));
   const [to, from] = [filters.to?.toLowerCase(), filters.from?.toLowerCase()];
   const creations = filters.filter_contract_creations === true;
-  // The network is part of an index of its own, which an account takes precedence over.
+  // Lists of an account use its index, so that the network is left to this filter.
   const network = filters.account_id === undefined ? undefined : filters.network_id;
   if (statuses === undefined && to === undefined && from === undefined && !creations && network === undefined)
     return undefined;

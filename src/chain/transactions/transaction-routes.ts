@@ -1,4 +1,4 @@
-/** Routes of transactions (interoperability 7.5), with bump and cancel beside them. */
+/** Routes of transactions. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import {
@@ -15,7 +15,7 @@ import {
 const BODY_BYTES_MAX = 2 * DATA_BYTES_MAX + 16 * 1024;
 
 const READ = { permissions: ["read"] } as const;
-/** What spends from an account uses a key of the vault. */
+/** Spending from an account uses a key of the vault. */
 const SPEND = { permissions: ["create", "vault_use"] } as const;
 const json = { description: "The transaction", schema: Transaction } as const;
 const NODE_ERRORS = [
@@ -48,7 +48,7 @@ export const transactionRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Answers once the transaction is stored; it is signed with a key of the vault, broadcast and followed to its confirmations from then on, across restarts. What would revert is refused with its reason.",
+      "Answers once the transaction is stored. From then on it is signed with a key of the vault, broadcast and followed until it is confirmed, also across restarts. A transaction that would revert is refused with the reason.",
     body: CreateTransactionBody,
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 201: json },
@@ -119,7 +119,7 @@ export const transactionRoutes = {
     auth: SPEND,
     needsUnsealed: true,
     description:
-      "Signs it anew with the same nonce and fees at least an eighth above the last ones, so that only one of them can be mined.",
+      "Signs the transaction again with the same nonce and fees that are at least an eighth above the last ones, so that only one of the attempts can be mined.",
     params: TransactionParams,
     body: BumpTransactionBody,
     bodyOptional: true,
@@ -145,7 +145,7 @@ export const transactionRoutes = {
     auth: SPEND,
     needsUnsealed: true,
     description:
-      "One that was not signed yet is cancelled at once; else its nonce is offered to an empty transaction with higher fees, and whichever is mined decides.",
+      "A transaction that is not signed yet is cancelled at once. Otherwise an empty transaction with the same nonce and higher fees is sent, and the one that is mined decides.",
     params: TransactionParams,
     responses: { 202: json },
     errors: [

@@ -1,8 +1,8 @@
-/** Shapes of transactions on the wire (interoperability 7.5; members beyond it are in DECISIONS 'Chain'). */
+/** Shapes of transactions in requests and answers. */
 import Type, { type Static } from "typebox";
 import { closed, Description, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 
-/** What nodes take into their pools. */
+/** The most that nodes take into their pools. */
 export const DATA_BYTES_MAX = 128 * 1024;
 /** A type 2 transaction with that much data, with room for its other members. */
 const RAW_CHARACTERS_MAX = 2 + 2 * (DATA_BYTES_MAX + 1024);
@@ -15,7 +15,7 @@ export const Address = Type.String({
   description: "address; in mixed case its checksum (EIP-55) must be right",
 });
 export const Hash = Type.String({ minLength: 66, maxLength: 66, pattern: "^0x[0-9a-f]{64}$" });
-/** Wei or gas: JSON integers are exact up to 2^53, so that texts are taken too. */
+/** Wei or gas: JSON integers are exact up to 2^53, so that texts are accepted too. */
 export const Quantity = Type.Union(
   [
     Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
@@ -38,14 +38,14 @@ export const Ref = Type.String({
 export const HdPathText = Type.String({ maxLength: 64, description: "m/44'/60'/account'/change/index" });
 const Decimal = Type.String({ pattern: "^[0-9]{1,78}$" });
 
-const FEE_WISHES = {
+const REQUESTED_FEES = {
   gas_price: Type.Optional(Quantity),
   max_fee_per_gas: Type.Optional(Quantity),
   max_priority_fee_per_gas: Type.Optional(Quantity),
 };
 const Params = closed(
-  { gas: Type.Optional(Quantity), ...FEE_WISHES, nonce: Type.Optional(Nonce) },
-  { description: "left out, all of them are chosen; `gas_price` asks for a type 0 transaction" },
+  { gas: Type.Optional(Quantity), ...REQUESTED_FEES, nonce: Type.Optional(Nonce) },
+  { description: "members that are left out are chosen by the server; `gas_price` asks for a type 0 transaction" },
 );
 
 export const CreateTransactionBody = closed({
@@ -72,10 +72,10 @@ export const BroadcastTransactionBody = closed({
   ref: Type.Optional(Ref),
   description: Type.Optional(nullable(Description)),
 });
-export const BumpTransactionBody = closed(FEE_WISHES);
+export const BumpTransactionBody = closed(REQUESTED_FEES);
 
-export const TRANSACTION_STATUSES = ["pending", "success", "failed"] as const;
-export const TRANSACTION_STATES = [
+const TRANSACTION_STATUSES = ["pending", "success", "failed"] as const;
+const TRANSACTION_STATES = [
   "created",
   "signed",
   "sent",
@@ -128,7 +128,7 @@ export const Transaction = closed(
     hash: nullable(Type.String()),
     attempts: Type.Array(
       closed({ hash: Type.String(), kind: Type.Enum(["first", "bump", "cancel"]), signed_at: Timestamp }),
-      { description: "everything that was signed for it, all with its nonce" },
+      { description: "all signatures that were made for it, all with its nonce" },
     ),
     nonce: nullable(Nonce),
     gas: Decimal,
@@ -143,14 +143,14 @@ export const Transaction = closed(
         max_priority_fee_per_gas: Type.Optional(Decimal),
         nonce: Type.Optional(Nonce),
       },
-      { description: "as asked for" },
+      { description: "the requested values" },
     ),
     error: nullable(
       closed(
         { code: Type.String(), message: Type.String() },
         {
           description:
-            "why it failed; while `status` is pending, why it is too cheap at present (`fee_too_low`, `replacement_underpriced`, `fee_cap_exceeded`): it goes on by itself when fees fall, or with a bump",
+            "why it failed; while `status` is pending, why its fees are too low at present (`fee_too_low`, `replacement_underpriced`, `fee_cap_exceeded`): it goes on by itself when fees fall, or after a bump",
         },
       ),
     ),

@@ -1,9 +1,9 @@
 /**
- * Transactions for HTTP and for contracts: checks a request, stores it, and leaves the rest to the account's lane.
- * Replacements (bump, cancel) and transactions that callers signed themselves are in files beside this one.
+ * Transactions for HTTP and for contracts: checks a request, stores it, and leaves the rest to the account's nonce
+ * queue. Bump and cancel are in sending/replacements.ts, transactions that callers signed in self-signed.ts.
  */
 import type { Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { isUuid, newId } from "../../platform/ids.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
@@ -11,30 +11,36 @@ import { checksumAddress } from "../../crypto/ethereum/address.js";
 import { InvalidPayload } from "../../crypto/ethereum/invalid.js";
 import { readAddress } from "../../crypto/ethereum/quantity.js";
 import type { Accounts } from "../accounts/accounts.js";
-import type { SettlementListener, TransactionLedger } from "./following/ledger.js";
+import type { SettlementListener, TransactionWriter } from "./transaction-writer.js";
 import type { SubmissionRequest, Submissions, Submitted } from "./submission-port.js";
 import type { TransactionFilters, TransactionJson } from "./transaction-schemas.js";
-import { checkWishes } from "./fees/fees.js";
-import type { GasEstimates } from "./fees/gas.js";
+import { checkRequestedFees } from "./fees/fees.js";
+import type { GasEstimates, GasRequest } from "./fees/gas.js";
 import { requireIntrinsicGas } from "./fees/intrinsic-gas.js";
-import type { Lanes } from "./sending/nonce-queues.js";
-import { readQuantity } from "./node-values.js";
+import type { NonceQueues } from "./sending/nonce-queues.js";
+import { readHexQuantity } from "./node-values.js";
 import type { TransactionNetwork, TransactionNetworks } from "./transaction-ports.js";
-import { transactionOnWire, type Depth, type TransactionRecord, type TransactionWishes } from "./transaction-record.js";
+import {
+  transactionOnWire,
+  UNSENT,
+  type Depth,
+  type RequestedValues,
+  type TransactionRecord,
+} from "./transaction-record.js";
 import type { TransactionRepository } from "./transaction-repository.js";
 import type { TransactionSigning } from "./transaction-signing.js";
 
 export interface TransactionServiceDependencies {
   readonly repository: TransactionRepository;
-  readonly ledger: TransactionLedger;
-  readonly lanes: Lanes;
+  readonly writer: TransactionWriter;
+  readonly queues: NonceQueues;
   readonly gas: GasEstimates;
   readonly signing: TransactionSigning;
   readonly accounts: Accounts;
   readonly networks: TransactionNetworks;
 }
 
-/** Transactions of one account that may wait for their nonce: some minutes of work. */
+/** Transactions of one account that may wait for their nonce: some minutes of signing. */
 const WAITING_MAX = 10_000;
 /**
  * Nonces that a caller's own choice may leave free below it: each is filled with an empty transaction, which costs gas.
@@ -50,10 +56,12 @@ export class TransactionService implements Submissions {
     this.#dependencies = dependencies;
   }
 
+  /** As `Submissions.onSettled`. */
   onSettled(listener: SettlementListener): void {
-    this.#dependencies.ledger.onSettled(listener);
+    this.#dependencies.writer.onSettled(listener);
   }
 
+  /** As `Submissions.submit`. */
   async submit(
     owner: Subject,
     request: SubmissionRequest,
@@ -63,44 +71,45 @@ export class TransactionService implements Submissions {
     return { id, ref };
   }
 
-  /** The same for HTTP. */
+  /** Does the same as `submit` and returns the transaction as clients see it. */
   async create(owner: Subject, request: SubmissionRequest): Promise<TransactionJson> {
     return this.onWire(await this.#store(owner, request));
   }
 
-  /** Newest first, without `data`. */
+  /** Returns a page of transactions, newest first, without `data`. */
   list(owner: Subject, filters: TransactionFilters, page: Page): { body: TransactionJson[]; total: number } {
     const { rows, total } = this.#dependencies.repository.list(owner, filters, page);
     return { body: rows.map((record) => withoutData(this.onWire(record))), total };
   }
 
-  /** By id or ref. Throws `not_found`. */
+  /** Returns a transaction by its id or ref. Throws `not_found`. */
   get(owner: Subject, idOrRef: string): TransactionJson {
     return this.onWire(this.find(owner, idOrRef).value);
   }
 
-  /** Throws `not_found`. */
+  /** Returns the record of a transaction by its id or ref. Throws `not_found`. */
   find(owner: Subject, idOrRef: string): StoreRecord<TransactionRecord> {
     const { repository } = this.#dependencies;
     const found =
       (isUuid(idOrRef) ? repository.find(owner, idOrRef) : undefined) ?? repository.findByRef(owner, idOrRef);
-    if (found === undefined) throw new AppError("not_found", { message: "transaction not found" });
+    if (found === undefined) throw notFound("transaction");
     return found;
   }
 
+  /** Returns a record as clients see it, with what is known of its sending before the store has it. */
   onWire(record: TransactionRecord): TransactionJson {
-    const { broadcastAt, tooCheap } =
-      (record.block === null ? this.#dependencies.lanes.underWay(record) : undefined) ?? {};
+    const { broadcastAt, feeFault } =
+      (record.block === null ? this.#dependencies.queues.progressOf(record) : undefined) ?? {};
     const sent =
       record.state === "signed" && broadcastAt !== undefined
         ? ({ state: "sent", broadcast_at: broadcastAt } as const)
         : {};
-    return transactionOnWire({ ...record, ...sent, error: record.error ?? tooCheap ?? null }, this.#depth);
+    return transactionOnWire({ ...record, ...sent, error: record.error ?? feeFault ?? null }, this.#depth);
   }
 
-  /** Deletes everything of an owner that is here. What nodes have taken cannot be taken back. */
+  /** Deletes all transactions of an owner. What nodes have taken cannot be taken back. */
   async purge(owner: Subject): Promise<void> {
-    const { repository, lanes } = this.#dependencies;
+    const { repository } = this.#dependencies;
     for (;;) {
       const records = await retryOnConflict(async () => {
         const page = repository.page(owner, { page: 1, rpp: 100 });
@@ -108,17 +117,20 @@ export class TransactionService implements Submissions {
         return page;
       });
       if (records.length === 0) return;
-      for (const { value } of records) {
-        const lane = lanes.laneFor(value);
-        const entry = lane.find(value.id);
-        lane.withdraw(value.id);
-        if (entry !== undefined) {
-          lane.release(entry, { isUsed: true });
-          lanes.forget(entry);
-        }
-        lanes.forgetId(value.id);
-      }
+      for (const { value } of records) this.#dequeue(value);
     }
+  }
+
+  #dequeue(record: TransactionRecord): void {
+    const { queues } = this.#dependencies;
+    const queue = queues.queueFor(record);
+    const queued = queue.find(record.id);
+    queue.withdraw(record.id);
+    if (queued !== undefined) {
+      queue.release(queued, { isUsed: true });
+      queues.forget(queued);
+    }
+    queues.forgetId(record.id);
   }
 
   async #store(
@@ -126,33 +138,23 @@ export class TransactionService implements Submissions {
     request: SubmissionRequest,
     alongside?: (submitted: Submitted) => StoreCommit,
   ): Promise<TransactionRecord> {
-    const { ledger, lanes, accounts, networks } = this.#dependencies;
+    const { writer, queues, accounts, networks, signing } = this.#dependencies;
     const network = networks.find(owner, request.networkId);
-    const wishes = wishesOf(request);
-    checkWishes(network, wishes);
+    const wishes = requestedValues(request);
+    checkRequestedFees(network, wishes);
     const to = request.to === undefined ? null : requireAddress(request.to);
     const data = (request.data ?? NO_DATA).toLowerCase();
-    if (to === null && data === NO_DATA) throw bad("to", "a transaction has `to`, or `data` that creates a contract");
-    const signer = await this.#dependencies.signing.resolve(owner, request.signer);
-    const lane = lanes.laneFor({ chain_id: network.chainId, from: signer.from });
-    if (lane.waiting >= WAITING_MAX)
-      throw new AppError("overloaded", {
-        message: "too many transactions of the account are waiting",
-        retryAfterSec: 5,
-      });
-    if (request.nonce !== undefined)
-      await requireNear(network, signer.from, request.nonce, lane.waiting + lane.entries().length);
-    if (request.nonce !== undefined && lane.holds(request.nonce))
-      throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+    if (to === null && data === NO_DATA)
+      throw invalidMember("to", "a transaction has `to`, or `data` that creates a contract");
+    const signer = await signing.resolve(owner, request.signer);
+    await this.#requireRoom(network, signer.from, request.nonce);
     const value = request.value ?? 0n;
-    if (request.gas !== undefined && request.gas > GAS_MAX)
-      throw bad("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
-    if (request.gas !== undefined) requireIntrinsicGas(request.gas, to, data);
-    const gas = request.gas ?? (await this.#dependencies.gas.estimate(network, { from: signer.from, to, value, data }));
+    const call = { from: signer.from, to, value, data };
+    const gas = request.gas === undefined ? await this.#estimate(network, call) : requireGas(request.gas, call);
     const id = newId();
     const record: TransactionRecord = {
       id,
-      created_at: ledger.now(),
+      created_at: writer.now(),
       owner_kind: owner.kind,
       owner_id: owner.id,
       network_id: network.id,
@@ -178,44 +180,42 @@ export class TransactionService implements Submissions {
       used,
       ...(alongside === undefined ? [] : [alongside({ id, ref: record.ref })]),
     );
-    lanes.add(record);
+    queues.add(record);
     return record;
   }
 
+  /** Throws `overloaded` when too many transactions of the account wait, and as `requireNear` for a chosen nonce. */
+  async #requireRoom(network: TransactionNetwork, from: string, nonce: number | undefined): Promise<void> {
+    const queue = this.#dependencies.queues.queueFor({ chain_id: network.chainId, from });
+    if (queue.waiting >= WAITING_MAX)
+      throw new AppError("overloaded", {
+        message: "too many transactions of the account are waiting",
+        retryAfterSec: 5,
+      });
+    if (nonce === undefined) return;
+    await requireNear(network, from, nonce, queue.waiting + queue.entries().length);
+    if (queue.holds(nonce))
+      throw new AppError("nonce_in_use", { message: "another open transaction of the account has this nonce" });
+  }
+
+  async #estimate(network: TransactionNetwork, call: GasRequest): Promise<bigint> {
+    return await this.#dependencies.gas.estimate(network, call);
+  }
+
   readonly #depth: Depth = (record) => {
-    const head = this.#dependencies.lanes.headOf(record.network_id);
+    const head = this.#dependencies.queues.headOf(record.network_id);
     return record.block === null || head === undefined ? null : Math.max(0, head - record.block + 1);
   };
 }
 
-/** The members of a transaction for which nothing has happened. */
-export const UNSENT = {
-  state: "created",
-  nonce: null,
-  attempts: [],
-  hash: null,
-  error: null,
-  block: null,
-  block_hash: null,
-  block_timestamp: null,
-  gas_used: null,
-  effective_gas_price: null,
-  contract_address: null,
-  broadcast_at: null,
-  finalized_at: null,
-  confirmed_at: null,
-  cancel_requested_at: null,
-  watched: true,
-} as const satisfies Partial<TransactionRecord>;
-
 /** Stores a new record. Throws `ref_taken`. */
 export async function insertWithRef(
-  { ledger, repository }: Pick<TransactionServiceDependencies, "ledger" | "repository">,
+  { writer, repository }: Pick<TransactionServiceDependencies, "writer" | "repository">,
   record: TransactionRecord,
   ...alongside: readonly StoreCommit[]
 ): Promise<void> {
   try {
-    await ledger.insert(record, ...alongside);
+    await writer.insert(record, ...alongside);
   } catch (error) {
     if (error instanceof StoreConflict && repository.isRefConflict(error.key))
       throw new AppError("ref_taken", { message: "another transaction has this ref", cause: error });
@@ -230,7 +230,7 @@ export async function insertWithRef(
 async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: number, openCount: number): Promise<void> {
   const [mined, pending] = await Promise.all(
     ["latest", "pending"].map(async (at) =>
-      Number(readQuantity(await rpc.request("eth_getTransactionCount", [from, at]), "nonce")),
+      Number(readHexQuantity(await rpc.request("eth_getTransactionCount", [from, at]), "nonce")),
     ),
   );
   const next = mined ?? 0;
@@ -240,23 +240,30 @@ async function requireNear({ rpc }: TransactionNetwork, from: string, nonce: num
     });
   const highest = Math.max(next, pending ?? 0) + openCount + NONCES_AHEAD_MAX;
   if (nonce > highest)
-    throw bad(
+    throw invalidMember(
       "nonce",
       `\`nonce\` is too far above the account's next, ${String(next)}; ${String(highest)} is the highest now`,
     );
 }
 
-/** The checksummed form. Throws `invalid_request` that names the member. */
+/** Returns the gas limit of the caller. Throws `invalid_request`, and `out_of_gas` for what no block would take. */
+function requireGas(gas: bigint, { to, data }: GasRequest): bigint {
+  if (gas > GAS_MAX) throw invalidMember("gas", "`gas` is beyond what any chain counts (2^64 - 1)");
+  requireIntrinsicGas(gas, to, data);
+  return gas;
+}
+
+/** Returns the checksummed form. Throws `invalid_request` that names the member. */
 function requireAddress(text: string): string {
   try {
     return checksumAddress(readAddress(text, "to"));
   } catch (error) {
-    if (error instanceof InvalidPayload) throw bad("to", error.message);
+    if (error instanceof InvalidPayload) throw invalidMember("to", error.message);
     throw error;
   }
 }
 
-function wishesOf(request: SubmissionRequest): TransactionWishes {
+function requestedValues(request: SubmissionRequest): RequestedValues {
   return {
     ...(request.gas === undefined ? {} : { gas: String(request.gas) }),
     ...(request.gasPrice === undefined ? {} : { gas_price: String(request.gasPrice) }),
@@ -270,8 +277,4 @@ function wishesOf(request: SubmissionRequest): TransactionWishes {
 
 function withoutData({ data: _data, ...transaction }: TransactionJson): TransactionJson {
   return transaction;
-}
-
-function bad(path: string, message: string): AppError {
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path }] });
 }

@@ -1,6 +1,6 @@
-/** Who signs a transaction, and its signed bytes. Keys stay in the vault. */
+/** Finds the signer of a transaction and makes its signed bytes. Keys stay in the vault. */
 import type { Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, notFound } from "../../platform/errors.js";
 import type { Accounts } from "../accounts/accounts.js";
 import type { ChainKeyVault } from "../accounts/key-vault.js";
 import type { SignerChoice } from "./submission-port.js";
@@ -14,6 +14,14 @@ export interface ResolvedSigner {
   readonly signer: SignerRecord;
   /** Checksummed. */
   readonly from: string;
+}
+
+export interface AttemptOptions {
+  readonly nonce: number;
+  readonly fees: Fees;
+  readonly kind: Attempt["kind"];
+  /** ISO 8601. */
+  readonly now: string;
 }
 
 /** An empty transfer costs 21000; layer 2 chains add the data's share of layer 1. Only what is used is paid. */
@@ -30,11 +38,15 @@ export class TransactionSigning {
     this.#wallets = dependencies.wallets;
   }
 
+  /** Returns false while the vault is sealed. */
   isReady(): boolean {
     return this.#keys.isUnsealed();
   }
 
-  /** Throws `signer_not_found`, `derivation_path_invalid`, `vault_sealed`. */
+  /**
+   * Returns the key and the address of a signer.
+   * @throws signer_not_found, derivation_path_invalid, vault_sealed
+   */
   async resolve(owner: Subject, choice: SignerChoice): Promise<ResolvedSigner> {
     try {
       if ("walletId" in choice) {
@@ -50,7 +62,7 @@ export class TransactionSigning {
         "accountId" in choice
           ? this.#accounts.find(owner, choice.accountId)
           : this.#accounts.findByAddress(owner, choice.accountAddress);
-      if (account === undefined) throw new AppError("not_found", { message: "account not found" });
+      if (account === undefined) throw notFound("account");
       return {
         accountId: account.id,
         walletId: null,
@@ -65,16 +77,10 @@ export class TransactionSigning {
   }
 
   /**
-   * Signs a transaction's bytes for a nonce; a cancellation is an empty transfer to the signer itself.
-   * Throws `signer_not_found`, `vault_sealed`, `overloaded`, `transaction_invalid`.
+   * Signs a transaction for a nonce; a cancellation is an empty transfer to the signer itself.
+   * @throws signer_not_found, vault_sealed, overloaded, transaction_invalid
    */
-  async sign(
-    record: TransactionRecord,
-    nonce: number,
-    fees: Fees,
-    kind: Attempt["kind"],
-    now: string,
-  ): Promise<Attempt> {
+  async sign(record: TransactionRecord, { nonce, fees, kind, now }: AttemptOptions): Promise<Attempt> {
     if (record.signer === null)
       throw new AppError("transaction_not_replaceable", {
         message: "the transaction was signed by its caller, and only the caller can sign another",

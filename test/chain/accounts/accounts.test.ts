@@ -4,13 +4,22 @@ import { publicKeyToAddress } from "viem/accounts";
 import { recoverMessageAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { randomUUID } from "node:crypto";
+import { TokenBalances } from "../../../src/chain/accounts/token-balances.js";
 import { RpcRefusal } from "../../../src/chain/rpc/rpc.js";
+import { systemClock, type Clock } from "../../../src/platform/clock.js";
+import { notFound } from "../../../src/platform/errors.js";
 import { failsWith, openBench, RECEIVER, type Bench } from "../transactions/support.js";
 
 const PAGE = { page: 1, rpp: 25 };
 let bench: Bench;
+/** No two records have the same millisecond, so that lists by time have one order. */
+let lastMs = 0;
+const clock: Clock = {
+  monotonicMs: () => systemClock.monotonicMs(),
+  nowMs: () => (lastMs = Math.max(lastMs + 1, systemClock.nowMs())),
+};
 beforeAll(async () => {
-  bench = await openBench();
+  bench = await openBench({ dependencies: { clock } });
 });
 afterAll(async () => {
   await bench.close();
@@ -76,30 +85,30 @@ describe("accounts", () => {
 
   it("show the balance of a token by its address, and what is no token", async () => {
     const account = await bench.account();
-    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER))).code).toBe(
-      "not_found",
-    );
-    expect(
-      (await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, randomUUID()))).code,
-    ).toBe("not_found");
+    const balances = new TokenBalances({
+      accounts: bench.transactions.accounts,
+      networks: bench.networks,
+      tokens: {
+        addressOf: () => {
+          throw notFound("token");
+        },
+      },
+    });
+    expect((await failsWith(balances.get(bench.owner, account.id, RECEIVER))).code).toBe("not_found");
+    expect((await failsWith(balances.get(bench.owner, account.id, randomUUID()))).code).toBe("not_found");
     bench.rpc.spoil = (method) =>
       method === "eth_call" ? { answer: `0x${25n.toString(16).padStart(64, "0")}` } : undefined;
-    expect(await bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER)).toEqual({
+    expect(await balances.get(bench.owner, account.id, RECEIVER)).toEqual({
       [RECEIVER]: "25",
     });
     bench.rpc.spoil = (method) =>
       method === "eth_call" ? { refusal: new RpcRefusal("execution reverted", 3, "0x") } : undefined;
-    expect((await failsWith(bench.transactions.accounts.tokenBalance(bench.owner, account.id, RECEIVER))).code).toBe(
-      "execution_reverted",
-    );
+    expect((await failsWith(balances.get(bench.owner, account.id, RECEIVER))).code).toBe("execution_reverted");
     bench.rpc.spoil = () => undefined;
   });
 
   it("are listed newest first, or last used first, and by their network", async () => {
     const one = await bench.account();
-    await new Promise((resolve) => {
-      setTimeout(resolve, 2);
-    });
     const other = await bench.account();
     const { id } = await bench.transactions.service.submit(bench.owner, {
       networkId: bench.networkId,

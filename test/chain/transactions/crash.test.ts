@@ -65,7 +65,7 @@ it("loses nothing and sends nothing twice", async () => {
     all.filter(({ state }) => state !== "confirmed"),
     message,
   ).toEqual([]);
-  // A second only where anvil lost sight of one (lane.ts, `isStuck`).
+  // A second only where anvil lost sight of one (queued-transaction.ts, `isStuck`).
   expect(
     all.filter(({ attempts }) => attempts > 2),
     message,

@@ -169,7 +169,7 @@ describe("a node that is not well", () => {
     expect([mined.error, mined.attempts.length]).toEqual([null, 1]);
   });
 
-  it("holds another transaction with the nonce that was wished for and asks for more: told, and replaced by a bump", async () => {
+  it("holds another transaction with the requested nonce and asks for more: reported, and replaced by a bump", async () => {
     const account = await bench.account();
     const [refusal, first] = [new RpcRefusal("replacement transaction underpriced", -32_000), new Set<unknown>()];
     bench.rpc.spoil = (method, [raw]) => {
@@ -315,13 +315,13 @@ describe("replacing", () => {
     await expectEachOnce(account.address, 1);
   });
 
-  it("never pays more than was wished: a wish that is too low is refused, one that is enough is kept to", async () => {
+  it("never pays more than was requested: too low a fee is refused, one that is enough is paid", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
     const id = await submit(account.id);
     const sent = await bench.until(id, ({ state }) => state === "sent");
-    const bump = async (wishes: Parameters<typeof bench.transactions.replacements.bump>[2]) =>
-      bench.transactions.replacements.bump(bench.owner, id, wishes);
+    const bump = async (requested: Parameters<typeof bench.transactions.replacements.bump>[2]) =>
+      bench.transactions.replacements.bump(bench.owner, id, requested);
     expect((await failsWith(bump({ max_fee_per_gas: 1 }))).code).toBe("replacement_underpriced");
     expect((await failsWith(bump({ max_priority_fee_per_gas: 0 }))).code).toBe("replacement_underpriced");
     expect((await failsWith(bump({ gas_price: "999999999999" }))).code).toBe("invalid_request");
@@ -364,6 +364,39 @@ describe("replacing", () => {
     bench.rpc.spoil = () => undefined;
     expect((await bench.until(await submit(account.id), isMined)).nonce).toBe(0);
     await expectEachOnce(account.address, 1);
+  });
+
+  it("is executed once when its fees are raised while it looks for another nonce", async () => {
+    const account = await bench.account();
+    await bench.anvil.request("evm_setAutomine", false);
+    let refusals = 1;
+    bench.rpc.spoil = (method) =>
+      method === "eth_sendRawTransaction" && refusals-- > 0
+        ? { refusal: new RpcRefusal("replacement transaction underpriced", -32_000) }
+        : undefined;
+    // The second question for the account's count is the one for another nonce: its answer is held back.
+    const [asked, held] = [gate(), gate()];
+    let counts = 0;
+    const request = bench.rpc.request.bind(bench.rpc);
+    bench.rpc.request = async (method, params) => {
+      if (method === "eth_getTransactionCount" && params.join(" ") === `${account.address} pending` && ++counts === 2) {
+        asked.open();
+        await held.passed;
+      }
+      return await request(method, params);
+    };
+    try {
+      const id = await submit(account.id);
+      await asked.passed;
+      const bumped = await bench.transactions.replacements.bump(bench.owner, id, {});
+      held.open();
+      await bench.until(await submit(account.id), ({ state }) => state === "sent");
+      await mine(1);
+      expect(await bench.until(id, isMined)).toMatchObject({ nonce: 0, hash: bumped.hash, status: "success" });
+      await expectEachOnce(account.address, 2);
+    } finally {
+      bench.rpc.request = request;
+    }
   });
 
   it("tells that another transaction with the nonce was mined", async () => {
@@ -427,6 +460,15 @@ describe("transactions that callers signed", () => {
     expect(refused.code).toBe("insufficient_funds");
   });
 });
+
+/** A promise that resolves when it is opened. */
+function gate(): { readonly open: () => void; readonly passed: Promise<void> } {
+  let open = (): void => undefined;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, passed };
+}
 
 async function expectUntil<T>(read: () => Promise<T>, expected: T): Promise<void> {
   await expect.poll(read, { timeout: 20_000, interval: 50 }).toEqual(expected);

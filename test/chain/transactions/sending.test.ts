@@ -244,6 +244,22 @@ describe("nonces that others use", () => {
     expect(ended.attempts).toHaveLength(1);
   });
 
+  it("gives another nonce also to one that waited while the server was restarted", async () => {
+    const account = await bench.account();
+    const isCount = (method: string, params: readonly unknown[]): boolean =>
+      method === "eth_getTransactionCount" && params[1] === "pending";
+    bench.rpc.spoil = (method, params) => (isCount(method, params) ? "lost" : undefined);
+    const { id } = await bench.transactions.service.submit(bench.owner, transfer(account.id));
+    await bench.restart();
+    await bench.anvil.request("anvil_impersonateAccount", account.address);
+    await bench.anvil.request("eth_sendTransaction", { from: account.address, to: RECEIVER, value: "0x1" });
+    let lies = 1;
+    bench.rpc.spoil = (method, params) => (isCount(method, params) && lies-- > 0 ? { answer: "0x0" } : undefined);
+    const ended = await bench.until(id, ({ status }) => status !== "pending");
+    bench.rpc.spoil = () => undefined;
+    expect(ended).toMatchObject({ nonce: 1, status: "success" });
+  });
+
   it("names a recipient whose checksum is wrong", async () => {
     const account = await bench.account();
     const to = "0x70997970c51812dc3A010C7d01b50e0d17dc79C8";
@@ -253,7 +269,7 @@ describe("nonces that others use", () => {
     });
   });
 
-  it("refuses a wished nonce that was used, or that would have empty transactions fill a wide gap", async () => {
+  it("refuses a requested nonce that was used, or that would have empty transactions fill a wide gap", async () => {
     const account = await bench.account();
     const { service } = bench.transactions;
     await bench.until(
@@ -277,7 +293,7 @@ describe("nonces that others use", () => {
     ).toBe("invalid_request");
   });
 
-  it("refuses a wished nonce that an open transaction holds", async () => {
+  it("refuses a requested nonce that an open transaction holds", async () => {
     const account = await bench.account();
     await bench.anvil.request("evm_setAutomine", false);
     const { id } = await bench.transactions.service.submit(bench.owner, transfer(account.id));

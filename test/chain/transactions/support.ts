@@ -6,7 +6,7 @@ import {
   type TransactionsDependencies,
 } from "../../../src/chain/transactions/create-transactions.js";
 import { RpcRefusal, type Rpc } from "../../../src/chain/rpc/rpc.js";
-import type { TransactionNetwork } from "../../../src/chain/transactions/transaction-ports.js";
+import type { TransactionNetwork, TransactionNetworks } from "../../../src/chain/transactions/transaction-ports.js";
 import type { TransactionJson } from "../../../src/chain/transactions/transaction-schemas.js";
 import type { Subject } from "../../../src/platform/auth/principal.js";
 import { systemClock } from "../../../src/platform/clock.js";
@@ -69,6 +69,7 @@ export interface Bench {
   readonly owner: Subject;
   readonly log: RecordedLog;
   readonly networkId: string;
+  readonly networks: TransactionNetworks;
   /** The present instance; `restart` makes another on the same store. */
   transactions: Transactions;
   network: Partial<TransactionNetwork>;
@@ -94,6 +95,13 @@ export async function openBench(
   const owner: Subject = { kind: "user", id: randomUUID() };
   const networkId = randomUUID();
   const log = recordedLog();
+  const networks: TransactionNetworks = {
+    find: (subject, id) => {
+      if (id !== networkId || subject.id !== owner.id)
+        throw new AppError("not_found", { message: "network not found" });
+      return { id, chainId: anvil.chainId, rpc, confirmations: options.confirmations ?? 1, ...bench.network };
+    },
+  };
   const make = (): Transactions => {
     const made = createTransactions(
       { pollMs: 40, patienceMs: 400, resendMs: 400 },
@@ -102,13 +110,7 @@ export async function openBench(
         vault: vault.vault,
         clock: systemClock,
         log,
-        networks: {
-          find: (subject, id) => {
-            if (id !== networkId || subject.id !== owner.id)
-              throw new AppError("not_found", { message: "network not found" });
-            return { id, chainId: anvil.chainId, rpc, confirmations: options.confirmations ?? 1, ...bench.network };
-          },
-        },
+        networks,
         ...options.dependencies,
       },
     );
@@ -122,6 +124,7 @@ export async function openBench(
     owner,
     log,
     networkId,
+    networks,
     network: {},
     transactions: undefined as unknown as Transactions,
     restart: async () => {

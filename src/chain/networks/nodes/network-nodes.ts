@@ -9,7 +9,8 @@ import { newId } from "../../../platform/ids.js";
 import { retryOnConflict, type Page } from "../../../platform/store/tables.js";
 import { ownerMembers } from "../../accounts/accounts.js";
 import type { NetworkRecord } from "../network-port.js";
-import type { EndpointState, RpcEndpoint } from "../../rpc/endpoint.js";
+import type { EndpointState } from "../../rpc/endpoint-health.js";
+import type { RpcEndpoint } from "../../rpc/endpoint.js";
 import type { NetworkRepository, NodeRecord } from "../network-repository.js";
 import type {
   CreateNodeInput,

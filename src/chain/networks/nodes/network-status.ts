@@ -7,7 +7,7 @@ import { AppError } from "../../../platform/errors.js";
 import type { Events } from "../../../platform/events/events.js";
 import type { Log } from "../../../platform/log.js";
 import type { NetworkRecord } from "../network-port.js";
-import type { EndpointHealth } from "../../rpc/endpoint.js";
+import type { EndpointHealth } from "../../rpc/endpoint-health.js";
 import { RpcRefusal, type Rpc } from "../../rpc/rpc.js";
 import { readBlock } from "./blocks.js";
 import type { BlockJson, NetworkJson, NetworkStatisticsJson, NetworkStatusJson } from "../network-schemas.js";

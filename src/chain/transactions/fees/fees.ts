@@ -1,14 +1,14 @@
 /**
- * Fees: what the caller wished, within the caps of the network, else what the chain asks for at the moment of signing
- * (EIP-1559: twice the base fee and the node's own suggestion of a tip). Suggestions are kept for about the time of a
- * block.
+ * Chooses fees: what the caller requested, within the caps of the network, else what the chain asks for when the
+ * transaction is signed (EIP-1559: twice the base fee and the node's own suggestion of a tip).
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../platform/clock.js";
-import { AppError } from "../../../platform/errors.js";
+import { AppError, invalidMember } from "../../../platform/errors.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
-import { readBlock, readQuantity } from "../node-values.js";
+import { readBlock, readHexQuantity } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
-import type { Attempt, TransactionWishes } from "../transaction-record.js";
+import type { Attempt, RequestedValues } from "../transaction-record.js";
 
 export type Fees =
   { readonly gas_price: bigint } | { readonly max_fee_per_gas: bigint; readonly max_priority_fee_per_gas: bigint };
@@ -23,6 +23,8 @@ interface Suggestion {
 
 /** Base fees move by an eighth a block at most, so that a suggestion a second old is never far off. */
 const FRESH_MS = 1_000;
+/** Networks whose suggestion is kept; one more costs a few requests to a node. */
+const SUGGESTIONS_MAX = 10_000;
 /** Room for six blocks that are all full. */
 const BASE_FEE_FACTOR = 2n;
 const FALLBACK_TIP = 1_000_000_000n;
@@ -31,47 +33,54 @@ const BUMP_DIVISOR = 8n;
 
 export class FeePolicy {
   readonly #clock: Clock;
-  readonly #known = new Map<string, Promise<Suggestion>>();
+  /** The last suggestion of each network, by its id. */
+  readonly #suggestions = new LRUCache<string, Promise<Suggestion>>({ max: SUGGESTIONS_MAX });
 
   constructor(dependencies: { readonly clock: Clock }) {
     this.#clock = dependencies.clock;
   }
 
   /**
-   * The fees of a first signature. Throws `fee_cap_exceeded` when the caller's wish, or the chain's base fee, is above
-   * the network's cap.
+   * Returns the fees of a first signature.
+   * @throws fee_cap_exceeded when the requested fees, or the chain's base fee, are above the network's cap
    */
-  async choose(network: TransactionNetwork, wishes: TransactionWishes): Promise<Fees> {
-    checkWishes(network, wishes);
-    if (wishes.gas_price !== undefined) return { gas_price: BigInt(wishes.gas_price) };
-    const { max_fee_per_gas: wishedFee, max_priority_fee_per_gas: wishedTip } = wishes;
-    if (wishedFee !== undefined && wishedTip !== undefined)
-      return { max_fee_per_gas: BigInt(wishedFee), max_priority_fee_per_gas: BigInt(wishedTip) };
+  async choose(network: TransactionNetwork, requested: RequestedValues): Promise<Fees> {
+    checkRequestedFees(network, requested);
+    if (requested.gas_price !== undefined) return { gas_price: BigInt(requested.gas_price) };
+    const { max_fee_per_gas: requestedFee, max_priority_fee_per_gas: requestedTip } = requested;
+    if (requestedFee !== undefined && requestedTip !== undefined)
+      return { max_fee_per_gas: BigInt(requestedFee), max_priority_fee_per_gas: BigInt(requestedTip) };
     const { baseFee, tip, gasPrice } = await this.#suggestion(network);
     if (baseFee === undefined)
-      return { gas_price: within(gasPrice ?? tip, wishedFee === undefined ? network.maxFeePerGas : BigInt(wishedFee)) };
-    const priority = wishedTip === undefined ? within(tip, network.maxPriorityFeePerGas) : BigInt(wishedTip);
+      return {
+        gas_price: within(gasPrice ?? tip, requestedFee === undefined ? network.maxFeePerGas : BigInt(requestedFee)),
+      };
+    const priority = requestedTip === undefined ? within(tip, network.maxPriorityFeePerGas) : BigInt(requestedTip);
     const cap = network.maxFeePerGas;
-    if (wishedFee === undefined && cap !== undefined && baseFee > cap)
+    if (requestedFee === undefined && cap !== undefined && baseFee > cap)
       throw overCap("the chain's base fee is above the network's cap on fees");
-    const fee = wishedFee === undefined ? within(baseFee * BASE_FEE_FACTOR + priority, cap) : BigInt(wishedFee);
+    const fee = requestedFee === undefined ? within(baseFee * BASE_FEE_FACTOR + priority, cap) : BigInt(requestedFee);
     return { max_fee_per_gas: fee, max_priority_fee_per_gas: priority < fee ? priority : fee };
   }
 
   /**
-   * Fees above those of the last attempt by an eighth at least: what was wished, else what the chain asks. Nobody pays
-   * more than was wished: a wish that is too low throws `replacement_underpriced`. Throws `fee_cap_exceeded` above the
-   * network's caps.
+   * Returns fees above those of the last attempt by an eighth at least: what was requested, else what the chain asks.
+   * No attempt pays more than was requested.
+   * @throws replacement_underpriced when the requested fees are too low
+   * @throws fee_cap_exceeded above the network's caps
    */
-  async raise(network: TransactionNetwork, last: Attempt, wishes: TransactionWishes): Promise<Fees> {
-    checkWishes(network, wishes);
+  async raise(network: TransactionNetwork, last: Attempt, requested: RequestedValues): Promise<Fees> {
+    checkRequestedFees(network, requested);
     if (last.gas_price !== undefined) {
-      if (wishes.max_fee_per_gas !== undefined || wishes.max_priority_fee_per_gas !== undefined)
-        throw bad("max_fee_per_gas", "the transaction is of type 0; its replacement is priced by `gas_price`");
-      return capped(network, { gas_price: atLeast("gas_price", wishes.gas_price, raised(last.gas_price)) });
+      if (requested.max_fee_per_gas !== undefined || requested.max_priority_fee_per_gas !== undefined)
+        throw invalidMember(
+          "max_fee_per_gas",
+          "the transaction is of type 0; its replacement is priced by `gas_price`",
+        );
+      return capped(network, { gas_price: atLeast("gas_price", requested.gas_price, raised(last.gas_price)) });
     }
-    if (wishes.gas_price !== undefined)
-      throw bad(
+    if (requested.gas_price !== undefined)
+      throw invalidMember(
         "gas_price",
         "the transaction is of type 2; its replacement is priced by `max_fee_per_gas` and `max_priority_fee_per_gas`",
       );
@@ -83,28 +92,28 @@ export class FeePolicy {
       fresh !== undefined && "max_fee_per_gas" in fresh
         ? [fresh.max_fee_per_gas, fresh.max_priority_fee_per_gas]
         : [0n, 0n];
-    const { max_fee_per_gas: wishedFee, max_priority_fee_per_gas: wishedTip } = wishes;
+    const { max_fee_per_gas: requestedFee, max_priority_fee_per_gas: requestedTip } = requested;
     const leastTip = raised(last.max_priority_fee_per_gas ?? "0");
     const leastFee = most(raised(last.max_fee_per_gas ?? "0"), leastTip);
     const tip =
-      wishedTip === undefined ? most(leastTip, tipNow) : atLeast("max_priority_fee_per_gas", wishedTip, leastTip);
-    if (wishedFee === undefined)
+      requestedTip === undefined ? most(leastTip, tipNow) : atLeast("max_priority_fee_per_gas", requestedTip, leastTip);
+    if (requestedFee === undefined)
       return capped(network, { max_fee_per_gas: most(leastFee, feeNow, tip), max_priority_fee_per_gas: tip });
-    const fee = atLeast("max_fee_per_gas", wishedFee, leastFee);
+    const fee = atLeast("max_fee_per_gas", requestedFee, leastFee);
     return capped(network, { max_fee_per_gas: fee, max_priority_fee_per_gas: tip < fee ? tip : fee });
   }
 
   async #suggestion(network: TransactionNetwork): Promise<Suggestion> {
-    const known = this.#known.get(network.id);
-    if (known !== undefined) {
-      const suggestion = await known.catch(() => undefined);
+    const previous = this.#suggestions.get(network.id);
+    if (previous !== undefined) {
+      const suggestion = await previous.catch(() => undefined);
       if (suggestion !== undefined && this.#clock.monotonicMs() - suggestion.atMs < FRESH_MS) return suggestion;
     }
-    // Whoever came first while this one waited has asked already.
-    const current = this.#known.get(network.id);
-    if (current !== undefined && current !== known) return await current;
+    // Another call may have asked while this one waited.
+    const current = this.#suggestions.get(network.id);
+    if (current !== undefined && current !== previous) return await current;
     const asked = this.#ask(network);
-    this.#known.set(network.id, asked);
+    this.#suggestions.set(network.id, asked);
     return await asked;
   }
 
@@ -113,7 +122,7 @@ export class FeePolicy {
     const [block, tip] = await Promise.all([
       rpc.request("eth_getBlockByNumber", ["latest", false]),
       rpc.request("eth_maxPriorityFeePerGas", []).then(
-        (value) => readQuantity(value, "priority fee"),
+        (value) => readHexQuantity(value, "priority fee"),
         (error: unknown) => {
           if (error instanceof RpcRefusal) return FALLBACK_TIP;
           throw error;
@@ -122,33 +131,34 @@ export class FeePolicy {
     ]);
     const baseFee = readBlock(block)?.baseFeePerGas;
     const gasPrice =
-      baseFee === undefined ? readQuantity(await rpc.request("eth_gasPrice", []), "gas price") : undefined;
+      baseFee === undefined ? readHexQuantity(await rpc.request("eth_gasPrice", []), "gas price") : undefined;
     return { baseFee, tip, gasPrice, atMs };
   }
 }
 
 /**
- * Throws `fee_cap_exceeded` for wishes above the network's caps, `invalid_request` for wishes that contradict each
- * other.
+ * Checks what a caller requested.
+ * @throws fee_cap_exceeded above the network's caps
+ * @throws invalid_request for values that contradict each other
  */
-export function checkWishes(network: TransactionNetwork, wishes: TransactionWishes): void {
-  const { gas_price: gasPrice, max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = wishes;
+export function checkRequestedFees(network: TransactionNetwork, requested: RequestedValues): void {
+  const { gas_price: gasPrice, max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = requested;
   if (gasPrice !== undefined && (fee !== undefined || tip !== undefined))
-    throw bad(
+    throw invalidMember(
       "gas_price",
       "`gas_price` belongs to a type 0 transaction, `max_fee_per_gas` and `max_priority_fee_per_gas` to one of type 2",
     );
   if (fee !== undefined && tip !== undefined && BigInt(tip) > BigInt(fee))
-    throw bad("max_priority_fee_per_gas", "`max_priority_fee_per_gas` is above `max_fee_per_gas`");
-  for (const wish of [gasPrice, fee]) {
-    if (wish !== undefined && network.maxFeePerGas !== undefined && BigInt(wish) > network.maxFeePerGas)
+    throw invalidMember("max_priority_fee_per_gas", "`max_priority_fee_per_gas` is above `max_fee_per_gas`");
+  for (const value of [gasPrice, fee]) {
+    if (value !== undefined && network.maxFeePerGas !== undefined && BigInt(value) > network.maxFeePerGas)
       throw overCap("the fee is above the network's cap");
   }
   if (tip !== undefined && network.maxPriorityFeePerGas !== undefined && BigInt(tip) > network.maxPriorityFeePerGas)
     throw overCap("the priority fee is above the network's cap");
 }
 
-/** The fees as an attempt keeps them. */
+/** Returns the fees in the form in which an attempt is stored: wei, decimal. */
 export function feesText(fees: Fees): Pick<Attempt, "gas_price" | "max_fee_per_gas" | "max_priority_fee_per_gas"> {
   if ("gas_price" in fees) return { gas_price: String(fees.gas_price) };
   return {
@@ -172,16 +182,13 @@ function raised(decimal: string): bigint {
   return value + value / BUMP_DIVISOR + 1n;
 }
 
-/** The wish, or the least that a replacement must pay when there is none. Throws `replacement_underpriced`. */
-function atLeast(member: string, wish: string | undefined, least: bigint): bigint {
-  if (wish === undefined) return least;
-  const value = BigInt(wish);
+/** Returns the requested fee, or the least that a replacement must pay. Throws `replacement_underpriced`. */
+function atLeast(member: string, requested: string | undefined, least: bigint): bigint {
+  if (requested === undefined) return least;
+  const value = BigInt(requested);
   if (value >= least) return value;
   const message = `${member}: a replacement must pay ${String(least)} wei at least, an eighth more than what it replaces`;
-  throw new AppError("replacement_underpriced", {
-    message,
-    details: [{ message, code: "replacement_underpriced", path: member }],
-  });
+  throw invalidMember(member, message, "replacement_underpriced");
 }
 
 function most(...values: readonly bigint[]): bigint {
@@ -194,8 +201,4 @@ function within(value: bigint, cap: bigint | undefined): bigint {
 
 function overCap(message: string): AppError {
   return new AppError("fee_cap_exceeded", { message });
-}
-
-function bad(path: string, message: string): AppError {
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path }] });
 }

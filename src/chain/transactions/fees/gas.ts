@@ -1,8 +1,9 @@
-/** How much gas a transaction may use, asked of the node; what would revert is refused here, with its reason. */
+/** Estimates how much gas a transaction may use; one that would revert is refused here, with its reason. */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
-import { readQuantity } from "../node-values.js";
+import { readHexQuantity } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import { estimateFailure } from "../sending/refusals.js";
 
@@ -15,12 +16,12 @@ export interface GasRequest {
   readonly data: string;
 }
 
-interface Asked {
+interface SharedEstimate {
   readonly answer: Promise<bigint>;
   readonly atMs: number;
 }
 
-/** State may move between the estimate and the block: a quarter more, of which only what is used is paid. */
+/** The state may change between the estimate and the block: a quarter more, of which only what is used is paid. */
 const MARGIN_DIVISOR = 4n;
 const NO_DATA = "0x";
 /** Equal transfers that come together share an estimate; a second is less than a block. */
@@ -29,14 +30,15 @@ const SHARED_MAX = 1_000;
 
 export class GasEstimates {
   readonly #clock: Clock;
-  readonly #transfers = new Map<string, Asked>();
+  readonly #transfers = new LRUCache<string, SharedEstimate>({ max: SHARED_MAX });
 
   constructor(dependencies: { readonly clock: Clock }) {
     this.#clock = dependencies.clock;
   }
 
   /**
-   * Throws `execution_reverted`, `insufficient_funds`, `gas_estimate_failed`, and what keeps the node from answering.
+   * Returns the gas limit for a transaction.
+   * @throws execution_reverted, insufficient_funds, gas_estimate_failed, and what keeps the node from answering
    */
   async estimate(network: TransactionNetwork, request: GasRequest): Promise<bigint> {
     if (request.data !== NO_DATA || request.to === null) {
@@ -45,9 +47,8 @@ export class GasEstimates {
     }
     const nowMs = this.#clock.monotonicMs();
     const name = `${network.id} ${request.from} ${request.to} ${String(request.value)}`;
-    const known = this.#transfers.get(name);
-    if (known !== undefined && nowMs - known.atMs < SHARED_MS) return await known.answer;
-    if (this.#transfers.size >= SHARED_MAX) this.#transfers.clear();
+    const shared = this.#transfers.get(name);
+    if (shared !== undefined && nowMs - shared.atMs < SHARED_MS) return await shared.answer;
     const answer = ask(network, request);
     this.#transfers.set(name, { answer, atMs: nowMs });
     answer.catch(() => {
@@ -67,12 +68,12 @@ async function ask({ rpc }: TransactionNetwork, { from, to, value, data }: GasRe
   try {
     const [gas, balance] = await Promise.all([
       rpc.request("eth_estimateGas", [call]),
-      // Not every node looks at the balance when it estimates.
+      // Not every node checks the balance when it estimates.
       value === 0n ? undefined : rpc.request("eth_getBalance", [from, "latest"]),
     ]);
-    if (balance !== undefined && readQuantity(balance, "balance") < value)
-      throw new AppError("insufficient_funds", { message: "the account has less than the value" });
-    return readQuantity(gas, "gas estimate");
+    if (balance !== undefined && readHexQuantity(balance, "balance") < value)
+      throw new AppError("insufficient_funds", { message: "the account's balance is below the value" });
+    return readHexQuantity(gas, "gas estimate");
   } catch (error) {
     if (error instanceof RpcRefusal) throw estimateFailure(error);
     throw error;

@@ -1,7 +1,7 @@
 /**
  * The gas that a transaction needs before it does anything (EIP-2028, EIP-3860) and at least pays for its data
- * (EIP-7623). A node may take one with less and never put it into a block, which would hold up everything behind its
- * nonce.
+ * (EIP-7623). A node may take a transaction with less and never put it into a block, which would hold up the later
+ * nonces of the account.
  */
 import { AppError } from "../../../platform/errors.js";
 
@@ -18,8 +18,10 @@ const TOKEN = 4n;
 const TOKEN_FLOOR = 10n;
 
 /**
- * @param data 0x-hex. @returns the larger of the intrinsic cost and the floor; chains before EIP-7623 know only the
- *   first.
+ * Returns the gas that a transaction must have at least: the larger of the intrinsic cost and the floor. Chains before
+ * EIP-7623 know only the first.
+ * @param to null for the creation of a contract
+ * @param data 0x-hex
  */
 export function intrinsicGas(to: string | null, data: string): bigint {
   const bytes = Buffer.from(data.slice(2), "hex");
@@ -33,7 +35,7 @@ export function intrinsicGas(to: string | null, data: string): bigint {
   return intrinsic > floor ? intrinsic : floor;
 }
 
-/** Throws `out_of_gas` for a limit of the caller that no block would take. */
+/** Throws `out_of_gas` for a limit of the caller that no block would take. Parameters as `intrinsicGas`. */
 export function requireIntrinsicGas(gas: bigint, to: string | null, data: string): void {
   const least = intrinsicGas(to, data);
   if (gas < least)

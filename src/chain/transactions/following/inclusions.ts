@@ -1,25 +1,25 @@
-/** What a block does to a transaction, and what its loss does: the records' side of the watch. */
+/** Records what blocks mean for transactions: inclusion, confirmation, reorganisation and replacement. */
 import { isoTimestamp } from "../../../platform/clock.js";
 import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal } from "../../rpc/rpc.js";
-import type { LaneEntry } from "../sending/queued-transaction.js";
-import type { Lane } from "../sending/nonce-queue.js";
-import type { TransactionLedger } from "./ledger.js";
+import { dropFromBlock, include, type QueuedTransaction } from "../sending/queued-transaction.js";
+import type { NonceQueue } from "../sending/nonce-queue.js";
+import type { TransactionWriter } from "../transaction-writer.js";
 import { readBlock, type BlockHead, type Receipt } from "../node-values.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import { withoutRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
 import { revertReason } from "../sending/refusals.js";
 
 export interface InclusionsDependencies {
-  readonly ledger: TransactionLedger;
-  readonly laneOf: (entry: LaneEntry) => Lane | undefined;
+  readonly writer: TransactionWriter;
+  readonly queueOf: (queued: QueuedTransaction) => NonceQueue | undefined;
   /** Called when a transaction is final. */
-  readonly onFinal: (entry: LaneEntry) => void;
+  readonly onFinal: (queued: QueuedTransaction) => void;
 }
 
 /** Commits that are handed to the writer together; it groups them, and its queue takes a thousand. */
 const COMMITS_AT_ONCE = 128;
-/** Block times asked for in one round: on a chain with a block for each transaction the rest goes without. */
+/** Block times asked for in one round: on a chain with a block for each transaction the others get none. */
 const BLOCK_TIMES_MAX = 64;
 
 export class Inclusions {
@@ -29,72 +29,79 @@ export class Inclusions {
     this.#dependencies = dependencies;
   }
 
-  /** Transactions whose receipts were found in blocks up to the head. */
+  /** Records transactions whose receipts were found in blocks up to the head. */
   async include(
     network: TransactionNetwork,
     head: BlockHead,
-    found: readonly (readonly [LaneEntry, Receipt])[],
+    found: readonly (readonly [QueuedTransaction, Receipt])[],
   ): Promise<void> {
     const times = await blockTimes(
       network,
       head,
       found.map(([, receipt]) => receipt.blockNumber),
     );
-    await inGroups(found, async ([entry, receipt]) => {
-      const found = this.#dependencies.ledger.find(entry.owner, entry.id);
-      const fault = found === undefined || receipt.isSuccess ? null : await failureOf(network, found.value, receipt);
+    await inGroups(found, async ([queued, receipt]) => {
+      const before = this.#dependencies.writer.find(queued.owner, queued.id);
+      const fault = before === undefined || receipt.isSuccess ? null : await failureOf(network, before.value, receipt);
       const isFinal = isDeep(network, head, receipt.blockNumber);
-      const stored = await this.#dependencies.ledger.change(
-        entry.owner,
-        entry.id,
+      const stored = await this.#dependencies.writer.change(
+        queued.owner,
+        queued.id,
         (current) =>
           this.#included(current, receipt, {
             fault,
             isFinal,
             timestamp: times.get(receipt.blockNumber) ?? null,
-            broadcastAt: entry.broadcastAt,
+            broadcastAt: queued.state.broadcastAt,
           }),
-        found,
+        before,
       );
       if (stored === undefined) return;
-      entry.phase = "included";
-      entry.block = { number: receipt.blockNumber, hash: receipt.blockHash };
-      if (isFinal) this.#final(entry);
+      queued.state = include(queued.state, { number: receipt.blockNumber, hash: receipt.blockHash });
+      if (isFinal) this.#end(queued);
     });
   }
 
-  /** Transactions with enough blocks on top of them. */
-  async confirm(network: TransactionNetwork, head: BlockHead, entries: readonly LaneEntry[]): Promise<void> {
-    const { ledger } = this.#dependencies;
+  /** Records those of the transactions in blocks that have enough blocks on top of them. */
+  async confirm(
+    network: TransactionNetwork,
+    head: BlockHead,
+    transactions: readonly QueuedTransaction[],
+  ): Promise<void> {
+    const { writer } = this.#dependencies;
     await inGroups(
-      entries.filter(({ block }) => block !== undefined && isDeep(network, head, block.number)),
-      async (entry) => {
-        const stored = await ledger.change(entry.owner, entry.id, (record) =>
-          record.watched && record.block !== null ? confirmed(record, ledger.now()) : undefined,
+      transactions.filter(({ state }) => state.phase === "included" && isDeep(network, head, state.block.number)),
+      async (queued) => {
+        const stored = await writer.change(queued.owner, queued.id, (record) =>
+          record.watched && record.block !== null ? confirmed(record, writer.now()) : undefined,
         );
-        if (stored !== undefined) this.#final(entry);
+        if (stored !== undefined) this.#end(queued);
       },
     );
   }
 
-  /** Transactions whose block is gone: they are on their way again. */
-  async drop(entries: readonly LaneEntry[]): Promise<void> {
-    await inGroups(entries, async (entry) => {
-      const stored = await this.#dependencies.ledger.change(entry.owner, entry.id, (record) =>
+  /**
+   * Records that the transactions are in no block any more: their block is no longer part of the chain.
+   * @param options.resendMs how long the pool is trusted to have them again before it is asked
+   */
+  async drop(
+    transactions: readonly QueuedTransaction[],
+    options: { readonly nowMs: number; readonly resendMs: number },
+  ): Promise<void> {
+    await inGroups(transactions, async (queued) => {
+      const stored = await this.#dependencies.writer.change(queued.owner, queued.id, (record) =>
         record.watched ? { ...record, state: "sent", ...NOT_IN_A_BLOCK } : undefined,
       );
-      if (stored === undefined) return;
-      entry.phase = "sent";
-      entry.block = undefined;
+      if (stored !== undefined) queued.state = dropFromBlock(queued.state, options);
     });
   }
 
-  /** Transactions whose nonce the chain has used for something that is not theirs. */
-  async replace(entries: readonly LaneEntry[]): Promise<void> {
+  /** Ends transactions whose nonce the chain has used for another transaction. */
+  async replace(transactions: readonly QueuedTransaction[]): Promise<void> {
     const fault = { code: "transaction_replaced", message: "another transaction with the same nonce was mined" };
-    await inGroups(entries, async (entry) => {
-      await this.#dependencies.ledger.fail(entry.owner, entry.id, fault, "replaced");
-      this.#final(entry);
+    await inGroups(transactions, async (queued) => {
+      await this.#dependencies.writer.fail(queued.owner, queued.id, fault, "replaced");
+      this.#end(queued);
     });
   }
 
@@ -111,7 +118,7 @@ export class Inclusions {
     const attempt = record.attempts.find(({ hash }) => hash === receipt.transactionHash);
     if (!record.watched || attempt === undefined) return undefined;
     const isCancelled = attempt.kind === "cancel";
-    const now = this.#dependencies.ledger.now();
+    const now = this.#dependencies.writer.now();
     const included: TransactionRecord = {
       ...record,
       state: isCancelled ? "cancelled" : receipt.isSuccess ? "mined" : "failed",
@@ -129,9 +136,9 @@ export class Inclusions {
     return more.isFinal ? confirmed(included, now) : included;
   }
 
-  #final(entry: LaneEntry): void {
-    this.#dependencies.laneOf(entry)?.release(entry, { isUsed: true });
-    this.#dependencies.onFinal(entry);
+  #end(queued: QueuedTransaction): void {
+    this.#dependencies.queueOf(queued)?.release(queued, { isUsed: true });
+    this.#dependencies.onFinal(queued);
   }
 }
 
@@ -145,7 +152,7 @@ const NOT_IN_A_BLOCK = {
   contract_address: null,
   finalized_at: null,
 } as const;
-/** With the gas used up to the last unit there is nothing else to say. */
+/** A transaction that used all of its gas ran out of it; the call need not be repeated. */
 const OUT_OF_GAS: TransactionFault = { code: "out_of_gas", message: "the transaction ran out of gas" };
 
 function confirmed(record: TransactionRecord, now: string): TransactionRecord {
@@ -162,7 +169,7 @@ function isDeep(network: TransactionNetwork, head: BlockHead, block: number): bo
   return head.number - block + 1 >= network.confirmations;
 }
 
-/** Why a mined transaction failed: the call repeated on its block, which has the reason that receipts lack. */
+/** Why a mined transaction failed: receipts have no reason, so that the call is repeated on the block before. */
 async function failureOf(
   { rpc }: TransactionNetwork,
   record: TransactionRecord,

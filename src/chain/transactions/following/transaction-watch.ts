@@ -1,287 +1,287 @@
 /**
- * Follows the open transactions of one network, round by round: which nonces the chain has used, the receipts of ours
- * among them, and whether the blocks that were seen are still there. A round is read against one head and thrown away
- * when that head went.
+ * Follows the open transactions of one network, round by round: which nonces the chain has used, the receipts of our
+ * transactions among them, and whether the blocks that were seen are still there. A round is read against one head and
+ * thrown away when that head is no longer part of the chain.
  */
 import { AppError } from "../../../platform/errors.js";
 import type { Log } from "../../../platform/log.js";
 import { requestMany, resultOf } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type Rpc, type RpcCall, type RpcOptions } from "../../rpc/rpc.js";
-import type { LaneEntry } from "../sending/queued-transaction.js";
-import type { Lane } from "../sending/nonce-queue.js";
 import { readBlock, readInteger, readReceipt, type BlockHead, type Receipt } from "../node-values.js";
+import type { NonceQueue } from "../sending/nonce-queue.js";
+import { findReceipt, missReceipt, type QueuedTransaction } from "../sending/queued-transaction.js";
 import type { TransactionNetwork } from "../transaction-ports.js";
 import type { Inclusions } from "./inclusions.js";
 
-export interface WatchOptions {
+export interface TransactionWatchOptions {
   /** Pause between two rounds. */
   readonly pollMs: number;
-  /** A node may count a nonce before it has the receipt: how long that is not taken for another's transaction. */
+  /** How long a used nonce without a receipt is not taken for another's transaction: a node may count it early. */
   readonly patienceMs: number;
   /** How long a pool is trusted to keep a transaction before it is asked. */
   readonly resendMs: number;
 }
 
-export interface WatchDependencies {
-  /** Throws when the network is gone. */
+export interface TransactionWatchDependencies {
+  /** Throws when the network does not exist any more. */
   readonly network: () => TransactionNetwork;
-  readonly laneOf: (entry: LaneEntry) => Lane | undefined;
+  readonly queueOf: (queued: QueuedTransaction) => NonceQueue | undefined;
   readonly inclusions: Inclusions;
   readonly log: Log;
+  /** Monotonic. */
   readonly nowMs: () => number;
   readonly rpcOptions: RpcOptions;
   readonly isStopped: () => boolean;
   /** Called when the chain was seen to have moved. */
   readonly onHead: () => void;
-  /** Called when the network's record is gone for good. */
-  readonly onNetworkGone: (entries: readonly LaneEntry[], fault: AppError) => Promise<void>;
+  /** Called when the network's record was deleted. */
+  readonly onNetworkGone: (transactions: readonly QueuedTransaction[]) => Promise<void>;
 }
 
-/** Receipts of one round. */
+/** Transactions whose receipts are asked for in one round; more are left to the next round. */
 const RECEIPTS_MAX = 512;
 /** Longest pause after failures. */
 const PAUSE_MAX_MS = 15_000;
 
-export class NetworkWatch {
-  readonly #options: WatchOptions;
-  readonly #dependencies: WatchDependencies;
-  readonly #entries = new Map<string, LaneEntry>();
-  #anchor: BlockHead | undefined;
+export class TransactionWatch {
+  readonly #options: TransactionWatchOptions;
+  readonly #dependencies: TransactionWatchDependencies;
+  /** By id. */
+  readonly #watched = new Map<string, QueuedTransaction>();
+  /** The head of the last round. */
+  #lastHead: BlockHead | undefined;
   #loop: Promise<void> | undefined;
-  #wakeUp: (() => void) | undefined;
+  #endPause: (() => void) | undefined;
   #failures = 0;
 
-  constructor(options: WatchOptions, dependencies: WatchDependencies) {
+  constructor(options: TransactionWatchOptions, dependencies: TransactionWatchDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
   }
 
   /** Number of the newest block that was seen; undefined before the first round. */
   get head(): number | undefined {
-    return this.#anchor?.number;
+    return this.#lastHead?.number;
   }
 
-  add(entry: LaneEntry): void {
-    this.#entries.set(entry.id, entry);
+  /** Follows a signed transaction. */
+  add(queued: QueuedTransaction): void {
+    this.#watched.set(queued.id, queued);
     this.#follow();
   }
 
-  remove(entry: LaneEntry): void {
-    this.#entries.delete(entry.id);
+  /** Stops following a transaction. */
+  remove(queued: QueuedTransaction): void {
+    this.#watched.delete(queued.id);
   }
 
-  /** Ends the pause. */
-  kick(): void {
-    this.#wakeUp?.();
-  }
-
+  /** Ends the pause, and resolves when the loop has ended; to be called once the server stops. */
   async settled(): Promise<void> {
-    this.kick();
+    this.#endPause?.();
     await this.#loop;
   }
 
   #follow(): void {
     this.#loop ??= this.#run().finally(() => {
       this.#loop = undefined;
-      // Added after the last look at the entries and before this.
-      if (this.#entries.size > 0 && !this.#dependencies.isStopped()) this.#follow();
+      // Added after the loop has ended and before this.
+      if (this.#watched.size > 0 && !this.#dependencies.isStopped()) this.#follow();
     });
   }
 
   async #run(): Promise<void> {
-    while (this.#entries.size > 0 && !this.#dependencies.isStopped()) {
+    while (this.#watched.size > 0 && !this.#dependencies.isStopped()) {
       try {
-        const isWhole = await this.#round();
+        const isComplete = await this.#round();
         this.#failures = 0;
-        if (!isWhole) continue;
+        if (!isComplete) continue;
       } catch (error) {
-        await this.#failed(error);
+        await this.#fail(error);
       }
       await this.#pause();
     }
   }
 
-  async #failed(error: unknown): Promise<void> {
+  async #fail(error: unknown): Promise<void> {
     if (this.#dependencies.isStopped()) return;
     if (error instanceof AppError && error.code === "not_found") {
-      await this.#dependencies.onNetworkGone([...this.#entries.values()], error);
+      await this.#dependencies.onNetworkGone([...this.#watched.values()]);
       return;
     }
     this.#failures += 1;
-    // The first failure of a series is news.
+    // One line for a series of failures.
     if (this.#failures > 1) return;
-    const code =
-      error instanceof AppError
-        ? error.code
-        : error instanceof RpcRefusal
-          ? "network_answer_invalid"
-          : "internal_error";
     const isExpected = error instanceof AppError || error instanceof RpcRefusal;
     this.#dependencies.log.warn("the transactions of a network cannot be followed now", {
-      code,
+      code: codeOf(error),
       ...(isExpected ? {} : { error }),
     });
   }
 
   async #pause(): Promise<void> {
     if (this.#dependencies.isStopped()) return;
-    const ms = Math.min(
-      this.#options.pollMs * 2 ** Math.min(this.#failures, 6),
-      Math.max(this.#options.pollMs, PAUSE_MAX_MS),
-    );
+    const { pollMs } = this.#options;
+    const ms = Math.min(pollMs * 2 ** Math.min(this.#failures, 6), Math.max(pollMs, PAUSE_MAX_MS));
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#wakeUp = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
     });
-    this.#wakeUp = undefined;
+    this.#endPause = undefined;
   }
 
-  /** False when the chain moved beneath it and nothing can be concluded. */
+  /** Returns false when another round should follow at once: the chain moved meanwhile, or there are more receipts. */
   async #round(): Promise<boolean> {
     const network = this.#dependencies.network();
     const { rpc } = network;
-    const head = readBlock(await this.#ask(rpc, "eth_getBlockByNumber", ["latest", false]));
+    const head = await this.#block(rpc, "latest");
     if (head === undefined) return true;
-    const isSameChain = await this.#isOn(rpc, head);
-    const entries = [...this.#entries.values()];
-    const counts = await this.#counts(
-      rpc,
-      entries.filter(({ phase }) => phase === "sent" || phase === "signed"),
-    );
-    const suspects = entries
-      .filter((entry) => {
-        if (entry.phase === "included") return !isSameChain;
-        const count = counts.get(this.#dependencies.laneOf(entry));
-        return entry.nonce !== undefined && count !== undefined && entry.nonce < count;
-      })
-      .slice(0, RECEIPTS_MAX);
-    const found = await this.#receipts(rpc, suspects);
-    if (
-      suspects.length > 0 &&
-      readBlock(await this.#ask(rpc, "eth_getBlockByNumber", [hex(head.number), false]))?.hash !== head.hash
-    )
-      return false;
-    await this.#conclude(network, head, found);
-    const isNews = this.#anchor?.hash !== head.hash;
-    this.#anchor = head;
-    if (isNews) this.#dependencies.onHead();
+    const watched = [...this.#watched.values()];
+    const candidates = await this.#withPossibleReceipts(rpc, head, watched);
+    const receipts = await this.#receipts(rpc, candidates);
+    if (candidates.length > 0 && (await this.#block(rpc, head.number))?.hash !== head.hash) return false;
+    await this.#applyReceipts(network, head, receipts);
+    const isNewHead = this.#lastHead?.hash !== head.hash;
+    this.#lastHead = head;
+    if (isNewHead) this.#dependencies.onHead();
     await this.#dependencies.inclusions.confirm(
       network,
       head,
-      entries.filter(({ phase }) => phase === "included"),
+      watched.filter(({ state }) => state.phase === "included"),
     );
-    await this.#reconcile(rpc, entries);
-    return suspects.length < RECEIPTS_MAX;
+    await this.#reconcile(rpc, watched);
+    return candidates.length < RECEIPTS_MAX;
   }
 
-  /** Whether the newest block of the last round is part of the chain that ends in this head. */
-  async #isOn(rpc: Rpc, head: BlockHead): Promise<boolean> {
-    const anchor = this.#anchor;
-    if (anchor === undefined || head.number < anchor.number) return false;
-    if (head.number === anchor.number) return head.hash === anchor.hash;
-    return readBlock(await this.#ask(rpc, "eth_getBlockByNumber", [hex(anchor.number), false]))?.hash === anchor.hash;
+  /** Those whose nonce the chain has used, and after a reorganisation those that were in a block. */
+  async #withPossibleReceipts(
+    rpc: Rpc,
+    head: BlockHead,
+    watched: readonly QueuedTransaction[],
+  ): Promise<QueuedTransaction[]> {
+    const isReorganised = !(await this.#extendsLastHead(rpc, head));
+    const underWay = watched.filter(({ state }) => state.phase === "sent" || state.phase === "signed");
+    const counts = await this.#counts(rpc, this.#queuesOf(underWay), "latest");
+    return watched
+      .filter((queued) => {
+        const { state } = queued;
+        if (state.phase === "included") return isReorganised;
+        const queue = this.#dependencies.queueOf(queued);
+        const count = queue === undefined ? undefined : counts.get(queue);
+        return state.nonce !== undefined && count !== undefined && state.nonce < count;
+      })
+      .slice(0, RECEIPTS_MAX);
   }
 
-  /** How many nonces the chain has used, of each lane that has something under way. */
-  async #counts(rpc: Rpc, entries: readonly LaneEntry[]): Promise<ReadonlyMap<Lane | undefined, number>> {
-    return await this.#countsOf(rpc, this.#lanesOf(entries), "latest");
+  /** Whether the head of the last round is part of the chain that ends in this head. */
+  async #extendsLastHead(rpc: Rpc, head: BlockHead): Promise<boolean> {
+    const last = this.#lastHead;
+    if (last === undefined || head.number < last.number) return false;
+    if (head.number === last.number) return head.hash === last.hash;
+    return (await this.#block(rpc, last.number))?.hash === last.hash;
   }
 
-  /** The receipt of whichever attempt was mined, the latest first; undefined for those of which none was. */
-  async #receipts(rpc: Rpc, entries: readonly LaneEntry[]): Promise<ReadonlyMap<LaneEntry, Receipt | undefined>> {
-    const found = new Map<LaneEntry, Receipt | undefined>(entries.map((entry) => [entry, undefined]));
-    let open = entries.map((entry) => ({ entry, hashes: [...entry.hashes].reverse() }));
+  /** The receipt of whichever attempt was mined, the latest attempt asked first; undefined where none was. */
+  async #receipts(
+    rpc: Rpc,
+    transactions: readonly QueuedTransaction[],
+  ): Promise<ReadonlyMap<QueuedTransaction, Receipt | undefined>> {
+    const found = new Map<QueuedTransaction, Receipt | undefined>(transactions.map((queued) => [queued, undefined]));
+    let open = transactions.map((queued) => ({ queued, hashes: [...queued.state.hashes].reverse() }));
     while (open.length > 0) {
-      const asked = open.flatMap(({ entry, hashes: [hash, ...rest] }) =>
-        hash === undefined ? [] : [{ entry, hash, hashes: rest }],
+      const asked = open.flatMap(({ queued, hashes: [hash, ...rest] }) =>
+        hash === undefined ? [] : [{ queued, hash, hashes: rest }],
       );
-      const answers = await this.#askMany(
+      const answers = await this.#requestMany(
         rpc,
         asked.map(({ hash }) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
       );
-      open = asked.filter(({ entry, hash }, at) => {
+      open = asked.filter(({ queued, hash }, at) => {
         const receipt = readReceipt(answers[at], hash);
-        if (receipt !== undefined) found.set(entry, receipt);
+        if (receipt !== undefined) found.set(queued, receipt);
         return receipt === undefined;
       });
     }
     return found;
   }
 
-  #lanesOf(entries: readonly LaneEntry[]): Lane[] {
-    return [...new Set(entries.map((entry) => this.#dependencies.laneOf(entry)).filter((lane) => lane !== undefined))];
-  }
-
-  async #countsOf(
-    rpc: Rpc,
-    lanes: readonly Lane[],
-    block: "latest" | "pending",
-  ): Promise<ReadonlyMap<Lane | undefined, number>> {
-    const counts = await this.#askMany(
-      rpc,
-      lanes.map(({ from }) => ({ method: "eth_getTransactionCount", params: [from, block] })),
-    );
-    return new Map(lanes.map((lane, at) => [lane, readInteger(counts[at], "nonce")]));
-  }
-
-  async #conclude(
+  async #applyReceipts(
     network: TransactionNetwork,
     head: BlockHead,
-    found: ReadonlyMap<LaneEntry, Receipt | undefined>,
+    receipts: ReadonlyMap<QueuedTransaction, Receipt | undefined>,
   ): Promise<void> {
-    const { inclusions, laneOf, nowMs } = this.#dependencies;
-    const included: [LaneEntry, Receipt][] = [];
-    const dropped: LaneEntry[] = [];
-    for (const [entry, receipt] of found) {
-      if (receipt === undefined) {
-        if (entry.phase === "included") dropped.push(entry);
-        else entry.missingSinceMs ??= nowMs();
-        continue;
-      }
-      entry.missingSinceMs = undefined;
-      // Of a block above the head: the next round sees it on firm ground.
-      if (receipt.blockNumber <= head.number && entry.block?.hash !== receipt.blockHash)
-        included.push([entry, receipt]);
+    const { inclusions, queueOf, nowMs } = this.#dependencies;
+    const included: [QueuedTransaction, Receipt][] = [];
+    const dropped: QueuedTransaction[] = [];
+    for (const [queued, receipt] of receipts) {
+      if (receipt !== undefined) {
+        queued.state = findReceipt(queued.state);
+        // A receipt of a block above the head is left to the next round, which reads against that block.
+        if (receipt.blockNumber <= head.number && !isIn(queued, receipt)) included.push([queued, receipt]);
+      } else if (queued.state.phase === "included") dropped.push(queued);
+      else queued.state = missReceipt(queued.state, nowMs());
     }
     await inclusions.include(network, head, included);
-    await inclusions.drop(dropped);
-    for (const entry of dropped) {
-      entry.resendDelayMs = this.#options.resendMs;
-      entry.sentAtMs = nowMs();
+    await inclusions.drop(dropped, { nowMs: nowMs(), resendMs: this.#options.resendMs });
+    for (const queue of this.#queuesOf([...receipts.keys()])) {
+      queue.resend(dropped.filter((queued) => queueOf(queued) === queue));
+      queue.wake();
     }
-    for (const lane of this.#lanesOf([...found.keys()])) {
-      lane.resend(dropped.filter((entry) => laneOf(entry) === lane));
-      lane.wake();
-    }
-    const lost = [...found.keys()].filter(
-      ({ missingSinceMs: since, phase }) =>
-        since !== undefined && phase !== "included" && nowMs() - since >= this.#options.patienceMs,
-    );
-    await inclusions.replace(lost);
+    await inclusions.replace([...receipts.keys()].filter(({ state }) => this.#isReplaced(state)));
   }
 
-  async #reconcile(rpc: Rpc, entries: readonly LaneEntry[]): Promise<void> {
-    const doubtful = this.#lanesOf(entries).filter((lane) => lane.isDoubtful());
+  #isReplaced({ receiptMissingSinceMs: sinceMs, phase }: QueuedTransaction["state"]): boolean {
+    return (
+      sinceMs !== undefined && phase !== "included" && this.#dependencies.nowMs() - sinceMs >= this.#options.patienceMs
+    );
+  }
+
+  async #reconcile(rpc: Rpc, watched: readonly QueuedTransaction[]): Promise<void> {
+    const queues = this.#queuesOf(watched).filter((queue) => queue.needsCount());
     await Promise.all(
-      [...(await this.#countsOf(rpc, doubtful, "pending"))].map(async ([lane, pending]) => {
-        await lane?.reconcile(pending);
+      [...(await this.#counts(rpc, queues, "pending"))].map(async ([queue, pending]) => {
+        await queue.reconcile(pending);
       }),
     );
   }
 
-  async #ask(rpc: Rpc, method: string, params: readonly unknown[]): Promise<unknown> {
-    return await rpc.request(method, params, this.#dependencies.rpcOptions);
+  #queuesOf(transactions: readonly QueuedTransaction[]): NonceQueue[] {
+    const queues = transactions.map((queued) => this.#dependencies.queueOf(queued));
+    return [...new Set(queues.filter((queue) => queue !== undefined))];
+  }
+
+  /** How many nonces the account of each queue has used. */
+  async #counts(
+    rpc: Rpc,
+    queues: readonly NonceQueue[],
+    block: "latest" | "pending",
+  ): Promise<ReadonlyMap<NonceQueue, number>> {
+    const counts = await this.#requestMany(
+      rpc,
+      queues.map(({ from }) => ({ method: "eth_getTransactionCount", params: [from, block] })),
+    );
+    return new Map(queues.map((queue, at) => [queue, readInteger(counts[at], "nonce")]));
+  }
+
+  /** Undefined when the node has no such block. */
+  async #block(rpc: Rpc, block: number | "latest"): Promise<BlockHead | undefined> {
+    const position = block === "latest" ? block : `0x${block.toString(16)}`;
+    return readBlock(await rpc.request("eth_getBlockByNumber", [position, false], this.#dependencies.rpcOptions));
   }
 
   /** The results in the order of the calls; throws when one of them failed. */
-  async #askMany(rpc: Rpc, calls: readonly RpcCall[]): Promise<unknown[]> {
+  async #requestMany(rpc: Rpc, calls: readonly RpcCall[]): Promise<unknown[]> {
     return (await requestMany(rpc, calls, this.#dependencies.rpcOptions)).map(resultOf);
   }
 }
 
-function hex(number: number): string {
-  return `0x${number.toString(16)}`;
+function isIn({ state }: QueuedTransaction, { blockHash }: Receipt): boolean {
+  return state.phase === "included" && state.block.hash === blockHash;
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AppError) return error.code;
+  return error instanceof RpcRefusal ? "network_answer_invalid" : "internal_error";
 }

@@ -1,43 +1,48 @@
-/** What a lane asks of its node: to take signed bytes, and whether one of a transaction's attempts is in a block. */
+/** What a nonce queue asks of its node: to take signed bytes, and whether one of a transaction's attempts is mined. */
 import { requestMany } from "../../rpc/rpc-batch.js";
 import { RpcRefusal, type RpcOutcome } from "../../rpc/rpc.js";
-import type { LaneEntry } from "./queued-transaction.js";
-import type { LaneContext } from "./nonce-queue-context.js";
 import { readReceipt } from "../node-values.js";
+import type { NonceQueueContext } from "./nonce-queue-context.js";
+import { noteUnanswered, type QueuedTransaction } from "./queued-transaction.js";
 import { sendOutcome } from "./refusals.js";
-import type { Sent, SignedBytes } from "./send-queue.js";
+import type { SendResult, SignedBytes } from "./send-queue.js";
 
-type Asking = Pick<LaneContext, "networks" | "rpcOptions">;
+type BroadcastContext = Pick<NonceQueueContext, "networks" | "rpcOptions">;
 
-/** Sends bytes of one network in their order; what the node says to each. Never rejects. */
-export async function broadcast({ networks, rpcOptions }: Asking, signed: readonly SignedBytes[]): Promise<Sent[]> {
+/**
+ * Sends bytes of one network in their order. Never rejects.
+ * @returns what the node answered to each, in the same order
+ */
+export async function broadcast(
+  { networks, rpcOptions }: BroadcastContext,
+  signed: readonly SignedBytes[],
+): Promise<SendResult[]> {
   let outcomes: readonly RpcOutcome[] = [];
   try {
     const [first] = signed;
     if (first === undefined) return [];
-    const { rpc } = networks.find(first.entry.owner, first.entry.networkId);
+    const { rpc } = networks.find(first.queued.owner, first.queued.networkId);
     outcomes = await requestMany(
       rpc,
       signed.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })),
       rpcOptions,
     );
   } catch {
-    // The network is gone or the server stops: as if nobody had answered.
+    // The network was deleted or the server stops: treated like a node that did not answer.
   }
-  return signed.map(({ entry }, at) => {
-    const said = outcomes[at];
-    if (said?.ok === true) return { outcome: "accepted" };
-    if (said?.error instanceof RpcRefusal) return { outcome: sendOutcome(said.error), refusal: said.error };
-    // No sound answer: the node may have it all the same.
-    entry.mayBeKnown = true;
+  return signed.map(({ queued }, at) => {
+    const answer = outcomes[at];
+    if (answer?.ok === true) return { outcome: "accepted" };
+    if (answer?.error instanceof RpcRefusal) return { outcome: sendOutcome(answer.error), refusal: answer.error };
+    queued.state = noteUnanswered(queued.state);
     return { outcome: "unknown" };
   });
 }
 
-/** True when the node has a receipt of one of the transaction's attempts. */
-export async function isMined({ networks, rpcOptions }: Asking, entry: LaneEntry): Promise<boolean> {
-  const { rpc } = networks.find(entry.owner, entry.networkId);
-  for (const hash of entry.hashes) {
+/** Returns true when the node has a receipt of one of the transaction's attempts. Throws what the node fails with. */
+export async function isMined({ networks, rpcOptions }: BroadcastContext, queued: QueuedTransaction): Promise<boolean> {
+  const { rpc } = networks.find(queued.owner, queued.networkId);
+  for (const hash of queued.state.hashes) {
     if (readReceipt(await rpc.request("eth_getTransactionReceipt", [hash], rpcOptions), hash) !== undefined)
       return true;
   }

@@ -1,21 +1,21 @@
-/** What all lanes share. */
+/** What the nonce queues of all accounts share. */
 import type { Log } from "../../../platform/log.js";
 import type { RpcOptions } from "../../rpc/rpc.js";
-import type { LaneEntry } from "./queued-transaction.js";
 import type { FeePolicy } from "../fees/fees.js";
-import type { TransactionLedger } from "../following/ledger.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
 import type { TransactionSigning } from "../transaction-signing.js";
+import type { TransactionWriter } from "../transaction-writer.js";
+import type { QueuedTransaction } from "./queued-transaction.js";
 
-export interface LaneContext {
-  readonly ledger: TransactionLedger;
+export interface NonceQueueContext {
+  readonly writer: TransactionWriter;
   readonly fees: FeePolicy;
   readonly signing: TransactionSigning;
   readonly networks: TransactionNetworks;
   readonly log: Log;
   /** Ends requests when the server stops. */
   readonly rpcOptions: RpcOptions;
-  /** How long a node that says something unlikely is not believed: that it forgot, that a nonce is missing. */
+  /** How long an unlikely answer of a node is not believed: that it forgot, that a nonce is missing. */
   readonly patienceMs: number;
   /** How long a pool is trusted to keep a transaction before it is asked. */
   readonly resendMs: number;
@@ -23,10 +23,10 @@ export interface LaneContext {
   readonly nowMs: () => number;
   readonly isStopped: () => boolean;
   /** Follows a signed transaction until it is final. */
-  readonly watch: (entry: LaneEntry) => void;
-  readonly unwatch: (entry: LaneEntry) => void;
-  /** Lets go of a transaction that came to its end. */
-  readonly forget: (entry: LaneEntry) => void;
-  /** Sends an empty transaction with a nonce that nobody has and others wait for. */
-  readonly fillGap: (template: LaneEntry, nonce: number) => Promise<void>;
+  readonly watch: (queued: QueuedTransaction) => void;
+  readonly unwatch: (queued: QueuedTransaction) => void;
+  /** Drops a transaction that has ended. */
+  readonly forget: (queued: QueuedTransaction) => void;
+  /** Sends an empty transaction with a nonce that no open transaction holds and later nonces wait for. */
+  readonly fillGap: (template: QueuedTransaction, nonce: number) => Promise<void>;
 }

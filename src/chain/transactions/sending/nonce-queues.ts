@@ -1,55 +1,59 @@
-/** All lanes and watches: made from the open transactions of the store at start, and as transactions come. */
+/**
+ * The nonce queues of all accounts and the watches of all networks: made from the open transactions of the store at
+ * start, and as transactions come.
+ */
 import type { Clock } from "../../../platform/clock.js";
 import { newId } from "../../../platform/ids.js";
 import type { Log } from "../../../platform/log.js";
-import { entryOf, type LaneEntry } from "./queued-transaction.js";
 import type { FeePolicy } from "../fees/fees.js";
 import { Inclusions } from "../following/inclusions.js";
-import type { LaneContext } from "./nonce-queue-context.js";
-import { Lane } from "./nonce-queue.js";
-import type { TransactionLedger } from "../following/ledger.js";
+import { TransactionWatch, type TransactionWatchOptions } from "../following/transaction-watch.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
-import type { TransactionRecord } from "../transaction-record.js";
+import { UNSENT, type TransactionRecord } from "../transaction-record.js";
 import type { TransactionRepository } from "../transaction-repository.js";
 import type { TransactionSigning } from "../transaction-signing.js";
-import { NetworkWatch, type WatchOptions } from "../following/transaction-watch.js";
+import type { TransactionWriter } from "../transaction-writer.js";
+import { NonceQueue } from "./nonce-queue.js";
+import type { NonceQueueContext } from "./nonce-queue-context.js";
+import { queuedTransaction, type QueuedTransaction, type QueueState } from "./queued-transaction.js";
 
-export interface LanesDependencies {
+export interface NonceQueuesDependencies {
   readonly repository: TransactionRepository;
-  readonly ledger: TransactionLedger;
+  readonly writer: TransactionWriter;
   readonly fees: FeePolicy;
   readonly signing: TransactionSigning;
   readonly networks: TransactionNetworks;
-  /** Told when the chain of a network was seen to have moved. */
+  /** Called when the chain of a network was seen to have moved. */
   readonly onHead: (networkId: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const TICK_MS = 250;
-/** Lanes that are kept although nothing is open in them, for what they know of their account. */
-const IDLE_LANES_MAX = 10_000;
+/** Queues that are kept although they are empty, for the floor of nonces that they remember. */
+const IDLE_QUEUES_MAX = 10_000;
 const FILLER_GAS = "50000";
 
-export class Lanes {
-  readonly #options: WatchOptions;
-  readonly #dependencies: LanesDependencies;
-  readonly #context: LaneContext;
+export class NonceQueues {
+  readonly #options: TransactionWatchOptions;
+  readonly #dependencies: NonceQueuesDependencies;
+  readonly #context: NonceQueueContext;
   readonly #inclusions: Inclusions;
-  readonly #lanes = new Map<string, Lane>();
-  readonly #laneOfEntry = new Map<string, Lane>();
-  /** The same keys. */
-  readonly #entries = new Map<string, LaneEntry>();
-  readonly #watches = new Map<string, NetworkWatch>();
+  /** By chain and address. */
+  readonly #queues = new Map<string, NonceQueue>();
+  /** Open transactions and the queues that they are in, by the transaction's id. */
+  readonly #open = new Map<string, { readonly queued: QueuedTransaction; readonly queue: NonceQueue }>();
+  /** By the network's id. */
+  readonly #watches = new Map<string, TransactionWatch>();
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: WatchOptions, dependencies: LanesDependencies) {
+  constructor(options: TransactionWatchOptions, dependencies: NonceQueuesDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    const { ledger, fees, signing, networks, log, clock } = dependencies;
+    const { writer, fees, signing, networks, log, clock } = dependencies;
     this.#context = {
-      ledger,
+      writer,
       fees,
       signing,
       networks,
@@ -59,51 +63,49 @@ export class Lanes {
       rpcOptions: { signal: this.#stop.signal },
       nowMs: () => clock.monotonicMs(),
       isStopped: () => this.#stop.signal.aborted,
-      watch: (entry) => {
-        this.#watchOf(entry).add(entry);
+      watch: (queued) => {
+        this.#watchOf(queued).add(queued);
       },
-      unwatch: (entry) => {
-        this.#watches.get(entry.networkId)?.remove(entry);
+      unwatch: (queued) => {
+        this.#watches.get(queued.networkId)?.remove(queued);
       },
-      forget: (entry) => {
-        this.#forget(entry);
+      forget: (queued) => {
+        this.forget(queued);
       },
       fillGap: async (template, nonce) => {
         await this.#fillGap(template, nonce);
       },
     };
     this.#inclusions = new Inclusions({
-      ledger,
-      laneOf: (entry) => this.#laneOfEntry.get(entry.id),
-      onFinal: (entry) => {
-        this.#forget(entry);
+      writer,
+      queueOf: (queued) => this.#open.get(queued.id)?.queue,
+      onFinal: (queued) => {
+        this.forget(queued);
       },
     });
   }
 
-  /** Takes up what was open when the server ended: the same bytes go out again, in the order of nonces. */
+  /** Takes up what was open when the server ended: the same bytes are sent again, in the order of nonces. */
   start(): void {
-    const signed = new Map<Lane, LaneEntry[]>();
+    const signed = new Map<NonceQueue, QueuedTransaction[]>();
     for (const record of this.#dependencies.repository.open()) {
-      const entry = entryOf(record, { isRestored: true, resendMs: this.#options.resendMs });
-      const lane = this.#laneFor(record);
-      this.#keep(entry, lane);
-      if (entry.phase === "waiting") {
-        lane.add(entry);
+      const { queued, queue } = this.#queue(record, { isRestored: true });
+      if (queued.state.phase === "waiting") {
+        queue.add(queued);
         continue;
       }
-      lane.adopt(entry);
-      this.#context.watch(entry);
-      if (entry.phase === "signed") signed.set(lane, [...(signed.get(lane) ?? []), entry]);
+      queue.adopt(queued);
+      this.#context.watch(queued);
+      if (queued.state.phase === "signed") signed.set(queue, [...(signed.get(queue) ?? []), queued]);
     }
-    for (const [lane, entries] of signed) lane.resend(entries);
+    for (const [queue, transactions] of signed) queue.resend(transactions);
     this.#timer = setInterval(() => {
-      for (const lane of this.#lanes.values()) if (!lane.isEmpty) lane.tick();
+      for (const queue of this.#queues.values()) if (!queue.isEmpty) queue.tick();
     }, TICK_MS);
     this.#timer.unref();
   }
 
-  /** Nothing is begun any more; resolves when what was under way has ended. */
+  /** Begins nothing any more; resolves when what was under way has ended. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stop.abort(new Error("the server is stopping"));
@@ -111,114 +113,112 @@ export class Lanes {
       ...[...this.#watches.values()].map(async (watch) => {
         await watch.settled();
       }),
-      ...[...this.#lanes.values()].map(async (lane) => {
-        await lane.settled();
+      ...[...this.#queues.values()].map(async (queue) => {
+        await queue.settled();
       }),
     ]);
   }
 
-  /** A stored transaction that waits for its nonce. */
+  /** Takes a stored transaction that waits for its nonce. */
   add(record: TransactionRecord): void {
-    const lane = this.#laneFor(record);
-    const entry = entryOf(record, { isRestored: false, resendMs: this.#options.resendMs });
-    this.#keep(entry, lane);
-    lane.add(entry);
+    const { queued, queue } = this.#queue(record, { isRestored: false });
+    queue.add(queued);
   }
 
-  /** A stored transaction that its caller signed. */
-  adopt(record: TransactionRecord): { readonly lane: Lane; readonly entry: LaneEntry } {
-    const lane = this.#laneFor(record);
-    const entry = entryOf(record, { isRestored: false, resendMs: this.#options.resendMs });
-    this.#keep(entry, lane);
-    lane.adopt(entry);
-    this.#context.watch(entry);
-    return { lane, entry };
+  /** Takes a stored transaction that its caller signed. */
+  adopt(record: TransactionRecord): { readonly queue: NonceQueue; readonly queued: QueuedTransaction } {
+    const { queued, queue } = this.#queue(record, { isRestored: false });
+    queue.adopt(queued);
+    this.#context.watch(queued);
+    return { queue, queued };
   }
 
-  /** The lane of an account, made when there is none. */
-  laneFor(record: Pick<TransactionRecord, "chain_id" | "from">): Lane {
-    return this.#laneFor(record);
+  /** Returns the queue of an account, made when there is none. */
+  queueFor({ chain_id: chainId, from }: Pick<TransactionRecord, "chain_id" | "from">): NonceQueue {
+    const name = `${String(chainId)} ${from}`;
+    const present = this.#queues.get(name);
+    if (present !== undefined) return present;
+    if (this.#queues.size >= IDLE_QUEUES_MAX) {
+      for (const [other, queue] of this.#queues) if (queue.isEmpty) this.#queues.delete(other);
+    }
+    const queue = new NonceQueue(from, this.#context);
+    this.#queues.set(name, queue);
+    return queue;
   }
 
-  /** Forgets an open transaction that was ended by its owner. */
-  forget(entry: LaneEntry): void {
-    this.#forget(entry);
+  /** Drops a transaction that has ended. */
+  forget(queued: QueuedTransaction): void {
+    this.#watches.get(queued.networkId)?.remove(queued);
+    this.forgetId(queued.id);
   }
 
+  /** Drops a transaction that was never signed. */
   forgetId(id: string): void {
-    this.#laneOfEntry.delete(id);
-    this.#entries.delete(id);
+    this.#open.delete(id);
   }
 
-  /** What is known of an open transaction before the store says so: when a node took it, and why none does. */
-  underWay({ id }: TransactionRecord): Pick<LaneEntry, "broadcastAt" | "tooCheap"> | undefined {
-    return this.#entries.get(id);
+  /** Returns what the store does not say of an open transaction: when a node took it, and why its fees are too low. */
+  progressOf({ id }: TransactionRecord): Pick<QueueState, "broadcastAt" | "feeFault"> | undefined {
+    return this.#open.get(id)?.queued.state;
   }
 
-  /** The newest block of a network that was seen; undefined when none was. */
+  /** Returns the number of the newest block of a network that was seen; undefined when none was. */
   headOf(networkId: string): number | undefined {
     return this.#watches.get(networkId)?.head;
   }
 
+  /** Goes on with what waits in all queues. */
   wake(): void {
-    for (const lane of this.#lanes.values()) if (!lane.isEmpty) lane.wake();
+    for (const queue of this.#queues.values()) if (!queue.isEmpty) queue.wake();
   }
 
-  #laneFor({ chain_id: chainId, from }: Pick<TransactionRecord, "chain_id" | "from">): Lane {
-    const name = `${String(chainId)} ${from}`;
-    const known = this.#lanes.get(name);
-    if (known !== undefined) return known;
-    if (this.#lanes.size >= IDLE_LANES_MAX) {
-      for (const [other, lane] of this.#lanes) if (lane.isEmpty) this.#lanes.delete(other);
-    }
-    const lane = new Lane(from, this.#context);
-    this.#lanes.set(name, lane);
-    return lane;
+  #queue(
+    record: TransactionRecord,
+    { isRestored }: { readonly isRestored: boolean },
+  ): { readonly queued: QueuedTransaction; readonly queue: NonceQueue } {
+    const queued = queuedTransaction(record, { isRestored, resendMs: this.#options.resendMs });
+    const open = { queued, queue: this.queueFor(record) };
+    this.#open.set(queued.id, open);
+    return open;
   }
 
-  #watchOf(entry: LaneEntry): NetworkWatch {
-    const known = this.#watches.get(entry.networkId);
-    if (known !== undefined) return known;
+  #watchOf({ owner, networkId }: QueuedTransaction): TransactionWatch {
+    const present = this.#watches.get(networkId);
+    if (present !== undefined) return present;
     const { networks, log, onHead } = this.#dependencies;
-    const watch = new NetworkWatch(this.#options, {
-      network: () => networks.find(entry.owner, entry.networkId),
-      laneOf: (other) => this.#laneOfEntry.get(other.id),
+    const watch = new TransactionWatch(this.#options, {
+      network: () => networks.find(owner, networkId),
+      queueOf: ({ id }) => this.#open.get(id)?.queue,
       inclusions: this.#inclusions,
       log,
       nowMs: this.#context.nowMs,
       rpcOptions: this.#context.rpcOptions,
       isStopped: this.#context.isStopped,
       onHead: () => {
-        onHead(entry.networkId);
+        onHead(networkId);
       },
-      onNetworkGone: async (entries) => {
-        for (const other of entries) {
-          await this.#dependencies.ledger.fail(other.owner, other.id, {
-            code: "network_gone",
-            message: "its network was deleted",
-          });
-          this.#laneOfEntry.get(other.id)?.release(other, { isUsed: true });
-          this.#forget(other);
-        }
+      onNetworkGone: async (transactions) => {
+        await this.#failAll(transactions);
       },
     });
-    this.#watches.set(entry.networkId, watch);
+    this.#watches.set(networkId, watch);
     return watch;
   }
 
-  #forget(entry: LaneEntry): void {
-    this.#watches.get(entry.networkId)?.remove(entry);
-    this.forgetId(entry.id);
+  async #failAll(transactions: readonly QueuedTransaction[]): Promise<void> {
+    for (const queued of transactions) {
+      await this.#dependencies.writer.fail(queued.owner, queued.id, {
+        code: "network_gone",
+        message: "its network was deleted",
+      });
+      this.#open.get(queued.id)?.queue.release(queued, { isUsed: true });
+      this.forget(queued);
+    }
   }
 
-  #keep(entry: LaneEntry, lane: Lane): void {
-    this.#laneOfEntry.set(entry.id, lane);
-    this.#entries.set(entry.id, entry);
-  }
-
-  async #fillGap(template: LaneEntry, nonce: number): Promise<void> {
-    const { ledger, log } = this.#dependencies;
-    const record = ledger.read(template.owner, template.id);
+  async #fillGap(template: QueuedTransaction, nonce: number): Promise<void> {
+    const { writer, log } = this.#dependencies;
+    const record = writer.find(template.owner, template.id)?.value;
     if (record === undefined || record.signer === null) return;
     log.warn("a nonce of an account is missing below open transactions; an empty one fills it", {
       address: record.from,
@@ -226,9 +226,10 @@ export class Lanes {
     const id = newId();
     const filler: TransactionRecord = {
       ...record,
+      ...UNSENT,
       id,
       ref: id,
-      created_at: ledger.now(),
+      created_at: writer.now(),
       to: record.from,
       value: "0",
       data: "0x",
@@ -236,14 +237,8 @@ export class Lanes {
       wishes: { nonce },
       description: "fills a gap in the account's nonces",
       contract_id: null,
-      state: "created",
-      nonce: null,
-      attempts: [],
-      hash: null,
-      broadcast_at: null,
-      cancel_requested_at: null,
     };
-    await ledger.insert(filler);
+    await writer.insert(filler);
     this.add(filler);
   }
 }

@@ -1,8 +1,8 @@
 /** Which nonces of an account are held by open transactions, and which is the next that is free. */
-import type { LaneEntry } from "./queued-transaction.js";
+import { nonceOf, type QueuedTransaction } from "./queued-transaction.js";
 
 export class NonceSlots {
-  readonly #held = new Map<number, LaneEntry>();
+  readonly #held = new Map<number, QueuedTransaction>();
   /** Where the search for a free nonce starts. */
   #cursor = 0;
   #floor = 0;
@@ -11,10 +11,10 @@ export class NonceSlots {
     return this.#held.size;
   }
 
-  /** Held and not in a block. */
+  /** Held by transactions that are not in a block. */
   get unmined(): number {
     let count = 0;
-    for (const { phase } of this.#held.values()) if (phase !== "included") count += 1;
+    for (const { state } of this.#held.values()) if (state.phase !== "included") count += 1;
     return count;
   }
 
@@ -23,22 +23,27 @@ export class NonceSlots {
     return this.#floor;
   }
 
+  /** Returns true when an open transaction holds the nonce. */
   has(nonce: number): boolean {
     return this.#held.has(nonce);
   }
 
-  /** By nonce. */
-  entries(): LaneEntry[] {
-    return [...this.#held.entries()].sort(([one], [other]) => one - other).map(([, entry]) => entry);
+  /** Returns the transactions that hold a nonce, the lowest nonce first. */
+  entries(): QueuedTransaction[] {
+    return [...this.#held.entries()].sort(([one], [other]) => one - other).map(([, queued]) => queued);
   }
 
-  take(nonce: number, entry: LaneEntry): void {
-    this.#held.set(nonce, entry);
+  /** Gives the nonce that the transaction's state names to the transaction. */
+  take(queued: QueuedTransaction): void {
+    this.#held.set(nonceOf(queued), queued);
   }
 
-  /** @param options.isUsed the chain has used it, so that it is not free again */
-  release(nonce: number, entry: LaneEntry, { isUsed }: { readonly isUsed: boolean }): void {
-    if (this.#held.get(nonce) !== entry) return;
+  /**
+   * Frees a nonce, if the transaction still holds it.
+   * @param options.isUsed the chain has used the nonce, so that it is never free again
+   */
+  release(nonce: number, queued: QueuedTransaction, { isUsed }: { readonly isUsed: boolean }): void {
+    if (this.#held.get(nonce) !== queued) return;
     this.#held.delete(nonce);
     if (isUsed) {
       this.#floor = Math.max(this.#floor, nonce + 1);
@@ -49,14 +54,14 @@ export class NonceSlots {
     }
   }
 
-  /** The lowest nonce from the cursor on that nobody holds. */
+  /** Returns the lowest free nonce from the cursor on. */
   next(): number {
     while (this.#held.has(this.#cursor)) this.#cursor += 1;
     return this.#cursor;
   }
 
-  /** The chain counts so many: the search starts there, whether that is above or below. */
-  rewind(count: number): void {
+  /** Starts the search at the chain's count, whether that is above or below the present start. */
+  restartAt(count: number): void {
     this.#cursor = count;
     this.#floor = Math.min(this.#floor, count);
   }

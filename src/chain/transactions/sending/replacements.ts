@@ -4,23 +4,23 @@
  */
 import type { Subject } from "../../../platform/auth/principal.js";
 import { AppError } from "../../../platform/errors.js";
-import type { BumpTransactionInput, TransactionJson } from "../transaction-schemas.js";
-import { addAttempt, ATTEMPTS_MAX } from "./attempts.js";
-import { readQuantityWish } from "./send-requests.js";
-import { checkWishes, type FeePolicy } from "../fees/fees.js";
-import type { Lanes } from "./nonce-queues.js";
-import type { TransactionLedger } from "../following/ledger.js";
+import { checkRequestedFees, type FeePolicy } from "../fees/fees.js";
+import { readQuantity } from "../request-quantities.js";
 import type { TransactionNetworks } from "../transaction-ports.js";
-import type { Attempt, TransactionRecord, TransactionWishes } from "../transaction-record.js";
-import { refusalFault } from "./refusals.js";
-import type { Sent } from "./send-queue.js";
+import type { Attempt, RequestedValues, TransactionRecord } from "../transaction-record.js";
+import type { BumpTransactionInput, TransactionJson } from "../transaction-schemas.js";
 import type { TransactionService } from "../transaction-service.js";
 import type { TransactionSigning } from "../transaction-signing.js";
+import type { TransactionWriter } from "../transaction-writer.js";
+import { addAttempt, ATTEMPTS_MAX } from "./attempts.js";
+import type { NonceQueues } from "./nonce-queues.js";
+import { refusalFault } from "./refusals.js";
+import type { SendResult } from "./send-queue.js";
 
 export interface ReplacementsDependencies {
   readonly service: TransactionService;
-  readonly ledger: TransactionLedger;
-  readonly lanes: Lanes;
+  readonly writer: TransactionWriter;
+  readonly queues: NonceQueues;
   readonly fees: FeePolicy;
   readonly signing: TransactionSigning;
   readonly networks: TransactionNetworks;
@@ -34,37 +34,42 @@ export class Replacements {
   }
 
   /**
-   * Raises the fees. Of one that is not signed yet the wish alone changes.
-   * Throws `transaction_settled`, `transaction_not_replaceable`, `replacement_underpriced`, `fee_cap_exceeded`.
+   * Raises the fees. Before the transaction is signed, only its requested fees change.
+   * @throws transaction_settled, transaction_not_replaceable, replacement_underpriced, fee_cap_exceeded
    */
   async bump(owner: Subject, idOrRef: string, input: BumpTransactionInput): Promise<TransactionJson> {
-    const { service, ledger, networks } = this.#dependencies;
-    const wishes = feeWishes(input);
+    const { service, writer, networks } = this.#dependencies;
+    const requested = requestedFees(input);
     const record = service.find(owner, idOrRef).value;
-    checkWishes(networks.find(owner, record.network_id), wishes);
+    checkRequestedFees(networks.find(owner, record.network_id), requested);
     if (record.state === "created") {
-      const changed = await ledger.change(owner, record.id, (current) =>
-        current.state === "created" ? { ...current, wishes: { ...withoutFees(current.wishes), ...wishes } } : undefined,
+      const changed = await writer.change(owner, record.id, (current) =>
+        current.state === "created"
+          ? { ...current, wishes: { ...withoutFees(current.wishes), ...requested } }
+          : undefined,
       );
       if (changed !== undefined) return service.onWire(changed);
     }
-    return await this.#replace(owner, record.id, "bump", wishes);
+    return await this.#replace(owner, record.id, "bump", requested);
   }
 
-  /** Throws as `bump` does. */
+  /**
+   * Cancels a transaction: at once before it is signed, otherwise by an empty one with its nonce.
+   * @throws the codes of `bump`
+   */
   async cancel(owner: Subject, idOrRef: string): Promise<TransactionJson> {
-    const { service, ledger, lanes } = this.#dependencies;
+    const { service, writer, queues } = this.#dependencies;
     const record = service.find(owner, idOrRef).value;
     if (record.state === "created") {
-      // Stored first: the lane signs only what is still `created`.
-      const changed = await ledger.change(owner, record.id, (current) =>
+      // Stored first: the queue signs only what is still `created`.
+      const changed = await writer.change(owner, record.id, (current) =>
         current.state === "created"
-          ? { ...current, state: "cancelled", watched: false, cancel_requested_at: ledger.now() }
+          ? { ...current, state: "cancelled", watched: false, cancel_requested_at: writer.now() }
           : undefined,
       );
       if (changed !== undefined) {
-        // Otherwise it is being signed, and the lane finds it cancelled.
-        if (lanes.laneFor(record).withdraw(record.id)) lanes.forgetId(record.id);
+        // Otherwise it is being signed, and the queue finds it cancelled.
+        if (queues.queueFor(record).withdraw(record.id)) queues.forgetId(record.id);
         return service.onWire(changed);
       }
     }
@@ -75,38 +80,44 @@ export class Replacements {
     owner: Subject,
     id: string,
     kind: Exclude<Attempt["kind"], "first">,
-    wishes: TransactionWishes,
+    requested: RequestedValues,
   ): Promise<TransactionJson> {
-    const { service, lanes, fees, signing, networks, ledger } = this.#dependencies;
+    const { service, queues, fees, signing, networks, writer } = this.#dependencies;
     const record = service.find(owner, id).value;
-    const lane = lanes.laneFor(record);
-    const entry = lane.find(id);
+    const queue = queues.queueFor(record);
+    const queued = queue.find(id);
     const last = record.attempts.at(-1);
-    if (record.block !== null || !record.watched || entry === undefined || record.nonce === null || last === undefined)
+    if (record.block !== null || !record.watched || queued === undefined || record.nonce === null || last === undefined)
       throw settled();
-    if (record.signer === null)
-      throw new AppError("transaction_not_replaceable", {
-        message: "the transaction was signed by its caller, and only the caller can sign another",
-      });
-    if (record.attempts.length >= ATTEMPTS_MAX)
-      throw new AppError("transaction_not_replaceable", {
-        message: `the transaction was replaced ${String(ATTEMPTS_MAX)} times`,
-      });
-    if (kind === "bump" && record.cancel_requested_at !== null)
-      throw new AppError("transaction_not_replaceable", { message: "the transaction is being cancelled" });
-    const higher = await fees.raise(networks.find(owner, record.network_id), last, wishes);
-    const attempt = await signing.sign(record, record.nonce, higher, kind, ledger.now());
-    if (attempt.raw === undefined || !(await addAttempt(ledger, entry, attempt))) throw settled();
-    refuse(await lane.sendNow(entry, attempt.raw));
+    requireReplaceable(record, kind);
+    const higher = await fees.raise(networks.find(owner, record.network_id), last, requested);
+    const { nonce } = record;
+    const attempt = await signing.sign(record, { nonce, fees: higher, kind, now: writer.now() });
+    if (attempt.raw === undefined || !(await addAttempt(writer, queued, { attempt, nonce }))) throw settled();
+    throwRefusal(await queue.sendNow(queued, attempt.raw));
     return service.onWire(service.find(owner, id).value);
   }
 }
 
-/**
- * What the node said to a replacement, as the caller's answer. One that could not be sent is sent again by the lane.
- */
-function refuse({ outcome, refusal }: Sent): void {
-  switch (outcome) {
+function requireReplaceable(
+  { signer, attempts, cancel_requested_at: cancelledAt }: TransactionRecord,
+  kind: "bump" | "cancel",
+): void {
+  if (signer === null)
+    throw new AppError("transaction_not_replaceable", {
+      message: "the transaction was signed by its caller, and only the caller can sign another",
+    });
+  if (attempts.length >= ATTEMPTS_MAX)
+    throw new AppError("transaction_not_replaceable", {
+      message: `the transaction was replaced ${String(ATTEMPTS_MAX)} times`,
+    });
+  if (kind === "bump" && cancelledAt !== null)
+    throw new AppError("transaction_not_replaceable", { message: "the transaction is being cancelled" });
+}
+
+/** Throws the error that answers a refused replacement. One that could not be sent is sent again later. */
+function throwRefusal(result: SendResult): void {
+  switch (result.outcome) {
     case "accepted":
     case "later":
     case "unknown":
@@ -119,30 +130,28 @@ function refuse({ outcome, refusal }: Sent): void {
         message: "the node asks for higher fees than the replacement's",
       });
     case "insufficient_funds":
-    case "refused": {
-      const { message } =
-        refusal === undefined ? { message: "the node refused the replacement" } : refusalFault(outcome, refusal);
-      throw new AppError(outcome === "refused" ? "transaction_refused" : "insufficient_funds", { message });
-    }
+      throw new AppError("insufficient_funds", refusalFault(result.outcome, result.refusal));
+    case "refused":
+      throw new AppError("transaction_refused", refusalFault(result.outcome, result.refusal));
   }
 }
 
-function feeWishes({
+function requestedFees({
   gas_price: gasPrice,
   max_fee_per_gas: fee,
   max_priority_fee_per_gas: tip,
-}: BumpTransactionInput): TransactionWishes {
+}: BumpTransactionInput): RequestedValues {
   return {
-    ...(gasPrice === undefined ? {} : { gas_price: String(readQuantityWish(gasPrice)) }),
-    ...(fee === undefined ? {} : { max_fee_per_gas: String(readQuantityWish(fee)) }),
-    ...(tip === undefined ? {} : { max_priority_fee_per_gas: String(readQuantityWish(tip)) }),
+    ...(gasPrice === undefined ? {} : { gas_price: String(readQuantity(gasPrice)) }),
+    ...(fee === undefined ? {} : { max_fee_per_gas: String(readQuantity(fee)) }),
+    ...(tip === undefined ? {} : { max_priority_fee_per_gas: String(readQuantity(tip)) }),
   };
 }
 
-function withoutFees({ gas, nonce }: TransactionRecord["wishes"]): TransactionWishes {
+function withoutFees({ gas, nonce }: RequestedValues): RequestedValues {
   return { ...(gas === undefined ? {} : { gas }), ...(nonce === undefined ? {} : { nonce }) };
 }
 
 function settled(): AppError {
-  return new AppError("transaction_settled", { message: "the transaction is mined, or came to its end" });
+  return new AppError("transaction_settled", { message: "the transaction is mined, or has ended" });
 }

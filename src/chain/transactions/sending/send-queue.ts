@@ -1,63 +1,69 @@
 /**
- * The line of one lane towards its node: signed bytes leave in the order of their nonces, as many in one request as are
- * ready, and one request at a time, so that a node never sees a nonce before the one below it.
+ * The order in which one account's signed bytes leave for its node: by nonce, as many in one request as are ready, and
+ * one request at a time, so that a node never sees a nonce before the one below it.
  */
-import type { LaneEntry } from "./queued-transaction.js";
-import type { SendOutcome } from "./refusals.js";
 import type { RpcRefusal } from "../../rpc/rpc.js";
+import { beginSend, endSend, type QueuedTransaction } from "./queued-transaction.js";
+import type { SendOutcome } from "./refusal-sentences.js";
 
 /** What came of sending; `unknown` when the node gave no sound answer. */
-export interface Sent {
-  readonly outcome: SendOutcome | "unknown";
-  /** Also with `accepted`, when the node said that it has the bytes already. */
-  readonly refusal?: RpcRefusal;
-}
+export type SendResult =
+  | { readonly outcome: "accepted"; readonly refusal?: undefined }
+  | { readonly outcome: "unknown"; readonly refusal?: undefined }
+  /** Also `accepted`, when the node refused the bytes because it has them already. */
+  | { readonly outcome: SendOutcome; readonly refusal: RpcRefusal };
 
-/** Signed bytes, 0x-hex, and whose they are. */
+/** Signed bytes, 0x-hex, and their transaction. */
 export interface SignedBytes {
-  readonly entry: LaneEntry;
+  readonly queued: QueuedTransaction;
   readonly raw: string;
 }
 
-export interface SendLineDependencies {
-  /** Sends to the node of the entries, which all are of one network; outcomes in the same order. Never rejects. */
-  readonly send: (signed: readonly SignedBytes[]) => Promise<readonly Sent[]>;
-  /** Records what came of one. Never rejects. */
-  readonly conclude: (signed: SignedBytes, sent: Sent) => Promise<void>;
+export interface SendQueueDependencies {
+  /** Sends to the node of the transactions, which all are of one network; results in their order. Never rejects. */
+  readonly send: (signed: readonly SignedBytes[]) => Promise<readonly SendResult[]>;
+  /** Acts on the result of one. Never rejects. */
+  readonly conclude: (signed: SignedBytes, result: SendResult) => Promise<void>;
   readonly isStopped: () => boolean;
 }
 
 /** Of one request: what a node has worked off within some tenths of a second. */
 const SENT_AT_ONCE = 64;
 
-interface Place {
-  readonly entry: LaneEntry;
+interface Position {
+  readonly queued: QueuedTransaction;
+  /** Resolves when `isReady` is true. */
   readonly ready: Promise<void>;
   isReady: boolean;
   raw: string | undefined;
 }
 
-export class SendLine {
-  readonly #dependencies: SendLineDependencies;
-  readonly #places: Place[] = [];
+export class SendQueue {
+  readonly #dependencies: SendQueueDependencies;
+  readonly #positions: Position[] = [];
   readonly #concluding = new Set<Promise<void>>();
   #draining: Promise<void> | undefined;
 
-  constructor(dependencies: SendLineDependencies) {
+  constructor(dependencies: SendQueueDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** @param raw the bytes once they are durable, or undefined when there is nothing to send. Never rejects */
-  add(entry: LaneEntry, raw: Promise<string | undefined>): void {
-    const place: Place = {
-      entry,
+  /**
+   * Appends a transaction.
+   * @param raw the bytes once they are durable, or undefined when there is nothing to send. Never rejects
+   */
+  add(queued: QueuedTransaction, raw: Promise<string | undefined>): void {
+    queued.state = beginSend(queued.state);
+    const position: Position = {
+      queued,
       isReady: false,
       raw: undefined,
       ready: raw.then((bytes) => {
-        Object.assign(place, { isReady: true, raw: bytes } satisfies Partial<Place>);
+        position.raw = bytes;
+        position.isReady = true;
       }),
     };
-    this.#places.push(place);
+    this.#positions.push(position);
     this.#draining ??= this.#drain().finally(() => {
       this.#draining = undefined;
     });
@@ -70,36 +76,43 @@ export class SendLine {
   }
 
   async #drain(): Promise<void> {
-    for (let [first] = this.#places; first !== undefined; [first] = this.#places) {
+    for (let [first] = this.#positions; first !== undefined; [first] = this.#positions) {
       await first.ready;
       const signed = this.#takeReady();
       if (signed.length === 0) continue;
-      const sent = await this.#dependencies.send(signed);
-      for (const [at, one] of signed.entries()) this.#conclude(one, sent[at] ?? { outcome: "unknown" });
+      const results = await this.#dependencies.send(signed);
+      for (const [at, one] of signed.entries()) this.#conclude(one, results[at] ?? { outcome: "unknown" });
     }
   }
 
-  /** What is ready at the head of the line, of one network. */
+  /** Takes what is ready at the head, of one network. */
   #takeReady(): SignedBytes[] {
     const signed: SignedBytes[] = [];
-    for (let [place] = this.#places; place?.isReady === true && signed.length < SENT_AT_ONCE; [place] = this.#places) {
-      const { entry, raw } = place;
+    for (
+      let [position] = this.#positions;
+      position?.isReady === true && signed.length < SENT_AT_ONCE;
+      [position] = this.#positions
+    ) {
+      const { queued, raw } = position;
       const [first] = signed;
-      if (first !== undefined && (first.entry.networkId !== entry.networkId || first.entry.owner.id !== entry.owner.id))
-        break;
-      this.#places.shift();
-      if (raw === undefined || this.#dependencies.isStopped()) entry.isSending = false;
-      else signed.push({ entry, raw });
+      if (first !== undefined && !isOfOneNetwork(first.queued, queued)) break;
+      this.#positions.shift();
+      if (raw === undefined || this.#dependencies.isStopped()) queued.state = endSend(queued.state);
+      else signed.push({ queued, raw });
     }
     return signed;
   }
 
-  /** While the next ones are sent. */
-  #conclude(signed: SignedBytes, sent: Sent): void {
-    const concluding = this.#dependencies.conclude(signed, sent).finally(() => {
-      signed.entry.isSending = false;
+  /** Acts on one result while the next bytes are sent. */
+  #conclude(signed: SignedBytes, result: SendResult): void {
+    const concluding = this.#dependencies.conclude(signed, result).finally(() => {
+      signed.queued.state = endSend(signed.queued.state);
       this.#concluding.delete(concluding);
     });
     this.#concluding.add(concluding);
   }
+}
+
+function isOfOneNetwork(one: QueuedTransaction, other: QueuedTransaction): boolean {
+  return one.networkId === other.networkId && one.owner.id === other.owner.id;
 }

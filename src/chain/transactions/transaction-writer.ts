@@ -2,82 +2,84 @@
  * The only writer of transaction records: every change reads, decides and commits with a check, and what listeners and
  * the event log have to say about an ending goes into the same commit.
  */
-import { isoTimestamp, type Clock } from "../../../platform/clock.js";
-import type { Subject } from "../../../platform/auth/principal.js";
-import type { Events } from "../../../platform/events/events.js";
-import type { StoreCommit, StoreRecord } from "../../../platform/store/store.js";
-import { mergeCommits, retryOnConflict } from "../../../platform/store/tables.js";
-import type { Settlement } from "../submission-port.js";
-import { ownerOf, statusOf, withoutRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
-import type { TransactionRepository } from "../transaction-repository.js";
+import type { Subject } from "../../platform/auth/principal.js";
+import { isoTimestamp, type Clock } from "../../platform/clock.js";
+import type { Events } from "../../platform/events/events.js";
+import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
+import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
+import type { Settlement } from "./submission-port.js";
+import { ownerOf, statusOf, withoutRaw, type TransactionFault, type TransactionRecord } from "./transaction-record.js";
+import type { TransactionRepository } from "./transaction-repository.js";
 
+/** Returns what must be written in the commit that records the settlement. */
 export type SettlementListener = (settlement: Settlement) => StoreCommit | Promise<StoreCommit>;
-/** The record as it should be, or undefined to leave it. */
+/** Returns the record as it should be, or undefined to leave it. */
 export type Decision = (record: TransactionRecord) => TransactionRecord | undefined;
 
-export interface LedgerDependencies {
+export interface TransactionWriterDependencies {
   readonly repository: TransactionRepository;
   readonly events?: Events;
   readonly clock: Clock;
 }
 
-export class TransactionLedger {
-  readonly #dependencies: LedgerDependencies;
+export class TransactionWriter {
+  readonly #dependencies: TransactionWriterDependencies;
   readonly #listeners: SettlementListener[] = [];
 
-  constructor(dependencies: LedgerDependencies) {
+  constructor(dependencies: TransactionWriterDependencies) {
     this.#dependencies = dependencies;
   }
 
+  /** Adds a listener; to be called before any transaction changes. */
   onSettled(listener: SettlementListener): void {
     this.#listeners.push(listener);
   }
 
+  /** Returns the present time in ISO 8601. */
   now(): string {
     return isoTimestamp(this.#dependencies.clock.nowMs());
   }
 
-  read(owner: Subject, id: string): TransactionRecord | undefined {
-    return this.find(owner, id)?.value;
-  }
-
+  /** Returns a record of the owner; undefined when there is none. */
   find(owner: Subject, id: string): StoreRecord<TransactionRecord> | undefined {
     return this.#dependencies.repository.find(owner, id);
   }
 
+  /** Stores a new record and whatever else belongs into its commit. Resolves once it is durable. */
   async insert(record: TransactionRecord, ...alongside: readonly StoreCommit[]): Promise<void> {
     const { repository } = this.#dependencies;
     await repository.commit(repository.insertion(record), ...alongside);
   }
 
   /**
-   * Changes a record; the new one, or undefined when it is gone or was left. Resolves once it is durable.
-   * @param known the record as it was read a moment ago, which saves reading it; it is read again when it has changed
+   * Changes a record. Resolves once the change is durable.
+   * @param recent the record as it was read a moment ago, which saves reading it; it is read again when it has changed
    *   since
+   * @returns the new record; undefined when it does not exist or `decide` left it
    */
   async change(
     owner: Subject,
     id: string,
     decide: Decision,
-    known?: StoreRecord<TransactionRecord>,
+    recent?: StoreRecord<TransactionRecord>,
   ): Promise<TransactionRecord | undefined> {
     const { repository } = this.#dependencies;
-    let readBefore = known;
+    let firstRead = recent;
     return await retryOnConflict(async () => {
-      const current = readBefore ?? repository.find(owner, id);
-      readBefore = undefined;
+      const current = firstRead ?? repository.find(owner, id);
+      firstRead = undefined;
       const next = current === undefined ? undefined : decide(current.value);
       if (current === undefined || next === undefined) return undefined;
       const settlement = settlementOf(current.value, next);
       const update = repository.update(current, next);
       await (settlement === undefined
         ? repository.commit(update)
-        : repository.commit(update, await this.#told(settlement, next)));
+        : repository.commit(update, await this.#settlementCommit(settlement, next)));
       return next;
     });
   }
 
-  /** Ends a transaction that will not be mined. */
+  /** Ends a transaction that will not be mined. Returns undefined when it has ended already, or is in a block. */
   async fail(
     owner: Subject,
     id: string,
@@ -91,7 +93,8 @@ export class TransactionLedger {
     );
   }
 
-  async #told(settlement: Settlement, record: TransactionRecord): Promise<StoreCommit> {
+  /** What listeners write with a settlement, and the event that tells clients of it. */
+  async #settlementCommit(settlement: Settlement, record: TransactionRecord): Promise<StoreCommit> {
     const parts = await Promise.all(this.#listeners.map(async (listener) => await listener(settlement)));
     const { events } = this.#dependencies;
     if (events === undefined) return mergeCommits(...parts);
@@ -124,7 +127,7 @@ const ENDINGS: ReadonlySet<TransactionRecord["state"]> = new Set([
   "cancelled",
 ]);
 
-/** What a change means for those who wait for the outcome; undefined when it is none, or was told already. */
+/** The settlement that a change means; undefined when it means none, or the same one as the state before. */
 function settlementOf(before: TransactionRecord, next: TransactionRecord): Settlement | undefined {
   if (!ENDINGS.has(next.state)) return undefined;
   if (ENDINGS.has(before.state) && before.block_hash === next.block_hash) return undefined;

@@ -1,0 +1,216 @@
+/**
+ * Sends the signed transactions of one account and acts on what the node answers. It never waits for blocks; what
+ * comes of a transaction on the chain is found by the watch.
+ */
+import type { RpcRefusal } from "../../rpc/rpc.js";
+import { lastRaw, type TransactionFault, type TransactionRecord } from "../transaction-record.js";
+import { signWithHigherFees } from "./attempts.js";
+import { broadcast, isMined } from "./broadcast.js";
+import type { NonceAllocator } from "./nonce-allocator.js";
+import type { NonceQueueContext } from "./nonce-queue-context.js";
+import type { NonceSlots } from "./nonce-slots.js";
+import {
+  acceptSend,
+  canDiscardSignature,
+  discardSignature,
+  isRetryDue,
+  nonceOf,
+  noteUnanswered,
+  retrySendAt,
+  setFeeFault,
+  type QueuedTransaction,
+} from "./queued-transaction.js";
+import { lowFeeFault, refusalFault } from "./refusals.js";
+import { SendQueue, type SendResult } from "./send-queue.js";
+import { SentRecorder } from "./sent-recorder.js";
+
+export interface SenderDependencies {
+  readonly slots: NonceSlots;
+  readonly nonces: NonceAllocator;
+  readonly context: NonceQueueContext;
+  /** Called with a transaction that needs another nonce, because another transaction has taken its own. */
+  readonly onNonceLost: (queued: QueuedTransaction) => void;
+  /** Called with a transaction whose bytes no node will take; its nonce is free again. Never rejects. */
+  readonly onRefused: (queued: QueuedTransaction, fault: TransactionFault) => Promise<void>;
+  /** Called when a result cannot be recorded: nothing new should begin for a while. */
+  readonly onFailure: (message: string, error: unknown) => void;
+}
+
+/** Until bytes that could not be sent are sent again: less than the block time of most chains. */
+const RETRY_MS = 1_000;
+
+export class Sender {
+  readonly #dependencies: SenderDependencies;
+  readonly #queue: SendQueue;
+  readonly #recorder: SentRecorder;
+
+  constructor(dependencies: SenderDependencies) {
+    this.#dependencies = dependencies;
+    const { context, onFailure } = dependencies;
+    this.#queue = new SendQueue({
+      send: async (signed) => await broadcast(context, signed),
+      conclude: async ({ queued }, result) => {
+        await this.#conclude(queued, result);
+      },
+      isStopped: context.isStopped,
+    });
+    this.#recorder = new SentRecorder({
+      context,
+      onFailure: (error) => {
+        onFailure("that transactions were sent cannot be recorded now", error);
+      },
+    });
+  }
+
+  /**
+   * Sends bytes as soon as they are durable, after those that were added before.
+   * @param raw undefined when there is nothing to send. Never rejects
+   */
+  send(queued: QueuedTransaction, raw: Promise<string | undefined>): void {
+    this.#queue.add(queued, raw);
+  }
+
+  /** Sends the stored bytes again, in the order of nonces; skips what is being sent or is in a block. */
+  resend(transactions: readonly QueuedTransaction[]): void {
+    const { writer } = this.#dependencies.context;
+    const idle = transactions.filter(
+      ({ state }) => !state.isSending && state.phase !== "waiting" && state.phase !== "included",
+    );
+    for (const queued of idle.sort((one, other) => nonceOf(one) - nonceOf(other))) {
+      const record = writer.find(queued.owner, queued.id)?.value;
+      this.#queue.add(queued, Promise.resolve(record === undefined ? undefined : lastRaw(record)));
+    }
+  }
+
+  /** Sends an attempt that was just stored, ahead of all others, and returns what the node answers. Never rejects. */
+  async sendNow(queued: QueuedTransaction, raw: string): Promise<SendResult> {
+    const [result = { outcome: "unknown" }] = await broadcast(this.#dependencies.context, [{ queued, raw }]);
+    if (result.outcome === "accepted") this.#accept(queued, { isRepeated: false });
+    else if (result.outcome === "unknown" || result.outcome === "later") this.#retryLater(queued);
+    return result;
+  }
+
+  /** Signs the transaction for higher fees, to be sent soon. Returns true when there is a new attempt. */
+  async raiseFees(queued: QueuedTransaction): Promise<boolean> {
+    this.#retryLater(queued);
+    return await signWithHigherFees(this.#dependencies.context, queued);
+  }
+
+  /** Sends again what is due, and records what was sent. Called a few times a second. */
+  tick(): void {
+    const nowMs = this.#dependencies.context.nowMs();
+    this.resend(this.#dependencies.slots.entries().filter(({ state }) => isRetryDue(state, nowMs)));
+    this.#recorder.tick();
+  }
+
+  /** Drops a transaction that has ended. */
+  remove(queued: QueuedTransaction): void {
+    this.#recorder.remove(queued);
+  }
+
+  /** Resolves when nothing is under way and everything is recorded. */
+  async settled(): Promise<void> {
+    await this.#queue.settled();
+    await this.#recorder.settled();
+  }
+
+  async #conclude(queued: QueuedTransaction, result: SendResult): Promise<void> {
+    try {
+      await this.#apply(queued, result);
+    } catch (error) {
+      // The store takes no writes: the bytes are durable and sent again later.
+      this.#retryLater(queued);
+      this.#dependencies.onFailure("the outcome of a broadcast cannot be recorded now", error);
+    }
+  }
+
+  async #apply(queued: QueuedTransaction, result: SendResult): Promise<void> {
+    switch (result.outcome) {
+      case "accepted":
+        this.#accept(queued, { isRepeated: result.refusal !== undefined });
+        return;
+      case "unknown":
+      case "later":
+        this.#retryLater(queued);
+        return;
+      case "fee_too_low": {
+        // The base fee has risen above what was signed.
+        const isRaised = await this.raiseFees(queued);
+        queued.state = setFeeFault(queued.state, isRaised ? undefined : lowFeeFault(result.outcome, result.refusal));
+        return;
+      }
+      case "nonce_too_low":
+      case "underpriced":
+        await this.#resolveNonceConflict(queued, result.outcome, result.refusal);
+        return;
+      case "insufficient_funds":
+      case "refused":
+        this.#dependencies.slots.release(nonceOf(queued), queued, { isUsed: false });
+        await this.#dependencies.onRefused(queued, refusalFault(result.outcome, result.refusal));
+    }
+  }
+
+  #accept(queued: QueuedTransaction, { isRepeated }: { readonly isRepeated: boolean }): void {
+    const { context } = this.#dependencies;
+    const before = queued.state.phase;
+    queued.state = acceptSend(queued.state, { nowMs: context.nowMs(), now: context.writer.now(), isRepeated });
+    if (before === "signed") this.#recorder.add(queued);
+  }
+
+  #retryLater(queued: QueuedTransaction): void {
+    queued.state = retrySendAt(queued.state, this.#dependencies.context.nowMs() + RETRY_MS);
+  }
+
+  /** The chain or a pool has the nonce: with an attempt of ours, which was mined a moment ago, or with another's. */
+  async #resolveNonceConflict(
+    queued: QueuedTransaction,
+    outcome: "nonce_too_low" | "underpriced",
+    refusal: RpcRefusal,
+  ): Promise<void> {
+    const { context, nonces } = this.#dependencies;
+    nonces.distrust();
+    const mayBeOurs =
+      !canDiscardSignature(queued.state) || queued.requestedNonce !== undefined || (await isMined(context, queued));
+    if (mayBeOurs) {
+      // The watch finds the receipt, or finds that there is none.
+      queued.state = noteUnanswered(queued.state);
+      if (outcome === "nonce_too_low") {
+        this.#accept(queued, { isRepeated: false });
+        return;
+      }
+      queued.state = setFeeFault(queued.state, lowFeeFault(outcome, refusal));
+      this.#retryLater(queued);
+      return;
+    }
+    await this.#takeAnotherNonce(queued);
+  }
+
+  /** Every answer to the bytes was a refusal: no node had them, so that another nonce cannot execute them twice. */
+  async #takeAnotherNonce(queued: QueuedTransaction): Promise<void> {
+    const { slots, nonces, context, onNonceLost } = this.#dependencies;
+    const nonce = nonceOf(queued);
+    const pending = await nonces.pendingCount(context.networks.find(queued.owner, queued.networkId));
+    const record = await context.writer.change(queued.owner, queued.id, (current) =>
+      isSignedHere(current) && current.attempts.length === 1 && canDiscardSignature(queued.state)
+        ? { ...current, state: "created", nonce: null, attempts: [], hash: null }
+        : undefined,
+    );
+    const stored = context.writer.find(queued.owner, queued.id)?.value;
+    if (record === undefined && stored !== undefined && isSignedHere(stored)) {
+      // A bump or a cancellation came while the node was asked: its bytes may be in a pool by now.
+      this.#retryLater(queued);
+      return;
+    }
+    slots.release(nonce, queued, { isUsed: true });
+    if (record === undefined) return;
+    context.unwatch(queued);
+    nonces.startAt(pending);
+    queued.state = discardSignature(queued.state, { resendMs: context.resendMs });
+    onNonceLost(queued);
+  }
+}
+
+/** True for a transaction that the server signed and that was neither recorded as sent nor ended. */
+function isSignedHere({ state, signer }: TransactionRecord): boolean {
+  return state === "signed" && signer !== null;
+}
