@@ -39,6 +39,8 @@ export interface StoredContract {
   /** Its network's node could not be asked what it is; absent once it was. */
   readonly undescribed?: true;
   readonly accessed_at: string | null;
+  /** Orders uses within one millisecond of `accessed_at`: a count of uses since the server started. */
+  readonly access_order?: number;
 }
 
 /** What a contract was made from, as its detail answers it; `abi` lies apart. */
@@ -90,7 +92,11 @@ export class ContractRepository {
           owner: ({ owner }) => ownerKey(owner),
           plain: (contract) => (isToken(contract) ? undefined : ownerKey(contract.owner)),
           token: (contract) => (isToken(contract) ? ownerKey(contract.owner) : undefined),
-          recent: ({ owner, accessed_at }) => [...ownerKey(owner), accessed_at ?? ""],
+          recent: ({ owner, accessed_at, access_order: order }) => [
+            ...ownerKey(owner),
+            accessed_at ?? "",
+            ...(order === undefined ? [] : [order]),
+          ],
           address: ({ owner, address }) =>
             address === NO_ADDRESS ? undefined : [...ownerKey(owner), address.toLowerCase()],
           // Over all owners: whose contracts stand at an address, for whoever follows a network's logs.

@@ -201,12 +201,14 @@ export class Deployments {
     const { repository } = this.#with;
     const address = checksumAddress(Buffer.from(contractAddress.slice(2), "hex"));
     if (current.value.status === "deployed" && current.value.address === address) return {};
-    const deployed = this.#changed(current.value, { status: "deployed", address, errors: [] });
-    const described = { ...deployed, ...(await this.describe(deployed)) };
-    // Asking the node took time, in which the record may have been used.
-    const latest = repository.find(deployed.owner, deployed.id);
+    const described = await this.describe({ ...current.value, address });
+    // The record may have been used or renamed while the node was asked.
+    const latest = repository.find(current.value.owner, current.value.id);
     if (latest?.value.transaction_id !== current.value.transaction_id) return {};
-    return repository.update(latest, { ...described, accessed_at: latest.value.accessed_at, name: latest.value.name });
+    return repository.update(
+      latest,
+      this.#changed(latest.value, { status: "deployed", address, errors: [], ...described }),
+    );
   }
 
   #changed(contract: StoredContract, change: Partial<StoredContract>): StoredContract {
