@@ -1,6 +1,6 @@
 /**
- * Deploys contracts: puts init code together, hands it to the submission port in one commit with the contract's record,
- * and writes the outcome into the record in the same commit as the settlement of its transaction.
+ * Deploys contracts: builds the init code, submits it in one commit with the contract's record, and writes the outcome
+ * into the record in the same commit as the settlement of its transaction.
  */
 import type { Hex } from "viem";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -40,11 +40,12 @@ export interface DeploymentRequest {
   readonly contractId: string;
   readonly abi: ContractAbi;
   readonly bytecode: Hex;
-  /** Constructor arguments, and what they are called in the request. */
+  /** Constructor arguments. */
   readonly argv: readonly unknown[];
+  /** The member of the request that has them, for errors. */
   readonly argvPath: string;
   readonly signing: SigningInput;
-  /** What is committed with the transaction. */
+  /** Builds what is committed together with the transaction. */
   readonly alongside: (submitted: Submitted) => StoreCommit;
 }
 
@@ -59,8 +60,9 @@ export class Deployments {
   }
 
   /**
-   * Throws `argument_invalid`, `signer_not_found`, `execution_reverted` with its reason decoded, and what submitting
-   * throws.
+   * Submits the transaction that deploys a contract.
+   * @throws AppError `argument_invalid`, `signer_not_found`, `execution_reverted` with its reason decoded, and what
+   * submitting throws
    */
   async submit({
     owner,
@@ -88,8 +90,8 @@ export class Deployments {
   }
 
   /**
-   * Deploys a contract that is known but not on its chain. Throws `contract_deployed`, `conflict` while it is under
-   * way, `bytecode_invalid`.
+   * Deploys a contract that has a record and is not on its chain.
+   * @throws AppError `contract_deployed`, `conflict` while it is compiled or deployed, `bytecode_invalid`
    */
   async deployKnown(
     owner: Subject,
@@ -123,7 +125,7 @@ export class Deployments {
     });
   }
 
-  /** The record while its transaction is on its way. */
+  /** Returns the record of a contract whose deployment was submitted. */
   underWay(contract: StoredContract, { id }: Submitted): StoredContract {
     return {
       ...contract,
@@ -135,8 +137,8 @@ export class Deployments {
   }
 
   /**
-   * What a contract at an address is, as far as its type is known or its network's node tells; `undescribed` where no
-   * node could be asked.
+   * Asks the network's node which kind of token the contract at an address is, unless its type is known, and what the
+   * token says of itself. `undescribed` is set where no node answered.
    */
   async describe({
     owner,
@@ -166,13 +168,13 @@ export class Deployments {
     try {
       return networks.rpc(networks.find(owner, networkId));
     } catch (error) {
-      // Switched off, deleted, or never given a URL: the contract is what it is, and can be described later.
+      // The network is disabled, deleted or without a URL; the contract can be described later.
       if (error instanceof AppError) return undefined;
       throw error;
     }
   }
 
-  /** Told at least once; the record says whether it was written already. */
+  /** Called at least once for each settlement; the record shows whether its outcome is written already. */
   async #settle({
     owner,
     contractId,

@@ -9,6 +9,7 @@ import { startContractsServer, withImports, type ContractsServer, type Json } fr
 
 const SETTINGS = { evmVersion: "cancun", optimizerRuns: 200, viaIr: false } as const;
 const NOBODY = "0x00000000000000000000000000000000000000AA";
+const UNKNOWN_ID = "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11";
 const sha256 = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
 
 let server: ContractsServer;
@@ -457,18 +458,12 @@ describe("executing", () => {
     ],
     [
       "a wallet without its path",
-      { method: "pay", wallet_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
+      { method: "pay", wallet_id: UNKNOWN_ID },
       422,
       "invalid_request",
       /hd_derivation_path/,
     ],
-    [
-      "a signer who is nobody's",
-      { method: "pay", account_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
-      422,
-      "signer_not_found",
-      /./,
-    ],
+    ["a signer who is nobody's", { method: "pay", account_id: UNKNOWN_ID }, 422, "signer_not_found", /./],
     ["somebody else paying", { method: "pay", subsidize: true }, 422, "option_unsupported", /gas/],
   ])("refuses %s", async (name, body, status, code, message) => {
     const signer = "params" in body && name.startsWith("a custom") ? { account_id: server.account.id } : {};
@@ -575,27 +570,9 @@ describe("bad input to a creation", () => {
       "source_invalid",
       "params.raw_source",
     ],
-    [
-      "a network that is not there",
-      { network_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
-      404,
-      "not_found",
-      undefined,
-    ],
-    [
-      "a parent that is not there",
-      { contract_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
-      404,
-      "not_found",
-      undefined,
-    ],
-    [
-      "an application that is not the caller's",
-      { application_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
-      404,
-      "not_found",
-      undefined,
-    ],
+    ["a network that is not there", { network_id: UNKNOWN_ID }, 404, "not_found", undefined],
+    ["a parent that is not there", { contract_id: UNKNOWN_ID }, 404, "not_found", undefined],
+    ["an application that is not the caller's", { application_id: UNKNOWN_ID }, 404, "not_found", undefined],
   ])("refuses %s and stores nothing", async (_name, body, status, code, path) => {
     const token = server.token();
     const answer = await create(body, token);

@@ -1,6 +1,6 @@
 /**
- * Contracts from source: a durable job compiles, in a process of its own, and then deploys where a signer was named.
- * Each contract's plan lies beside its record until the job has settled it, so that a kill at any point costs one
+ * Contracts from source: a durable job compiles in a process of its own, and then deploys where a signer was named.
+ * Each contract's plan is stored beside its record until the job has settled it, so that a kill at any point costs one
  * compile and nothing else.
  */
 import type { SolidityRequest } from "../../../engine/solidity/compile-solidity.js";
@@ -30,7 +30,7 @@ export interface BuildPlan {
 }
 
 export interface BuildOptions {
-  /** Of one compile. */
+  /** Limits of one compile. */
   readonly limits?: ProcessTaskLimits;
 }
 
@@ -44,7 +44,7 @@ export interface BuildDependencies {
 }
 
 const KIND = "contract_build";
-/** Each takes a core for seconds, at low priority. */
+/** Compiles at a time. Each takes a core for seconds, at low priority. */
 const CONCURRENCY = 2;
 
 type Compiled = ReturnType<typeof artifactOfCompiled>;
@@ -66,7 +66,7 @@ export class ContractBuilds {
     });
   }
 
-  /** The commit that plans a build, to be merged with the contract's own. Call `wake` once it is committed. */
+  /** Builds the commit that plans a build, to be merged with the contract's own. Call `wake` after the commit. */
   prepare(contract: StoredContract, plan: BuildPlan): StoreCommit {
     const { jobs, repository } = this.#with;
     const { owner, id } = contract;
@@ -79,14 +79,15 @@ export class ContractBuilds {
     return mergeCommits(job.commit, repository.putBuild(contract, plan as unknown as StoreValue));
   }
 
+  /** Lets the jobs begin with what was committed. */
   wake(): void {
     this.#with.jobs.wake();
   }
 
   async #run(job: Job, { signal }: JobContext): Promise<void> {
     const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
-    const plan = this.#with.repository.build<BuildPlan>(owner, id);
-    // Deleted meanwhile, or settled by a run whose end was not recorded.
+    const plan = this.#with.repository.build(owner, id);
+    // Without a plan, the contract was deleted, or settled by a run whose end was not recorded.
     if (plan === undefined) return;
     const outcome = await compileSolidityInProcess(this.#tasks, plan.source, {
       signal,
@@ -118,10 +119,7 @@ export class ContractBuilds {
     await this.#conclude({ owner, id, plan, compiled, signal });
   }
 
-  /**
-   * Deploys, where somebody was named to sign for it; what was compiled is kept in any case, so that it can be deployed
-   * again.
-   */
+  /** Deploys where a signer was named. The artifact is stored in any case, so that it can be deployed later. */
   async #conclude({
     owner,
     id,
@@ -219,7 +217,7 @@ export class ContractBuilds {
     return current?.value.status === "compiling" ? this.#failed(current, [finding]) : undefined;
   }
 
-  /** Commits what follows from the record as it is; a contract that is gone needs nothing. */
+  /** Commits a change that is computed from the current record; does nothing when the contract was deleted. */
   async #settle(
     owner: Subject,
     id: string,
@@ -236,7 +234,7 @@ export class ContractBuilds {
   }
 }
 
-/** Expected failures become findings of the contract; anything else is the job's failure. */
+/** Returns an expected failure as findings of the contract; throws any other, which fails the job. */
 function findingsOf(error: unknown): ContractFinding[] {
   if (error instanceof AppError) return error.details.map(({ message, code }) => ({ message, code }));
   throw error;

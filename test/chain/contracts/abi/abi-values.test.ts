@@ -26,10 +26,12 @@ import { seededRandom, type SeededRandom } from "../../../support/seeded.js";
 
 function members(...types: readonly string[]): AbiMember[] {
   return membersOf(
-    (parseAbiParameters(types.join(", ")) as readonly AbiParameter[]).map((parameter) => ({
-      ...parameter,
-      name: parameter.name ?? "",
-    })),
+    (parseAbiParameters(types.join(", ")) as readonly (Omit<AbiParameter, "name"> & { readonly name?: string })[]).map(
+      (parameter) => ({
+        ...parameter,
+        name: parameter.name ?? "",
+      }),
+    ),
   );
 }
 
