@@ -23,7 +23,7 @@ import type {
   LoadBalancer,
   UpdateConnector,
 } from "./connector-schemas.js";
-import { CONNECTOR_TYPES, findConnectorType } from "./connector-types.js";
+import { CONNECTOR_TYPES, findConnectorType } from "./probes.js";
 import { CONTAINER_MEMBERS, containerSpec, needsContainer } from "./containers.js";
 import type { ConnectorCredentials } from "./connector-credentials.js";
 import type { Entities } from "./entities.js";

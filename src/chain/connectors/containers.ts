@@ -4,7 +4,7 @@
  */
 import { AppError } from "../../platform/errors.js";
 import type { ConnectorConfig, Credentials } from "./connector-schemas.js";
-import { CONNECTOR_KINDS, type ConnectorType } from "./connector-types.js";
+import { CONNECTOR_KINDS, type ConnectorType } from "./probes.js";
 import type { ContainerSpec } from "./providers/provider.js";
 import type { StoredConnector } from "./connector-repository.js";
 

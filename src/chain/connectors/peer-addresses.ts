@@ -4,7 +4,7 @@
 import { isIP } from "node:net";
 import { AppError } from "../../platform/errors.js";
 import type { ConnectorConfig } from "./connector-schemas.js";
-import { CONNECTOR_KINDS, type ConnectorKind, type ConnectorType } from "./connector-types.js";
+import { CONNECTOR_KINDS, type ConnectorKind, type ConnectorType } from "./probes.js";
 import type { ContainerRuntime } from "./providers/provider.js";
 
 /** A peer over HTTP; no `/` at the end of the URL. */

@@ -14,6 +14,7 @@ import { retryOnConflict } from "../../platform/store/tables.js";
 import type { Probe } from "./connector-schemas.js";
 import { isProbed, type ConnectorStatus } from "./connector-lifecycle.js";
 import type { Peers } from "./peers.js";
+import { CONNECTOR_KINDS } from "./probes.js";
 import type { ContainerRuntime } from "./providers/provider.js";
 import type { ConnectorRepository, StoredConnector } from "./connector-repository.js";
 import type { StatusWriter } from "./status-writer.js";
@@ -92,7 +93,7 @@ export class Reachability {
     });
     try {
       const peer = await this.#with.peers.peer(connector, signal);
-      const says = await this.#with.peers.driver(connector).probe(peer);
+      const says = await CONNECTOR_KINDS[connector.type].probe(peer);
       return answer(true, {
         latency_ms: Math.round((this.#with.clock.monotonicMs() - startedMs) * 10) / 10,
         peer: says ?? null,

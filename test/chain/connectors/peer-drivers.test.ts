@@ -1,12 +1,13 @@
 /**
- * The drivers of sql, nats, redis, rest and the plain probes, each against a peer on this machine: PostgreSQL is a real
+ * The probes of all protocols and the driver of rest, each against a peer on this machine: PostgreSQL is a real
  * one (PGlite).
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
+import { TLSSocket } from "node:tls";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -65,6 +66,39 @@ async function running<T extends LineDouble>(starting: Promise<T>): Promise<T> {
   return started;
 }
 
+/** ErrorResponse: 'E', length, fields of a letter and a text, 0 (PostgreSQL, message formats). */
+function errorResponse(sqlState: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0Mno\0\0`, "latin1");
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+/** A server that accepts PostgreSQL's request for TLS, reads the startup message and refuses the login. */
+async function startTlsPostgres(): Promise<{ readonly port: number; readonly startups: Buffer[] }> {
+  const startups: Buffer[] = [];
+  const server = createTcpServer((plain) => {
+    plain.on("error", () => undefined);
+    plain.once("data", () => {
+      plain.write("S");
+      const secure = new TLSSocket(plain, { isServer: true, cert: readFileSync(certFile), key: readFileSync(keyFile) });
+      secure.on("error", () => undefined);
+      secure.once("data", (startup: Buffer) => {
+        startups.push(startup);
+        secure.end(errorResponse("28P01"));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  stops.push(async () => {
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { port: (server.address() as AddressInfo).port, startups };
+}
+
 /** What the first probe of a new connector found. */
 async function probed(
   draft: Draft,
@@ -117,12 +151,7 @@ describe("a sql connector", () => {
     ["no such database", "3D000", "connector_refused"],
     ["too many clients", "53300", "connector_refused"],
   ])("names %s", async (_name, sqlState, code) => {
-    // ErrorResponse: 'E', length, fields of a letter and a text, 0 (PostgreSQL, message formats).
-    const fields = Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0Mno\0\0`, "latin1");
-    const head = Buffer.alloc(5);
-    head.write("E");
-    head.writeInt32BE(fields.length + 4, 1);
-    const peer = await running(startBabbler(Buffer.concat([head, fields]).toString("latin1")));
+    const peer = await running(startBabbler(errorResponse(sqlState).toString("latin1")));
     expect(await probed({ type: "sql", config: { host: "127.0.0.1", port: peer.port } })).toMatchObject({
       status: "unavailable",
       code,
@@ -136,6 +165,21 @@ describe("a sql connector", () => {
       config: { host: "127.0.0.1", port: peer.port, tls: true, credentials: { password: "s" } },
     });
     expect(made).toMatchObject({ status: "unavailable", errors: [{ code: "connector_answer_invalid" }] });
+  });
+
+  it("sends its login over TLS, once the certificate is trusted", async () => {
+    const peer = await startTlsPostgres();
+    const errors = async (tls: true | { ca: string }): Promise<unknown> =>
+      (await settled(test, { type: "sql", config: { host: "localhost", port: peer.port, tls } })).errors;
+    expect(await errors(true)).toMatchObject([
+      { code: "connector_refused", message: expect.stringContaining("certificate") as string },
+    ]);
+    expect(peer.startups).toEqual([]);
+    expect(await errors({ ca: readFileSync(certFile, "utf8") })).toMatchObject([
+      { code: "connector_refused", message: expect.stringContaining("credentials") as string },
+    ]);
+    expect(peer.startups).toHaveLength(1);
+    expect(peer.startups[0]?.toString("latin1")).toContain("user\0postgres\0");
   });
 });
 
