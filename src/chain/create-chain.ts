@@ -179,7 +179,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
       operatorEgress.close();
     },
     purge: async (owner) => {
-      await connectors.service.purge(owner);
+      await connectors.deletions.purge(owner);
       await contracts.service.purge(owner);
       await transactions.purge(owner);
       await oracles.purge(owner);

@@ -81,7 +81,7 @@ async function probeTcp(peer: Peer): Promise<undefined> {
   await withPeerSocket(peer, () => Promise.resolve());
 }
 
-/** The client's handshake (docs.nats.io, client protocol): INFO, TLS where the server asks for it, CONNECT, PING, PONG. */
+/** The client's handshake (docs.nats.io, client protocol): INFO, TLS where the server requires it, CONNECT, PING. */
 async function probeNats(peer: Peer): Promise<string | undefined> {
   return await withPeerSocket(peer, async ({ address, plain }) => {
     let connection = lines(plain);

@@ -1,7 +1,7 @@
 /**
- * Asks connectors' peers whether they are there, and moves the status by the answer: on demand, and all of them about
- * once a minute, with jitter, so that many connectors to one peer do not ask at once. A peer that hangs costs its own
- * few seconds and no more.
+ * Probes the peers of connectors and sets the status by the result: on demand, and all of them about once a minute,
+ * with jitter, so that many connectors to one peer do not probe it at once. A peer that hangs costs its own few seconds
+ * and delays no other.
  */
 import { randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -20,7 +20,7 @@ import type { ConnectorRepository, StoredConnector } from "./connector-repositor
 import type { StatusWriter } from "./status-writer.js";
 
 export interface ReachabilityOptions {
-  /** Between two rounds over all connectors, give or take a fifth. 60 s unless given. */
+  /** Time between two rounds over all connectors, within a fifth. 60 s by default. */
   readonly intervalMs?: number;
 }
 
@@ -29,7 +29,7 @@ export interface ReachabilityDependencies {
   readonly repository: ConnectorRepository;
   readonly peers: Peers;
   readonly statuses: StatusWriter;
-  /** Where the connector's containers are published now; undefined when they are gone. */
+  /** Returns where the containers are published now; undefined when they are gone. */
   readonly relocate: (connector: StoredConnector, signal: AbortSignal) => Promise<ContainerRuntime | undefined>;
   /** Called in each round for every connector that waits for a job. */
   readonly resume: (connector: StoredConnector) => Promise<void>;
@@ -38,16 +38,16 @@ export interface ReachabilityDependencies {
 }
 
 const INTERVAL_MS = 60_000;
-/** Peers that are asked at a time in a round. */
+/** Peers probed at a time in a round. */
 const ROUND_CONCURRENCY = 8;
 const PAGE_ROWS = 100;
-/** Share of the interval by which rounds are moved about, in percent. */
+/** Largest shift of a round, in percent of the interval. */
 const JITTER_PERCENT = 20;
 
 export class Reachability {
   readonly #options: Required<ReachabilityOptions>;
   readonly #with: ReachabilityDependencies;
-  readonly #asking = new Map<string, Promise<Probe>>();
+  readonly #running = new Map<string, Promise<Probe>>();
   readonly #abort = new AbortController();
   #rounds: Promise<void> | undefined;
 
@@ -56,31 +56,33 @@ export class Reachability {
     this.#with = dependencies;
   }
 
+  /** Starts the rounds. */
   start(): void {
     this.#rounds ??= this.#run();
   }
 
+  /** Ends the rounds and waits for the probes under way. */
   async stop(): Promise<void> {
     this.#abort.abort(new Error("the server is stopping"));
     await this.#rounds;
-    await Promise.allSettled(this.#asking.values());
+    await Promise.allSettled(this.#running.values());
   }
 
   /**
-   * Asks the peer now, or waits for the answer to a question under way, and writes the status when it changes. Never
-   * rejects for what a peer does.
+   * Probes the peer now, or waits for the probe under way, and writes the status when it changes. Never rejects for
+   * what a peer does.
    */
   async check(owner: Subject, id: string): Promise<Probe> {
-    const running = this.#asking.get(id);
+    const running = this.#running.get(id);
     if (running !== undefined) return await running;
-    const asked = this.#check(owner, id).finally(() => {
-      this.#asking.delete(id);
+    const probe = this.#check(owner, id).finally(() => {
+      this.#running.delete(id);
     });
-    this.#asking.set(id, asked);
-    return await asked;
+    this.#running.set(id, probe);
+    return await probe;
   }
 
-  /** One question, nothing written. */
+  /** Probes the peer and writes nothing. */
   async ask(connector: StoredConnector, signal: AbortSignal): Promise<Probe> {
     const startedMs = this.#with.clock.monotonicMs();
     const answer = (reachable: boolean | null, parts: Partial<Probe>): Probe => ({
@@ -93,14 +95,14 @@ export class Reachability {
     });
     try {
       const peer = await this.#with.peers.peer(connector, signal);
-      const says = await CONNECTOR_KINDS[connector.type].probe(peer);
+      const description = await CONNECTOR_KINDS[connector.type].probe(peer);
       return answer(true, {
         latency_ms: Math.round((this.#with.clock.monotonicMs() - startedMs) * 10) / 10,
-        peer: says ?? null,
+        peer: description ?? null,
       });
     } catch (error) {
       if (signal.aborted || !(error instanceof AppError)) throw error;
-      // A sealed vault says nothing about the peer.
+      // With a sealed vault the peer was not asked.
       return answer(error.code === "vault_sealed" ? null : false, {
         error: { code: error.code, message: error.message },
       });
@@ -129,10 +131,7 @@ export class Reachability {
     }
   }
 
-  /**
-   * Writes what a probe found, unless the connector was changed while it was asked: the answer is about another address
-   * then.
-   */
+  /** Writes the result of a probe, unless the connector was changed meanwhile: the result may be of another address. */
   async #record(asked: StoredConnector, probe: Probe, moved: ContainerRuntime | undefined): Promise<Probe> {
     if (probe.reachable === null) return probe;
     const { id, owner } = asked;
@@ -150,7 +149,7 @@ export class Reachability {
         }),
       );
       if (status !== current.value.status)
-        this.#with.log.info("connector moved", {
+        this.#with.log.info("connector changed its status", {
           state: status,
           kind: current.value.type,
           ...(probe.error === null ? {} : { code: probe.error.code }),
@@ -161,17 +160,14 @@ export class Reachability {
 
   async #run(): Promise<void> {
     const { signal } = this.#abort;
-    while (!signal.aborted) {
+    for (;;) {
       try {
         await pause(jittered(this.#options.intervalMs), undefined, { signal, ref: false });
         await this.#round(signal);
       } catch (error) {
         if (signal.aborted) return;
         // A fault of one round must not end the rounds.
-        this.#with.log.error(
-          "a round of connector probes broke",
-          error instanceof AppError ? { code: error.code } : {},
-        );
+        this.#with.log.error("a round of connector probes failed", { error });
       }
     }
   }
@@ -197,7 +193,7 @@ export class Reachability {
     try {
       await work();
     } catch (error) {
-      // Deleted since the round began, or a store that takes no writes now: the next round sees.
+      // The connector was deleted since the round began, or the store takes no writes now; the next round tries again.
       if (!(error instanceof AppError)) throw error;
     }
   }
@@ -212,7 +208,7 @@ export class Reachability {
   }
 }
 
-/** An ipfs connector that named where its node runs is `active`; all others are `available`. */
+/** Returns the status of a connector whose peer answers: `active` for an IPFS node or gateway named by URL. */
 export function reachableStatus({ type, config }: StoredConnector): ConnectorStatus {
   return type === "ipfs" && (config.gateway_url !== undefined || config.rpc_url !== undefined) ? "active" : "available";
 }
@@ -221,7 +217,7 @@ function jittered(ms: number): number {
   return Math.max(1, Math.round((ms * (100 - JITTER_PERCENT + randomInt(2 * JITTER_PERCENT + 1))) / 100));
 }
 
-/** Fisher and Yates, so that no connector always comes last. */
+/** Shuffles in place (Fisher and Yates), so that no connector always comes last. */
 function shuffled<T>(items: T[]): T[] {
   for (let last = items.length - 1; last > 0; last -= 1) {
     const other = randomInt(last + 1);

@@ -168,13 +168,13 @@ describe("a virtual connector", () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url }, is_virtual: true });
     expect(test.statuses(made.id)).toEqual(["init", "active"]);
     kubo.requests.length = 0;
-    expect(await test.service.createEntity(test.owner, made.id, { raw: "virtually" }, never)).toMatchObject({
+    expect(await test.entities.create(test.owner, made.id, { raw: "virtually" }, never)).toMatchObject({
       size: 9,
     });
     expect((await plain(test, made.id)).accessed_at).not.toBeNull();
     const bare = await settled(test, { type: "ipfs", config: {}, is_virtual: true });
     expect(await detail(test, bare.id)).not.toHaveProperty("details");
-    expect((await failureOf(() => test.service.listEntities(test.owner, bare.id, PAGE, never))).code).toBe(
+    expect((await failureOf(() => test.entities.list(test.owner, bare.id, PAGE, never))).code).toBe(
       "connector_not_ready",
     );
   });
@@ -200,9 +200,9 @@ describe("addresses that lead inside", () => {
         config: { api_url: "https://ipfs.example.com:5001", credentials: { token: "t" } },
       });
       expect(made).toMatchObject({ status: "unavailable", errors: [{ code: "egress_refused" }] });
-      expect(
-        (await failureOf(() => guarded.service.createEntity(guarded.owner, made.id, { raw: "x" }, never))).code,
-      ).toBe("egress_refused");
+      expect((await failureOf(() => guarded.entities.create(guarded.owner, made.id, { raw: "x" }, never))).code).toBe(
+        "egress_refused",
+      );
       const redis = await settled(guarded, { type: "redis", config: { api_url: "redis://cache.example.com" } });
       expect(redis).toMatchObject({ status: "unavailable", errors: [{ code: "egress_refused" }] });
       expect(
@@ -227,11 +227,11 @@ describe("another owner's connector", () => {
       const calls = [
         () => test.service.get(eve, asked, PAGE, never),
         () => test.service.update(eve, asked, { name: "e" }),
-        () => test.service.delete(eve, asked, never),
-        () => test.service.nodes(eve, asked, never),
-        () => test.service.listEntities(eve, asked, PAGE, never),
-        () => test.service.createEntity(eve, asked, { raw: "x" }, never),
-        () => test.service.logs(eve, asked, 1, never),
+        () => test.deletions.delete(eve, asked, never),
+        () => test.containers.nodes(eve, asked, never),
+        () => test.entities.list(eve, asked, PAGE, never),
+        () => test.entities.create(eve, asked, { raw: "x" }, never),
+        () => test.containers.logs(eve, asked, 1, never),
       ];
       for (const call of calls)
         expect(await failureOf(call)).toMatchObject({ code: "not_found", message: "connector not found" });
@@ -270,7 +270,7 @@ describe("changing a connector", () => {
     expect(secrets()).toBe(before);
     await test.service.update(test.owner, made.id, { config: { credentials: null } });
     expect(secrets()).toBe(before - 1);
-    expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
+    expect(await test.deletions.delete(test.owner, made.id, never)).toBe(true);
   });
 
   it("says so when somebody deleted the credentials in the vault, and takes new ones", async () => {
@@ -351,7 +351,7 @@ describe("a sealed vault", () => {
     const second = await openConnectors({ folder: first.vault.folder, owner: first.owner, unsealed: false });
     try {
       await eventually("provisioning has begun", () => second.statuses(id).at(-1) === "provisioning");
-      expect((await failureOf(() => second.service.delete(second.owner, id, never))).code).toBe("vault_sealed");
+      expect((await failureOf(() => second.deletions.delete(second.owner, id, never))).code).toBe("vault_sealed");
       await second.vault.seal.unseal(Buffer.from(PHRASE));
       await untilSettled(second, id);
       expect(await plain(second, id)).toMatchObject({ status: "available" });
@@ -369,17 +369,17 @@ describe("a sealed vault", () => {
 describe("deleting", () => {
   it("takes the secret and all notes with it", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } });
-    await test.service.createEntity(test.owner, made.id, { raw: "noted", name: "n" }, never);
+    await test.entities.create(test.owner, made.id, { raw: "noted", name: "n" }, never);
     const keys = (): string[] =>
       test.store
         .range([])
         .map(({ key }) => JSON.stringify(key))
         .filter((key) => key.includes(made.id) && !key.includes('"job') && !key.includes('"events'));
     expect(keys().length).toBeGreaterThan(3);
-    expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
+    expect(await test.deletions.delete(test.owner, made.id, never)).toBe(true);
     expect(keys()).toEqual([]);
     expect(test.statuses(made.id).at(-1)).toBe("deprovisioning");
-    expect((await failureOf(() => test.service.delete(test.owner, made.id, never))).code).toBe("not_found");
+    expect((await failureOf(() => test.deletions.delete(test.owner, made.id, never))).code).toBe("not_found");
   });
 
   it("purges everything of an owner, and may be repeated", async () => {
@@ -387,8 +387,8 @@ describe("deleting", () => {
     try {
       for (const type of ["ipfs", "redis", "sql"])
         await create(owned, { type, config: { host: "127.0.0.1", port: 1, credentials: { password: "p" } } });
-      await owned.service.purge(owned.owner);
-      await owned.service.purge(owned.owner);
+      await owned.deletions.purge(owned.owner);
+      await owned.deletions.purge(owned.owner);
       expect(owned.service.list(owned.owner, PAGE).total).toBe(0);
     } finally {
       await owned.close();

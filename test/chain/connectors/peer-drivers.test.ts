@@ -365,17 +365,26 @@ describe("a rest connector", () => {
       config: { api_url: url, entities_path: "/items", credentials: { api_key: "k1", api_key_header: "X-Key" } },
     });
     expect(found).toBe("available");
-    expect(await test.service.listEntities(test.owner, id, PAGE, never)).toMatchObject({
+    expect(await test.entities.list(test.owner, id, PAGE, never)).toMatchObject({
       total: 1,
       body: [{ id: "1", name: "first", metadata: { id: 1, name: "first" }, href: `${url}/items/1` }],
     });
+    expect(await test.entities.create(test.owner, id, { metadata: { name: "second", size: 3 } }, never)).toMatchObject({
+      id: "2",
+      name: "second",
+    });
+    await test.entities.update(
+      { owner: test.owner, connectorId: id, entityId: "2" },
+      { metadata: { name: "changed" } },
+      never,
+    );
+    expect(await test.entities.get({ owner: test.owner, connectorId: id, entityId: "2" }, never)).toMatchObject({
+      name: "changed",
+    });
+    await test.entities.remove({ owner: test.owner, connectorId: id, entityId: "2" }, never);
     expect(
-      await test.service.createEntity(test.owner, id, { metadata: { name: "second", size: 3 } }, never),
-    ).toMatchObject({ id: "2", name: "second" });
-    await test.service.updateEntity(test.owner, id, "2", { metadata: { name: "changed" } }, never);
-    expect(await test.service.getEntity(test.owner, id, "2", never)).toMatchObject({ name: "changed" });
-    await test.service.removeEntity(test.owner, id, "2", never);
-    expect((await failureOf(() => test.service.getEntity(test.owner, id, "2", never))).code).toBe("not_found");
+      (await failureOf(() => test.entities.get({ owner: test.owner, connectorId: id, entityId: "2" }, never))).code,
+    ).toBe("not_found");
     expect(seen).toContain("PUT /api/items/2 k1");
     expect((await detail(test, id)).details).toMatchObject({ data: [{ id: "1" }], probe: { peer: "items/1" } });
   });
@@ -387,7 +396,7 @@ describe("a rest connector", () => {
   ])("names an answer of %s without repeating it", async (code, name) => {
     const { id } = await settled(test, { type: "rest", config: { api_url: url, entities_path: "/items" } });
     status = code;
-    const failure = await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never));
+    const failure = await failureOf(() => test.entities.list(test.owner, id, PAGE, never));
     status = 200;
     expect(failure.code).toBe(name);
     expect(failure.message).not.toContain("upstream secret");
@@ -408,8 +417,6 @@ describe("a rest connector", () => {
 
   it("has no entities where the type holds none", async () => {
     const { id } = await settled(test, { type: "tableau", config: { api_url: url } });
-    expect((await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never))).code).toBe(
-      "connector_unsupported",
-    );
+    expect((await failureOf(() => test.entities.list(test.owner, id, PAGE, never))).code).toBe("connector_unsupported");
   });
 });

@@ -17,7 +17,10 @@ import {
   type ConnectorsOptions,
 } from "../../../src/chain/connectors/create-connectors.js";
 import type { Connector, ConnectorDetail, CreateConnector } from "../../../src/chain/connectors/connector-schemas.js";
+import type { ConnectorContainers } from "../../../src/chain/connectors/connector-containers.js";
+import type { ConnectorDeletions } from "../../../src/chain/connectors/connector-deletions.js";
 import type { ConnectorService } from "../../../src/chain/connectors/connector-service.js";
+import type { Entities } from "../../../src/chain/connectors/entities.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";
@@ -36,6 +39,9 @@ export interface TestConnectors {
   readonly log: RecordedLog;
   readonly connectors: Connectors;
   readonly service: ConnectorService;
+  readonly entities: Entities;
+  readonly deletions: ConnectorDeletions;
+  readonly containers: ConnectorContainers;
   /** Statuses that listeners were told about a connector, in order. */
   statuses(id: string): string[];
   events(): StoredEvent[];
@@ -95,6 +101,9 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
     log,
     connectors,
     service: connectors.service,
+    entities: connectors.entities,
+    deletions: connectors.deletions,
+    containers: connectors.containers,
     events: read,
     statuses: (id) =>
       read()

@@ -13,7 +13,7 @@ export interface Peer {
   /** Plaintext from the vault, for this use only. */
   readonly credentials: Credentials;
   readonly addresses: PeerAddresses;
-  /** For addresses that a user gave, the guard; for containers of our own provider, one that reaches their host only. */
+  /** For an address of a user, the guard; for a container of our own provider, one that reaches its host only. */
   readonly egress: Egress;
   readonly signal: AbortSignal;
 }

@@ -18,7 +18,7 @@ export interface PeerRequest {
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 const VISIBLE = /^[\x20-\x7e]*$/;
 
-/** Sends one request below the peer's base URL. Throws `connector_refused` for 401 and 403, and as `fromEgress` says. */
+/** Sends one request below the base URL. Throws `connector_refused` for 401 and 403, and what `fromEgress` returns. */
 export async function askPeer(peer: Peer, path: string, request: PeerRequest = {}): Promise<EgressAnswer> {
   const { method = "GET", json, body, timeoutMs = PEER_TIMEOUT_MS, answerBytesMax } = request;
   const payload = json === undefined ? body?.bytes : JSON.stringify(json);
