@@ -24,10 +24,8 @@ import { chainIdOf, type NetworkRecord } from "./networks/network-port.js";
 import { createNetworks } from "./networks/create-networks.js";
 import type { NetworkService, NetworkUse } from "./networks/network-service.js";
 import { MAINNET_ID } from "./networks/public-networks.js";
-import { Prices } from "./networks/registrations/prices.js";
-import { registrationHandlers } from "./networks/registrations/registration-handlers.js";
-import type { BridgeJson, OracleJson } from "./networks/registrations/registration-schemas.js";
-import { Registrations } from "./networks/registrations/registrations.js";
+import { Prices } from "./networks/prices.js";
+import { REGISTRATION_KINDS, registrationHandlers, Registrations } from "./networks/registrations.js";
 import type { chainRoutes } from "./routes.js";
 import { requestMany } from "./rpc/rpc-batch.js";
 import type { Rpc } from "./rpc/rpc.js";
@@ -135,8 +133,8 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
       log,
     },
   );
-  const oracles = new Registrations<OracleJson>({ kind: "oracle" }, { store, networks: networks.service });
-  const bridges = new Registrations<BridgeJson>({ kind: "bridge" }, { store, networks: networks.service });
+  const oracles = new Registrations(REGISTRATION_KINDS.oracle, { store, networks: networks.service, clock });
+  const bridges = new Registrations(REGISTRATION_KINDS.bridge, { store, networks: networks.service, clock });
   const mainnet = networks.service.find({ kind: "user", id: "" }, MAINNET_ID);
   const prices = new Prices({ mainnet, rpc: (record) => networks.service.rpc(record), clock });
   const views = {
@@ -158,7 +156,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
       ...contractEvents.handlers,
       ...transactions.handlers,
       ...connectors.handlers,
-      ...registrationHandlers({ oracles, bridges, prices, clock }),
+      ...registrationHandlers({ oracles, bridges, prices }),
     },
     start: () => {
       networks.start();
