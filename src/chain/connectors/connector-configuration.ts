@@ -8,7 +8,7 @@ import { CONTAINER_MEMBERS, containerSpec, needsContainer, providerOf } from "./
 import { addressesOf, guardedUrl } from "./peer-addresses.js";
 import type { ContainerProvider } from "./providers/provider.js";
 
-export interface ConfigurationDependencies {
+interface ConfigurationDependencies {
   /** The guard, for looking at addresses before they are stored. */
   readonly egress: Pick<Egress, "checkUrl">;
   readonly providers: ReadonlyMap<string, ContainerProvider>;

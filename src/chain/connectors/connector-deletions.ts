@@ -10,7 +10,7 @@ import { providerOf } from "./containers.js";
 import type { ContainerProvider } from "./providers/provider.js";
 import type { StatusWriter } from "./status-writer.js";
 
-export interface ConnectorDeletionDependencies {
+interface ConnectorDeletionDependencies {
   readonly store: Store;
   readonly repository: ConnectorRepository;
   readonly credentials: ConnectorCredentials;
@@ -24,10 +24,10 @@ const DELETE_WAIT_MS = 30_000;
 const PURGE_PAGE = { page: 1, rpp: 100 };
 
 export class ConnectorDeletions {
-  readonly #with: ConnectorDeletionDependencies;
+  readonly #dependencies: ConnectorDeletionDependencies;
 
   constructor(dependencies: ConnectorDeletionDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -35,7 +35,7 @@ export class ConnectorDeletions {
    * @throws AppError `connector_not_deleted` when the provider refused; the connector stays and may be deleted again
    */
   async delete(owner: Subject, id: string, signal: AbortSignal): Promise<boolean> {
-    const { jobs, repository } = this.#with;
+    const { jobs, repository } = this.#dependencies;
     const jobId = await retryOnConflict(async () => await this.#begin(owner, id));
     if (jobId === undefined) return true;
     jobs.wake();
@@ -54,7 +54,7 @@ export class ConnectorDeletions {
    * provisioning was cancelled by a deletion that did not follow.
    */
   async resume({ owner, id }: StoredConnector): Promise<void> {
-    const { jobs, repository, statuses, store } = this.#with;
+    const { jobs, repository, statuses, store } = this.#dependencies;
     await retryOnConflict(async () => {
       const current = repository.find(owner, id);
       if (current === undefined || (current.value.job_id !== null && jobs.isOpen(current.value.job_id))) return;
@@ -71,7 +71,7 @@ export class ConnectorDeletions {
   async purge(owner: Subject): Promise<void> {
     const { signal } = new AbortController();
     for (;;) {
-      const { rows } = this.#with.repository.list(owner, {}, PURGE_PAGE);
+      const { rows } = this.#dependencies.repository.list(owner, {}, PURGE_PAGE);
       if (rows.length === 0) return;
       for (const { id } of rows) {
         if (!(await this.delete(owner, id, signal)))
@@ -84,7 +84,7 @@ export class ConnectorDeletions {
 
   /** Deletes the record, or queues the job that removes the containers first and returns its id. */
   async #begin(owner: Subject, id: string): Promise<string | undefined> {
-    const { credentials, jobs, providers, repository, statuses, store } = this.#with;
+    const { credentials, jobs, providers, repository, statuses, store } = this.#dependencies;
     const current = repository.require(owner, id);
     const { status, secret, runtime, job_id: jobId } = current.value;
     if (status === "deprovisioning") {
@@ -108,7 +108,7 @@ export class ConnectorDeletions {
 
   async #queue(current: StoreRecord<StoredConnector>): Promise<string> {
     const { owner, id } = current.value;
-    const { jobs, statuses, store } = this.#with;
+    const { jobs, statuses, store } = this.#dependencies;
     const job = jobs.prepare("deprovision_connector", owner, id);
     await store.commit(
       mergeCommits(statuses.change(current, { status: "deprovisioning", errors: [], job_id: job.jobId }), job.commit),

@@ -9,7 +9,7 @@ import type { connectorRoutes } from "./connector-routes.js";
 import type { ConnectorService } from "./connector-service.js";
 import type { Entities, EntityPlace } from "./entities.js";
 
-export interface ConnectorHandlersDependencies {
+interface ConnectorHandlersDependencies {
   readonly connectors: ConnectorService;
   readonly entities: Entities;
   readonly deletions: ConnectorDeletions;

@@ -5,7 +5,7 @@ import type { JobContext, Jobs } from "../../platform/jobs/jobs.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import type { ConnectorLease, Provisioning } from "./provisioning.js";
 
-export type ConnectorJobKind = "provision_connector" | "deprovision_connector";
+type ConnectorJobKind = "provision_connector" | "deprovision_connector";
 
 /** Provisioning waits for peers and providers and takes no processor time. */
 const JOBS_AT_ONCE = 8;

@@ -41,7 +41,7 @@ export interface NetworkLookup {
   find(subject: Subject, id: string): unknown;
 }
 
-export interface ConnectorServiceDependencies {
+interface ConnectorServiceDependencies {
   readonly store: Store;
   readonly repository: ConnectorRepository;
   readonly credentials: ConnectorCredentials;
@@ -67,16 +67,16 @@ const CONNECTORS_PER_OWNER_MAX = 500;
 const CONTAINERS_PER_OWNER_MAX = 16;
 
 export class ConnectorService {
-  readonly #with: ConnectorServiceDependencies;
+  readonly #dependencies: ConnectorServiceDependencies;
 
   constructor(dependencies: ConnectorServiceDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Returns one page, oldest first. The type in the query may be in upper or lower case. */
   list(owner: Subject, query: ConnectorFilter & Page): { readonly body: Connector[]; readonly total: number } {
     const type = query.type === undefined ? undefined : (findConnectorType(query.type) ?? query.type);
-    const { rows, total } = this.#with.repository.list(
+    const { rows, total } = this.#dependencies.repository.list(
       owner,
       { type, network_id: query.network_id, status: query.status },
       { page: query.page, rpp: query.rpp },
@@ -92,16 +92,16 @@ export class ConnectorService {
   async create(owner: Subject, request: CreateConnector): Promise<Connector> {
     const { credentials, ...config } = request.config;
     const connector = this.#draft(owner, request, config);
-    requireValidConfig(connector, credentials ?? {}, this.#with);
+    requireValidConfig(connector, credentials ?? {}, this.#dependencies);
     return await retryOnConflict(async () => {
       this.#requireRoom(connector);
       const wrapped = await this.#wrapped(owner, connector.id, credentials);
-      const job = this.#with.jobs.prepare("provision_connector", owner, connector.id);
+      const job = this.#dependencies.jobs.prepare("provision_connector", owner, connector.id);
       const stored: StoredConnector = { ...connector, secret: wrapped?.place ?? null, job_id: job.jobId };
-      await this.#with.store.commit(
-        mergeCommits(this.#with.statuses.creation(stored), job.commit, wrapped?.commit ?? {}),
+      await this.#dependencies.store.commit(
+        mergeCommits(this.#dependencies.statuses.creation(stored), job.commit, wrapped?.commit ?? {}),
       );
-      this.#with.jobs.wake();
+      this.#dependencies.jobs.wake();
       return connectorOnWire(stored);
     });
   }
@@ -111,11 +111,11 @@ export class ConnectorService {
    * not fail the answer.
    */
   async get(owner: Subject, id: string, query: DetailQuery, signal: AbortSignal): Promise<ConnectorDetail> {
-    const found = this.#with.repository.require(owner, id).value;
+    const found = this.#dependencies.repository.require(owner, id).value;
     if (query.enrichment !== undefined || isUnsettled(found.status) || !hasAddress(found))
       return connectorOnWire(found);
-    const probe = await this.#with.reachability.check(owner, id);
-    const connector = this.#with.repository.require(owner, id).value;
+    const probe = await this.#dependencies.reachability.check(owner, id);
+    const connector = this.#dependencies.repository.require(owner, id).value;
     const data = probe.reachable === true ? await this.#entitiesOrNull(connector, query, signal) : null;
     return { ...connectorOnWire(connector), details: { data, page: query.page, rpp: query.rpp, probe } };
   }
@@ -127,14 +127,14 @@ export class ConnectorService {
    */
   async update(owner: Subject, id: string, request: UpdateConnector): Promise<void> {
     await retryOnConflict(async () => {
-      await this.#update(this.#with.repository.require(owner, id), request);
+      await this.#update(this.#dependencies.repository.require(owner, id), request);
     });
-    this.#with.jobs.wake();
+    this.#dependencies.jobs.wake();
   }
 
   /** Returns the subject of a connector's events. */
   eventSubject(owner: Subject, id: string): string {
-    return eventSubject(this.#with.repository.require(owner, id).value);
+    return eventSubject(this.#dependencies.repository.require(owner, id).value);
   }
 
   async #update(current: StoreRecord<StoredConnector>, request: UpdateConnector): Promise<void> {
@@ -147,16 +147,16 @@ export class ConnectorService {
     };
     if (request.config !== undefined) {
       requireChangeable(current.value, next);
-      requireValidConfig(next, credentials ?? {}, this.#with);
+      requireValidConfig(next, credentials ?? {}, this.#dependencies);
     }
     const wrapped = await this.#wrapped(owner, id, credentials ?? undefined);
     const restart =
       status === "failed" && request.config !== undefined
-        ? this.#with.jobs.prepare("provision_connector", owner, id)
+        ? this.#dependencies.jobs.prepare("provision_connector", owner, id)
         : undefined;
-    await this.#with.store.commit(
+    await this.#dependencies.store.commit(
       mergeCommits(
-        this.#with.statuses.change(current, {
+        this.#dependencies.statuses.change(current, {
           name: next.name,
           config: next.config,
           secret: wrapped?.place ?? (credentials === null ? null : secret),
@@ -165,12 +165,12 @@ export class ConnectorService {
         }),
         restart?.commit ?? {},
         wrapped?.commit ?? {},
-        credentials === undefined ? {} : this.#with.credentials.deletion(owner, secret),
+        credentials === undefined ? {} : this.#dependencies.credentials.deletion(owner, secret),
       ),
     );
   }
 
-  /** Returns the record that a request asks for. Throws `connector_type_unknown` and for what it names in vain. */
+  /** Returns the record of a new connector. Throws `connector_type_unknown`, and `not_found` for its network. */
   #draft(owner: Subject, request: CreateConnector, config: StoredConnector["config"]): StoredConnector {
     const type = findConnectorType(request.type);
     if (type === undefined)
@@ -185,8 +185,8 @@ export class ConnectorService {
         "application_id: not the application of the token",
         "connector_config_invalid",
       );
-    this.#with.networks.find(owner, request.network_id);
-    const now = isoTimestamp(this.#with.clock.nowMs());
+    this.#dependencies.networks.find(owner, request.network_id);
+    const now = isoTimestamp(this.#dependencies.clock.nowMs());
     return {
       id: newId(),
       created_at: now,
@@ -208,7 +208,7 @@ export class ConnectorService {
   }
 
   #requireRoom(connector: StoredConnector): void {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     if (repository.count(connector.owner) >= CONNECTORS_PER_OWNER_MAX)
       throw new AppError("connector_limit_reached", {
         message: `an application has at most ${String(CONNECTORS_PER_OWNER_MAX)} connectors`,
@@ -226,12 +226,12 @@ export class ConnectorService {
   ): Promise<Awaited<ReturnType<ConnectorCredentials["prepare"]>> | undefined> {
     return credentials === undefined || Object.keys(credentials).length === 0
       ? undefined
-      : await this.#with.credentials.prepare(owner, id, credentials);
+      : await this.#dependencies.credentials.prepare(owner, id, credentials);
   }
 
   async #entitiesOrNull(connector: StoredConnector, query: DetailQuery, signal: AbortSignal): Promise<Entity[] | null> {
     try {
-      return (await this.#with.entities.ofPeer(connector, query, signal)).body;
+      return (await this.#dependencies.entities.ofPeer(connector, query, signal)).body;
     } catch (error) {
       // The detail is answered all the same; its probe shows the state of the peer.
       if (error instanceof AppError) return null;

@@ -38,7 +38,7 @@ export interface ConnectorsOptions {
   readonly containerReadyMs?: number;
 }
 
-export interface ConnectorsDependencies {
+interface ConnectorsDependencies {
   readonly store: Store;
   readonly vault: VaultService;
   /** Not started yet, because the runners are registered first. */

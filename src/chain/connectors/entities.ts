@@ -14,7 +14,7 @@ import type { EntityDriver, Peer, PeerEntity } from "./drivers/driver.js";
 import { contentOf, contentOnWire } from "./entity-content.js";
 import type { Peers } from "./peers.js";
 
-export interface EntitiesDependencies {
+interface EntitiesDependencies {
   readonly store: Store;
   readonly repository: ConnectorRepository;
   readonly peers: Peers;
@@ -41,10 +41,10 @@ const NO_TEXTS = { name: null, filename: null, type: null, source: null, parent:
 const NO_NOTE = { created_at: null, modified_at: null, ...NO_TEXTS } as const;
 
 export class Entities {
-  readonly #with: EntitiesDependencies;
+  readonly #dependencies: EntitiesDependencies;
 
   constructor(dependencies: EntitiesDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Returns one page of what the peer has; `objects` is a comma-separated list of ids to return in its place. */
@@ -114,13 +114,13 @@ export class Entities {
     const { driver, peer } = await this.#reach(connector, signal);
     await driver.remove(peer, entityId);
     await retryOnConflict(async () => {
-      await this.#with.store.commit(this.#with.repository.deleteNote(owner, connectorId, entityId));
+      await this.#dependencies.store.commit(this.#dependencies.repository.deleteNote(owner, connectorId, entityId));
     });
   }
 
   /** Returns a connector whose peer is about to be used. Throws `connector_not_ready` while there is none. */
   async #used(owner: Subject, connectorId: string): Promise<StoredConnector> {
-    const record = this.#with.repository.require(owner, connectorId);
+    const record = this.#dependencies.repository.require(owner, connectorId);
     const { status } = record.value;
     if (isUnsettled(status) || status === "failed")
       throw new AppError("connector_not_ready", { message: `the connector is ${status}` });
@@ -130,13 +130,13 @@ export class Entities {
 
   /** Writes the time of the last use. That is no change: it sets no `updated_at` and makes no event. */
   async #touch({ value: { owner, id, accessed_at } }: StoreRecord<StoredConnector>): Promise<void> {
-    const nowMs = this.#with.clock.nowMs();
+    const nowMs = this.#dependencies.clock.nowMs();
     if (accessed_at !== null && nowMs - Date.parse(accessed_at) < ACCESS_RESOLUTION_MS) return;
     try {
       await retryOnConflict(async () => {
-        const current = this.#with.repository.require(owner, id);
-        await this.#with.store.commit(
-          this.#with.repository.update(current, { ...current.value, accessed_at: isoTimestamp(nowMs) }),
+        const current = this.#dependencies.repository.require(owner, id);
+        await this.#dependencies.store.commit(
+          this.#dependencies.repository.update(current, { ...current.value, accessed_at: isoTimestamp(nowMs) }),
         );
       });
     } catch (error) {
@@ -149,23 +149,23 @@ export class Entities {
     connector: StoredConnector,
     signal: AbortSignal,
   ): Promise<{ readonly driver: EntityDriver; readonly peer: Peer }> {
-    const driver = this.#with.peers.entities(connector);
-    return { driver, peer: await this.#with.peers.peer(connector, signal) };
+    const driver = this.#dependencies.peers.entities(connector);
+    return { driver, peer: await this.#dependencies.peers.peer(connector, signal) };
   }
 
   #note({ owner, id }: StoredConnector, entityId: string): EntityNote | undefined {
-    return this.#with.repository.findNote(owner, id, entityId)?.value;
+    return this.#dependencies.repository.findNote(owner, id, entityId)?.value;
   }
 
   #requireRoom({ owner, id }: StoredConnector): void {
-    if (this.#with.repository.countNotes(owner, id) >= NOTES_MAX)
+    if (this.#dependencies.repository.countNotes(owner, id) >= NOTES_MAX)
       throw new AppError("connector_limit_reached", {
         message: `a connector has at most ${String(NOTES_MAX)} entities`,
       });
   }
 
   async #write({ owner, id }: StoredConnector, entityId: string, input: NotedInput): Promise<EntityNote> {
-    const { clock, repository, store } = this.#with;
+    const { clock, repository, store } = this.#dependencies;
     return await retryOnConflict(async () => {
       const now = isoTimestamp(clock.nowMs());
       const before = repository.findNote(owner, id, entityId)?.value ?? {

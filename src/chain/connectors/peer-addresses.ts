@@ -6,7 +6,7 @@ import { CONNECTOR_KINDS, type ConnectorKind, type ConnectorType } from "./probe
 import type { ContainerRuntime } from "./providers/provider.js";
 
 /** A peer over HTTP. The URL has no `/` at its end. */
-export interface HttpAddress {
+interface HttpAddress {
   readonly kind: "http";
   readonly url: string;
 }

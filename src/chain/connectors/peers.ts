@@ -9,7 +9,7 @@ import { restEntities } from "./drivers/rest-driver.js";
 import type { ConnectorType } from "./probes.js";
 import type { StoredConnector } from "./connector-repository.js";
 
-export interface PeersDependencies {
+interface PeersDependencies {
   readonly credentials: ConnectorCredentials;
   /** For addresses that users give. */
   readonly egress: Egress;
@@ -21,10 +21,10 @@ export interface PeersDependencies {
 const ENTITY_DRIVERS: { readonly [T in ConnectorType]?: EntityDriver } = { ipfs: ipfsEntities, rest: restEntities };
 
 export class Peers {
-  readonly #with: PeersDependencies;
+  readonly #dependencies: PeersDependencies;
 
   constructor(dependencies: PeersDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Returns the driver of a type's entities. Throws `connector_unsupported` for types without entities. */
@@ -41,12 +41,12 @@ export class Peers {
     const addresses = runtime === null ? addressesOf(type, config) : addressesOfRuntime(type, runtime);
     if (addresses.api === undefined && addresses.gateway === undefined)
       throw new AppError("connector_not_ready", { message: "the connector has no address to be asked at" });
-    const credentials = secret === null ? {} : await this.#with.credentials.read(owner, secret);
+    const credentials = secret === null ? {} : await this.#dependencies.credentials.read(owner, secret);
     return {
       config,
       credentials,
       addresses,
-      egress: runtime === null ? this.#with.egress : this.#with.containerEgress,
+      egress: runtime === null ? this.#dependencies.egress : this.#dependencies.containerEgress,
       signal,
     };
   }

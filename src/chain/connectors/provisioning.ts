@@ -54,18 +54,18 @@ const FINAL_CODES: readonly ErrorCode[] = [
 
 export class Provisioning {
   readonly #readyMs: number;
-  readonly #with: ProvisioningDependencies;
+  readonly #dependencies: ProvisioningDependencies;
 
   constructor(options: ProvisioningOptions, dependencies: ProvisioningDependencies) {
     this.#readyMs = options.readyMs ?? READY_MS;
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Runs the steps that are left. Rejects with JobFailure for a final failure, else with the failure itself. */
   async provision(owner: Subject, id: string, lease: ConnectorLease): Promise<void> {
     for (let step = 0; step < STEPS_MAX; step += 1) {
       lease.signal.throwIfAborted();
-      const record = this.#with.repository.find(owner, id);
+      const record = this.#dependencies.repository.find(owner, id);
       if (record === undefined) return;
       const { status } = record.value;
       if (status !== "init" && status !== "provisioning") return;
@@ -84,11 +84,11 @@ export class Provisioning {
    * by the next try.
    */
   provisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
-    const record = this.#with.repository.find(owner, id);
+    const record = this.#dependencies.repository.find(owner, id);
     if (record === undefined || (record.value.status !== "init" && record.value.status !== "provisioning"))
       return undefined;
-    this.#with.log.warn("connector failed", { kind: record.value.type, code: fault.code });
-    return this.#with.statuses.change(record, { status: "failed", errors: [fault] });
+    this.#dependencies.log.warn("connector failed", { kind: record.value.type, code: fault.code });
+    return this.#dependencies.statuses.change(record, { status: "failed", errors: [fault] });
   }
 
   /**
@@ -96,9 +96,9 @@ export class Provisioning {
    * remove them.
    */
   async deprovision(owner: Subject, id: string, lease: ConnectorLease): Promise<void> {
-    const found = this.#with.repository.find(owner, id);
+    const found = this.#dependencies.repository.find(owner, id);
     if (found === undefined || found.value.status !== "deprovisioning") return;
-    const provider = providerOf(found.value, this.#with.providers);
+    const provider = providerOf(found.value, this.#dependencies.providers);
     try {
       await provider?.remove(id, lease.signal);
     } catch (error) {
@@ -106,26 +106,29 @@ export class Provisioning {
       if (error instanceof AppError) throw new JobFailure({ code: error.code, message: error.message });
       throw error;
     }
-    if (found.value.secret !== null) await this.#with.credentials.untilUnsealed(lease.signal);
-    const record = this.#with.repository.find(owner, id);
+    if (found.value.secret !== null) await this.#dependencies.credentials.untilUnsealed(lease.signal);
+    const record = this.#dependencies.repository.find(owner, id);
     if (record !== undefined)
       await lease.commit(
         "end",
-        mergeCommits(this.#with.statuses.removal(record), this.#with.credentials.deletion(owner, record.value.secret)),
+        mergeCommits(
+          this.#dependencies.statuses.removal(record),
+          this.#dependencies.credentials.deletion(owner, record.value.secret),
+        ),
       );
   }
 
   /** Builds the commit for a removal that failed: the connector stays, with the reason, and may be deleted again. */
   deprovisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
-    const record = this.#with.repository.find(owner, id);
+    const record = this.#dependencies.repository.find(owner, id);
     return record?.value.status === "deprovisioning"
-      ? this.#with.statuses.change(record, { errors: [fault] })
+      ? this.#dependencies.statuses.change(record, { errors: [fault] })
       : undefined;
   }
 
   /** Returns where the containers are published now; undefined when they are gone. */
   async locate(connector: StoredConnector, signal: AbortSignal): Promise<ContainerRuntime | undefined> {
-    return await providerOf(connector, this.#with.providers)?.locate(await this.#spec(connector), signal);
+    return await providerOf(connector, this.#dependencies.providers)?.locate(await this.#spec(connector), signal);
   }
 
   async #step(record: StoreRecord<StoredConnector>, lease: ConnectorLease): Promise<void> {
@@ -133,47 +136,47 @@ export class Provisioning {
     if (connector.status === "init") {
       await lease.commit(
         "provision",
-        this.#with.statuses.change(
+        this.#dependencies.statuses.change(
           record,
           connector.is_virtual ? { status: "active" } : { status: "provisioning", errors: [] },
         ),
       );
       return;
     }
-    if (connector.secret !== null) await this.#with.credentials.untilUnsealed(lease.signal);
+    if (connector.secret !== null) await this.#dependencies.credentials.untilUnsealed(lease.signal);
     if (needsContainer(connector) && connector.runtime === null) {
       await this.#startContainer(record, lease);
       return;
     }
     const probe =
       connector.runtime === null
-        ? await this.#with.reachability.ask(connector, lease.signal)
+        ? await this.#dependencies.reachability.ask(connector, lease.signal)
         : await this.#untilReady(connector, lease.signal);
     // The vault was sealed before the probe: the next step waits for it again.
     if (probe.reachable === null) return;
     const status = probe.reachable ? reachableStatus(connector) : "unavailable";
     await lease.commit(
       "end",
-      this.#with.statuses.change(record, { status, errors: probe.error === null ? [] : [probe.error] }),
+      this.#dependencies.statuses.change(record, { status, errors: probe.error === null ? [] : [probe.error] }),
     );
   }
 
   async #startContainer(record: StoreRecord<StoredConnector>, lease: ConnectorLease): Promise<void> {
     const connector = record.value;
-    const provider = providerOf(connector, this.#with.providers);
+    const provider = providerOf(connector, this.#dependencies.providers);
     if (provider === undefined)
       throw new AppError("connector_config_invalid", {
         message: `this server has no provider of containers called ${connector.config.provider_id ?? ""}; for docker set PROOFWRIGHT_DOCKER_HOST`,
       });
     const runtime = await provider.provision(await this.#spec(connector), lease.signal);
-    await lease.commit("probe", this.#with.statuses.change(record, { runtime }));
+    await lease.commit("probe", this.#dependencies.statuses.change(record, { runtime }));
   }
 
   /** Probes a new container until it answers or the time is up, and returns the last probe. */
   async #untilReady(connector: StoredConnector, signal: AbortSignal): Promise<Probe> {
     const endMs = performance.now() + this.#readyMs;
     for (let pauseMs = READY_FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, READY_PAUSE_MAX_MS)) {
-      const probe = await this.#with.reachability.ask(connector, signal);
+      const probe = await this.#dependencies.reachability.ask(connector, signal);
       if (probe.reachable !== false) return probe;
       if ((await this.locate(connector, signal)) === undefined)
         throw new AppError("connector_provider_failed", {
@@ -186,7 +189,7 @@ export class Provisioning {
 
   async #spec(connector: StoredConnector): Promise<ContainerSpec> {
     const { owner, secret } = connector;
-    return containerSpec(connector, secret === null ? {} : await this.#with.credentials.read(owner, secret));
+    return containerSpec(connector, secret === null ? {} : await this.#dependencies.credentials.read(owner, secret));
   }
 }
 

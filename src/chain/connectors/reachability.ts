@@ -24,7 +24,7 @@ export interface ReachabilityOptions {
   readonly intervalMs?: number;
 }
 
-export interface ReachabilityDependencies {
+interface ReachabilityDependencies {
   readonly store: Store;
   readonly repository: ConnectorRepository;
   readonly peers: Peers;
@@ -46,14 +46,14 @@ const JITTER_PERCENT = 20;
 
 export class Reachability {
   readonly #options: Required<ReachabilityOptions>;
-  readonly #with: ReachabilityDependencies;
+  readonly #dependencies: ReachabilityDependencies;
   readonly #running = new Map<string, Promise<Probe>>();
   readonly #abort = new AbortController();
   #rounds: Promise<void> | undefined;
 
   constructor(options: ReachabilityOptions, dependencies: ReachabilityDependencies) {
     this.#options = { intervalMs: options.intervalMs ?? INTERVAL_MS };
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Starts the rounds. */
@@ -84,20 +84,20 @@ export class Reachability {
 
   /** Probes the peer and writes nothing. */
   async ask(connector: StoredConnector, signal: AbortSignal): Promise<Probe> {
-    const startedMs = this.#with.clock.monotonicMs();
+    const startedMs = this.#dependencies.clock.monotonicMs();
     const answer = (reachable: boolean | null, parts: Partial<Probe>): Probe => ({
       reachable,
-      checked_at: isoTimestamp(this.#with.clock.nowMs()),
+      checked_at: isoTimestamp(this.#dependencies.clock.nowMs()),
       latency_ms: null,
       peer: null,
       error: null,
       ...parts,
     });
     try {
-      const peer = await this.#with.peers.peer(connector, signal);
+      const peer = await this.#dependencies.peers.peer(connector, signal);
       const description = await CONNECTOR_KINDS[connector.type].probe(peer);
       return answer(true, {
-        latency_ms: Math.round((this.#with.clock.monotonicMs() - startedMs) * 10) / 10,
+        latency_ms: Math.round((this.#dependencies.clock.monotonicMs() - startedMs) * 10) / 10,
         peer: description ?? null,
       });
     } catch (error) {
@@ -111,7 +111,7 @@ export class Reachability {
 
   async #check(owner: Subject, id: string): Promise<Probe> {
     const { signal } = this.#abort;
-    const connector = this.#with.repository.require(owner, id).value;
+    const connector = this.#dependencies.repository.require(owner, id).value;
     const first = await this.ask(connector, signal);
     if (!isProbed(connector.status)) return first;
     if (first.reachable !== false || connector.runtime === null) return await this.#record(connector, first, undefined);
@@ -123,7 +123,7 @@ export class Reachability {
 
   async #relocated(connector: StoredConnector, signal: AbortSignal): Promise<ContainerRuntime | undefined> {
     try {
-      const found = await this.#with.relocate(connector, signal);
+      const found = await this.#dependencies.relocate(connector, signal);
       return found === undefined || JSON.stringify(found) === JSON.stringify(connector.runtime) ? undefined : found;
     } catch (error) {
       if (error instanceof AppError) return undefined;
@@ -136,20 +136,20 @@ export class Reachability {
     if (probe.reachable === null) return probe;
     const { id, owner } = asked;
     await retryOnConflict(async () => {
-      const current = this.#with.repository.find(owner, id);
+      const current = this.#dependencies.repository.find(owner, id);
       if (current === undefined || current.value.updated_at !== asked.updated_at) return;
       const status = probe.reachable === true ? reachableStatus(current.value) : "unavailable";
       const isSame = status === current.value.status && current.value.errors[0]?.code === probe.error?.code;
       if (isSame && moved === undefined) return;
-      await this.#with.store.commit(
-        this.#with.statuses.change(current, {
+      await this.#dependencies.store.commit(
+        this.#dependencies.statuses.change(current, {
           status,
           errors: probe.error === null ? [] : [probe.error],
           ...(moved === undefined ? {} : { runtime: moved }),
         }),
       );
       if (status !== current.value.status)
-        this.#with.log.info("connector changed its status", {
+        this.#dependencies.log.info("connector changed its status", {
           state: status,
           kind: current.value.type,
           ...(probe.error === null ? {} : { code: probe.error.code }),
@@ -167,7 +167,7 @@ export class Reachability {
       } catch (error) {
         if (signal.aborted) return;
         // A fault of one round must not end the rounds.
-        this.#with.log.error("a round of connector probes failed", { error });
+        this.#dependencies.log.error("a round of connector probes failed", { error });
       }
     }
   }
@@ -175,7 +175,7 @@ export class Reachability {
   async #round(signal: AbortSignal): Promise<void> {
     for (const connector of this.#all("unsettled"))
       await this.#quietly(async () => {
-        await this.#with.resume(connector);
+        await this.#dependencies.resume(connector);
       });
     const waiting = shuffled(this.#all("probed"));
     const work = async (): Promise<void> => {
@@ -201,7 +201,7 @@ export class Reachability {
   #all(index: "probed" | "unsettled"): StoredConnector[] {
     const found: StoredConnector[] = [];
     for (let page = 1; ; page += 1) {
-      const rows = this.#with.repository.page(index, { page, rpp: PAGE_ROWS });
+      const rows = this.#dependencies.repository.page(index, { page, rpp: PAGE_ROWS });
       found.push(...rows);
       if (rows.length < PAGE_ROWS) return found;
     }

@@ -33,20 +33,20 @@ const BATCH = 100;
 const PENDING_MAX = 1_000;
 
 export class ContractAccesses {
-  readonly #with: AccessDependencies;
+  readonly #dependencies: AccessDependencies;
   readonly #pending = new Map<string, Access>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
   #uses = 0;
 
   constructor(dependencies: AccessDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Records that a contract is used now, after every use recorded before. */
   note({ owner, id }: Pick<StoredContract, "owner" | "id">): void {
     this.#uses += 1;
-    this.#pending.set(id, { owner, id, at: isoTimestamp(this.#with.clock.nowMs()), order: this.#uses });
+    this.#pending.set(id, { owner, id, at: isoTimestamp(this.#dependencies.clock.nowMs()), order: this.#uses });
     if (this.#pending.size > PENDING_MAX) this.#flushLater(0);
     else this.#flushLater(FLUSH_MS);
   }
@@ -86,7 +86,7 @@ export class ContractAccesses {
       await this.flush();
     } catch {
       // The store itself logs the reason; the times are kept for the next try.
-      this.#with.log.warn("times of last use were not written", { count: this.#pending.size });
+      this.#dependencies.log.warn("times of last use were not written", { count: this.#pending.size });
     }
   }
 
@@ -94,12 +94,18 @@ export class ContractAccesses {
     for (let batch = this.#batch(); batch.length > 0; batch = this.#batch()) {
       await retryOnConflict(async () => {
         const commits = batch.flatMap(({ owner, id, at, order }) => {
-          const current = this.#with.repository.find(owner, id);
+          const current = this.#dependencies.repository.find(owner, id);
           return current === undefined
             ? []
-            : [this.#with.repository.update(current, { ...current.value, accessed_at: at, access_order: order })];
+            : [
+                this.#dependencies.repository.update(current, {
+                  ...current.value,
+                  accessed_at: at,
+                  access_order: order,
+                }),
+              ];
         });
-        if (commits.length > 0) await this.#with.store.commit(mergeCommits(...commits));
+        if (commits.length > 0) await this.#dependencies.store.commit(mergeCommits(...commits));
       });
       for (const access of batch) if (this.#pending.get(access.id) === access) this.#pending.delete(access.id);
     }

@@ -21,7 +21,7 @@ import type { Contract, ContractParamsInput, CreateContract } from "./contract-s
 import type { Deployments } from "./deployments.js";
 import { signingOf } from "./signing-input.js";
 
-export interface ContractCreationDependencies {
+interface ContractCreationDependencies {
   readonly store: Store;
   readonly repository: ContractRepository;
   readonly networks: Networks;
@@ -46,10 +46,10 @@ const NAME_LENGTH_MAX = 200;
 const UNNAMED = "contract";
 
 export class ContractCreation {
-  readonly #with: ContractCreationDependencies;
+  readonly #dependencies: ContractCreationDependencies;
 
   constructor(dependencies: ContractCreationDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -96,7 +96,7 @@ export class ContractCreation {
     { application_id, organization_id, network_id, contract_id }: CreateContract,
     { isDeployed }: { readonly isDeployed: boolean },
   ): Subject {
-    const { networks, repository, requireApplication } = this.#with;
+    const { networks, repository, requireApplication } = this.#dependencies;
     const owner = contractOwner(
       principal,
       { applicationId: application_id ?? undefined, permissions: isDeployed ? ["create", "vault_use"] : ["create"] },
@@ -114,7 +114,7 @@ export class ContractCreation {
   }
 
   async #register(draft: StoredContract, artifact: Artifact): Promise<StoredContract> {
-    const { deployments, store } = this.#with;
+    const { deployments, store } = this.#dependencies;
     const described = draft.address === NO_ADDRESS ? {} : await deployments.describe(draft);
     const contract: StoredContract = {
       ...draft,
@@ -134,7 +134,7 @@ export class ContractCreation {
         "bytecode_invalid",
       );
     let contract = draft;
-    await this.#with.deployments.submit({
+    await this.#dependencies.deployments.submit({
       owner: draft.owner,
       networkId: draft.network_id,
       contractId: draft.id,
@@ -144,7 +144,7 @@ export class ContractCreation {
       argvPath: "params.argv",
       signing: params,
       alongside: (submitted) => {
-        contract = this.#with.deployments.underWay(draft, submitted);
+        contract = this.#dependencies.deployments.underWay(draft, submitted);
         return this.#insertion(contract, artifact);
       },
     });
@@ -152,7 +152,7 @@ export class ContractCreation {
   }
 
   async #build(draft: StoredContract, plan: BuildPlan): Promise<StoredContract> {
-    const { repository, builds, store } = this.#with;
+    const { repository, builds, store } = this.#dependencies;
     if (repository.countBuilds(draft.owner) >= BUILDS_MAX)
       throw new AppError("too_many_requests", {
         message: `${String(BUILDS_MAX)} sources are being compiled already`,
@@ -165,7 +165,7 @@ export class ContractCreation {
   }
 
   #insertion(contract: StoredContract, { abi, bytecode, params, name }: Artifact): StoreCommit {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     const hasParams = bytecode !== undefined || params.source !== null;
     return mergeCommits(
       repository.insertion(contract),
@@ -179,7 +179,7 @@ export class ContractCreation {
     request: CreateContract,
     { address, artifact }: { readonly address: string; readonly artifact: Artifact },
   ): StoredContract {
-    const now = isoTimestamp(this.#with.clock.nowMs());
+    const now = isoTimestamp(this.#dependencies.clock.nowMs());
     const type = request.type ?? (artifact.abi === undefined ? undefined : typeByAbi(artifact.abi)) ?? null;
     return {
       id: newId(),

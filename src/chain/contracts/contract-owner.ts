@@ -1,10 +1,10 @@
-/** Determines for whom a request about contracts acts. */
+/** Determines which owner's contracts a request is about. */
 import { holdsAll, permissionBits, type PermissionName } from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { RequireApplication } from "./contract-ports.js";
 
-export interface OwnerRequest {
+interface OwnerRequest {
   /** The application that the request names; undefined when it names none. */
   readonly applicationId: string | undefined;
   readonly permissions: readonly PermissionName[];

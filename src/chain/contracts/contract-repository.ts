@@ -61,9 +61,9 @@ export type StoredParams = {
   readonly warnings?: StoreValue;
 };
 
-export type ContractOrder = "created" | "recent";
+type ContractOrder = "created" | "recent";
 
-export interface ContractFilter {
+interface ContractFilter {
   readonly order: ContractOrder;
   readonly tokens: "all" | "none" | "only";
   readonly networkId?: string | undefined;

@@ -13,7 +13,7 @@ import type { RequireApplication } from "./contract-ports.js";
 import { contractOnWire, type ContractRepository, type StoredContract } from "./contract-repository.js";
 import type { Contract, ContractFilters, UpdateContract } from "./contract-schemas.js";
 
-export interface ContractServiceDependencies {
+interface ContractServiceDependencies {
   readonly store: Store;
   readonly repository: ContractRepository;
   readonly abis: ContractAbis;
@@ -26,10 +26,10 @@ export interface ContractServiceDependencies {
 const NO_PARAMS = { bytecode: null, fingerprint: null, deps: {}, opcodes: null, source: null } as const;
 
 export class ContractService {
-  readonly #with: ContractServiceDependencies;
+  readonly #dependencies: ContractServiceDependencies;
 
   constructor(dependencies: ContractServiceDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Returns one page. With `application_id`, a caller that may read the application gets its contracts. */
@@ -37,7 +37,7 @@ export class ContractService {
     principal: Principal,
     filters: ContractFilters & Page,
   ): Promise<{ readonly body: Contract[]; readonly total: number }> {
-    const { repository, accesses, descriptions, requireApplication } = this.#with;
+    const { repository, accesses, descriptions, requireApplication } = this.#dependencies;
     const owner = contractOwner(
       principal,
       { applicationId: filters.application_id, permissions: ["read"] },
@@ -57,7 +57,7 @@ export class ContractService {
 
   /** Returns a contract by id or address, with its ABI and what it was made from. Throws `contract_ambiguous`. */
   get(owner: Subject, idOrAddress: string): Contract {
-    const { repository, abis, accesses, descriptions } = this.#with;
+    const { repository, abis, accesses, descriptions } = this.#dependencies;
     const { value } = repository.require(owner, idOrAddress);
     accesses.note(value);
     descriptions.use(value);
@@ -67,7 +67,7 @@ export class ContractService {
 
   /** Changes name, type or ABI. A new ABI decides the type of a contract that has none. */
   async update(owner: Subject, idOrAddress: string, { name, type, params }: UpdateContract): Promise<void> {
-    const { repository, store } = this.#with;
+    const { repository, store } = this.#dependencies;
     const abi = params === undefined ? undefined : readAbi(params.abi, "params.abi");
     await retryOnConflict(async () => {
       const current = repository.require(owner, idOrAddress);
@@ -77,7 +77,7 @@ export class ContractService {
         ...known,
         // Once the owner says the type, the node need not be asked any more.
         ...(undescribed === undefined || type !== undefined ? {} : { undescribed }),
-        updated_at: isoTimestamp(this.#with.clock.nowMs()),
+        updated_at: isoTimestamp(this.#dependencies.clock.nowMs()),
         name: name ?? known.name,
         type: type === undefined ? typeFromAbi : type,
       };
@@ -90,29 +90,35 @@ export class ContractService {
   /** Deletes the record; the contract on its chain stays as it is. */
   async delete(owner: Subject, idOrAddress: string): Promise<void> {
     await retryOnConflict(async () => {
-      await this.#with.store.commit(this.#with.repository.deletion(this.#with.repository.require(owner, idOrAddress)));
+      await this.#dependencies.store.commit(
+        this.#dependencies.repository.deletion(this.#dependencies.repository.require(owner, idOrAddress)),
+      );
     });
   }
 
   /** Returns one page of the contracts on a network, tokens included. */
   ofNetwork(owner: Subject, networkId: string, page: Page): { readonly body: Contract[]; readonly total: number } {
-    const { rows, total } = this.#with.repository.list(owner, { order: "created", tokens: "all", networkId }, page);
+    const { rows, total } = this.#dependencies.repository.list(
+      owner,
+      { order: "created", tokens: "all", networkId },
+      page,
+    );
     return { body: rows.map((row) => this.#onWire(row)), total };
   }
 
   /** Deletes all contracts of an owner. */
   async purge(owner: Subject): Promise<void> {
     for (;;) {
-      const records = this.#with.repository.page(owner, { page: 1, rpp: 100 });
+      const records = this.#dependencies.repository.page(owner, { page: 1, rpp: 100 });
       if (records.length === 0) return;
       for (const {
         value: { id },
       } of records)
-        if (this.#with.repository.find(owner, id) !== undefined) await this.delete(owner, id);
+        if (this.#dependencies.repository.find(owner, id) !== undefined) await this.delete(owner, id);
     }
   }
 
   #onWire(stored: StoredContract): Contract {
-    return contractOnWire({ ...stored, accessed_at: this.#with.accesses.of(stored) });
+    return contractOnWire({ ...stored, accessed_at: this.#dependencies.accesses.of(stored) });
   }
 }

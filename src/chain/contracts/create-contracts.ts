@@ -20,7 +20,7 @@ import { ContractCreation } from "./contract-creation.js";
 import { ContractService } from "./contract-service.js";
 import { TokenContracts } from "./token-contracts.js";
 
-export interface ContractsDependencies {
+interface ContractsDependencies {
   readonly store: Store;
   readonly jobs: Jobs;
   readonly clock: Clock;

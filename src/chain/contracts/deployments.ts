@@ -26,7 +26,7 @@ import {
 } from "./contract-repository.js";
 import { costsOf, requireSigner, type SigningInput } from "./signing-input.js";
 
-export interface DeploymentDependencies {
+interface DeploymentDependencies {
   readonly repository: ContractRepository;
   readonly abis: ContractAbis;
   readonly networks: Networks;
@@ -34,7 +34,7 @@ export interface DeploymentDependencies {
   readonly clock: Clock;
 }
 
-export interface DeploymentRequest {
+interface DeploymentRequest {
   readonly owner: Subject;
   readonly networkId: string;
   readonly contractId: string;
@@ -52,10 +52,10 @@ export interface DeploymentRequest {
 const NO_FACTS: TokenFacts = { name: null, symbol: null, decimals: null, sale_contract_id: null, sale_address: null };
 
 export class Deployments {
-  readonly #with: DeploymentDependencies;
+  readonly #dependencies: DeploymentDependencies;
 
   constructor(dependencies: DeploymentDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
     dependencies.submissions.onSettled((settlement) => this.#settle(settlement));
   }
 
@@ -79,7 +79,7 @@ export class Deployments {
     const { inputs } = constructorOf(abi);
     const data = `${bytecode}${encodeArguments(inputs, argv, argvPath).slice(2)}`;
     try {
-      return await this.#with.submissions.submit(
+      return await this.#dependencies.submissions.submit(
         owner,
         { networkId, signer, data, contractId, ...costsOf(signing) },
         alongside,
@@ -98,7 +98,7 @@ export class Deployments {
     contractId: string,
     { argv, signing }: { readonly argv: readonly unknown[]; readonly signing: SigningInput },
   ): Promise<Submitted> {
-    const { repository, abis } = this.#with;
+    const { repository, abis } = this.#dependencies;
     return await retryOnConflict(async () => {
       const current = repository.require(owner, contractId);
       const { status, address, network_id: networkId } = current.value;
@@ -132,7 +132,7 @@ export class Deployments {
       status: "deploying",
       transaction_id: id,
       errors: [],
-      updated_at: isoTimestamp(this.#with.clock.nowMs()),
+      updated_at: isoTimestamp(this.#dependencies.clock.nowMs()),
     };
   }
 
@@ -164,7 +164,7 @@ export class Deployments {
   }
 
   #rpcOf(owner: Subject, networkId: string): Rpc | undefined {
-    const { networks } = this.#with;
+    const { networks } = this.#dependencies;
     try {
       return networks.rpc(networks.find(owner, networkId));
     } catch (error) {
@@ -183,7 +183,7 @@ export class Deployments {
     contractAddress,
     reason,
   }: Settlement): Promise<StoreCommit> {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     const current = contractId === undefined ? undefined : repository.find(owner, contractId);
     if (current?.value.transaction_id !== transactionId) return {};
     if (outcome === "success" && contractAddress !== undefined) return await this.#deployed(current, contractAddress);
@@ -200,7 +200,7 @@ export class Deployments {
   }
 
   async #deployed(current: StoreRecord<StoredContract>, contractAddress: string): Promise<StoreCommit> {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     const address = checksumAddress(Buffer.from(contractAddress.slice(2), "hex"));
     if (current.value.status === "deployed" && current.value.address === address) return {};
     const described = await this.describe({ ...current.value, address });
@@ -214,6 +214,6 @@ export class Deployments {
   }
 
   #changed(contract: StoredContract, change: Partial<StoredContract>): StoredContract {
-    return { ...contract, ...change, updated_at: isoTimestamp(this.#with.clock.nowMs()) };
+    return { ...contract, ...change, updated_at: isoTimestamp(this.#dependencies.clock.nowMs()) };
   }
 }

@@ -17,7 +17,7 @@ import { NO_ADDRESS, type ContractRepository, type StoredContract } from "./cont
 import { callFailure, hexOf } from "./reverts.js";
 import { costsOf, requireSigner } from "./signing-input.js";
 
-export interface ExecutionDependencies {
+interface ExecutionDependencies {
   readonly repository: ContractRepository;
   readonly abis: ContractAbis;
   readonly accesses: ContractAccesses;
@@ -26,17 +26,17 @@ export interface ExecutionDependencies {
   readonly deployments: Deployments;
 }
 
-export type Execution =
+type Execution =
   | { readonly kind: "read"; readonly ref: string; readonly response: StoreValue }
   | { readonly kind: "write"; readonly ref: string; readonly transactionId: string };
 
 const SPEND = PERMISSIONS.create | PERMISSIONS.vault_use;
 
 export class ContractExecutions {
-  readonly #with: ExecutionDependencies;
+  readonly #dependencies: ExecutionDependencies;
 
   constructor(dependencies: ExecutionDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -46,7 +46,7 @@ export class ContractExecutions {
    * submissions throw
    */
   async execute(principal: Principal, idOrAddress: string, request: ExecuteContract): Promise<Execution> {
-    const { repository, abis, accesses } = this.#with;
+    const { repository, abis, accesses } = this.#dependencies;
     const contract = repository.require(principal.subject, idOrAddress).value;
     // The server has no account that could pay for others.
     if (request.subsidize === true)
@@ -90,7 +90,7 @@ export class ContractExecutions {
     data: string;
     request: ExecuteContract;
   }): Promise<StoreValue> {
-    const { networks } = this.#with;
+    const { networks } = this.#dependencies;
     const rpc = networks.rpc(networks.find(contract.owner, contract.network_id));
     const signer = signerOf(request);
     const call = {
@@ -129,7 +129,7 @@ export class ContractExecutions {
     requireSpending(principal);
     const signer = requireSigner(request);
     try {
-      const { id, ref } = await this.#with.submissions.submit(contract.owner, {
+      const { id, ref } = await this.#dependencies.submissions.submit(contract.owner, {
         networkId: contract.network_id,
         signer,
         to: contract.address,
@@ -150,7 +150,10 @@ export class ContractExecutions {
     signing: ExecuteContract,
   ): Promise<Execution> {
     requireSpending(principal);
-    const { id, ref } = await this.#with.deployments.deployKnown(contract.owner, contract.id, { argv, signing });
+    const { id, ref } = await this.#dependencies.deployments.deployKnown(contract.owner, contract.id, {
+      argv,
+      signing,
+    });
     return { kind: "write", ref, transactionId: id };
   }
 }

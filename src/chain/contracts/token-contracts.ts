@@ -16,7 +16,7 @@ import { contractOwner } from "./contract-owner.js";
 import type { RequireApplication } from "./contract-ports.js";
 import { isToken, NO_ADDRESS, type ContractRepository, type StoredContract } from "./contract-repository.js";
 
-export interface TokenDependencies {
+interface TokenDependencies {
   readonly store: Store;
   readonly repository: ContractRepository;
   readonly accesses: ContractAccesses;
@@ -27,10 +27,10 @@ export interface TokenDependencies {
 }
 
 export class TokenContracts {
-  readonly #with: TokenDependencies;
+  readonly #dependencies: TokenDependencies;
 
   constructor(dependencies: TokenDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Returns one page, oldest first, or last used first with `sort: "recent"`. */
@@ -38,7 +38,7 @@ export class TokenContracts {
     owner: Subject,
     { network_id: networkId, sort, ...page }: TokenFilters & Page,
   ): Promise<{ readonly body: TokenContract[]; readonly total: number }> {
-    const { repository, accesses } = this.#with;
+    const { repository, accesses } = this.#dependencies;
     if (sort === "recent") await accesses.flush();
     const { rows, total } = repository.list(
       owner,
@@ -50,9 +50,9 @@ export class TokenContracts {
 
   /** Returns a token by its contract's id. Throws `not_found`, also for a contract that is no token. */
   get(owner: Subject, id: string): TokenContract {
-    const found = this.#with.repository.find(owner, id)?.value;
+    const found = this.#dependencies.repository.find(owner, id)?.value;
     if (found === undefined || !isToken(found)) throw notFound("token contract");
-    this.#with.accesses.note(found);
+    this.#dependencies.accesses.note(found);
     return this.#onWire(found);
   }
 
@@ -64,14 +64,14 @@ export class TokenContracts {
   /**
    * Makes a token of a known contract, or of an address, which is then registered as a contract. What the caller leaves
    * out is asked of the contract.
-   * @throws AppError `not_found`, `contract_not_deployed`, `not_a_token`, `network_unreachable` when the contract cannot
-   * be asked
+   * @throws AppError `not_found`, `contract_not_deployed`, `not_a_token`, `network_unreachable` when the contract
+   * cannot be asked
    */
   async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
     const owner = contractOwner(
       principal,
       { applicationId: request.application_id ?? undefined, permissions: ["create"] },
-      this.#with.requireApplication,
+      this.#dependencies.requireApplication,
     );
     const known = this.#known(owner, request);
     const place = known ?? {
@@ -85,7 +85,7 @@ export class TokenContracts {
       throw new AppError("contract_not_deployed", {
         message: `the contract is not deployed; its status is ${place.status}`,
       });
-    const described = await this.#with.deployments.describe({
+    const described = await this.#dependencies.deployments.describe({
       ...place,
       type: request.type ?? (isToken(place) ? place.type : null),
     });
@@ -100,9 +100,9 @@ export class TokenContracts {
       });
     const id = known?.id ?? (await this.#register(principal, request, described.type));
     return await retryOnConflict(async () => {
-      const current = this.#with.repository.require(owner, id);
-      const next = tokenOf(current.value, request, described, isoTimestamp(this.#with.clock.nowMs()));
-      await this.#with.store.commit(this.#with.repository.update(current, next));
+      const current = this.#dependencies.repository.require(owner, id);
+      const next = tokenOf(current.value, request, described, isoTimestamp(this.#dependencies.clock.nowMs()));
+      await this.#dependencies.store.commit(this.#dependencies.repository.update(current, next));
       return this.#onWire(next);
     });
   }
@@ -111,13 +111,13 @@ export class TokenContracts {
     owner: Subject,
     { contract_id: id, network_id: networkId, address }: CreateTokenContract,
   ): StoredContract | undefined {
-    if (typeof id === "string") return this.#with.repository.require(owner, id).value;
+    if (typeof id === "string") return this.#dependencies.repository.require(owner, id).value;
     if (typeof networkId !== "string" || typeof address !== "string")
       throw invalidMember(
         typeof networkId === "string" ? "address" : "network_id",
         "give contract_id, or network_id and address",
       );
-    return this.#with.repository
+    return this.#dependencies.repository
       .deployed(networkId, addressOf(address))
       .find((contract) => contract.owner.kind === owner.kind && contract.owner.id === owner.id);
   }
@@ -127,7 +127,7 @@ export class TokenContracts {
     { application_id, network_id: networkId, address, name }: CreateTokenContract,
     type: string | null,
   ): Promise<string> {
-    const { contract } = await this.#with.creation.createPublic(principal, {
+    const { contract } = await this.#dependencies.creation.createPublic(principal, {
       network_id: networkId ?? "",
       type,
       ...(application_id === undefined ? {} : { application_id }),
@@ -152,7 +152,7 @@ export class TokenContracts {
       decimals: token?.decimals ?? null,
       address,
       sale_address: token?.sale_address ?? null,
-      accessed_at: this.#with.accesses.of(stored),
+      accessed_at: this.#dependencies.accesses.of(stored),
     };
   }
 }

@@ -17,12 +17,12 @@ import { NetworkStatusWatch, type StatusWatchOptions } from "./nodes/network-sta
 import { publicNetworks } from "./public-networks.js";
 import { RpcPool } from "./nodes/rpc-pool.js";
 
-export interface NetworksOptions extends StatusWatchOptions {
+interface NetworksOptions extends StatusWatchOptions {
   /** Nodes of the public networks by key (public-networks.ts). */
   readonly publicUrls: ReadonlyMap<string, readonly string[]>;
 }
 
-export interface NetworksDependencies {
+interface NetworksDependencies {
   readonly store: Store;
   readonly vault: VaultService;
   /** For nodes of users. */

@@ -4,7 +4,7 @@
  */
 import { SealedCredentials } from "../sealed-credentials.js";
 
-export interface NodeKey {
+interface NodeKey {
   readonly rpc_api_key: string;
 }
 

@@ -15,7 +15,7 @@ const Security = closed({
   health_check: Type.Optional(Json),
 });
 
-export const PLATFORMS = ["bcoin", "evm", "handshake", "hyperledger_besu", "hyperledger_fabric", "quorum"] as const;
+const PLATFORMS = ["bcoin", "evm", "handshake", "hyperledger_besu", "hyperledger_fabric", "quorum"] as const;
 
 const CONFIG_MEMBERS = {
   json_rpc_url: Type.Optional(Type.String({ ...Url, description: "the network's node, as http(s) URL" })),
@@ -77,7 +77,7 @@ const CONFIG_MEMBERS = {
 };
 
 /** `is_ethereum_network` and the like follow from the platform; clients also send WebSocket URLs of providers. */
-export const NetworkConfig = Type.Object(CONFIG_MEMBERS, {
+const NetworkConfig = Type.Object(CONFIG_MEMBERS, {
   additionalProperties: false,
   patternProperties: {
     "^is_[a-z_]{1,40}_network$": { type: "boolean" },
@@ -93,7 +93,7 @@ const ChainId = Type.String({
   description: "EIP-155 number, decimal or 0x-hex",
 });
 
-export const NetworkStats = closed(
+const NetworkStats = closed(
   {
     block: nullable(Type.Integer()),
     last_block_at: nullable(Timestamp),

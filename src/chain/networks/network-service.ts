@@ -20,7 +20,7 @@ import type { RpcPool } from "./nodes/rpc-pool.js";
 /** Returns what an owner still has on a network, in the plural, or undefined if nothing. */
 export type NetworkUse = (owner: Subject, networkId: string) => string | undefined;
 
-export interface NetworkServiceDependencies {
+interface NetworkServiceDependencies {
   readonly repository: NetworkRepository;
   readonly credentials: NetworkCredentials;
   readonly pool: RpcPool;
@@ -38,12 +38,12 @@ const CHECK_TIMEOUT_MS = 4_000;
 const LARGE_MEMBERS = ["chainspec", "chainspec_abi"] as const;
 
 export class NetworkService implements Networks, HintingNetworks {
-  readonly #with: NetworkServiceDependencies;
+  readonly #dependencies: NetworkServiceDependencies;
   readonly #publicById: ReadonlyMap<string, NetworkRecord>;
   readonly #uses: NetworkUse[] = [];
 
   constructor(dependencies: NetworkServiceDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
     this.#publicById = new Map(dependencies.publicRecords.map((record) => [record.id, record]));
   }
 
@@ -54,21 +54,21 @@ export class NetworkService implements Networks, HintingNetworks {
 
   /** Returns a network of the subject or a public one. Throws `not_found`. */
   find(subject: Subject, id: string): NetworkRecord {
-    const found = this.#publicById.get(id) ?? this.#with.repository.find(subject, id)?.value;
+    const found = this.#publicById.get(id) ?? this.#dependencies.repository.find(subject, id)?.value;
     if (found === undefined) throw notFound("network");
     return found;
   }
 
   /** Returns the client of a network's nodes, and counts as a use of it. */
   rpc(record: NetworkRecord): Rpc {
-    const rpc = this.#with.pool.rpc(record);
-    this.#with.status.touch(record);
+    const rpc = this.#dependencies.pool.rpc(record);
+    this.#dependencies.status.touch(record);
     return rpc;
   }
 
   /** Opens the connection that announces new blocks, if there is one; see HintingNetworks. */
   hints(record: NetworkRecord, onHint: () => void): HeadHints | undefined {
-    return this.#with.feeds.open(record, onHint);
+    return this.#dependencies.feeds.open(record, onHint);
   }
 
   /**
@@ -78,11 +78,11 @@ export class NetworkService implements Networks, HintingNetworks {
   list(subject: Subject, filters: NetworkFilters, page: Page): { body: NetworkJson[]; total: number } {
     const passes = (network: NetworkRecord): boolean => network.enabled && passesFilters(network, filters);
     if (filters.public ?? subject.kind === "organization") {
-      const rows = this.#with.publicRecords.filter(passes);
+      const rows = this.#dependencies.publicRecords.filter(passes);
       const from = (page.page - 1) * page.rpp;
       return { body: rows.slice(from, from + page.rpp).map((network) => this.#brief(network)), total: rows.length };
     }
-    const { rows, total } = this.#with.repository.list(subject, passes, page);
+    const { rows, total } = this.#dependencies.repository.list(subject, passes, page);
     return { body: rows.map((network) => this.#brief(network)), total };
   }
 
@@ -97,9 +97,9 @@ export class NetworkService implements Networks, HintingNetworks {
    * chain id also `network_unreachable` and `network_timeout`
    */
   async create(owner: Subject, input: CreateNetworkInput, signal: AbortSignal): Promise<NetworkJson> {
-    const { repository, clock } = this.#with;
+    const { repository, clock } = this.#dependencies;
     const { rpc_api_key: key, ...config } = input.config;
-    checkConfigUrls(this.#with.egress, config);
+    checkConfigUrls(this.#dependencies.egress, config);
     if (repository.count(owner) >= NETWORKS_MAX)
       throw new AppError("network_limit_reached", { message: `an owner has at most ${String(NETWORKS_MAX)} networks` });
     this.#requireParents(owner, input);
@@ -121,16 +121,16 @@ export class NetworkService implements Networks, HintingNetworks {
       this.#requireParents(owner, input);
       const key = (input.config as KeyChange | undefined)?.rpc_api_key;
       const { rpc_secret: before, ...rest } = changedNetwork(current.value, input);
-      checkConfigUrls(this.#with.egress, rest.config, current.value.config);
+      checkConfigUrls(this.#dependencies.egress, rest.config, current.value.config);
       const next: NetworkRecord = key === undefined && before !== undefined ? { ...rest, rpc_secret: before } : rest;
       const hasOtherNodes = key !== undefined || placeOf(next) !== placeOf(current.value);
       const checked = hasOtherNodes ? await this.#checked(next, signal, key ?? undefined) : next;
       const { place, commit } = await this.#wrapped(owner, id, key ?? undefined);
-      const unused = key === undefined ? {} : this.#with.credentials.deletion(owner, before ?? null);
-      await this.#with.repository.update(current, { ...checked, ...place }, commit, unused);
+      const unused = key === undefined ? {} : this.#dependencies.credentials.deletion(owner, before ?? null);
+      await this.#dependencies.repository.update(current, { ...checked, ...place }, commit, unused);
     });
-    this.#with.pool.forget(id);
-    this.#with.status.forget(id);
+    this.#dependencies.pool.forget(id);
+    this.#dependencies.status.forget(id);
   }
 
   /** Deletes a network. Throws `network_in_use` while accounts, contracts or the like are on it. */
@@ -141,24 +141,24 @@ export class NetworkService implements Networks, HintingNetworks {
         const what = use(owner, id);
         if (what !== undefined) throw new AppError("network_in_use", { message: `the network still has ${what}` });
       }
-      const unused = this.#with.credentials.deletion(owner, current.value.rpc_secret ?? null);
-      await this.#with.repository.commit(mergeCommits(this.#with.repository.deletion(current), unused));
+      const unused = this.#dependencies.credentials.deletion(owner, current.value.rpc_secret ?? null);
+      await this.#dependencies.repository.commit(mergeCommits(this.#dependencies.repository.deletion(current), unused));
     });
-    this.#with.pool.forget(id);
-    this.#with.status.forget(id);
+    this.#dependencies.pool.forget(id);
+    this.#dependencies.status.forget(id);
   }
 
   /** Returns a network that the subject may change. Throws `not_found`, `forbidden` for public networks. */
   owned(owner: Subject, id: string): StoreRecord<NetworkRecord> {
     if (this.#publicById.has(id)) throw new AppError("forbidden", { message: "a public network cannot be changed" });
-    const found = this.#with.repository.find(owner, id);
+    const found = this.#dependencies.repository.find(owner, id);
     if (found === undefined) throw notFound("network");
     return found;
   }
 
   /** Deletes all networks of an owner. */
   async purge(owner: Subject): Promise<void> {
-    await this.#with.repository.purge(owner);
+    await this.#dependencies.repository.purge(owner);
   }
 
   /**
@@ -168,7 +168,7 @@ export class NetworkService implements Networks, HintingNetworks {
   async checkUrls(network: NetworkRecord, urls: readonly string[], signal: AbortSignal, key?: string): Promise<void> {
     await Promise.all(
       urls.map(async (url) => {
-        await this.#with.pool
+        await this.#dependencies.pool
           .connect(network, [url], { key })
           .request("eth_chainId", [], { timeoutMs: CHECK_TIMEOUT_MS, signal })
           .catch(ignoreSilence);
@@ -180,14 +180,14 @@ export class NetworkService implements Networks, HintingNetworks {
   /** Returns the record with its chain id, once the nodes that answer are shown to be of it. */
   async #checked(record: NetworkRecord, signal: AbortSignal, key: string | undefined): Promise<NetworkRecord> {
     const urls = urlsOf(record);
-    for (const url of urls) this.#with.egress.checkUrl(url);
+    for (const url of urls) this.#dependencies.egress.checkUrl(url);
     // A chain that does not exist yet has neither node nor id; the time serves as an id unlike others.
     const known =
       record.chain_id !== ""
         ? record
         : urls.length > 0
           ? undefined
-          : { ...record, chain_id: `0x${Math.floor(this.#with.clock.nowMs() / 1000).toString(16)}` };
+          : { ...record, chain_id: `0x${Math.floor(this.#dependencies.clock.nowMs() / 1000).toString(16)}` };
     if (known === undefined)
       return await this.#checked({ ...record, chain_id: await this.#askedChainId(record, signal, key) }, signal, key);
     await this.checkUrls(known, urls, signal, key);
@@ -196,7 +196,7 @@ export class NetworkService implements Networks, HintingNetworks {
 
   async #askedChainId(network: NetworkRecord, signal: AbortSignal, key: string | undefined): Promise<string> {
     const [url = ""] = urlsOf(network);
-    const answer = await this.#with.pool.askUnchecked(url, "eth_chainId", { network, key, signal });
+    const answer = await this.#dependencies.pool.askUnchecked(url, "eth_chainId", { network, key, signal });
     if (typeof answer === "string" && /^0x[0-9a-f]{1,13}$/i.test(answer)) return String(Number(answer));
     throw new AppError("network_answer_invalid", { message: "the node's chain id is not a number" });
   }
@@ -208,7 +208,7 @@ export class NetworkService implements Networks, HintingNetworks {
     key: string | undefined,
   ): Promise<{ readonly place: Pick<NetworkRecord, "rpc_secret">; readonly commit: StoreCommit }> {
     if (key === undefined) return { place: {}, commit: {} };
-    const { place, commit } = await this.#with.credentials.prepare(owner, id, { rpc_api_key: key });
+    const { place, commit } = await this.#dependencies.credentials.prepare(owner, id, { rpc_api_key: key });
     return { place: { rpc_secret: place }, commit };
   }
 
@@ -237,7 +237,7 @@ export class NetworkService implements Networks, HintingNetworks {
       owner === null
         ? Object.fromEntries(Object.entries(network.config).filter(([name]) => name !== "json_rpc_urls"))
         : network.config;
-    return { ...network, ...members, config, stats: this.#with.status.lastSeen(network.id) };
+    return { ...network, ...members, config, stats: this.#dependencies.status.lastSeen(network.id) };
   }
 }
 

@@ -10,7 +10,7 @@ import type { Networks } from "./network-port.js";
 import type { Bridges, Oracles } from "./registrations.js";
 import type { TransactionService } from "../transactions/transaction-service.js";
 
-export interface NetworkViewDependencies {
+interface NetworkViewDependencies {
   readonly networks: Networks;
   readonly accounts: Accounts;
   readonly contracts: ContractService;

@@ -107,7 +107,7 @@ const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
 const CREATED_AT = "2018-01-01T00:00:00.000Z";
 
 /** Names that PROOFWRIGHT_NETWORK_URLS may have. */
-export const PUBLIC_NETWORK_KEYS: readonly string[] = PUBLIC_NETWORKS.filter(({ chainId }) => chainId !== 0).map(
+const PUBLIC_NETWORK_KEYS: readonly string[] = PUBLIC_NETWORKS.filter(({ chainId }) => chainId !== 0).map(
   ({ key }) => key,
 );
 export const MAINNET_ID = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";

@@ -35,7 +35,7 @@ interface RegistrationRow extends NewRow {
 }
 
 /** One kind of registration. */
-export interface RegistrationKind<Input extends { readonly network_id: string }, Row extends RegistrationRow> {
+interface RegistrationKind<Input extends { readonly network_id: string }, Row extends RegistrationRow> {
   /** One word, for keys of the store and for messages. */
   readonly name: string;
   /** Returns the record that a request asks for, with a default for each member that it leaves out. */

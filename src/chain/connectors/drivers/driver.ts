@@ -38,7 +38,7 @@ export interface PeerEntity {
   }[];
 }
 
-export interface PeerEntities {
+interface PeerEntities {
   readonly rows: readonly PeerEntity[];
   /** Of all pages. */
   readonly total: number;

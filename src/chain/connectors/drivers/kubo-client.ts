@@ -11,7 +11,7 @@ import { multipartOf, type FilePart } from "./multipart.js";
 import { answerInvalid, credentialsRejected, PEER_TIMEOUT_MS } from "./peer-failures.js";
 import { postStreamed } from "./streamed-post.js";
 
-export interface AddedFile {
+interface AddedFile {
   readonly path: string;
   readonly cid: string;
   /** Bytes of the whole tree below it, as kubo counts them. */
@@ -23,7 +23,7 @@ export interface ObjectStat {
   /** Bytes of content; 0 for a directory. */
   readonly size: number;
 }
-export interface DirectoryLink {
+interface DirectoryLink {
   readonly name: string;
   readonly cid: string;
   readonly size: number;
@@ -35,7 +35,7 @@ const KUBO = "an IPFS node";
 /** With room for directories and boundaries around the content. */
 const ADD_BYTES_MAX = ENTITY_BYTES_MAX + 256 * 1024;
 const ADD_TIMEOUT_MS = 20_000;
-/** Kubo may fetch content from other nodes. It is told to give up earlier than this, so that its answer arrives. */
+/** Kubo may fetch content from other nodes. Its own timeout is shorter than this, so that its answer arrives. */
 const FETCH_TIMEOUT_MS = 10_000;
 const KUBO_TIMEOUT = `${String((FETCH_TIMEOUT_MS - 2_000) / 1000)}s`;
 /** About 100,000 pins. */

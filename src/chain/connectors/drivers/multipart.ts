@@ -11,7 +11,7 @@ export interface FilePart {
   readonly bytes?: Uint8Array;
 }
 
-export interface Multipart {
+interface Multipart {
   readonly contentType: string;
   /** Of the whole body. */
   readonly byteLength: number;

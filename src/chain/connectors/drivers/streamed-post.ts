@@ -9,7 +9,7 @@ import { AppError } from "../../../platform/errors.js";
 import type { Egress, EgressAnswer } from "../../../platform/net/egress.js";
 import { answerInvalid, fromSocket, timedOut, unreachable } from "./peer-failures.js";
 
-export interface StreamedPost {
+interface StreamedPost {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly byteLength: number;

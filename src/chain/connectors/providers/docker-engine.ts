@@ -5,7 +5,7 @@
 import { request, type IncomingMessage } from "node:http";
 import { AppError } from "../../../platform/errors.js";
 
-export interface EngineRequest {
+interface EngineRequest {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly query?: Readonly<Record<string, string>>;
   readonly json?: unknown;
@@ -13,7 +13,7 @@ export interface EngineRequest {
   readonly signal: AbortSignal;
 }
 
-export interface EngineAnswer {
+interface EngineAnswer {
   readonly status: number;
   readonly body: Buffer;
   readonly headers: IncomingMessage["headers"];

@@ -69,7 +69,7 @@ export class DockerProvider implements ContainerProvider {
     isEgressClosed(spec.security);
   }
 
-  /** Makes the container anew only when it was made from other settings. */
+  /** Makes and starts the container. One made from the same settings is used again. */
   async provision(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime> {
     this.check(spec);
     const left = await this.#inspect(spec.connectorId, signal);

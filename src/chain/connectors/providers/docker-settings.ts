@@ -22,7 +22,7 @@ export const CLOSED_NETWORK_BODY = {
 } as const;
 
 /** Whether the engine runs on this server's machine. */
-export interface EngineLocation {
+interface EngineLocation {
   readonly isLocal: boolean;
 }
 

@@ -78,7 +78,7 @@ export function named(members: readonly AbiMember[], values: readonly StoreValue
 }
 
 /** Returns one value of viem's decoder as JSON. */
-export function valueToJson(type: AbiType, value: unknown): StoreValue {
+function valueToJson(type: AbiType, value: unknown): StoreValue {
   switch (type.kind) {
     case "integer":
       return type.bits <= NUMBER_BITS_MAX ? Number(value) : String(value);

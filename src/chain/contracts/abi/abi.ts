@@ -6,7 +6,7 @@ import { toFunctionSelector } from "viem";
 import { AppError, invalidMember, type ErrorDetail } from "../../../platform/errors.js";
 import { canonicalType, readType, typeText, type AbiMember, type AbiParameter } from "./abi-types.js";
 
-export type AbiMutability = "pure" | "view" | "nonpayable" | "payable";
+type AbiMutability = "pure" | "view" | "nonpayable" | "payable";
 
 /** One entry with the members that are used here. */
 export type AbiEntry = {

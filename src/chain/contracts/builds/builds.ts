@@ -34,7 +34,7 @@ export interface BuildOptions {
   readonly limits?: ProcessTaskLimits;
 }
 
-export interface BuildDependencies {
+interface BuildDependencies {
   readonly store: Store;
   readonly repository: ContractRepository;
   readonly deployments: Deployments;
@@ -51,12 +51,12 @@ type Compiled = ReturnType<typeof artifactOfCompiled>;
 
 export class ContractBuilds {
   readonly #options: BuildOptions;
-  readonly #with: BuildDependencies;
+  readonly #dependencies: BuildDependencies;
   readonly #tasks = new ProcessTasks();
 
   constructor(options: BuildOptions, dependencies: BuildDependencies) {
     this.#options = options;
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
     dependencies.jobs.register(KIND, {
       concurrency: CONCURRENCY,
       run: async (job, context) => {
@@ -68,7 +68,7 @@ export class ContractBuilds {
 
   /** Builds the commit that plans a build, to be merged with the contract's own. Call `wake` after the commit. */
   prepare(contract: StoredContract, plan: BuildPlan): StoreCommit {
-    const { jobs, repository } = this.#with;
+    const { jobs, repository } = this.#dependencies;
     const { owner, id } = contract;
     const job = jobs.enqueueCommit({
       kind: KIND,
@@ -81,12 +81,12 @@ export class ContractBuilds {
 
   /** Lets the jobs begin with what was committed. */
   wake(): void {
-    this.#with.jobs.wake();
+    this.#dependencies.jobs.wake();
   }
 
   async #run(job: Job, { signal }: JobContext): Promise<void> {
     const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
-    const plan = this.#with.repository.build(owner, id);
+    const plan = this.#dependencies.repository.build(owner, id);
     // Without a plan, the contract was deleted, or settled by a run whose end was not recorded.
     if (plan === undefined) return;
     const outcome = await compileSolidityInProcess(this.#tasks, plan.source, {
@@ -95,7 +95,7 @@ export class ContractBuilds {
     });
     if (!outcome.settled) {
       signal.throwIfAborted();
-      this.#with.log.error("process ended without an answer", { step: "solidity", code: outcome.failure.code });
+      this.#dependencies.log.error("process ended without an answer", { step: "solidity", code: outcome.failure.code });
       throw new AppError("internal_error", { message: "the compiler ended without an answer", cause: outcome.failure });
     }
     const { result } = outcome;
@@ -133,7 +133,7 @@ export class ContractBuilds {
     compiled: Compiled;
     signal: AbortSignal;
   }): Promise<void> {
-    const current = this.#with.repository.find(owner, id);
+    const current = this.#dependencies.repository.find(owner, id);
     if (current === undefined) return;
     if (current.value.address !== NO_ADDRESS || signerOf(plan.signing) === undefined) {
       await this.#settle(owner, id, (latest) =>
@@ -153,7 +153,7 @@ export class ContractBuilds {
   }
 
   async #deploy(owner: Subject, id: string, { argv, signing }: BuildPlan, compiled: Compiled): Promise<void> {
-    const { repository, deployments } = this.#with;
+    const { repository, deployments } = this.#dependencies;
     const current = repository.find(owner, id);
     if (current === undefined) return;
     const { abi, bytecode } = compiled;
@@ -184,7 +184,7 @@ export class ContractBuilds {
     status: StoredContract["status"],
     errors: readonly ContractFinding[] = [],
   ): StoreCommit {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     const type = current.value.type ?? typeByAbi(compiled.abi) ?? null;
     return mergeCommits(
       repository.update(current, { ...current.value, type, status, errors, updated_at: this.#now() }),
@@ -198,13 +198,13 @@ export class ContractBuilds {
     { abi, params, name }: Artifact & { readonly abi: NonNullable<Artifact["abi"]> },
   ): StoreCommit {
     return mergeCommits(
-      this.#with.repository.putAbi(contract, abi),
-      this.#with.repository.putParams(contract, { name: name ?? contract.name, ...params }),
+      this.#dependencies.repository.putAbi(contract, abi),
+      this.#dependencies.repository.putParams(contract, { name: name ?? contract.name, ...params }),
     );
   }
 
   #failed(current: StoreRecord<StoredContract>, errors: readonly ContractFinding[]): StoreCommit {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     return mergeCommits(
       repository.update(current, { ...current.value, status: "failed", errors, updated_at: this.#now() }),
       repository.dropBuild(current.value),
@@ -213,7 +213,7 @@ export class ContractBuilds {
 
   #givenUp(job: Job, finding: ContractFinding): StoreCommit | undefined {
     const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
-    const current = this.#with.repository.find(owner, id);
+    const current = this.#dependencies.repository.find(owner, id);
     return current?.value.status === "compiling" ? this.#failed(current, [finding]) : undefined;
   }
 
@@ -224,13 +224,13 @@ export class ContractBuilds {
     commitOf: (current: StoreRecord<StoredContract>) => StoreCommit,
   ): Promise<void> {
     await retryOnConflict(async () => {
-      const current = this.#with.repository.find(owner, id);
-      if (current !== undefined) await this.#with.store.commit(commitOf(current));
+      const current = this.#dependencies.repository.find(owner, id);
+      if (current !== undefined) await this.#dependencies.store.commit(commitOf(current));
     });
   }
 
   #now(): string {
-    return isoTimestamp(this.#with.clock.nowMs());
+    return isoTimestamp(this.#dependencies.clock.nowMs());
   }
 }
 

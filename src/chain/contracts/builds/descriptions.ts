@@ -12,7 +12,7 @@ import { retryOnConflict } from "../../../platform/store/tables.js";
 import type { Deployments } from "../deployments.js";
 import { NO_ADDRESS, type ContractRepository, type StoredContract, type TokenFacts } from "../contract-repository.js";
 
-export interface DescriptionDependencies {
+interface DescriptionDependencies {
   readonly store: Pick<Store, "commit">;
   readonly repository: ContractRepository;
   readonly deployments: Deployments;
@@ -34,13 +34,13 @@ const PAUSE_MAX_MS = 600_000;
 const FAILURES_MAX = 10_000;
 
 export class ContractDescriptions {
-  readonly #with: DescriptionDependencies;
+  readonly #dependencies: DescriptionDependencies;
   readonly #asking = new Map<string, Promise<void>>();
   readonly #failures = new LRUCache<string, Failures>({ max: FAILURES_MAX });
   #isStopped = false;
 
   constructor(dependencies: DescriptionDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Called when a contract is used: begins to ask about it if the answer is missing and due. Returns at once. */
@@ -54,7 +54,7 @@ export class ContractDescriptions {
       this.#asking.size >= ASKING_MAX
     )
       return;
-    if (this.#with.clock.monotonicMs() < (this.#failures.get(id)?.notBeforeMs ?? 0)) return;
+    if (this.#dependencies.clock.monotonicMs() < (this.#failures.get(id)?.notBeforeMs ?? 0)) return;
     this.#asking.set(
       id,
       this.#ask(contract).finally(() => {
@@ -70,7 +70,7 @@ export class ContractDescriptions {
   }
 
   async #ask(contract: StoredContract): Promise<void> {
-    const { deployments, repository, store, log } = this.#with;
+    const { deployments, repository, store, log } = this.#dependencies;
     const { owner, id } = contract;
     try {
       const described = await deployments.describe(contract);
@@ -105,7 +105,7 @@ export class ContractDescriptions {
   #pause(id: string): void {
     const count = (this.#failures.get(id)?.count ?? 0) + 1;
     const pauseMs = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.min(count - 1, 20));
-    this.#failures.set(id, { count, notBeforeMs: this.#with.clock.monotonicMs() + pauseMs });
+    this.#failures.set(id, { count, notBeforeMs: this.#dependencies.clock.monotonicMs() + pauseMs });
   }
 }
 

@@ -11,7 +11,7 @@ import { decodeMembers } from "../abi/abi-values.js";
 import type { TokenType } from "../contract-schemas.js";
 import { hexOf } from "../reverts.js";
 
-export interface TokenMetadata {
+interface TokenMetadata {
   readonly name: string | null;
   readonly symbol: string | null;
   readonly decimals: number | null;

@@ -30,7 +30,7 @@ export const SOLIDITY_PROCESS_LIMITS: ProcessTaskLimits = {
   niceness: 15,
 };
 
-export interface SolidityTaskOptions {
+interface SolidityTaskOptions {
   readonly limits?: ProcessTaskLimits;
   readonly signal?: AbortSignal;
 }

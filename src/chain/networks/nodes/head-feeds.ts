@@ -8,7 +8,7 @@ import type { Egress } from "../../../platform/net/egress.js";
 import type { HeadHints, NetworkRecord } from "../network-port.js";
 import { HeadFeed } from "../../rpc/head-feed.js";
 
-export interface HeadFeedsDependencies {
+interface HeadFeedsDependencies {
   /** For addresses of users. */
   readonly egress: Egress;
   readonly clock: Clock;
@@ -23,12 +23,12 @@ const FEEDS_MAX = 256;
 const FEEDS_PER_OWNER_MAX = 16;
 
 export class HeadFeeds {
-  readonly #with: HeadFeedsDependencies;
+  readonly #dependencies: HeadFeedsDependencies;
   /** The open feeds and their owners. */
   readonly #open = new Map<HeadFeed, string>();
 
   constructor(dependencies: HeadFeedsDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Works as HintingNetworks says. Public networks have none: the operator configures no WebSocket for them. */
@@ -36,7 +36,7 @@ export class HeadFeeds {
     if (owner === null || !enabled || url === undefined || this.#open.size >= FEEDS_MAX) return undefined;
     const subject = formatSubject(owner);
     if ([...this.#open.values()].filter((other) => other === subject).length >= FEEDS_PER_OWNER_MAX) return undefined;
-    const feed = new HeadFeed({ url }, { ...this.#with, onHint });
+    const feed = new HeadFeed({ url }, { ...this.#dependencies, onHint });
     this.#open.set(feed, subject);
     return {
       url,

@@ -29,7 +29,7 @@ const STATUS_OF: Readonly<Record<EndpointState, NetworkNodeJson["status"]>> = {
   mismatch: "failed",
 };
 
-export interface NetworkNodesDependencies {
+interface NetworkNodesDependencies {
   readonly networks: NetworkService;
   readonly repository: NetworkRepository;
   readonly pool: RpcPool;
@@ -38,16 +38,16 @@ export interface NetworkNodesDependencies {
 }
 
 export class NetworkNodes {
-  readonly #with: NetworkNodesDependencies;
+  readonly #dependencies: NetworkNodesDependencies;
 
   constructor(dependencies: NetworkNodesDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Returns one page of the nodes, in the order in which they are asked. */
   list(subject: Subject, networkId: string, { page, rpp }: Page): { body: NetworkNodeJson[]; total: number } {
-    const network = this.#with.networks.find(subject, networkId);
-    const all = this.#with.pool.nodesOf(network);
+    const network = this.#dependencies.networks.find(subject, networkId);
+    const all = this.#dependencies.pool.nodesOf(network);
     return {
       body: all.slice((page - 1) * rpp, page * rpp).map((node) => this.#onWire(network, node)),
       total: all.length,
@@ -56,7 +56,7 @@ export class NetworkNodes {
 
   /** Returns a node. Throws `not_found`. */
   get(subject: Subject, networkId: string, nodeId: string): NetworkNodeJson {
-    const network = this.#with.networks.find(subject, networkId);
+    const network = this.#dependencies.networks.find(subject, networkId);
     return this.#onWire(network, this.#find(network, nodeId));
   }
 
@@ -71,7 +71,7 @@ export class NetworkNodes {
     input: CreateNodeInput,
     signal: AbortSignal,
   ): Promise<NetworkNodeJson> {
-    const { networks, repository, pool, egress, clock } = this.#with;
+    const { networks, repository, pool, egress, clock } = this.#dependencies;
     const network = networks.owned(owner, networkId);
     const url = urlOf(input);
     egress.checkUrl(url);
@@ -102,7 +102,7 @@ export class NetworkNodes {
 
   /** Removes a node. Throws `network_node_fixed` for one in the network's configuration. */
   async delete(owner: Subject, networkId: string, nodeId: string): Promise<void> {
-    const { networks, repository } = this.#with;
+    const { networks, repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const { value: network } = networks.owned(owner, networkId);
       const record = repository.findNode(network, nodeId);
@@ -126,7 +126,7 @@ export class NetworkNodes {
     nodeId: string,
     { page = 1, rpp = LOGS_PAGE, start_from_head = false }: NodeLogsInput,
   ): NodeLogsJson {
-    const network = this.#with.networks.find(subject, networkId);
+    const network = this.#dependencies.networks.find(subject, networkId);
     const notes = [...(this.#endpoint(network, this.#find(network, nodeId).url)?.notes() ?? [])];
     if (!start_from_head) notes.reverse();
     const logs = notes
@@ -141,8 +141,8 @@ export class NetworkNodes {
     networkId: string,
     { page }: Page,
   ): { body: NetworkLoadBalancerJson[]; total: number } {
-    const network = this.#with.networks.find(subject, networkId);
-    const nodes = this.#with.pool.nodesOf(network);
+    const network = this.#dependencies.networks.find(subject, networkId);
+    const nodes = this.#dependencies.pool.nodesOf(network);
     if (nodes.length === 0) return { body: [], total: 0 };
     const isUp = nodes.some(({ url }) => this.#endpoint(network, url)?.health().state === "up");
     const balancer: NetworkLoadBalancerJson = {
@@ -157,14 +157,14 @@ export class NetworkNodes {
   }
 
   #find(network: NetworkRecord, nodeId: string): NamedNode {
-    const found = this.#with.pool.nodesOf(network).find(({ id }) => id === nodeId);
+    const found = this.#dependencies.pool.nodesOf(network).find(({ id }) => id === nodeId);
     if (found === undefined) throw notFound("network node");
     return found;
   }
 
   #endpoint(network: NetworkRecord, url: string): RpcEndpoint | undefined {
     return network.enabled
-      ? this.#with.pool.rpc(network).endpoints.find((endpoint) => endpoint.url === url)
+      ? this.#dependencies.pool.rpc(network).endpoints.find((endpoint) => endpoint.url === url)
       : undefined;
   }
 

@@ -19,7 +19,7 @@ export interface StatusWatchOptions {
   readonly intervalMs?: number;
 }
 
-export interface StatusWatchDependencies {
+interface StatusWatchDependencies {
   readonly pool: RpcPool;
   readonly events: Events;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface StatusWatchDependencies {
 interface Watched {
   record: NetworkRecord;
   usedAtMs: number;
-  /** What was published last, to tell a change. */
+  /** What was published last, to detect a change. */
   published: string | undefined;
 }
 
@@ -45,7 +45,7 @@ const BLOCK_TIME_SPAN = 20;
 
 export class NetworkStatusWatch {
   readonly #intervalMs: number;
-  readonly #with: StatusWatchDependencies;
+  readonly #dependencies: StatusWatchDependencies;
   readonly #watched = new Map<string, Watched>();
   readonly #latest = new LRUCache<string, NetworkStatusJson>({ max: 2 * WATCHED_MAX });
   readonly #asked = new LRUCache<string, { readonly atMs: number; readonly status: Promise<NetworkStatusJson> }>({
@@ -56,7 +56,7 @@ export class NetworkStatusWatch {
 
   constructor(options: StatusWatchOptions, dependencies: StatusWatchDependencies) {
     this.#intervalMs = options.intervalMs ?? INTERVAL_MS;
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Starts the rounds. */
@@ -76,7 +76,7 @@ export class NetworkStatusWatch {
 
   /** Called when a network is used: its nodes are asked in the background for a while. */
   touch(record: NetworkRecord): void {
-    const usedAtMs = this.#with.clock.monotonicMs();
+    const usedAtMs = this.#dependencies.clock.monotonicMs();
     const watched = this.#watched.get(record.id);
     if (watched !== undefined) Object.assign(watched, { record, usedAtMs });
     else if (this.#watched.size < WATCHED_MAX) this.#watched.set(record.id, { record, usedAtMs, published: undefined });
@@ -99,7 +99,7 @@ export class NetworkStatusWatch {
 
   /** Asks the nodes now. Failures of the nodes are part of the status and reject nothing. */
   async status(record: NetworkRecord): Promise<NetworkStatusJson> {
-    const now = this.#with.clock.monotonicMs();
+    const now = this.#dependencies.clock.monotonicMs();
     const asked = this.#asked.get(record.id);
     if (asked !== undefined && now - asked.atMs < FRESH_MS) return await asked.status;
     const status = this.#observe(record);
@@ -119,7 +119,7 @@ export class NetworkStatusWatch {
       block_time_ms: null,
     };
     if (status.block === null) return { ...status, ...empty, nodes: this.#nodes(record) };
-    const rpc = this.#with.pool.rpc(record);
+    const rpc = this.#dependencies.pool.rpc(record);
     const span = Math.min(BLOCK_TIME_SPAN, status.block);
     const [latest, earlier, gasPrice] = await Promise.all([
       ifAnswered(blockAt(rpc, status.block)),
@@ -154,7 +154,7 @@ export class NetworkStatusWatch {
 
   #health(record: NetworkRecord): EndpointHealth[] {
     try {
-      return this.#with.pool.rpc(record).health();
+      return this.#dependencies.pool.rpc(record).health();
     } catch (error) {
       if (error instanceof AppError) return [];
       throw error;
@@ -165,15 +165,15 @@ export class NetworkStatusWatch {
     const status = await this.#ask(record);
     this.#latest.set(record.id, status);
     await this.#publish(record, status).catch((error: unknown) => {
-      this.#with.log.warn("the status of a network could not be published", { error });
+      this.#dependencies.log.warn("the status of a network could not be published", { error });
     });
     return status;
   }
 
   async #ask(record: NetworkRecord): Promise<NetworkStatusJson> {
-    const observed_at = isoTimestamp(this.#with.clock.nowMs());
+    const observed_at = isoTimestamp(this.#dependencies.clock.nowMs());
     try {
-      const rpc = this.#with.pool.rpc(record);
+      const rpc = this.#dependencies.pool.rpc(record);
       this.touch(record);
       const options = { timeoutMs: ASK_TIMEOUT_MS };
       const [block, syncing, peers, version] = await Promise.all([
@@ -222,7 +222,7 @@ export class NetworkStatusWatch {
     const summary = `${status.state} ${String(status.syncing)} ${code}`;
     if (watched === undefined || watched.published === summary) return;
     watched.published = summary;
-    await this.#with.events.publish([
+    await this.#dependencies.events.publish([
       {
         subject: `network.${record.id}.status`,
         payload: { network_id: record.id, ...status },
@@ -234,7 +234,7 @@ export class NetworkStatusWatch {
   #next(): void {
     this.#round = this.#askAll()
       .catch((error: unknown) => {
-        this.#with.log.warn("a round of network checks failed", { error });
+        this.#dependencies.log.warn("a round of network checks failed", { error });
       })
       .finally(() => {
         if (this.#timer === undefined) return;
@@ -246,7 +246,7 @@ export class NetworkStatusWatch {
   }
 
   async #askAll(): Promise<void> {
-    const now = this.#with.clock.monotonicMs();
+    const now = this.#dependencies.clock.monotonicMs();
     const due: Watched[] = [];
     for (const [id, watched] of this.#watched) {
       if (now - watched.usedAtMs > IDLE_MS) this.#watched.delete(id);
@@ -269,7 +269,7 @@ async function blockAt(rpc: Rpc, number: number): Promise<BlockJson> {
   );
 }
 
-/** Returns the state of a network that was asked in vain, and why. Throws what is no failure of its nodes. */
+/** Returns the state of a network that did not answer, and the reason. Throws errors that are not failures of nodes. */
 function failureOf(error: unknown, at: string): Pick<NetworkStatusJson, "state" | "last_error"> {
   if (error instanceof RpcRefusal) {
     const message = "the node refuses to return its newest block";

@@ -16,7 +16,7 @@ import { basicAuthorization, type NetworkCredentials } from "../network-credenti
 import type { SecretPlace } from "../../sealed-credentials.js";
 import type { NetworkRepository, NodeRecord } from "../network-repository.js";
 
-export interface RpcPoolDependencies {
+interface RpcPoolDependencies {
   readonly repository: NetworkRepository;
   readonly credentials: NetworkCredentials;
   /** For addresses of users. */
@@ -52,11 +52,11 @@ const CLIENTS_MAX = 2_000;
 const CHECK_TIMEOUT_MS = 4_000;
 
 export class RpcPool {
-  readonly #with: RpcPoolDependencies;
+  readonly #dependencies: RpcPoolDependencies;
   readonly #clients = new LRUCache<string, CachedClient>({ max: CLIENTS_MAX });
 
   constructor(dependencies: RpcPoolDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /** Returns the nodes in the order in which they are asked: those of the configuration, then those added later. */
@@ -66,7 +66,9 @@ export class RpcPool {
       id: idOfUrl(network.id, url),
       url,
     }));
-    const added = this.#with.repository.nodes(network).filter(({ url }) => !named.some((node) => node.url === url));
+    const added = this.#dependencies.repository
+      .nodes(network)
+      .filter(({ url }) => !named.some((node) => node.url === url));
     return [...named, ...added.map((record) => ({ id: record.id, url: record.url, record }))];
   }
 
@@ -100,7 +102,7 @@ export class RpcPool {
 
   /** Returns a client that is not cached, for trying out URLs. */
   connect(network: NetworkRecord, urls: readonly string[], { key, onChange }: ConnectOptions = {}): FailoverRpc {
-    const { egress, operatorEgress, clock } = this.#with;
+    const { egress, operatorEgress, clock } = this.#dependencies;
     const authorization = this.#authorizationOf(network, key);
     // The key is not for nodes that were added later, which may be run by others.
     const own = new Set([network.config.json_rpc_url, ...(network.config.json_rpc_urls ?? [])]);
@@ -123,7 +125,7 @@ export class RpcPool {
       signal,
     }: { readonly network: NetworkRecord; readonly key: string | undefined; readonly signal: AbortSignal },
   ): Promise<unknown> {
-    const { egress, clock } = this.#with;
+    const { egress, clock } = this.#dependencies;
     return await new RpcEndpoint(
       { url, chainId: undefined, authorization: this.#authorizationOf(network, key) },
       { egress, clock },
@@ -132,9 +134,9 @@ export class RpcPool {
 
   /** Logs when a node begins to fail and when it answers again. Its URL may have a key and is not logged. */
   #logChange(networkId: string, { state, code }: EndpointChange): void {
-    if (state === "up") this.#with.log.info("a network's node answers again", { path: networkId });
+    if (state === "up") this.#dependencies.log.info("a network's node answers again", { path: networkId });
     else
-      this.#with.log.warn("a network's node fails", {
+      this.#dependencies.log.warn("a network's node fails", {
         path: networkId,
         state,
         ...(code === undefined ? {} : { code }),
@@ -152,7 +154,7 @@ export class RpcPool {
 
   async #read(owner: Subject, place: SecretPlace): Promise<string> {
     try {
-      return (await this.#with.credentials.read(owner, place)).rpc_api_key;
+      return (await this.#dependencies.credentials.read(owner, place)).rpc_api_key;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       throw new AppError("network_unreachable", {
