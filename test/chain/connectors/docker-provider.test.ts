@@ -25,7 +25,7 @@ let docker: DockerDouble;
 let test: TestConnectors;
 let run: ((container: DoubleContainer) => Promise<Readonly<Record<string, number>>>) | undefined;
 
-/** What SPEC's connector names. */
+/** A configuration that existing clients send. */
 const PEER: Draft = {
   type: "ipfs",
   config: {
@@ -167,7 +167,7 @@ describe("a connector in a container", () => {
     await test.deletions.delete(test.owner, id, never);
   });
 
-  it("hands credentials to the container and to nobody else", async () => {
+  it("gives credentials to the container only", async () => {
     const nats = await startNats({ user: "ada", pass: "hunter2" });
     const redis = await startRedis({ password: "hunter2" });
     try {
@@ -305,7 +305,7 @@ describe("an engine that misbehaves", () => {
     await test.deletions.delete(test.owner, made.id, never);
   });
 
-  it("tells a container that ends at once from one that does not answer yet", async () => {
+  it("distinguishes a container that ends at once from one that does not answer yet", async () => {
     run = async () => await Promise.reject(new Error("exit 1"));
     const ended = await settled(test, PEER);
     expect(ended).toMatchObject({ status: "failed", errors: [{ code: "connector_provider_failed" }] });
@@ -336,7 +336,7 @@ describe("an engine that misbehaves", () => {
     expect(docker.containers.size).toBe(0);
   });
 
-  it("finishes a refused deletion by itself in a later round", async () => {
+  it("finishes a refused deletion in a later round", async () => {
     const rounds = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400, probeIntervalMs: 30 });
     try {
       const { id } = await settled(rounds, PEER);
@@ -356,7 +356,7 @@ describe("an engine that misbehaves", () => {
     }
   });
 
-  it("does not touch a container of that name that is somebody else's", async () => {
+  it("does not touch a container of the same name that it did not make", async () => {
     const waiting = await openConnectors({ dockerHost: docker.host, idle: true });
     try {
       const { id } = await create(waiting, PEER);
@@ -393,7 +393,7 @@ describe("an engine that misbehaves", () => {
     }
   });
 
-  it("is not there, or not set: the connector fails with words for the operator", async () => {
+  it("is unreachable or not configured: the connector fails with a message for the operator", async () => {
     const none = await openConnectors({ dockerHost: `unix://${join(folder, "nobody.sock")}` });
     const unset = await openConnectors();
     try {
@@ -417,7 +417,7 @@ describe("an engine that misbehaves", () => {
 });
 
 describe("work that is cut off", () => {
-  it("is taken up by the next process at every step, without a second container", async () => {
+  it("is continued by the next process at every step, without a second container", async () => {
     const first = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400 });
     docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
     const { id } = await create(first, PEER);
@@ -461,7 +461,7 @@ describe("work that is cut off", () => {
 });
 
 describe("an engine over TCP", () => {
-  it("is spoken to in the older of both versions", async () => {
+  it("is asked in the older of both versions", async () => {
     const old = await startDocker({
       apiVersion: "1.41",
       run: async () => await Promise.resolve({ "5001/tcp": kubo.port }),

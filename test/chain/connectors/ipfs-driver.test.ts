@@ -38,7 +38,7 @@ describe("the stand-in for kubo", () => {
     expect(directoryBlock([]).cid).toBe("QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn");
   });
 
-  it("answers as the RPC reference says: POST only, 404 for what is no command, {Message, Code, Type} for failures", async () => {
+  it("answers as the RPC reference says: POST only, 404 for an unknown command, {Message, Code, Type} for failures", async () => {
     const headers = { authorization: `Basic ${Buffer.from("admin:open sesame").toString("base64")}` };
     expect((await fetch(`${kubo.url}/api/v0/version`, { headers })).status).toBe(405);
     expect((await fetch(`${kubo.url}/api/v0/nothing`, { method: "POST", headers })).status).toBe(404);
@@ -59,7 +59,7 @@ describe("an ipfs connector", () => {
     expect(test.statuses(id)).toEqual(["init", "provisioning", "active"]);
   });
 
-  it("adds text, pins it, and gives it back with what was said about it", async () => {
+  it("adds text, pins it, and returns it with its name and metadata", async () => {
     const made = await test.entities.create(
       test.owner,
       id,
@@ -124,7 +124,7 @@ describe("an ipfs connector", () => {
     expect(read).toMatchObject({ raw: null, data_url: null });
   });
 
-  it("pins what is there already, by its hash, and lists pages of what is pinned", async () => {
+  it("pins existing content by its hash, and lists pages of the pins", async () => {
     const cid = kubo.hold(Buffer.from("from elsewhere"));
     expect(await test.entities.create(test.owner, id, { hash: cid, name: "theirs" }, never)).toMatchObject({
       id: cid,
@@ -144,7 +144,7 @@ describe("an ipfs connector", () => {
     ).toEqual([cid]);
   });
 
-  it("changes what is said about content, never the content", async () => {
+  it("changes metadata, never content", async () => {
     const { id: cid } = await test.entities.create(
       test.owner,
       id,
@@ -167,7 +167,7 @@ describe("an ipfs connector", () => {
     ).toBe("connector_unsupported");
   });
 
-  it("unpins, and says that what is not pinned, not there or no CID is not found", async () => {
+  it("unpins, and answers not found for content that is not pinned, absent or no CID", async () => {
     const { id: cid } = await test.entities.create(test.owner, id, { raw: "to go" }, never);
     await test.entities.remove({ owner: test.owner, connectorId: id, entityId: cid }, never);
     expect(kubo.pins.has(cid)).toBe(false);
@@ -184,14 +184,14 @@ describe("an ipfs connector", () => {
     ).toBe("not_found");
   });
 
-  it("answers its detail with what the node says and holds", async () => {
+  it("answers its detail with the node's version and entities", async () => {
     const { details } = await detail(test, id);
     expect(details).toMatchObject({ page: 1, rpp: 25, probe: { reachable: true, peer: "kubo 0.39.0", error: null } });
     expect(details!.data!.map((entity) => entity.id)).toEqual([...kubo.pins].sort());
     expect(JSON.stringify(await plain(test, id))).not.toContain("details");
   });
 
-  it("keeps its credentials in the vault and says them nowhere", async () => {
+  it("stores its credentials in the vault and shows them nowhere", async () => {
     const written = JSON.stringify([
       await detail(test, id),
       test.service.list(test.owner, PAGE),
@@ -236,7 +236,7 @@ describe("a node that misbehaves", () => {
     },
   );
 
-  it("hangs: the call ends by itself with a named failure", async () => {
+  it("hangs: the call ends with a named failure", async () => {
     kubo.mode = "hang";
     const [list, down] = await Promise.all([
       failureOf(() =>
@@ -250,7 +250,7 @@ describe("a node that misbehaves", () => {
     await detail(test, id);
   });
 
-  it("does not take our credentials", async () => {
+  it("rejects the credentials", async () => {
     const other = await settled(test, { type: "ipfs", config: { rpc_url: kubo.url, credentials: { token: "wrong" } } });
     expect(other).toMatchObject({ status: "unavailable", errors: [{ code: "connector_refused" }] });
     expect((await failureOf(() => test.entities.create(test.owner, other.id, { raw: "x" }, never))).code).toBe(

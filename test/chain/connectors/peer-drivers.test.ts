@@ -1,6 +1,6 @@
 /**
- * The probes of all protocols and the driver of rest, each against a peer on this machine: PostgreSQL is a real
- * one (PGlite).
+ * The probes of all protocols and the driver of rest, each against a peer on this machine. PostgreSQL is a real one
+ * (PGlite).
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -238,7 +238,7 @@ describe("a redis connector", () => {
       peer: "redis",
     });
     expect(open.received).toEqual(expect.arrayContaining(["PING", "SELECT", "3"]));
-    // Whatever a password holds, it is one word of one command.
+    // Any password is one word of one command.
     expect(
       await probed({
         type: "redis",
@@ -266,7 +266,7 @@ describe("a redis connector", () => {
 });
 
 describe("any connector over a connection of its own", () => {
-  it("names a peer that is not there, one that says nothing, and one that is something else", async () => {
+  it("tells an unreachable peer, a silent one and one with another protocol apart", async () => {
     const babbler = await running(startBabbler("HTTP/1.1 400 Bad Request\r\n\r\n"));
     const mute = await running(startMute());
     const ports = [await freePort(), mute.port, babbler.port];
@@ -281,12 +281,12 @@ describe("any connector over a connection of its own", () => {
           ),
       ),
     );
-    // To pg the words of a web server are the beginning of a message that never ends.
+    // pg reads the web server's answer as the beginning of a long message, and waits for the rest.
     const others = { nats: "connector_answer_invalid", redis: "connector_answer_invalid", sql: "connector_timeout" };
     expect(found).toEqual(types.map((type) => ["connector_unreachable", "connector_timeout", others[type]]));
   });
 
-  it("mongodb: says whether somebody takes the connection, and no more", async () => {
+  it("mongodb: says whether the connection is accepted, and no more", async () => {
     const mute = await running(startMute());
     expect(await probed({ type: "mongodb", config: { api_url: `mongodb://127.0.0.1:${String(mute.port)}` } })).toEqual({
       status: "available",

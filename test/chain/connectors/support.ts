@@ -42,7 +42,7 @@ export interface TestConnectors {
   readonly entities: Entities;
   readonly deletions: ConnectorDeletions;
   readonly containers: ConnectorContainers;
-  /** Statuses that listeners were told about a connector, in order. */
+  /** The published statuses of a connector, in order. */
   statuses(id: string): string[];
   events(): StoredEvent[];
   close(options?: { readonly keep: boolean }): Promise<void>;
@@ -53,7 +53,7 @@ export interface TestConnectorsOptions extends Partial<ConnectorsOptions> {
   readonly folder?: string;
   readonly egress?: Egress;
   readonly unsealed?: boolean;
-  /** Jobs are left alone until the test starts them. */
+  /** The test itself starts the jobs. */
   readonly idle?: boolean;
 }
 
@@ -148,7 +148,7 @@ export async function detail({ service, owner }: TestConnectors, id: string): Pr
   return await service.get(owner, id, PAGE, never);
 }
 
-/** Waits until the condition holds; fails after half a minute unless told otherwise. */
+/** Waits until the condition holds; fails after half a minute by default. */
 export async function eventually(what: string, condition: () => boolean, waitMs = 30_000): Promise<void> {
   const endMs = Date.now() + waitMs;
   while (!condition()) {

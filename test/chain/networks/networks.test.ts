@@ -24,11 +24,11 @@ import {
 setUpNetworks();
 
 describe("a node that asks for a user and a key", () => {
-  /** The keys are in the vault's own store, where the networks have to be as well. */
+  /** The keys are in the vault's own store, so that the networks must be there too. */
   const inVault = (): Bench => networks(new Map(), 60_000, vault.store);
   const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 
-  /** Answers those alone that send what is wanted, and notes who asked. */
+  /** Answers only requests with the expected header, and records the headers. */
   async function guarded(
     wanted?: string,
   ): Promise<{ url: string; asked: Set<string | undefined>; wanted: string | undefined }> {
@@ -43,7 +43,7 @@ describe("a node that asks for a user and a key", () => {
   const ask = async ({ part: { service } }: Bench, id: string): Promise<unknown> =>
     await service.rpc(service.find(ada, id)).request("eth_blockNumber", []);
 
-  it("is sent them from the first question on, and nobody is told the key", async () => {
+  it("gets them from the first request on, and the key is never answered", async () => {
     const bench = inVault();
     const node = await guarded(basic("infra:k3y:with:colons"));
     const made = await bench.part.service.create(
@@ -59,7 +59,7 @@ describe("a node that asks for a user and a key", () => {
     expect(JSON.stringify(vault.store.range([]))).not.toContain("k3y");
   });
 
-  it("is asked with another key once it was changed, and without one once it was taken away; old secrets go", async () => {
+  it("is asked with a new key after a change, and without one after its removal; old secrets are deleted", async () => {
     const bench = inVault();
     const { service } = bench.part;
     const secrets = (): number => vault.store.range(["secret"]).length;
@@ -86,7 +86,7 @@ describe("a node that asks for a user and a key", () => {
     expect(secrets()).toBe(before);
   });
 
-  it("alone gets the key: not one that was added beside it", async () => {
+  it("gets the key, and a node that was added later does not", async () => {
     const bench = inVault();
     const [own, added] = [await guarded(basic("infra:one")), await guarded()];
     const { id } = await bench.part.service.create(
@@ -105,7 +105,7 @@ describe("a node that asks for a user and a key", () => {
     expect([...added.asked]).toEqual([undefined]);
   });
 
-  it("is not asked while the vault is sealed: the network is out of reach, and says why", async () => {
+  it("is not asked while the vault is sealed: the failure names the reason", async () => {
     const bench = inVault();
     const node = await guarded(basic(":one"));
     const { id } = await bench.part.service.create(
@@ -131,7 +131,7 @@ describe("a node that asks for a user and a key", () => {
 });
 
 describe("records", () => {
-  it("take the chain's number from the caller, from the config, from the node, or make one for a chain to come", async () => {
+  it("take the chain id from the caller, the config or the node, or make one for a chain that does not exist yet", async () => {
     const {
       part: { service },
     } = networks();
@@ -143,7 +143,7 @@ describe("records", () => {
     expect(await make({ name: "d", config: { chainspec: {} } })).toMatch(/^0x[0-9a-f]{8}$/);
   });
 
-  it("are refused when a node is of another chain, at creation and at change, and take a node that is silent", async () => {
+  it("are refused when a node is of another chain, at creation and at change, and accept a node that does not answer", async () => {
     const {
       part: { service },
     } = networks();
@@ -185,7 +185,7 @@ describe("records", () => {
     expect(service.get(ada, id).config).not.toHaveProperty("native_currency");
   });
 
-  it("take URLs beside the nodes' that are what they say, and keep to the guard with the one that is opened", async () => {
+  it("accept only valid URLs beside those of the nodes, and check the WebSocket by the guard", async () => {
     const {
       part: { service },
     } = networks();
@@ -220,7 +220,7 @@ describe("records", () => {
     expect(service.get(ada, id).config).not.toHaveProperty("websocket_url");
   });
 
-  it("take back what they answered, and refuse another id, age or owner by name", async () => {
+  it("accept their own answer as a change, and refuse another id, time or owner by name", async () => {
     const {
       part: { service },
     } = networks();
@@ -241,7 +241,7 @@ describe("records", () => {
     expect(service.get(ada, id)).toMatchObject({ ...read, name: "y" });
   });
 
-  it("of one owner are not there for another, and public ones are there for all and for nobody to change", async () => {
+  it("of one owner are not found by another; public ones are seen by all and changed by none", async () => {
     const {
       part: { service },
     } = networks();
@@ -283,7 +283,7 @@ describe("records", () => {
     ]).toEqual([["one"], ["two"], ["three"], ["two"], ["one", "three"]]);
   });
 
-  it("that something hangs on are not deleted", async () => {
+  it("that are in use are not deleted", async () => {
     const {
       part: { service },
     } = networks();
@@ -299,7 +299,7 @@ describe("records", () => {
     expect(() => service.get(ada, id)).toThrow("network not found");
   });
 
-  it("without a node, or disabled, are refused by name when they are asked", async () => {
+  it("without a node, or disabled, fail with a code when they are asked", async () => {
     const {
       part: { service },
     } = networks();

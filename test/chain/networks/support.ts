@@ -49,7 +49,7 @@ export function setUpNetworks(): void {
   });
 }
 
-/** A node that answers whatever it is told to. */
+/** Starts a node that answers as the test says. */
 export async function double(
   answer: (method: string, response: ServerResponse, authorization: string | undefined) => void,
 ): Promise<string> {

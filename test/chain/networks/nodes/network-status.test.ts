@@ -1,4 +1,4 @@
-/** The state of networks as their nodes say it, hints of new blocks, and nodes that are added. */
+/** The state of networks, hints of new blocks, and nodes that are added. */
 import { describe, expect, it } from "vitest";
 import type { HeadHints } from "../../../../src/chain/networks/network-port.js";
 import { readNetworkUrls } from "../../../../src/chain/networks/public-networks.js";
@@ -58,7 +58,7 @@ describe("status", () => {
     expect(blocks).toMatchObject({ total: height + 1, body: [{ number: height }, { number: height - 1 }] });
   });
 
-  it("says unreachable and mismatch with the last error, and tells the bus once per change", async () => {
+  it("says unreachable and mismatch with the last error, and publishes each change once", async () => {
     const {
       part: { service, handlers },
       said,
@@ -69,7 +69,7 @@ describe("status", () => {
     const look = async (): Promise<unknown> => {
       const { body } = await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never);
       states.push((body as { state: string }).state);
-      // Whoever asks again within half a second gets the same answer; a change of the record is a new question.
+      // A request within half a second gets the same answer, unless the record was changed.
       await service.update(ada, id, { description: String(states.length) }, SIGNAL);
       return body;
     };
@@ -89,7 +89,7 @@ describe("status", () => {
     ).toEqual(states.map((state) => [`network.${id}.status`, [ada], state]));
   });
 
-  it("of a node that fails is logged when it begins and when it ends, without its URL, however often it is asked", async () => {
+  it("of a failing node is logged once when it begins and once when it ends, without its URL", async () => {
     const {
       part: { service },
       log,
@@ -114,7 +114,7 @@ describe("status", () => {
     expect(JSON.stringify(log.lines)).not.toContain("secret-key");
   });
 
-  it("of a network without a node is unconfigured and not syncing, and of public ones everybody may hear", async () => {
+  it("of a network without a node is unconfigured and not syncing, and of public ones is published to everyone", async () => {
     const {
       part: { service, handlers },
       said,
@@ -152,7 +152,7 @@ describe("status", () => {
 });
 
 describe("hints of new blocks", () => {
-  it("come from the WebSocket that an enabled network of an owner names, and from nowhere else", async () => {
+  it("come only from the WebSocket of an enabled network that has an owner", async () => {
     const {
       part: { service },
     } = networks();
@@ -183,7 +183,7 @@ describe("hints of new blocks", () => {
     ]);
   });
 
-  it("are as many as an owner may have, and one more when one ends", async () => {
+  it("are limited for each owner, and free a place when one ends", async () => {
     const {
       part: { service },
     } = networks();
@@ -204,7 +204,7 @@ describe("hints of new blocks", () => {
 });
 
 describe("nodes", () => {
-  it("can be added, are turned to, tell what was seen of them, and can be removed", async () => {
+  it("can be added, are asked, log changes of their state, and can be removed", async () => {
     const {
       part: { service, handlers },
     } = networks();

@@ -30,7 +30,7 @@ describe("one node", () => {
     expect(rpc.health()[0]).toMatchObject({ state: "mismatch", failures: 1 });
   });
 
-  it("that another chain's node replaces is found out on the new connection", async () => {
+  it("replaced by a node of another chain is detected on the new connection", async () => {
     const first = await startAnvil({ chainId: CHAIN });
     const rpc = rpcOf(first.url);
     expect(await rpc.request("eth_blockNumber", [])).toBe("0x0");
@@ -126,7 +126,7 @@ describe("one node", () => {
     });
   });
 
-  it("that says no is a refusal with its code and return data", async () => {
+  it("that refuses is a refusal with its code and return data", async () => {
     const url = await double(
       asChain((response) => {
         response.end(
@@ -145,7 +145,7 @@ describe("one node", () => {
     expect(error).toMatchObject({ code: 3, data: "0x08c379a0" });
   });
 
-  it("is left by a caller that gives up, for the caller's reason", async () => {
+  it("is cancelled by the caller's signal, with its reason", async () => {
     const controller = new AbortController();
     const url = await double(
       asChain(() => {
@@ -157,7 +157,7 @@ describe("one node", () => {
 });
 
 describe("several nodes", () => {
-  it("turn to the next when one is dead, garbled or of another chain, and remember", async () => {
+  it("are asked in turn when one is dead, garbled or of another chain, and their failures are remembered", async () => {
     const garbled = await double(
       asChain((response) => {
         response.end("no");
@@ -171,7 +171,7 @@ describe("several nodes", () => {
     expect(rpc.health().map(({ requests }, at) => requests - before[at]!)).toEqual([0, 0, 0, 1]);
   });
 
-  it("do not ask another for what one refused", async () => {
+  it("do not repeat at another node a request that one refused", async () => {
     let asked = 0;
     const refusing = await double(
       asChain((response) => {
@@ -186,7 +186,7 @@ describe("several nodes", () => {
     expect(asked).toBe(0);
   });
 
-  it("fail with the chain that is wrong rather than with the node that is dead", async () => {
+  it("fail with the wrong chain rather than with the dead node", async () => {
     await expect(rpcOf(other.url, await deadUrl()).request("eth_blockNumber", [])).rejects.toMatchObject({
       code: "network_chain_mismatch",
     });
