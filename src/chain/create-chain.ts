@@ -26,10 +26,14 @@ import { chainIdOf, type NetworkRecord } from "./networks/network-port.js";
 import type { NetworkService, NetworkUse } from "./networks/network-service.js";
 import { networkViewHandlers } from "./networks/network-view-handlers.js";
 import { MAINNET_ID } from "./networks/public-networks.js";
-import { Prices } from "./networks/registrations/prices.js";
-import { registrationHandlers } from "./networks/registrations/registration-handlers.js";
-import type { BridgeJson, OracleJson } from "./networks/registrations/registration-schemas.js";
-import { Registrations } from "./networks/registrations/registrations.js";
+import { Prices } from "./networks/prices.js";
+import {
+  REGISTRATION_KINDS,
+  registrationHandlers,
+  Registrations,
+  type Bridges,
+  type Oracles,
+} from "./networks/registrations.js";
 import type { chainRoutes } from "./routes.js";
 import { requestMany } from "./rpc/rpc-batch.js";
 import type { Rpc } from "./rpc/rpc.js";
@@ -90,8 +94,8 @@ interface ChainParts {
   readonly contracts: Contracts;
   readonly contractEvents: ContractEvents;
   readonly connectors: Connectors;
-  readonly oracles: Registrations<OracleJson>;
-  readonly bridges: Registrations<BridgeJson>;
+  readonly oracles: Oracles;
+  readonly bridges: Bridges;
 }
 
 /** Makes the chain area. Nothing runs before `start`. */
@@ -119,7 +123,7 @@ export function createChain(options: ChainOptions, dependencies: ChainDependenci
       for (const guard of parts.guards) guard.close();
     },
     purge: async (owner) => {
-      await connectors.service.purge(owner);
+      await connectors.deletions.purge(owner);
       await contracts.service.purge(owner);
       await transactions.purge(owner);
       await parts.oracles.purge(owner);
@@ -164,8 +168,8 @@ function createParts(options: ChainOptions, dependencies: ChainDependencies): Ch
     { dockerHost: options.dockerHost, dockerImages: options.dockerImages },
     { ...dependencies, tokens: subscriptionTokens, networks: networks.service, egress },
   );
-  const oracles = new Registrations<OracleJson>({ kind: "oracle" }, { store, networks: networks.service });
-  const bridges = new Registrations<BridgeJson>({ kind: "bridge" }, { store, networks: networks.service });
+  const oracles = new Registrations(REGISTRATION_KINDS.oracle, { store, networks: networks.service, clock });
+  const bridges = new Registrations(REGISTRATION_KINDS.bridge, { store, networks: networks.service, clock });
   return { guards, networks, transactions, contracts, contractEvents, connectors, oracles, bridges };
 }
 
@@ -204,7 +208,7 @@ function handlersOf(parts: ChainParts, clock: Clock): HandlersFor<typeof chainRo
     ...accountHandlers({ accounts, tokenBalances, wallets }),
     ...transactions.handlers,
     ...connectors.handlers,
-    ...registrationHandlers({ oracles, bridges, prices, clock }),
+    ...registrationHandlers({ oracles, bridges, prices }),
   };
 }
 

@@ -5,7 +5,7 @@ import { contractRoutes } from "./contracts/contract-routes.js";
 import { subscriptionRoutes } from "./events/subscription-routes.js";
 import { networkViewRoutes } from "./networks/network-view-routes.js";
 import { networkRoutes } from "./networks/network-routes.js";
-import { registrationRoutes } from "./networks/registrations/registration-routes.js";
+import { registrationRoutes } from "./networks/registration-routes.js";
 import { transactionRoutes } from "./transactions/transaction-routes.js";
 
 export const chainRoutes = {

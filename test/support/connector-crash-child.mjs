@@ -25,7 +25,7 @@ const jobs = new Jobs({ retryDelayMs: 10, settleDelayMs: 10 }, { store, clock: s
 const events = new EventLog({ eventsMax: 1000, daysMax: 1 }, { store, clock: systemClock, log });
 const tokens = new SubscriptionTokens({ key: new Uint8Array(32) }, { clock: systemClock, standingOf: () => undefined });
 const egress = createEgressGuard({ allow: new AllowList([]), ports: [443] });
-const { service } = createConnectors(
+const { service, deletions } = createConnectors(
   { dockerHost, dockerImages: "ipfs/kubo:*", containerReadyMs: 20_000 },
   {
     store,
@@ -51,7 +51,7 @@ if (all().length === 0) {
 await jobs.start();
 writeSync(1, "ready\n");
 process.on("SIGUSR2", () => {
-  service.delete(owner, all()[0].id, new AbortController().signal).catch(() => undefined);
+  deletions.delete(owner, all()[0].id, new AbortController().signal).catch(() => undefined);
 });
 let last = "";
 setInterval(() => {

@@ -1,4 +1,4 @@
-/** What connectors need of the vault: their credentials, each a secret of their owner's. */
+/** The credentials of connectors in the vault, each a secret of the connector's owner. */
 import { SealedCredentials } from "../sealed-credentials.js";
 import type { Credentials } from "./connector-schemas.js";
 

@@ -1,20 +1,33 @@
-/** Binds the routes of connectors to their service. No logic here: names and shapes only. */
+/** Binds the routes of connectors to their services. */
+import type { Principal } from "../../platform/auth/principal.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { SubscriptionTokens } from "../../platform/events/subscription-token.js";
 import { subscriptionToken } from "../events/subscription-handlers.js";
+import type { ConnectorContainers } from "./connector-containers.js";
+import type { ConnectorDeletions } from "./connector-deletions.js";
 import type { connectorRoutes } from "./connector-routes.js";
 import type { ConnectorService } from "./connector-service.js";
+import type { Entities, EntityPlace } from "./entities.js";
 
-export interface ConnectorHandlersDependencies {
+interface ConnectorHandlersDependencies {
   readonly connectors: ConnectorService;
+  readonly entities: Entities;
+  readonly deletions: ConnectorDeletions;
+  readonly containers: ConnectorContainers;
   readonly tokens: SubscriptionTokens;
 }
 
-export function connectorHandlers({
-  connectors,
-  tokens,
-}: ConnectorHandlersDependencies): HandlersFor<typeof connectorRoutes> {
+type Handlers = HandlersFor<typeof connectorRoutes>;
+
+const DETAIL_PAGE = { page: 1, rpp: 25 } as const;
+const LOG_LINES = 500;
+
+/** Returns the handlers of all routes in connector-routes.ts. */
+export function connectorHandlers(dependencies: ConnectorHandlersDependencies): Handlers {
+  const { connectors, deletions, tokens } = dependencies;
   return {
+    ...entityHandlers(dependencies.entities),
+    ...containerHandlers(dependencies.containers),
     listConnectors: ({ principal, query }) => ({ status: 200, ...connectors.list(principal.subject, query) }),
     createConnector: async ({ principal, body }) => {
       const connector = await connectors.create(principal.subject, body);
@@ -22,25 +35,39 @@ export function connectorHandlers({
     },
     getConnector: async ({ principal, params, query, signal }) => ({
       status: 200,
-      body: await connectors.get(
-        principal.subject,
-        params.id,
-        { ...query, page: query.page ?? 1, rpp: query.rpp ?? 25 },
-        signal,
-      ),
+      body: await connectors.get(principal.subject, params.id, { ...DETAIL_PAGE, ...query }, signal),
     }),
     updateConnector: async ({ principal, params, body }) => {
       await connectors.update(principal.subject, params.id, body);
       return { status: 204 };
     },
     deleteConnector: async ({ principal, params, signal }) =>
-      (await connectors.delete(principal.subject, params.id, signal)) ? { status: 204 } : { status: 202 },
+      (await deletions.delete(principal.subject, params.id, signal)) ? { status: 204 } : { status: 202 },
+    createConnectorSubscription: ({ principal, params }) => ({
+      status: 201,
+      headers: { "Cache-Control": "no-store" },
+      body: subscriptionToken(principal, [connectors.eventSubject(principal.subject, params.id)], tokens),
+    }),
+  };
+}
+
+function entityHandlers(
+  entities: Entities,
+): Pick<
+  Handlers,
+  | "listConnectorEntities"
+  | "createConnectorEntity"
+  | "getConnectorEntity"
+  | "updateConnectorEntity"
+  | "deleteConnectorEntity"
+> {
+  return {
     listConnectorEntities: async ({ principal, params, query, signal }) => ({
       status: 200,
-      ...(await connectors.listEntities(principal.subject, params.id, query, signal)),
+      ...(await entities.list(principal.subject, params.id, query, signal)),
     }),
     createConnectorEntity: async ({ principal, params, body, signal }) => {
-      const entity = await connectors.createEntity(principal.subject, params.id, body, signal);
+      const entity = await entities.create(principal.subject, params.id, body, signal);
       return {
         status: 201,
         body: entity,
@@ -49,32 +76,38 @@ export function connectorHandlers({
     },
     getConnectorEntity: async ({ principal, params, signal }) => ({
       status: 200,
-      body: await connectors.getEntity(principal.subject, params.id, params.entity, signal),
+      body: await entities.get(placeOf(principal, params), signal),
     }),
     updateConnectorEntity: async ({ principal, params, body, signal }) => {
-      await connectors.updateEntity(principal.subject, params.id, params.entity, body, signal);
+      await entities.update(placeOf(principal, params), body, signal);
       return { status: 204 };
     },
     deleteConnectorEntity: async ({ principal, params, signal }) => {
-      await connectors.removeEntity(principal.subject, params.id, params.entity, signal);
+      await entities.remove(placeOf(principal, params), signal);
       return { status: 204 };
     },
-    createConnectorSubscription: ({ principal, params }) => ({
-      status: 201,
-      headers: { "Cache-Control": "no-store" },
-      body: subscriptionToken(principal, [connectors.eventSubject(principal.subject, params.id)], tokens),
-    }),
+  };
+}
+
+function containerHandlers(
+  containers: ConnectorContainers,
+): Pick<Handlers, "listConnectorNodes" | "listConnectorLoadBalancers" | "getConnectorLogs"> {
+  return {
     listConnectorNodes: async ({ principal, params, signal }) => ({
       status: 200,
-      body: await connectors.nodes(principal.subject, params.id, signal),
+      body: await containers.nodes(principal.subject, params.id, signal),
     }),
     listConnectorLoadBalancers: async ({ principal, params, signal }) => ({
       status: 200,
-      body: await connectors.loadBalancers(principal.subject, params.id, signal),
+      body: await containers.loadBalancers(principal.subject, params.id, signal),
     }),
     getConnectorLogs: async ({ principal, params, query, signal }) => ({
       status: 200,
-      body: await connectors.logs(principal.subject, params.id, query.rpp ?? 500, signal),
+      body: await containers.logs(principal.subject, params.id, query.rpp ?? LOG_LINES, signal),
     }),
   };
+}
+
+function placeOf({ subject: owner }: Principal, { id, entity }: { id: string; entity: string }): EntityPlace {
+  return { owner, connectorId: id, entityId: entity };
 }

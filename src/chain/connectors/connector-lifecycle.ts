@@ -1,4 +1,4 @@
-/** The statuses of a connector and which may follow which (interoperability facts, 7.6). */
+/** The statuses of a connector and which may follow which. */
 
 export const CONNECTOR_STATUSES = [
   "init",
@@ -12,8 +12,8 @@ export const CONNECTOR_STATUSES = [
 export type ConnectorStatus = (typeof CONNECTOR_STATUSES)[number];
 
 /**
- * A virtual connector goes from `init` straight to `active`. A changed address is probed anew; a failed connector may
- * be set right.
+ * A virtual connector goes from `init` straight to `active`. A failed one starts at `init` again when its configuration
+ * is corrected.
  */
 const FOLLOWERS: Readonly<Record<ConnectorStatus, readonly ConnectorStatus[]>> = {
   init: ["provisioning", "active", "failed", "deprovisioning"],
@@ -25,16 +25,17 @@ const FOLLOWERS: Readonly<Record<ConnectorStatus, readonly ConnectorStatus[]>> =
   deprovisioning: [],
 };
 
+/** Returns true when a connector may go from one status to the other. */
 export function mayFollow(from: ConnectorStatus, to: ConnectorStatus): boolean {
   return FOLLOWERS[from].includes(to);
 }
 
-/** True where a probe decides about the status. */
+/** Returns true for a status that probes decide. */
 export function isProbed(status: ConnectorStatus): boolean {
   return status === "active" || status === "available" || status === "unavailable";
 }
 
-/** True where a job is on its way to another status. */
+/** Returns true for a status that a job is about to change. */
 export function isUnsettled(status: ConnectorStatus): boolean {
   return status === "init" || status === "provisioning" || status === "deprovisioning";
 }

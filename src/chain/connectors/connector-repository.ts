@@ -1,14 +1,14 @@
 /**
- * Where connectors lie in the store, and what is said about the entities in them. Keys start with the owner. Decides
- * nothing; builds commits, which the callers put together.
+ * Connectors and the notes about their entities in the store. Keys start with the owner. Builds commits, which the
+ * callers merge and commit.
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { notFound } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
 import type { SecretPlace } from "../sealed-credentials.js";
 import type { Connector, ConnectorConfig, ConnectorFinding } from "./connector-schemas.js";
-import type { ConnectorType } from "./connector-types.js";
+import type { ConnectorType } from "./probes.js";
 import { isProbed, isUnsettled, type ConnectorStatus } from "./connector-lifecycle.js";
 import type { ContainerRuntime } from "./providers/provider.js";
 
@@ -34,7 +34,7 @@ export interface StoredConnector {
   readonly job_id: string | null;
 }
 
-/** What we know of an entity and its peer does not. */
+/** What this server stores about an entity because its peer cannot. */
 export interface EntityNote {
   readonly id: string;
   readonly created_at: string;
@@ -88,51 +88,55 @@ export class ConnectorRepository {
     );
   }
 
+  /** Returns a connector of the owner by its id. */
   find(owner: Subject, id: string): StoreRecord<StoredConnector> | undefined {
     return this.#connectors.get([...ownerKey(owner), id]);
   }
 
-  /** Throws `not_found`, in the same words for another owner's connector as for nobody's. */
+  /** Returns a connector. Throws `not_found`, in the same words whether it is absent or another owner's. */
   require(owner: Subject, id: string): StoreRecord<StoredConnector> {
     const found = this.find(owner, id);
-    if (found === undefined) throw new AppError("not_found", { message: "connector not found" });
+    if (found === undefined) throw notFound("connector");
     return found;
   }
 
-  /** Oldest first; filters compare for equality. */
+  /** Returns one page, oldest first; filters compare for equality. */
   list(owner: Subject, filter: ConnectorFilter, page: Page): Listing<StoredConnector> {
-    const wanted = FILTERS.filter((member) => filter[member] !== undefined);
+    const given = FILTERS.filter((member) => filter[member] !== undefined);
     return this.#connectors.list("owner", ownerKey(owner), {
       page,
-      ...(wanted.length === 0
+      ...(given.length === 0
         ? {}
-        : { filter: (connector: StoredConnector) => wanted.every((member) => connector[member] === filter[member]) }),
+        : { filter: (connector: StoredConnector) => given.every((member) => connector[member] === filter[member]) }),
     });
   }
 
+  /** Counts the connectors of an owner. */
   count(owner: Subject): number {
     return this.#connectors.count("owner", ownerKey(owner));
   }
 
-  /** Connectors of an owner that a provider runs containers for. */
+  /** Counts the connectors of an owner that a provider runs containers for. */
   countContained(owner: Subject): number {
     return this.#connectors.count("contained", ownerKey(owner));
   }
 
-  /** One page of all connectors whose status a probe decides, or that waits for a job, whoever owns them. */
+  /** Returns one page of the connectors of all owners whose status probes decide, or that wait for a job. */
   page(index: "probed" | "unsettled", page: Page): StoredConnector[] {
     return this.#connectors.list(index, [], { page }).rows;
   }
 
+  /** Builds the commit that adds a connector. */
   insert(connector: StoredConnector): StoreCommit {
     return this.#connectors.insertCommit(connector);
   }
 
+  /** Builds the commit that changes a connector. Conflicts when it is no longer as read. */
   update(current: StoreRecord<StoredConnector>, next: StoredConnector): StoreCommit {
     return this.#connectors.updateCommit(current, next);
   }
 
-  /** Removes the connector and what was noted about its entities. */
+  /** Builds the commit that deletes a connector with the notes about its entities. */
   deletion(current: StoreRecord<StoredConnector>): StoreCommit {
     const { owner, id } = current.value;
     return mergeCommits(this.#connectors.deleteCommit(current), {
@@ -140,20 +144,23 @@ export class ConnectorRepository {
     });
   }
 
+  /** Returns the note about an entity. */
   findNote(owner: Subject, connectorId: string, entityId: string): StoreRecord<EntityNote> | undefined {
     return this.#notes.get([...ownerKey(owner), connectorId, entityId]);
   }
 
+  /** Counts the notes of a connector. */
   countNotes(owner: Subject, connectorId: string): number {
     return this.#notes.count("connector", [...ownerKey(owner), connectorId]);
   }
 
-  /** Writes a note, new or in place of the one there. */
+  /** Builds the commit that adds or replaces a note. */
   putNote(note: EntityNote): StoreCommit {
     const current = this.findNote(note.owner, note.connector_id, note.id);
     return current === undefined ? this.#notes.insertCommit(note) : this.#notes.updateCommit(current, note);
   }
 
+  /** Builds the commit that deletes a note, if there is one. */
   deleteNote(owner: Subject, connectorId: string, entityId: string): StoreCommit {
     const current = this.findNote(owner, connectorId, entityId);
     return current === undefined ? {} : this.#notes.deleteCommit(current);
@@ -161,8 +168,8 @@ export class ConnectorRepository {
 }
 
 /**
- * A connector as clients see it: no credentials, no places of secrets; `api_url` and ports as its containers publish
- * them.
+ * Returns a connector as clients see it: without credentials or ids of secrets, and with the URLs and ports that its
+ * containers publish.
  */
 export function connectorOnWire(stored: StoredConnector): Connector {
   const {

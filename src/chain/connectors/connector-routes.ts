@@ -1,4 +1,4 @@
-/** The routes of connectors, as plain values (SPEC 4.4; interoperability facts, 7.6). Tokens of applications only. */
+/** Routes of connectors. Only tokens of applications may call them. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { SubscriptionToken } from "../events/subscription-routes.js";
@@ -21,9 +21,9 @@ import {
   UpdateConnector,
 } from "./connector-schemas.js";
 
-/** 8 MiB of content as base64, and what stands around it. */
+/** 8 MiB of content as base64, with the JSON around it. */
 const ENTITY_BODY_BYTES_MAX = 12 * 1024 * 1024;
-/** A peer is given its own time; this leaves room for asking it twice. */
+/** A peer has its own deadline; this leaves time for asking it twice. */
 const PEER_DEADLINE_MS = 45_000;
 
 const APPLICATION = ["application"] as const;
@@ -68,7 +68,7 @@ export const connectorRoutes = {
     auth: CREATE,
     creates: true,
     description:
-      "Answers at once; provisioning and the first probe follow by themselves. `config.credentials` go into the vault and are never answered. With `is_virtual` nothing is provisioned.",
+      "Answers at once; provisioning and the first probe follow in the background. `config.credentials` are stored in the vault and never answered. With `is_virtual` nothing is provisioned.",
     body: CreateConnector,
     responses: { 201: connectorJson },
     errors: [
@@ -99,7 +99,7 @@ export const connectorRoutes = {
     auth: READ,
     deadlineMs: PEER_DEADLINE_MS,
     description:
-      "The peer is asked now: `details.probe` says how it is, `details.data` what it holds. What cannot be asked is left away and does not fail the answer.",
+      "The peer is asked now: `details.probe` is its state and `details.data` its entities. If it cannot be asked, the record is still answered.",
     params: ConnectorParams,
     query: DetailQuery,
     responses: { 200: { description: "The connector", schema: ConnectorDetail } },
@@ -113,7 +113,7 @@ export const connectorRoutes = {
     summary: "Change a connector",
     auth: UPDATE,
     description:
-      "Members of `config` replace those of the same name; null takes one away. Type, network and what a container was made from stay.",
+      "Members of `config` replace those of the same name; null removes one. Type, network and what a container was made from cannot change.",
     params: ConnectorParams,
     body: UpdateConnector,
     responses: { 204: { description: "Changed" } },
@@ -137,11 +137,11 @@ export const connectorRoutes = {
     auth: DELETE,
     deadlineMs: PEER_DEADLINE_MS,
     description:
-      "Its containers are removed first. When the provider refuses, the connector stays `deprovisioning` with the reason and may be deleted again; it is also tried again by itself.",
+      "Its containers are removed first. When the provider refuses, the connector stays `deprovisioning` with the reason in `errors`; the server tries again from time to time, and so may the caller.",
     params: ConnectorParams,
     responses: {
       204: { description: "Deleted" },
-      202: { description: "The provider is not done yet; it goes on by itself" },
+      202: { description: "The containers are still being removed; this continues in the background" },
     },
     errors: ["not_found", "connector_not_deleted", "vault_sealed", "conflict"],
   }),
@@ -150,7 +150,7 @@ export const connectorRoutes = {
     area: "chain",
     method: "GET",
     path: "/api/v1/connectors/:id/entities",
-    summary: "List what a connector holds",
+    summary: "List the entities of a connector",
     auth: READ,
     list: true,
     deadlineMs: PEER_DEADLINE_MS,
@@ -164,11 +164,11 @@ export const connectorRoutes = {
     area: "chain",
     method: "POST",
     path: "/api/v1/connectors/:id/entities",
-    summary: "Put something into a connector",
+    summary: "Add an entity to a connector",
     auth: CREATE,
     creates: true,
     description:
-      "Content comes as `data_url`, as text in `raw`, as `children` (a directory), or by `hash` when the peer is to keep what is there already.",
+      "Content is given as `data_url`, as text in `raw`, as `children` (a directory), or as `hash` for content that exists already and that the peer is to keep.",
     deadlineMs: PEER_DEADLINE_MS,
     bodyBytesMax: ENTITY_BODY_BYTES_MAX,
     params: ConnectorParams,
@@ -196,7 +196,7 @@ export const connectorRoutes = {
     path: "/api/v1/connectors/:id/entities/:entity",
     summary: "Change an entity",
     auth: UPDATE,
-    description: "For content-addressed peers what is said about the content, not the content.",
+    description: "With content-addressed peers, only what is said about the content can change.",
     deadlineMs: PEER_DEADLINE_MS,
     bodyBytesMax: ENTITY_BODY_BYTES_MAX,
     params: EntityParams,
@@ -210,11 +210,11 @@ export const connectorRoutes = {
     area: "chain",
     method: "DELETE",
     path: "/api/v1/connectors/:id/entities/:entity",
-    summary: "Take something out of a connector",
+    summary: "Remove an entity from a connector",
     auth: DELETE,
     deadlineMs: PEER_DEADLINE_MS,
     params: EntityParams,
-    responses: { 204: { description: "Gone; from IPFS: no longer pinned" } },
+    responses: { 204: { description: "Removed; with IPFS, it is no longer pinned" } },
     errors: PEER_FAILURES,
   }),
   createConnectorSubscription: defineRoute({
@@ -222,9 +222,9 @@ export const connectorRoutes = {
     area: "chain",
     method: "POST",
     path: "/api/v1/connectors/:id/subscriptions",
-    summary: "Make a token that listens to a connector's events",
+    summary: "Create a token for a connector's events",
     description:
-      "Good for GET /api/v1/events and nothing else, limited to this connector's changes of status. It may be handed to a browser.",
+      "The token is valid for GET /api/v1/events only, and limited to this connector's changes of status. It may be given to a browser.",
     auth: { permissions: ["read", "subscribe"], subjects: APPLICATION },
     params: ConnectorParams,
     body: SubscriptionBody,

@@ -1,20 +1,20 @@
-/** Shapes of connectors on the wire (SPEC 2 'Connector'; interoperability facts, 7.6; DECISIONS 'Chain'). */
+/** Shapes of connectors on the wire. */
 import Type, { type Static, type TNull, type TProperties, type TUnion } from "typebox";
 import { Description, Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { CONNECTOR_STATUSES } from "./connector-lifecycle.js";
 
-/** Content of one entity. With base64 and JSON around it, it fits the body limit below. */
+/** Content of one entity. As base64 in JSON it fits the body limit of its routes. */
 export const ENTITY_BYTES_MAX = 8 * 1024 * 1024;
-/** Content that an entity's detail carries; the answer limit of the server is 8 MiB and base64 takes a third more. */
+/** Content in an entity's detail: the server's limit of answers is 8 MiB, and base64 takes a third more. */
 export const ENTITY_CONTENT_BYTES_MAX = 4 * 1024 * 1024;
-/** Text is answered as text up to here: JSON may double it, and `data_url` carries it as well. */
+/** Text up to this length is answered as text too: JSON may double it, and `data_url` has it as well. */
 export const ENTITY_TEXT_BYTES_MAX = 1024 * 1024;
 export const METADATA_BYTES_MAX = 16 * 1024;
-/** Files of one directory that is added at once. */
+/** Files of one directory that is added in one request. */
 const CHILDREN_MAX = 256;
 const DATA_TEXT_MAX = Math.ceil(ENTITY_BYTES_MAX / 3) * 4 + 512;
 
-/** The grammar of image references (distribution/reference): no part of it can climb out of a path. */
+/** The grammar of image references (distribution/reference); none of its parts can leave a path. */
 const IMAGE_NAME = "[a-z0-9]+(?:[._-]+[a-z0-9]+)*";
 const IMAGE = `^${IMAGE_NAME}(?::[0-9]{1,5})?(?:/${IMAGE_NAME})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`;
 
@@ -29,7 +29,7 @@ const UrlPath = Type.String({ maxLength: 300, pattern: "^(/[A-Za-z0-9._~:@!$&'()
 const Cidr = Type.String({ pattern: "^[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}$" });
 const Ports = nullable(Type.Array(Port, { maxItems: 64 }));
 
-/** The rules of what may reach a container and what it may reach. */
+/** What may connect to a container, and what it may connect to. */
 const Security = closed({
   egress: Type.Optional(
     nullable(Type.String({ maxLength: 300, description: "`*`: everything; empty or `none`: nothing outside" })),
@@ -104,7 +104,7 @@ const Credentials = Type.Record(
     maxProperties: 16,
     additionalProperties: false,
     description:
-      "kept in the vault and never answered: token; username and password; api_key; access key id and secret access key",
+      "stored in the vault and never answered: token; username and password; api_key; access key id and secret access key",
   },
 );
 export type Credentials = Static<typeof Credentials>;
@@ -139,10 +139,10 @@ export const Connector = Type.Object(
 );
 export type Connector = Static<typeof Connector>;
 
-/** Free-form, but bounded: the service checks its size. */
+/** Any JSON object; the service checks its size. */
 const Metadata = Type.Object(
   {},
-  { additionalProperties: true, description: "whatever belongs to the entity, up to 16 KiB of JSON" },
+  { additionalProperties: true, description: "any members about the entity, up to 16 KiB of JSON" },
 );
 
 const EntityChild = Type.Object({
@@ -173,12 +173,12 @@ export const Entity = Type.Object(
     ),
     children: Type.Optional(Type.Array(EntityChild)),
   },
-  { description: "what a connector holds" },
+  { description: "an entity in a connector's peer" },
 );
 export type Entity = Static<typeof Entity>;
 
 const Probe = Type.Object({
-  reachable: nullable(Type.Boolean({ description: "null when it could not be asked" })),
+  reachable: nullable(Type.Boolean({ description: "null when the peer could not be asked, as the vault is sealed" })),
   checked_at: Timestamp,
   latency_ms: nullable(Type.Number()),
   peer: nullable(Type.String({ description: "what the peer says it is" })),
@@ -198,7 +198,7 @@ export const ConnectorDetail = Type.Object(
       }),
     ),
   },
-  { description: "a connector and what its peer says now" },
+  { description: "a connector and the present state of its peer" },
 );
 export type ConnectorDetail = Static<typeof ConnectorDetail>;
 
@@ -213,7 +213,7 @@ export const CreateConnector = closed({
 });
 export type CreateConnector = Static<typeof CreateConnector>;
 
-/** Members of the configuration that are null are taken away, absent ones stay. */
+/** Members of the configuration that are null are removed; absent ones stay. */
 export const UpdateConnector = closed({
   name: Type.Optional(Name),
   description: Type.Optional(nullable(Description)),
@@ -248,7 +248,7 @@ export const EntityInput = closed({
     ),
   ),
   hash: Type.Optional(
-    nullable(Type.String({ maxLength: 128, description: "content that the peer is to keep, named by its hash" })),
+    nullable(Type.String({ maxLength: 128, description: "hash of content that the peer is to fetch and keep" })),
   ),
   metadata: Type.Optional(nullable(Metadata)),
   source: Type.Optional(nullable(Text)),
@@ -290,8 +290,8 @@ export type LoadBalancer = Static<typeof LoadBalancer>;
 
 export const ContainerLogs = Type.Object({
   logs: Type.Array(Type.Object({ timestamp: nullable(Timestamp), message: Type.String() })),
-  prev_token: Type.Null(),
-  next_token: Type.Null(),
+  prev_token: Type.Null({ description: "never set" }),
+  next_token: Type.Null({ description: "never set" }),
 });
 export type ContainerLogs = Static<typeof ContainerLogs>;
 
@@ -302,15 +302,15 @@ export const ConnectorFilters = closed({
 });
 export const DetailQuery = closed({
   objects: Type.Optional(
-    Type.String({ maxLength: 4096, description: "comma list of entities to show instead of all" }),
+    Type.String({ maxLength: 4096, description: "ids of entities to return instead of all, separated by commas" }),
   ),
-  enrichment: Type.Optional(Type.String({ maxLength: 64, description: "any value leaves `details` away" })),
+  enrichment: Type.Optional(Type.String({ maxLength: 64, description: "any value leaves `details` out" })),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
   rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
 });
 export const EntityQuery = closed({
   objects: Type.Optional(
-    Type.String({ maxLength: 4096, description: "comma list of entities to show instead of all" }),
+    Type.String({ maxLength: 4096, description: "ids of entities to return instead of all, separated by commas" }),
   ),
 });
 export const LogsQuery = closed({
@@ -318,10 +318,10 @@ export const LogsQuery = closed({
 });
 
 export const ConnectorParams = closed({ id: Uuid });
-/** An entity is named in the peer's own way; one path segment. */
+/** An entity has the id that its peer gives it; one path segment. */
 export const EntityParams = closed({
   id: Uuid,
   entity: Type.String({ minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._~:@+=-]+$" }),
 });
-/** A connector has one subject, so that there is nothing to choose; existing clients send an empty object. */
+/** A connector has one event subject, so that there is nothing to choose; existing clients send an empty object. */
 export const SubscriptionBody = closed({});

@@ -1,11 +1,11 @@
 /**
- * What a provider is asked to run for a connector: images and ports by type, and how its credentials get into the
+ * Which container a provider runs for a connector: images and ports by type, and how credentials get into the
  * container.
  */
-import { AppError } from "../../platform/errors.js";
+import { invalidMember } from "../../platform/errors.js";
 import type { ConnectorConfig, Credentials } from "./connector-schemas.js";
-import { CONNECTOR_KINDS, type ConnectorType } from "./connector-types.js";
-import type { ContainerSpec } from "./providers/provider.js";
+import { CONNECTOR_KINDS, type ConnectorType } from "./probes.js";
+import type { ContainerProvider, ContainerSpec } from "./providers/provider.js";
 import type { StoredConnector } from "./connector-repository.js";
 
 interface Preset {
@@ -42,7 +42,7 @@ const PRESETS: { readonly [T in ConnectorType]?: Preset } = {
   mongodb: { image: "mongo:8" },
 };
 
-/** Members that a container is made from; they stay as they are for its life. */
+/** Members that a container is made from; they cannot change during its life. */
 export const CONTAINER_MEMBERS: readonly (keyof ConnectorConfig)[] = [
   "provider_id",
   "container",
@@ -56,21 +56,27 @@ export const CONTAINER_MEMBERS: readonly (keyof ConnectorConfig)[] = [
   "region",
 ];
 
-/**
- * True when a provider is to run containers for the connector: one is named, and no address of something that runs
- * already.
- */
+/** Returns true when the configuration names a provider and no address of a peer that runs already. */
 export function needsContainer({
   type,
   config,
   is_virtual,
 }: Pick<StoredConnector, "type" | "config" | "is_virtual">): boolean {
   if (is_virtual || config.provider_id === undefined) return false;
-  const isNamed = config.api_url !== undefined || config.rpc_url !== undefined || config.host !== undefined;
-  return !isNamed && !(type === "ipfs" && config.gateway_url !== undefined);
+  const hasAddress = config.api_url !== undefined || config.rpc_url !== undefined || config.host !== undefined;
+  return !hasAddress && !(type === "ipfs" && config.gateway_url !== undefined);
 }
 
-/** What to run. Throws `connector_config_invalid` when the type has no image of its own and none is named. */
+/** Returns the provider that runs the connector's containers; undefined if it needs none or there is no such one. */
+export function providerOf(
+  connector: Pick<StoredConnector, "type" | "config" | "is_virtual">,
+  providers: ReadonlyMap<string, ContainerProvider>,
+): ContainerProvider | undefined {
+  const { provider_id: id } = connector.config;
+  return id === undefined || !needsContainer(connector) ? undefined : providers.get(id.toLowerCase());
+}
+
+/** Returns what to run. Throws `connector_config_invalid` when the type has no image of its own and none is named. */
 export function containerSpec(
   connector: Pick<StoredConnector, "id" | "type" | "config">,
   credentials: Credentials,
@@ -79,9 +85,11 @@ export function containerSpec(
   const preset = PRESETS[type];
   const image = config.container ?? preset?.image;
   if (image === undefined)
-    throw new AppError("connector_config_invalid", {
-      message: `config.container: name the image to run for a connector of type ${type}`,
-    });
+    throw invalidMember(
+      "config.container",
+      `config.container: name the image to run for a connector of type ${type}`,
+      "connector_config_invalid",
+    );
   const gatewayPort = config.gateway_port ?? preset?.gatewayPort;
   return {
     connectorId: connector.id,

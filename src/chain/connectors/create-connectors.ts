@@ -1,6 +1,4 @@
-/**
- * Puts connectors together and hands their durable jobs to the runner. The composition of the chain area calls this.
- */
+/** Composes connectors and registers the runners of their durable jobs. */
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AllowList } from "../../platform/net/address-rules.js";
@@ -20,21 +18,19 @@ import { Peers } from "./peers.js";
 import { DockerEngine } from "./providers/docker-engine.js";
 import { DockerProvider } from "./providers/docker-provider.js";
 import type { ContainerProvider } from "./providers/provider.js";
-import { ownerOfJob, Provisioning } from "./provisioning.js";
+import { Provisioning } from "./provisioning.js";
 import { Reachability } from "./reachability.js";
 import { ConnectorRepository } from "./connector-repository.js";
-import {
-  ConnectorService,
-  type ConnectorJobKind,
-  type ConnectorJobs,
-  type NetworkLookup,
-} from "./connector-service.js";
+import { ConnectorContainers } from "./connector-containers.js";
+import { ConnectorDeletions } from "./connector-deletions.js";
+import { ConnectorJobs, registerConnectorJobs } from "./connector-jobs.js";
+import { ConnectorService, type NetworkLookup } from "./connector-service.js";
 import { StatusWriter } from "./status-writer.js";
 
 export interface ConnectorsOptions {
   /** `unix:///path` or `tcp://host:port` of a Docker engine; without it no containers are run. */
   readonly dockerHost?: string | undefined;
-  /** Images that may be run, comma separated; a `*` at the end stands for anything. */
+  /** Images that may be run, separated by commas; a `*` at the end matches anything. */
   readonly dockerImages: string;
   /** See ReachabilityOptions. */
   readonly probeIntervalMs?: number;
@@ -42,10 +38,10 @@ export interface ConnectorsOptions {
   readonly containerReadyMs?: number;
 }
 
-export interface ConnectorsDependencies {
+interface ConnectorsDependencies {
   readonly store: Store;
   readonly vault: VaultService;
-  /** Not started yet: the runners of this area's jobs are registered here. */
+  /** Not started yet, because the runners are registered first. */
   readonly jobs: Jobs;
   readonly events: Events;
   readonly tokens: SubscriptionTokens;
@@ -57,29 +53,23 @@ export interface ConnectorsDependencies {
 
 export interface Connectors {
   readonly service: ConnectorService;
+  readonly entities: Entities;
+  readonly deletions: ConnectorDeletions;
+  readonly containers: ConnectorContainers;
   readonly handlers: HandlersFor<typeof connectorRoutes>;
-  /** Begins the rounds of probes. */
+  /** Starts the rounds of probes. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** Provisioning waits for peers and providers, not for processors. */
-const JOBS_AT_ONCE = 8;
-const OPEN_STATES: readonly string[] = ["queued", "running"];
-
+/** Creates the services. Must be called before the jobs start. */
 export function createConnectors(options: ConnectorsOptions, dependencies: ConnectorsDependencies): Connectors {
-  const { store, jobs, events, networks, egress, clock, log } = dependencies;
+  const { store, events, egress, clock, log, tokens } = dependencies;
   const repository = new ConnectorRepository({ store });
   const credentials = new ConnectorCredentials(dependencies);
+  const jobs = new ConnectorJobs(dependencies);
   const statuses = new StatusWriter({ repository, events, clock });
-  const providers = new Map<string, ContainerProvider>();
-  if (options.dockerHost !== undefined)
-    providers.set("docker", new DockerProvider({ host: options.dockerHost, images: options.dockerImages }));
-  // What Docker publishes lies inside: this guard knows the engine's machine and nothing else.
-  const containerEgress = createEgressGuard({
-    allow: new AllowList(options.dockerHost === undefined ? [] : [new DockerEngine(options.dockerHost).publishedHost]),
-    ports: [],
-  });
+  const { providers, containerEgress } = dockerOf(options);
   const peers = new Peers({ credentials, egress, containerEgress });
   const entities = new Entities({ store, repository, peers, clock });
   const reachability: Reachability = new Reachability(
@@ -93,7 +83,7 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
       log,
       relocate: async (connector, signal) => await provisioning.locate(connector, signal),
       resume: async (connector) => {
-        await service.resume(connector);
+        await deletions.resume(connector);
       },
     },
   );
@@ -102,22 +92,24 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
     { repository, credentials, reachability, statuses, providers, log },
   );
   const service = new ConnectorService({
-    store,
+    ...dependencies,
     repository,
     credentials,
     entities,
     reachability,
     statuses,
-    networks,
     providers,
-    egress,
-    clock,
-    jobs: connectorJobs(jobs),
+    jobs,
   });
-  registerJobs(jobs, provisioning);
+  const deletions = new ConnectorDeletions({ store, repository, credentials, statuses, providers, jobs });
+  const containers = new ConnectorContainers({ repository, providers });
+  registerConnectorJobs(dependencies.jobs, provisioning);
   return {
     service,
-    handlers: connectorHandlers({ connectors: service, tokens: dependencies.tokens }),
+    entities,
+    deletions,
+    containers,
+    handlers: connectorHandlers({ connectors: service, entities, deletions, containers, tokens }),
     start: () => {
       reachability.start();
     },
@@ -128,69 +120,14 @@ export function createConnectors(options: ConnectorsOptions, dependencies: Conne
   };
 }
 
-function registerJobs(jobs: Jobs, provisioning: Provisioning): void {
-  jobs.register("provision_connector" satisfies ConnectorJobKind, {
-    concurrency: JOBS_AT_ONCE,
-    run: async (job, context) => {
-      const { owner, id } = ownerOfJob(job);
-      await provisioning.provision(owner, id, {
-        signal: context.signal,
-        commit: async (phase, commit) => {
-          await context.setPhase(phase, commit);
-        },
-      });
-    },
-    onFailed: (job, fault) => provisioning.provisioningFailure(ownerOfJob(job).owner, ownerOfJob(job).id, fault),
+/** Returns the provider of containers, if one is configured, and the egress to what it publishes. */
+function dockerOf({ dockerHost: host, dockerImages: images }: ConnectorsOptions) {
+  const providers = new Map<string, ContainerProvider>();
+  if (host !== undefined) providers.set("docker", new DockerProvider({ host, images }));
+  // Docker publishes ports on an internal host: this guard allows the engine's machine and nothing else.
+  const containerEgress = createEgressGuard({
+    allow: new AllowList(host === undefined ? [] : [new DockerEngine(host).publishedHost]),
+    ports: [],
   });
-  jobs.register("deprovision_connector" satisfies ConnectorJobKind, {
-    concurrency: JOBS_AT_ONCE,
-    run: async (job, context) => {
-      const { owner, id } = ownerOfJob(job);
-      await provisioning.deprovision(owner, id, {
-        signal: context.signal,
-        commit: async (phase, commit) => {
-          await context.setPhase(phase, commit);
-        },
-      });
-    },
-    onFailed: (job, fault) => provisioning.deprovisioningFailure(ownerOfJob(job).owner, ownerOfJob(job).id, fault),
-  });
-}
-
-function connectorJobs(jobs: Jobs): ConnectorJobs {
-  const isOpen = (jobId: string): boolean => OPEN_STATES.includes(jobs.get(jobId)?.state ?? "gone");
-  return {
-    prepare: (kind, owner, id) => {
-      const { job, commit } = jobs.enqueueCommit({
-        kind,
-        subject_key: ["connector", owner.kind, owner.id, id],
-        phase: "begin",
-        input: { owner: { kind: owner.kind, id: owner.id }, id },
-      });
-      return { jobId: job.id, commit };
-    },
-    wake: () => {
-      jobs.wake();
-    },
-    cancel: async (jobId) => {
-      if (isOpen(jobId)) await jobs.cancel(jobId);
-    },
-    isOpen,
-    untilSettled: async (jobId, { waitMs, signal }) => {
-      await new Promise<void>((resolve) => {
-        const end = (): void => {
-          clearTimeout(timer);
-          signal.removeEventListener("abort", end);
-          unsubscribe();
-          resolve();
-        };
-        const unsubscribe = jobs.subscribe(({ job }) => {
-          if (job.id === jobId && !OPEN_STATES.includes(job.state)) end();
-        });
-        const timer = setTimeout(end, waitMs);
-        signal.addEventListener("abort", end, { once: true });
-        if (!isOpen(jobId) || signal.aborted) end();
-      });
-    },
-  };
+  return { providers, containerEgress };
 }

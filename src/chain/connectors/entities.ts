@@ -1,57 +1,66 @@
 /**
- * Entities of a connector: content decoded and bounded, the driver asked, and our notes put beside what the peer says.
+ * Entities of a connector: asks the driver, and completes what the peer says by the notes that this server stores for
+ * peers without a place for names and metadata.
  */
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
-import type { Store } from "../../platform/store/store.js";
-import { retryOnConflict, type Page } from "../../platform/store/tables.js";
-import {
-  ENTITY_BYTES_MAX,
-  ENTITY_CONTENT_BYTES_MAX,
-  ENTITY_TEXT_BYTES_MAX,
-  METADATA_BYTES_MAX,
-  type Entity,
-  type EntityInput,
-} from "./connector-schemas.js";
-import type { EntityContent, EntityDriver, Peer, PeerEntity } from "./drivers/driver.js";
-import type { Peers } from "./peers.js";
+import type { Store, StoreRecord } from "../../platform/store/store.js";
+import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
+import { isUnsettled } from "./connector-lifecycle.js";
 import type { ConnectorRepository, EntityNote, StoredConnector } from "./connector-repository.js";
+import type { Entity, EntityInput } from "./connector-schemas.js";
+import type { EntityDriver, Peer, PeerEntity } from "./drivers/driver.js";
+import { contentOf, contentOnWire } from "./entity-content.js";
+import type { Peers } from "./peers.js";
 
-export interface EntitiesDependencies {
+interface EntitiesDependencies {
   readonly store: Store;
   readonly repository: ConnectorRepository;
   readonly peers: Peers;
   readonly clock: Clock;
 }
 
-/** Notes of one connector: each is up to 20 KiB in the store, and the peer bounds nothing for us. */
+/** Names an entity of an owner's connector, the entity in the peer's own way. */
+export interface EntityPlace {
+  readonly owner: Subject;
+  readonly connectorId: string;
+  readonly entityId: string;
+}
+
+export type EntityQuery = Page & { readonly objects?: string | undefined };
+
+type NotedInput = Pick<EntityInput, "name" | "filename" | "type" | "source" | "parent" | "metadata">;
+
+/** Notes of one connector: each takes up to 20 KiB in the store, and the peer limits nothing. */
 const NOTES_MAX = 100_000;
 const OBJECTS_MAX = 100;
-const NO_NOTE = {
-  created_at: null,
-  modified_at: null,
-  name: null,
-  filename: null,
-  type: null,
-  source: null,
-  parent: null,
-  metadata: null,
-} as const;
-const TEXT_TYPE = "text/plain";
-const BINARY_TYPE = "application/octet-stream";
+/** How often the time of the last use is written. */
+const ACCESS_RESOLUTION_MS = 60_000;
+const NO_TEXTS = { name: null, filename: null, type: null, source: null, parent: null, metadata: null } as const;
+const NO_NOTE = { created_at: null, modified_at: null, ...NO_TEXTS } as const;
 
 export class Entities {
-  readonly #with: EntitiesDependencies;
+  readonly #dependencies: EntitiesDependencies;
 
   constructor(dependencies: EntitiesDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
-  /** One page of what the peer has; `objects` is a comma list of ids. */
+  /** Returns one page of what the peer has; `objects` is a comma-separated list of ids to return in its place. */
   async list(
+    owner: Subject,
+    connectorId: string,
+    query: EntityQuery,
+    signal: AbortSignal,
+  ): Promise<{ readonly body: Entity[]; readonly total: number }> {
+    return await this.ofPeer(await this.#used(owner, connectorId), query, signal);
+  }
+
+  /** Works as `list` for a connector that was read already, and does not count as a use of it. */
+  async ofPeer(
     connector: StoredConnector,
-    query: Page & { readonly objects?: string | undefined },
+    query: EntityQuery,
     signal: AbortSignal,
   ): Promise<{ readonly body: Entity[]; readonly total: number }> {
     const { driver, peer } = await this.#reach(connector, signal);
@@ -64,197 +73,133 @@ export class Entities {
     return { body: rows.map((row) => entityOnWire(row, this.#note(connector, row.id))), total };
   }
 
-  /**
-   * Puts content into the peer. What was pinned and could not be noted is not taken back: content is worth more than a
-   * name.
-   */
-  async create(connector: StoredConnector, input: EntityInput, signal: AbortSignal): Promise<Entity> {
+  /** Puts content into the peer. It stays there if the note cannot be written: content is worth more than its name. */
+  async create(owner: Subject, connectorId: string, input: EntityInput, signal: AbortSignal): Promise<Entity> {
+    const connector = await this.#used(owner, connectorId);
     const content = contentOf(input);
     const { driver, peer } = await this.#reach(connector, signal);
     if (driver.keepsNotes) this.#requireRoom(connector);
     const made = await driver.create(peer, content);
-    const described: PeerEntity = {
-      ...made,
-      ...(made.type === undefined && content.mediaType !== undefined ? { type: content.mediaType } : {}),
-    };
-    const note = driver.keepsNotes ? await this.#write(connector, described, content, { isNew: true }) : undefined;
+    const type = made.type ?? content.mediaType;
+    const described: PeerEntity = { ...made, ...(type === undefined ? {} : { type }) };
+    const noted = input.type ?? type;
+    const note = driver.keepsNotes
+      ? await this.#write(connector, made.id, { ...input, ...(noted === undefined ? {} : { type: noted }) })
+      : undefined;
     return entityOnWire(described, note);
   }
 
-  async get(connector: StoredConnector, entityId: string, signal: AbortSignal): Promise<Entity> {
+  /** Returns an entity with its content. Throws `not_found`. */
+  async get({ owner, connectorId, entityId }: EntityPlace, signal: AbortSignal): Promise<Entity> {
+    const connector = await this.#used(owner, connectorId);
     const { driver, peer } = await this.#reach(connector, signal);
     const found = await driver.get(peer, entityId);
     const note = this.#note(connector, entityId);
-    return { ...entityOnWire(found, note), ...contentOnWire(found, note) };
+    return { ...entityOnWire(found, note), ...contentOnWire(found.content, note?.type ?? found.type) };
   }
 
-  async update(connector: StoredConnector, entityId: string, input: EntityInput, signal: AbortSignal): Promise<void> {
+  /** Changes an entity in the peer, or its note where the peer cannot change it. Throws `not_found`. */
+  async update({ owner, connectorId, entityId }: EntityPlace, input: EntityInput, signal: AbortSignal): Promise<void> {
+    const connector = await this.#used(owner, connectorId);
     const content = contentOf(input);
     const { driver, peer } = await this.#reach(connector, signal);
     if (driver.keepsNotes && this.#note(connector, entityId) === undefined) this.#requireRoom(connector);
     await driver.update(peer, entityId, content);
-    if (driver.keepsNotes) await this.#write(connector, { id: entityId }, content, { isNew: false });
+    if (driver.keepsNotes) await this.#write(connector, entityId, input);
   }
 
-  async remove(connector: StoredConnector, entityId: string, signal: AbortSignal): Promise<void> {
+  /** Removes an entity from the peer, and its note. Throws `not_found`. */
+  async remove({ owner, connectorId, entityId }: EntityPlace, signal: AbortSignal): Promise<void> {
+    const connector = await this.#used(owner, connectorId);
     const { driver, peer } = await this.#reach(connector, signal);
     await driver.remove(peer, entityId);
     await retryOnConflict(async () => {
-      await this.#with.store.commit(this.#with.repository.deleteNote(connector.owner, connector.id, entityId));
+      await this.#dependencies.store.commit(this.#dependencies.repository.deleteNote(owner, connectorId, entityId));
     });
+  }
+
+  /** Returns a connector whose peer is about to be used. Throws `connector_not_ready` while there is none. */
+  async #used(owner: Subject, connectorId: string): Promise<StoredConnector> {
+    const record = this.#dependencies.repository.require(owner, connectorId);
+    const { status } = record.value;
+    if (isUnsettled(status) || status === "failed")
+      throw new AppError("connector_not_ready", { message: `the connector is ${status}` });
+    await this.#touch(record);
+    return record.value;
+  }
+
+  /** Writes the time of the last use. That is no change: it sets no `updated_at` and makes no event. */
+  async #touch({ value: { owner, id, accessed_at } }: StoreRecord<StoredConnector>): Promise<void> {
+    const nowMs = this.#dependencies.clock.nowMs();
+    if (accessed_at !== null && nowMs - Date.parse(accessed_at) < ACCESS_RESOLUTION_MS) return;
+    try {
+      await retryOnConflict(async () => {
+        const current = this.#dependencies.repository.require(owner, id);
+        await this.#dependencies.store.commit(
+          this.#dependencies.repository.update(current, { ...current.value, accessed_at: isoTimestamp(nowMs) }),
+        );
+      });
+    } catch (error) {
+      // With a full disk, entities can still be read; only the time is not written.
+      if (!(error instanceof AppError) || error.code !== "storage_full") throw error;
+    }
   }
 
   async #reach(
     connector: StoredConnector,
     signal: AbortSignal,
   ): Promise<{ readonly driver: EntityDriver; readonly peer: Peer }> {
-    const driver = this.#with.peers.entities(connector);
-    return { driver, peer: await this.#with.peers.peer(connector, signal) };
+    const driver = this.#dependencies.peers.entities(connector);
+    return { driver, peer: await this.#dependencies.peers.peer(connector, signal) };
   }
 
   #note({ owner, id }: StoredConnector, entityId: string): EntityNote | undefined {
-    return this.#with.repository.findNote(owner, id, entityId)?.value;
+    return this.#dependencies.repository.findNote(owner, id, entityId)?.value;
   }
 
   #requireRoom({ owner, id }: StoredConnector): void {
-    if (this.#with.repository.countNotes(owner, id) >= NOTES_MAX)
+    if (this.#dependencies.repository.countNotes(owner, id) >= NOTES_MAX)
       throw new AppError("connector_limit_reached", {
-        message: `a connector keeps at most ${String(NOTES_MAX)} entities`,
+        message: `a connector has at most ${String(NOTES_MAX)} entities`,
       });
   }
 
-  async #write(
-    connector: StoredConnector,
-    entity: PeerEntity,
-    content: EntityContent,
-    { isNew }: { readonly isNew: boolean },
-  ): Promise<EntityNote> {
+  async #write({ owner, id }: StoredConnector, entityId: string, input: NotedInput): Promise<EntityNote> {
+    const { clock, repository, store } = this.#dependencies;
     return await retryOnConflict(async () => {
-      const before = this.#note(connector, entity.id);
-      const note = noteOf(
-        connector.owner,
-        connector.id,
-        entity,
-        content,
-        before,
-        isoTimestamp(this.#with.clock.nowMs()),
-        isNew,
-      );
-      // A connector that was deleted meanwhile must not gain notes.
-      const pin = this.#with.repository.require(connector.owner, connector.id);
-      const commit = this.#with.repository.putNote(note);
-      await this.#with.store.commit({
-        ...commit,
-        checks: [...(commit.checks ?? []), { key: pin.key, version: pin.version }],
-      });
+      const now = isoTimestamp(clock.nowMs());
+      const before = repository.findNote(owner, id, entityId)?.value ?? {
+        id: entityId,
+        owner,
+        connector_id: id,
+        created_at: now,
+        modified_at: now,
+        ...NO_TEXTS,
+      };
+      const note = { ...changedNote(before, input), modified_at: now };
+      // A connector that was deleted meanwhile must not get notes.
+      const { key, version } = repository.require(owner, id);
+      await store.commit(mergeCommits(repository.putNote(note), { checks: [{ key, version }] }));
       return note;
     });
   }
 }
 
-/** Decodes what was sent. Throws `connector_config_invalid` and `body_too_large`. */
-export function contentOf(input: EntityInput): EntityContent {
-  const sources = (["data_url", "raw", "hash", "children"] as const).filter(
-    (member) => input[member] !== undefined && input[member] !== null,
-  );
-  if (sources.length > 1)
-    throw refused(sources[1] ?? "", `give one of data_url, raw, hash and children, not ${sources.join(" and ")}`);
-  if (
-    input.metadata !== undefined &&
-    input.metadata !== null &&
-    Buffer.byteLength(JSON.stringify(input.metadata)) > METADATA_BYTES_MAX
-  ) {
-    throw refused("metadata", `metadata: more than ${String(METADATA_BYTES_MAX)} bytes of JSON`);
-  }
-  const own = decoded(input, "data_url");
-  const children = (input.children ?? []).map((child, index) => {
-    const content = decoded(child, `children.${String(index)}.data_url`);
-    if (content === undefined)
-      throw refused(`children.${String(index)}`, `children.${String(index)}: needs data_url or raw`);
-    return { filename: child.filename, bytes: content.bytes };
-  });
-  if (new Set(children.map(({ filename }) => filename)).size !== children.length)
-    throw refused("children", "children: two have the same filename");
-  const total = children.reduce((sum, { bytes }) => sum + bytes.length, own?.bytes.length ?? 0);
-  if (total > ENTITY_BYTES_MAX)
-    throw new AppError("body_too_large", { message: `the content is larger than ${String(ENTITY_BYTES_MAX)} bytes` });
-  return { input, bytes: own?.bytes, mediaType: input.type ?? own?.mediaType, children };
-}
-
-function decoded(
-  source: Pick<EntityInput, "data_url" | "raw">,
-  path: string,
-): { readonly bytes: Uint8Array; readonly mediaType: string } | undefined {
-  if (source.raw !== undefined && source.raw !== null)
-    return { bytes: Buffer.from(source.raw, "utf8"), mediaType: TEXT_TYPE };
-  return source.data_url === undefined || source.data_url === null ? undefined : dataUrl(source.data_url, path);
-}
-
-/** RFC 2397; base64 and percent-encoded. */
-function dataUrl(text: string, path: string): { readonly bytes: Uint8Array; readonly mediaType: string } {
-  const comma = text.indexOf(",");
-  if (!/^data:/i.test(text.slice(0, 5)) || comma < 0 || comma > 300)
-    throw refused(path, `${path}: expected data:<type>;base64,<content>`);
-  const head = text.slice("data:".length, comma);
-  const isBase64 = /;\s*base64$/i.test(head);
-  const mediaType =
-    head
-      .replace(/;\s*base64$/i, "")
-      .split(";")[0]
-      ?.trim() ?? "";
-  const content = text.slice(comma + 1);
-  if (mediaType !== "" && !/^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+$/.test(mediaType))
-    throw refused(path, `${path}: not a media type before the comma`);
-  const bytes = isBase64 ? fromBase64(content, path) : fromPercent(content, path);
-  return { bytes, mediaType: mediaType === "" ? TEXT_TYPE : mediaType };
-}
-
-function fromBase64(text: string, path: string): Uint8Array {
-  const bare = text.replace(/={1,2}$/, "");
-  // Node skips what is no base64; content that is not what was sent must not be kept. One character alone is less than
-  // a byte.
-  if (bare.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(bare)) throw refused(path, `${path}: not base64`);
-  return Buffer.from(bare, "base64");
-}
-
-function fromPercent(text: string, path: string): Uint8Array {
-  try {
-    return Buffer.from(decodeURIComponent(text), "utf8");
-  } catch (error) {
-    throw refused(path, `${path}: a broken percent encoding`, error);
-  }
-}
-
-function noteOf(
-  owner: Subject,
-  connectorId: string,
-  entity: PeerEntity,
-  { input, mediaType }: EntityContent,
-  before: EntityNote | undefined,
-  now: string,
-  isNew: boolean,
-): EntityNote {
-  const pick = <T>(given: T | null | undefined, kept: T | null | undefined): T | null =>
-    given === undefined ? (kept ?? null) : given;
+/** Returns a note with the members of `input` in place of its own; null removes one, and absent ones stay. */
+function changedNote(before: EntityNote, input: NotedInput): EntityNote {
+  const { name, filename, type, source, parent, metadata } = input;
   return {
-    id: entity.id,
-    owner,
-    connector_id: connectorId,
-    created_at: before?.created_at ?? now,
-    modified_at: now,
-    name: pick(input.name, before?.name),
-    filename: pick(input.filename, before?.filename),
-    type: pick(input.type ?? (isNew ? (entity.type ?? mediaType) : undefined), before?.type),
-    source: pick(input.source, before?.source),
-    parent: pick(input.parent, before?.parent),
-    metadata: pick(
-      input.metadata === undefined ? undefined : input.metadata === null ? null : JSON.stringify(input.metadata),
-      before?.metadata,
-    ),
+    ...before,
+    name: name === undefined ? before.name : name,
+    filename: filename === undefined ? before.filename : filename,
+    type: type === undefined ? before.type : type,
+    source: source === undefined ? before.source : source,
+    parent: parent === undefined ? before.parent : parent,
+    metadata: metadata === undefined ? before.metadata : metadata === null ? null : JSON.stringify(metadata),
   };
 }
 
-/** What we noted comes first; what the peer says fills the gaps. */
+/** Returns an entity as clients see it. The note takes precedence over what the peer says. */
 function entityOnWire(found: PeerEntity, note: EntityNote | undefined): Entity {
   const { created_at, modified_at, name, filename, type, source, parent, metadata } = note ?? NO_NOTE;
   return {
@@ -272,32 +217,4 @@ function entityOnWire(found: PeerEntity, note: EntityNote | undefined): Entity {
     metadata: metadata === null ? (found.metadata ?? null) : (JSON.parse(metadata) as Record<string, unknown>),
     ...(found.children === undefined ? {} : { children: [...found.children] }),
   };
-}
-
-function contentOnWire({ content, type }: PeerEntity, note: EntityNote | undefined): Pick<Entity, "data_url" | "raw"> {
-  if (content === undefined || content.length > ENTITY_CONTENT_BYTES_MAX) return { data_url: null, raw: null };
-  const text = content.length <= ENTITY_TEXT_BYTES_MAX ? textOf(content) : undefined;
-  const mediaType = note?.type ?? type ?? (text === undefined ? BINARY_TYPE : TEXT_TYPE);
-  return {
-    data_url: `data:${mediaType.replaceAll(" ", "")};base64,${Buffer.from(content).toString("base64")}`,
-    raw: text ?? null,
-  };
-}
-
-/** The text that bytes spell, if they spell one that JSON writes at no more than twice its length. */
-function textOf(bytes: Uint8Array): string | undefined {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return /[\u0000-\u0008\u000b\u000e-\u001f\u007f]/.test(text) ? undefined : text;
-  } catch {
-    return undefined;
-  }
-}
-
-function refused(path: string, message: string, cause?: unknown): AppError {
-  return new AppError("connector_config_invalid", {
-    message,
-    details: [{ message, code: "connector_config_invalid", path }],
-    ...(cause === undefined ? {} : { cause }),
-  });
 }

@@ -1,19 +1,17 @@
-/**
- * Reads where a connector's peer is from its configuration. Resolves no names and opens nothing; the egress guard does.
- */
+/** Reads a peer's addresses from the configuration. Resolves no names and opens nothing; the egress guard does. */
 import { isIP } from "node:net";
-import { AppError } from "../../platform/errors.js";
+import { invalidMember, type AppError } from "../../platform/errors.js";
 import type { ConnectorConfig } from "./connector-schemas.js";
-import { CONNECTOR_KINDS, type ConnectorKind, type ConnectorType } from "./connector-types.js";
+import { CONNECTOR_KINDS, type ConnectorKind, type ConnectorType } from "./probes.js";
 import type { ContainerRuntime } from "./providers/provider.js";
 
-/** A peer over HTTP; no `/` at the end of the URL. */
-export interface HttpAddress {
+/** A peer over HTTP. The URL has no `/` at its end. */
+interface HttpAddress {
   readonly kind: "http";
   readonly url: string;
 }
 
-/** A peer over a connection of its own. */
+/** A peer over a protocol other than HTTP. */
 export interface SocketAddress {
   readonly kind: "socket";
   readonly host: string;
@@ -30,7 +28,7 @@ export interface PeerAddresses {
   readonly gateway: string | undefined;
 }
 
-/** The addresses that a configuration names. Throws `connector_config_invalid`, naming the member. */
+/** Returns the addresses that a configuration names. Throws `connector_config_invalid`, naming the member. */
 export function addressesOf(type: ConnectorType, config: ConnectorConfig): PeerAddresses {
   const kind: ConnectorKind = CONNECTOR_KINDS[type];
   const given = config.rpc_url ?? config.api_url;
@@ -40,7 +38,7 @@ export function addressesOf(type: ConnectorType, config: ConnectorConfig): PeerA
   return { api: config.host === undefined ? undefined : fromHost(kind, config.host, config), gateway };
 }
 
-/** The addresses of what a provider runs. */
+/** Returns the addresses of the containers that a provider runs. */
 export function addressesOfRuntime(type: ConnectorType, { api, gateway }: ContainerRuntime): PeerAddresses {
   const kind: ConnectorKind = CONNECTOR_KINDS[type];
   const place =
@@ -52,7 +50,7 @@ export function addressesOfRuntime(type: ConnectorType, { api, gateway }: Contai
   return { api: place, gateway: gateway?.url };
 }
 
-/** The URL under which the egress guard is asked about an address. */
+/** Returns the URL by which the egress guard checks an address. */
 export function guardedUrl(address: HttpAddress | SocketAddress): string {
   return address.kind === "http" ? address.url : `https://${bracketed(address.host)}:${String(address.port)}/`;
 }
@@ -78,7 +76,7 @@ function fromUrl(
 function fromHost(kind: ConnectorKind, host: string, config: ConnectorConfig): HttpAddress | SocketAddress {
   const bare = host.replace(/^\[|\]$/g, "");
   if (bare.includes(":") && isIP(bare) !== 6)
-    throw invalid("config.host", "config.host: expected a host name or an address; the port goes into config.port");
+    throw invalid("config.host", "config.host: expected a host name or an address; give the port in config.port");
   const port = config.port ?? config.rpc_port ?? config.api_port ?? kind.port;
   if (kind.protocol !== "http") return { kind: "socket", host: bare, port, tls: isTls(config), path: undefined };
   return {
@@ -104,19 +102,12 @@ function parse(text: string, schemes: readonly string[], member: string): URL {
       member,
       `${member}: expected a URL that starts with ${schemes.map((name) => `${name}://`).join(" or ")}`,
     );
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch (error) {
-    throw invalid(member, `${member}: not a URL`, error);
-  }
+  if (!URL.canParse(text)) throw invalid(member, `${member}: not a URL`);
+  const url = new URL(text);
   if (url.username !== "" || url.password !== "")
-    throw invalid(
-      member,
-      `${member}: user and password go into config.credentials, from where they are moved into the vault`,
-    );
+    throw invalid(member, `${member}: give user and password in config.credentials, which are stored in the vault`);
   if (url.hostname === "") throw invalid(member, `${member}: names no host`);
-  if (url.search !== "" || url.hash !== "") throw invalid(member, `${member}: a query or fragment has no place here`);
+  if (url.search !== "" || url.hash !== "") throw invalid(member, `${member}: must have no query or fragment`);
   return url;
 }
 
@@ -132,10 +123,6 @@ function isTls(config: ConnectorConfig): boolean {
   return config.tls !== undefined && config.tls !== false;
 }
 
-function invalid(path: string, message: string, cause?: unknown): AppError {
-  return new AppError("connector_config_invalid", {
-    message,
-    details: [{ message, code: "connector_config_invalid", path }],
-    ...(cause === undefined ? {} : { cause }),
-  });
+function invalid(path: string, message: string): AppError {
+  return invalidMember(path, message, "connector_config_invalid");
 }

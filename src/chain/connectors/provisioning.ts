@@ -1,17 +1,17 @@
 /**
- * Brings a connector from `init` to a status that says how it is, and takes one away with its containers. Each step
- * leaves its result in the record with a compare-and-set, so that it may be killed anywhere and run again: providers
- * take up what an earlier try left.
+ * Provisions a connector, from `init` to a status that a probe decides, and removes one with its containers. Each step
+ * stores its result in the record with a compare-and-set, so that it can be killed anywhere and run again: providers
+ * continue with what an earlier try left.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Subject } from "../../platform/auth/principal.js";
-import { AppError, type ErrorCode } from "../../platform/errors.js";
+import { AppError, assert, type ErrorCode } from "../../platform/errors.js";
 import { JobFailure } from "../../platform/jobs/job-runner.js";
 import type { Job, JobFault } from "../../platform/jobs/job.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
-import { containerSpec, needsContainer } from "./containers.js";
+import { containerSpec, needsContainer, providerOf } from "./containers.js";
 import type { Probe } from "./connector-schemas.js";
 import type { ConnectorCredentials } from "./connector-credentials.js";
 import type { ContainerProvider, ContainerRuntime, ContainerSpec } from "./providers/provider.js";
@@ -20,7 +20,7 @@ import type { ConnectorRepository, StoredConnector } from "./connector-repositor
 import type { StatusWriter } from "./status-writer.js";
 
 export interface ProvisioningOptions {
-  /** How long a new container gets until it answers. 60 s unless given. */
+  /** How long a new container may take until it answers. 60 s by default. */
   readonly readyMs?: number;
 }
 
@@ -34,7 +34,7 @@ export interface ProvisioningDependencies {
   readonly log: Log;
 }
 
-/** The lease under which a run works: commits together with the job's phase. */
+/** What a run of a job may use: a commit also writes the job's phase, and fails once the job is cancelled. */
 export interface ConnectorLease {
   readonly signal: AbortSignal;
   readonly commit: (phase: string, commit: StoreCommit) => Promise<void>;
@@ -43,9 +43,9 @@ export interface ConnectorLease {
 const READY_MS = 60_000;
 const READY_FIRST_PAUSE_MS = 250;
 const READY_PAUSE_MAX_MS = 2_000;
-/** More steps than there are would mean that one of them does not move the record. */
+/** Above the number of steps, to find a step that does not change the record. */
 const STEPS_MAX = 8;
-/** What no later try will change. */
+/** Failures that a later try cannot change. */
 const FINAL_CODES: readonly ErrorCode[] = [
   "connector_config_invalid",
   "connector_provider_failed",
@@ -54,54 +54,51 @@ const FINAL_CODES: readonly ErrorCode[] = [
 
 export class Provisioning {
   readonly #readyMs: number;
-  readonly #with: ProvisioningDependencies;
+  readonly #dependencies: ProvisioningDependencies;
 
   constructor(options: ProvisioningOptions, dependencies: ProvisioningDependencies) {
     this.#readyMs = options.readyMs ?? READY_MS;
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
-  /**
-   * Runs whatever steps are left. Rejects with JobFailure for what can never work, with the provider's failure for what
-   * may pass.
-   */
+  /** Runs the steps that are left. Rejects with JobFailure for a final failure, else with the failure itself. */
   async provision(owner: Subject, id: string, lease: ConnectorLease): Promise<void> {
     for (let step = 0; step < STEPS_MAX; step += 1) {
       lease.signal.throwIfAborted();
-      const record = this.#with.repository.find(owner, id);
+      const record = this.#dependencies.repository.find(owner, id);
       if (record === undefined) return;
       const { status } = record.value;
       if (status !== "init" && status !== "provisioning") return;
       try {
         await this.#step(record, lease);
       } catch (error) {
-        // Somebody else changed the connector: what to do is read from the record anew.
+        // The connector was changed meanwhile: the next step is decided from the new record.
         if (!(error instanceof StoreConflict)) throw finalOr(error);
       }
     }
-    throw new Error("invariant broken: every step moves the connector");
+    assert(false, "every step of provisioning changes the connector");
   }
 
   /**
-   * What to commit when provisioning is given up. What a provider made by then is removed with the connector, or by the
-   * next try.
+   * Builds the commit for provisioning that failed for good. Containers made by then are removed with the connector or
+   * by the next try.
    */
   provisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
-    const record = this.#with.repository.find(owner, id);
+    const record = this.#dependencies.repository.find(owner, id);
     if (record === undefined || (record.value.status !== "init" && record.value.status !== "provisioning"))
       return undefined;
-    this.#with.log.warn("connector failed", { kind: record.value.type, code: fault.code });
-    return this.#with.statuses.change(record, { status: "failed", errors: [fault] });
+    this.#dependencies.log.warn("connector failed", { kind: record.value.type, code: fault.code });
+    return this.#dependencies.statuses.change(record, { status: "failed", errors: [fault] });
   }
 
   /**
    * Removes the containers, then the connector with its credentials. Rejects with JobFailure when the provider does not
-   * do it.
+   * remove them.
    */
   async deprovision(owner: Subject, id: string, lease: ConnectorLease): Promise<void> {
-    const found = this.#with.repository.find(owner, id);
+    const found = this.#dependencies.repository.find(owner, id);
     if (found === undefined || found.value.status !== "deprovisioning") return;
-    const provider = this.#providerOf(found.value);
+    const provider = providerOf(found.value, this.#dependencies.providers);
     try {
       await provider?.remove(id, lease.signal);
     } catch (error) {
@@ -109,26 +106,29 @@ export class Provisioning {
       if (error instanceof AppError) throw new JobFailure({ code: error.code, message: error.message });
       throw error;
     }
-    if (found.value.secret !== null) await this.#with.credentials.untilUnsealed(lease.signal);
-    const record = this.#with.repository.find(owner, id);
+    if (found.value.secret !== null) await this.#dependencies.credentials.untilUnsealed(lease.signal);
+    const record = this.#dependencies.repository.find(owner, id);
     if (record !== undefined)
       await lease.commit(
         "end",
-        mergeCommits(this.#with.statuses.removal(record), this.#with.credentials.deletion(owner, record.value.secret)),
+        mergeCommits(
+          this.#dependencies.statuses.removal(record),
+          this.#dependencies.credentials.deletion(owner, record.value.secret),
+        ),
       );
   }
 
-  /** The connector stays, with the reason; it may be deleted again. */
+  /** Builds the commit for a removal that failed: the connector stays, with the reason, and may be deleted again. */
   deprovisioningFailure(owner: Subject, id: string, fault: JobFault): StoreCommit | undefined {
-    const record = this.#with.repository.find(owner, id);
+    const record = this.#dependencies.repository.find(owner, id);
     return record?.value.status === "deprovisioning"
-      ? this.#with.statuses.change(record, { errors: [fault] })
+      ? this.#dependencies.statuses.change(record, { errors: [fault] })
       : undefined;
   }
 
-  /** Where the containers are published now. */
+  /** Returns where the containers are published now; undefined when they are gone. */
   async locate(connector: StoredConnector, signal: AbortSignal): Promise<ContainerRuntime | undefined> {
-    return await this.#providerOf(connector)?.locate(await this.#spec(connector), signal);
+    return await providerOf(connector, this.#dependencies.providers)?.locate(await this.#spec(connector), signal);
   }
 
   async #step(record: StoreRecord<StoredConnector>, lease: ConnectorLease): Promise<void> {
@@ -136,51 +136,51 @@ export class Provisioning {
     if (connector.status === "init") {
       await lease.commit(
         "provision",
-        this.#with.statuses.change(
+        this.#dependencies.statuses.change(
           record,
           connector.is_virtual ? { status: "active" } : { status: "provisioning", errors: [] },
         ),
       );
       return;
     }
-    if (connector.secret !== null) await this.#with.credentials.untilUnsealed(lease.signal);
+    if (connector.secret !== null) await this.#dependencies.credentials.untilUnsealed(lease.signal);
     if (needsContainer(connector) && connector.runtime === null) {
       await this.#startContainer(record, lease);
       return;
     }
     const probe =
       connector.runtime === null
-        ? await this.#with.reachability.ask(connector, lease.signal)
+        ? await this.#dependencies.reachability.ask(connector, lease.signal)
         : await this.#untilReady(connector, lease.signal);
-    // Sealed between the wait and the question: the next step waits again.
+    // The vault was sealed before the probe: the next step waits for it again.
     if (probe.reachable === null) return;
     const status = probe.reachable ? reachableStatus(connector) : "unavailable";
     await lease.commit(
       "end",
-      this.#with.statuses.change(record, { status, errors: probe.error === null ? [] : [probe.error] }),
+      this.#dependencies.statuses.change(record, { status, errors: probe.error === null ? [] : [probe.error] }),
     );
   }
 
   async #startContainer(record: StoreRecord<StoredConnector>, lease: ConnectorLease): Promise<void> {
     const connector = record.value;
-    const provider = this.#providerOf(connector);
+    const provider = providerOf(connector, this.#dependencies.providers);
     if (provider === undefined)
       throw new AppError("connector_config_invalid", {
         message: `this server has no provider of containers called ${connector.config.provider_id ?? ""}; for docker set PROOFWRIGHT_DOCKER_HOST`,
       });
     const runtime = await provider.provision(await this.#spec(connector), lease.signal);
-    await lease.commit("probe", this.#with.statuses.change(record, { runtime }));
+    await lease.commit("probe", this.#dependencies.statuses.change(record, { runtime }));
   }
 
-  /** A container takes its time to answer; the last answer counts. */
+  /** Probes a new container until it answers or the time is up, and returns the last probe. */
   async #untilReady(connector: StoredConnector, signal: AbortSignal): Promise<Probe> {
     const endMs = performance.now() + this.#readyMs;
     for (let pauseMs = READY_FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, READY_PAUSE_MAX_MS)) {
-      const probe = await this.#with.reachability.ask(connector, signal);
+      const probe = await this.#dependencies.reachability.ask(connector, signal);
       if (probe.reachable !== false) return probe;
       if ((await this.locate(connector, signal)) === undefined)
         throw new AppError("connector_provider_failed", {
-          message: "the container ended by itself; its logs may say why",
+          message: "the container ended by itself; its logs may show the reason",
         });
       if (performance.now() + pauseMs > endMs) return probe;
       await pause(pauseMs, undefined, { signal });
@@ -189,23 +189,11 @@ export class Provisioning {
 
   async #spec(connector: StoredConnector): Promise<ContainerSpec> {
     const { owner, secret } = connector;
-    return containerSpec(connector, secret === null ? {} : await this.#with.credentials.read(owner, secret));
-  }
-
-  #providerOf(connector: StoredConnector): ContainerProvider | undefined {
-    const { provider_id } = connector.config;
-    return provider_id === undefined || !needsContainer(connector)
-      ? undefined
-      : this.#with.providers.get(provider_id.toLowerCase());
+    return containerSpec(connector, secret === null ? {} : await this.#dependencies.credentials.read(owner, secret));
   }
 }
 
-/** Whose connector a job is about. The input is what the service queued. */
-export function ownerOfJob(job: Job): { readonly owner: Subject; readonly id: string } {
-  const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
-  return { owner, id };
-}
-
+/** Returns a final failure as JobFailure, any other unchanged. */
 function finalOr(error: unknown): unknown {
   return error instanceof AppError && FINAL_CODES.includes(error.code)
     ? new JobFailure({ code: error.code, message: error.message })

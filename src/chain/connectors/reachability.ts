@@ -1,7 +1,7 @@
 /**
- * Asks connectors' peers whether they are there, and moves the status by the answer: on demand, and all of them about
- * once a minute, with jitter, so that many connectors to one peer do not ask at once. A peer that hangs costs its own
- * few seconds and no more.
+ * Probes the peers of connectors and sets the status by the result: on demand, and all of them about once a minute,
+ * with jitter, so that many connectors to one peer do not probe it at once. A peer that hangs costs its own few seconds
+ * and delays no other.
  */
 import { randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -14,21 +14,22 @@ import { retryOnConflict } from "../../platform/store/tables.js";
 import type { Probe } from "./connector-schemas.js";
 import { isProbed, type ConnectorStatus } from "./connector-lifecycle.js";
 import type { Peers } from "./peers.js";
+import { CONNECTOR_KINDS } from "./probes.js";
 import type { ContainerRuntime } from "./providers/provider.js";
 import type { ConnectorRepository, StoredConnector } from "./connector-repository.js";
 import type { StatusWriter } from "./status-writer.js";
 
 export interface ReachabilityOptions {
-  /** Between two rounds over all connectors, give or take a fifth. 60 s unless given. */
+  /** Time between two rounds over all connectors, within a fifth. 60 s by default. */
   readonly intervalMs?: number;
 }
 
-export interface ReachabilityDependencies {
+interface ReachabilityDependencies {
   readonly store: Store;
   readonly repository: ConnectorRepository;
   readonly peers: Peers;
   readonly statuses: StatusWriter;
-  /** Where the connector's containers are published now; undefined when they are gone. */
+  /** Returns where the containers are published now; undefined when they are gone. */
   readonly relocate: (connector: StoredConnector, signal: AbortSignal) => Promise<ContainerRuntime | undefined>;
   /** Called in each round for every connector that waits for a job. */
   readonly resume: (connector: StoredConnector) => Promise<void>;
@@ -37,69 +38,71 @@ export interface ReachabilityDependencies {
 }
 
 const INTERVAL_MS = 60_000;
-/** Peers that are asked at a time in a round. */
+/** Peers probed at a time in a round. */
 const ROUND_CONCURRENCY = 8;
 const PAGE_ROWS = 100;
-/** Share of the interval by which rounds are moved about, in percent. */
+/** Largest shift of a round, in percent of the interval. */
 const JITTER_PERCENT = 20;
 
 export class Reachability {
   readonly #options: Required<ReachabilityOptions>;
-  readonly #with: ReachabilityDependencies;
-  readonly #asking = new Map<string, Promise<Probe>>();
+  readonly #dependencies: ReachabilityDependencies;
+  readonly #running = new Map<string, Promise<Probe>>();
   readonly #abort = new AbortController();
   #rounds: Promise<void> | undefined;
 
   constructor(options: ReachabilityOptions, dependencies: ReachabilityDependencies) {
     this.#options = { intervalMs: options.intervalMs ?? INTERVAL_MS };
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
+  /** Starts the rounds. */
   start(): void {
     this.#rounds ??= this.#run();
   }
 
+  /** Ends the rounds and waits for the probes under way. */
   async stop(): Promise<void> {
     this.#abort.abort(new Error("the server is stopping"));
     await this.#rounds;
-    await Promise.allSettled(this.#asking.values());
+    await Promise.allSettled(this.#running.values());
   }
 
   /**
-   * Asks the peer now, or waits for the answer to a question under way, and writes the status when it changes. Never
-   * rejects for what a peer does.
+   * Probes the peer now, or waits for the probe under way, and writes the status when it changes. Never rejects for
+   * what a peer does.
    */
   async check(owner: Subject, id: string): Promise<Probe> {
-    const running = this.#asking.get(id);
+    const running = this.#running.get(id);
     if (running !== undefined) return await running;
-    const asked = this.#check(owner, id).finally(() => {
-      this.#asking.delete(id);
+    const probe = this.#check(owner, id).finally(() => {
+      this.#running.delete(id);
     });
-    this.#asking.set(id, asked);
-    return await asked;
+    this.#running.set(id, probe);
+    return await probe;
   }
 
-  /** One question, nothing written. */
+  /** Probes the peer and writes nothing. */
   async ask(connector: StoredConnector, signal: AbortSignal): Promise<Probe> {
-    const startedMs = this.#with.clock.monotonicMs();
+    const startedMs = this.#dependencies.clock.monotonicMs();
     const answer = (reachable: boolean | null, parts: Partial<Probe>): Probe => ({
       reachable,
-      checked_at: isoTimestamp(this.#with.clock.nowMs()),
+      checked_at: isoTimestamp(this.#dependencies.clock.nowMs()),
       latency_ms: null,
       peer: null,
       error: null,
       ...parts,
     });
     try {
-      const peer = await this.#with.peers.peer(connector, signal);
-      const says = await this.#with.peers.driver(connector).probe(peer);
+      const peer = await this.#dependencies.peers.peer(connector, signal);
+      const description = await CONNECTOR_KINDS[connector.type].probe(peer);
       return answer(true, {
-        latency_ms: Math.round((this.#with.clock.monotonicMs() - startedMs) * 10) / 10,
-        peer: says ?? null,
+        latency_ms: Math.round((this.#dependencies.clock.monotonicMs() - startedMs) * 10) / 10,
+        peer: description ?? null,
       });
     } catch (error) {
       if (signal.aborted || !(error instanceof AppError)) throw error;
-      // A sealed vault says nothing about the peer.
+      // With a sealed vault the peer was not asked.
       return answer(error.code === "vault_sealed" ? null : false, {
         error: { code: error.code, message: error.message },
       });
@@ -108,7 +111,7 @@ export class Reachability {
 
   async #check(owner: Subject, id: string): Promise<Probe> {
     const { signal } = this.#abort;
-    const connector = this.#with.repository.require(owner, id).value;
+    const connector = this.#dependencies.repository.require(owner, id).value;
     const first = await this.ask(connector, signal);
     if (!isProbed(connector.status)) return first;
     if (first.reachable !== false || connector.runtime === null) return await this.#record(connector, first, undefined);
@@ -120,7 +123,7 @@ export class Reachability {
 
   async #relocated(connector: StoredConnector, signal: AbortSignal): Promise<ContainerRuntime | undefined> {
     try {
-      const found = await this.#with.relocate(connector, signal);
+      const found = await this.#dependencies.relocate(connector, signal);
       return found === undefined || JSON.stringify(found) === JSON.stringify(connector.runtime) ? undefined : found;
     } catch (error) {
       if (error instanceof AppError) return undefined;
@@ -128,28 +131,25 @@ export class Reachability {
     }
   }
 
-  /**
-   * Writes what a probe found, unless the connector was changed while it was asked: the answer is about another address
-   * then.
-   */
+  /** Writes the result of a probe, unless the connector was changed meanwhile: the result may be of another address. */
   async #record(asked: StoredConnector, probe: Probe, moved: ContainerRuntime | undefined): Promise<Probe> {
     if (probe.reachable === null) return probe;
     const { id, owner } = asked;
     await retryOnConflict(async () => {
-      const current = this.#with.repository.find(owner, id);
+      const current = this.#dependencies.repository.find(owner, id);
       if (current === undefined || current.value.updated_at !== asked.updated_at) return;
       const status = probe.reachable === true ? reachableStatus(current.value) : "unavailable";
       const isSame = status === current.value.status && current.value.errors[0]?.code === probe.error?.code;
       if (isSame && moved === undefined) return;
-      await this.#with.store.commit(
-        this.#with.statuses.change(current, {
+      await this.#dependencies.store.commit(
+        this.#dependencies.statuses.change(current, {
           status,
           errors: probe.error === null ? [] : [probe.error],
           ...(moved === undefined ? {} : { runtime: moved }),
         }),
       );
       if (status !== current.value.status)
-        this.#with.log.info("connector moved", {
+        this.#dependencies.log.info("connector changed its status", {
           state: status,
           kind: current.value.type,
           ...(probe.error === null ? {} : { code: probe.error.code }),
@@ -160,17 +160,14 @@ export class Reachability {
 
   async #run(): Promise<void> {
     const { signal } = this.#abort;
-    while (!signal.aborted) {
+    for (;;) {
       try {
         await pause(jittered(this.#options.intervalMs), undefined, { signal, ref: false });
         await this.#round(signal);
       } catch (error) {
         if (signal.aborted) return;
         // A fault of one round must not end the rounds.
-        this.#with.log.error(
-          "a round of connector probes broke",
-          error instanceof AppError ? { code: error.code } : {},
-        );
+        this.#dependencies.log.error("a round of connector probes failed", { error });
       }
     }
   }
@@ -178,7 +175,7 @@ export class Reachability {
   async #round(signal: AbortSignal): Promise<void> {
     for (const connector of this.#all("unsettled"))
       await this.#quietly(async () => {
-        await this.#with.resume(connector);
+        await this.#dependencies.resume(connector);
       });
     const waiting = shuffled(this.#all("probed"));
     const work = async (): Promise<void> => {
@@ -196,7 +193,7 @@ export class Reachability {
     try {
       await work();
     } catch (error) {
-      // Deleted since the round began, or a store that takes no writes now: the next round sees.
+      // The connector was deleted since the round began, or the store takes no writes now; the next round tries again.
       if (!(error instanceof AppError)) throw error;
     }
   }
@@ -204,14 +201,14 @@ export class Reachability {
   #all(index: "probed" | "unsettled"): StoredConnector[] {
     const found: StoredConnector[] = [];
     for (let page = 1; ; page += 1) {
-      const rows = this.#with.repository.page(index, { page, rpp: PAGE_ROWS });
+      const rows = this.#dependencies.repository.page(index, { page, rpp: PAGE_ROWS });
       found.push(...rows);
       if (rows.length < PAGE_ROWS) return found;
     }
   }
 }
 
-/** An ipfs connector that named where its node runs is `active`; all others are `available`. */
+/** Returns the status of a connector whose peer answers: `active` for an IPFS node or gateway named by URL. */
 export function reachableStatus({ type, config }: StoredConnector): ConnectorStatus {
   return type === "ipfs" && (config.gateway_url !== undefined || config.rpc_url !== undefined) ? "active" : "available";
 }
@@ -220,7 +217,7 @@ function jittered(ms: number): number {
   return Math.max(1, Math.round((ms * (100 - JITTER_PERCENT + randomInt(2 * JITTER_PERCENT + 1))) / 100));
 }
 
-/** Fisher and Yates, so that no connector always comes last. */
+/** Shuffles in place (Fisher and Yates), so that no connector always comes last. */
 function shuffled<T>(items: T[]): T[] {
   for (let last = items.length - 1; last > 0; last -= 1) {
     const other = randomInt(last + 1);

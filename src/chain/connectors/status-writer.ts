@@ -1,4 +1,4 @@
-/** Builds the commits that move a connector: the record and the event that tells of it, together. */
+/** Builds the commits that change a connector: the record together with its event. */
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { assert } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
@@ -7,7 +7,7 @@ import { mergeCommits } from "../../platform/store/tables.js";
 import { mayFollow } from "./connector-lifecycle.js";
 import { connectorOnWire, type ConnectorRepository, type StoredConnector } from "./connector-repository.js";
 
-/** Interoperability facts, 8.2. */
+/** Returns the subject of a connector's events. Existing clients subscribe to subjects of this form. */
 export function eventSubject({ network_id, id }: Pick<StoredConnector, "network_id" | "id">): string {
   return `network.${network_id}.connector.${id}`;
 }
@@ -27,11 +27,12 @@ export class StatusWriter {
     this.#clock = dependencies.clock;
   }
 
+  /** Builds the commit that adds a connector. */
   creation(connector: StoredConnector): StoreCommit {
     return mergeCommits(this.#repository.insert(connector), this.#event(connector));
   }
 
-  /** Changes a record; a new status is checked against the order of statuses and told to those who listen. */
+  /** Builds the commit that changes a connector. A new status must be allowed to follow, and is published. */
   change(current: StoreRecord<StoredConnector>, change: Partial<StoredConnector>): StoreCommit {
     const before = current.value;
     const next = this.#touched({ ...before, ...change }, before);
@@ -40,7 +41,7 @@ export class StatusWriter {
     return mergeCommits(this.#repository.update(current, next), this.#event(next));
   }
 
-  /** Removes a record; listeners hear of it as `deprovisioning` unless they did before. */
+  /** Builds the commit that deletes a connector. Unless published before, `deprovisioning` is. */
   removal(current: StoreRecord<StoredConnector>): StoreCommit {
     const gone = this.#repository.deletion(current);
     if (current.value.status === "deprovisioning") return gone;
@@ -52,7 +53,7 @@ export class StatusWriter {
 
   #event(connector: StoredConnector): StoreCommit {
     const payload = connectorOnWire(connector);
-    // Wire shapes are plain JSON; their types lack the index signature that stored values ask for.
+    // The wire type is plain JSON, but lacks the index signature that stored values need.
     return this.#events.commitOf([
       {
         subject: eventSubject(connector),
@@ -62,7 +63,7 @@ export class StatusWriter {
     ]);
   }
 
-  /** Every change gets a later time than the one before, even when the clock has stepped back. */
+  /** Gives every change a later time than the one before, even when the clock has stepped back. */
   #touched(next: StoredConnector, before: StoredConnector): StoredConnector {
     return { ...next, updated_at: isoTimestamp(Math.max(this.#clock.nowMs(), Date.parse(before.updated_at) + 1)) };
   }

@@ -1,34 +1,27 @@
-/** Binds the routes of contracts to their services. No logic here: names and shapes only. */
+/** Binds the routes of contracts to their services. */
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { contractRoutes } from "./contract-routes.js";
 import type { ContractExecutions } from "./executions.js";
+import type { ContractCreation, CreatedContract } from "./contract-creation.js";
 import type { ContractService } from "./contract-service.js";
 import type { TokenContracts } from "./token-contracts.js";
 
-export function contractHandlers(dependencies: {
+/** Returns the handlers of all routes in contract-routes.ts. */
+export function contractHandlers({
+  contracts,
+  creation,
+  executions,
+  tokens,
+}: {
   readonly contracts: ContractService;
+  readonly creation: ContractCreation;
   readonly executions: ContractExecutions;
   readonly tokens: TokenContracts;
 }): HandlersFor<typeof contractRoutes> {
-  const { contracts, executions, tokens } = dependencies;
   return {
     listContracts: async ({ principal, query }) => ({ status: 200, ...(await contracts.list(principal, query)) }),
-    createContract: async ({ principal, body }) => {
-      const { contract, isBeingCompiled } = await contracts.create(principal, body);
-      return {
-        status: isBeingCompiled ? 202 : 201,
-        body: contract,
-        headers: { Location: `/api/v1/contracts/${contract.id}` },
-      };
-    },
-    createPublicContract: async ({ principal, body }) => {
-      const { contract, isBeingCompiled } = await contracts.createPublic(principal, body);
-      return {
-        status: isBeingCompiled ? 202 : 201,
-        body: contract,
-        headers: { Location: `/api/v1/contracts/${contract.id}` },
-      };
-    },
+    createContract: async ({ principal, body }) => createdAnswer(await creation.create(principal, body)),
+    createPublicContract: async ({ principal, body }) => createdAnswer(await creation.createPublic(principal, body)),
     getContract: ({ principal, params }) => ({ status: 200, body: contracts.get(principal.subject, params.id) }),
     updateContract: async ({ principal, params, body }) => {
       await contracts.update(principal.subject, params.id, body);
@@ -58,4 +51,12 @@ export function contractHandlers(dependencies: {
     },
     getTokenContract: ({ principal, params }) => ({ status: 200, body: tokens.get(principal.subject, params.id) }),
   };
+}
+
+function createdAnswer({ contract, isBeingCompiled }: CreatedContract) {
+  return {
+    status: isBeingCompiled ? 202 : 201,
+    body: contract,
+    headers: { Location: `/api/v1/contracts/${contract.id}` },
+  } as const;
 }

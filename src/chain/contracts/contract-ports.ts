@@ -1,4 +1,4 @@
-/** What contracts ask of identity: who may act for an application. */
+/** The check that contracts need of identity. */
 import type { PermissionName } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 

@@ -1,17 +1,19 @@
 /**
- * Where contracts lie in the store: the record, small and listed; beside it, under keys of their own, its ABI and what
- * it was made from, which only a detail or a call reads. Keys start with the owner. Decides nothing; builds commits,
- * which the callers put together.
+ * The contracts in the store. Records are small and listed; ABIs and what contracts were made from are under keys of
+ * their own, because only a detail or a call reads them. Keys start with the owner. Builds commits, which the callers
+ * merge and commit.
  */
 import { createHash } from "node:crypto";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, notFound } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord, StoreValue } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
+import { ownerMembers } from "../accounts/accounts.js";
 import type { ContractAbi } from "./abi/abi.js";
+import type { BuildPlan } from "./builds/builds.js";
 import { TOKEN_TYPES, type Contract, type ContractFinding, type ContractStatus } from "./contract-schemas.js";
 
-/** What is known of a token; null members were never told. */
+/** What is known of a token; members are null until the owner or the contract gives them. */
 export interface TokenFacts {
   readonly name: string | null;
   readonly symbol: string | null;
@@ -36,12 +38,14 @@ export interface StoredContract {
   readonly status: ContractStatus;
   readonly errors: readonly ContractFinding[];
   readonly token: TokenFacts | null;
-  /** Its network's node could not be asked what it is; absent once it was. */
+  /** True while its network's node could not be asked what it is. */
   readonly undescribed?: true;
   readonly accessed_at: string | null;
+  /** Orders uses within one millisecond of `accessed_at`: a count of uses since the server started. */
+  readonly access_order?: number;
 }
 
-/** What a contract was made from, as its detail answers it; `abi` lies apart. */
+/** What a contract was made from, as its detail answers it. The ABI is stored apart. */
 export type StoredParams = {
   readonly name: string;
   /** Linked creation code, 0x-hex; null of a contract that was registered without. */
@@ -57,8 +61,9 @@ export type StoredParams = {
   readonly warnings?: StoreValue;
 };
 
-export type ContractOrder = "created" | "recent";
-export interface ContractFilter {
+type ContractOrder = "created" | "recent";
+
+interface ContractFilter {
   readonly order: ContractOrder;
   readonly tokens: "all" | "none" | "only";
   readonly networkId?: string | undefined;
@@ -72,6 +77,7 @@ const ABI_TABLE = "chain_contract_abi";
 const PARAMS_TABLE = "chain_contract_params";
 const BUILD_TABLE = "chain_contract_build";
 
+/** Returns true for a type that is one of the token standards. */
 export function isToken({ type }: Pick<StoredContract, "type">): boolean {
   return TOKEN_TYPES.some((token) => token === type);
 }
@@ -90,10 +96,14 @@ export class ContractRepository {
           owner: ({ owner }) => ownerKey(owner),
           plain: (contract) => (isToken(contract) ? undefined : ownerKey(contract.owner)),
           token: (contract) => (isToken(contract) ? ownerKey(contract.owner) : undefined),
-          recent: ({ owner, accessed_at }) => [...ownerKey(owner), accessed_at ?? ""],
+          recent: ({ owner, accessed_at, access_order: order }) => [
+            ...ownerKey(owner),
+            accessed_at ?? "",
+            ...(order === undefined ? [] : [order]),
+          ],
           address: ({ owner, address }) =>
             address === NO_ADDRESS ? undefined : [...ownerKey(owner), address.toLowerCase()],
-          // Over all owners: whose contracts stand at an address, for whoever follows a network's logs.
+          // Over all owners: which contracts are at an address, for following a network's logs.
           deployed: ({ network_id, address }) =>
             address === NO_ADDRESS ? undefined : [network_id, address.toLowerCase()],
         },
@@ -102,22 +112,22 @@ export class ContractRepository {
     );
   }
 
+  /** Returns a contract of the owner by its id. */
   find(owner: Subject, id: string): StoreRecord<StoredContract> | undefined {
     return this.#table.get([...ownerKey(owner), id]);
   }
 
-  /**
-   * By id, or by address; throws `not_found`, or `contract_ambiguous` when the address is known on several networks.
-   */
+  /** Returns a contract by id or address. Throws `not_found`, `contract_ambiguous` (an address on several networks). */
   require(owner: Subject, idOrAddress: string): StoreRecord<StoredContract> {
     const found = idOrAddress.startsWith("0x") ? this.#byAddress(owner, idOrAddress) : this.find(owner, idOrAddress);
-    if (found === undefined) throw new AppError("not_found", { message: "contract not found" });
+    if (found === undefined) throw notFound("contract");
     return found;
   }
 
+  /** Returns the owner's contracts, oldest first, or last used first; all of them without a page. */
   list(owner: Subject, { order, tokens, networkId, type }: ContractFilter, page?: Page): Listing<StoredContract> {
     const index = order === "recent" ? "recent" : tokens === "all" ? "owner" : tokens === "none" ? "plain" : "token";
-    const wantsFilter = networkId !== undefined || type !== undefined || (order === "recent" && tokens !== "all");
+    const needsFilter = networkId !== undefined || type !== undefined || (order === "recent" && tokens !== "all");
     const filter = (contract: StoredContract): boolean =>
       (networkId === undefined || contract.network_id === networkId) &&
       (type === undefined || contract.type === type) &&
@@ -125,25 +135,26 @@ export class ContractRepository {
     return this.#table.list(index, ownerKey(owner), {
       ...(page === undefined ? {} : { page }),
       reverse: order === "recent",
-      ...(wantsFilter ? { filter } : {}),
+      ...(needsFilter ? { filter } : {}),
     });
   }
 
+  /** Counts the contracts of an owner. */
   count(owner: Subject): number {
     return this.#table.count("owner", ownerKey(owner));
   }
 
-  /** Contracts of an owner whose source is being compiled. */
+  /** Counts the contracts of an owner whose source is being compiled. */
   countBuilds(owner: Subject): number {
     return this.#store.count([BUILD_TABLE, ...ownerKey(owner)]);
   }
 
-  /** Deployed contracts of all owners, on one network or at one address of it. */
+  /** Returns the deployed contracts of all owners, on one network or at one address of it. */
   deployed(networkId: string, address?: string): StoredContract[] {
     return this.#table.list("deployed", address === undefined ? [networkId] : [networkId, address.toLowerCase()]).rows;
   }
 
-  /** Networks with deployed contracts of anybody; one read for each. */
+  /** Returns the ids of the networks with deployed contracts of any owner. Reads the store once for each network. */
   networksOfDeployed(): string[] {
     const index = `${TABLE}#deployed`;
     const networks: string[] = [];
@@ -151,52 +162,62 @@ export class ContractRepository {
       const [next] = this.#store.range([index], { limit: 1, after });
       if (next === undefined) return networks;
       networks.push(String(next.key[1]));
-      // Past everything of this network.
+      // Skips all other entries of this network.
       after = [index, String(next.key[1]), "\u{10ffff}"];
     }
   }
 
-  /** One page of an owner's records, for their deletion. */
+  /** Returns one page of an owner's records with their versions, for deleting them. */
   page(owner: Subject, page: Page): StoreRecord<StoredContract>[] {
     return this.#table.records("owner", ownerKey(owner), page);
   }
 
+  /** Returns the stored ABI of a contract. */
   abi(owner: Subject, id: string): StoreRecord<ContractAbi> | undefined {
     return this.#store.get<ContractAbi>([ABI_TABLE, ...ownerKey(owner), id]);
   }
 
+  /** Returns what a contract was made from. */
   params(owner: Subject, id: string): StoredParams | undefined {
     return this.#store.get<StoredParams>([PARAMS_TABLE, ...ownerKey(owner), id])?.value;
   }
 
-  build<T>(owner: Subject, id: string): T | undefined {
-    return this.#store.get<T>([BUILD_TABLE, ...ownerKey(owner), id])?.value;
+  /** Returns the plan of a build that is not settled yet. */
+  build(owner: Subject, id: string): BuildPlan | undefined {
+    return this.#store.get<BuildPlan>([BUILD_TABLE, ...ownerKey(owner), id])?.value;
   }
 
+  /** Builds the commit that adds a contract. */
   insertion(contract: StoredContract): StoreCommit {
     return this.#table.insertCommit(contract);
   }
 
+  /** Builds the commit that changes a contract. Conflicts when it is no longer as read. */
   update(current: StoreRecord<StoredContract>, next: StoredContract): StoreCommit {
     return this.#table.updateCommit(current, next);
   }
 
+  /** Builds the commit that stores a contract's ABI. */
   putAbi({ owner, id }: Pick<StoredContract, "owner" | "id">, abi: ContractAbi): StoreCommit {
     return { puts: [{ key: [ABI_TABLE, ...ownerKey(owner), id], value: abi }] };
   }
 
+  /** Builds the commit that stores what a contract was made from. */
   putParams({ owner, id }: Pick<StoredContract, "owner" | "id">, params: StoredParams): StoreCommit {
     return { puts: [{ key: [PARAMS_TABLE, ...ownerKey(owner), id], value: params }] };
   }
 
+  /** Builds the commit that stores the plan of a build. */
   putBuild({ owner, id }: Pick<StoredContract, "owner" | "id">, plan: StoreValue): StoreCommit {
     return { puts: [{ key: [BUILD_TABLE, ...ownerKey(owner), id], value: plan }] };
   }
 
+  /** Builds the commit that removes the plan of a build that is settled. */
   dropBuild({ owner, id }: Pick<StoredContract, "owner" | "id">): StoreCommit {
     return { deletes: [[BUILD_TABLE, ...ownerKey(owner), id]] };
   }
 
+  /** Builds the commit that deletes a contract with everything stored of it. */
   deletion(current: StoreRecord<StoredContract>): StoreCommit {
     const { owner, id } = current.value;
     return mergeCommits(this.#table.deleteCommit(current), {
@@ -204,7 +225,7 @@ export class ContractRepository {
     });
   }
 
-  /** The newest of those that stand at the address, all of one network. */
+  /** Returns the newest contract at an address. */
   #byAddress(owner: Subject, address: string): StoreRecord<StoredContract> | undefined {
     const found = this.#table.records("address", [...ownerKey(owner), address.toLowerCase()]);
     const networks = new Set(found.map(({ value }) => value.network_id));
@@ -216,12 +237,12 @@ export class ContractRepository {
   }
 }
 
-/** The prefix of a contract's events: lower-case hex SHA-256 of `<owner id>.<address>`. */
+/** Returns the prefix of a contract's events: the SHA-256 of `<owner id>.<address>` in lower-case hex. */
 export function pubsubPrefix({ owner, address }: Pick<StoredContract, "owner" | "address">): string {
   return createHash("sha256").update(`${owner.id}.${address}`).digest("hex");
 }
 
-/** A contract as clients see it, without `params`. */
+/** Returns a contract as clients see it, without `params`. */
 export function contractOnWire(stored: StoredContract): Contract {
   const {
     id,
@@ -253,17 +274,5 @@ export function contractOnWire(stored: StoredContract): Contract {
     errors: [...errors],
     accessed_at,
     pubsub_prefix: pubsubPrefix(stored),
-  };
-}
-
-export function ownerMembers({ kind, id }: Subject): {
-  application_id: string | null;
-  organization_id: string | null;
-  user_id: string | null;
-} {
-  return {
-    application_id: kind === "application" ? id : null,
-    organization_id: kind === "organization" ? id : null,
-    user_id: kind === "user" ? id : null,
   };
 }

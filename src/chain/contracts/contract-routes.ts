@@ -1,6 +1,4 @@
-/**
- * The routes of contracts and token contracts, as plain values (SPEC 4.4; interoperability facts, 7.1, 7.4 and 7.5).
- */
+/** Routes of contracts and token contracts. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import {
@@ -24,7 +22,7 @@ const CREATE_BODY_BYTES_MAX = 3 * 1024 * 1024;
 const CREATE_TOKENS_MAX = 200_000;
 const EXECUTE_BODY_BYTES_MAX = 512 * 1024;
 const EXECUTE_TOKENS_MAX = 20_000;
-/** A node is asked several things in a row. */
+/** A node is asked several questions in a row. */
 const NODE_DEADLINE_MS = 45_000;
 
 const READ = { permissions: ["read"] } as const;
@@ -89,7 +87,7 @@ export const contractRoutes = {
     auth: CREATE,
     creates: true,
     description:
-      "With an address: registered. Without one and with a signer in `params` (which needs `vault_use`): deployed, with the address `0x` until it is mined; a constructor that would revert is refused with its reason. Without a signer it waits for POST /contracts/:id/execute with an empty method. From source (202): compiled first, by solc 0.8.37; imports resolve to the files given and to nothing else, and what goes wrong stands in `errors` of the contract.",
+      "A contract with an address is registered. One without an address and with a signer in `params` (which needs `vault_use`) is deployed; its address is `0x` until the transaction is mined, and a constructor that would revert is refused with its reason. Without a signer it can be deployed later by POST /contracts/:id/execute with an empty method. Source is compiled first (202), by solc 0.8.37; imports resolve to the given files only, and failures are listed in the contract's `errors`.",
     body: CreateContract,
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
     jsonTokensMax: CREATE_TOKENS_MAX,
@@ -119,7 +117,7 @@ export const contractRoutes = {
     summary: "Register a deployed contract",
     auth: CREATE,
     creates: true,
-    description: "As POST /contracts, but never deploys.",
+    description: "Works as POST /contracts, but never deploys: the request must have an address.",
     body: CreateContract,
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
     jsonTokensMax: CREATE_TOKENS_MAX,
@@ -161,10 +159,10 @@ export const contractRoutes = {
     area: "chain",
     method: "DELETE",
     path: "/api/v1/contracts/:id",
-    summary: "Forget a contract",
+    summary: "Delete a contract",
     auth: DELETE,
     description:
-      "Removes the record; on its chain the contract stays what it is. A deployment that is under way goes on without it.",
+      "Deletes the record; the contract on its chain stays as it is. A deployment that is under way continues without the record.",
     params: ContractIdParams,
     responses: { 204: { description: "Deleted" } },
     errors: ["not_found", "contract_ambiguous", "conflict"],
@@ -179,14 +177,14 @@ export const contractRoutes = {
     creates: true,
     deadlineMs: NODE_DEADLINE_MS,
     description:
-      "View and pure methods are answered at once (200). All others become a transaction (202), which needs a signer, `create` and `vault_use`; what would revert is refused with its reason.",
+      "View and pure methods are answered at once (200). All others become a transaction (202), which needs a signer, `create` and `vault_use`; a call that would revert is refused with its reason.",
     params: ContractIdParams,
     body: ExecuteContract,
     bodyBytesMax: EXECUTE_BODY_BYTES_MAX,
     jsonTokensMax: EXECUTE_TOKENS_MAX,
     responses: {
-      200: { description: "The value", schema: ReadResult },
-      202: { description: "On its way", schema: WriteResult },
+      200: { description: "The value that the method returns", schema: ReadResult },
+      202: { description: "The transaction is submitted", schema: WriteResult },
     },
     errors: [
       "not_found",

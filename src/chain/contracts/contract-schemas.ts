@@ -1,22 +1,19 @@
-/**
- * Shapes of contracts and token contracts on the wire (SPEC 2 'Contract' and 4.4; interoperability facts, 7.1, 7.4 and
- * 7.5).
- */
+/** Shapes of contracts and token contracts on the wire. */
 import Type, { type Static } from "typebox";
 import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 import { EVM_VERSIONS } from "../../engine/solidity/evm-versions.js";
 import { Address, HdPathText, Quantity, Ref } from "../transactions/transaction-schemas.js";
 
-/** All files of one source. OpenZeppelin's governor with everything that it imports has 250 KiB. */
+/** All files of one source. OpenZeppelin's governor with all its imports has 250 KiB. */
 export const SOURCE_BYTES_MAX = 1024 * 1024;
-export const SOURCE_FILES_MAX = 256;
-/** Creation code: what a transaction carries at most; main networks take 48 KiB (EIP-3860). */
+const SOURCE_FILES_MAX = 256;
+/** Creation code: as much as a transaction carries. Main networks accept 48 KiB (EIP-3860). */
 export const BYTECODE_BYTES_MAX = 128 * 1024;
 /** As an import statement names it: `token/ERC20.sol`, `@openzeppelin/contracts/token/ERC20/ERC20.sol`. */
 export const SOURCE_PATH_PATTERN = "^@?(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\\.sol$";
 const ARGUMENTS_MAX = 64;
 
-export const CONTRACT_STATUSES = ["registered", "compiling", "compiled", "deploying", "deployed", "failed"] as const;
+const CONTRACT_STATUSES = ["registered", "compiling", "compiled", "deploying", "deployed", "failed"] as const;
 export type ContractStatus = (typeof CONTRACT_STATUSES)[number];
 /** Types that `filter_tokens` leaves out. */
 export const TOKEN_TYPES = ["erc20", "erc721", "erc1155"] as const;
@@ -27,7 +24,7 @@ const ContractType = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: "^[a-z0-9_.-]+$",
-  description: "erc20, erc721 and erc1155 are found out; any other word is the caller's own",
+  description: "erc20, erc721 and erc1155 are detected; any other word has the meaning that the caller gives it",
 });
 const SourcePath = Type.String({ pattern: SOURCE_PATH_PATTERN, maxLength: 200 });
 const SourceText = Type.String({ minLength: 1, maxLength: SOURCE_BYTES_MAX });
@@ -57,7 +54,7 @@ export const ContractFinding = Type.Object(
 );
 export type ContractFinding = Static<typeof ContractFinding>;
 
-/** Build tools put more into their artifacts than matters here; what is not named is not kept. */
+/** Build tools write more members into their artifacts; those not named here are not stored. */
 const CompiledArtifact = Type.Object(
   {
     contractName: Type.Optional(Label),
@@ -84,10 +81,10 @@ const CompiledArtifact = Type.Object(
     deps: Type.Optional(nullable(Type.Object({}, { additionalProperties: true }))),
     linkReferences: Type.Optional(LinkReferences),
   },
-  { additionalProperties: true, description: "what a compiler made: `abi` and, to deploy, `bytecode`" },
+  { additionalProperties: true, description: "a compiler's output: `abi` and, to deploy, `bytecode`" },
 );
 
-/** Who signs and what the transaction may cost; in `params` of a creation and in an execution. */
+/** Who signs and what the transaction may cost. Members of `params` of a creation and of an execution. */
 const SIGNING = {
   account_id: Type.Optional(Uuid),
   account_address: Type.Optional(Address),
@@ -117,7 +114,7 @@ export const ContractParamsInput = closed(
               maxProperties: SOURCE_FILES_MAX,
             }),
           ],
-          { description: "Solidity source: one text, or an object of path -> text with every file that is imported" },
+          { description: "Solidity source: one text, or an object of path -> text with every imported file" },
         ),
       ),
     ),
@@ -127,7 +124,7 @@ export const ContractParamsInput = closed(
         Type.String({
           maxLength: 300,
           pattern: "^(?:[A-Za-z0-9_@./-]+:)?[A-Za-z_$][A-Za-z0-9_$]*$",
-          description: "`Name` or `path:Name`, where the source has several contracts",
+          description: "`Name` or `path:Name`; needed where the source has several contracts",
         }),
       ),
     ),
@@ -160,7 +157,7 @@ export const ContractParamsInput = closed(
     argv: Type.Optional(nullable(Arguments)),
     ...SIGNING,
   },
-  { description: "what the contract is made from, and who pays for its deployment" },
+  { description: "what the contract is made from, and which account pays for its deployment" },
 );
 export type ContractParamsInput = Static<typeof ContractParamsInput>;
 
@@ -198,7 +195,7 @@ export const ContractFilters = closed({
   network_id: Type.Optional(Uuid),
   type: Type.Optional(Type.String({ maxLength: 64 })),
   filter_tokens: Type.Optional(
-    Type.Boolean({ description: "leaves token contracts out; true unless given, or unless `type` is" }),
+    Type.Boolean({ description: "leaves token contracts out; by default true, and false where `type` is given" }),
   ),
   sort: Type.Optional(Type.Literal("recent", { description: "last used first" })),
 });
@@ -206,13 +203,13 @@ export type ContractFilters = Static<typeof ContractFilters>;
 
 export const ContractIdParams = closed({ id: Type.Union([Uuid, Address], { description: "UUID, or address" }) });
 
-/** Whatever was kept of source, artifact and compile. */
+/** What is stored of source, artifact and compile. */
 const StoredParams = Type.Object(
   {},
   {
     additionalProperties: true,
     description:
-      "in lists left out; on detail `abi`, `bytecode`, `deps`, `fingerprint` (SHA-256 of the linked creation code), `name`, `opcodes`, `source` and what the compiler said",
+      "absent from lists; in a detail `abi`, `bytecode`, `deps`, `fingerprint` (SHA-256 of the linked creation code), `name`, `opcodes`, `source` and the compiler's settings and warnings",
   },
 );
 
@@ -250,7 +247,7 @@ export const ExecuteContract = closed(
         Type.String({
           maxLength: 2_000,
           description:
-            "name, or full signature such as `transfer(address,uint256)`; empty deploys a contract that is not deployed yet",
+            "name, or full signature such as `transfer(address,uint256)`; an empty one deploys a contract that is not deployed yet",
         }),
       ),
     ),
@@ -263,7 +260,7 @@ export const ExecuteContract = closed(
 export type ExecuteContract = Static<typeof ExecuteContract>;
 
 export const ReadResult = Type.Object({
-  confidence: Type.Null(),
+  confidence: Type.Null({ description: "never set" }),
   ref: Type.String(),
   response: Type.Unknown({
     description:
@@ -271,7 +268,7 @@ export const ReadResult = Type.Object({
   }),
 });
 export const WriteResult = Type.Object({
-  confidence: Type.Null(),
+  confidence: Type.Null({ description: "never set" }),
   ref: Type.String({ description: "names the transaction in GET /transactions/:id" }),
 });
 

@@ -1,4 +1,4 @@
-/** Puts contracts together: records, ABIs, deployments, builds, calls and tokens. */
+/** Composes contracts: records, ABIs, deployments, builds, calls and tokens. */
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Jobs } from "../../platform/jobs/jobs.js";
@@ -17,10 +17,11 @@ import { ContractDescriptions } from "./builds/descriptions.js";
 import { ContractExecutions } from "./executions.js";
 import type { RequireApplication } from "./contract-ports.js";
 import { ContractRepository } from "./contract-repository.js";
+import { ContractCreation } from "./contract-creation.js";
 import { ContractService } from "./contract-service.js";
 import { TokenContracts } from "./token-contracts.js";
 
-export interface ContractsDependencies {
+interface ContractsDependencies {
   readonly store: Store;
   readonly jobs: Jobs;
   readonly tasks: ProcessTasks;
@@ -35,13 +36,16 @@ export interface Contracts {
   readonly service: ContractService;
   readonly tokens: TokenContracts;
   readonly repository: ContractRepository;
-  /** For whoever decodes logs. */
+  /** For decoding logs. */
   readonly abis: ContractAbis;
   readonly handlers: HandlersFor<typeof contractRoutes>;
   stop(): Promise<void>;
 }
 
-/** Registers the build's runner with the jobs and the listener with the submissions; make it before either starts. */
+/**
+ * Creates the services. It registers the runner of builds with the jobs and the listener of settlements with the
+ * submissions, so that it must be called before either starts.
+ */
 export function createContracts(options: BuildOptions, dependencies: ContractsDependencies): Contracts {
   const repository = new ContractRepository(dependencies);
   const abis = new ContractAbis({ repository });
@@ -49,23 +53,16 @@ export function createContracts(options: BuildOptions, dependencies: ContractsDe
   const deployments = new Deployments({ ...dependencies, repository, abis });
   const builds = new ContractBuilds(options, { ...dependencies, repository, deployments });
   const descriptions = new ContractDescriptions({ ...dependencies, repository, deployments });
-  const service = new ContractService({
-    ...dependencies,
-    repository,
-    abis,
-    accesses,
-    deployments,
-    descriptions,
-    builds,
-  });
+  const service = new ContractService({ ...dependencies, repository, abis, accesses, descriptions });
+  const creation = new ContractCreation({ ...dependencies, repository, deployments, builds });
   const executions = new ContractExecutions({ ...dependencies, repository, abis, accesses, deployments });
-  const tokens = new TokenContracts({ ...dependencies, repository, accesses, deployments, contracts: service });
+  const tokens = new TokenContracts({ ...dependencies, repository, accesses, deployments, creation });
   return {
     service,
     tokens,
     repository,
     abis,
-    handlers: contractHandlers({ contracts: service, executions, tokens }),
+    handlers: contractHandlers({ contracts: service, creation, executions, tokens }),
     stop: async () => {
       await descriptions.stop();
       await accesses.stop();

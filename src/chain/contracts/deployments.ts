@@ -1,6 +1,6 @@
 /**
- * Deploys contracts: puts init code together, hands it to the submission port in one commit with the contract's record,
- * and writes the outcome into the record in the same commit as the settlement of its transaction.
+ * Deploys contracts: builds the init code, submits it in one commit with the contract's record, and writes the outcome
+ * into the record in the same commit as the settlement of its transaction.
  */
 import type { Hex } from "viem";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -26,7 +26,7 @@ import {
 } from "./contract-repository.js";
 import { costsOf, requireSigner, type SigningInput } from "./signing-input.js";
 
-export interface DeploymentDependencies {
+interface DeploymentDependencies {
   readonly repository: ContractRepository;
   readonly abis: ContractAbis;
   readonly networks: Networks;
@@ -34,33 +34,35 @@ export interface DeploymentDependencies {
   readonly clock: Clock;
 }
 
-export interface DeploymentRequest {
+interface DeploymentRequest {
   readonly owner: Subject;
   readonly networkId: string;
   readonly contractId: string;
   readonly abi: ContractAbi;
   readonly bytecode: Hex;
-  /** Constructor arguments, and what they are called in the request. */
+  /** Constructor arguments. */
   readonly argv: readonly unknown[];
+  /** The member of the request that has them, for errors. */
   readonly argvPath: string;
   readonly signing: SigningInput;
-  /** What is committed with the transaction. */
+  /** Builds what is committed together with the transaction. */
   readonly alongside: (submitted: Submitted) => StoreCommit;
 }
 
 const NO_FACTS: TokenFacts = { name: null, symbol: null, decimals: null, sale_contract_id: null, sale_address: null };
 
 export class Deployments {
-  readonly #with: DeploymentDependencies;
+  readonly #dependencies: DeploymentDependencies;
 
   constructor(dependencies: DeploymentDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
     dependencies.submissions.onSettled((settlement) => this.#settle(settlement));
   }
 
   /**
-   * Throws `argument_invalid`, `signer_not_found`, `execution_reverted` with its reason decoded, and what submitting
-   * throws.
+   * Submits the transaction that deploys a contract.
+   * @throws AppError `argument_invalid`, `signer_not_found`, `execution_reverted` with its reason decoded, and what
+   * submitting throws
    */
   async submit({
     owner,
@@ -77,7 +79,7 @@ export class Deployments {
     const { inputs } = constructorOf(abi);
     const data = `${bytecode}${encodeArguments(inputs, argv, argvPath).slice(2)}`;
     try {
-      return await this.#with.submissions.submit(
+      return await this.#dependencies.submissions.submit(
         owner,
         { networkId, signer, data, contractId, ...costsOf(signing) },
         alongside,
@@ -88,15 +90,15 @@ export class Deployments {
   }
 
   /**
-   * Deploys a contract that is known but not on its chain. Throws `contract_deployed`, `conflict` while it is under
-   * way, `bytecode_invalid`.
+   * Deploys a contract that has a record and is not on its chain.
+   * @throws AppError `contract_deployed`, `conflict` while it is compiled or deployed, `bytecode_invalid`
    */
   async deployKnown(
     owner: Subject,
     contractId: string,
     { argv, signing }: { readonly argv: readonly unknown[]; readonly signing: SigningInput },
   ): Promise<Submitted> {
-    const { repository, abis } = this.#with;
+    const { repository, abis } = this.#dependencies;
     return await retryOnConflict(async () => {
       const current = repository.require(owner, contractId);
       const { status, address, network_id: networkId } = current.value;
@@ -123,20 +125,20 @@ export class Deployments {
     });
   }
 
-  /** The record while its transaction is on its way. */
+  /** Returns the record of a contract whose deployment was submitted. */
   underWay(contract: StoredContract, { id }: Submitted): StoredContract {
     return {
       ...contract,
       status: "deploying",
       transaction_id: id,
       errors: [],
-      updated_at: isoTimestamp(this.#with.clock.nowMs()),
+      updated_at: isoTimestamp(this.#dependencies.clock.nowMs()),
     };
   }
 
   /**
-   * What a contract at an address is, as far as its type is known or its network's node tells; `undescribed` where no
-   * node could be asked.
+   * Asks the network's node which kind of token the contract at an address is, unless its type is known, and what the
+   * token says of itself. `undescribed` is set where no node answered.
    */
   async describe({
     owner,
@@ -162,17 +164,17 @@ export class Deployments {
   }
 
   #rpcOf(owner: Subject, networkId: string): Rpc | undefined {
-    const { networks } = this.#with;
+    const { networks } = this.#dependencies;
     try {
       return networks.rpc(networks.find(owner, networkId));
     } catch (error) {
-      // Switched off, deleted, or never given a URL: the contract is what it is, and can be described later.
+      // The network is disabled, deleted or without a URL; the contract can be described later.
       if (error instanceof AppError) return undefined;
       throw error;
     }
   }
 
-  /** Told at least once; the record says whether it was written already. */
+  /** Called at least once for each settlement; the record shows whether its outcome is written already. */
   async #settle({
     owner,
     contractId,
@@ -181,7 +183,7 @@ export class Deployments {
     contractAddress,
     reason,
   }: Settlement): Promise<StoreCommit> {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     const current = contractId === undefined ? undefined : repository.find(owner, contractId);
     if (current?.value.transaction_id !== transactionId) return {};
     if (outcome === "success" && contractAddress !== undefined) return await this.#deployed(current, contractAddress);
@@ -198,18 +200,20 @@ export class Deployments {
   }
 
   async #deployed(current: StoreRecord<StoredContract>, contractAddress: string): Promise<StoreCommit> {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     const address = checksumAddress(Buffer.from(contractAddress.slice(2), "hex"));
     if (current.value.status === "deployed" && current.value.address === address) return {};
-    const deployed = this.#changed(current.value, { status: "deployed", address, errors: [] });
-    const described = { ...deployed, ...(await this.describe(deployed)) };
-    // Asking the node took time, in which the record may have been used.
-    const latest = repository.find(deployed.owner, deployed.id);
+    const described = await this.describe({ ...current.value, address });
+    // The record may have been used or renamed while the node was asked.
+    const latest = repository.find(current.value.owner, current.value.id);
     if (latest?.value.transaction_id !== current.value.transaction_id) return {};
-    return repository.update(latest, { ...described, accessed_at: latest.value.accessed_at, name: latest.value.name });
+    return repository.update(
+      latest,
+      this.#changed(latest.value, { status: "deployed", address, errors: [], ...described }),
+    );
   }
 
   #changed(contract: StoredContract, change: Partial<StoredContract>): StoredContract {
-    return { ...contract, ...change, updated_at: isoTimestamp(this.#with.clock.nowMs()) };
+    return { ...contract, ...change, updated_at: isoTimestamp(this.#dependencies.clock.nowMs()) };
   }
 }

@@ -1,10 +1,7 @@
-/**
- * Calls of contracts: reads are asked of the node and answered, writes become transactions. Interoperability facts,
- * 7.4.
- */
+/** Calls of contracts: the node answers reads at once, and writes become transactions. */
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { StoreValue } from "../../platform/store/store.js";
 import type { Networks } from "../networks/network-port.js";
@@ -20,7 +17,7 @@ import { NO_ADDRESS, type ContractRepository, type StoredContract } from "./cont
 import { callFailure, hexOf } from "./reverts.js";
 import { costsOf, requireSigner } from "./signing-input.js";
 
-export interface ExecutionDependencies {
+interface ExecutionDependencies {
   readonly repository: ContractRepository;
   readonly abis: ContractAbis;
   readonly accesses: ContractAccesses;
@@ -29,28 +26,29 @@ export interface ExecutionDependencies {
   readonly deployments: Deployments;
 }
 
-export type Execution =
+type Execution =
   | { readonly kind: "read"; readonly ref: string; readonly response: StoreValue }
   | { readonly kind: "write"; readonly ref: string; readonly transactionId: string };
 
 const SPEND = PERMISSIONS.create | PERMISSIONS.vault_use;
 
 export class ContractExecutions {
-  readonly #with: ExecutionDependencies;
+  readonly #dependencies: ExecutionDependencies;
 
   constructor(dependencies: ExecutionDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
   /**
-   * Calls a method; an empty one deploys. Throws `method_unknown`, `method_ambiguous`, `argument_invalid`,
-   * `contract_not_deployed`, `execution_reverted` and `out_of_gas` with their reasons, `contract_answer_invalid`, and
-   * what network and submission throw.
+   * Calls a method; an empty method deploys the contract.
+   * @throws AppError `method_unknown`, `method_ambiguous`, `argument_invalid`, `contract_not_deployed`,
+   * `execution_reverted` and `out_of_gas` with their reasons, `contract_answer_invalid`, and what networks and
+   * submissions throw
    */
   async execute(principal: Principal, idOrAddress: string, request: ExecuteContract): Promise<Execution> {
-    const { repository, abis, accesses } = this.#with;
+    const { repository, abis, accesses } = this.#dependencies;
     const contract = repository.require(principal.subject, idOrAddress).value;
-    // No account of ours pays for others.
+    // The server has no account that could pay for others.
     if (request.subsidize === true)
       throw new AppError("option_unsupported", {
         message: "this server does not pay for other accounts' gas; leave `subsidize` out",
@@ -92,7 +90,7 @@ export class ContractExecutions {
     data: string;
     request: ExecuteContract;
   }): Promise<StoreValue> {
-    const { networks } = this.#with;
+    const { networks } = this.#dependencies;
     const rpc = networks.rpc(networks.find(contract.owner, contract.network_id));
     const signer = signerOf(request);
     const call = {
@@ -109,11 +107,12 @@ export class ContractExecutions {
     }
     const hex = hexOf(answer);
     if (hex === undefined)
-      throw new AppError("network_answer_invalid", { message: "the node's answer has no sound return data" });
+      throw new AppError("network_answer_invalid", { message: "the node's answer has no valid return data" });
     const response = decodeOutputs(method.outputs, hex);
     if (response === undefined) {
-      const why = hex === "0x" ? "nothing, as an address without code does" : "data of another form than its ABI says";
-      throw new AppError("contract_answer_invalid", { message: `${method.signature} answered ${why}` });
+      const why =
+        hex === "0x" ? "no data, as an address without code does" : "data that does not match the contract's ABI";
+      throw new AppError("contract_answer_invalid", { message: `${method.signature} returned ${why}` });
     }
     return response;
   }
@@ -130,7 +129,7 @@ export class ContractExecutions {
     requireSpending(principal);
     const signer = requireSigner(request);
     try {
-      const { id, ref } = await this.#with.submissions.submit(contract.owner, {
+      const { id, ref } = await this.#dependencies.submissions.submit(contract.owner, {
         networkId: contract.network_id,
         signer,
         to: contract.address,
@@ -151,18 +150,20 @@ export class ContractExecutions {
     signing: ExecuteContract,
   ): Promise<Execution> {
     requireSpending(principal);
-    const { id, ref } = await this.#with.deployments.deployKnown(contract.owner, contract.id, { argv, signing });
+    const { id, ref } = await this.#dependencies.deployments.deployKnown(contract.owner, contract.id, {
+      argv,
+      signing,
+    });
     return { kind: "write", ref, transactionId: id };
   }
 }
 
-/** What spends from an account uses a key of the vault. */
-export function requireSpending(principal: Principal): void {
+/** Throws `forbidden` unless the caller may sign with a key of the vault, as every transaction does. */
+function requireSpending(principal: Principal): void {
   if (!holdsAll(principal.permissions, SPEND))
     throw new AppError("forbidden", { message: "a transaction needs the permissions create, vault_use" });
 }
 
 function notPayable({ signature }: Method): AppError {
-  const message = `${signature} takes no value`;
-  return new AppError("argument_invalid", { message, details: [{ message, code: "argument_invalid", path: "value" }] });
+  return invalidMember("value", `${signature} takes no value`, "argument_invalid");
 }

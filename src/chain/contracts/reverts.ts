@@ -1,6 +1,6 @@
 /**
- * Says why a call failed: decodes return data of a revert by the contract's own ABI first, then as Solidity's
- * Error(string) and Panic(uint256), and names a lack of gas as what it is.
+ * Finds out why a call failed: decodes the return data of a revert by the contract's own ABI first, then as Solidity's
+ * Error(string) and Panic(uint256), and recognizes a lack of gas.
  */
 import type { Hex } from "viem";
 import { AppError } from "../../platform/errors.js";
@@ -11,11 +11,11 @@ import { decodeMembers } from "./abi/abi-values.js";
 
 const OUT_OF_GAS =
   /out of gas|gas required exceeds|intrinsic gas (too low|low|too high)|gas (limit )?(is )?too low|exceeds block gas limit|OutOfGas/i;
-/** A custom error's arguments may be long; the first are what tells. */
+/** A custom error's arguments may be long; the first ones say enough. */
 const REASON_CHARACTERS_MAX = 500;
 const DATA = /^0x(?:[0-9a-f]{2}){4,}$/i;
 
-/** `InsufficientBalance(available: 0, required: 5)`, or undefined when the ABI has no such error. */
+/** Returns `InsufficientBalance(available: 0, required: 5)`, or undefined when the ABI has no such error. */
 export function customErrorText(abi: ContractAbi, data: string | undefined): string | undefined {
   if (data === undefined || !DATA.test(data)) return undefined;
   const selector = data.slice(0, 10).toLowerCase();
@@ -24,17 +24,18 @@ export function customErrorText(abi: ContractAbi, data: string | undefined): str
     const members = membersOf(entry.inputs);
     const values = decodeMembers(members, `0x${data.slice(10)}`);
     if (values === undefined) return `${entry.name}(?)`;
-    const told = members
+    const listed = members
       .map(({ name }, index) => `${name === "" ? "" : `${name}: `}${JSON.stringify(values[index])}`)
       .join(", ");
-    return `${entry.name}(${told})`.slice(0, REASON_CHARACTERS_MAX);
+    return `${entry.name}(${listed})`.slice(0, REASON_CHARACTERS_MAX);
   }
   return undefined;
 }
 
 /**
- * The failure of a call or an estimate, its reason decoded: `execution_reverted`, `out_of_gas` or what else the refusal
- * means. Takes a refusal or an AppError that carries one as its cause; anything else comes back as it is.
+ * Returns the failure of a call or an estimate with its reason decoded: `execution_reverted`, `out_of_gas` or what else
+ * the node's refusal means.
+ * @param error a refusal, or an AppError that has one as its cause; any other value is returned unchanged
  */
 export function callFailure(error: unknown, abi: ContractAbi): unknown {
   const refusal =
@@ -54,7 +55,7 @@ export function callFailure(error: unknown, abi: ContractAbi): unknown {
   return new AppError(code, { message, cause: refusal });
 }
 
-/** Return data as viem takes it; undefined when a node answered something else. */
+/** Returns return data as viem takes it, or undefined for a value that is none. */
 export function hexOf(value: unknown): Hex | undefined {
   return typeof value === "string" && /^0x(?:[0-9a-fA-F]{2})*$/.test(value) ? (value as Hex) : undefined;
 }

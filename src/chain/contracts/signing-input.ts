@@ -1,43 +1,44 @@
-/** Reads from a request who signs and what the transaction may cost, into the words of the submission port. */
-import { AppError } from "../../platform/errors.js";
+/** Reads from a request who signs and what the transaction may cost, as the submission port takes it. */
+import { invalidMember } from "../../platform/errors.js";
 import { signerOf } from "../accounts/signers.js";
 import type { SignerChoice, SubmissionRequest } from "../transactions/submission-port.js";
 import type { ExecuteContract } from "./contract-schemas.js";
 
+const SIGNING_MEMBERS = [
+  "account_id",
+  "account_address",
+  "account",
+  "wallet_id",
+  "hd_derivation_path",
+  "value",
+  "gas",
+  "gas_price",
+  "max_fee_per_gas",
+  "max_priority_fee_per_gas",
+  "nonce",
+  "ref",
+] as const;
+
 /** The members that creations and executions share. */
-export type SigningInput = Pick<
-  ExecuteContract,
-  | "account_id"
-  | "account_address"
-  | "account"
-  | "wallet_id"
-  | "hd_derivation_path"
-  | "value"
-  | "gas"
-  | "gas_price"
-  | "max_fee_per_gas"
-  | "max_priority_fee_per_gas"
-  | "nonce"
-  | "ref"
->;
+export type SigningInput = Pick<ExecuteContract, (typeof SIGNING_MEMBERS)[number]>;
 
 type Costs = Pick<
   SubmissionRequest,
   "value" | "gas" | "gasPrice" | "maxFeePerGas" | "maxPriorityFeePerGas" | "nonce" | "ref"
 >;
 
-/** As `signerOf`, where one is needed. Throws `signer_not_found`. */
+/** Returns the signer that a request names. Throws `signer_not_found` when it names none. */
 export function requireSigner(input: SigningInput): SignerChoice {
   const signer = signerOf(input);
   if (signer !== undefined) return signer;
-  const message =
-    "a transaction needs a signer: account_id, account_address, account, or wallet_id with hd_derivation_path";
-  throw new AppError("signer_not_found", {
-    message,
-    details: [{ message, code: "signer_not_found", path: "account_id" }],
-  });
+  throw invalidMember(
+    "account_id",
+    "a transaction needs a signer: account_id, account_address, account, or wallet_id with hd_derivation_path",
+    "signer_not_found",
+  );
 }
 
+/** Returns value, gas, fees, nonce and ref of a request; amounts are in wei. */
 export function costsOf({
   value,
   gas,
@@ -58,35 +59,9 @@ export function costsOf({
   };
 }
 
-/** Only the members that concern signing, for a plan that is carried out later. */
+/** Returns only the members that concern signing, for a plan that is carried out later. */
 export function signingOf(input: SigningInput): SigningInput {
-  const {
-    account_id,
-    account_address,
-    account,
-    wallet_id,
-    hd_derivation_path,
-    value,
-    gas,
-    gas_price,
-    max_fee_per_gas,
-    max_priority_fee_per_gas,
-    nonce,
-    ref,
-  } = input;
-  const members = {
-    account_id,
-    account_address,
-    account,
-    wallet_id,
-    hd_derivation_path,
-    value,
-    gas,
-    gas_price,
-    max_fee_per_gas,
-    max_priority_fee_per_gas,
-    nonce,
-    ref,
-  };
-  return Object.fromEntries(Object.entries(members).filter(([, member]) => member !== undefined));
+  return Object.fromEntries(
+    SIGNING_MEMBERS.filter((member) => input[member] !== undefined).map((member) => [member, input[member]]),
+  );
 }

@@ -1,45 +1,44 @@
 /**
- * Token contracts: the contracts whose type is a token standard, seen as tokens. A token is its contract; there is one
- * record of both.
+ * Token contracts: contracts whose type is a token standard, shown as tokens. Contract and token are one record and
+ * have one id.
  */
 import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { Store } from "../../platform/store/store.js";
 import { retryOnConflict, type Page } from "../../platform/store/tables.js";
 import type { ContractAccesses } from "./access-times.js";
 import type { CreateTokenContract, TokenContract, TokenFilters } from "./contract-schemas.js";
 import type { Deployments } from "./deployments.js";
-import {
-  isToken,
-  NO_ADDRESS,
-  ownerMembers,
-  type ContractRepository,
-  type StoredContract,
-} from "./contract-repository.js";
-import { addressOf, type ContractService } from "./contract-service.js";
+import { ownerMembers } from "../accounts/accounts.js";
+import { addressOf, type ContractCreation } from "./contract-creation.js";
+import { contractOwner } from "./contract-owner.js";
+import type { RequireApplication } from "./contract-ports.js";
+import { isToken, NO_ADDRESS, type ContractRepository, type StoredContract } from "./contract-repository.js";
 
-export interface TokenDependencies {
+interface TokenDependencies {
   readonly store: Store;
   readonly repository: ContractRepository;
   readonly accesses: ContractAccesses;
   readonly deployments: Deployments;
-  readonly contracts: ContractService;
+  readonly creation: ContractCreation;
+  readonly requireApplication: RequireApplication;
   readonly clock: Clock;
 }
 
 export class TokenContracts {
-  readonly #with: TokenDependencies;
+  readonly #dependencies: TokenDependencies;
 
   constructor(dependencies: TokenDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
+  /** Returns one page, oldest first, or last used first with `sort: "recent"`. */
   async list(
     owner: Subject,
     { network_id: networkId, sort, ...page }: TokenFilters & Page,
   ): Promise<{ readonly body: TokenContract[]; readonly total: number }> {
-    const { repository, accesses } = this.#with;
+    const { repository, accesses } = this.#dependencies;
     if (sort === "recent") await accesses.flush();
     const { rows, total } = repository.list(
       owner,
@@ -49,27 +48,31 @@ export class TokenContracts {
     return { body: rows.map((row) => this.#onWire(row)), total };
   }
 
-  /** Throws `not_found` also for a contract that is no token. */
+  /** Returns a token by its contract's id. Throws `not_found`, also for a contract that is no token. */
   get(owner: Subject, id: string): TokenContract {
-    const found = this.#with.repository.find(owner, id)?.value;
-    if (found === undefined || !isToken(found))
-      throw new AppError("not_found", { message: "token contract not found" });
-    this.#with.accesses.note(found);
+    const found = this.#dependencies.repository.find(owner, id)?.value;
+    if (found === undefined || !isToken(found)) throw notFound("token contract");
+    this.#dependencies.accesses.note(found);
     return this.#onWire(found);
   }
 
-  /** Where a token stands, for balances. Throws `not_found`. */
+  /** Returns the 0x-address of a token, for balances. Throws `not_found`. */
   addressOf(owner: Subject, id: string): string {
     return this.get(owner, id).address;
   }
 
   /**
-   * Makes a token of a known contract, or of one that is registered by the way. What the caller leaves out is asked of
-   * the contract. Throws `not_found`, `contract_not_deployed`, `not_a_token`, `network_unreachable` when the contract
-   * cannot be asked.
+   * Makes a token of a known contract, or of an address, which is then registered as a contract. What the caller leaves
+   * out is asked of the contract.
+   * @throws AppError `not_found`, `contract_not_deployed`, `not_a_token`, `network_unreachable` when the contract
+   * cannot be asked
    */
   async create(principal: Principal, request: CreateTokenContract): Promise<TokenContract> {
-    const owner = this.#with.contracts.ownerFor(principal, request.application_id ?? undefined, ["create"]);
+    const owner = contractOwner(
+      principal,
+      { applicationId: request.application_id ?? undefined, permissions: ["create"] },
+      this.#dependencies.requireApplication,
+    );
     const known = this.#known(owner, request);
     const place = known ?? {
       owner,
@@ -82,24 +85,24 @@ export class TokenContracts {
       throw new AppError("contract_not_deployed", {
         message: `the contract is not deployed; its status is ${place.status}`,
       });
-    const described = await this.#with.deployments.describe({
+    const described = await this.#dependencies.deployments.describe({
       ...place,
       type: request.type ?? (isToken(place) ? place.type : null),
     });
     if (!isToken(described) && described.undescribed === true)
       throw new AppError("network_unreachable", {
-        message: "the network's node does not say whether this is a token; give its type, or try again later",
+        message: "the network's node did not answer whether this is a token; give its type, or try again later",
       });
     if (!isToken(described))
       throw new AppError("not_a_token", {
         message:
-          "the contract answers to none of ERC-20, ERC-721 and ERC-1155; if it is a token nevertheless, give its type",
+          "the contract implements none of ERC-20, ERC-721 and ERC-1155; if it is a token all the same, give its type",
       });
     const id = known?.id ?? (await this.#register(principal, request, described.type));
     return await retryOnConflict(async () => {
-      const current = this.#with.repository.require(owner, id);
-      const next = tokenOf(current.value, request, described, isoTimestamp(this.#with.clock.nowMs()));
-      await this.#with.store.commit(this.#with.repository.update(current, next));
+      const current = this.#dependencies.repository.require(owner, id);
+      const next = tokenOf(current.value, request, described, isoTimestamp(this.#dependencies.clock.nowMs()));
+      await this.#dependencies.store.commit(this.#dependencies.repository.update(current, next));
       return this.#onWire(next);
     });
   }
@@ -108,15 +111,13 @@ export class TokenContracts {
     owner: Subject,
     { contract_id: id, network_id: networkId, address }: CreateTokenContract,
   ): StoredContract | undefined {
-    if (typeof id === "string") return this.#with.repository.require(owner, id).value;
-    if (typeof networkId !== "string" || typeof address !== "string") {
-      const message = "give contract_id, or network_id and address";
-      throw new AppError("invalid_request", {
-        message,
-        details: [{ message, code: "invalid_request", path: typeof networkId === "string" ? "address" : "network_id" }],
-      });
-    }
-    return this.#with.repository
+    if (typeof id === "string") return this.#dependencies.repository.require(owner, id).value;
+    if (typeof networkId !== "string" || typeof address !== "string")
+      throw invalidMember(
+        typeof networkId === "string" ? "address" : "network_id",
+        "give contract_id, or network_id and address",
+      );
+    return this.#dependencies.repository
       .deployed(networkId, addressOf(address))
       .find((contract) => contract.owner.kind === owner.kind && contract.owner.id === owner.id);
   }
@@ -126,7 +127,7 @@ export class TokenContracts {
     { application_id, network_id: networkId, address, name }: CreateTokenContract,
     type: string | null,
   ): Promise<string> {
-    const { contract } = await this.#with.contracts.createPublic(principal, {
+    const { contract } = await this.#dependencies.creation.createPublic(principal, {
       network_id: networkId ?? "",
       type,
       ...(application_id === undefined ? {} : { application_id }),
@@ -151,12 +152,12 @@ export class TokenContracts {
       decimals: token?.decimals ?? null,
       address,
       sale_address: token?.sale_address ?? null,
-      accessed_at: this.#with.accesses.of(stored),
+      accessed_at: this.#dependencies.accesses.of(stored),
     };
   }
 }
 
-/** What the caller says counts more than what the contract tells. */
+/** The record of a token. What the caller gave takes precedence over what the contract answered. */
 function tokenOf(
   current: StoredContract,
   request: CreateTokenContract,

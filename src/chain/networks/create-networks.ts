@@ -1,4 +1,4 @@
-/** Puts networks together: records, the clients of their nodes, status. */
+/** Composes networks: records, the clients of their nodes, status. */
 import type { Clock } from "../../platform/clock.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { Egress } from "../../platform/net/egress.js";
@@ -17,17 +17,17 @@ import { NetworkStatusWatch, type StatusWatchOptions } from "./nodes/network-sta
 import { publicNetworks } from "./public-networks.js";
 import { RpcPool } from "./nodes/rpc-pool.js";
 
-export interface NetworksOptions extends StatusWatchOptions {
+interface NetworksOptions extends StatusWatchOptions {
   /** Nodes of the public networks by key (public-networks.ts). */
   readonly publicUrls: ReadonlyMap<string, readonly string[]>;
 }
 
-export interface NetworksDependencies {
+interface NetworksDependencies {
   readonly store: Store;
   readonly vault: VaultService;
-  /** For nodes that users name. */
+  /** For nodes of users. */
   readonly egress: Egress;
-  /** For nodes that the operator named. */
+  /** For nodes of the operator. */
   readonly operatorEgress: Egress;
   readonly events: Events;
   readonly clock: Clock;
@@ -37,11 +37,12 @@ export interface NetworksDependencies {
 export interface NetworksPart {
   readonly service: NetworkService;
   readonly handlers: HandlersFor<typeof networkRoutes>;
-  /** Begins to look after networks in use. */
+  /** Starts to ask the networks in use for their status. */
   start(): void;
   stop(): Promise<void>;
 }
 
+/** Creates the services of networks. */
 export function createNetworks(options: NetworksOptions, dependencies: NetworksDependencies): NetworksPart {
   const { egress, clock } = dependencies;
   const repository = new NetworkRepository(dependencies);

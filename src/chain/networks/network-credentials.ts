@@ -1,10 +1,10 @@
 /**
- * The keys of networks' nodes (`config.rpc_api_key`): secrets of the network's owner, sent as HTTP Basic (RFC 7617) and
- * never answered.
+ * The keys of networks' nodes (`config.rpc_api_key`): secrets of the network's owner in the vault, sent as HTTP Basic
+ * (RFC 7617) and never answered.
  */
 import { SealedCredentials } from "../sealed-credentials.js";
 
-export interface NodeKey {
+interface NodeKey {
   readonly rpc_api_key: string;
 }
 
@@ -14,7 +14,7 @@ export class NetworkCredentials extends SealedCredentials<NodeKey> {
   }
 }
 
-/** The value of an Authorization header. */
+/** Returns the value of an Authorization header. */
 export function basicAuthorization(user: string, key: string): string {
   return `Basic ${Buffer.from(`${user}:${key}`, "utf8").toString("base64")}`;
 }

@@ -6,6 +6,9 @@ import type { networkRoutes } from "./network-routes.js";
 import type { NetworkService } from "./network-service.js";
 import type { NetworkStatusWatch } from "./nodes/network-status.js";
 
+type Handlers = HandlersFor<typeof networkRoutes>;
+
+/** Returns the handlers of all routes in network-routes.ts. */
 export function networkHandlers({
   networks,
   nodes,
@@ -14,8 +17,9 @@ export function networkHandlers({
   readonly networks: NetworkService;
   readonly nodes: NetworkNodes;
   readonly status: NetworkStatusWatch;
-}): HandlersFor<typeof networkRoutes> {
+}): Handlers {
   return {
+    ...nodeHandlers(nodes),
     listNetworks: ({ principal, query }) => ({ status: 200, ...networks.list(principal.subject, query, query) }),
     createNetwork: async ({ principal, body, signal }) => {
       const network = await networks.create(principal.subject, body, signal);
@@ -42,6 +46,21 @@ export function networkHandlers({
       status: 200,
       ...(await listBlocks(networks.rpc(networks.find(principal.subject, params.id)), query, signal)),
     }),
+  };
+}
+
+function nodeHandlers(
+  nodes: NetworkNodes,
+): Pick<
+  Handlers,
+  | "listNetworkNodes"
+  | "createNetworkNode"
+  | "getNetworkNode"
+  | "getNetworkNodeLogs"
+  | "deleteNetworkNode"
+  | "listNetworkLoadBalancers"
+> {
+  return {
     listNetworkNodes: ({ principal, params, query }) => ({
       status: 200,
       ...nodes.list(principal.subject, params.id, query),

@@ -1,14 +1,14 @@
-/** What the rest of the chain area sees of networks: their records, and a node to ask. Implemented in networks/. */
+/** The port to networks for the rest of the chain area: records, and clients of their nodes. */
 import type { Subject } from "../../platform/auth/principal.js";
 import type { NetworkConfigJson } from "./network-schemas.js";
 import type { Rpc } from "../rpc/rpc.js";
 import type { SecretPlace } from "../sealed-credentials.js";
 
-/** A network as it is stored; built-in ones look the same and have no owner. */
+/** A network as it is stored. Public networks have the same shape and no owner. */
 export type NetworkRecord = {
   readonly id: string;
   readonly created_at: string;
-  /** Null: one of the public networks, which everybody sees and nobody changes. */
+  /** Null for a public network, which all subjects see and none can change. */
   readonly owner: Subject | null;
   readonly name: string;
   readonly description: string | null;
@@ -17,39 +17,39 @@ export type NetworkRecord = {
   readonly enabled: boolean;
   readonly layer2: boolean;
   readonly layer3: boolean;
-  /** Decimal or 0x-hex text, as given. */
+  /** EIP-155 number as given, decimal or 0x-hex. */
   readonly chain_id: string;
   readonly sidechain_id: string | null;
   readonly network_id: string | null;
   /** Without `rpc_api_key`. */
   readonly config: NetworkConfigJson;
-  /** Where `rpc_api_key` lies, when there is one. */
+  /** Where the vault has `rpc_api_key`, if there is one. */
   readonly rpc_secret?: SecretPlace;
 };
 
-/** A connection by which a node says that its chain has a new block. */
+/** A connection by which a node announces new blocks. */
 export interface HeadHints {
   readonly url: string;
   close(): void;
 }
 
 export interface Networks {
-  /** The subject's own network or a public one. Throws `not_found`. */
+  /** Returns a network of the subject or a public one. Throws `not_found`. */
   find(subject: Subject, id: string): NetworkRecord;
-  /** The network's nodes. Throws `network_disabled`, or `network_has_no_node` when the record names no JSON-RPC URL. */
+  /** Returns the client of a network's nodes. Throws `network_disabled`, or `network_has_no_node`. */
   rpc(record: NetworkRecord): Rpc;
 }
 
 export interface HintingNetworks {
   /**
-   * Calls back when a node of the network may have a new block, where its `websocket_url` tells of them, until it is
-   * closed. Undefined where there is none, or too many are open. It may stay silent for any reason: whoever needs the
-   * chain goes on to look at it.
+   * Calls `onHint` when a node of the network may have a new block, until the result is closed. Returns undefined
+   * without a `websocket_url`, or when too many connections are open. Hints may stop for any reason, so that the caller
+   * must poll all the same.
    */
   hints(record: NetworkRecord, onHint: () => void): HeadHints | undefined;
 }
 
-/** The EIP-155 number of a record. */
+/** Returns the EIP-155 number of a network. */
 export function chainIdOf({ chain_id }: Pick<NetworkRecord, "chain_id">): number {
   return Number(chain_id);
 }

@@ -1,9 +1,8 @@
 /**
- * Where networks and their nodes lie in the store: keys start with the owner, so that another tenant's network is not
- * there to be found.
+ * Networks and their nodes in the store. Keys start with the owner, so that another tenant's network cannot be found.
  */
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
-import { AppError, assert } from "../../platform/errors.js";
+import { assert } from "../../platform/errors.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, type Listing, type Page, type Table } from "../../platform/store/tables.js";
 import type { NetworkRecord } from "./network-port.js";
@@ -45,23 +44,27 @@ export class NetworkRepository {
     );
   }
 
+  /** Returns a network of the owner by its id. */
   find(owner: Subject, id: string): StoreRecord<NetworkRecord> | undefined {
     return this.#networks.get([...ownerKey(owner), id]);
   }
 
+  /** Returns one page of the networks that pass the filter, oldest first. */
   list(owner: Subject, filter: (network: NetworkRecord) => boolean, page: Page): Listing<NetworkRecord> {
     return this.#networks.list("owner", ownerKey(owner), { page, filter });
   }
 
+  /** Counts the networks of an owner. */
   count(owner: Subject): number {
     return this.#networks.count("owner", ownerKey(owner));
   }
 
+  /** Adds a network, in one commit with others. */
   async insert(network: NetworkRecord, ...alongside: readonly StoreCommit[]): Promise<void> {
     await this.#store.commit(mergeCommits(this.#networks.insertCommit(network), ...alongside));
   }
 
-  /** Rejects with StoreConflict when the record changed since. */
+  /** Changes a network, in one commit with others. Rejects with StoreConflict when it is no longer as read. */
   async update(
     current: StoreRecord<NetworkRecord>,
     next: NetworkRecord,
@@ -70,7 +73,7 @@ export class NetworkRepository {
     await this.#store.commit(mergeCommits(this.#networks.updateCommit(current, next), ...alongside));
   }
 
-  /** The record with its nodes. */
+  /** Builds the commit that deletes a network with its nodes. */
   deletion(current: StoreRecord<NetworkRecord>): StoreCommit {
     const key: StoreKey = [...keyOfOwner(current.value), current.value.id];
     return mergeCommits(this.#networks.deleteCommit(current), {
@@ -81,29 +84,34 @@ export class NetworkRepository {
     });
   }
 
+  /** Returns the nodes that were added to a network, oldest first. */
   nodes(network: NetworkRecord): NodeRecord[] {
     return network.owner === null ? [] : this.#nodes.list("network", [...ownerKey(network.owner), network.id]).rows;
   }
 
+  /** Returns a node that was added to a network. */
   findNode(network: NetworkRecord, id: string): StoreRecord<NodeRecord> | undefined {
     return network.owner === null ? undefined : this.#nodes.get([...ownerKey(network.owner), network.id, id]);
   }
 
-  /** Only while the network is as read, so that none is left behind a deletion. */
+  /** Adds a node, only while the network is as read, so that none is left when the network is deleted. */
   async insertNode(network: StoreRecord<NetworkRecord>, node: NodeRecord): Promise<void> {
     await this.#store.commit(
       mergeCommits({ checks: [{ key: network.key, version: network.version }] }, this.#nodes.insertCommit(node)),
     );
   }
 
+  /** Deletes a node. */
   async deleteNode(current: StoreRecord<NodeRecord>): Promise<void> {
     await this.#store.commit(this.#nodes.deleteCommit(current));
   }
 
+  /** Commits what other methods built. */
   async commit(commit: StoreCommit): Promise<void> {
     await this.#store.commit(commit);
   }
 
+  /** Deletes all networks of an owner. */
   async purge(owner: Subject): Promise<void> {
     for (;;) {
       const records = this.#networks.records("owner", ownerKey(owner), { page: 1, rpp: 100 });
@@ -116,8 +124,4 @@ export class NetworkRepository {
 function keyOfOwner({ owner }: NetworkRecord): StoreKey {
   assert(owner !== null, "public networks are not stored");
   return ownerKey(owner);
-}
-
-export function networkNotFound(): AppError {
-  return new AppError("not_found", { message: "network not found" });
 }

@@ -1,7 +1,4 @@
-/**
- * Routes of networks, their state and their nodes (SPEC 4.4; interoperability 7.2, 7.3). What lies on a network is in
- * network-view-routes.ts.
- */
+/** Routes of networks, their state and their nodes. Lists of what is on a network: network-view-routes.ts. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import {
@@ -21,14 +18,14 @@ import {
   UpdateNetworkBody,
 } from "./network-schemas.js";
 
-/** A chainspec with its accounts and built-in contracts. */
+/** For a chainspec with its accounts and built-in contracts. */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Organizations use the networks of others; they make none. */
-const MAKERS = ["user", "application"] as const;
+/** Organizations use public networks and cannot create any. */
+const OWNERS = ["user", "application"] as const;
 const READ = { permissions: ["read"] } as const;
-const CREATE = { permissions: ["create"], subjects: MAKERS } as const;
-const UPDATE = { permissions: ["update"], subjects: MAKERS } as const;
-const DELETE = { permissions: ["delete"], subjects: MAKERS } as const;
+const CREATE = { permissions: ["create"], subjects: OWNERS } as const;
+const UPDATE = { permissions: ["update"], subjects: OWNERS } as const;
+const DELETE = { permissions: ["delete"], subjects: OWNERS } as const;
 const NODE_ERRORS = [
   "network_unreachable",
   "network_timeout",
@@ -47,7 +44,7 @@ export const networkRoutes = {
     auth: READ,
     list: true,
     description:
-      "The caller's own enabled networks, oldest first; `public=true` lists those that everybody has. Chainspecs are left out.",
+      "The caller's own enabled networks, oldest first; `public=true` lists the public ones. Chainspecs are left out.",
     query: NetworkListQuery,
     responses: { 200: { description: "Networks", schema: Type.Array(Network) } },
   }),
@@ -60,7 +57,7 @@ export const networkRoutes = {
     auth: CREATE,
     creates: true,
     description:
-      "Nodes that answer must be of the network's chain. `chain_id` may be left out: it is then `config.network_id`, or what the first node says.",
+      "Nodes that answer must be of the network's chain. Without `chain_id`, it is `config.network_id`, or the first node is asked for it.",
     body: CreateNetworkBody,
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 201: json },
@@ -96,7 +93,7 @@ export const networkRoutes = {
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 204: { description: "Changed" } },
     errors: ["not_found", "egress_refused", "vault_sealed", "storage_full", ...NODE_ERRORS],
-    example: { body: { description: "for trials" } },
+    example: { body: { description: "for tests" } },
   }),
   deleteNetwork: defineRoute({
     id: "deleteNetwork",
@@ -115,11 +112,11 @@ export const networkRoutes = {
     area: "chain",
     method: "GET",
     path: "/api/v1/networks/:id/status",
-    summary: "Ask how a network is",
+    summary: "Read a network's status",
     auth: READ,
-    description: "The node is asked now; that it does not answer is an answer too.",
+    description: "The nodes are asked now. A node that does not answer is part of the status and fails nothing.",
     params: NetworkParams,
-    responses: { 200: { description: "Its status", schema: NetworkStatus } },
+    responses: { 200: { description: "The status", schema: NetworkStatus } },
     errors: ["not_found"],
   }),
   getNetworkStats: defineRoute({
@@ -131,7 +128,10 @@ export const networkRoutes = {
     auth: READ,
     params: NetworkParams,
     responses: {
-      200: { description: "Status, fees, the newest block and how each node fares", schema: NetworkStatistics },
+      200: {
+        description: "Status, fees, figures of the newest block, and the health of each node",
+        schema: NetworkStatistics,
+      },
     },
     errors: ["not_found"],
   }),
@@ -156,7 +156,7 @@ export const networkRoutes = {
     summary: "List a network's nodes",
     auth: READ,
     list: true,
-    description: "In the order in which they are asked: those of the network's config, then those that were added.",
+    description: "In the order in which they are asked: those of the network's config, then those added later.",
     params: NetworkParams,
     responses: { 200: { description: "Nodes", schema: Type.Array(NetworkNode) } },
     errors: ["not_found"],
@@ -166,7 +166,7 @@ export const networkRoutes = {
     area: "chain",
     method: "POST",
     path: "/api/v1/networks/:id/nodes",
-    summary: "Add a node to turn to",
+    summary: "Add a node",
     auth: CREATE,
     creates: true,
     params: NetworkParams,
@@ -198,7 +198,7 @@ export const networkRoutes = {
     area: "chain",
     method: "GET",
     path: "/api/v1/networks/:id/nodes/:node_id/logs",
-    summary: "What was seen of a node",
+    summary: "Read the log of a node",
     auth: READ,
     params: NetworkNodeParams,
     query: NodeLogsQuery,
@@ -226,7 +226,7 @@ export const networkRoutes = {
     summary: "List a network's load balancers",
     auth: READ,
     list: true,
-    description: "The server itself spreads a network's requests over its nodes: one entry, or none without nodes.",
+    description: "The server itself distributes a network's requests over its nodes: one entry, or none without nodes.",
     params: NetworkParams,
     responses: { 200: { description: "Load balancers", schema: Type.Array(NetworkLoadBalancer) } },
     errors: ["not_found"],

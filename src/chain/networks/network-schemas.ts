@@ -1,4 +1,4 @@
-/** Shapes of networks and their nodes on the wire (interoperability 7.2, 7.3). */
+/** Shapes of networks and their nodes on the wire. */
 import Type, { type Static } from "typebox";
 import { closed, Description, Name, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
 
@@ -15,14 +15,14 @@ const Security = closed({
   health_check: Type.Optional(Json),
 });
 
-export const PLATFORMS = ["bcoin", "evm", "handshake", "hyperledger_besu", "hyperledger_fabric", "quorum"] as const;
+const PLATFORMS = ["bcoin", "evm", "handshake", "hyperledger_besu", "hyperledger_fabric", "quorum"] as const;
 
 const CONFIG_MEMBERS = {
   json_rpc_url: Type.Optional(Type.String({ ...Url, description: "the network's node, as http(s) URL" })),
   json_rpc_urls: Type.Optional(
     Type.Array(Url, {
       maxItems: URLS_MAX,
-      description: "further nodes of the same chain: asked when those before them fail",
+      description: "more nodes of the same chain; each is asked when those before it fail",
     }),
   ),
   rpc_api_user: Type.Optional(
@@ -30,7 +30,7 @@ const CONFIG_MEMBERS = {
       minLength: 1,
       maxLength: 200,
       pattern: "^[^:\\u0000-\\u001f\\u007f]+$",
-      description: "user of the nodes that `json_rpc_url` and `json_rpc_urls` name, for HTTP Basic",
+      description: "user for HTTP Basic at the nodes of `json_rpc_url` and `json_rpc_urls`",
     }),
   ),
   rpc_api_key: Type.Optional(
@@ -38,14 +38,14 @@ const CONFIG_MEMBERS = {
       minLength: 1,
       maxLength: 1000,
       pattern: "^[^\\u0000-\\u001f\\u007f]+$",
-      description: "its password: kept in the vault, sent to those nodes only, never answered",
+      description: "password of that user: stored in the vault, sent to those nodes only, never answered",
     }),
   ),
   websocket_url: Type.Optional(
     Type.String({
       ...Url,
       description:
-        "where the same node takes WebSockets (`wss:`): new blocks are then seen as it tells of them (`eth_subscribe`), rather than at the next look",
+        "WebSocket of the same node (`wss:`): the server then learns of new blocks at once (`eth_subscribe`) rather than at its next poll",
     }),
   ),
   block_explorer_url: Type.Optional(Url),
@@ -69,23 +69,22 @@ const CONFIG_MEMBERS = {
     Type.Integer({
       minimum: 1,
       maximum: 1000,
-      description: "blocks, its own included, after which a transaction is final; 12 unless given",
+      description: "blocks, its own included, after which a transaction is final; 12 by default",
     }),
   ),
   max_fee_per_gas: Type.Optional(Wei),
   max_priority_fee_per_gas: Type.Optional(Wei),
 };
 
-/** `is_ethereum_network` and its kin follow from the platform; providers have WebSocket URLs of their own. */
-export const NetworkConfig = Type.Object(CONFIG_MEMBERS, {
+/** `is_ethereum_network` and the like follow from the platform; clients also send WebSocket URLs of providers. */
+const NetworkConfig = Type.Object(CONFIG_MEMBERS, {
   additionalProperties: false,
   patternProperties: {
     "^is_[a-z_]{1,40}_network$": { type: "boolean" },
     "^[a-z0-9]{1,40}_websocket_url$": { type: "string", maxLength: 1000 },
   },
   maxProperties: 60,
-  description:
-    "What is known of the network. `json_rpc_url` and `json_rpc_urls` are the nodes that are asked, in this order of preference",
+  description: "The network's configuration. Its nodes are `json_rpc_url` and `json_rpc_urls`, asked in this order",
 });
 export type NetworkConfigJson = Static<typeof NetworkConfig>;
 
@@ -94,7 +93,7 @@ const ChainId = Type.String({
   description: "EIP-155 number, decimal or 0x-hex",
 });
 
-export const NetworkStats = closed(
+const NetworkStats = closed(
   {
     block: nullable(Type.Integer()),
     last_block_at: nullable(Timestamp),
@@ -104,7 +103,7 @@ export const NetworkStats = closed(
     latency_ms: nullable(Type.Number()),
     observed_at: Timestamp,
   },
-  { description: "What was last seen of the network's nodes" },
+  { description: "The last known status of the network" },
 );
 
 export const Network = closed(
@@ -155,8 +154,8 @@ const ConfigChanges = Type.Object(
   },
 );
 /**
- * What is left out stays as it is. The members that nobody may change are taken, because clients send back what they
- * read.
+ * Absent members stay as they are. Members that cannot change are accepted with their present value, because clients
+ * send back what they read.
  */
 export const UpdateNetworkBody = closed({
   ...MEMBERS,
@@ -171,7 +170,7 @@ export const UpdateNetworkBody = closed({
 });
 const Flag = Type.Boolean();
 export const NetworkListQuery = closed({
-  public: Type.Optional(Type.Boolean({ description: "the public networks instead of one's own" })),
+  public: Type.Optional(Type.Boolean({ description: "the public networks instead of the caller's own" })),
   cloneable: Type.Optional(Flag),
   layer1: Type.Optional(Flag),
   layer2: Type.Optional(Flag),
@@ -187,15 +186,15 @@ export const NetworkStatus = closed(
     height: nullable(Type.Integer()),
     last_block_at: nullable(Timestamp),
     peer_count: nullable(Type.Integer()),
-    protocol_version: nullable(Type.String({ description: "what the node calls itself" })),
-    state: Type.Enum(["genesis", "running", "syncing", "unreachable", "mismatch", "disabled"], {
-      description: "genesis: no node is named, or no block was made yet; mismatch: the node is of another chain",
+    protocol_version: nullable(Type.String({ description: "name and version of the node" })),
+    state: Type.Enum(["unconfigured", "running", "syncing", "unreachable", "mismatch", "disabled"], {
+      description: "unconfigured: the network has no node; mismatch: the node is of another chain",
     }),
-    syncing: Type.Boolean(),
+    syncing: Type.Boolean({ description: "true only when a node says so; false where none answers" }),
     latency_ms: nullable(Type.Number({ description: "of the last answer" })),
     last_error: nullable(closed({ code: Type.String(), message: Type.String(), at: Timestamp })),
     observed_at: Timestamp,
-    meta: Type.Record(Type.String(), Type.String()),
+    meta: Type.Record(Type.String(), Type.String(), { description: "always empty" }),
   },
   { description: "Status of a network" },
 );
@@ -243,7 +242,7 @@ export type BlockJson = Static<typeof Block>;
 
 export const NetworkAddress = closed(
   { id: Uuid, address: Type.String(), type: Type.Literal("account"), network_id: Uuid },
-  { description: "An address of the caller's on the network" },
+  { description: "An address that the caller has on the network" },
 );
 
 export const NODE_ROLES = ["peer", "explorer", "full", "validator", "ipfs"] as const;
@@ -274,7 +273,7 @@ export const CreateNodeBody = closed({
     Type.String({
       minLength: 1,
       maxLength: 300,
-      description: "host[:port] of the node; reached by https. `config.json_rpc_url` says it exactly",
+      description: "host[:port] of the node, reached by https; `config.json_rpc_url` gives the whole URL in its place",
     }),
   ),
   description: Type.Optional(nullable(Description)),
@@ -283,15 +282,15 @@ export const CreateNodeBody = closed({
 export const NodeLogs = closed(
   {
     logs: Type.Array(closed({ timestamp: Timestamp, ingest_timestamp: Timestamp, message: Type.String() })),
-    prev_token: Type.Null(),
-    next_token: Type.Null(),
+    prev_token: Type.Null({ description: "never set" }),
+    next_token: Type.Null({ description: "never set" }),
   },
-  { description: "What the server saw of the node: changes of its state, oldest first" },
+  { description: "Changes of the node's state" },
 );
 export const NodeLogsQuery = closed({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-  rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "500 unless given" })),
-  start_from_head: Type.Optional(Type.Boolean()),
+  rpp: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "500 by default" })),
+  start_from_head: Type.Optional(Type.Boolean({ description: "oldest first; newest first by default" })),
 });
 export const NetworkLoadBalancer = closed(
   {
@@ -302,7 +301,7 @@ export const NetworkLoadBalancer = closed(
     status: Type.Union([Type.Literal("active"), Type.Literal("inactive")]),
     node_ids: Type.Array(Uuid),
   },
-  { description: "The order in which the server turns to the network's nodes" },
+  { description: "The server itself, with the nodes in the order in which it asks them" },
 );
 export type NetworkNodeJson = Static<typeof NetworkNode>;
 export type CreateNodeInput = Static<typeof CreateNodeBody>;

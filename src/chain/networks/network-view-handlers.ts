@@ -1,29 +1,27 @@
-/**
- * Binds the lists below a network to the services of what they list. The network itself must be there for the caller.
- */
+/** Binds the lists below a network to the services of what they list. Throws `not_found` for an unknown network. */
 import type { HandlersFor } from "../../platform/contract/route.js";
-import { AppError } from "../../platform/errors.js";
+import { notFound } from "../../platform/errors.js";
 import type { Accounts } from "../accounts/accounts.js";
 import type { ConnectorService } from "../connectors/connector-service.js";
 import type { ContractService } from "../contracts/contract-service.js";
 import type { TokenContracts } from "../contracts/token-contracts.js";
 import type { networkViewRoutes } from "./network-view-routes.js";
 import type { Networks } from "./network-port.js";
-import type { BridgeJson, OracleJson } from "./registrations/registration-schemas.js";
-import type { Registrations } from "./registrations/registrations.js";
+import type { Bridges, Oracles } from "./registrations.js";
 import type { TransactionService } from "../transactions/transaction-service.js";
 
-export interface NetworkViewDependencies {
+interface NetworkViewDependencies {
   readonly networks: Networks;
   readonly accounts: Accounts;
   readonly contracts: ContractService;
   readonly tokens: TokenContracts;
   readonly transactions: TransactionService;
   readonly connectors: ConnectorService;
-  readonly oracles: Registrations<OracleJson>;
-  readonly bridges: Registrations<BridgeJson>;
+  readonly oracles: Oracles;
+  readonly bridges: Bridges;
 }
 
+/** Returns the handlers of all routes in network-view-routes.ts. */
 export function networkViewHandlers({
   networks,
   accounts,
@@ -86,6 +84,6 @@ export function networkViewHandlers({
 }
 
 function onNetwork<T extends { readonly network_id: string }>(found: T, networkId: string, what: string): T {
-  if (found.network_id !== networkId) throw new AppError("not_found", { message: `${what} not found` });
+  if (found.network_id !== networkId) throw notFound(what);
   return found;
 }

@@ -1,4 +1,4 @@
-/** What the caller has on one network, as lists below it (interoperability 7.3). */
+/** Routes that list what the caller has on one network. */
 import Type from "typebox";
 import { defineRoute } from "../../platform/contract/route.js";
 import { closed, Uuid } from "../../platform/contract/schemas.js";
@@ -6,7 +6,7 @@ import { Account } from "../accounts/account-schemas.js";
 import { Connector } from "../connectors/connector-schemas.js";
 import { Contract, TokenContract } from "../contracts/contract-schemas.js";
 import { NetworkAddress, NetworkParams } from "./network-schemas.js";
-import { Bridge, Oracle } from "./registrations/registration-schemas.js";
+import { Bridge, Oracle } from "./registration-routes.js";
 import { Transaction } from "../transactions/transaction-schemas.js";
 
 const READ = { permissions: ["read"] } as const;

@@ -1,18 +1,18 @@
-/** The public networks whose ids clients hard-code (interoperability 7.2). Their nodes are the operator's to name. */
+/** The public networks whose ids existing clients contain. The operator configures their nodes. */
 import type { NetworkRecord } from "./network-port.js";
 
 interface PublicNetwork {
   readonly id: string;
-  /** In PROOFWRIGHT_NETWORK_URLS. */
+  /** Its name in PROOFWRIGHT_NETWORK_URLS. */
   readonly key: string;
   readonly name: string;
-  /** 0: not known to us, so that no node can be named for it. */
+  /** 0 where it is not known, so that no node can be configured. */
   readonly chainId: number;
   readonly currency: string;
   readonly chain: string;
   readonly isProduction?: true;
   readonly isLayer2?: true;
-  /** Gone, or run by nobody whom we know: listed for its id, because clients ask for it. */
+  /** No longer run as far as is known; listed because clients ask for its id. */
   readonly isRetired?: true;
   readonly explorer?: string;
 }
@@ -103,16 +103,16 @@ const PUBLIC_NETWORKS: readonly PublicNetwork[] = [
     isRetired: true,
   },
 ];
-/** Older than any record, so that lists by time begin with them. */
+/** Older than any stored record. */
 const CREATED_AT = "2018-01-01T00:00:00.000Z";
 
-/** Names that PROOFWRIGHT_NETWORK_URLS may use. */
-export const PUBLIC_NETWORK_KEYS: readonly string[] = PUBLIC_NETWORKS.filter(({ chainId }) => chainId !== 0).map(
+/** Names that PROOFWRIGHT_NETWORK_URLS may have. */
+const PUBLIC_NETWORK_KEYS: readonly string[] = PUBLIC_NETWORKS.filter(({ chainId }) => chainId !== 0).map(
   ({ key }) => key,
 );
 export const MAINNET_ID = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
 
-/** The records, with the operator's URLs (by key) in their configuration. */
+/** Returns the records, with the operator's URLs (by key) in their configuration. */
 export function publicNetworks(urls: ReadonlyMap<string, readonly string[]>): NetworkRecord[] {
   return PUBLIC_NETWORKS.map(
     ({ id, key, name, chainId, currency, chain, isProduction, isLayer2, isRetired, explorer }) => ({
@@ -120,7 +120,7 @@ export function publicNetworks(urls: ReadonlyMap<string, readonly string[]>): Ne
       created_at: CREATED_AT,
       owner: null,
       name,
-      description: isRetired === true ? "no longer run by its makers" : null,
+      description: isRetired === true ? "no longer run by its operators" : null,
       is_production: isProduction === true,
       cloneable: false,
       enabled: true,
@@ -142,9 +142,7 @@ export function publicNetworks(urls: ReadonlyMap<string, readonly string[]>): Ne
   );
 }
 
-/**
- * Reads `sepolia=https://a,sepolia=https://b`. Throws a RangeError whose message is the name that is no public network.
- */
+/** Reads entries such as `sepolia=https://a`. Throws a RangeError with the name that is no public network. */
 export function readNetworkUrls(entries: readonly string[]): Map<string, string[]> {
   const urls = new Map<string, string[]>();
   for (const entry of entries) {

@@ -1,7 +1,7 @@
-/** What is accepted, how a connector moves, and what survives: over a real store, vault, job queue and egress guard. */
+/** Creation, statuses and deletion of connectors, over a real store, vault, job queue and egress guard. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CONNECTOR_TYPES } from "../../../src/chain/connectors/connector-types.js";
+import { CONNECTOR_TYPES } from "../../../src/chain/connectors/probes.js";
 import { CONNECTOR_STATUSES, mayFollow } from "../../../src/chain/connectors/connector-lifecycle.js";
 import { AllowList } from "../../../src/platform/net/address-rules.js";
 import { createEgressGuard } from "../../../src/platform/net/egress-guard.js";
@@ -134,14 +134,14 @@ describe("creating a connector", () => {
     expect(test.service.list(test.owner, PAGE).total).toBe(before);
   });
 
-  it("never repeats what a URL carried", async () => {
+  it("never repeats credentials of a URL", async () => {
     expect(
       (await failureOf(() => create(test, { type: "sql", config: { api_url: "postgres://u:hunter2@h.example/db" } })))
         .message,
     ).not.toContain("hunter2");
   });
 
-  it("makes one vault for all of an application's credentials, however many come at once", async () => {
+  it("makes one vault for all credentials of an application, also under concurrency", async () => {
     const other = await openConnectors({ idle: true });
     try {
       await Promise.all(
@@ -168,20 +168,20 @@ describe("a virtual connector", () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url }, is_virtual: true });
     expect(test.statuses(made.id)).toEqual(["init", "active"]);
     kubo.requests.length = 0;
-    expect(await test.service.createEntity(test.owner, made.id, { raw: "virtually" }, never)).toMatchObject({
+    expect(await test.entities.create(test.owner, made.id, { raw: "virtually" }, never)).toMatchObject({
       size: 9,
     });
     expect((await plain(test, made.id)).accessed_at).not.toBeNull();
     const bare = await settled(test, { type: "ipfs", config: {}, is_virtual: true });
     expect(await detail(test, bare.id)).not.toHaveProperty("details");
-    expect((await failureOf(() => test.service.listEntities(test.owner, bare.id, PAGE, never))).code).toBe(
+    expect((await failureOf(() => test.entities.list(test.owner, bare.id, PAGE, never))).code).toBe(
       "connector_not_ready",
     );
   });
 });
 
 describe("addresses that lead inside", () => {
-  it("are refused at once when they are written so, and when they are reached when a name turns out so", async () => {
+  it("are refused at once as literal addresses, and at connection when a name resolves to one", async () => {
     const egress = createEgressGuard(
       { allow: new AllowList([]), ports: [443, 5001, 6379] },
       { resolve: async () => await Promise.resolve([{ address: "169.254.169.254", family: 4 }]) },
@@ -200,9 +200,9 @@ describe("addresses that lead inside", () => {
         config: { api_url: "https://ipfs.example.com:5001", credentials: { token: "t" } },
       });
       expect(made).toMatchObject({ status: "unavailable", errors: [{ code: "egress_refused" }] });
-      expect(
-        (await failureOf(() => guarded.service.createEntity(guarded.owner, made.id, { raw: "x" }, never))).code,
-      ).toBe("egress_refused");
+      expect((await failureOf(() => guarded.entities.create(guarded.owner, made.id, { raw: "x" }, never))).code).toBe(
+        "egress_refused",
+      );
       const redis = await settled(guarded, { type: "redis", config: { api_url: "redis://cache.example.com" } });
       expect(redis).toMatchObject({ status: "unavailable", errors: [{ code: "egress_refused" }] });
       expect(
@@ -220,18 +220,18 @@ describe("addresses that lead inside", () => {
 });
 
 describe("another owner's connector", () => {
-  it("is not there, in the words for nobody's", async () => {
+  it("is not found by another owner, in the same words as an unknown one", async () => {
     const { id } = await create(test, { type: "ipfs", config: {}, is_virtual: true });
     const eve = { kind: "application", id: randomUUID() } as const;
     for (const asked of [id, randomUUID()]) {
       const calls = [
         () => test.service.get(eve, asked, PAGE, never),
         () => test.service.update(eve, asked, { name: "e" }),
-        () => test.service.delete(eve, asked, never),
-        () => test.service.nodes(eve, asked, never),
-        () => test.service.listEntities(eve, asked, PAGE, never),
-        () => test.service.createEntity(eve, asked, { raw: "x" }, never),
-        () => test.service.logs(eve, asked, 1, never),
+        () => test.deletions.delete(eve, asked, never),
+        () => test.containers.nodes(eve, asked, never),
+        () => test.entities.list(eve, asked, PAGE, never),
+        () => test.entities.create(eve, asked, { raw: "x" }, never),
+        () => test.containers.logs(eve, asked, 1, never),
       ];
       for (const call of calls)
         expect(await failureOf(call)).toMatchObject({ code: "not_found", message: "connector not found" });
@@ -240,7 +240,7 @@ describe("another owner's connector", () => {
 });
 
 describe("changing a connector", () => {
-  it("merges the configuration, takes members away by null, and looks at the new address at once", async () => {
+  it("merges the configuration, removes members by null, and probes the new address at once", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: "http://127.0.0.1:1", region: "r1" } });
     expect(made.status).toBe("unavailable");
     await test.service.update(test.owner, made.id, {
@@ -270,10 +270,10 @@ describe("changing a connector", () => {
     expect(secrets()).toBe(before);
     await test.service.update(test.owner, made.id, { config: { credentials: null } });
     expect(secrets()).toBe(before - 1);
-    expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
+    expect(await test.deletions.delete(test.owner, made.id, never)).toBe(true);
   });
 
-  it("says so when somebody deleted the credentials in the vault, and takes new ones", async () => {
+  it("reports credentials that were deleted in the vault, and accepts new ones", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "one" } } });
     for (const vault of test.vault.vault.listVaults(test.owner, PAGE).body)
       await test.vault.vault.deleteVault(test.owner, vault.id);
@@ -285,7 +285,7 @@ describe("changing a connector", () => {
     expect(await detail(test, made.id)).toMatchObject({ status: "available" });
   });
 
-  it("sets a failed connector right", async () => {
+  it("provisions a failed connector again after its configuration is corrected", async () => {
     const made = await settled(test, { type: "ipfs", config: { provider_id: "docker" } });
     expect(made.status).toBe("failed");
     await test.service.update(test.owner, made.id, { config: { rpc_url: kubo.url } });
@@ -296,7 +296,7 @@ describe("changing a connector", () => {
 });
 
 describe("probing", () => {
-  it("goes on by itself and tells listeners of each change, once", async () => {
+  it("runs in rounds and publishes each change once", async () => {
     const rounds = await openConnectors({ probeIntervalMs: 20 });
     const peer = await startKubo();
     try {
@@ -316,7 +316,7 @@ describe("probing", () => {
     }
   });
 
-  it("asks a peer once for questions that come together", async () => {
+  it("probes a peer once for concurrent requests", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url } });
     kubo.requests.length = 0;
     await Promise.all(Array.from({ length: 10 }, async () => await detail(test, made.id)));
@@ -344,14 +344,14 @@ describe("a sealed vault", () => {
     }
   });
 
-  it("keeps connectors with credentials as they are until it is open again", async () => {
+  it("leaves connectors with credentials as they are until it is unsealed", async () => {
     const first = await openConnectors({ idle: true });
     const { id } = await create(first, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } });
     await first.close({ keep: true });
     const second = await openConnectors({ folder: first.vault.folder, owner: first.owner, unsealed: false });
     try {
       await eventually("provisioning has begun", () => second.statuses(id).at(-1) === "provisioning");
-      expect((await failureOf(() => second.service.delete(second.owner, id, never))).code).toBe("vault_sealed");
+      expect((await failureOf(() => second.deletions.delete(second.owner, id, never))).code).toBe("vault_sealed");
       await second.vault.seal.unseal(Buffer.from(PHRASE));
       await untilSettled(second, id);
       expect(await plain(second, id)).toMatchObject({ status: "available" });
@@ -367,19 +367,19 @@ describe("a sealed vault", () => {
 });
 
 describe("deleting", () => {
-  it("takes the secret and all notes with it", async () => {
+  it("deletes the secret and all notes too", async () => {
     const made = await settled(test, { type: "ipfs", config: { api_url: kubo.url, credentials: { token: "t" } } });
-    await test.service.createEntity(test.owner, made.id, { raw: "noted", name: "n" }, never);
+    await test.entities.create(test.owner, made.id, { raw: "noted", name: "n" }, never);
     const keys = (): string[] =>
       test.store
         .range([])
         .map(({ key }) => JSON.stringify(key))
         .filter((key) => key.includes(made.id) && !key.includes('"job') && !key.includes('"events'));
     expect(keys().length).toBeGreaterThan(3);
-    expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
+    expect(await test.deletions.delete(test.owner, made.id, never)).toBe(true);
     expect(keys()).toEqual([]);
     expect(test.statuses(made.id).at(-1)).toBe("deprovisioning");
-    expect((await failureOf(() => test.service.delete(test.owner, made.id, never))).code).toBe("not_found");
+    expect((await failureOf(() => test.deletions.delete(test.owner, made.id, never))).code).toBe("not_found");
   });
 
   it("purges everything of an owner, and may be repeated", async () => {
@@ -387,8 +387,8 @@ describe("deleting", () => {
     try {
       for (const type of ["ipfs", "redis", "sql"])
         await create(owned, { type, config: { host: "127.0.0.1", port: 1, credentials: { password: "p" } } });
-      await owned.service.purge(owned.owner);
-      await owned.service.purge(owned.owner);
+      await owned.deletions.purge(owned.owner);
+      await owned.deletions.purge(owned.owner);
       expect(owned.service.list(owned.owner, PAGE).total).toBe(0);
     } finally {
       await owned.close();
@@ -397,7 +397,7 @@ describe("deleting", () => {
 });
 
 describe("the order of statuses", () => {
-  it("lets nothing come back from deprovisioning, and anything go there", () => {
+  it("allows no status after deprovisioning, and deprovisioning after any other", () => {
     for (const status of CONNECTOR_STATUSES) {
       expect(mayFollow("deprovisioning", status)).toBe(false);
       if (status !== "deprovisioning") expect(mayFollow(status, "deprovisioning")).toBe(true);

@@ -1,4 +1,4 @@
-/** Kill -9 while a provider is at work: the next process ends what was begun, with one container and no more. */
+/** Kill -9 while a provider works: the next process finishes the work, with one container only. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { startKubo, type KuboDouble } from "../../support/kubo-double.js";
 import { newFolder, removeFolder } from "../../support/temporary-folder.js";
 import { eventually } from "./support.js";
 
-/** A process needs seconds of processor time to start; a busy machine makes minutes of them. */
+/** A process needs seconds of processor time to start, which take minutes on a busy machine. */
 const START_MS = 90_000;
 const folder = newFolder("connector-crash");
 const owner = randomUUID();

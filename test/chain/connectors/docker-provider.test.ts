@@ -25,7 +25,7 @@ let docker: DockerDouble;
 let test: TestConnectors;
 let run: ((container: DoubleContainer) => Promise<Readonly<Record<string, number>>>) | undefined;
 
-/** What SPEC's connector names. */
+/** A configuration that existing clients send. */
 const PEER: Draft = {
   type: "ipfs",
   config: {
@@ -81,9 +81,9 @@ describe("a connector in a container", () => {
       config: { api_url: kubo.url, api_port: kubo.port, rpc_port: 5001 },
     });
     expect(test.statuses(made.id)).toEqual(["init", "provisioning", "available"]);
-    const entity = await test.service.createEntity(test.owner, made.id, { raw: "in a container" }, never);
+    const entity = await test.entities.create(test.owner, made.id, { raw: "in a container" }, never);
     expect(kubo.pins.has(entity.id)).toBe(true);
-    expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
+    expect(await test.deletions.delete(test.owner, made.id, never)).toBe(true);
     expect(docker.containers.has(`proofwright-${made.id}`)).toBe(false);
     expect((await failureOf(() => plain(test, made.id))).code).toBe("not_found");
     expect(test.statuses(made.id).at(-1)).toBe("deprovisioning");
@@ -114,7 +114,7 @@ describe("a connector in a container", () => {
       Env: ["IPFS_PROFILE=server"],
       HostConfig: { NetworkMode: "bridge", Privileged: false, SecurityOpt: ["no-new-privileges:true"] },
     });
-    await test.service.delete(test.owner, id, never);
+    await test.deletions.delete(test.owner, id, never);
   });
 
   it("closes egress by a network without masquerading", async () => {
@@ -127,13 +127,13 @@ describe("a connector in a container", () => {
       Driver: "bridge",
       Options: { "com.docker.network.bridge.enable_ip_masquerade": "false" },
     });
-    await test.service.delete(test.owner, id, never);
+    await test.deletions.delete(test.owner, id, never);
   });
 
   it("shows its containers as nodes, its ports as load balancers, and its logs", async () => {
     const { id } = await settled(test, PEER);
     const container = containerOf(id);
-    expect(await test.service.nodes(test.owner, id, never)).toMatchObject([
+    expect(await test.containers.nodes(test.owner, id, never)).toMatchObject([
       {
         id: container.id,
         status: "running",
@@ -143,7 +143,7 @@ describe("a connector in a container", () => {
         config: { image: "ipfs/kubo:release", provider_id: "docker" },
       },
     ]);
-    const balancers = await test.service.loadBalancers(test.owner, id, never);
+    const balancers = await test.containers.loadBalancers(test.owner, id, never);
     expect(balancers.map(({ name, bind_address: bound, status }) => [name, bound, status])).toEqual([
       ["4001/tcp", "0.0.0.0", "active"],
       ["4001/udp", "0.0.0.0", "active"],
@@ -156,7 +156,7 @@ describe("a connector in a container", () => {
       container_port: 5001,
       protocol: "tcp",
     });
-    expect(await test.service.logs(test.owner, id, 10, never)).toEqual({
+    expect(await test.containers.logs(test.owner, id, 10, never)).toEqual({
       logs: [
         { timestamp: "2026-11-21T10:00:00.000Z", message: "Daemon is ready" },
         { timestamp: "2026-11-21T10:00:01.500Z", message: "a warning" },
@@ -164,10 +164,10 @@ describe("a connector in a container", () => {
       prev_token: null,
       next_token: null,
     });
-    await test.service.delete(test.owner, id, never);
+    await test.deletions.delete(test.owner, id, never);
   });
 
-  it("hands credentials to the container and to nobody else", async () => {
+  it("gives credentials to the container only", async () => {
     const nats = await startNats({ user: "ada", pass: "hunter2" });
     const redis = await startRedis({ password: "hunter2" });
     try {
@@ -187,13 +187,13 @@ describe("a connector in a container", () => {
           first,
           second,
           await detail(test, first.id),
-          await test.service.nodes(test.owner, first.id, never),
+          await test.containers.nodes(test.owner, first.id, never),
           test.events(),
           test.log.lines,
         ]),
       ).not.toContain("hunter2");
-      await test.service.delete(test.owner, first.id, never);
-      await test.service.delete(test.owner, second.id, never);
+      await test.deletions.delete(test.owner, first.id, never);
+      await test.deletions.delete(test.owner, second.id, never);
     } finally {
       await nats.stop();
       await redis.stop();
@@ -215,7 +215,7 @@ describe("a connector in a container", () => {
       kubo.mode = "sound";
       await other.stop();
     }
-    await test.service.delete(test.owner, id, never);
+    await test.deletions.delete(test.owner, id, never);
   });
 
   it("keeps what its container was made from", async () => {
@@ -232,7 +232,7 @@ describe("a connector in a container", () => {
     }
     await test.service.update(test.owner, id, { name: "renamed" });
     expect(await plain(test, id)).toMatchObject({ name: "renamed", status: "available" });
-    await test.service.delete(test.owner, id, never);
+    await test.deletions.delete(test.owner, id, never);
   });
 });
 
@@ -283,11 +283,11 @@ describe("an engine that misbehaves", () => {
       const made = await settled(test, PEER);
       expect(made).toMatchObject({ status: "failed", errors: [{ code }], description: null });
       expect(test.statuses(made.id)).toEqual(["init", "provisioning", "failed"]);
-      expect((await failureOf(() => test.service.createEntity(test.owner, made.id, { raw: "x" }, never))).code).toBe(
+      expect((await failureOf(() => test.entities.create(test.owner, made.id, { raw: "x" }, never))).code).toBe(
         "connector_not_ready",
       );
       docker.faults = [];
-      expect(await test.service.delete(test.owner, made.id, never)).toBe(true);
+      expect(await test.deletions.delete(test.owner, made.id, never)).toBe(true);
       expect(docker.containers.size).toBe(0);
     },
   );
@@ -302,18 +302,18 @@ describe("an engine that misbehaves", () => {
       status: "failed",
       errors: [{ message: "the image ipfs/kubo:v0.0.0 cannot be fetched" }],
     });
-    await test.service.delete(test.owner, made.id, never);
+    await test.deletions.delete(test.owner, made.id, never);
   });
 
-  it("tells a container that ends at once from one that does not answer yet", async () => {
+  it("distinguishes a container that ends at once from one that does not answer yet", async () => {
     run = async () => await Promise.reject(new Error("exit 1"));
     const ended = await settled(test, PEER);
     expect(ended).toMatchObject({ status: "failed", errors: [{ code: "connector_provider_failed" }] });
     run = async () => await Promise.resolve({ "5001/tcp": 1 });
     const silent = await settled(test, PEER);
     expect(silent).toMatchObject({ status: "unavailable", errors: [{ code: "connector_unreachable" }] });
-    await test.service.delete(test.owner, ended.id, never);
-    await test.service.delete(test.owner, silent.id, never);
+    await test.deletions.delete(test.owner, ended.id, never);
+    await test.deletions.delete(test.owner, silent.id, never);
   });
 
   it("keeps the connector when the engine does not remove its container, says why, and deletes it when asked again", async () => {
@@ -321,27 +321,27 @@ describe("an engine that misbehaves", () => {
     docker.faults = [
       { method: "DELETE", path: /./, answer: { status: 409, body: '{"message":"removal in progress"}' } },
     ];
-    const failure = await failureOf(() => test.service.delete(test.owner, id, never));
+    const failure = await failureOf(() => test.deletions.delete(test.owner, id, never));
     expect(failure.code).toBe("connector_not_deleted");
     expect(await plain(test, id)).toMatchObject({
       status: "deprovisioning",
       errors: [{ code: "connector_provider_failed" }],
     });
-    expect((await failureOf(() => test.service.createEntity(test.owner, id, { raw: "x" }, never))).code).toBe(
+    expect((await failureOf(() => test.entities.create(test.owner, id, { raw: "x" }, never))).code).toBe(
       "connector_not_ready",
     );
     expect(docker.containers.size).toBe(1);
     docker.faults = [];
-    expect(await test.service.delete(test.owner, id, never)).toBe(true);
+    expect(await test.deletions.delete(test.owner, id, never)).toBe(true);
     expect(docker.containers.size).toBe(0);
   });
 
-  it("finishes a refused deletion by itself in a later round", async () => {
+  it("finishes a refused deletion in a later round", async () => {
     const rounds = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400, probeIntervalMs: 30 });
     try {
       const { id } = await settled(rounds, PEER);
       docker.faults = [{ method: "DELETE", path: /./, answer: { status: 409, body: "{}" } }];
-      expect((await failureOf(() => rounds.service.delete(rounds.owner, id, never))).code).toBe(
+      expect((await failureOf(() => rounds.deletions.delete(rounds.owner, id, never))).code).toBe(
         "connector_not_deleted",
       );
       docker.faults = [];
@@ -356,7 +356,7 @@ describe("an engine that misbehaves", () => {
     }
   });
 
-  it("does not touch a container of that name that is somebody else's", async () => {
+  it("does not touch a container of the same name that it did not make", async () => {
     const waiting = await openConnectors({ dockerHost: docker.host, idle: true });
     try {
       const { id } = await create(waiting, PEER);
@@ -385,7 +385,7 @@ describe("an engine that misbehaves", () => {
       await untilSettled(waiting, id);
       expect(await plain(waiting, id)).toMatchObject({
         status: "failed",
-        errors: [{ message: "a container of that name belongs to somebody else" }],
+        errors: [{ message: "a container of that name exists and was not made by this server" }],
       });
       docker.containers.clear();
     } finally {
@@ -393,7 +393,7 @@ describe("an engine that misbehaves", () => {
     }
   });
 
-  it("is not there, or not set: the connector fails with words for the operator", async () => {
+  it("is unreachable or not configured: the connector fails with a message for the operator", async () => {
     const none = await openConnectors({ dockerHost: `unix://${join(folder, "nobody.sock")}` });
     const unset = await openConnectors();
     try {
@@ -408,7 +408,7 @@ describe("an engine that misbehaves", () => {
         ],
       });
       const [left] = unset.service.list(unset.owner, { page: 1, rpp: 1 }).body;
-      expect(await unset.service.delete(unset.owner, left!.id, never)).toBe(true);
+      expect(await unset.deletions.delete(unset.owner, left!.id, never)).toBe(true);
     } finally {
       await none.close();
       await unset.close();
@@ -417,7 +417,7 @@ describe("an engine that misbehaves", () => {
 });
 
 describe("work that is cut off", () => {
-  it("is taken up by the next process at every step, without a second container", async () => {
+  it("is continued by the next process at every step, without a second container", async () => {
     const first = await openConnectors({ dockerHost: docker.host, containerReadyMs: 400 });
     docker.faults = [{ method: "POST", path: /\/start$/, answer: "hang" }];
     const { id } = await create(first, PEER);
@@ -439,7 +439,7 @@ describe("work that is cut off", () => {
       expect(docker.containers.size).toBe(1);
       docker.faults = [{ method: "DELETE", path: /./, answer: "hang" }];
       const abort = new AbortController();
-      const deleting = second.service.delete(second.owner, id, abort.signal);
+      const deleting = second.deletions.delete(second.owner, id, abort.signal);
       await eventually("the container is being removed", () =>
         docker.requests.some((request) => request.startsWith("DELETE")),
       );
@@ -461,7 +461,7 @@ describe("work that is cut off", () => {
 });
 
 describe("an engine over TCP", () => {
-  it("is spoken to in the older of both versions", async () => {
+  it("is asked in the older of both versions", async () => {
     const old = await startDocker({
       apiVersion: "1.41",
       run: async () => await Promise.resolve({ "5001/tcp": kubo.port }),

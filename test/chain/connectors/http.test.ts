@@ -1,4 +1,4 @@
-/** The routes of connectors over the real HTTP front, by hand and with the npm client provide-js as it is. */
+/** The routes of connectors over the real HTTP front, by fetch and with the unchanged npm client provide-js. */
 import { randomUUID } from "node:crypto";
 import { NChain } from "provide-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -76,7 +76,7 @@ async function call(
 }
 
 describe("the routes of connectors", () => {
-  it("are for applications alone", async () => {
+  it("are for applications only", async () => {
     for (const { method, path } of Object.values(connectorRoutes)) {
       for (const token of ["user", "organization"]) {
         const answer = await call(
@@ -89,8 +89,8 @@ describe("the routes of connectors", () => {
     }
   });
 
-  it("create with 201 and a place, in the state that SPEC names, and answer no credentials ever", async () => {
-    // SPEC's own shape of a connector.
+  it("create with 201 and a Location, in the status init, and never answer credentials", async () => {
+    // The shape of a connector that existing clients send.
     const body = {
       name: "peer",
       network_id: NETWORK_ID,
@@ -164,7 +164,7 @@ describe("the routes of connectors", () => {
       expect((await call("GET", `/${randomUUID()}/entities/${entity}`)).status).toBe(400);
   });
 
-  it("serve everything about a connector that works", async () => {
+  it("answer everything about a working connector", async () => {
     const {
       body: { id },
     } = await api.createConnector({

@@ -38,7 +38,7 @@ describe("the stand-in for kubo", () => {
     expect(directoryBlock([]).cid).toBe("QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn");
   });
 
-  it("answers as the RPC reference says: POST only, 404 for what is no command, {Message, Code, Type} for failures", async () => {
+  it("answers as the RPC reference says: POST only, 404 for an unknown command, {Message, Code, Type} for failures", async () => {
     const headers = { authorization: `Basic ${Buffer.from("admin:open sesame").toString("base64")}` };
     expect((await fetch(`${kubo.url}/api/v0/version`, { headers })).status).toBe(405);
     expect((await fetch(`${kubo.url}/api/v0/nothing`, { method: "POST", headers })).status).toBe(404);
@@ -59,8 +59,8 @@ describe("an ipfs connector", () => {
     expect(test.statuses(id)).toEqual(["init", "provisioning", "active"]);
   });
 
-  it("adds text, pins it, and gives it back with what was said about it", async () => {
-    const made = await test.service.createEntity(
+  it("adds text, pins it, and returns it with its name and metadata", async () => {
+    const made = await test.entities.create(
       test.owner,
       id,
       { raw: "hello world\n", filename: "hello.txt", metadata: { lang: "en" } },
@@ -77,7 +77,7 @@ describe("an ipfs connector", () => {
     });
     expect(made).not.toHaveProperty("raw");
     expect(kubo.pins.has(made.id)).toBe(true);
-    expect(await test.service.getEntity(test.owner, id, made.id, never)).toMatchObject({
+    expect(await test.entities.get({ owner: test.owner, connectorId: id, entityId: made.id }, never)).toMatchObject({
       ...made,
       raw: "hello world\n",
       data_url: `data:text/plain;base64,${Buffer.from("hello world\n").toString("base64")}`,
@@ -86,20 +86,20 @@ describe("an ipfs connector", () => {
 
   it("adds bytes of several chunks and reads them back whole", async () => {
     const bytes = randomBytes(700_000);
-    const made = await test.service.createEntity(
+    const made = await test.entities.create(
       test.owner,
       id,
       { data_url: `data:application/octet-stream;base64,${bytes.toString("base64")}` },
       never,
     );
     expect(made).toMatchObject({ id: fileBlock(bytes).cid, size: bytes.length, type: "application/octet-stream" });
-    const read = await test.service.getEntity(test.owner, id, made.id, never);
+    const read = await test.entities.get({ owner: test.owner, connectorId: id, entityId: made.id }, never);
     expect(read.raw).toBeNull();
     expect(Buffer.from(read.data_url!.split(",")[1]!, "base64").equals(bytes)).toBe(true);
   });
 
   it("adds a directory and lists what is in it", async () => {
-    const made = await test.service.createEntity(
+    const made = await test.entities.create(
       test.owner,
       id,
       {
@@ -116,7 +116,7 @@ describe("an ipfs connector", () => {
       { name: "ä b.txt", block: fileBlock(Buffer.from("plain text")) },
     ]);
     expect(made).toMatchObject({ id: expected.cid, type: "application/x-directory" });
-    const read = await test.service.getEntity(test.owner, id, made.id, never);
+    const read = await test.entities.get({ owner: test.owner, connectorId: id, entityId: made.id }, never);
     expect(read.children!.map(({ name, size }) => [name, size])).toEqual([
       ["index.html", 9],
       ["ä b.txt", 10],
@@ -124,65 +124,74 @@ describe("an ipfs connector", () => {
     expect(read).toMatchObject({ raw: null, data_url: null });
   });
 
-  it("pins what is there already, by its hash, and lists pages of what is pinned", async () => {
+  it("pins existing content by its hash, and lists pages of the pins", async () => {
     const cid = kubo.hold(Buffer.from("from elsewhere"));
-    expect(await test.service.createEntity(test.owner, id, { hash: cid, name: "theirs" }, never)).toMatchObject({
+    expect(await test.entities.create(test.owner, id, { hash: cid, name: "theirs" }, never)).toMatchObject({
       id: cid,
       name: "theirs",
       size: 14,
     });
-    const all = await test.service.listEntities(test.owner, id, PAGE, never);
+    const all = await test.entities.list(test.owner, id, PAGE, never);
     expect(all.total).toBe(kubo.pins.size);
     expect(all.body.map((entity) => entity.id)).toEqual([...kubo.pins].sort());
     expect(all.body.find((entity) => entity.id === cid)).toMatchObject({ name: "theirs", size: 14 });
-    const second = await test.service.listEntities(test.owner, id, { page: 2, rpp: 1 }, never);
+    const second = await test.entities.list(test.owner, id, { page: 2, rpp: 1 }, never);
     expect(second).toMatchObject({ total: all.total, body: [{ id: all.body[1]!.id }] });
     expect(
-      (await test.service.listEntities(test.owner, id, { ...PAGE, objects: ` ${cid} ,` }, never)).body.map(
+      (await test.entities.list(test.owner, id, { ...PAGE, objects: ` ${cid} ,` }, never)).body.map(
         (entity) => entity.id,
       ),
     ).toEqual([cid]);
   });
 
-  it("changes what is said about content, never the content", async () => {
-    const { id: cid } = await test.service.createEntity(
+  it("changes metadata, never content", async () => {
+    const { id: cid } = await test.entities.create(
       test.owner,
       id,
       { raw: "fixed", name: "one", metadata: { a: 1 } },
       never,
     );
-    await test.service.updateEntity(test.owner, id, cid, { name: "two" }, never);
-    expect(await test.service.getEntity(test.owner, id, cid, never)).toMatchObject({
+    await test.entities.update({ owner: test.owner, connectorId: id, entityId: cid }, { name: "two" }, never);
+    expect(await test.entities.get({ owner: test.owner, connectorId: id, entityId: cid }, never)).toMatchObject({
       name: "two",
       metadata: { a: 1 },
       raw: "fixed",
       type: "text/plain",
     });
-    expect((await failureOf(() => test.service.updateEntity(test.owner, id, cid, { raw: "other" }, never))).code).toBe(
-      "connector_unsupported",
-    );
+    expect(
+      (
+        await failureOf(() =>
+          test.entities.update({ owner: test.owner, connectorId: id, entityId: cid }, { raw: "other" }, never),
+        )
+      ).code,
+    ).toBe("connector_unsupported");
   });
 
-  it("unpins, and says that what is not pinned, not there or no CID is not found", async () => {
-    const { id: cid } = await test.service.createEntity(test.owner, id, { raw: "to go" }, never);
-    await test.service.removeEntity(test.owner, id, cid, never);
+  it("unpins, and answers not found for content that is not pinned, absent or no CID", async () => {
+    const { id: cid } = await test.entities.create(test.owner, id, { raw: "to go" }, never);
+    await test.entities.remove({ owner: test.owner, connectorId: id, entityId: cid }, never);
     expect(kubo.pins.has(cid)).toBe(false);
-    expect((await failureOf(() => test.service.removeEntity(test.owner, id, cid, never))).code).toBe("not_found");
+    expect(
+      (await failureOf(() => test.entities.remove({ owner: test.owner, connectorId: id, entityId: cid }, never))).code,
+    ).toBe("not_found");
     const absent = fileBlock(Buffer.from("nobody has this")).cid;
-    expect((await failureOf(() => test.service.getEntity(test.owner, id, absent, never))).code).toBe("not_found");
-    expect((await failureOf(() => test.service.getEntity(test.owner, id, "..%2fconfig", never))).code).toBe(
-      "not_found",
-    );
+    expect(
+      (await failureOf(() => test.entities.get({ owner: test.owner, connectorId: id, entityId: absent }, never))).code,
+    ).toBe("not_found");
+    expect(
+      (await failureOf(() => test.entities.get({ owner: test.owner, connectorId: id, entityId: "..%2fconfig" }, never)))
+        .code,
+    ).toBe("not_found");
   });
 
-  it("answers its detail with what the node says and holds", async () => {
+  it("answers its detail with the node's version and entities", async () => {
     const { details } = await detail(test, id);
     expect(details).toMatchObject({ page: 1, rpp: 25, probe: { reachable: true, peer: "kubo 0.39.0", error: null } });
     expect(details!.data!.map((entity) => entity.id)).toEqual([...kubo.pins].sort());
     expect(JSON.stringify(await plain(test, id))).not.toContain("details");
   });
 
-  it("keeps its credentials in the vault and says them nowhere", async () => {
+  it("stores its credentials in the vault and shows them nowhere", async () => {
     const written = JSON.stringify([
       await detail(test, id),
       test.service.list(test.owner, PAGE),
@@ -209,8 +218,8 @@ describe("a node that misbehaves", () => {
     "%s: a named failure, for reading and adding alike, and the connector is unavailable until it is back",
     async (_name, mode, code) => {
       kubo.mode = mode;
-      expect((await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never))).code).toBe(code);
-      expect((await failureOf(() => test.service.createEntity(test.owner, id, { raw: "x" }, never))).code).toBe(code);
+      expect((await failureOf(() => test.entities.list(test.owner, id, PAGE, never))).code).toBe(code);
+      expect((await failureOf(() => test.entities.create(test.owner, id, { raw: "x" }, never))).code).toBe(code);
       const down = await detail(test, id);
       expect(down).toMatchObject({
         status: "unavailable",
@@ -227,10 +236,12 @@ describe("a node that misbehaves", () => {
     },
   );
 
-  it("hangs: the call ends by itself with a named failure", async () => {
+  it("hangs: the call ends with a named failure", async () => {
     kubo.mode = "hang";
     const [list, down] = await Promise.all([
-      failureOf(() => test.service.removeEntity(test.owner, id, fileBlock(Buffer.from("x")).cid, never)),
+      failureOf(() =>
+        test.entities.remove({ owner: test.owner, connectorId: id, entityId: fileBlock(Buffer.from("x")).cid }, never),
+      ),
       detail(test, id),
     ]);
     expect(list.code).toBe("connector_timeout");
@@ -239,17 +250,17 @@ describe("a node that misbehaves", () => {
     await detail(test, id);
   });
 
-  it("does not take our credentials", async () => {
+  it("rejects the credentials", async () => {
     const other = await settled(test, { type: "ipfs", config: { rpc_url: kubo.url, credentials: { token: "wrong" } } });
     expect(other).toMatchObject({ status: "unavailable", errors: [{ code: "connector_refused" }] });
-    expect((await failureOf(() => test.service.createEntity(test.owner, other.id, { raw: "x" }, never))).code).toBe(
+    expect((await failureOf(() => test.entities.create(test.owner, other.id, { raw: "x" }, never))).code).toBe(
       "connector_refused",
     );
     await test.service.update(test.owner, other.id, {
       config: { credentials: { username: "admin", password: "open sesame" } },
     });
     expect(await detail(test, other.id)).toMatchObject({ status: "active", errors: [] });
-    expect(await test.service.delete(test.owner, other.id, never)).toBe(true);
+    expect(await test.deletions.delete(test.owner, other.id, never)).toBe(true);
   });
 });
 
@@ -273,7 +284,7 @@ describe("content that cannot be taken", () => {
     ["too much metadata", { raw: "a", metadata: { text: "x".repeat(20_000) } }],
   ])("%s is refused before the node is asked", async (_name, input) => {
     const asked = kubo.requests.length;
-    expect((await failureOf(() => test.service.createEntity(test.owner, id, input, never))).code).toBe(
+    expect((await failureOf(() => test.entities.create(test.owner, id, input, never))).code).toBe(
       "connector_config_invalid",
     );
     expect(kubo.requests.length).toBe(asked);
@@ -281,11 +292,11 @@ describe("content that cannot be taken", () => {
 
   it("takes exactly 8 MiB and not a byte more", async () => {
     const limit = 8 * 1024 * 1024;
-    expect(await test.service.createEntity(test.owner, id, { raw: "a".repeat(limit) }, never)).toMatchObject({
+    expect(await test.entities.create(test.owner, id, { raw: "a".repeat(limit) }, never)).toMatchObject({
       size: limit,
     });
     expect(
-      (await failureOf(() => test.service.createEntity(test.owner, id, { raw: "a".repeat(limit + 1) }, never))).code,
+      (await failureOf(() => test.entities.create(test.owner, id, { raw: "a".repeat(limit + 1) }, never))).code,
     ).toBe("body_too_large");
   });
 });
@@ -307,20 +318,25 @@ describe("a connector with a gateway alone", () => {
       const made = await settled(gateway, { type: "ipfs", config: { gateway_url: "https://gateway.example.com" } });
       expect(made.status).toBe("active");
       expect(
-        await gateway.service.getEntity(
-          gateway.owner,
-          made.id,
-          "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o",
+        await gateway.entities.get(
+          { owner: gateway.owner, connectorId: made.id, entityId: "QmT78zSuBmuS4z925WZfrqQ1qHaJ56DQaTfyMUF7F8ff5o" },
           never,
         ),
       ).toMatchObject({ raw: "hello world\n", type: "text/plain", size: 12 });
-      expect(
-        (await failureOf(() => gateway.service.createEntity(gateway.owner, made.id, { raw: "x" }, never))).code,
-      ).toBe("connector_unsupported");
+      expect((await failureOf(() => gateway.entities.create(gateway.owner, made.id, { raw: "x" }, never))).code).toBe(
+        "connector_unsupported",
+      );
       expect(
         (
           await failureOf(() =>
-            gateway.service.getEntity(gateway.owner, made.id, "QmbFMke1KXqnYyBBWxB74N4c5SBnJMVAiMNRcGu6x1AwQH", never),
+            gateway.entities.get(
+              {
+                owner: gateway.owner,
+                connectorId: made.id,
+                entityId: "QmbFMke1KXqnYyBBWxB74N4c5SBnJMVAiMNRcGu6x1AwQH",
+              },
+              never,
+            ),
           )
         ).code,
       ).toBe("not_found");

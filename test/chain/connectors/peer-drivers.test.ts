@@ -1,12 +1,13 @@
 /**
- * The drivers of sql, nats, redis, rest and the plain probes, each against a peer on this machine: PostgreSQL is a real
- * one (PGlite).
+ * The probes of all protocols and the driver of rest, each against a peer on this machine. PostgreSQL is a real one
+ * (PGlite).
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
+import { TLSSocket } from "node:tls";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -65,6 +66,39 @@ async function running<T extends LineDouble>(starting: Promise<T>): Promise<T> {
   return started;
 }
 
+/** ErrorResponse: 'E', length, fields of a letter and a text, 0 (PostgreSQL, message formats). */
+function errorResponse(sqlState: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0Mno\0\0`, "latin1");
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+/** A server that accepts PostgreSQL's request for TLS, reads the startup message and refuses the login. */
+async function startTlsPostgres(): Promise<{ readonly port: number; readonly startups: Buffer[] }> {
+  const startups: Buffer[] = [];
+  const server = createTcpServer((plain) => {
+    plain.on("error", () => undefined);
+    plain.once("data", () => {
+      plain.write("S");
+      const secure = new TLSSocket(plain, { isServer: true, cert: readFileSync(certFile), key: readFileSync(keyFile) });
+      secure.on("error", () => undefined);
+      secure.once("data", (startup: Buffer) => {
+        startups.push(startup);
+        secure.end(errorResponse("28P01"));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  stops.push(async () => {
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { port: (server.address() as AddressInfo).port, startups };
+}
+
 /** What the first probe of a new connector found. */
 async function probed(
   draft: Draft,
@@ -117,12 +151,7 @@ describe("a sql connector", () => {
     ["no such database", "3D000", "connector_refused"],
     ["too many clients", "53300", "connector_refused"],
   ])("names %s", async (_name, sqlState, code) => {
-    // ErrorResponse: 'E', length, fields of a letter and a text, 0 (PostgreSQL, message formats).
-    const fields = Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0Mno\0\0`, "latin1");
-    const head = Buffer.alloc(5);
-    head.write("E");
-    head.writeInt32BE(fields.length + 4, 1);
-    const peer = await running(startBabbler(Buffer.concat([head, fields]).toString("latin1")));
+    const peer = await running(startBabbler(errorResponse(sqlState).toString("latin1")));
     expect(await probed({ type: "sql", config: { host: "127.0.0.1", port: peer.port } })).toMatchObject({
       status: "unavailable",
       code,
@@ -136,6 +165,21 @@ describe("a sql connector", () => {
       config: { host: "127.0.0.1", port: peer.port, tls: true, credentials: { password: "s" } },
     });
     expect(made).toMatchObject({ status: "unavailable", errors: [{ code: "connector_answer_invalid" }] });
+  });
+
+  it("sends its login over TLS, once the certificate is trusted", async () => {
+    const peer = await startTlsPostgres();
+    const errors = async (tls: true | { ca: string }): Promise<unknown> =>
+      (await settled(test, { type: "sql", config: { host: "localhost", port: peer.port, tls } })).errors;
+    expect(await errors(true)).toMatchObject([
+      { code: "connector_refused", message: expect.stringContaining("certificate") as string },
+    ]);
+    expect(peer.startups).toEqual([]);
+    expect(await errors({ ca: readFileSync(certFile, "utf8") })).toMatchObject([
+      { code: "connector_refused", message: expect.stringContaining("credentials") as string },
+    ]);
+    expect(peer.startups).toHaveLength(1);
+    expect(peer.startups[0]?.toString("latin1")).toContain("user\0postgres\0");
   });
 });
 
@@ -194,7 +238,7 @@ describe("a redis connector", () => {
       peer: "redis",
     });
     expect(open.received).toEqual(expect.arrayContaining(["PING", "SELECT", "3"]));
-    // Whatever a password holds, it is one word of one command.
+    // Any password is one word of one command.
     expect(
       await probed({
         type: "redis",
@@ -222,7 +266,7 @@ describe("a redis connector", () => {
 });
 
 describe("any connector over a connection of its own", () => {
-  it("names a peer that is not there, one that says nothing, and one that is something else", async () => {
+  it("tells an unreachable peer, a silent one and one with another protocol apart", async () => {
     const babbler = await running(startBabbler("HTTP/1.1 400 Bad Request\r\n\r\n"));
     const mute = await running(startMute());
     const ports = [await freePort(), mute.port, babbler.port];
@@ -237,12 +281,12 @@ describe("any connector over a connection of its own", () => {
           ),
       ),
     );
-    // To pg the words of a web server are the beginning of a message that never ends.
+    // pg reads the web server's answer as the beginning of a long message, and waits for the rest.
     const others = { nats: "connector_answer_invalid", redis: "connector_answer_invalid", sql: "connector_timeout" };
     expect(found).toEqual(types.map((type) => ["connector_unreachable", "connector_timeout", others[type]]));
   });
 
-  it("mongodb: says whether somebody takes the connection, and no more", async () => {
+  it("mongodb: says whether the connection is accepted, and no more", async () => {
     const mute = await running(startMute());
     expect(await probed({ type: "mongodb", config: { api_url: `mongodb://127.0.0.1:${String(mute.port)}` } })).toEqual({
       status: "available",
@@ -321,17 +365,26 @@ describe("a rest connector", () => {
       config: { api_url: url, entities_path: "/items", credentials: { api_key: "k1", api_key_header: "X-Key" } },
     });
     expect(found).toBe("available");
-    expect(await test.service.listEntities(test.owner, id, PAGE, never)).toMatchObject({
+    expect(await test.entities.list(test.owner, id, PAGE, never)).toMatchObject({
       total: 1,
       body: [{ id: "1", name: "first", metadata: { id: 1, name: "first" }, href: `${url}/items/1` }],
     });
+    expect(await test.entities.create(test.owner, id, { metadata: { name: "second", size: 3 } }, never)).toMatchObject({
+      id: "2",
+      name: "second",
+    });
+    await test.entities.update(
+      { owner: test.owner, connectorId: id, entityId: "2" },
+      { metadata: { name: "changed" } },
+      never,
+    );
+    expect(await test.entities.get({ owner: test.owner, connectorId: id, entityId: "2" }, never)).toMatchObject({
+      name: "changed",
+    });
+    await test.entities.remove({ owner: test.owner, connectorId: id, entityId: "2" }, never);
     expect(
-      await test.service.createEntity(test.owner, id, { metadata: { name: "second", size: 3 } }, never),
-    ).toMatchObject({ id: "2", name: "second" });
-    await test.service.updateEntity(test.owner, id, "2", { metadata: { name: "changed" } }, never);
-    expect(await test.service.getEntity(test.owner, id, "2", never)).toMatchObject({ name: "changed" });
-    await test.service.removeEntity(test.owner, id, "2", never);
-    expect((await failureOf(() => test.service.getEntity(test.owner, id, "2", never))).code).toBe("not_found");
+      (await failureOf(() => test.entities.get({ owner: test.owner, connectorId: id, entityId: "2" }, never))).code,
+    ).toBe("not_found");
     expect(seen).toContain("PUT /api/items/2 k1");
     expect((await detail(test, id)).details).toMatchObject({ data: [{ id: "1" }], probe: { peer: "items/1" } });
   });
@@ -343,7 +396,7 @@ describe("a rest connector", () => {
   ])("names an answer of %s without repeating it", async (code, name) => {
     const { id } = await settled(test, { type: "rest", config: { api_url: url, entities_path: "/items" } });
     status = code;
-    const failure = await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never));
+    const failure = await failureOf(() => test.entities.list(test.owner, id, PAGE, never));
     status = 200;
     expect(failure.code).toBe(name);
     expect(failure.message).not.toContain("upstream secret");
@@ -364,8 +417,6 @@ describe("a rest connector", () => {
 
   it("has no entities where the type holds none", async () => {
     const { id } = await settled(test, { type: "tableau", config: { api_url: url } });
-    expect((await failureOf(() => test.service.listEntities(test.owner, id, PAGE, never))).code).toBe(
-      "connector_unsupported",
-    );
+    expect((await failureOf(() => test.entities.list(test.owner, id, PAGE, never))).code).toBe("connector_unsupported");
   });
 });

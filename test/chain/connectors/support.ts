@@ -17,7 +17,10 @@ import {
   type ConnectorsOptions,
 } from "../../../src/chain/connectors/create-connectors.js";
 import type { Connector, ConnectorDetail, CreateConnector } from "../../../src/chain/connectors/connector-schemas.js";
+import type { ConnectorContainers } from "../../../src/chain/connectors/connector-containers.js";
+import type { ConnectorDeletions } from "../../../src/chain/connectors/connector-deletions.js";
 import type { ConnectorService } from "../../../src/chain/connectors/connector-service.js";
+import type { Entities } from "../../../src/chain/connectors/entities.js";
 import { loopbackEgress } from "../../support/loopback-egress.js";
 import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
 import { openTestVault, type TestVault } from "../../vault/support.js";
@@ -36,7 +39,10 @@ export interface TestConnectors {
   readonly log: RecordedLog;
   readonly connectors: Connectors;
   readonly service: ConnectorService;
-  /** Statuses that listeners were told about a connector, in order. */
+  readonly entities: Entities;
+  readonly deletions: ConnectorDeletions;
+  readonly containers: ConnectorContainers;
+  /** The published statuses of a connector, in order. */
   statuses(id: string): string[];
   events(): StoredEvent[];
   close(options?: { readonly keep: boolean }): Promise<void>;
@@ -47,7 +53,7 @@ export interface TestConnectorsOptions extends Partial<ConnectorsOptions> {
   readonly folder?: string;
   readonly egress?: Egress;
   readonly unsealed?: boolean;
-  /** Jobs are left alone until the test starts them. */
+  /** The test itself starts the jobs. */
   readonly idle?: boolean;
 }
 
@@ -95,6 +101,9 @@ export async function openConnectors(options: TestConnectorsOptions = {}): Promi
     log,
     connectors,
     service: connectors.service,
+    entities: connectors.entities,
+    deletions: connectors.deletions,
+    containers: connectors.containers,
     events: read,
     statuses: (id) =>
       read()
@@ -139,7 +148,7 @@ export async function detail({ service, owner }: TestConnectors, id: string): Pr
   return await service.get(owner, id, PAGE, never);
 }
 
-/** Waits until the condition holds; fails after half a minute unless told otherwise. */
+/** Waits until the condition holds; fails after half a minute by default. */
 export async function eventually(what: string, condition: () => boolean, waitMs = 30_000): Promise<void> {
   const endMs = Date.now() + waitMs;
   while (!condition()) {

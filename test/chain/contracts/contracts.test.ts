@@ -9,6 +9,7 @@ import { startContractsServer, withImports, type ContractsServer, type Json } fr
 
 const SETTINGS = { evmVersion: "cancun", optimizerRuns: 200, viaIr: false } as const;
 const NOBODY = "0x00000000000000000000000000000000000000AA";
+const UNKNOWN_ID = "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11";
 const sha256 = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
 
 let server: ContractsServer;
@@ -84,7 +85,7 @@ describe("deploying from an artifact", () => {
     expect(deployed.transaction_id).toBe(made.body.transaction_id);
   });
 
-  it("answers everything that is kept on detail, by id and by address, and nothing of it in lists", async () => {
+  it("answers everything that is stored in a detail, by id and by address, and leaves it out of lists", async () => {
     const byId = await server.call("GET", `/contracts/${probe.id}`);
     const byAddress = await server.call("GET", `/contracts/${probe.address.toLowerCase()}`);
     expect(byAddress.body).toEqual({ ...byId.body, accessed_at: byAddress.body.accessed_at });
@@ -120,7 +121,7 @@ describe("deploying from an artifact", () => {
     expect(after.headers.get("x-total-results-count")).toBe(before.headers.get("x-total-results-count"));
   });
 
-  it("waits without a signer, and is deployed by an execution with an empty method", async () => {
+  it("is not deployed without a signer, and deployed by an execution with an empty method", async () => {
     const made = await create({ name: "later", params: { compiled_artifact: artifactOf(probe.compiled) } });
     const id = made.body.id;
     expect(made).toMatchObject({ status: 201, body: { status: "compiled", address: "0x" } });
@@ -135,7 +136,7 @@ describe("deploying from an artifact", () => {
     });
   });
 
-  it("leaves the reason on the record when the deployment fails on its chain", async () => {
+  it("stores the reason when the deployment fails on its chain", async () => {
     // Enough for the transaction's own price (EIP-7623), too little for the 200 gas that each byte of stored code
     // costs.
     const gas = 100_000 + 20 * probe.compiled.bytecode.length;
@@ -161,7 +162,7 @@ describe("deploying from an artifact", () => {
 });
 
 describe("deploying from source", () => {
-  it("compiles OpenZeppelin's ERC-20 with what it imports, deploys it, and knows it for a token", async () => {
+  it("compiles OpenZeppelin's ERC-20 with its imports, deploys it, and detects the token", async () => {
     const made = await create({
       params: {
         raw_source: withImports("Coin.sol", TOKEN),
@@ -219,7 +220,7 @@ describe("deploying from source", () => {
     ]);
   }, 60_000);
 
-  it("tells what is wrong by file, line and column, and keeps it on the record", async () => {
+  it("reports faults by file, line and column, and stores them in the record", async () => {
     const made = await create({
       params: {
         raw_source: { "a/Bad.sol": 'pragma solidity ^0.8.0;\ncontract Bad {\n  uint256 public x = "seven";\n}' },
@@ -234,7 +235,7 @@ describe("deploying from source", () => {
     });
   });
 
-  it("leaves the reason on the record when the arguments do not fit, and what was compiled for another try", async () => {
+  it("stores the reason when the arguments do not fit, and the compiled artifact for another try", async () => {
     const made = await create({
       params: { raw_source: PROBE, contract_name: "Probe", argv: ["many"], account_id: server.account.id },
     });
@@ -251,7 +252,7 @@ describe("deploying from source", () => {
 });
 
 describe("registering", () => {
-  it("finds out that an address is an ERC-721 by asking it, and what it is called", async () => {
+  it("detects an ERC-721 and its name by asking the address", async () => {
     const compiled = compile(withImports("Cards.sol", COLLECTIBLE), "Cards");
     const made = await create({
       params: { compiled_artifact: { ...artifactOf(compiled), abi: [] }, account_id: server.account.id },
@@ -283,7 +284,7 @@ describe("registering", () => {
     ).toBe("1");
   });
 
-  it("takes a deployed contract as it is, also while its node is down", async () => {
+  it("registers a deployed contract as it is, also while its node is down", async () => {
     server.rpc.spoil = () => "lost";
     const made = await server.call("POST", "/public/contracts", {
       network_id: server.networkId,
@@ -299,7 +300,7 @@ describe("registering", () => {
     ).toMatchObject({ status: 400, body: { message: "contract address not provided" } });
   });
 
-  it("asks what a contract is once its node is back, and never again what its owner has said", async () => {
+  it("asks the type of a contract once its node is back, and never after its owner has given it", async () => {
     const compiled = compile(withImports("Cards.sol", COLLECTIBLE), "Cards");
     const { body } = await create({
       params: { compiled_artifact: { ...artifactOf(compiled), abi: [] }, account_id: server.account.id },
@@ -334,7 +335,7 @@ describe("registering", () => {
     expect((await server.call("GET", "/contracts", undefined, other)).body).toEqual([]);
   });
 
-  it("changes name, type and ABI, and forgets", async () => {
+  it("changes name, type and ABI, and deletes", async () => {
     const made = await create({ address: NOBODY });
     const path = `/contracts/${made.body.id}`;
     expect(
@@ -457,18 +458,12 @@ describe("executing", () => {
     ],
     [
       "a wallet without its path",
-      { method: "pay", wallet_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
+      { method: "pay", wallet_id: UNKNOWN_ID },
       422,
       "invalid_request",
       /hd_derivation_path/,
     ],
-    [
-      "a signer who is nobody's",
-      { method: "pay", account_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
-      422,
-      "signer_not_found",
-      /./,
-    ],
+    ["a signer who is nobody's", { method: "pay", account_id: UNKNOWN_ID }, 422, "signer_not_found", /./],
     ["somebody else paying", { method: "pay", subsidize: true }, 422, "option_unsupported", /gas/],
   ])("refuses %s", async (name, body, status, code, message) => {
     const signer = "params" in body && name.startsWith("a custom") ? { account_id: server.account.id } : {};
@@ -575,27 +570,9 @@ describe("bad input to a creation", () => {
       "source_invalid",
       "params.raw_source",
     ],
-    [
-      "a network that is not there",
-      { network_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
-      404,
-      "not_found",
-      undefined,
-    ],
-    [
-      "a parent that is not there",
-      { contract_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
-      404,
-      "not_found",
-      undefined,
-    ],
-    [
-      "an application that is not the caller's",
-      { application_id: "7d5e7f0c-2a4b-4d0e-9a55-0a4d3f6f7a11" },
-      404,
-      "not_found",
-      undefined,
-    ],
+    ["a network that is not there", { network_id: UNKNOWN_ID }, 404, "not_found", undefined],
+    ["a parent that is not there", { contract_id: UNKNOWN_ID }, 404, "not_found", undefined],
+    ["an application that is not the caller's", { application_id: UNKNOWN_ID }, 404, "not_found", undefined],
   ])("refuses %s and stores nothing", async (_name, body, status, code, path) => {
     const token = server.token();
     const answer = await create(body, token);

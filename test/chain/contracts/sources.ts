@@ -14,7 +14,7 @@ contract Cards is ERC721 {
   constructor() ERC721("Cards", "CRD") { _mint(msg.sender, 7); }
 }`;
 
-/** Something of everything that a call can meet. */
+/** A contract with a method for each case of a call. */
 export const PROBE = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 library Sums { function twice(uint256 x) external pure returns (uint256) { return 2 * x; } }

@@ -29,7 +29,7 @@ export interface Answer {
   readonly headers: Headers;
   readonly body: Json;
 }
-/** JSON of an answer, of whichever kind; the tests say what they expect of it. */
+/** JSON of an answer of any kind; the tests assert what they expect. */
 export interface Json {
   readonly id: string;
   readonly ref: string;
@@ -60,7 +60,7 @@ export interface ContractsServer {
   call(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
   /** Waits until the contract satisfies a claim. */
   until(id: string, claim: (contract: Json) => boolean): Promise<Json>;
-  /** Sends a write and waits until it is mined; the transaction. */
+  /** Sends a write, waits until it is mined, and returns the transaction. */
   write(id: string, body: object): Promise<Json>;
   close(): Promise<void>;
 }
@@ -227,7 +227,7 @@ export async function startContractsServer(): Promise<ContractsServer> {
 
 const OPENZEPPELIN = dirname(createRequire(import.meta.url).resolve("@openzeppelin/contracts/package.json"));
 
-/** A file and everything of OpenZeppelin's that it imports, as a creation takes them. */
+/** Returns a file and the files of OpenZeppelin that it imports, as a creation takes them. */
 export function withImports(path: string, text: string): Record<string, string> {
   const files: Record<string, string> = { [path]: text };
   const open = [path];

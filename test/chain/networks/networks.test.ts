@@ -1,313 +1,34 @@
-/** Networks over the guard against real nodes and against bad ones: records, failover, live status, isolation. */
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { HeadHints } from "../../../src/chain/networks/network-port.js";
-import { createNetworks, type NetworksPart } from "../../../src/chain/networks/create-networks.js";
+/** Records of networks: their nodes are checked, owners are kept apart, keys stay in the vault. */
+import { describe, expect, it } from "vitest";
 import { readNetworkUrls } from "../../../src/chain/networks/public-networks.js";
-import { FailoverRpc } from "../../../src/chain/rpc/failover-rpc.js";
-import { RpcRefusal } from "../../../src/chain/rpc/rpc.js";
-import type { Subject } from "../../../src/platform/auth/principal.js";
-import { systemClock } from "../../../src/platform/clock.js";
-import { AllowList } from "../../../src/platform/net/address-rules.js";
-import { createEgressGuard } from "../../../src/platform/net/egress-guard.js";
-import type { EventDraft, Events } from "../../../src/platform/events/events.js";
 import { newId } from "../../../src/platform/ids.js";
-import type { Store } from "../../../src/platform/store/store.js";
-import { startAnvil, type Anvil } from "../../support/anvil.js";
-import { MemoryStore } from "../../support/memory-store.js";
-import { recordedLog, type RecordedLog } from "../../support/silent-log.js";
-import { openTestVault, PHRASE, type TestVault } from "../../vault/support.js";
+import { PHRASE } from "../../vault/support.js";
+import {
+  ada,
+  anvil,
+  CHAIN,
+  deadUrl,
+  double,
+  eve,
+  MAINNET,
+  networks,
+  other,
+  PAGE,
+  result,
+  setUpNetworks,
+  SIGNAL,
+  vault,
+  type Bench,
+} from "./support.js";
 
-const SIGNAL = new AbortController().signal;
-const CHAIN = 31_337;
-const MAINNET = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
-const egress = createEgressGuard({ allow: new AllowList(["127.0.0.0/8"]), ports: [443, 8545] });
-const ada: Subject = { kind: "user", id: newId() };
-const eve: Subject = { kind: "user", id: newId() };
-const doubles: Server[] = [];
-let anvil: Anvil;
-let other: Anvil;
-let vault: TestVault;
-
-beforeAll(async () => {
-  [anvil, other, vault] = await Promise.all([
-    startAnvil({ chainId: CHAIN }),
-    startAnvil({ chainId: 5 }),
-    openTestVault(),
-  ]);
-});
-afterEach(() => {
-  for (const double of doubles.splice(0)) {
-    double.closeAllConnections();
-    double.close();
-  }
-});
-afterAll(async () => {
-  egress.close();
-  await Promise.all([anvil.stop("SIGKILL"), other.stop("SIGKILL"), vault.close()]);
-});
-
-/** A node that answers whatever it is told to. */
-async function double(
-  answer: (method: string, response: ServerResponse, authorization: string | undefined) => void,
-): Promise<string> {
-  const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk: Buffer) => {
-      body += chunk.toString();
-    });
-    request.on("end", () => {
-      answer((JSON.parse(body) as { method: string }).method, response, request.headers.authorization);
-    });
-  });
-  doubles.push(server);
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-}
-const result = (response: ServerResponse, value: unknown): void => {
-  response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: value }));
-};
-const asChain =
-  (answer: (response: ServerResponse) => void) =>
-  (method: string, response: ServerResponse): void => {
-    if (method === "eth_chainId") result(response, "0x7a69");
-    else answer(response);
-  };
-const rpcOf = (...urls: string[]): FailoverRpc =>
-  new FailoverRpc({ urls, chainId: CHAIN }, { egress, clock: systemClock });
-
-async function deadUrl(): Promise<string> {
-  const url = await double(() => undefined);
-  const server = doubles.pop();
-  await new Promise((resolve) => {
-    server?.close(resolve);
-  });
-  return url;
-}
-
-describe("one node", () => {
-  it("is asked for its chain before anything else, once", async () => {
-    const asked: string[] = [];
-    const url = await double((method, response) => {
-      asked.push(method);
-      result(response, method === "eth_chainId" ? "0x7a69" : "0x1");
-    });
-    const rpc = rpcOf(url);
-    await Promise.all([rpc.request("eth_blockNumber", []), rpc.request("eth_gasPrice", [])]);
-    expect(asked[0]).toBe("eth_chainId");
-    expect(await rpc.request("eth_blockNumber", [])).toBe("0x1");
-    expect(asked.filter((method) => method === "eth_blockNumber")).toHaveLength(2);
-  });
-
-  it("of another chain is network_chain_mismatch, and nothing of it is believed", async () => {
-    const rpc = rpcOf(other.url);
-    await expect(rpc.request("eth_blockNumber", [])).rejects.toMatchObject({
-      code: "network_chain_mismatch",
-      status: 409,
-    });
-    expect(rpc.health()[0]).toMatchObject({ state: "mismatch", failures: 1 });
-  });
-
-  it("that another chain's node replaces is found out on the new connection", async () => {
-    const first = await startAnvil({ chainId: CHAIN });
-    const rpc = rpcOf(first.url);
-    expect(await rpc.request("eth_blockNumber", [])).toBe("0x0");
-    await first.stop("SIGKILL");
-    const second = await startAnvil({ chainId: 99, port: first.port });
-    try {
-      await expect(rpc.request("eth_blockNumber", [])).rejects.toMatchObject({ code: "network_chain_mismatch" });
-    } finally {
-      await second.stop("SIGKILL");
-    }
-  });
-
-  it.each<[string, string, (response: ServerResponse) => void]>([
-    [
-      "garbage",
-      "network_answer_invalid",
-      (response) => {
-        response.end("<html>no</html>");
-      },
-    ],
-    [
-      "JSON that is no answer",
-      "network_answer_invalid",
-      (response) => {
-        response.end("[1]");
-      },
-    ],
-    [
-      "an object without a result",
-      "network_answer_invalid",
-      (response) => {
-        response.end("{}");
-      },
-    ],
-    [
-      "nesting without end",
-      "network_answer_invalid",
-      (response) => {
-        response.end("[".repeat(10_000));
-      },
-    ],
-    [
-      "five megabytes",
-      "network_answer_invalid",
-      (response) => {
-        response.end(`"${"a".repeat(5 * 1024 * 1024)}"`);
-      },
-    ],
-    [
-      "503",
-      "network_unreachable",
-      (response) => {
-        response.writeHead(503).end("busy: secret words");
-      },
-    ],
-    [
-      "a redirect",
-      "network_unreachable",
-      (response) => {
-        response.writeHead(307, { location: anvil.url }).end();
-      },
-    ],
-    [
-      "half an answer",
-      "network_unreachable",
-      (response) => {
-        response.writeHead(200, { "content-length": "99" }).write("{", () => {
-          response.destroy();
-        });
-      },
-    ],
-    [
-      "a limit",
-      "network_unreachable",
-      (response) => {
-        response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_005, message: "slow down" } }));
-      },
-    ],
-  ])("that answers %s is %s", async (_what, code, answer) => {
-    const url = await double(asChain(answer));
-    const error: unknown = await rpcOf(url)
-      .request("eth_blockNumber", [])
-      .catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code });
-    expect(String(error)).not.toContain("secret");
-  });
-
-  it("that hangs is network_timeout within the time given", async () => {
-    const url = await double(asChain(() => undefined));
-    await expect(rpcOf(url).request("eth_blockNumber", [], { timeoutMs: 150 })).rejects.toMatchObject({
-      code: "network_timeout",
-      status: 504,
-    });
-  });
-
-  it("that says no is a refusal with its code and return data", async () => {
-    const url = await double(
-      asChain((response) => {
-        response.end(
-          JSON.stringify({
-            jsonrpc: "2.0",
-            id: 1,
-            error: { code: 3, message: "execution reverted", data: "0x08c379a0" },
-          }),
-        );
-      }),
-    );
-    const error: unknown = await rpcOf(url)
-      .request("eth_call", [])
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(RpcRefusal);
-    expect(error).toMatchObject({ code: 3, data: "0x08c379a0" });
-  });
-
-  it("is left by a caller that gives up, for the caller's reason", async () => {
-    const controller = new AbortController();
-    const url = await double(
-      asChain(() => {
-        controller.abort(new Error("gone"));
-      }),
-    );
-    await expect(rpcOf(url).request("eth_blockNumber", [], { signal: controller.signal })).rejects.toThrow("gone");
-  });
-});
-
-describe("several nodes", () => {
-  it("turn to the next when one is dead, garbled or of another chain, and remember", async () => {
-    const garbled = await double(
-      asChain((response) => {
-        response.end("no");
-      }),
-    );
-    const rpc = rpcOf(await deadUrl(), garbled, other.url, anvil.url);
-    expect(await rpc.request("eth_blockNumber", [])).toBe("0x0");
-    expect(rpc.health().map(({ state }) => state)).toEqual(["down", "down", "mismatch", "up"]);
-    const before = rpc.health().map(({ requests }) => requests);
-    await rpc.request("eth_blockNumber", []);
-    expect(rpc.health().map(({ requests }, at) => requests - before[at]!)).toEqual([0, 0, 0, 1]);
-  });
-
-  it("do not ask another for what one refused", async () => {
-    let asked = 0;
-    const refusing = await double(
-      asChain((response) => {
-        response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message: "nonce too low" } }));
-      }),
-    );
-    const next = await double((_method, response) => {
-      asked += 1;
-      result(response, "0x7a69");
-    });
-    await expect(rpcOf(refusing, next).request("eth_sendRawTransaction", ["0x"])).rejects.toBeInstanceOf(RpcRefusal);
-    expect(asked).toBe(0);
-  });
-
-  it("fail with the chain that is wrong rather than with the node that is dead", async () => {
-    await expect(rpcOf(other.url, await deadUrl()).request("eth_blockNumber", [])).rejects.toMatchObject({
-      code: "network_chain_mismatch",
-    });
-  });
-});
-
-interface Bench {
-  readonly part: NetworksPart;
-  readonly said: EventDraft[];
-  readonly log: RecordedLog;
-}
-
-function networks(
-  publicUrls: ReadonlyMap<string, readonly string[]> = new Map(),
-  intervalMs = 60_000,
-  store: Store = new MemoryStore(),
-): Bench {
-  const said: EventDraft[] = [];
-  const events: Events = {
-    commitOf: () => ({}),
-    publish: (drafts) => {
-      said.push(...drafts);
-      return Promise.resolve();
-    },
-  };
-  const log = recordedLog();
-  const part = createNetworks(
-    { publicUrls, intervalMs },
-    { store, vault: vault.vault, egress, operatorEgress: egress, events, clock: systemClock, log },
-  );
-  return { part, said, log };
-}
-const PAGE = { page: 1, rpp: 25 };
+setUpNetworks();
 
 describe("a node that asks for a user and a key", () => {
-  /** The keys are in the vault's own store, where the networks have to be as well. */
+  /** The keys are in the vault's own store, so that the networks must be there too. */
   const inVault = (): Bench => networks(new Map(), 60_000, vault.store);
   const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 
-  /** Answers those alone that send what is wanted, and notes who asked. */
+  /** Answers only requests with the expected header, and records the headers. */
   async function guarded(
     wanted?: string,
   ): Promise<{ url: string; asked: Set<string | undefined>; wanted: string | undefined }> {
@@ -322,7 +43,7 @@ describe("a node that asks for a user and a key", () => {
   const ask = async ({ part: { service } }: Bench, id: string): Promise<unknown> =>
     await service.rpc(service.find(ada, id)).request("eth_blockNumber", []);
 
-  it("is sent them from the first question on, and nobody is told the key", async () => {
+  it("gets them from the first request on, and the key is never answered", async () => {
     const bench = inVault();
     const node = await guarded(basic("infra:k3y:with:colons"));
     const made = await bench.part.service.create(
@@ -338,7 +59,7 @@ describe("a node that asks for a user and a key", () => {
     expect(JSON.stringify(vault.store.range([]))).not.toContain("k3y");
   });
 
-  it("is asked with another key once it was changed, and without one once it was taken away; old secrets go", async () => {
+  it("is asked with a new key after a change, and without one after its removal; old secrets are deleted", async () => {
     const bench = inVault();
     const { service } = bench.part;
     const secrets = (): number => vault.store.range(["secret"]).length;
@@ -365,7 +86,7 @@ describe("a node that asks for a user and a key", () => {
     expect(secrets()).toBe(before);
   });
 
-  it("alone gets the key: not one that was added beside it", async () => {
+  it("gets the key, and a node that was added later does not", async () => {
     const bench = inVault();
     const [own, added] = [await guarded(basic("infra:one")), await guarded()];
     const { id } = await bench.part.service.create(
@@ -384,7 +105,7 @@ describe("a node that asks for a user and a key", () => {
     expect([...added.asked]).toEqual([undefined]);
   });
 
-  it("is not asked while the vault is sealed: the network is out of reach, and says why", async () => {
+  it("is not asked while the vault is sealed: the failure names the reason", async () => {
     const bench = inVault();
     const node = await guarded(basic(":one"));
     const { id } = await bench.part.service.create(
@@ -410,7 +131,7 @@ describe("a node that asks for a user and a key", () => {
 });
 
 describe("records", () => {
-  it("take the chain's number from the caller, from the config, from the node, or make one for a chain to come", async () => {
+  it("take the chain id from the caller, the config or the node, or make one for a chain that does not exist yet", async () => {
     const {
       part: { service },
     } = networks();
@@ -422,7 +143,7 @@ describe("records", () => {
     expect(await make({ name: "d", config: { chainspec: {} } })).toMatch(/^0x[0-9a-f]{8}$/);
   });
 
-  it("are refused when a node is of another chain, at creation and at change, and take a node that is silent", async () => {
+  it("are refused when a node is of another chain, at creation and at change, and accept a node that does not answer", async () => {
     const {
       part: { service },
     } = networks();
@@ -464,7 +185,7 @@ describe("records", () => {
     expect(service.get(ada, id).config).not.toHaveProperty("native_currency");
   });
 
-  it("take URLs beside the nodes' that are what they say, and keep to the guard with the one that is opened", async () => {
+  it("accept only valid URLs beside those of the nodes, and check the WebSocket by the guard", async () => {
     const {
       part: { service },
     } = networks();
@@ -499,7 +220,7 @@ describe("records", () => {
     expect(service.get(ada, id).config).not.toHaveProperty("websocket_url");
   });
 
-  it("take back what they answered, and refuse another id, age or owner by name", async () => {
+  it("accept their own answer as a change, and refuse another id, time or owner by name", async () => {
     const {
       part: { service },
     } = networks();
@@ -520,7 +241,7 @@ describe("records", () => {
     expect(service.get(ada, id)).toMatchObject({ ...read, name: "y" });
   });
 
-  it("of one owner are not there for another, and public ones are there for all and for nobody to change", async () => {
+  it("of one owner are not found by another; public ones are seen by all and changed by none", async () => {
     const {
       part: { service },
     } = networks();
@@ -562,7 +283,7 @@ describe("records", () => {
     ]).toEqual([["one"], ["two"], ["three"], ["two"], ["one", "three"]]);
   });
 
-  it("that something hangs on are not deleted", async () => {
+  it("that are in use are not deleted", async () => {
     const {
       part: { service },
     } = networks();
@@ -578,7 +299,7 @@ describe("records", () => {
     expect(() => service.get(ada, id)).toThrow("network not found");
   });
 
-  it("without a node, or disabled, are refused by name when they are asked", async () => {
+  it("without a node, or disabled, fail with a code when they are asked", async () => {
     const {
       part: { service },
     } = networks();
@@ -603,230 +324,5 @@ describe("records", () => {
     expect(await service.rpc(service.find(eve, id)).request("eth_chainId", [])).toBe("0x5");
     expect(JSON.stringify(service.get(eve, id))).not.toContain(other.url);
     expect(() => readNetworkUrls(["moon=https://x"])).toThrow(RangeError);
-  });
-});
-
-describe("status", () => {
-  it("is what the node says now: block, time, version, latency, fees", async () => {
-    const {
-      part: { service, handlers },
-    } = networks();
-    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: anvil.url } }, SIGNAL);
-    const ask = async (): Promise<unknown> =>
-      (await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never)).body;
-    await anvil.request("anvil_mine", "0x3");
-    const height = Number(await anvil.request("eth_blockNumber"));
-    expect(await ask()).toMatchObject({
-      block: height,
-      height,
-      state: "running",
-      syncing: false,
-      chain_id: String(CHAIN),
-      last_error: null,
-      protocol_version: expect.stringContaining("anvil") as string,
-    });
-    const { body } = await handlers.getNetworkStats({ params: { id }, principal: { subject: ada } } as never);
-    expect(body).toMatchObject({
-      block: height,
-      transaction_count: 0,
-      gas_limit: "30000000",
-      nodes: [{ state: "up", failures: 0 }],
-    });
-    expect(service.get(ada, id).stats).toMatchObject({ block: height, state: "running" });
-    const blocks = await handlers.listNetworkBlocks({
-      params: { id },
-      query: { page: 1, rpp: 2 },
-      principal: { subject: ada },
-      signal: SIGNAL,
-    } as never);
-    expect(blocks).toMatchObject({ total: height + 1, body: [{ number: height }, { number: height - 1 }] });
-  });
-
-  it("says unreachable and mismatch with the last error, and tells the bus once per change", async () => {
-    const {
-      part: { service, handlers },
-      said,
-    } = networks();
-    const moving = await startAnvil({ chainId: CHAIN });
-    const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: moving.url } }, SIGNAL);
-    const states: string[] = [];
-    const look = async (): Promise<unknown> => {
-      const { body } = await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never);
-      states.push((body as { state: string }).state);
-      // Whoever asks again within half a second gets the same answer; a change of the record is a new question.
-      await service.update(ada, id, { description: String(states.length) }, SIGNAL);
-      return body;
-    };
-    await look();
-    await moving.stop("SIGKILL");
-    expect(await look()).toMatchObject({
-      state: "unreachable",
-      block: null,
-      last_error: { code: "network_unreachable" },
-    });
-    const wrong = await startAnvil({ chainId: 99, port: moving.port });
-    expect(await look()).toMatchObject({ state: "mismatch", last_error: { code: "network_chain_mismatch" } });
-    await wrong.stop("SIGKILL");
-    expect(states).toEqual(["running", "unreachable", "mismatch"]);
-    expect(
-      said.map(({ subject, audience, payload }) => [subject, audience, (payload as { state: string }).state]),
-    ).toEqual(states.map((state) => [`network.${id}.status`, [ada], state]));
-  });
-
-  it("of a node that fails is logged when it begins and when it ends, without its URL, however often it is asked", async () => {
-    const {
-      part: { service },
-      log,
-    } = networks();
-    const moving = await startAnvil({ chainId: CHAIN });
-    const { id } = await service.create(
-      ada,
-      { name: "x", config: { json_rpc_url: `${moving.url}/?key=secret-key` } },
-      SIGNAL,
-    );
-    const ask = async (): Promise<unknown> => await service.rpc(service.find(ada, id)).request("eth_chainId", []);
-    await ask();
-    await moving.stop("SIGKILL");
-    for (let time = 0; time < 3; time += 1) await expect(ask()).rejects.toMatchObject({ code: "network_unreachable" });
-    const again = await startAnvil({ chainId: CHAIN, port: moving.port });
-    for (let time = 0; time < 3; time += 1) expect(await ask()).toBe("0x7a69");
-    await again.stop("SIGKILL");
-    expect(log.lines.map(({ level, fields }) => [level, fields])).toEqual([
-      ["warn", { path: id, state: "down", code: "network_unreachable" }],
-      ["info", { path: id }],
-    ]);
-    expect(JSON.stringify(log.lines)).not.toContain("secret-key");
-  });
-
-  it("of a network without a node is genesis, and of public ones everybody may hear", async () => {
-    const {
-      part: { service, handlers },
-      said,
-    } = networks(readNetworkUrls([`goerli=${other.url}`]));
-    const read = async (id: string): Promise<unknown> =>
-      (await handlers.getNetworkStatus({ params: { id }, principal: { subject: eve } } as never)).body;
-    expect(await read(MAINNET)).toMatchObject({ state: "genesis", syncing: true, block: null });
-    expect(await read("1b16996e-3595-4985-816c-043345d22f8c")).toMatchObject({ state: "running" });
-    expect(said.map(({ audience }) => audience)).toEqual(["everyone"]);
-    expect(service.get(eve, MAINNET).stats).toMatchObject({ state: "genesis" });
-  });
-
-  it.each(["null", '{"number":"0x1"}', '{"number":"latest","hash":"0x","transactions":[]}'])(
-    "never believes %s to be a block",
-    async (text) => {
-      const {
-        part: { service, handlers },
-      } = networks();
-      const url = await double(
-        asChain((response) => {
-          response.end(`{"jsonrpc":"2.0","id":1,"result":${text}}`);
-        }),
-      );
-      const { id } = await service.create(ada, { name: "x", config: { json_rpc_url: url } }, SIGNAL);
-      expect(
-        (await handlers.getNetworkStatus({ params: { id }, principal: { subject: ada } } as never)).body,
-      ).toMatchObject({ state: "unreachable", last_error: { code: "network_answer_invalid" } });
-    },
-  );
-});
-
-describe("hints of new blocks", () => {
-  it("come from the WebSocket that an enabled network of an owner names, and from nowhere else", async () => {
-    const {
-      part: { service },
-    } = networks();
-    const socketUrl = anvil.url.replace("http", "ws");
-    const { id } = await service.create(
-      ada,
-      { name: "x", config: { json_rpc_url: anvil.url, websocket_url: socketUrl } },
-      SIGNAL,
-    );
-    let hints: HeadHints | undefined;
-    await new Promise<void>((resolve) => {
-      hints = service.hints(service.find(ada, id), resolve);
-    });
-    expect(hints?.url).toBe(socketUrl);
-    hints?.close();
-    const known = service.find(ada, id);
-    const others = [
-      service.find(ada, MAINNET),
-      { ...known, owner: null },
-      { ...known, enabled: false },
-      { ...known, config: {} },
-    ];
-    expect(others.map((network) => service.hints(network, () => undefined))).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
-  });
-
-  it("are as many as an owner may have, and one more when one ends", async () => {
-    const {
-      part: { service },
-    } = networks();
-    const { id } = await service.create(
-      ada,
-      { name: "x", config: { json_rpc_url: anvil.url, websocket_url: "wss://127.0.0.1:1/" } },
-      SIGNAL,
-    );
-    const open = (owner: Subject): HeadHints | undefined =>
-      service.hints({ ...service.find(ada, id), owner }, () => undefined);
-    const feeds = Array.from({ length: 17 }, () => open(ada));
-    expect(feeds.indexOf(undefined)).toBe(16);
-    feeds[0]?.close();
-    const more = [open(ada), open(ada), open(eve)];
-    expect(more.map((feed) => feed !== undefined)).toEqual([true, false, true]);
-    for (const feed of [...feeds, ...more]) feed?.close();
-  });
-});
-
-describe("nodes", () => {
-  it("can be added, are turned to, tell what was seen of them, and can be removed", async () => {
-    const {
-      part: { service, handlers },
-    } = networks();
-    const { id } = await service.create(
-      ada,
-      { name: "x", chain_id: String(CHAIN), config: { json_rpc_url: await deadUrl() } },
-      SIGNAL,
-    );
-    const request = { principal: { subject: ada }, signal: SIGNAL };
-    await expect(
-      handlers.createNetworkNode({
-        ...request,
-        params: { id },
-        body: { config: { json_rpc_url: other.url } },
-      } as never),
-    ).rejects.toMatchObject({ code: "network_chain_mismatch" });
-    const { body: node } = await handlers.createNetworkNode({
-      ...request,
-      params: { id },
-      body: { role: "full", config: { json_rpc_url: anvil.url, region: "eu" } },
-    } as never);
-    expect(node).toMatchObject({ role: "full", status: "genesis", config: { json_rpc_url: anvil.url, region: "eu" } });
-    expect(await service.rpc(service.find(ada, id)).request("eth_chainId", [])).toBe("0x7a69");
-    const { body: listed } = await handlers.listNetworkNodes({ ...request, params: { id }, query: PAGE } as never);
-    expect(listed.map(({ status }) => status)).toEqual(["unreachable", "running"]);
-    const logs = await handlers.getNetworkNodeLogs({
-      ...request,
-      params: { id, node_id: node.id },
-      query: {},
-    } as never);
-    expect(logs.body.logs.map(({ message }) => message)).toEqual([`answers as chain ${String(CHAIN)}`]);
-    expect(await handlers.listNetworkLoadBalancers({ ...request, params: { id }, query: PAGE } as never)).toMatchObject(
-      { total: 1, body: [{ status: "active", node_ids: listed.map((one) => one.id) }] },
-    );
-    await expect(
-      handlers.deleteNetworkNode({ ...request, params: { id, node_id: listed[0]!.id } } as never),
-    ).rejects.toMatchObject({ code: "network_node_fixed" });
-    await handlers.deleteNetworkNode({ ...request, params: { id, node_id: node.id } } as never);
-    expect((await handlers.listNetworkNodes({ ...request, params: { id }, query: PAGE } as never)).total).toBe(1);
-    await expect(
-      Promise.resolve(
-        handlers.createNetworkNode({ ...request, params: { id: MAINNET }, body: { host: "a.example.com" } } as never),
-      ),
-    ).rejects.toMatchObject({ code: "forbidden" });
   });
 });

@@ -1,23 +1,24 @@
 /**
- * What a driver does for a type of connector, and what it is given to do it with. Drivers keep nothing between calls.
+ * What a driver of entities does for a type of connector, and what it is given to do it with. Drivers hold no state
+ * between calls.
  */
 import type { Egress } from "../../../platform/net/egress.js";
 import type { Page } from "../../../platform/store/tables.js";
 import type { PeerAddresses } from "../peer-addresses.js";
 import type { ConnectorConfig, Credentials, EntityInput } from "../connector-schemas.js";
 
-/** A peer and the way to it. */
+/** A peer: the service that a connector connects to, and how it is reached. */
 export interface Peer {
   readonly config: ConnectorConfig;
-  /** Plaintext out of the vault, for this use only. */
+  /** Plaintext from the vault, for this use only. */
   readonly credentials: Credentials;
   readonly addresses: PeerAddresses;
-  /** Guarded for addresses that a user gave; open inwards only for containers of our own provider. */
+  /** For an address of a user, the guard; for a container of our own provider, one that reaches its host only. */
   readonly egress: Egress;
   readonly signal: AbortSignal;
 }
 
-/** What the peer says of an entity. */
+/** What the peer says about an entity. */
 export interface PeerEntity {
   readonly id: string;
   readonly hash?: string;
@@ -25,7 +26,7 @@ export interface PeerEntity {
   readonly name?: string;
   readonly type?: string;
   readonly size?: number;
-  /** What the peer keeps as an object of its own. */
+  /** The object, where the peer stores entities as JSON objects. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly content?: Uint8Array;
   readonly children?: readonly {
@@ -37,41 +38,35 @@ export interface PeerEntity {
   }[];
 }
 
-export interface PeerEntities {
+interface PeerEntities {
   readonly rows: readonly PeerEntity[];
-  /** Over all pages. */
+  /** Of all pages. */
   readonly total: number;
 }
 
-/** An entity as given, its content decoded. */
+/** An entity as the caller gave it, its content decoded. */
 export interface EntityContent {
   readonly input: EntityInput;
   readonly bytes: Uint8Array | undefined;
-  /** MIME type of the content, where one is known. */
+  /** Media type of the content, where it is known. */
   readonly mediaType: string | undefined;
   readonly children: readonly { readonly filename: string; readonly bytes: Uint8Array }[];
 }
 
 export interface EntityDriver {
+  /** Returns one page of the peer's entities, or of those in `objects`. */
   list(
     peer: Peer,
     options: { readonly objects: readonly string[] | undefined; readonly page: Page },
   ): Promise<PeerEntities>;
+  /** Puts an entity into the peer. */
   create(peer: Peer, content: EntityContent): Promise<PeerEntity>;
-  /** With content up to the limit. Throws `not_found`. */
+  /** Returns an entity with its content, up to the limit. Throws `not_found`. */
   get(peer: Peer, id: string): Promise<PeerEntity>;
+  /** Changes an entity. Throws `not_found`, and `connector_unsupported` for what the peer cannot change. */
   update(peer: Peer, id: string, content: EntityContent): Promise<void>;
+  /** Removes an entity. Throws `not_found`. */
   remove(peer: Peer, id: string): Promise<void>;
-  /** True when names, metadata and the like are ours to keep, as the peer has no place for them. */
+  /** True when this server stores names, metadata and the like, because the peer has no place for them. */
   readonly keepsNotes: boolean;
-}
-
-export interface ConnectorDriver {
-  /**
-   * Asks the peer whether it is there and takes our credentials. Resolves to what it says it is, in one line; rejects
-   * with `connector_unreachable`, `connector_timeout`, `connector_refused`, `connector_answer_invalid` or
-   * `egress_refused`.
-   */
-  probe(peer: Peer): Promise<string | undefined>;
-  readonly entities?: EntityDriver;
 }

@@ -1,4 +1,4 @@
-/** Requests to a peer over HTTP: its base URL, the header that proves us, limits, and failures in our words. */
+/** Requests to a peer over HTTP: base URL, header of the credentials, limits, and failures as those of connectors. */
 import { AppError } from "../../../platform/errors.js";
 import type { EgressAnswer, EgressRequest } from "../../../platform/net/egress.js";
 import type { Credentials } from "../connector-schemas.js";
@@ -7,7 +7,7 @@ import { answerInvalid, credentialsRejected, fromEgress, PEER_TIMEOUT_MS } from 
 
 export interface PeerRequest {
   readonly method?: EgressRequest["method"];
-  /** Repeats are allowed. */
+  /** A name may occur several times. */
   readonly query?: readonly (readonly [string, string])[];
   readonly json?: unknown;
   readonly body?: { readonly contentType: string; readonly bytes: Uint8Array };
@@ -18,9 +18,7 @@ export interface PeerRequest {
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 const VISIBLE = /^[\x20-\x7e]*$/;
 
-/**
- * Sends one request below the peer's base URL. Throws what connectors throw, and `connector_refused` for 401 and 403.
- */
+/** Sends one request below the base URL. Throws `connector_refused` for 401 and 403, and what `fromEgress` returns. */
 export async function askPeer(peer: Peer, path: string, request: PeerRequest = {}): Promise<EgressAnswer> {
   const { method = "GET", json, body, timeoutMs = PEER_TIMEOUT_MS, answerBytesMax } = request;
   const payload = json === undefined ? body?.bytes : JSON.stringify(json);
@@ -45,7 +43,7 @@ export async function askPeer(peer: Peer, path: string, request: PeerRequest = {
   }
 }
 
-/** The URL of a path below the peer's base. Throws `connector_not_ready` when the configuration names no address. */
+/** Returns the URL of a path below the peer's base. Throws `connector_not_ready` when there is no address. */
 export function peerUrl(peer: Peer, path: string, query: PeerRequest["query"] = []): string {
   const { api } = peer.addresses;
   if (api?.kind !== "http")
@@ -53,7 +51,10 @@ export function peerUrl(peer: Peer, path: string, query: PeerRequest["query"] = 
   return `${api.url}${path}${query.length === 0 ? "" : `?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&")}`}`;
 }
 
-/** The answer's JSON. Throws `connector_answer_invalid`. */
+/**
+ * Returns the JSON of an answer. Throws `connector_answer_invalid`.
+ * @param what the kind of peer, such as `an IPFS node`
+ */
 export function jsonOf(answer: EgressAnswer, what: string): unknown {
   try {
     return JSON.parse(DECODER.decode(answer.body)) as unknown;
@@ -62,14 +63,14 @@ export function jsonOf(answer: EgressAnswer, what: string): unknown {
   }
 }
 
-/** True for an object that is no list. */
+/** Returns true for an object that is no list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
- * The header that the credentials make: a bearer token, a user with a password (RFC 7617), or a key in a header of its
- * own.
+ * Returns the header for the credentials: a bearer token, a user with a password (RFC 7617), or a key in a header of
+ * its own.
  */
 export function authorization(credentials: Credentials): Record<string, string> {
   const { token, username, password, api_key: apiKey, api_key_header: apiKeyHeader } = credentials;
@@ -84,7 +85,7 @@ function checked(headers: Record<string, string>): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[a-z0-9-]{1,64}$/.test(name) || !VISIBLE.test(value))
       throw new AppError("connector_config_invalid", {
-        message: "the connector's credentials hold characters that no header takes",
+        message: "the connector's credentials have characters that a header cannot carry",
       });
   }
   return headers;

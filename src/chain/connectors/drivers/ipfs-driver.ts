@@ -1,10 +1,10 @@
 /**
- * IPFS through kubo's RPC API. Entities are what the node has pinned, named by CID; content is immutable, so what may
- * change is what we note about it. With a gateway alone, content can be read and nothing else.
+ * IPFS through kubo's RPC API. Entities are what the node has pinned, named by CID. Content is immutable; only the
+ * notes about it can change, which this server stores. With a gateway alone, content can only be read.
  */
-import { AppError } from "../../../platform/errors.js";
+import { AppError, assert, notFound } from "../../../platform/errors.js";
 import { ENTITY_CONTENT_BYTES_MAX } from "../connector-schemas.js";
-import type { ConnectorDriver, EntityContent, EntityDriver, Peer, PeerEntity } from "./driver.js";
+import type { EntityContent, EntityDriver, Peer, PeerEntity } from "./driver.js";
 import {
   isCid,
   kuboAdd,
@@ -20,13 +20,13 @@ import {
 import type { FilePart } from "./multipart.js";
 import { fromEgress, PEER_TIMEOUT_MS, unreachable } from "./peer-failures.js";
 
-/** The identity CID of nothing: every gateway can answer it from itself. */
+/** The identity CID of empty content, which every gateway can answer without another node. */
 const EMPTY_CID = "bafkqaaa";
 const DIRECTORY_TYPE = "application/x-directory";
 /** Questions to the node at a time for one list. */
 const STATS_AT_ONCE = 8;
 
-const entities: EntityDriver = {
+export const ipfsEntities: EntityDriver = {
   keepsNotes: true,
 
   list: async (peer, { objects, page }) => {
@@ -53,9 +53,9 @@ const entities: EntityDriver = {
     if (hash !== undefined && hash !== null) return await pin(peer, hash);
     const parts = partsOf(content);
     const added = await kuboAdd(peer, parts);
-    // Files come before the directory that holds them; the root is the last.
+    // Files come before the directory that holds them; the root comes last.
     const root = added.at(-1);
-    if (root === undefined) throw new Error("invariant broken: an add answers at least one file");
+    assert(root !== undefined, "an add answers at least one file");
     const { bytes } = content;
     return {
       id: root.cid,
@@ -100,7 +100,7 @@ const entities: EntityDriver = {
     return { ...entityOf(peer, stat), id, ...(content === undefined ? {} : { content }) };
   },
 
-  /** Makes sure that it is pinned; the rest is a note of ours. */
+  /** Makes sure that the content is pinned; all other changes are to the note. */
   update: async (peer, id, { bytes, children, input }) => {
     requireApi(peer);
     if (
@@ -122,10 +122,10 @@ const entities: EntityDriver = {
   },
 };
 
-export const ipfsDriver: ConnectorDriver = {
-  probe: async (peer) => (peer.addresses.api === undefined ? await probeGateway(peer) : await kuboVersion(peer)),
-  entities,
-};
+/** Asks the node for its version, or a gateway for empty content, where any status below 500 counts as alive. */
+export async function probeIpfs(peer: Peer): Promise<string | undefined> {
+  return peer.addresses.api === undefined ? await probeGateway(peer) : await kuboVersion(peer);
+}
 
 async function pin(peer: Peer, cid: string): Promise<PeerEntity> {
   requireCid(cid);
@@ -164,8 +164,7 @@ async function fromGateway(peer: Peer, cid: string): Promise<PeerEntity> {
       answerBytesMax: ENTITY_CONTENT_BYTES_MAX,
       signal: peer.signal,
     });
-    if (status === 404 || status === 410 || status === 504)
-      throw new AppError("not_found", { message: "entity not found" });
+    if (status === 404 || status === 410 || status === 504) throw notFound("entity");
     if (status !== 200) throw new AppError("connector_refused", { message: `the gateway answered ${String(status)}` });
     const type = headers["content-type"]?.split(";")[0]?.trim();
     return { id: cid, hash: cid, href: url, size: body.length, content: body, ...(type === undefined ? {} : { type }) };
@@ -190,7 +189,7 @@ async function probeGateway(peer: Peer): Promise<string | undefined> {
 }
 
 function requireCid(text: string): void {
-  // What is no CID names nothing that the node could have.
+  // A text that is no CID names nothing that the node could have.
   if (!isCid(text)) throw new AppError("not_found", { message: "entity not found: not a CID" });
 }
 

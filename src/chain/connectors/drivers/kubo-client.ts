@@ -1,9 +1,8 @@
 /**
- * The part of kubo's RPC API that the ipfs driver needs (docs.ipfs.tech/reference/kubo/rpc): every call is a POST,
- * arguments are `arg` members of the query, failures are a 500 with `{Message, Code, Type}`, of which only known
- * messages are understood.
+ * The part of kubo's RPC API that the ipfs driver needs (docs.ipfs.tech/reference/kubo/rpc). Every call is a POST with
+ * its arguments as `arg` in the query; failures are a 500 with `{Message, Code, Type}`, told apart by known messages.
  */
-import { AppError } from "../../../platform/errors.js";
+import { AppError, notFound } from "../../../platform/errors.js";
 import type { EgressAnswer } from "../../../platform/net/egress.js";
 import { ENTITY_BYTES_MAX } from "../connector-schemas.js";
 import type { Peer } from "./driver.js";
@@ -12,10 +11,10 @@ import { multipartOf, type FilePart } from "./multipart.js";
 import { answerInvalid, credentialsRejected, PEER_TIMEOUT_MS } from "./peer-failures.js";
 import { postStreamed } from "./streamed-post.js";
 
-export interface AddedFile {
+interface AddedFile {
   readonly path: string;
   readonly cid: string;
-  /** Size of the whole tree below it, as kubo counts it. */
+  /** Bytes of the whole tree below it, as kubo counts them. */
   readonly size: number;
 }
 export interface ObjectStat {
@@ -24,7 +23,7 @@ export interface ObjectStat {
   /** Bytes of content; 0 for a directory. */
   readonly size: number;
 }
-export interface DirectoryLink {
+interface DirectoryLink {
   readonly name: string;
   readonly cid: string;
   readonly size: number;
@@ -33,10 +32,10 @@ export interface DirectoryLink {
 
 const API = "/api/v0";
 const KUBO = "an IPFS node";
-/** Room for directories and boundaries around the content. */
+/** With room for directories and boundaries around the content. */
 const ADD_BYTES_MAX = ENTITY_BYTES_MAX + 256 * 1024;
 const ADD_TIMEOUT_MS = 20_000;
-/** Fetching content from other nodes may take a while; kubo gives up before we do, and says so. */
+/** Kubo may fetch content from other nodes. Its own timeout is shorter than this, so that its answer arrives. */
 const FETCH_TIMEOUT_MS = 10_000;
 const KUBO_TIMEOUT = `${String((FETCH_TIMEOUT_MS - 2_000) / 1000)}s`;
 /** About 100,000 pins. */
@@ -46,11 +45,12 @@ const CID = /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{8,120}|k[0-9a-z]{8,120}|z[1-
 /** `Type` of a link in an `ls` answer (UnixFS): directories are 1 and, when sharded, 5. */
 const DIRECTORY_TYPES: readonly unknown[] = [1, 5];
 
-/** True for a text that has the form of a CID. */
+/** Returns true for a text in the form of a CID. */
 export function isCid(text: string): boolean {
   return CID.test(text);
 }
 
+/** Returns the node's name and version in one line. */
 export async function kuboVersion(peer: Peer): Promise<string> {
   const answer = await call(peer, "version", {});
   const version = isRecord(answer) ? answer["Version"] : undefined;
@@ -58,7 +58,7 @@ export async function kuboVersion(peer: Peer): Promise<string> {
   return `kubo ${version.replace(/[^\x20-\x7e]/g, "").slice(0, 60)}`;
 }
 
-/** Adds and pins files; the last of the answer is the root. */
+/** Adds and pins files; the last one returned is the root. */
 export async function kuboAdd(peer: Peer, parts: readonly FilePart[]): Promise<readonly AddedFile[]> {
   const { contentType, byteLength, chunks } = multipartOf(parts);
   const answer = await postStreamed(peer.egress, {
@@ -80,7 +80,7 @@ export async function kuboAdd(peer: Peer, parts: readonly FilePart[]): Promise<r
   return added;
 }
 
-/** The content of a file. Throws `not_found`. */
+/** Returns the content of a file. Throws `not_found`. */
 export async function kuboCat(peer: Peer, cid: string, bytesMax: number): Promise<Uint8Array> {
   return accepted(
     await ask(peer, "cat", {
@@ -94,6 +94,7 @@ export async function kuboCat(peer: Peer, cid: string, bytesMax: number): Promis
   ).body;
 }
 
+/** Pins content, fetching it from other nodes where needed. Throws `not_found` when it is not found in time. */
 export async function kuboPin(peer: Peer, cid: string): Promise<void> {
   await call(peer, "pin/add", {
     query: [
@@ -104,12 +105,12 @@ export async function kuboPin(peer: Peer, cid: string): Promise<void> {
   });
 }
 
-/** Throws `not_found` when it is not pinned. */
+/** Removes a pin. Throws `not_found` when the content is not pinned. */
 export async function kuboUnpin(peer: Peer, cid: string): Promise<void> {
   await call(peer, "pin/rm", { query: [["arg", `/ipfs/${cid}`]] });
 }
 
-/** CIDs of all that is pinned with everything below it, in a stable order. */
+/** Returns the CIDs of all recursive pins, in a stable order. */
 export async function kuboPins(peer: Peer): Promise<readonly string[]> {
   const answer = await call(peer, "pin/ls", {
     query: [["type", "recursive"]],
@@ -117,13 +118,13 @@ export async function kuboPins(peer: Peer): Promise<readonly string[]> {
     answerBytesMax: LIST_BYTES_MAX,
   });
   const keys = isRecord(answer) ? answer["Keys"] : undefined;
-  // A node without pins leaves the member away.
+  // A node without pins leaves the member out.
   if (keys === undefined || keys === null) return [];
   if (!isRecord(keys) || !Object.keys(keys).every(isCid)) throw answerInvalid(KUBO);
   return Object.keys(keys).sort();
 }
 
-/** Throws `not_found` when the node does not have it and finds it nowhere in time. */
+/** Returns type and size of content. Throws `not_found` when the node neither has it nor finds it in time. */
 export async function kuboStat(peer: Peer, cid: string): Promise<ObjectStat> {
   const answer = await call(peer, "files/stat", {
     query: [
@@ -138,7 +139,7 @@ export async function kuboStat(peer: Peer, cid: string): Promise<ObjectStat> {
   return { cid: hash, size, type };
 }
 
-/** What a directory holds. */
+/** Returns the entries of a directory. */
 export async function kuboLinks(peer: Peer, cid: string): Promise<readonly DirectoryLink[]> {
   const answer = await call(peer, "ls", {
     query: [
@@ -177,7 +178,7 @@ async function ask(peer: Peer, command: string, request: PeerRequest): Promise<E
   return await askPeer(peer, `${API}/${command}`, { method: "POST", timeoutMs: PEER_TIMEOUT_MS, ...request });
 }
 
-/** Kubo answers 200, or 500 with a message; anything else comes from somebody who is not kubo. */
+/** Returns an answer of 200. Kubo answers failures with 500 and a message; any other status is not from kubo. */
 function accepted(answer: EgressAnswer): EgressAnswer {
   if (answer.status === 200) return answer;
   if (answer.status === 401 || answer.status === 403) throw credentialsRejected();
@@ -185,9 +186,8 @@ function accepted(answer: EgressAnswer): EgressAnswer {
   const body = jsonOf(answer, KUBO);
   const message = isRecord(body) && typeof body["Message"] === "string" ? body["Message"] : "";
   if (/not pinned|deadline exceeded|not found|no link named|file does not exist/.test(message))
-    throw new AppError("not_found", { message: "entity not found" });
-  if (/invalid (path|cid)|selected encoding not supported|cid too short/i.test(message))
-    throw new AppError("not_found", { message: "entity not found" });
+    throw notFound("entity");
+  if (/invalid (path|cid)|selected encoding not supported|cid too short/i.test(message)) throw notFound("entity");
   throw new AppError("connector_refused", { message: "the IPFS node refused the request" });
 }
 

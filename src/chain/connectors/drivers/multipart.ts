@@ -1,6 +1,6 @@
 /**
- * Files as multipart/form-data (RFC 7578), in pieces: content is never copied into one body. Directories as IPFS takes
- * them: a part of type application/x-directory, and files whose names start with it.
+ * Encodes files as multipart/form-data (RFC 7578) in pieces, without copying their content into one body. Directories
+ * have the form that IPFS takes: a part of type application/x-directory, and files whose names start with its name.
  */
 import { randomBytes } from "node:crypto";
 
@@ -11,20 +11,23 @@ export interface FilePart {
   readonly bytes?: Uint8Array;
 }
 
-export interface Multipart {
+interface Multipart {
   readonly contentType: string;
   /** Of the whole body. */
   readonly byteLength: number;
   readonly chunks: () => Generator<Uint8Array>;
 }
 
-/** Largest piece that is handed on at once. */
+/** Largest piece of content that is sent at once. */
 const CHUNK_BYTES = 64 * 1024;
 
+/** Returns the body that has the files in this order, as pieces with their total length. */
 export function multipartOf(parts: readonly FilePart[]): Multipart {
   const boundary = `proofwright-${randomBytes(18).toString("hex")}`;
   const encoded = parts.map(({ path, bytes }) => ({
-    head: Buffer.from(headOf(boundary, path, bytes === undefined)),
+    head: Buffer.from(
+      headOf(boundary, path, bytes === undefined ? "application/x-directory" : "application/octet-stream"),
+    ),
     bytes: bytes ?? new Uint8Array(),
   }));
   const end = Buffer.from(`--${boundary}--\r\n`);
@@ -46,6 +49,6 @@ export function multipartOf(parts: readonly FilePart[]): Multipart {
   };
 }
 
-function headOf(boundary: string, path: string, isDirectory: boolean): string {
-  return `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${encodeURIComponent(path)}"\r\nContent-Type: ${isDirectory ? "application/x-directory" : "application/octet-stream"}\r\n\r\n`;
+function headOf(boundary: string, path: string, contentType: string): string {
+  return `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${encodeURIComponent(path)}"\r\nContent-Type: ${contentType}\r\n\r\n`;
 }

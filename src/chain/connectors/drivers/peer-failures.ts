@@ -1,9 +1,7 @@
-/**
- * Turns what may go wrong on the way to a peer into the errors of connectors. No message repeats what the peer said.
- */
+/** Turns failures on the way to a peer into the errors of connectors. No message repeats what the peer said. */
 import { AppError } from "../../../platform/errors.js";
 
-/** Longest time that a peer gets for one question. */
+/** A peer has this long to answer one question. */
 export const PEER_TIMEOUT_MS = 5_000;
 
 /** Codes of Node's TLS for a certificate that is not trusted, not valid now, or of another name. */
@@ -14,11 +12,11 @@ export const unreachable = (cause?: unknown): AppError =>
 export const timedOut = (cause?: unknown): AppError =>
   failure("connector_timeout", "the peer did not answer in time", cause);
 export const credentialsRejected = (cause?: unknown): AppError =>
-  failure("connector_refused", "the peer does not take the connector's credentials", cause);
+  failure("connector_refused", "the peer rejects the connector's credentials", cause);
 export const answerInvalid = (what: string, cause?: unknown): AppError =>
   failure("connector_answer_invalid", `the peer's answer is not that of ${what}`, cause);
 
-/** The guard's failures in the words of connectors; what it refuses stays its own error. */
+/** Returns a failure of the egress guard as one of connectors; a refusal of the guard is returned unchanged. */
 export function fromEgress(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
   const code: string = error.code;
@@ -34,13 +32,13 @@ export function fromEgress(error: unknown): unknown {
   }
 }
 
-/** What a peer's own library or socket threw. */
+/** Returns a failure of a socket or of a peer's library as one of connectors; after an abort, the signal's reason. */
 export function fromSocket(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof AppError) return fromEgress(error);
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return CERTIFICATE_CODES.test(code)
-    ? failure("connector_refused", "the peer's certificate does not hold", error)
+    ? failure("connector_refused", "the peer's certificate is not valid or not trusted", error)
     : unreachable(error);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A connection to a peer that speaks a protocol of its own: opened through the egress guard, TLS on top, read with a
- * limit and a deadline.
+ * A connection to a peer with a protocol other than HTTP: opened through the egress guard, with TLS where asked for,
+ * read with a limit and a deadline.
  */
 import { isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -13,19 +13,19 @@ import { answerInvalid, fromSocket, PEER_TIMEOUT_MS, timedOut, unreachable } fro
 /** Longest answer of a handshake; a NATS INFO of a large cluster takes a few KiB. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** After which there is something to read, or never will be. */
-const WAKING = ["readable", "end", "close", "error"] as const;
+/** After each of these there is something to read, or never will be. */
+const READ_EVENTS = ["readable", "end", "close", "error"] as const;
 
 export interface PeerSocket {
   write(text: string | Uint8Array): void;
   /**
-   * The next line, without its end. Rejects with `connector_unreachable` when the peer hangs up,
-   * `connector_answer_invalid` when it is too long.
+   * Resolves to the next line without its end. Rejects with `connector_unreachable` when the peer closes the
+   * connection, `connector_answer_invalid` when the line is too long.
    */
   readLine(what: string): Promise<string>;
 }
 
-/** Opens a connection, runs the talk and closes it, all within one deadline. */
+/** Opens a connection, runs `talk` over it and closes it, all within one deadline. */
 export async function withPeerSocket<T>(
   peer: Peer,
   talk: (connection: {
@@ -46,7 +46,7 @@ export async function withPeerSocket<T>(
   signal.addEventListener("abort", hangUp, { once: true });
   try {
     plain = await peer.egress.connect({ host: address.host, port: address.port, timeoutMs: PEER_TIMEOUT_MS });
-    // Whatever comes after the last read must not end the process.
+    // An error after the last read must not end the process.
     plain.on("error", () => undefined);
     signal.throwIfAborted();
     return await talk({ address, plain, signal });
@@ -59,31 +59,28 @@ export async function withPeerSocket<T>(
   }
 }
 
-/** What `config.tls` says, as options of Node's TLS. The peer's certificate is always checked. */
-export function tlsOptions(
-  host: string,
-  tls: ConnectorConfig["tls"],
-): { readonly ca?: string; readonly servername?: string } {
+/** Returns `config.tls` as options of Node's TLS. The peer's certificate is always checked. */
+function tlsOptions(host: string, tls: ConnectorConfig["tls"]): { readonly ca?: string; readonly servername?: string } {
   const { ca, server_name: serverName } = typeof tls === "object" ? tls : {};
   const name = serverName ?? (isIP(host) === 0 ? host : undefined);
   return { ...(ca === undefined ? {} : { ca }), ...(name === undefined ? {} : { servername: name }) };
 }
 
-/** Puts TLS on a connection. Rejects when the certificate does not hold. */
+/** Starts TLS over a connection. Rejects when the certificate is not valid. */
 export async function secured(plain: Socket, host: string, tls: ConnectorConfig["tls"]): Promise<Socket> {
   return await new Promise((resolve, reject) => {
     const socket = connectTls({ socket: plain, ...tlsOptions(host, tls) }, () => {
       resolve(socket);
     });
     socket.once("error", reject);
-    // Without an error of its own when the connection below is closed.
+    // TLS emits no error of its own when the connection below is closed.
     plain.once("close", () => {
       reject(unreachable());
     });
   });
 }
 
-/** Reads and writes lines. Leaves no listener behind, so that TLS may take the connection over between two lines. */
+/** Reads and writes lines. It leaves no listener behind, so that TLS can start between two lines. */
 export function lines(socket: Socket): PeerSocket {
   let held = "";
   return {
@@ -105,17 +102,18 @@ export function lines(socket: Socket): PeerSocket {
   };
 }
 
-async function nextChunk(socket: Socket): Promise<Buffer> {
+/** Resolves to the next bytes. Rejects with `connector_unreachable` when the peer closes the connection. */
+export async function nextChunk(socket: Socket): Promise<Buffer> {
   for (;;) {
     const chunk = socket.read() as Buffer | null;
     if (chunk !== null) return chunk;
     if (socket.readableEnded || socket.destroyed) throw unreachable();
     await new Promise<void>((resolve) => {
       const wake = (): void => {
-        for (const event of WAKING) socket.removeListener(event, wake);
+        for (const event of READ_EVENTS) socket.removeListener(event, wake);
         resolve();
       };
-      for (const event of WAKING) socket.on(event, wake);
+      for (const event of READ_EVENTS) socket.on(event, wake);
     });
   }
 }

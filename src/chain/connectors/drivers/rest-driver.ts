@@ -1,22 +1,21 @@
 /**
- * A REST service as a connector: its collection of objects becomes the connector's entities. `config.entities_path`
- * names the collection (`/` unless given); objects are `<collection>/<id>` and JSON.
+ * Entities of a REST service: the objects of one collection. `config.entities_path` names the collection (by default
+ * `/`); objects are JSON at `<collection>/<id>`.
  */
-import { AppError } from "../../../platform/errors.js";
+import { AppError, notFound } from "../../../platform/errors.js";
 import type { EgressAnswer } from "../../../platform/net/egress.js";
-import type { ConnectorDriver, EntityContent, EntityDriver, Peer, PeerEntity } from "./driver.js";
-import { httpDriver } from "./http-driver.js";
+import type { EntityContent, EntityDriver, Peer, PeerEntity } from "./driver.js";
 import { askPeer, isRecord, jsonOf, peerUrl, type PeerRequest } from "./http-peer.js";
 import { answerInvalid } from "./peer-failures.js";
 
 const SERVICE = "a REST service";
 
-const entities: EntityDriver = {
+export const restEntities: EntityDriver = {
   keepsNotes: false,
 
   list: async (peer, { objects, page }) => {
     if (objects !== undefined) {
-      const rows = await Promise.all(objects.slice(0, page.rpp).map(async (id) => await entities.get(peer, id)));
+      const rows = await Promise.all(objects.slice(0, page.rpp).map(async (id) => await restEntities.get(peer, id)));
       return { rows, total: objects.length };
     }
     const answer = accepted(
@@ -32,7 +31,7 @@ const entities: EntityDriver = {
     if (!Array.isArray(found)) throw answerInvalid(SERVICE);
     const rows = found.map((object: unknown) => entityOf(peer, object));
     const total = Number(answer.headers["x-total-results-count"] ?? answer.headers["x-total-count"] ?? Number.NaN);
-    // A service that does not page gives everything at once.
+    // A service without paging answers all objects at once.
     const paged = rows.length > page.rpp ? rows.slice((page.page - 1) * page.rpp, page.page * page.rpp) : rows;
     return { rows: paged, total: Number.isSafeInteger(total) && total >= 0 ? total : rows.length };
   },
@@ -51,8 +50,6 @@ const entities: EntityDriver = {
   },
 };
 
-export const restDriver: ConnectorDriver = { probe: async (peer) => await httpDriver.probe(peer), entities };
-
 function collection(peer: Peer): string {
   return (peer.config.entities_path ?? "").replace(/\/+$/, "");
 }
@@ -61,7 +58,7 @@ function objectPath(peer: Peer, id: string): string {
   return `${collection(peer)}/${encodeURIComponent(id)}`;
 }
 
-/** Metadata is the object; content of another kind goes as it is. */
+/** Returns the body of a request: content as it is, or the metadata as the object. */
 function bodyOf({ input, bytes, mediaType }: EntityContent): Pick<PeerRequest, "json" | "body"> {
   if (bytes !== undefined) return { body: { contentType: mediaType ?? "application/octet-stream", bytes } };
   const { name, filename, type, source, parent, metadata } = input;
@@ -73,7 +70,7 @@ function bodyOf({ input, bytes, mediaType }: EntityContent): Pick<PeerRequest, "
 
 function accepted(answer: EgressAnswer): EgressAnswer {
   if (answer.status >= 200 && answer.status < 300) return answer;
-  if (answer.status === 404) throw new AppError("not_found", { message: "entity not found" });
+  if (answer.status === 404) throw notFound("entity");
   throw new AppError("connector_refused", { message: `the peer answered ${String(answer.status)}` });
 }
 

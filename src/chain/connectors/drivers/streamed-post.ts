@@ -1,5 +1,5 @@
 /**
- * A POST whose body is sent in pieces over a connection of the egress guard, for content that should not lie in memory
+ * A POST whose body is sent in pieces over a connection of the egress guard, so that large content is not in memory
  * twice.
  */
 import { request, type IncomingMessage } from "node:http";
@@ -9,12 +9,12 @@ import { AppError } from "../../../platform/errors.js";
 import type { Egress, EgressAnswer } from "../../../platform/net/egress.js";
 import { answerInvalid, fromSocket, timedOut, unreachable } from "./peer-failures.js";
 
-export interface StreamedPost {
+interface StreamedPost {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly byteLength: number;
   readonly chunks: () => Iterable<Uint8Array>;
-  /** A longer body is not begun. */
+  /** A longer body is refused before anything is sent. */
   readonly bytesMax: number;
   readonly answerBytesMax: number;
   readonly timeoutMs: number;
@@ -22,7 +22,7 @@ export interface StreamedPost {
 }
 
 /**
- * Sends it and reads the whole answer. Throws `body_too_large`, `connector_unreachable`, `connector_timeout`,
+ * Sends the request and reads the whole answer. Throws `body_too_large`, `connector_unreachable`, `connector_timeout`,
  * `connector_answer_invalid`, `egress_refused`.
  */
 export async function postStreamed(egress: Egress, post: StreamedPost): Promise<EgressAnswer> {
@@ -81,7 +81,7 @@ async function readAll(incoming: IncomingMessage, bytesMax: number): Promise<Uin
   let length = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > bytesMax) throw answerInvalid("a peer that keeps to its limits");
+    if (length > bytesMax) throw answerInvalid("a peer that keeps to the limits");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

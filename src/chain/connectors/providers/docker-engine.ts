@@ -1,12 +1,11 @@
 /**
- * Requests to a Docker engine (Engine API, docs.docker.com/reference/api/engine): over a unix socket or TCP, at an
- * address that the operator set, so that no egress guard stands between. The version is the newest that both sides
- * know.
+ * Requests to a Docker engine (Engine API, docs.docker.com/reference/api/engine) over a unix socket or TCP. The
+ * operator sets the address, so that no egress guard is needed. The version is the newest that both sides know.
  */
 import { request, type IncomingMessage } from "node:http";
 import { AppError } from "../../../platform/errors.js";
 
-export interface EngineRequest {
+interface EngineRequest {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly query?: Readonly<Record<string, string>>;
   readonly json?: unknown;
@@ -14,13 +13,13 @@ export interface EngineRequest {
   readonly signal: AbortSignal;
 }
 
-export interface EngineAnswer {
+interface EngineAnswer {
   readonly status: number;
   readonly body: Buffer;
   readonly headers: IncomingMessage["headers"];
 }
 
-/** The newest version of the API that this driver was written against. */
+/** The newest version of the API that this code was written for. */
 const API_VERSION_MAX = "1.47";
 const TIMEOUT_MS = 10_000;
 /** The progress of a large pull is some MiB of lines. */
@@ -39,19 +38,19 @@ export class DockerEngine {
         : { host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || "2375") };
   }
 
-  /** Host under which this server reaches the ports that the engine publishes. */
+  /** Host at which this server reaches the ports that the engine publishes. */
   get publishedHost(): string {
     return "socketPath" in this.#target ? "127.0.0.1" : this.#target.host;
   }
 
-  /** True when the engine runs on this machine, whose loopback is then ours too. */
+  /** True when the engine runs on this machine, so that both have one loopback interface. */
   get isLocal(): boolean {
     return "socketPath" in this.#target || ["127.0.0.1", "localhost", "::1"].includes(this.#target.host);
   }
 
   /**
-   * One request below the negotiated version. Throws `connector_unreachable` and `connector_timeout`; statuses are the
-   * caller's to judge.
+   * Sends one request below the negotiated version. Throws `connector_unreachable` and `connector_timeout`; the caller
+   * checks the status.
    */
   async ask(path: string, options: EngineRequest): Promise<EngineAnswer> {
     this.#version ??= await this.#negotiate(options.signal);
@@ -64,7 +63,7 @@ export class DockerEngine {
     const offered = headers["api-version"];
     if (status !== 200 || typeof offered !== "string" || !/^[0-9]+\.[0-9]+$/.test(offered))
       throw new AppError("connector_unreachable", {
-        message: "what answers at PROOFWRIGHT_DOCKER_HOST is no Docker engine",
+        message: "the service at PROOFWRIGHT_DOCKER_HOST is no Docker engine",
       });
     return isNewer(offered, API_VERSION_MAX) ? API_VERSION_MAX : offered;
   }
@@ -108,10 +107,10 @@ export class DockerEngine {
   }
 }
 
-/** The JSON of an answer. Throws `connector_provider_failed`. */
-export function engineJson<T>({ body }: EngineAnswer): T {
+/** Returns the JSON of an answer. Throws `connector_provider_failed`. */
+export function engineJson({ body }: EngineAnswer): unknown {
   try {
-    return JSON.parse(body.toString("utf8")) as T;
+    return JSON.parse(body.toString("utf8"));
   } catch (error) {
     throw new AppError("connector_provider_failed", {
       message: "the Docker engine's answer is not JSON",
@@ -120,10 +119,13 @@ export function engineJson<T>({ body }: EngineAnswer): T {
   }
 }
 
-/** Refuses answers of other statuses than those expected, in the words of what was tried. */
+/**
+ * Throws `connector_unreachable` for 5xx and `connector_provider_failed` for any other status that is not expected.
+ * @param tried what was tried, for the message: "the Docker engine refused to ..."
+ */
 export function requireStatus(answer: EngineAnswer, expected: readonly number[], tried: string): void {
   if (expected.includes(answer.status)) return;
-  // 5xx may pass by itself; the job tries again.
+  // 5xx may be temporary; the job tries again.
   if (answer.status >= 500)
     throw new AppError("connector_unreachable", {
       message: `the Docker engine could not ${tried} (${String(answer.status)})`,

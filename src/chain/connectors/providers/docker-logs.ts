@@ -1,14 +1,16 @@
 /**
- * Lines of a container's log. Without a terminal Docker frames both streams: stream(1) || 0(3) || length(4, big-endian)
- * || bytes (Engine API, 'Stream format'); each line starts with a timestamp in RFC 3339 and a space.
+ * Reads the lines of a container's log. Without a terminal, Docker frames both streams: stream(1) || 0(3) ||
+ * length(4, big-endian) || bytes (Engine API, 'Stream format'). Each line starts with a timestamp in RFC 3339 and a
+ * space.
  */
 import type { ContainerLogs } from "../connector-schemas.js";
 
 const FRAME_HEAD_BYTES = 8;
 const LINE_LENGTH_MAX = 4096;
 
-export function linesOfLog(body: Buffer, isTerminal: boolean): ContainerLogs["logs"] {
-  const text = isTerminal ? body.toString("utf8") : unframed(body);
+/** Returns the lines in order; the timestamp of a line without one is null. */
+export function linesOfLog(body: Buffer, { hasTerminal }: { readonly hasTerminal: boolean }): ContainerLogs["logs"] {
+  const text = hasTerminal ? body.toString("utf8") : unframed(body);
   return text
     .split("\n")
     .filter((line) => line !== "")

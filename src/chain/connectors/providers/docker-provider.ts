@@ -1,6 +1,6 @@
 /**
- * Containers on a Docker engine. Everything is found again by label or name, so that each step may be cut off and
- * repeated.
+ * Containers on a Docker engine. Containers and networks are found by label or name, so that each step can be
+ * interrupted and repeated.
  */
 import { AppError } from "../../../platform/errors.js";
 import type { ContainerLogs, ContainerNode, LoadBalancer } from "../connector-schemas.js";
@@ -17,12 +17,12 @@ import {
   isEgressClosed,
   isImageAllowed,
   portBindings,
-  SPEC_LABEL,
-  specHash,
+  SETTINGS_LABEL,
+  settingsHash,
 } from "./docker-settings.js";
 import type { ContainerProvider, ContainerRuntime, ContainerSpec, NodeContext, PublishedEndpoint } from "./provider.js";
 
-/** The members that we read of `GET /containers/{id}/json`. */
+/** The members of `GET /containers/{id}/json` that are used here. */
 interface Inspected {
   readonly Id: string;
   readonly Created: string;
@@ -40,38 +40,40 @@ interface Inspected {
   };
 }
 
-/** Large images over slow lines. */
+/** For large images over slow lines. */
 const PULL_TIMEOUT_MS = 600_000;
 const STOP_SEC = 10;
 const REMOVE_TIMEOUT_MS = 30_000;
-/** Addresses that mean every one of the host. */
-const EVERYWHERE: readonly string[] = ["", "0.0.0.0", "::"];
+/** Addresses that mean all addresses of the host. */
+const ALL_ADDRESSES: readonly string[] = ["", "0.0.0.0", "::"];
 
 export class DockerProvider implements ContainerProvider {
   readonly id = "docker";
   readonly #engine: DockerEngine;
   readonly #images: string;
 
-  /** @param options.images the operator's list of images that may be run; see isImageAllowed */
+  /** @param options.images the operator's list of allowed images, as `isImageAllowed` reads it */
   constructor(options: { readonly host: string; readonly images: string }) {
     this.#engine = new DockerEngine(options.host);
     this.#images = options.images;
   }
 
+  /** Refuses images that the operator does not allow, and rules that Docker cannot enforce. */
   check(spec: ContainerSpec): void {
     if (!isImageAllowed(spec.image, this.#images))
       throw invalid(
         "config.container",
-        `config.container: the operator does not let this image be run; allowed are ${this.#images}`,
+        `config.container: the operator does not allow this image; allowed are ${this.#images}`,
       );
-    portBindings(spec, this.#engine.isLocal);
+    portBindings(spec, this.#engine);
     isEgressClosed(spec.security);
   }
 
+  /** Makes and starts the container. One made from the same settings is used again. */
   async provision(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime> {
     this.check(spec);
     const left = await this.#inspect(spec.connectorId, signal);
-    if (left === undefined || left.Config.Labels?.[SPEC_LABEL] !== specHash(spec)) {
+    if (left === undefined || left.Config.Labels?.[SETTINGS_LABEL] !== settingsHash(spec)) {
       if (left !== undefined) await this.remove(spec.connectorId, signal);
       await this.#pull(spec.image, signal);
       if (isEgressClosed(spec.security)) await this.#makeClosedNetwork(signal);
@@ -81,16 +83,17 @@ export class DockerProvider implements ContainerProvider {
       method: "POST",
       signal,
     });
-    // 304: it runs already.
+    // 304: the container runs already.
     requireStatus(started, [204, 304], "start the container");
     const runtime = await this.locate(spec, signal);
     if (runtime === undefined)
       throw new AppError("connector_provider_failed", {
-        message: "the container ended as soon as it was started; its logs may say why",
+        message: "the container ended right after its start; its logs may show the reason",
       });
     return runtime;
   }
 
+  /** Returns the published ports of a running container. */
   async locate(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime | undefined> {
     const found = await this.#inspect(spec.connectorId, signal);
     if (found?.State.Running !== true) return undefined;
@@ -102,6 +105,7 @@ export class DockerProvider implements ContainerProvider {
     };
   }
 
+  /** Returns the container, if there is one. */
   async nodes(connectorId: string, context: NodeContext, signal: AbortSignal): Promise<ContainerNode[]> {
     const found = await this.#inspect(connectorId, signal);
     if (found === undefined) return [];
@@ -126,6 +130,7 @@ export class DockerProvider implements ContainerProvider {
     ];
   }
 
+  /** Returns one endpoint for each published port and address. */
   async endpoints(connectorId: string, signal: AbortSignal): Promise<LoadBalancer[]> {
     const found = await this.#inspect(connectorId, signal);
     if (found === undefined) return [];
@@ -143,6 +148,7 @@ export class DockerProvider implements ContainerProvider {
     );
   }
 
+  /** Returns the newest lines of both streams, oldest first. */
   async logs(connectorId: string, lines: number, signal: AbortSignal): Promise<ContainerLogs["logs"]> {
     const found = await this.#inspect(connectorId, signal);
     if (found === undefined) return [];
@@ -150,10 +156,11 @@ export class DockerProvider implements ContainerProvider {
       query: { stdout: "true", stderr: "true", timestamps: "true", tail: String(lines) },
       signal,
     });
-    requireStatus(answer, [200], "hand out logs");
-    return linesOfLog(answer.body, found.Config.Tty === true);
+    requireStatus(answer, [200], "return logs");
+    return linesOfLog(answer.body, { hasTerminal: found.Config.Tty === true });
   }
 
+  /** Stops the container and removes it with its volumes. */
   async remove(connectorId: string, signal: AbortSignal): Promise<void> {
     const name = containerName(connectorId);
     const stopped = await this.#engine.ask(`/containers/${name}/stop`, {
@@ -172,18 +179,20 @@ export class DockerProvider implements ContainerProvider {
     requireStatus(removed, [204, 404], "remove the container");
   }
 
-  /** Undefined when there is none. A container of that name that is not ours is not touched. */
+  /** Returns the container, or undefined. Throws for one of the same name that this server did not make. */
   async #inspect(connectorId: string, signal: AbortSignal): Promise<Inspected | undefined> {
     const answer = await this.#engine.ask(`/containers/${containerName(connectorId)}/json`, { signal });
     if (answer.status === 404) return undefined;
     requireStatus(answer, [200], "describe the container");
-    const found = engineJson<Inspected>(answer);
+    const found = engineJson(answer) as Inspected;
     if (found.Config.Labels?.[CONNECTOR_LABEL] !== connectorId)
-      throw new AppError("connector_provider_failed", { message: "a container of that name belongs to somebody else" });
+      throw new AppError("connector_provider_failed", {
+        message: "a container of that name exists and was not made by this server",
+      });
     return found;
   }
 
-  /** An image that is there is not fetched again. A pull answers 200 and tells failures in its lines. */
+  /** Fetches an image unless the engine has it. A pull answers 200 and reports failures in its lines. */
   async #pull(image: string, signal: AbortSignal): Promise<void> {
     const present = await this.#engine.ask(`/images/${image}/json`, { signal });
     if (present.status === 200) return;
@@ -209,7 +218,7 @@ export class DockerProvider implements ContainerProvider {
     if (present.status === 200) return;
     requireStatus(present, [404], "look for the network");
     const made = await this.#engine.ask("/networks/create", { method: "POST", json: CLOSED_NETWORK_BODY, signal });
-    // 409: somebody made it in between.
+    // 409: another request made the network meanwhile.
     requireStatus(made, [201, 409], "make a network");
   }
 
@@ -217,7 +226,7 @@ export class DockerProvider implements ContainerProvider {
     const answer = await this.#engine.ask("/containers/create", {
       method: "POST",
       query: { name: containerName(spec.connectorId) },
-      json: createBody(spec, this.#engine.isLocal),
+      json: createBody(spec, this.#engine),
       signal,
     });
     if (answer.status === 404)
@@ -238,6 +247,6 @@ export class DockerProvider implements ContainerProvider {
   }
 
   #hostOf(bound: string): string {
-    return EVERYWHERE.includes(bound) || !this.#engine.isLocal ? this.#engine.publishedHost : bound;
+    return ALL_ADDRESSES.includes(bound) || !this.#engine.isLocal ? this.#engine.publishedHost : bound;
   }
 }

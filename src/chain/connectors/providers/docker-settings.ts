@@ -1,18 +1,18 @@
 /**
- * A connector's container in Docker's terms. The rules of `security` become port bindings and a network; what Docker
- * cannot keep is refused rather than kept in part: it binds ports to addresses of its host and knows nothing of who
- * connects to them.
+ * The settings of a connector's container for Docker. The rules of `security` become port bindings and a network. A
+ * rule that Docker cannot enforce is refused rather than enforced in part: Docker binds ports to addresses of its host,
+ * and cannot limit which clients connect to them.
  */
 import { createHash } from "node:crypto";
-import { AppError } from "../../../platform/errors.js";
+import { invalidMember, type AppError } from "../../../platform/errors.js";
 import type { Security } from "../connector-schemas.js";
 import type { ContainerSpec } from "./provider.js";
 
-/** Says on every object whose it is, and from what it was made. */
+/** Labels of every object: the connector that it belongs to, and the hash of the settings that it was made from. */
 export const CONNECTOR_LABEL = "io.proofwright.connector";
-export const SPEC_LABEL = "io.proofwright.spec";
+export const SETTINGS_LABEL = "io.proofwright.spec";
 
-/** A bridge network without masquerading: published ports are reached, nothing outside is. */
+/** A bridge network without masquerading: published ports can be reached, and containers reach nothing outside. */
 export const CLOSED_NETWORK = "proofwright-closed";
 export const CLOSED_NETWORK_BODY = {
   Name: CLOSED_NETWORK,
@@ -21,19 +21,24 @@ export const CLOSED_NETWORK_BODY = {
   Labels: { [CONNECTOR_LABEL]: "shared" },
 } as const;
 
-export interface PortBinding {
+/** Whether the engine runs on this server's machine. */
+interface EngineLocation {
+  readonly isLocal: boolean;
+}
+
+interface PortBinding {
   readonly port: number;
   readonly protocol: "tcp" | "udp";
   readonly hostIp: string;
 }
 
-/** A tenant's container must not take the operator's machine with it. */
+/** Limits of one container, so that a tenant's container cannot exhaust the operator's machine. */
 const MEMORY_BYTES = 2 * 1024 ** 3;
 const PIDS_MAX = 1024;
 const CPUS_NANO = 2_000_000_000;
 const LOG_OPTIONS = { "max-size": "10m", "max-file": "3" } as const;
 
-/** CIDRs whose meaning Docker can keep, and the host address that a port is bound to for them. */
+/** CIDRs that Docker can enforce, and the address of the host to which it binds a port for each. */
 const INGRESS_ADDRESSES: Readonly<Record<string, string>> = {
   "0.0.0.0/0": "0.0.0.0",
   "::/0": "::",
@@ -45,22 +50,24 @@ const LOOPBACK = "127.0.0.1";
 const OPEN_EGRESS: readonly string[] = ["*", "0.0.0.0/0"];
 const NO_EGRESS: readonly string[] = ["", "none"];
 
+/** Returns the name of a connector's container. */
 export function containerName(connectorId: string): string {
   return `proofwright-${connectorId}`;
 }
 
 /**
- * Throws `connector_config_invalid` for rules that Docker cannot keep. @param isLocal whether the engine's loopback is
- * this server's
+ * Returns the port bindings for the rules of ingress. Throws `connector_config_invalid` for rules that Docker cannot
+ * enforce.
+ * @param engine.isLocal true when the engine's loopback interface is this server's
  */
-export function portBindings(spec: ContainerSpec, isLocal: boolean): readonly PortBinding[] {
+export function portBindings(spec: ContainerSpec, { isLocal }: EngineLocation): readonly PortBinding[] {
   const bindings: PortBinding[] = [];
   for (const [cidr, ports] of Object.entries(spec.security?.ingress ?? {})) {
     const hostIp = INGRESS_ADDRESSES[cidr];
     if (hostIp === undefined)
       throw invalid(
         "config.security.ingress",
-        `config.security.ingress: docker cannot limit a port to ${cidr}; it knows ${Object.keys(INGRESS_ADDRESSES).join(", ")}`,
+        `config.security.ingress: docker cannot limit a port to ${cidr}; it supports ${Object.keys(INGRESS_ADDRESSES).join(", ")}`,
       );
     for (const protocol of ["tcp", "udp"] as const) {
       for (const port of ports[protocol] ?? []) bindings.push({ port, protocol, hostIp });
@@ -68,27 +75,27 @@ export function portBindings(spec: ContainerSpec, isLocal: boolean): readonly Po
   }
   for (const port of [spec.apiPort, ...(spec.gatewayPort === undefined ? [] : [spec.gatewayPort])]) {
     if (bindings.some((binding) => binding.port === port && binding.protocol === "tcp")) continue;
-    // Ours to reach and nobody else's.
+    // On the loopback interface, only this server reaches the port.
     if (isLocal) bindings.push({ port, protocol: "tcp", hostIp: LOOPBACK });
     else if (port === spec.apiPort)
       throw invalid(
         "config.security.ingress",
-        `config.security.ingress: the Docker engine is on another machine, so that port ${String(port)} must be open for this server to reach it`,
+        `config.security.ingress: the Docker engine is on another machine; open port ${String(port)}, so that this server can reach it`,
       );
   }
   return bindings;
 }
 
-/** True when the container is to reach nothing outside. Throws `connector_config_invalid` for rules in between. */
+/** Returns true when the container may reach nothing outside. Throws `connector_config_invalid` for partial rules. */
 export function isEgressClosed(security: Security | undefined): boolean {
   const egress = security?.egress?.trim().toLowerCase();
   if (egress === undefined || OPEN_EGRESS.includes(egress)) return false;
   if (NO_EGRESS.includes(egress)) return true;
-  throw invalid("config.security.egress", "config.security.egress: docker knows `*` and `none`");
+  throw invalid("config.security.egress", "config.security.egress: docker supports `*` and `none`");
 }
 
-/** Names what a container was made from; one of another hash is made anew. */
-export function specHash(spec: ContainerSpec): string {
+/** Returns a hash of the settings that a container is made from; a container with another hash is replaced. */
+export function settingsHash(spec: ContainerSpec): string {
   return createHash("sha256")
     .update(
       JSON.stringify([
@@ -103,19 +110,19 @@ export function specHash(spec: ContainerSpec): string {
     .digest("hex");
 }
 
-/** The body of `POST /containers/create`. */
-export function createBody(spec: ContainerSpec, isLocal: boolean): Readonly<Record<string, unknown>> {
-  const bindings = portBindings(spec, isLocal);
+/** Returns the body of `POST /containers/create`. */
+export function createBody(spec: ContainerSpec, engine: EngineLocation): Readonly<Record<string, unknown>> {
+  const bindings = portBindings(spec, engine);
   const names = [...new Set(bindings.map(({ port, protocol }) => `${String(port)}/${protocol}`))];
   const isClosed = isEgressClosed(spec.security);
   return {
     Image: spec.image,
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
     ...(spec.command === undefined ? {} : { Cmd: spec.command }),
-    Labels: { [CONNECTOR_LABEL]: spec.connectorId, [SPEC_LABEL]: specHash(spec) },
+    Labels: { [CONNECTOR_LABEL]: spec.connectorId, [SETTINGS_LABEL]: settingsHash(spec) },
     ExposedPorts: Object.fromEntries(names.map((name) => [name, {}])),
     HostConfig: {
-      // Any free port of the host: two connectors of one kind must not fight for one.
+      // Docker chooses a free port of the host, so that two connectors of one type do not conflict.
       PortBindings: Object.fromEntries(
         names.map((name) => [
           name,
@@ -136,7 +143,7 @@ export function createBody(spec: ContainerSpec, isLocal: boolean): Readonly<Reco
   };
 }
 
-/** Reads the operator's list: exact names, or beginnings with a `*` at the end. */
+/** Returns true for an image in the operator's list, which has exact names or beginnings followed by `*`. */
 export function isImageAllowed(image: string, allowed: string): boolean {
   return allowed
     .split(",")
@@ -145,7 +152,7 @@ export function isImageAllowed(image: string, allowed: string): boolean {
     .some((entry) => (entry.endsWith("*") ? image.startsWith(entry.slice(0, -1)) : image === entry));
 }
 
-/** Name and tag as `POST /images/create` takes them. */
+/** Returns name and tag as `POST /images/create` takes them. */
 export function imageReference(image: string): { readonly fromImage: string; readonly tag?: string } {
   if (image.includes("@")) return { fromImage: image };
   const colon = image.lastIndexOf(":");
@@ -154,9 +161,7 @@ export function imageReference(image: string): { readonly fromImage: string; rea
   return { fromImage: image.slice(0, colon), tag: image.slice(colon + 1) };
 }
 
+/** Returns the error for a member that Docker cannot use. */
 export function invalid(path: string, message: string): AppError {
-  return new AppError("connector_config_invalid", {
-    message,
-    details: [{ message, code: "connector_config_invalid", path }],
-  });
+  return invalidMember(path, message, "connector_config_invalid");
 }

@@ -1,21 +1,21 @@
 /**
- * What connectors ask of whoever runs containers for them. One driver: Docker's Engine API. Failures:
- * `connector_config_invalid` for what can never work, `connector_provider_failed` for a refusal,
- * `connector_unreachable` and `connector_timeout` for what may pass.
+ * The port to a provider that runs containers for connectors; Docker's Engine API implements it. Failures are
+ * `connector_config_invalid` for what can never work, `connector_provider_failed` for a refusal, and
+ * `connector_unreachable` and `connector_timeout` for what may be temporary.
  */
 import type { ContainerLogs, ContainerNode, LoadBalancer, Security } from "../connector-schemas.js";
 
-/** What to run. Everything in it was validated; credentials only in `env` and `command`. */
+/** What to run. All members were validated; only `env` and `command` have credentials. */
 export interface ContainerSpec {
   readonly connectorId: string;
   readonly image: string;
   readonly env: Readonly<Record<string, string>>;
   readonly command: readonly string[] | undefined;
-  /** TCP port inside the container at which the peer is asked. */
+  /** TCP port of the peer inside the container. */
   readonly apiPort: number;
   readonly gatewayPort: number | undefined;
   readonly security: Security | undefined;
-  /** Scheme of the URLs that the endpoints get. */
+  /** Scheme of the endpoints' URLs. */
   readonly scheme: string;
 }
 
@@ -28,7 +28,7 @@ export type ContainerRuntime = {
   readonly gateway: PublishedEndpoint | null;
 };
 
-/** Whom the nodes are shown to belong to. */
+/** What the answered nodes say about their connector. */
 export interface NodeContext {
   readonly applicationId: string;
   readonly networkId: string;
@@ -37,18 +37,18 @@ export interface NodeContext {
 
 export interface ContainerProvider {
   readonly id: string;
-  /** Throws `connector_config_invalid` for what this provider cannot do; asks nobody. */
+  /** Throws `connector_config_invalid` for what this provider cannot run; makes no request. */
   check(spec: ContainerSpec): void;
-  /** Makes and starts the container, or takes up the one that an earlier try left. */
+  /** Makes and starts the container, or continues with the one that an earlier try left. */
   provision(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime>;
-  /**
-   * Where the container is published now; ports may change when it is restarted. Undefined when it is gone or stopped.
-   */
+  /** Returns where the container is published now; ports change with a restart. Undefined if it is gone or stopped. */
   locate(spec: ContainerSpec, signal: AbortSignal): Promise<ContainerRuntime | undefined>;
+  /** Returns the containers of a connector. */
   nodes(connectorId: string, context: NodeContext, signal: AbortSignal): Promise<ContainerNode[]>;
+  /** Returns the endpoints that the containers publish. */
   endpoints(connectorId: string, signal: AbortSignal): Promise<LoadBalancer[]>;
-  /** The newest lines, oldest first. */
+  /** Returns the newest lines, oldest first. */
   logs(connectorId: string, lines: number, signal: AbortSignal): Promise<ContainerLogs["logs"]>;
-  /** Stops and removes everything that was made for the connector; nothing left to remove is fine. */
+  /** Stops and removes everything that was made for the connector. May be repeated. */
   remove(connectorId: string, signal: AbortSignal): Promise<void>;
 }

@@ -1,22 +1,16 @@
 /**
- * Types of the contract ABI (Solidity documentation, "Contract ABI Specification"): their texts read into trees,
- * strictly and bounded, because ABIs come from users and a tree decides how much work decoding is.
+ * Types of the contract ABI (Solidity documentation, "Contract ABI Specification"): reads their texts into trees. It is
+ * strict and limits depth and size, because ABIs come from users and a tree decides how much work decoding is.
  */
 import type { AbiParameter as ViemParameter } from "viem";
 
 export type AbiType =
   | { readonly kind: "integer"; readonly text: string; readonly bits: number; readonly isSigned: boolean }
-  | {
-      readonly kind: "bytes";
-      readonly text: string;
-      /** Null when the length is free. */ readonly length: number | null;
-    }
+  /** `length` is null for `bytes`, whose length is part of the value. */
+  | { readonly kind: "bytes"; readonly text: string; readonly length: number | null }
   | { readonly kind: "address" | "bool" | "string"; readonly text: string }
-  | {
-      readonly kind: "array";
-      readonly of: AbiType;
-      /** Null when the length is free. */ readonly length: number | null;
-    }
+  /** `length` is null for `T[]`, whose length is part of the value. */
+  | { readonly kind: "array"; readonly of: AbiType; readonly length: number | null }
   | { readonly kind: "tuple"; readonly members: readonly AbiMember[] };
 
 export interface AbiMember {
@@ -25,7 +19,7 @@ export interface AbiMember {
   readonly type: AbiType;
 }
 
-/** A parameter as it stands in an ABI's JSON, its type in the canonical spelling. */
+/** A parameter as an ABI's JSON has it, its type in the canonical spelling. */
 export type AbiParameter = {
   readonly name: string;
   readonly type: string;
@@ -36,7 +30,7 @@ export type AbiParameter = {
 
 /** Deeper than any compiler writes, shallow enough for recursion. */
 const DEPTH_MAX = 12;
-/** Elements of fixed arrays within each other: `uint256[64][64]`. Decoding visits each of them. */
+/** Elements of nested fixed arrays, such as `uint256[64][64]`. Decoding visits each of them. */
 const FIXED_ELEMENTS_MAX = 4096;
 
 const TYPE =
@@ -65,7 +59,7 @@ export function readType(
   return tree;
 }
 
-/** The type in its canonical spelling, as signatures have it: `(uint256,address[])[2]`. */
+/** Returns the canonical spelling of a type, as signatures have it: `(uint256,address[])[2]`. */
 export function typeText(type: AbiType): string {
   switch (type.kind) {
     case "array":
@@ -78,7 +72,8 @@ export function typeText(type: AbiType): string {
 }
 
 /**
- * The tree as viem's coder takes it, without names: every tuple is a list, so that equal or missing names lose nothing.
+ * Returns the tree as viem's coder takes it, without names: every tuple is then a list, so that equal or missing names
+ * lose no member.
  */
 export function viemParameter(type: AbiType): ViemParameter {
   let suffix = "";
@@ -90,13 +85,13 @@ export function viemParameter(type: AbiType): ViemParameter {
   return { type: `${base.text}${suffix}` };
 }
 
-/** `uint` for `uint256`, as people write it. */
+/** Returns the canonical spelling of a type: `uint256` for `uint`, `bytes24` for `function`. */
 export function canonicalType(type: string): string {
   return type.replace(/^(u?int)(?=\[|$)/, "$1256").replace(/^function(?=\[|$)/, "bytes24");
 }
 
 function readTuple(components: readonly AbiParameter[] | undefined, depth: number): AbiType | undefined {
-  // A tuple of nothing takes no bytes, so that a few bytes of data could claim any number of them.
+  // An empty tuple takes no bytes, so that a few bytes of data could claim to have any number of them.
   if (components === undefined || components.length === 0) return undefined;
   const members: AbiMember[] = [];
   for (const component of components) {

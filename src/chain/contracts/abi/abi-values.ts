@@ -1,16 +1,16 @@
 /**
- * Values between JSON and the contract ABI. From JSON: checked member by member, with one finding for each bad one,
- * never rounded, cut or guessed. To JSON: integers of up to 48 bits are numbers and wider ones decimal texts, by their
- * type and not by their value; bytes are 0x-hex; addresses have their checksum; tuples are objects where all members
- * have names of their own, lists otherwise.
+ * Converts values between JSON and the contract ABI. From JSON, each member is checked, and each bad one is reported;
+ * nothing is rounded, cut or guessed. To JSON, integers of up to 48 bits become numbers and wider ones decimal texts,
+ * by their type and not by their value; bytes become 0x-hex; addresses have their checksum; tuples become objects where
+ * all members have names of their own, else lists.
  */
 import { decodeAbiParameters, encodeAbiParameters, type AbiParameter as ViemParameter, type Hex } from "viem";
 import { checksumAddress, isChecksummed } from "../../../crypto/ethereum/address.js";
-import { AppError, type ErrorDetail } from "../../../platform/errors.js";
+import { AppError, invalidMember, type ErrorDetail } from "../../../platform/errors.js";
 import type { StoreValue } from "../../../platform/store/store.js";
 import { viemParameter, type AbiMember, type AbiType } from "./abi-types.js";
 
-/** A double holds them exactly, and every JSON reader reads them as integers. */
+/** A double holds such integers exactly, and every JSON parser reads them as integers. */
 const NUMBER_BITS_MAX = 48;
 const FINDINGS_MAX = 20;
 const DECIMAL = /^-?(0|[1-9][0-9]{0,77})$/;
@@ -22,15 +22,15 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 type Coded = bigint | number | string | boolean | readonly Coded[];
 
 /**
- * Codes arguments, 0x-hex. Throws `argument_invalid` with a finding for each bad one; `path` names the list in the
- * request.
+ * Encodes arguments as 0x-hex. Throws `argument_invalid` with a detail for each bad one, up to 20.
+ * @param path the member of the request that has the list
  */
 export function encodeArguments(parameters: readonly AbiMember[], given: readonly unknown[], path: string): Hex {
   const findings: ErrorDetail[] = [];
   if (given.length !== parameters.length) {
     const wanted = parameters.map(({ name }, index) => name || `#${String(index)}`).join(", ");
     const message = `${String(parameters.length)} argument${parameters.length === 1 ? "" : "s"} needed${wanted === "" ? "" : ` (${wanted})`}, ${String(given.length)} given`;
-    throw new AppError("argument_invalid", { message, details: [{ message, code: "argument_invalid", path }] });
+    throw invalidMember(path, message, "argument_invalid");
   }
   const values = parameters.map(({ type }, index) =>
     readValue(type, given[index], `${path}[${String(index)}]`, findings),
@@ -44,8 +44,8 @@ export function encodeArguments(parameters: readonly AbiMember[], given: readonl
 }
 
 /**
- * Decodes return data: nothing is null, one value is itself, several are an object or a list. Undefined when the data
- * does not fit.
+ * Decodes return data: no outputs give null, one gives its value, several give an object or a list. Returns undefined
+ * when the data does not match the types.
  */
 export function decodeOutputs(outputs: readonly AbiMember[], data: Hex): StoreValue | undefined {
   const values = decodeMembers(outputs, data);
@@ -54,7 +54,7 @@ export function decodeOutputs(outputs: readonly AbiMember[], data: Hex): StoreVa
   return named(outputs, values);
 }
 
-/** Decodes the members one by one. Undefined when the data does not fit. */
+/** Decodes data into the values of its members. Returns undefined when it does not match the types. */
 export function decodeMembers(members: readonly AbiMember[], data: Hex): StoreValue[] | undefined {
   if (members.length === 0) return [];
   let decoded: readonly unknown[];
@@ -64,21 +64,21 @@ export function decodeMembers(members: readonly AbiMember[], data: Hex): StoreVa
       data,
     );
   } catch {
-    // The coder names no kinds of failure; all of them mean that the data is not what the ABI says.
+    // viem's errors have no codes to tell apart; all of them mean that the data does not match the ABI.
     return undefined;
   }
   return members.map(({ type }, index) => valueToJson(type, decoded[index]));
 }
 
-/** Members as an object where every one has a name of its own, as a list otherwise. */
+/** Returns an object where every member has a name of its own, else a list. */
 export function named(members: readonly AbiMember[], values: readonly StoreValue[]): StoreValue {
   const names = new Set(members.map(({ name }) => name));
   if (names.size !== members.length || names.has("") || names.has("__proto__")) return values;
   return Object.fromEntries(members.map(({ name }, index) => [name, values[index]]));
 }
 
-/** One value, as the coder gives it, as JSON. */
-export function valueToJson(type: AbiType, value: unknown): StoreValue {
+/** Returns one value of viem's decoder as JSON. */
+function valueToJson(type: AbiType, value: unknown): StoreValue {
   switch (type.kind) {
     case "integer":
       return type.bits <= NUMBER_BITS_MAX ? Number(value) : String(value);
@@ -140,7 +140,7 @@ function readValue(type: AbiType, given: unknown, path: string, findings: ErrorD
   }
 }
 
-/** A list in order, or an object by names. */
+/** Reads a tuple given as a list in order or as an object by names. */
 function readTuple(members: readonly AbiMember[], given: unknown, path: string, findings: ErrorDetail[]): Coded {
   if (Array.isArray(given)) {
     if (given.length !== members.length) return bad(findings, path, `a list of ${String(members.length)}`);

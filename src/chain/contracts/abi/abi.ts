@@ -1,20 +1,20 @@
 /**
- * The ABI of a contract: read from what a user, an artifact or the compiler gave, checked once and kept in one form
+ * The ABI of a contract: read from what a user, an artifact or the compiler gave, checked once and stored in one form
  * (Solidity documentation, "Contract ABI Specification", JSON).
  */
 import { toFunctionSelector } from "viem";
-import { AppError, type ErrorDetail } from "../../../platform/errors.js";
+import { AppError, invalidMember, type ErrorDetail } from "../../../platform/errors.js";
 import { canonicalType, readType, typeText, type AbiMember, type AbiParameter } from "./abi-types.js";
 
-export type AbiMutability = "pure" | "view" | "nonpayable" | "payable";
+type AbiMutability = "pure" | "view" | "nonpayable" | "payable";
 
-/** One entry, with the members that matter, in the order in which the ABI has them. */
+/** One entry with the members that are used here. */
 export type AbiEntry = {
   readonly type: "function" | "constructor" | "event" | "error" | "fallback" | "receive";
   /** Empty for constructor, fallback and receive. */
   readonly name: string;
   readonly inputs: readonly AbiParameter[];
-  /** Of functions. */
+  /** Only functions have them. */
   readonly outputs?: readonly AbiParameter[];
   readonly stateMutability?: AbiMutability;
   readonly anonymous?: boolean;
@@ -34,7 +34,7 @@ export interface Method {
 }
 
 /** The largest contracts in use have some hundred entries. */
-export const ABI_ENTRIES_MAX = 2_000;
+const ABI_ENTRIES_MAX = 2_000;
 const PARAMETERS_MAX = 64;
 const COMPONENTS_DEPTH_MAX = 12;
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,199}$/;
@@ -43,11 +43,14 @@ const NAMED_KINDS: ReadonlySet<AbiEntry["type"]> = new Set(["function", "event",
 const MUTABILITIES: ReadonlySet<unknown> = new Set(["pure", "view", "nonpayable", "payable"]);
 const FINDINGS_MAX = 20;
 
-/** Throws `abi_invalid`, naming each bad entry; `path` is where the ABI stands in the request. */
+/**
+ * Reads an ABI. Throws `abi_invalid` with a detail for each bad entry, up to 20.
+ * @param path the member of the request that has the ABI
+ */
 export function readAbi(value: unknown, path: string): ContractAbi {
-  if (!Array.isArray(value)) throw invalid([{ message: "the ABI is a list of entries", code: "abi_invalid", path }]);
+  if (!Array.isArray(value)) throw invalidMember(path, "the ABI must be a list of entries", "abi_invalid");
   if (value.length > ABI_ENTRIES_MAX)
-    throw invalid([{ message: `the ABI has more than ${String(ABI_ENTRIES_MAX)} entries`, code: "abi_invalid", path }]);
+    throw invalidMember(path, `the ABI has more than ${String(ABI_ENTRIES_MAX)} entries`, "abi_invalid");
   const entries: AbiEntry[] = [];
   const findings: ErrorDetail[] = [];
   value.forEach((item: unknown, index) => {
@@ -60,16 +63,17 @@ export function readAbi(value: unknown, path: string): ContractAbi {
         path: `${path}[${String(index)}]`,
       });
   });
-  if (findings.length > 0) throw invalid(findings);
+  const [first] = findings;
+  if (first !== undefined) throw new AppError("abi_invalid", { message: first.message, details: findings });
   return entries;
 }
 
-/** Every function, in the ABI's order. */
+/** Returns all functions in the ABI's order. */
 export function methodsOf(abi: ContractAbi): Method[] {
   return abi.filter(({ type }) => type === "function").map(methodOf);
 }
 
-/** The constructor; one without parameters where the ABI has none. */
+/** Returns the constructor; one without parameters where the ABI has none. */
 export function constructorOf(abi: ContractAbi): Method {
   const entry = abi.find(({ type }) => type === "constructor") ?? {
     type: "constructor",
@@ -80,30 +84,30 @@ export function constructorOf(abi: ContractAbi): Method {
   return { ...methodOf(entry), selector: "" };
 }
 
-/** `Transfer(address,address,uint256)`, of functions, events and errors alike. */
+/** Returns the signature of a function, event or error: `Transfer(address,address,uint256)`. */
 export function signatureOf(entry: AbiEntry): string {
   return `${entry.name}(${membersOf(entry.inputs)
     .map(({ type }) => typeText(type))
     .join(",")})`;
 }
 
-/** 4 bytes, 0x-hex, of a signature. */
+/** Returns the selector of a signature: 4 bytes, 0x-hex. */
 export function selectorOf(signature: string): string {
   return toFunctionSelector(signature);
 }
 
-/** The parameters with their types read. Only for entries that `readAbi` let through. */
+/** Returns the parameters of an entry of `readAbi` with their types read. Throws `data_corrupt` for any other. */
 export function membersOf(parameters: readonly AbiParameter[]): AbiMember[] {
   return parameters.map((parameter) => {
     const type = readType(parameter);
-    if (type === undefined) throw new AppError("data_corrupt", { message: "a stored ABI has a type that is none" });
+    if (type === undefined) throw new AppError("data_corrupt", { message: "a stored ABI has an invalid type" });
     return { name: parameter.name, type };
   });
 }
 
 /**
- * Finds a function by name, or by full signature where there are several of the name; a number of arguments that only
- * one of them takes tells as well. Throws `method_unknown` or `method_ambiguous`, which lists what could be meant.
+ * Finds a function by full signature or by name. Where several have the name, the number of arguments decides if only
+ * one of them takes that number. Throws `method_unknown`, or `method_ambiguous` with the possible signatures.
  */
 export function findMethod(abi: ContractAbi, wanted: string, argumentCount: number): Method {
   const text = wanted.replace(/\s+/g, "");
@@ -134,7 +138,7 @@ function methodOf(entry: AbiEntry): Method {
   };
 }
 
-/** The entry, or what is wrong with it. */
+/** Returns the entry, or the rest of the sentence that says what is wrong with it. */
 function readEntry(item: unknown): AbiEntry | string {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return "is not an object";
   const {
@@ -148,13 +152,13 @@ function readEntry(item: unknown): AbiEntry | string {
   if (!KINDS.has(type)) return "has a type that is none of function, constructor, event, error, fallback and receive";
   const kind = type as AbiEntry["type"];
   const isNamed = NAMED_KINDS.has(kind);
-  if (isNamed && !isIdentifier(name)) return "has no sound name";
+  if (isNamed && !isIdentifier(name)) return "has no valid name";
   const readInputs = readParameters(inputs, 0);
   if (readInputs === undefined) return "has inputs that are not parameters with types of the ABI";
   const readOutputs = kind === "function" ? readParameters(outputs, 0) : [];
   if (readOutputs === undefined) return "has outputs that are not parameters with types of the ABI";
   const mutability = readMutability(flags);
-  if (mutability === undefined) return "has a state mutability that is none";
+  if (mutability === undefined) return "has an unknown state mutability";
   return {
     type: kind,
     name: isNamed ? (name as string) : "",
@@ -169,7 +173,7 @@ function isIdentifier(name: unknown): boolean {
   return typeof name === "string" && IDENTIFIER.test(name);
 }
 
-/** Compilers before 0.6 say the same by two flags. */
+/** Reads the mutability. Compilers before 0.6 write two flags in its place. */
 function readMutability({
   stateMutability,
   constant,
@@ -212,10 +216,6 @@ function readParameter(item: unknown, depth: number): AbiParameter | undefined {
   };
 }
 
-function invalid(details: readonly ErrorDetail[]): AppError {
-  return new AppError("abi_invalid", { message: details[0]?.message ?? "the ABI is not one", details });
-}
-
 function wrongMethod(code: "method_unknown" | "method_ambiguous", message: string): AppError {
-  return new AppError(code, { message, details: [{ message, code, path: "method" }] });
+  return invalidMember("method", message, code);
 }

@@ -1,16 +1,17 @@
 /**
- * ABIs at hand: the last ones used stay in memory, read anew when their record changes. And which deployed contracts
- * there are.
+ * The ABIs of contracts: those used last are cached in memory and read again when their record changes. It also lists
+ * the deployed contracts of all owners, for following their logs.
  */
+import { LRUCache } from "lru-cache";
 import type { Subject } from "../../../platform/auth/principal.js";
 import type { ContractAbi } from "./abi.js";
 import { pubsubPrefix, type ContractRepository, type StoredContract } from "../contract-repository.js";
 
-/** A deployed contract, as whoever follows its logs needs it. */
+/** A deployed contract as the follower of its logs needs it. */
 export interface WatchedContract {
   readonly owner: Subject;
   readonly contractId: string;
-  /** When it was recorded, ISO 8601: before it was deployed, if that was done here. */
+  /** When its record was made, ISO 8601; for a contract deployed by this server, before its deployment. */
   readonly createdAt: string;
   readonly networkId: string;
   /** Checksummed. */
@@ -19,48 +20,48 @@ export interface WatchedContract {
   readonly pubsubPrefix: string;
 }
 
-interface Kept {
+interface CachedAbi {
   readonly version: number;
   readonly abi: ContractAbi;
 }
 
-/** Some 20 KiB each. */
-const KEPT_MAX = 256;
+/** Each takes about 20 KiB. */
+const CACHED_ABIS_MAX = 256;
 
 export class ContractAbis {
   readonly #repository: ContractRepository;
-  readonly #kept = new Map<string, Kept>();
+  readonly #cache = new LRUCache<string, CachedAbi>({ max: CACHED_ABIS_MAX });
 
   constructor(dependencies: { readonly repository: ContractRepository }) {
     this.#repository = dependencies.repository;
   }
 
-  /** The ABI of a contract; empty when it has none. */
+  /**
+   * Returns the ABI of a contract; empty when it has none. As long as its record is unchanged and cached, the same
+   * object is returned, so that callers may cache what they derive from it.
+   */
   of({ owner, id }: Pick<StoredContract, "owner" | "id">): ContractAbi {
     const stored = this.#repository.abi(owner, id);
     if (stored === undefined) return [];
-    const kept = this.#kept.get(id);
-    this.#kept.delete(id);
-    // One parse and one identity as long as the record is the same: what is prepared from it can be kept beside it.
-    const current = kept?.version === stored.version ? kept : { version: stored.version, abi: stored.value };
-    this.#kept.set(id, current);
-    if (this.#kept.size > KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value ?? id);
-    return current.abi;
+    const cached = this.#cache.get(id);
+    if (cached?.version === stored.version) return cached.abi;
+    this.#cache.set(id, { version: stored.version, abi: stored.value });
+    return stored.value;
   }
 
-  /** The contracts of all owners at an address of a network, each with its ABI. */
+  /** Returns the contracts of all owners at an address of a network, each with its ABI. */
   find(networkId: string, address: string): { readonly contract: WatchedContract; readonly abi: ContractAbi }[] {
     return this.#repository
       .deployed(networkId, address)
       .map((stored) => ({ contract: watched(stored), abi: this.of(stored) }));
   }
 
-  /** Networks on which there are deployed contracts. */
+  /** Returns the ids of the networks that have deployed contracts. */
   networks(): string[] {
     return this.#repository.networksOfDeployed();
   }
 
-  /** Every deployed contract of a network, whoever owns it, by address. */
+  /** Returns the deployed contracts of all owners on a network, ordered by address. */
   deployed(networkId: string): WatchedContract[] {
     return this.#repository.deployed(networkId).map(watched);
   }

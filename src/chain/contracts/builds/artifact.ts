@@ -1,7 +1,7 @@
-/** What a creation's `params` say a contract is made from: an artifact, an ABI, or source to be compiled. */
+/** Reads from the `params` of a creation what a contract is made from: an artifact, an ABI, or source to compile. */
 import type { Hex } from "viem";
 import type { CompiledContract, SolidityRequest, SoliditySettings } from "../../../engine/solidity/compile-solidity.js";
-import { AppError } from "../../../platform/errors.js";
+import { invalidMember, type AppError } from "../../../platform/errors.js";
 import type { StoreValue } from "../../../platform/store/store.js";
 import { readAbi, type ContractAbi } from "../abi/abi.js";
 import { fingerprintOf, linkBytecode } from "./bytecode.js";
@@ -18,13 +18,13 @@ export interface Artifact {
 }
 
 const DEFAULT_EVM_VERSION = "cancun";
-/** What build tools set by default. */
+/** The default of build tools. */
 const DEFAULT_OPTIMIZER_RUNS = 200;
 const MAIN_FILE_DEFAULT = "main.sol";
 const SOURCE_PATH = new RegExp(SOURCE_PATH_PATTERN);
 const SOURCE_PATH_CHARACTERS_MAX = 200;
 
-/** Throws `abi_invalid`, `bytecode_invalid` or `libraries_unlinked`, naming the member. */
+/** Reads the artifact. Throws `abi_invalid`, `bytecode_invalid` or `libraries_unlinked`, naming the member. */
 export function artifactOf(params: ContractParamsInput): Artifact {
   const artifact = params.compiled_artifact ?? {};
   const bytecode = bytecodeOf(artifact, params.libraries ?? {});
@@ -47,7 +47,7 @@ function abiOf({ compiled_artifact: artifact, abi }: ContractParamsInput): Contr
   return abi === undefined || abi === null ? undefined : readAbi(abi, "params.abi");
 }
 
-/** Build tools write the code as a text, or as an object with its link references. */
+/** Reads the code, which build tools write as a text, or as an object with its link references. */
 function bytecodeOf(
   { bytecode, linkReferences }: NonNullable<ContractParamsInput["compiled_artifact"]>,
   libraries: Readonly<Record<string, string>>,
@@ -61,7 +61,7 @@ function bytecodeOf(
     : linkBytecode(code, libraries, "params.compiled_artifact.bytecode");
 }
 
-/** What the compiler is asked; undefined when there is no source. Throws `source_invalid`. */
+/** Returns the request to the compiler, or undefined when there is no source. Throws `source_invalid`. */
 export function sourceOf(params: ContractParamsInput): SolidityRequest | undefined {
   const { raw_source: raw, main: mainOrNull, contract_name: contract } = params;
   if (raw === undefined || raw === null) return undefined;
@@ -81,13 +81,13 @@ export function sourceOf(params: ContractParamsInput): SolidityRequest | undefin
   );
   if (badPath !== undefined)
     throw invalid(
-      "a source path is relative, made of letters, digits, '.', '_' and '-', and ends in .sol",
+      "a source path must be relative, made of letters, digits, '.', '_' and '-', and end in .sol",
       "params.raw_source",
     );
   const bytes = Object.values(sources).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (bytes > SOURCE_BYTES_MAX)
     throw invalid(
-      `the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are taken`,
+      `the source has ${String(bytes)} bytes; at most ${String(SOURCE_BYTES_MAX)} are accepted`,
       "params.raw_source",
     );
   return {
@@ -106,7 +106,7 @@ function settingsOf({ settings }: ContractParamsInput): SoliditySettings {
   };
 }
 
-/** The compiler's answer in the form of an artifact. Throws `libraries_unlinked`. */
+/** Returns the compiler's output as an artifact. Throws `libraries_unlinked`. */
 export function artifactOfCompiled(
   compiled: CompiledContract,
   { sources, settings }: SolidityRequest,
@@ -137,5 +137,5 @@ export function artifactOfCompiled(
 }
 
 function invalid(message: string, path: string): AppError {
-  return new AppError("source_invalid", { message, details: [{ message, code: "source_invalid", path }] });
+  return invalidMember(path, message, "source_invalid");
 }

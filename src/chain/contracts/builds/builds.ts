@@ -1,6 +1,6 @@
 /**
- * Contracts from source: a durable job compiles, in a process of its own, and then deploys where a signer was named.
- * Each contract's plan lies beside its record until the job has settled it, so that a kill at any point costs one
+ * Contracts from source: a durable job compiles in a process of its own, and then deploys where a signer was named.
+ * Each contract's plan is stored beside its record until the job has settled it, so that a kill at any point costs one
  * compile and nothing else.
  */
 import type { SolidityRequest } from "../../../engine/solidity/compile-solidity.js";
@@ -31,11 +31,11 @@ export interface BuildPlan {
 }
 
 export interface BuildOptions {
-  /** Of one compile. */
+  /** Limits of one compile. */
   readonly limits?: ProcessTaskLimits;
 }
 
-export interface BuildDependencies {
+interface BuildDependencies {
   readonly store: Store;
   readonly repository: ContractRepository;
   readonly deployments: Deployments;
@@ -46,18 +46,18 @@ export interface BuildDependencies {
 }
 
 const KIND = "contract_build";
-/** Each takes a core for seconds, at low priority. */
+/** Compiles at a time. Each takes a core for seconds, at low priority. */
 const CONCURRENCY = 2;
 
 type Compiled = ReturnType<typeof artifactOfCompiled>;
 
 export class ContractBuilds {
   readonly #options: BuildOptions;
-  readonly #with: BuildDependencies;
+  readonly #dependencies: BuildDependencies;
 
   constructor(options: BuildOptions, dependencies: BuildDependencies) {
     this.#options = options;
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
     dependencies.jobs.register(KIND, {
       concurrency: CONCURRENCY,
       run: async (job, context) => {
@@ -67,9 +67,9 @@ export class ContractBuilds {
     });
   }
 
-  /** The commit that plans a build, to be merged with the contract's own. Call `wake` once it is committed. */
+  /** Builds the commit that plans a build, to be merged with the contract's own. Call `wake` after the commit. */
   prepare(contract: StoredContract, plan: BuildPlan): StoreCommit {
-    const { jobs, repository } = this.#with;
+    const { jobs, repository } = this.#dependencies;
     const { owner, id } = contract;
     const job = jobs.enqueueCommit({
       kind: KIND,
@@ -80,22 +80,23 @@ export class ContractBuilds {
     return mergeCommits(job.commit, repository.putBuild(contract, plan as unknown as StoreValue));
   }
 
+  /** Lets the jobs begin with what was committed. */
   wake(): void {
-    this.#with.jobs.wake();
+    this.#dependencies.jobs.wake();
   }
 
   async #run(job: Job, { signal }: JobContext): Promise<void> {
     const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
-    const plan = this.#with.repository.build<BuildPlan>(owner, id);
-    // Deleted meanwhile, or settled by a run whose end was not recorded.
+    const plan = this.#dependencies.repository.build(owner, id);
+    // Without a plan, the contract was deleted, or settled by a run whose end was not recorded.
     if (plan === undefined) return;
-    const outcome = await compileSolidityInProcess(this.#with.tasks, plan.source, {
+    const outcome = await compileSolidityInProcess(this.#dependencies.tasks, plan.source, {
       signal,
       ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),
     });
     if (!outcome.settled) {
       signal.throwIfAborted();
-      this.#with.log.error("process ended without an answer", { step: "solidity", code: outcome.failure.code });
+      this.#dependencies.log.error("process ended without an answer", { step: "solidity", code: outcome.failure.code });
       throw new AppError("internal_error", { message: "the compiler ended without an answer", cause: outcome.failure });
     }
     const { result } = outcome;
@@ -119,10 +120,7 @@ export class ContractBuilds {
     await this.#conclude({ owner, id, plan, compiled, signal });
   }
 
-  /**
-   * Deploys, where somebody was named to sign for it; what was compiled is kept in any case, so that it can be deployed
-   * again.
-   */
+  /** Deploys where a signer was named. The artifact is stored in any case, so that it can be deployed later. */
   async #conclude({
     owner,
     id,
@@ -136,7 +134,7 @@ export class ContractBuilds {
     compiled: Compiled;
     signal: AbortSignal;
   }): Promise<void> {
-    const current = this.#with.repository.find(owner, id);
+    const current = this.#dependencies.repository.find(owner, id);
     if (current === undefined) return;
     if (current.value.address !== NO_ADDRESS || signerOf(plan.signing) === undefined) {
       await this.#settle(owner, id, (latest) =>
@@ -156,7 +154,7 @@ export class ContractBuilds {
   }
 
   async #deploy(owner: Subject, id: string, { argv, signing }: BuildPlan, compiled: Compiled): Promise<void> {
-    const { repository, deployments } = this.#with;
+    const { repository, deployments } = this.#dependencies;
     const current = repository.find(owner, id);
     if (current === undefined) return;
     const { abi, bytecode } = compiled;
@@ -187,7 +185,7 @@ export class ContractBuilds {
     status: StoredContract["status"],
     errors: readonly ContractFinding[] = [],
   ): StoreCommit {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     const type = current.value.type ?? typeByAbi(compiled.abi) ?? null;
     return mergeCommits(
       repository.update(current, { ...current.value, type, status, errors, updated_at: this.#now() }),
@@ -201,13 +199,13 @@ export class ContractBuilds {
     { abi, params, name }: Artifact & { readonly abi: NonNullable<Artifact["abi"]> },
   ): StoreCommit {
     return mergeCommits(
-      this.#with.repository.putAbi(contract, abi),
-      this.#with.repository.putParams(contract, { name: name ?? contract.name, ...params }),
+      this.#dependencies.repository.putAbi(contract, abi),
+      this.#dependencies.repository.putParams(contract, { name: name ?? contract.name, ...params }),
     );
   }
 
   #failed(current: StoreRecord<StoredContract>, errors: readonly ContractFinding[]): StoreCommit {
-    const { repository } = this.#with;
+    const { repository } = this.#dependencies;
     return mergeCommits(
       repository.update(current, { ...current.value, status: "failed", errors, updated_at: this.#now() }),
       repository.dropBuild(current.value),
@@ -216,28 +214,28 @@ export class ContractBuilds {
 
   #givenUp(job: Job, finding: ContractFinding): StoreCommit | undefined {
     const { owner, id } = job.input as unknown as { readonly owner: Subject; readonly id: string };
-    const current = this.#with.repository.find(owner, id);
+    const current = this.#dependencies.repository.find(owner, id);
     return current?.value.status === "compiling" ? this.#failed(current, [finding]) : undefined;
   }
 
-  /** Commits what follows from the record as it is; a contract that is gone needs nothing. */
+  /** Commits a change that is computed from the current record; does nothing when the contract was deleted. */
   async #settle(
     owner: Subject,
     id: string,
     commitOf: (current: StoreRecord<StoredContract>) => StoreCommit,
   ): Promise<void> {
     await retryOnConflict(async () => {
-      const current = this.#with.repository.find(owner, id);
-      if (current !== undefined) await this.#with.store.commit(commitOf(current));
+      const current = this.#dependencies.repository.find(owner, id);
+      if (current !== undefined) await this.#dependencies.store.commit(commitOf(current));
     });
   }
 
   #now(): string {
-    return isoTimestamp(this.#with.clock.nowMs());
+    return isoTimestamp(this.#dependencies.clock.nowMs());
   }
 }
 
-/** Expected failures become findings of the contract; anything else is the job's failure. */
+/** Returns an expected failure as findings of the contract; throws any other, which fails the job. */
 function findingsOf(error: unknown): ContractFinding[] {
   if (error instanceof AppError) return error.details.map(({ message, code }) => ({ message, code }));
   throw error;

@@ -1,32 +1,36 @@
 /**
- * Creation code as artifacts and the compiler give it: hex with holes where addresses of libraries belong (Solidity
- * documentation, "Library Linking"), put into the form that a transaction carries.
+ * Links creation code: artifacts and the compiler give it as hex with holes where addresses of libraries belong
+ * (Solidity documentation, "Library Linking"); a transaction carries it with the addresses in place.
  */
 import { createHash } from "node:crypto";
 import type { Hex } from "viem";
 import { keccak256 } from "../../../crypto/hashes/keccak.js";
-import { AppError, type ErrorDetail } from "../../../platform/errors.js";
+import { AppError, invalidMember, type ErrorDetail } from "../../../platform/errors.js";
 import { BYTECODE_BYTES_MAX } from "../contract-schemas.js";
 
-/** File -> library -> byte offsets, as compilers write them. */
-export type LinkPlaces = Readonly<
-  Record<string, Readonly<Record<string, readonly { readonly start: number; readonly length: number }[]>>>
->;
+/** Where an address belongs; in bytes of the code. */
+interface Hole {
+  readonly start: number;
+  readonly length: number;
+}
 
-export interface Unlinked {
+interface Unlinked {
   /** Hex, with or without 0x. */
   readonly object: string;
-  readonly linkReferences?: LinkPlaces | undefined;
+  /** File -> library -> holes, as compilers write them. */
+  readonly linkReferences?: Readonly<Record<string, Readonly<Record<string, readonly Hole[]>>>> | undefined;
 }
 
 const ADDRESS_BYTES = 20;
 const HOLE = /__\$([0-9a-f]{34})\$__/g;
+const FINDINGS_MAX = 20;
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
 
 /**
- * Puts the libraries' addresses in.
+ * Puts the addresses of libraries into creation code and returns it as 0x-hex.
  * @param libraries `Name` or `path:Name` -> address
- * @returns 0x-hex. Throws `libraries_unlinked`, naming those that are missing, or `bytecode_invalid`.
+ * @param path the member of the request that has the code
+ * @throws AppError `libraries_unlinked`, naming the libraries that are missing, or `bytecode_invalid`
  */
 export function linkBytecode(
   { object, linkReferences = {} }: Unlinked,
@@ -39,7 +43,7 @@ export function linkBytecode(
     for (const [name, holes] of Object.entries(places)) {
       const address = libraryAddress(libraries, `${file}:${name}`, name);
       if (address === undefined) missing.push(`${file}:${name}`);
-      else for (const { start, length } of holes) code = fill(code, start, length, address, path);
+      else for (const hole of holes) code = fill(code, hole, address, path);
     }
   }
   const byHash = new Map(
@@ -47,22 +51,14 @@ export function linkBytecode(
   );
   code = code.replace(HOLE, (hole, hash: string) => byHash.get(hash) ?? hole);
   const left = missing.length > 0 ? missing : [...new Set([...code.matchAll(HOLE)].map(([hole]) => hole))];
-  if (left.length > 0) {
-    throw unlinked(
-      left.slice(0, 20).map((name) => ({
-        message: `the library ${name.slice(0, 200)} has no address; name it in params.libraries`,
-        code: "libraries_unlinked",
-        path: "params.libraries",
-      })),
-    );
-  }
+  if (left.length > 0) throw unlinked(left.slice(0, FINDINGS_MAX));
   if (code === "" || !HEX.test(code)) throw invalid("the bytecode is not hex of whole bytes", path);
   if (code.length / 2 > BYTECODE_BYTES_MAX)
     throw invalid(`the bytecode has more than ${String(BYTECODE_BYTES_MAX)} bytes`, path);
   return `0x${code.toLowerCase()}`;
 }
 
-/** SHA-256 of the code's bytes, hex. */
+/** Returns the SHA-256 of the code's bytes, in hex. */
 export function fingerprintOf(bytecode: Hex): string {
   return createHash("sha256")
     .update(Buffer.from(bytecode.slice(2), "hex"))
@@ -78,24 +74,28 @@ function libraryAddress(libraries: Readonly<Record<string, string>>, full: strin
   return given?.slice(2).toLowerCase();
 }
 
-function fill(code: string, start: number, length: number, address: string, path: string): string {
+function fill(code: string, { start, length }: Hole, address: string, path: string): string {
   const [from, to] = [start * 2, (start + ADDRESS_BYTES) * 2];
-  if (length !== ADDRESS_BYTES || to > code.length)
-    throw invalid("a link reference lies outside of the bytecode", path);
+  if (length !== ADDRESS_BYTES || to > code.length) throw invalid("a link reference lies outside the bytecode", path);
   return code.slice(0, from) + address + code.slice(to);
 }
 
-/** What compilers since 0.5 write into a hole: 34 digits of the hash of the library's full name. */
+/** Returns what compilers since 0.5 write into a hole: 34 hex digits of the hash of the library's full name. */
 function holeOf(fullName: string): string {
   return Buffer.from(keccak256(Buffer.from(fullName, "utf8")))
     .toString("hex")
     .slice(0, 34);
 }
 
-function unlinked(details: readonly ErrorDetail[]): AppError {
+function unlinked(names: readonly string[]): AppError {
+  const details = names.map((name): ErrorDetail => ({
+    message: `the library ${name.slice(0, 200)} has no address; name it in params.libraries`,
+    code: "libraries_unlinked",
+    path: "params.libraries",
+  }));
   return new AppError("libraries_unlinked", { message: details[0]?.message ?? "a library has no address", details });
 }
 
 function invalid(message: string, path: string): AppError {
-  return new AppError("bytecode_invalid", { message, details: [{ message, code: "bytecode_invalid", path }] });
+  return invalidMember(path, message, "bytecode_invalid");
 }

@@ -1,8 +1,9 @@
 /**
- * Asks again what a contract is (deployments.ts, `describe`) where its network's node could not be asked when the
- * contract was recorded: at its next use, behind whoever uses it, less and less often while the node stays silent. That
- * it is still to be asked is stored.
+ * Asks the network's node again which kind of token a contract is (deployments.ts, `describe`), where the node did not
+ * answer when the record was made. It asks in the background when the contract is next used, and less and less often
+ * while the node stays silent. The record says that the answer is still missing, so that a restart forgets nothing.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import type { Log } from "../../../platform/log.js";
@@ -11,7 +12,7 @@ import { retryOnConflict } from "../../../platform/store/tables.js";
 import type { Deployments } from "../deployments.js";
 import { NO_ADDRESS, type ContractRepository, type StoredContract, type TokenFacts } from "../contract-repository.js";
 
-export interface DescriptionDependencies {
+interface DescriptionDependencies {
   readonly store: Pick<Store, "commit">;
   readonly repository: ContractRepository;
   readonly deployments: Deployments;
@@ -19,29 +20,30 @@ export interface DescriptionDependencies {
   readonly log: Log;
 }
 
-interface Failed {
-  readonly times: number;
+/** The failures in a row of asking about one contract. */
+interface Failures {
+  readonly count: number;
   readonly notBeforeMs: number;
 }
 
-/** Contracts that are asked about at the same time; a list may show a hundred. */
+/** Contracts that are asked about at a time; a list may show a hundred. */
 const ASKING_MAX = 4;
 const FIRST_PAUSE_MS = 5_000;
 const PAUSE_MAX_MS = 600_000;
-/** Contracts whose failures are remembered; beyond it all are forgotten, and asked about a little too early. */
-const FAILED_MAX = 10_000;
+/** Contracts whose failures are remembered; one beyond that is asked about a little too early. */
+const FAILURES_MAX = 10_000;
 
 export class ContractDescriptions {
-  readonly #with: DescriptionDependencies;
+  readonly #dependencies: DescriptionDependencies;
   readonly #asking = new Map<string, Promise<void>>();
-  readonly #failed = new Map<string, Failed>();
+  readonly #failures = new LRUCache<string, Failures>({ max: FAILURES_MAX });
   #isStopped = false;
 
   constructor(dependencies: DescriptionDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
-  /** A contract is used: begins to ask about it when that is still to be done and due. Returns at once. */
+  /** Called when a contract is used: begins to ask about it if the answer is missing and due. Returns at once. */
   use(contract: StoredContract): void {
     const { id, undescribed, address } = contract;
     if (
@@ -52,7 +54,7 @@ export class ContractDescriptions {
       this.#asking.size >= ASKING_MAX
     )
       return;
-    if (this.#with.clock.monotonicMs() < (this.#failed.get(id)?.notBeforeMs ?? 0)) return;
+    if (this.#dependencies.clock.monotonicMs() < (this.#failures.get(id)?.notBeforeMs ?? 0)) return;
     this.#asking.set(
       id,
       this.#ask(contract).finally(() => {
@@ -61,14 +63,14 @@ export class ContractDescriptions {
     );
   }
 
-  /** Begins nothing more, and waits for what is under way. */
+  /** Waits for the questions under way; no more are asked. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all(this.#asking.values());
   }
 
   async #ask(contract: StoredContract): Promise<void> {
-    const { deployments, repository, store, log } = this.#with;
+    const { deployments, repository, store, log } = this.#dependencies;
     const { owner, id } = contract;
     try {
       const described = await deployments.describe(contract);
@@ -78,7 +80,7 @@ export class ContractDescriptions {
       }
       await retryOnConflict(async () => {
         const current = repository.find(owner, id);
-        // Changed by its owner, deployed elsewhere or deleted while the node was asked.
+        // The owner may have changed, redeployed or deleted the contract while the node was asked.
         if (
           current?.value.undescribed !== true ||
           current.value.address !== contract.address ||
@@ -90,26 +92,25 @@ export class ContractDescriptions {
           repository.update(current, { ...known, ...described, token: factsOf(known.token, described.token) }),
         );
       });
-      this.#failed.delete(id);
+      this.#failures.delete(id);
     } catch (error) {
       this.#pause(id);
-      log.warn("what a contract is could not be found out now", error instanceof AppError ? { code: error.code } : {});
+      log.warn(
+        "the type of a contract could not be determined",
+        error instanceof AppError ? { code: error.code } : { error },
+      );
     }
   }
 
   #pause(id: string): void {
-    const times = (this.#failed.get(id)?.times ?? 0) + 1;
-    if (this.#failed.size >= FAILED_MAX) this.#failed.clear();
-    this.#failed.set(id, {
-      times,
-      notBeforeMs:
-        this.#with.clock.monotonicMs() + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.min(times - 1, 20)),
-    });
+    const count = (this.#failures.get(id)?.count ?? 0) + 1;
+    const pauseMs = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.min(count - 1, 20));
+    this.#failures.set(id, { count, notBeforeMs: this.#dependencies.clock.monotonicMs() + pauseMs });
   }
 }
 
-/** What was said of a token by its owner counts more than what it says itself. */
-function factsOf(said: TokenFacts | null, found: TokenFacts | null): TokenFacts | null {
-  if (said === null || found === null) return found ?? said;
-  return { ...found, ...Object.fromEntries(Object.entries(said).filter(([, member]) => member !== null)) };
+/** Returns the facts of a token. What its owner gave takes precedence over what the contract answered. */
+function factsOf(given: TokenFacts | null, answered: TokenFacts | null): TokenFacts | null {
+  if (given === null || answered === null) return answered ?? given;
+  return { ...answered, ...Object.fromEntries(Object.entries(given).filter(([, member]) => member !== null)) };
 }

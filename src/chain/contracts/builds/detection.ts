@@ -1,8 +1,8 @@
 /**
- * Tells tokens from other contracts (ERC-20, ERC-721, ERC-1155): by the ABI where there is one, else by asking the
- * contract itself (ERC-165, then the calls that every ERC-20 answers), so that proxies are recognised as what they
- * stand for. A node that refuses a question leaves the type unknown; what one that does not answer throws is its
- * silence, and says nothing of the contract.
+ * Detects tokens (ERC-20, ERC-721, ERC-1155) by the ABI where there is one, else by asking the contract itself
+ * (ERC-165, then the calls that every ERC-20 answers), so that a proxy is recognized as the token behind it. A node
+ * that refuses a question leaves the type unknown. A node that does not answer makes the functions throw: its silence
+ * says nothing about the contract.
  */
 import type { Hex } from "viem";
 import { RpcRefusal, type Rpc, type RpcOptions } from "../../rpc/rpc.js";
@@ -11,16 +11,17 @@ import { decodeMembers } from "../abi/abi-values.js";
 import type { TokenType } from "../contract-schemas.js";
 import { hexOf } from "../reverts.js";
 
-export interface TokenMetadata {
+interface TokenMetadata {
   readonly name: string | null;
   readonly symbol: string | null;
   readonly decimals: number | null;
 }
 
-/** For each question; a node that is this slow costs a registration some seconds and its type. */
+/** For each question. With a node slower than this, a registration takes some seconds and finds no type. */
 const QUESTION: RpcOptions = { timeoutMs: 3_000 };
 const TEXT_CHARACTERS_MAX = 200;
-const SOMEBODY = "0000000000000000000000000000000000000000000000000000000000000001";
+/** The address 1 as an argument. */
+const ANY_ADDRESS = "0000000000000000000000000000000000000000000000000000000000000001";
 const WORD = /^0x[0-9a-f]{64}$/i;
 
 const REQUIRED: Readonly<Record<TokenType, readonly string[]>> = {
@@ -58,10 +59,10 @@ const INTERFACES: readonly (readonly [TokenType, string])[] = [
   ["erc1155", "d9b67a26"],
 ];
 const ERC165 = "01ffc9a7";
-/** No interface has it (ERC-165): whoever claims it claims everything. */
+/** No interface has this id (ERC-165): a contract that claims it claims every id. */
 const NO_INTERFACE = "ffffffff";
 
-/** The standard whose functions the ABI has, all of them. */
+/** Returns the standard all of whose functions the ABI has. */
 export function typeByAbi(abi: ContractAbi): TokenType | undefined {
   const signatures = new Set(methodsOf(abi).map(({ signature }) => signature));
   return (Object.keys(REQUIRED) as TokenType[]).find((type) =>
@@ -69,7 +70,7 @@ export function typeByAbi(abi: ContractAbi): TokenType | undefined {
   );
 }
 
-/** Asks the contract. Undefined when it is no token or has no code. Throws what keeps the node from answering. */
+/** Asks the contract; returns undefined when it is no token or has no code. Throws when the node does not answer. */
 export async function typeByCalls(rpc: Rpc, address: string): Promise<TokenType | undefined> {
   return await orUnknown(async () => {
     const code = hexOf(await rpc.request("eth_getCode", [address, "latest"], QUESTION));
@@ -77,15 +78,15 @@ export async function typeByCalls(rpc: Rpc, address: string): Promise<TokenType 
     if ((await supports(rpc, address, ERC165)) && !(await supports(rpc, address, NO_INTERFACE))) {
       for (const [type, id] of INTERFACES) if (await supports(rpc, address, id)) return type;
     }
-    // Selectors stand in the dispatcher's code as they are; a proxy's do not, and is asked.
+    // The code has the selectors of its methods as they are. A proxy's code lacks them, so that it is called.
     if (REQUIRED.erc20.every((signature) => code.includes(selectorOf(signature).slice(2)))) return "erc20";
     return (await answersAsErc20(rpc, address)) ? "erc20" : undefined;
   });
 }
 
 /**
- * Name, symbol and decimals as far as the contract tells them; ERC-20 of old tell texts as 32 bytes. Throws as
- * `typeByCalls`.
+ * Asks a token for its name, symbol and decimals; those that it does not answer are null. Old ERC-20 tokens answer
+ * texts as 32 bytes. Throws when the node does not answer.
  */
 export async function tokenMetadata(rpc: Rpc, address: string): Promise<TokenMetadata> {
   const [name, symbol, decimals] = await Promise.all(
@@ -107,19 +108,19 @@ async function supports(rpc: Rpc, address: string, interfaceId: string): Promise
 async function answersAsErc20(rpc: Rpc, address: string): Promise<boolean> {
   const questions = [
     selectorOf("totalSupply()"),
-    `${selectorOf("balanceOf(address)")}${SOMEBODY}`,
-    `${selectorOf("allowance(address,address)")}${SOMEBODY}${SOMEBODY}`,
+    `${selectorOf("balanceOf(address)")}${ANY_ADDRESS}`,
+    `${selectorOf("allowance(address,address)")}${ANY_ADDRESS}${ANY_ADDRESS}`,
   ];
   for (const data of questions) {
     const answer = await call(rpc, address, data);
     if (answer === undefined || !WORD.test(answer)) return false;
   }
-  // A fallback that answers a word to everything is no token.
-  const nonsense = await call(rpc, address, `0x${NO_INTERFACE}`);
-  return nonsense === undefined || !WORD.test(nonsense);
+  // A contract whose fallback answers every call with a word is no token.
+  const fallback = await call(rpc, address, `0x${NO_INTERFACE}`);
+  return fallback === undefined || !WORD.test(fallback);
 }
 
-/** Return data; undefined when the call reverts. */
+/** Returns the return data of a call, or undefined when it reverts. */
 async function call(rpc: Rpc, to: string, data: string): Promise<Hex | undefined> {
   try {
     return hexOf(await rpc.request("eth_call", [{ to, data }, "latest"], QUESTION));
@@ -129,7 +130,7 @@ async function call(rpc: Rpc, to: string, data: string): Promise<Hex | undefined
   }
 }
 
-/** A node's refusal is not the contract's failure. */
+/** Returns undefined when the node refuses to answer, which says nothing about the contract. */
 async function orUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();

@@ -1,6 +1,6 @@
 /**
- * Compiles untrusted Solidity in a process of its own, as compile-task.ts does with circom: what the source does wrong
- * comes back as a failure that names it; only the server's own troubles are failures of another kind.
+ * Compiles untrusted Solidity in a process of its own, as compile-task.ts does with circom. Faults of the source are
+ * results with diagnostics; only faults of the server are failures of the task.
  */
 import { ownError } from "../../../engine/circuit/diagnostics.js";
 import type { SolidityRequest, SolidityResult } from "../../../engine/solidity/compile-solidity.js";
@@ -9,7 +9,7 @@ import type { CompileTaskFailure } from "../../../prover/compute/compile-task.js
 import type { ProcessTaskLimits, ProcessTasks } from "../../../platform/pool/process-task.js";
 import { SANDBOX_INCOMPLETE } from "../../../platform/pool/sandbox.js";
 
-/** Either settles what the source is worth, or nothing is known about it and another try may succeed. */
+/** Settled: the source compiled or has faults. Otherwise nothing is known about it, and another try may succeed. */
 export type SolidityTaskResult =
   | { readonly settled: true; readonly result: SolidityResult }
   | { readonly settled: false; readonly failure: CompileTaskFailure };
@@ -19,7 +19,7 @@ export type SolidityTaskResult =
  * takes 0.17 GB.
  */
 export const SOLIDITY_PROCESS_LIMITS: ProcessTaskLimits = {
-  // Processor time is what ends a loop; the wall clock leaves room for a busy server.
+  // The limit of processor time ends an endless loop; the wall clock leaves room for a busy server.
   deadlineMs: 300_000,
   cpuSeconds: 60,
   memoryBytesMax: 1024 ** 3,
@@ -31,12 +31,12 @@ export const SOLIDITY_PROCESS_LIMITS: ProcessTaskLimits = {
   niceness: 15,
 };
 
-export interface SolidityTaskOptions {
+interface SolidityTaskOptions {
   readonly limits?: ProcessTaskLimits;
   readonly signal?: AbortSignal;
 }
 
-/** Compiles one source. Rejects only when the server's own temporary folder fails. */
+/** Compiles one source. Rejects only when the server's temporary folder fails. */
 export async function compileSolidityInProcess(
   tasks: ProcessTasks,
   request: SolidityRequest,
@@ -59,10 +59,10 @@ export async function compileSolidityInProcess(
     case "output":
       return tooLarge("the compiled contract is larger than it may be");
     case "crashed":
-      // The compiler's own way out when its 4 GiB, its stack or an internal check give in; the same source would do it
-      // again.
+      // The compiler ended because its 4 GiB or its stack were used up or an internal check failed; the same source
+      // would end it again.
       if (/RuntimeError|RangeError|abort\(|memory access/i.test(outcome.stderr ?? ""))
-        return tooLarge("the compiler gave up on this source: too deeply nested, or too large");
+        return tooLarge("the compiler failed on this source: it is too deeply nested or too large");
       return { settled: false, failure: { ...outcome, code: outcome.code } };
     case "sandbox":
       return refused(SANDBOX_INCOMPLETE, outcome.message);

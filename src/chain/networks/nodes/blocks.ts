@@ -1,19 +1,17 @@
-/**
- * Blocks as nodes tell them (Ethereum JSON-RPC), checked before they are believed, and in pages from the newest down.
- */
+/** Blocks from nodes (Ethereum JSON-RPC): checked before they are used, and listed from the newest down. */
 import { AppError } from "../../../platform/errors.js";
 import type { Page } from "../../../platform/store/tables.js";
 import type { Rpc } from "../../rpc/rpc.js";
 import type { BlockJson } from "../network-schemas.js";
 
 const HASH = /^0x[0-9a-f]{64}$/i;
-/** 2^53 - 1 at most. */
+/** At most 2^52 - 1, so that a double holds it exactly. */
 const SMALL = /^0x[0-9a-f]{1,13}$/i;
 const LARGE = /^0x[0-9a-f]{1,64}$/i;
-/** The last millisecond that a date can hold, in seconds. */
+/** The last second that a Date can hold. */
 const SECONDS_MAX = 8_640_000_000_000;
 
-/** Throws `network_answer_invalid` for what is no block. */
+/** Reads a block of a node's answer. Throws `network_answer_invalid` for any other value. */
 export function readBlock(value: unknown): BlockJson {
   if (typeof value !== "object" || value === null) throw invalid();
   const { number, hash, parentHash, timestamp, miner, gasUsed, gasLimit, baseFeePerGas, transactions } =
@@ -34,7 +32,7 @@ export function readBlock(value: unknown): BlockJson {
   };
 }
 
-/** The newest first; the total is how many there are. */
+/** Returns one page of blocks, the newest first; the total is the number of blocks on the chain. */
 export async function listBlocks(
   rpc: Rpc,
   { page, rpp }: Page,

@@ -1,6 +1,6 @@
 /**
- * The WebSockets by which nodes of networks say that there is a new block: how many there may be, and whose egress
- * rules they obey.
+ * The WebSockets by which nodes announce new blocks. This file limits how many are open, and opens them under the
+ * egress rules for users.
  */
 import { formatSubject } from "../../../platform/auth/principal.js";
 import type { Clock } from "../../../platform/clock.js";
@@ -8,35 +8,36 @@ import type { Egress } from "../../../platform/net/egress.js";
 import type { HeadHints, NetworkRecord } from "../network-port.js";
 import { HeadFeed } from "../../rpc/head-feed.js";
 
-export interface HeadFeedsDependencies {
-  /** For what users name. */
+interface HeadFeedsDependencies {
+  /** For addresses of users. */
   readonly egress: Egress;
   readonly clock: Clock;
 }
 
-/** Each is an open connection of ours, with its TLS. Networks beyond this are looked at as if they named none. */
+/** Each is an open connection with TLS. Networks beyond this number are polled, as those without a WebSocket. */
 const FEEDS_MAX = 256;
 /**
- * So that nobody takes all of them, nor has us look at chains more often than 160 times a second by hints
- * (head-feed.ts).
+ * So that no owner takes all of them. With the limit in head-feed.ts, the hints of one owner make the server look at
+ * chains at most 160 times a second.
  */
 const FEEDS_PER_OWNER_MAX = 16;
 
 export class HeadFeeds {
-  readonly #with: HeadFeedsDependencies;
+  readonly #dependencies: HeadFeedsDependencies;
+  /** The open feeds and their owners. */
   readonly #open = new Map<HeadFeed, string>();
 
   constructor(dependencies: HeadFeedsDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
-  /** See HintingNetworks. Public networks have none: their nodes are the operator's, who names no WebSocket. */
+  /** Works as HintingNetworks says. Public networks have none: the operator configures no WebSocket for them. */
   open({ owner, enabled, config: { websocket_url: url } }: NetworkRecord, onHint: () => void): HeadHints | undefined {
     if (owner === null || !enabled || url === undefined || this.#open.size >= FEEDS_MAX) return undefined;
-    const whose = formatSubject(owner);
-    if ([...this.#open.values()].filter((other) => other === whose).length >= FEEDS_PER_OWNER_MAX) return undefined;
-    const feed = new HeadFeed({ url }, { ...this.#with, onHint });
-    this.#open.set(feed, whose);
+    const subject = formatSubject(owner);
+    if ([...this.#open.values()].filter((other) => other === subject).length >= FEEDS_PER_OWNER_MAX) return undefined;
+    const feed = new HeadFeed({ url }, { ...this.#dependencies, onHint });
+    this.#open.set(feed, subject);
     return {
       url,
       close: () => {

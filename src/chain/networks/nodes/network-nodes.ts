@@ -1,10 +1,8 @@
-/**
- * The nodes of a network: those that its configuration names and those that were added; each with what was seen of it.
- */
+/** The nodes of a network: those in its configuration and those added later, each with its state and its log. */
 import type { Subject } from "../../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import type { Egress } from "../../../platform/net/egress.js";
-import { AppError } from "../../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../../platform/errors.js";
 import { newId } from "../../../platform/ids.js";
 import { retryOnConflict, type Page } from "../../../platform/store/tables.js";
 import { ownerMembers } from "../../accounts/accounts.js";
@@ -22,7 +20,7 @@ import type {
 import type { NetworkService } from "../network-service.js";
 import type { NamedNode, RpcPool } from "./rpc-pool.js";
 
-/** With the configuration's, more than failover has a use for. */
+/** Nodes of one network, those of the configuration included; failover has no use for more. */
 const NODES_MAX = 16;
 const LOGS_PAGE = 500;
 const STATUS_OF: Readonly<Record<EndpointState, NetworkNodeJson["status"]>> = {
@@ -32,43 +30,41 @@ const STATUS_OF: Readonly<Record<EndpointState, NetworkNodeJson["status"]>> = {
   mismatch: "failed",
 };
 
-export class NetworkNodes {
-  readonly #with: {
-    readonly networks: NetworkService;
-    readonly repository: NetworkRepository;
-    readonly pool: RpcPool;
-    readonly egress: Egress;
-    readonly clock: Clock;
-  };
+interface NetworkNodesDependencies {
+  readonly networks: NetworkService;
+  readonly repository: NetworkRepository;
+  readonly pool: RpcPool;
+  readonly egress: Egress;
+  readonly clock: Clock;
+}
 
-  constructor(dependencies: {
-    readonly networks: NetworkService;
-    readonly repository: NetworkRepository;
-    readonly pool: RpcPool;
-    readonly egress: Egress;
-    readonly clock: Clock;
-  }) {
-    this.#with = dependencies;
+export class NetworkNodes {
+  readonly #dependencies: NetworkNodesDependencies;
+
+  constructor(dependencies: NetworkNodesDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** In the order in which they are asked. */
+  /** Returns one page of the nodes, in the order in which they are asked. */
   list(subject: Subject, networkId: string, { page, rpp }: Page): { body: NetworkNodeJson[]; total: number } {
-    const network = this.#with.networks.find(subject, networkId);
-    const all = this.#with.pool.nodesOf(network);
+    const network = this.#dependencies.networks.find(subject, networkId);
+    const all = this.#dependencies.pool.nodesOf(network);
     return {
       body: all.slice((page - 1) * rpp, page * rpp).map((node) => this.#onWire(network, node)),
       total: all.length,
     };
   }
 
+  /** Returns a node. Throws `not_found`. */
   get(subject: Subject, networkId: string, nodeId: string): NetworkNodeJson {
-    const network = this.#with.networks.find(subject, networkId);
+    const network = this.#dependencies.networks.find(subject, networkId);
     return this.#onWire(network, this.#find(network, nodeId));
   }
 
   /**
-   * Adds a node to turn to. Throws `network_chain_mismatch` when it answers as one of another chain, `egress_refused`
-   * for a place that may not be named.
+   * Adds a node, to be asked after the others.
+   * @throws AppError `network_chain_mismatch` when it answers as one of another chain, `egress_refused` for a forbidden
+   * address, `conflict` when the network has it already, `network_limit_reached`
    */
   async create(
     owner: Subject,
@@ -76,7 +72,7 @@ export class NetworkNodes {
     input: CreateNodeInput,
     signal: AbortSignal,
   ): Promise<NetworkNodeJson> {
-    const { networks, repository, pool, egress, clock } = this.#with;
+    const { networks, repository, pool, egress, clock } = this.#dependencies;
     const network = networks.owned(owner, networkId);
     const url = urlOf(input);
     egress.checkUrl(url);
@@ -105,16 +101,16 @@ export class NetworkNodes {
     return this.#onWire(network.value, { id: record.id, url, record });
   }
 
-  /** Throws `network_node_fixed` for a node that the network's configuration names. */
+  /** Removes a node. Throws `network_node_fixed` for one in the network's configuration. */
   async delete(owner: Subject, networkId: string, nodeId: string): Promise<void> {
-    const { networks, repository } = this.#with;
+    const { networks, repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const { value: network } = networks.owned(owner, networkId);
       const record = repository.findNode(network, nodeId);
       if (record === undefined) {
         this.#find(network, nodeId);
         throw new AppError("network_node_fixed", {
-          message: "the network's config names this node: take it out there",
+          message: "this node is in the network's config; remove it there",
         });
       }
       await repository.deleteNode(record);
@@ -122,8 +118,8 @@ export class NetworkNodes {
   }
 
   /**
-   * A page of what was seen, oldest first, or newest first with `start_from_head` false as clients know it. Lost with
-   * the process.
+   * Returns one page of the changes of a node's state since the server started: newest first, or oldest first with
+   * `start_from_head`. They are not stored.
    */
   logs(
     subject: Subject,
@@ -131,7 +127,7 @@ export class NetworkNodes {
     nodeId: string,
     { page = 1, rpp = LOGS_PAGE, start_from_head = false }: NodeLogsInput,
   ): NodeLogsJson {
-    const network = this.#with.networks.find(subject, networkId);
+    const network = this.#dependencies.networks.find(subject, networkId);
     const notes = [...(this.#endpoint(network, this.#find(network, nodeId).url)?.notes() ?? [])];
     if (!start_from_head) notes.reverse();
     const logs = notes
@@ -140,16 +136,17 @@ export class NetworkNodes {
     return { logs, prev_token: null, next_token: null };
   }
 
+  /** Returns the server itself as the one load balancer of a network with nodes. */
   loadBalancers(
     subject: Subject,
     networkId: string,
     { page }: Page,
   ): { body: NetworkLoadBalancerJson[]; total: number } {
-    const network = this.#with.networks.find(subject, networkId);
-    const nodes = this.#with.pool.nodesOf(network);
+    const network = this.#dependencies.networks.find(subject, networkId);
+    const nodes = this.#dependencies.pool.nodesOf(network);
     if (nodes.length === 0) return { body: [], total: 0 };
     const isUp = nodes.some(({ url }) => this.#endpoint(network, url)?.health().state === "up");
-    const one: NetworkLoadBalancerJson = {
+    const balancer: NetworkLoadBalancerJson = {
       id: network.id,
       network_id: network.id,
       name: "json-rpc",
@@ -157,18 +154,18 @@ export class NetworkNodes {
       status: isUp ? "active" : "inactive",
       node_ids: nodes.map(({ id }) => id),
     };
-    return { body: page === 1 ? [one] : [], total: 1 };
+    return { body: page === 1 ? [balancer] : [], total: 1 };
   }
 
   #find(network: NetworkRecord, nodeId: string): NamedNode {
-    const found = this.#with.pool.nodesOf(network).find(({ id }) => id === nodeId);
-    if (found === undefined) throw new AppError("not_found", { message: "network node not found" });
+    const found = this.#dependencies.pool.nodesOf(network).find(({ id }) => id === nodeId);
+    if (found === undefined) throw notFound("network node");
     return found;
   }
 
   #endpoint(network: NetworkRecord, url: string): RpcEndpoint | undefined {
     return network.enabled
-      ? this.#with.pool.rpc(network).endpoints.find((endpoint) => endpoint.url === url)
+      ? this.#dependencies.pool.rpc(network).endpoints.find((endpoint) => endpoint.url === url)
       : undefined;
   }
 
@@ -188,7 +185,7 @@ export class NetworkNodes {
       description: record?.description ?? null,
       status: STATUS_OF[health?.state ?? "untried"],
       latency_ms: health?.latencyMs ?? null,
-      // The operator's URLs may carry the operator's keys.
+      // The operator's URLs may have the operator's keys.
       config: network.owner === null ? {} : { ...record?.config, json_rpc_url: url },
     };
   }
@@ -196,11 +193,6 @@ export class NetworkNodes {
 
 function urlOf({ host, config }: CreateNodeInput): string {
   const url = config?.json_rpc_url ?? (host === undefined ? undefined : `https://${host}`);
-  const message = "a node is named by `config.json_rpc_url` or `host`";
-  if (url === undefined)
-    throw new AppError("invalid_request", {
-      message,
-      details: [{ message, code: "invalid_request", path: "config.json_rpc_url" }],
-    });
+  if (url === undefined) throw invalidMember("config.json_rpc_url", "give the node as `config.json_rpc_url` or `host`");
   return url;
 }

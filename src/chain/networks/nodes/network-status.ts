@@ -1,7 +1,8 @@
 /**
- * How networks are, live from their nodes, and told on the bus when it changes. Only networks that somebody has lately
- * used are asked in the background: a stored URL alone makes no traffic.
+ * The state of networks: asked of their nodes, and published when it changes. Only networks in use are asked in the
+ * background, so that a stored URL alone makes no traffic.
  */
+import { LRUCache } from "lru-cache";
 import { isoTimestamp, type Clock } from "../../../platform/clock.js";
 import { AppError } from "../../../platform/errors.js";
 import type { Events } from "../../../platform/events/events.js";
@@ -14,11 +15,11 @@ import type { BlockJson, NetworkJson, NetworkStatisticsJson, NetworkStatusJson }
 import type { RpcPool } from "./rpc-pool.js";
 
 export interface StatusWatchOptions {
-  /** Between two looks at a network that is in use. 15 s unless given. */
+  /** Time between two rounds over the networks in use. 15 s by default. */
   readonly intervalMs?: number;
 }
 
-export interface StatusWatchDependencies {
+interface StatusWatchDependencies {
   readonly pool: RpcPool;
   readonly events: Events;
   readonly clock: Clock;
@@ -28,34 +29,37 @@ export interface StatusWatchDependencies {
 interface Watched {
   record: NetworkRecord;
   usedAtMs: number;
-  /** What the bus was last told. */
-  told: string | undefined;
+  /** What was published last, to detect a change. */
+  published: string | undefined;
 }
 
 const INTERVAL_MS = 15_000;
-/** A network that nobody asked for this long is let alone. */
+/** A network not used for this long is no longer asked in the background. */
 const IDLE_MS = 10 * 60_000;
 const WATCHED_MAX = 1_000;
-/** Many who ask at once are one question; what is older is asked anew. */
+/** Requests within this time share one answer of the nodes. */
 const FRESH_MS = 500;
 const ASK_TIMEOUT_MS = 6_000;
-/** Blocks over which the mean time between two is taken. */
+/** Blocks over which the mean block time is taken. */
 const BLOCK_TIME_SPAN = 20;
 
 export class NetworkStatusWatch {
   readonly #intervalMs: number;
-  readonly #with: StatusWatchDependencies;
+  readonly #dependencies: StatusWatchDependencies;
   readonly #watched = new Map<string, Watched>();
-  readonly #seen = new Map<string, NetworkStatusJson>();
-  readonly #asking = new Map<string, { readonly atMs: number; readonly status: Promise<NetworkStatusJson> }>();
+  readonly #latest = new LRUCache<string, NetworkStatusJson>({ max: 2 * WATCHED_MAX });
+  readonly #asked = new LRUCache<string, { readonly atMs: number; readonly status: Promise<NetworkStatusJson> }>({
+    max: 2 * WATCHED_MAX,
+  });
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> = Promise.resolve();
 
   constructor(options: StatusWatchOptions, dependencies: StatusWatchDependencies) {
     this.#intervalMs = options.intervalMs ?? INTERVAL_MS;
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
+  /** Starts the rounds. */
   start(): void {
     this.#timer = setTimeout(() => {
       this.#next();
@@ -63,43 +67,47 @@ export class NetworkStatusWatch {
     this.#timer.unref();
   }
 
+  /** Ends the rounds and waits for the one under way. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await this.#round;
   }
 
-  /** Somebody uses the network: it is looked after for a while. */
+  /** Called when a network is used: its nodes are asked in the background for a while. */
   touch(record: NetworkRecord): void {
-    const usedAtMs = this.#with.clock.monotonicMs();
+    const usedAtMs = this.#dependencies.clock.monotonicMs();
     const watched = this.#watched.get(record.id);
     if (watched !== undefined) Object.assign(watched, { record, usedAtMs });
-    else if (this.#watched.size < WATCHED_MAX) this.#watched.set(record.id, { record, usedAtMs, told: undefined });
+    else if (this.#watched.size < WATCHED_MAX) this.#watched.set(record.id, { record, usedAtMs, published: undefined });
   }
 
+  /** Forgets a network that was changed or deleted. */
   forget(id: string): void {
     this.#watched.delete(id);
-    this.#seen.delete(id);
-    this.#asking.delete(id);
+    this.#latest.delete(id);
+    this.#asked.delete(id);
   }
 
+  /** Returns the last status, in the shape that a network's record shows; null if it was not asked yet. */
   lastSeen(id: string): NetworkJson["stats"] {
-    const status = this.#seen.get(id);
+    const status = this.#latest.get(id);
     if (status === undefined) return null;
     const { block, last_block_at, peer_count, state, syncing, latency_ms, observed_at } = status;
     return { block, last_block_at, peer_count, state, syncing, latency_ms, observed_at };
   }
 
-  /** Asks the nodes now. Never fails for what they do: that is the answer. */
+  /** Asks the nodes now. Failures of the nodes are part of the status and reject nothing. */
   async status(record: NetworkRecord): Promise<NetworkStatusJson> {
-    const now = this.#with.clock.monotonicMs();
-    const asking = this.#asking.get(record.id);
-    if (asking !== undefined && now - asking.atMs < FRESH_MS) return await asking.status;
+    const now = this.#dependencies.clock.monotonicMs();
+    const asked = this.#asked.get(record.id);
+    if (asked !== undefined && now - asked.atMs < FRESH_MS) return await asked.status;
     const status = this.#observe(record);
-    this.#asking.set(record.id, { atMs: now, status });
+    this.#asked.set(record.id, { atMs: now, status });
     return await status;
   }
 
+  /** Returns the status with fees, figures of the newest block, and the health of each node. */
   async statistics(record: NetworkRecord): Promise<NetworkStatisticsJson> {
     const status = await this.status(record);
     const empty = {
@@ -111,12 +119,12 @@ export class NetworkStatusWatch {
       block_time_ms: null,
     };
     if (status.block === null) return { ...status, ...empty, nodes: this.#nodes(record) };
-    const rpc = this.#with.pool.rpc(record);
+    const rpc = this.#dependencies.pool.rpc(record);
     const span = Math.min(BLOCK_TIME_SPAN, status.block);
     const [latest, earlier, gasPrice] = await Promise.all([
-      quietly(blockAt(rpc, status.block)),
-      quietly(blockAt(rpc, status.block - span)),
-      quietly(rpc.request("eth_gasPrice", [], { timeoutMs: ASK_TIMEOUT_MS })),
+      ifAnswered(blockAt(rpc, status.block)),
+      ifAnswered(blockAt(rpc, status.block - span)),
+      ifAnswered(rpc.request("eth_gasPrice", [], { timeoutMs: ASK_TIMEOUT_MS })),
     ]);
     return {
       ...status,
@@ -146,7 +154,7 @@ export class NetworkStatusWatch {
 
   #health(record: NetworkRecord): EndpointHealth[] {
     try {
-      return this.#with.pool.rpc(record).health();
+      return this.#dependencies.pool.rpc(record).health();
     } catch (error) {
       if (error instanceof AppError) return [];
       throw error;
@@ -155,45 +163,30 @@ export class NetworkStatusWatch {
 
   async #observe(record: NetworkRecord): Promise<NetworkStatusJson> {
     const status = await this.#ask(record);
-    this.#seen.set(record.id, status);
-    if (this.#seen.size > 2 * WATCHED_MAX) this.#seen.delete(this.#seen.keys().next().value ?? "");
-    await this.#tell(record, status).catch(() => {
-      this.#with.log.warn("a network's status could not be told");
+    this.#latest.set(record.id, status);
+    await this.#publish(record, status).catch((error: unknown) => {
+      this.#dependencies.log.warn("the status of a network could not be published", { error });
     });
     return status;
   }
 
   async #ask(record: NetworkRecord): Promise<NetworkStatusJson> {
-    const observed_at = isoTimestamp(this.#with.clock.nowMs());
-    const nothing: NetworkStatusJson = {
-      block: null,
-      chain_id: record.chain_id,
-      height: null,
-      last_block_at: null,
-      peer_count: null,
-      protocol_version: null,
-      state: "genesis",
-      syncing: true,
-      latency_ms: null,
-      last_error: null,
-      observed_at,
-      meta: {},
-    };
+    const observed_at = isoTimestamp(this.#dependencies.clock.nowMs());
     try {
-      const rpc = this.#with.pool.rpc(record);
+      const rpc = this.#dependencies.pool.rpc(record);
       this.touch(record);
       const options = { timeoutMs: ASK_TIMEOUT_MS };
       const [block, syncing, peers, version] = await Promise.all([
         rpc.request("eth_getBlockByNumber", ["latest", false], options).then(readBlock),
-        quietly(rpc.request("eth_syncing", [], options)),
-        quietly(rpc.request("net_peerCount", [], options)),
-        quietly(rpc.request("web3_clientVersion", [], options)),
+        ifAnswered(rpc.request("eth_syncing", [], options)),
+        ifAnswered(rpc.request("net_peerCount", [], options)),
+        ifAnswered(rpc.request("web3_clientVersion", [], options)),
       ]);
       const isSyncing = syncing !== undefined && syncing !== false;
       const health = rpc.health();
       return {
-        ...nothing,
         block: block.number,
+        chain_id: record.chain_id,
         height: block.number,
         last_block_at: block.timestamp,
         peer_count: readCount(peers),
@@ -201,40 +194,35 @@ export class NetworkStatusWatch {
         state: isSyncing ? "syncing" : "running",
         syncing: isSyncing,
         latency_ms: rounded(health.find(({ state }) => state === "up")?.latencyMs ?? null),
-        last_error: lastErrorOf(health),
+        last_error: newestError(health),
+        observed_at,
         meta: {},
       };
     } catch (error) {
-      if (error instanceof RpcRefusal)
-        return {
-          ...nothing,
-          state: "unreachable",
-          last_error: {
-            code: "network_answer_invalid",
-            message: "the node refuses to tell its newest block",
-            at: observed_at,
-          },
-        };
-      if (!(error instanceof AppError)) throw error;
-      if (error.code === "network_disabled") return { ...nothing, state: "disabled", syncing: false };
-      if (error.code === "network_has_no_node") return nothing;
-      const state = error.code === "network_chain_mismatch" ? "mismatch" : "unreachable";
       return {
-        ...nothing,
-        state,
+        block: null,
+        chain_id: record.chain_id,
+        height: null,
+        last_block_at: null,
+        peer_count: null,
+        protocol_version: null,
+        ...failureOf(error, observed_at),
         syncing: false,
-        last_error: { code: error.code, message: error.message, at: observed_at },
+        latency_ms: null,
+        observed_at,
+        meta: {},
       };
     }
   }
 
-  /** Says a change of state; every new block would be most of what the bus keeps. */
-  async #tell(record: NetworkRecord, status: NetworkStatusJson): Promise<void> {
+  /** Publishes a change of state. New blocks are not published, because they would be most of the stored events. */
+  async #publish(record: NetworkRecord, status: NetworkStatusJson): Promise<void> {
     const watched = this.#watched.get(record.id);
-    const told = `${status.state} ${String(status.syncing)} ${status.state === "running" ? "" : (status.last_error?.code ?? "")}`;
-    if (watched === undefined || watched.told === told) return;
-    watched.told = told;
-    await this.#with.events.publish([
+    const code = status.state === "running" ? "" : (status.last_error?.code ?? "");
+    const summary = `${status.state} ${String(status.syncing)} ${code}`;
+    if (watched === undefined || watched.published === summary) return;
+    watched.published = summary;
+    await this.#dependencies.events.publish([
       {
         subject: `network.${record.id}.status`,
         payload: { network_id: record.id, ...status },
@@ -244,9 +232,9 @@ export class NetworkStatusWatch {
   }
 
   #next(): void {
-    this.#round = this.#lookAround()
-      .catch(() => {
-        this.#with.log.warn("a round of network checks failed");
+    this.#round = this.#askAll()
+      .catch((error: unknown) => {
+        this.#dependencies.log.warn("a round of network checks failed", { error });
       })
       .finally(() => {
         if (this.#timer === undefined) return;
@@ -257,14 +245,14 @@ export class NetworkStatusWatch {
       });
   }
 
-  async #lookAround(): Promise<void> {
-    const now = this.#with.clock.monotonicMs();
+  async #askAll(): Promise<void> {
+    const now = this.#dependencies.clock.monotonicMs();
     const due: Watched[] = [];
     for (const [id, watched] of this.#watched) {
       if (now - watched.usedAtMs > IDLE_MS) this.#watched.delete(id);
       else due.push(watched);
     }
-    // The look itself is no use of the network.
+    // This round is no use of the networks, so that their times stay.
     await Promise.all(
       due.map(async (watched) => {
         const { usedAtMs } = watched;
@@ -281,8 +269,22 @@ async function blockAt(rpc: Rpc, number: number): Promise<BlockJson> {
   );
 }
 
-/** What is not vital: a node that does not tell it is no failure. */
-async function quietly<T>(work: Promise<T>): Promise<T | undefined> {
+/** Returns the state of a network that did not answer, and the reason. Throws errors that are not failures of nodes. */
+function failureOf(error: unknown, at: string): Pick<NetworkStatusJson, "state" | "last_error"> {
+  if (error instanceof RpcRefusal) {
+    const message = "the node refuses to return its newest block";
+    return { state: "unreachable", last_error: { code: "network_answer_invalid", message, at } };
+  }
+  if (!(error instanceof AppError)) throw error;
+  const { code, message } = error;
+  if (code === "network_disabled") return { state: "disabled", last_error: null };
+  if (code === "network_has_no_node") return { state: "unconfigured", last_error: null };
+  const state = code === "network_chain_mismatch" ? "mismatch" : "unreachable";
+  return { state, last_error: { code, message, at } };
+}
+
+/** Returns undefined where the node does not answer: the value may be missing from the status. */
+async function ifAnswered<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
@@ -301,12 +303,12 @@ function readVersion(value: unknown): string | null {
   return typeof value === "string" && /^[\x20-\x7e]{1,100}$/.test(value) ? value : null;
 }
 
-function lastErrorOf(health: readonly EndpointHealth[]): NetworkStatusJson["last_error"] {
-  return (
-    health
-      .map(({ lastError }) => lastError)
-      .filter((error) => error !== null)
-      .sort((a, b) => (a.at < b.at ? 1 : -1))[0] ?? null
+/** Returns the newest error; of two in one millisecond, that of the node asked first. */
+function newestError(health: readonly EndpointHealth[]): NetworkStatusJson["last_error"] {
+  return health.reduce<NetworkStatusJson["last_error"]>(
+    (newest, { lastError }) =>
+      lastError !== null && (newest === null || lastError.at > newest.at) ? lastError : newest,
+    null,
   );
 }
 

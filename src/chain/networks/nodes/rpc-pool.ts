@@ -1,8 +1,9 @@
 /**
- * The RPC clients of networks, kept while their nodes stay the same, so that what is known of a node's health outlives
- * a request.
+ * The RPC clients of networks. They are cached while their nodes stay the same, so that what is known of their health
+ * outlives a request.
  */
 import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { Subject } from "../../../platform/auth/principal.js";
 import type { Clock } from "../../../platform/clock.js";
 import type { Egress } from "../../../platform/net/egress.js";
@@ -16,60 +17,63 @@ import { basicAuthorization, type NetworkCredentials } from "../network-credenti
 import type { SecretPlace } from "../../sealed-credentials.js";
 import type { NetworkRepository, NodeRecord } from "../network-repository.js";
 
-export interface RpcPoolDependencies {
+interface RpcPoolDependencies {
   readonly repository: NetworkRepository;
   readonly credentials: NetworkCredentials;
-  /** For what users name. */
+  /** For addresses of users. */
   readonly egress: Egress;
-  /** For what the operator named, for public networks; never given an address of a user. */
+  /** For addresses of the operator, of public networks; never given an address of a user. */
   readonly operatorEgress: Egress;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** What else is known where a client is made. */
 interface ConnectOptions {
-  /** The nodes' key where none is stored yet. */
+  /** Key of the nodes, where it is not stored yet. */
   readonly key?: string | undefined;
   readonly onChange?: (change: EndpointChange) => void;
 }
 
-/** A URL of a network with the node that stands for it. */
+/** A node of a network and its URL. */
 export interface NamedNode {
   readonly id: string;
   readonly url: string;
-  /** Absent: the URL stands in the network's configuration. */
+  /** Absent for a URL in the network's configuration. */
   readonly record?: NodeRecord;
 }
 
-interface Kept {
+interface CachedClient {
+  /** Changes with the nodes, their chain and their credentials. */
   readonly fingerprint: string;
   readonly rpc: FailoverRpc;
 }
 
-/** Clients beyond this are dropped, the longest unused first; they hold a few hundred bytes and no connection. */
-const KEPT_MAX = 2_000;
+/** Cached clients. Each takes a few hundred bytes and no connection. */
+const CLIENTS_MAX = 2_000;
+const CHECK_TIMEOUT_MS = 4_000;
 
 export class RpcPool {
-  readonly #with: RpcPoolDependencies;
-  readonly #kept = new Map<string, Kept>();
+  readonly #dependencies: RpcPoolDependencies;
+  readonly #clients = new LRUCache<string, CachedClient>({ max: CLIENTS_MAX });
 
   constructor(dependencies: RpcPoolDependencies) {
-    this.#with = dependencies;
+    this.#dependencies = dependencies;
   }
 
-  /** The nodes in the order in which they are asked: the configuration's, then those that were added. */
+  /** Returns the nodes in the order in which they are asked: those of the configuration, then those added later. */
   nodesOf(network: NetworkRecord): NamedNode[] {
     const { json_rpc_url: first, json_rpc_urls: further = [] } = network.config;
     const named = [...new Set([...(first === undefined ? [] : [first]), ...further])].map((url) => ({
       id: idOfUrl(network.id, url),
       url,
     }));
-    const added = this.#with.repository.nodes(network).filter(({ url }) => !named.some((node) => node.url === url));
+    const added = this.#dependencies.repository
+      .nodes(network)
+      .filter(({ url }) => !named.some((node) => node.url === url));
     return [...named, ...added.map((record) => ({ id: record.id, url: record.url, record }))];
   }
 
-  /** Throws `network_disabled`, `network_has_no_node`. */
+  /** Returns the client of a network. Throws `network_disabled`, `network_has_no_node`. */
   rpc(network: NetworkRecord): FailoverRpc {
     if (!network.enabled) throw new AppError("network_disabled", { message: "the network is disabled" });
     const urls = this.nodesOf(network).map(({ url }) => url);
@@ -77,8 +81,8 @@ export class RpcPool {
       throw new AppError("network_has_no_node", {
         message:
           network.owner === null
-            ? "the operator has named no node of this public network"
-            : "the network's config names no json_rpc_url",
+            ? "the operator has configured no node of this public network"
+            : "the network has no node; set config.json_rpc_url",
       });
     const fingerprint = JSON.stringify([
       network.chain_id,
@@ -86,29 +90,22 @@ export class RpcPool {
       network.config.rpc_api_user,
       network.rpc_secret?.secret_id,
     ]);
-    const kept = this.#kept.get(network.id);
-    this.#kept.delete(network.id);
-    const current =
-      kept?.fingerprint === fingerprint
-        ? kept
-        : {
-            fingerprint,
-            rpc: this.connect(network, urls, {
-              onChange: (change) => {
-                this.#say(network.id, change);
-              },
-            }),
-          };
-    this.#kept.set(network.id, current);
-    if (this.#kept.size > KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value ?? "");
-    return current.rpc;
+    const cached = this.#clients.get(network.id);
+    if (cached?.fingerprint === fingerprint) return cached.rpc;
+    const rpc = this.connect(network, urls, {
+      onChange: (change) => {
+        this.#logChange(network.id, change);
+      },
+    });
+    this.#clients.set(network.id, { fingerprint, rpc });
+    return rpc;
   }
 
-  /** A client that is not kept, for trying out URLs. */
+  /** Returns a client that is not cached, for trying out URLs. */
   connect(network: NetworkRecord, urls: readonly string[], { key, onChange }: ConnectOptions = {}): FailoverRpc {
-    const { egress, operatorEgress, clock } = this.#with;
+    const { egress, operatorEgress, clock } = this.#dependencies;
     const authorization = this.#authorizationOf(network, key);
-    // Nodes that were added by hand are other people's.
+    // The key is not for nodes that were added later, which may be run by others.
     const own = new Set([network.config.json_rpc_url, ...(network.config.json_rpc_urls ?? [])]);
     const authorizations = new Map(
       authorization === undefined ? [] : urls.filter((url) => own.has(url)).map((url) => [url, authorization]),
@@ -119,7 +116,7 @@ export class RpcPool {
     );
   }
 
-  /** One question to a node whose chain is not known yet. */
+  /** Sends one request to a node whose chain is not known yet. */
   async askUnchecked(
     url: string,
     method: string,
@@ -129,18 +126,18 @@ export class RpcPool {
       signal,
     }: { readonly network: NetworkRecord; readonly key: string | undefined; readonly signal: AbortSignal },
   ): Promise<unknown> {
-    const { egress, clock } = this.#with;
+    const { egress, clock } = this.#dependencies;
     return await new RpcEndpoint(
       { url, chainId: undefined, authorization: this.#authorizationOf(network, key) },
       { egress, clock },
-    ).request(method, [], { timeoutMs: 4_000, signal });
+    ).request(method, [], { timeoutMs: CHECK_TIMEOUT_MS, signal });
   }
 
-  /** One line when a node begins to fail and one when it is well again; its URL may carry a key, and stays out. */
-  #say(networkId: string, { state, code }: EndpointChange): void {
-    if (state === "up") this.#with.log.info("a network's node is well again", { path: networkId });
+  /** Logs when a node begins to fail and when it answers again. Its URL may have a key and is not logged. */
+  #logChange(networkId: string, { state, code }: EndpointChange): void {
+    if (state === "up") this.#dependencies.log.info("a network's node answers again", { path: networkId });
     else
-      this.#with.log.warn("a network's node fails", {
+      this.#dependencies.log.warn("a network's node fails", {
         path: networkId,
         state,
         ...(code === undefined ? {} : { code }),
@@ -158,24 +155,25 @@ export class RpcPool {
 
   async #read(owner: Subject, place: SecretPlace): Promise<string> {
     try {
-      return (await this.#with.credentials.read(owner, place)).rpc_api_key;
+      return (await this.#dependencies.credentials.read(owner, place)).rpc_api_key;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       throw new AppError("network_unreachable", {
-        message: `the key of the network's node cannot be had: ${error.message}`,
+        message: `the key of the network's node cannot be read: ${error.message}`,
         cause: error,
       });
     }
   }
 
+  /** Drops the client of a network that was changed or deleted. */
   forget(id: string): void {
-    this.#kept.delete(id);
+    this.#clients.delete(id);
   }
 }
 
-/** The same id for the same URL of the same network, always. */
+/** Returns an id that is always the same for a URL of a network. */
 function idOfUrl(networkId: string, url: string): string {
   const hex = createHash("sha256").update(`${networkId} ${url}`).digest("hex");
-  // Version 8 (RFC 9562): made in a way of our own.
+  // Version 8 (RFC 9562) marks an id that is computed in an application's own way.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

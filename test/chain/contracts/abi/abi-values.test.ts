@@ -26,10 +26,12 @@ import { seededRandom, type SeededRandom } from "../../../support/seeded.js";
 
 function members(...types: readonly string[]): AbiMember[] {
   return membersOf(
-    (parseAbiParameters(types.join(", ")) as readonly AbiParameter[]).map((parameter) => ({
-      ...parameter,
-      name: parameter.name ?? "",
-    })),
+    (parseAbiParameters(types.join(", ")) as readonly (Omit<AbiParameter, "name"> & { readonly name?: string })[]).map(
+      (parameter) => ({
+        ...parameter,
+        name: parameter.name ?? "",
+      }),
+    ),
   );
 }
 
@@ -110,7 +112,7 @@ function sample(random: SeededRandom, depth: number): { parameter: AbiParameter;
 }
 
 describe("values of the ABI", () => {
-  it("codes random values of random types as viem does, and reads them back as they were", () => {
+  it("encodes random values of random types as viem does, and decodes them to the same values", () => {
     const random = seededRandom();
     for (let round = 0; round < 200; round += 1) {
       const { parameter, json, native } = sample(random, 0);
@@ -177,7 +179,7 @@ describe("values of the ABI", () => {
     expect(details.map(({ path }) => path)).toEqual(["params[0].c", "params[0].a", "params[0].b[1]", "params[1]"]);
   });
 
-  it("answers tuples without names of their own as lists, and tells data that does not fit", () => {
+  it("answers tuples without names of their own as lists, and detects data that does not match", () => {
     const data = encodeAbiParameters(parseAbiParameters("(uint8, bool), (uint8 a, uint8 a)"), [
       [1, true],
       { a: 2 },

@@ -9,8 +9,7 @@ import {
   type SolidityTaskResult,
 } from "../../../../src/chain/contracts/builds/solidity-task.js";
 
-// Untrusted Solidity as an attacker would send it; each ends in a failure that names itself, none in a crash of the
-// process.
+// Untrusted Solidity as an attacker would send it. Each source ends in a named failure, none in a crash of the process.
 
 const HEAD = "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.0;\n";
 const tasks = new ProcessTasks();
@@ -32,7 +31,7 @@ async function compile(
   return outcome.result;
 }
 
-/** Each struct holds the one before twice: the signature of the last has 2^40 members. */
+/** Each struct has the one before twice, so that the signature of the last has 2^40 members. */
 function doublingStructs(): string {
   const structs = Array.from(
     { length: 40 },
@@ -85,7 +84,7 @@ describe("compileSolidityInProcess", () => {
     expect(one.ok && one.bytecode).toMatch(/^60[0-9a-f]+$/);
   });
 
-  it("ends source that never would at the limit of time, and of memory, and says so", async () => {
+  it("stops endless source at the limits of time and memory, and says so", async () => {
     const slow = await compile(doublingStructs(), {}, { deadlineMs: 4_000 });
     expect(slow).toMatchObject({
       ok: false,
@@ -121,7 +120,7 @@ describe("compileSolidityInProcess", () => {
     );
   });
 
-  it("asks for a name where several contracts can be deployed, and tells one that cannot be", async () => {
+  it("asks for a name where several contracts can be deployed, and reports one that cannot be", async () => {
     const source = "contract A { } contract B { } interface C { function f() external; }";
     const [unnamed, named, unfit] = await Promise.all([
       compile(source),
@@ -139,7 +138,7 @@ describe("compileSolidityInProcess", () => {
     });
   });
 
-  it("is called off by the caller", async () => {
+  it("is cancelled by the caller", async () => {
     const request: SolidityRequest = {
       sources: { "a.sol": "contract A {}" },
       settings: { evmVersion: "cancun", optimizerRuns: null, viaIr: false },

@@ -1,15 +1,77 @@
-/** Routes of oracles, bridges and prices (interoperability 7.5). */
-import Type from "typebox";
-import { defineRoute } from "../../../platform/contract/route.js";
-import {
-  Bridge,
-  CreateBridgeBody,
-  CreateOracleBody,
-  Oracle,
-  Prices,
-  RegistrationParams,
-  RegistrationQuery,
-} from "./registration-schemas.js";
+/**
+ * Shapes and routes of oracles, bridges and prices. Oracles and bridges are what an application states about feeds and
+ * about links between networks; nothing in them is fetched.
+ */
+import Type, { type Static } from "typebox";
+import { defineRoute } from "../../platform/contract/route.js";
+import { closed, Description, Name, nullable, Timestamp, Uuid } from "../../platform/contract/schemas.js";
+
+const Params = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
+const Url = Type.String({ minLength: 1, maxLength: 1000, pattern: "^https?://[^\\s]+$" });
+const MADE = { id: Uuid, created_at: Timestamp, application_id: Uuid };
+
+export const Oracle = closed(
+  {
+    ...MADE,
+    network_id: Uuid,
+    contract_id: nullable(Uuid),
+    name: Type.String(),
+    feed_url: nullable(Type.String()),
+    params: nullable(Params),
+    attachment_ids: Type.Array(Uuid),
+  },
+  { description: "Oracle: a feed whose values are written to a contract" },
+);
+const CreateOracleBody = closed({
+  name: Name,
+  network_id: Uuid,
+  contract_id: Type.Optional(nullable(Uuid)),
+  feed_url: Type.Optional(nullable(Url)),
+  params: Type.Optional(nullable(Params)),
+  attachment_ids: Type.Optional(Type.Array(Uuid, { maxItems: 100 })),
+});
+
+export const Bridge = closed(
+  {
+    ...MADE,
+    network_id: Uuid,
+    destination_network_id: nullable(Uuid),
+    contract_id: nullable(Uuid),
+    name: Type.String(),
+    type: nullable(Type.String()),
+    description: nullable(Type.String()),
+    params: nullable(Params),
+  },
+  { description: "Bridge: a link from one network to another" },
+);
+const CreateBridgeBody = closed({
+  name: Name,
+  network_id: Uuid,
+  destination_network_id: Type.Optional(nullable(Uuid)),
+  contract_id: Type.Optional(nullable(Uuid)),
+  type: Type.Optional(nullable(Name)),
+  description: Type.Optional(nullable(Description)),
+  params: Type.Optional(nullable(Params)),
+});
+const RegistrationQuery = closed({ network_id: Type.Optional(Uuid) });
+const RegistrationParams = closed({ id: Uuid });
+
+const Usd = Type.Optional(Type.Number({ description: "US dollars; absent when the feed does not answer" }));
+const Prices = closed(
+  {
+    btcusd: Usd,
+    ethusd: Usd,
+    ltcusd: Usd,
+    prvdusd: Type.Optional(Type.Number({ description: "never set, as no feed has this price" })),
+  },
+  { description: "Prices; only those that a feed answers" },
+);
+
+export type OracleJson = Static<typeof Oracle>;
+export type BridgeJson = Static<typeof Bridge>;
+export type PricesJson = Static<typeof Prices>;
+export type CreateOracleInput = Static<typeof CreateOracleBody>;
+export type CreateBridgeInput = Static<typeof CreateBridgeBody>;
 
 const APPLICATION = ["application"] as const;
 const READ = { permissions: ["read"], subjects: APPLICATION } as const;
@@ -18,7 +80,7 @@ const DELETE = { permissions: ["delete"], subjects: APPLICATION } as const;
 const CREATE_ERRORS = ["not_found", "network_limit_reached", "storage_full"] as const;
 const oracle = { description: "The oracle", schema: Oracle } as const;
 const bridge = { description: "The bridge", schema: Bridge } as const;
-/** An id for the documents; the matrix puts a tenant's own in its place. */
+/** The id of Ethereum mainnet, for the examples. */
 const NETWORK = "deca2436-21ba-4ff5-b225-ad1b0b2f5c59";
 
 export const registrationRoutes = {
@@ -62,7 +124,7 @@ export const registrationRoutes = {
     area: "chain",
     method: "DELETE",
     path: "/api/v1/oracles/:id",
-    summary: "Forget an oracle",
+    summary: "Delete an oracle",
     auth: DELETE,
     params: RegistrationParams,
     responses: { 204: { description: "Deleted" } },
@@ -108,7 +170,7 @@ export const registrationRoutes = {
     area: "chain",
     method: "DELETE",
     path: "/api/v1/bridges/:id",
-    summary: "Forget a bridge",
+    summary: "Delete a bridge",
     auth: DELETE,
     params: RegistrationParams,
     responses: { 204: { description: "Deleted" } },
@@ -122,7 +184,7 @@ export const registrationRoutes = {
     summary: "Read prices",
     auth: { permissions: ["read"] },
     description:
-      "From Chainlink's feeds on Ethereum mainnet, when the operator has named a node of it; at most a minute old.",
+      "Prices from Chainlink's feeds on Ethereum mainnet, at most a minute old. A price is absent unless its feed answers, which needs a node of mainnet that the operator has configured.",
     responses: { 200: { description: "Prices", schema: Prices } },
   }),
 } as const;
