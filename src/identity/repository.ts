@@ -84,7 +84,7 @@ export type RefreshState = {
 type RefreshPointer = { readonly kind: Subject["kind"]; readonly subject_id: string; readonly session_id: string };
 
 /** Stands in for the id of a user that does not exist, so that both cases read the same records. */
-const NOBODY = newId();
+const ABSENT_USER_ID = newId();
 
 export class IdentityRepository {
   readonly #store: Store;
@@ -159,7 +159,7 @@ export class IdentityRepository {
     email: string | undefined,
     applicationId?: string,
   ): { readonly userId: string; readonly record: StoreRecord<CredentialRecord> } | undefined {
-    const userId = (this.findUserByEmail(email ?? "", applicationId) ?? this.#users.get([NOBODY]))?.value.id ?? NOBODY;
+    const userId = (this.findUserByEmail(email ?? "", applicationId) ?? this.#users.get([ABSENT_USER_ID]))?.value.id ?? ABSENT_USER_ID;
     const record = this.findCredentialOf(userId);
     return record === undefined ? undefined : { userId, record };
   }

@@ -16,15 +16,15 @@ import type { MailDriver } from "../platform/mail/mail.js";
 import { Outbox, type OutboxOptions } from "../platform/mail/outbox.js";
 import type { Store } from "../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../platform/store/tables.js";
-import { Access } from "./tenants/tenant-access.js";
-import { ApiTokens } from "./tokens/api-tokens.js";
+import { TenantAccess } from "./tenants/tenant-access.js";
+import { PersonalTokens } from "./tokens/personal-tokens.js";
 import { Applications } from "./tenants/applications.js";
 import { AuthorizationCodes } from "./oauth/authorization-codes.js";
 import { Bootstrap } from "./users/bootstrap.js";
 import { ClientAuthentication } from "./oauth/client-authentication.js";
 import { Clients } from "./oauth/clients.js";
 import { Directory } from "./tenants/directory.js";
-import { Granters } from "./tenants/admin-guard.js";
+import { AdminGuard } from "./tenants/admin-guard.js";
 import { normalizeEmail } from "./users/email.js";
 import { ExternalUsers } from "./users/external-users.js";
 import {
@@ -45,7 +45,7 @@ import { IdentityRepository } from "./repository.js";
 import { grantedScope } from "./tokens/scope.js";
 import type { AuthenticateInput, CreateTokenInput, CreateUserInput, TokenJson, UserJson } from "./schemas.js";
 import { Sessions } from "./tokens/sessions.js";
-import { TenantDeletion, type OwnerPurge } from "./tenants/tenant-deletion.js";
+import { TenantDeletion, type OwnerPurge } from "./subject-deletion.js";
 import { TenantRepository } from "./tenants/tenant-repository.js";
 import type { CreateOrganizationInput, OrganizationJson } from "./tenants/tenant-schemas.js";
 import { ThrottleCounters } from "./login/throttle-counters.js";
@@ -93,11 +93,11 @@ export class IdentityService {
   readonly invitations: Invitations;
   readonly clients: Clients;
   readonly oauth: OAuth;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly bootstrap: Bootstrap;
   readonly outbox: Outbox;
   readonly #login: Login;
-  readonly #apiTokens: ApiTokens;
+  readonly #personalTokens: PersonalTokens;
   readonly #grants: TokenGrants;
   readonly #external: ExternalUsers;
   readonly #repository: IdentityRepository;
@@ -131,17 +131,17 @@ export class IdentityService {
     );
     const authenticate = (token: string) => this.authenticate(token, "identity");
     const outbox = new Outbox(options.outbox ?? {}, { log });
-    const access = new Access({ repository, tenants });
+    const access = new TenantAccess({ repository, tenants });
     const directory = new Directory({ repository, tenants });
     const sessions = new Sessions(
       { issuer },
-      { repository, keys, clock, log, permissionsOf: (subject, session) => access.heldBy(subject, session) },
+      { repository, keys, clock, log, permissionsOf: (subject, session) => access.permissionsOf(subject, session) },
     );
-    const granters = new Granters({ tenants });
-    const memberships = new Memberships({ repository, tenants, access, directory, granters, sessions, clock, log });
+    const adminGuard = new AdminGuard({ tenants });
+    const memberships = new Memberships({ repository, tenants, access, directory, adminGuard, sessions, clock, log });
     const login = new Login({ hashCost }, { repository, sessions, throttle, hashGate, clock, log });
-    const apiTokens = new ApiTokens({ store, repository, access, clock, log });
-    const tokens = new Tokens({ repository, tenants, access, sessions, apiTokens, log });
+    const personalTokens = new PersonalTokens({ store, repository, access, clock, log });
+    const tokens = new Tokens({ repository, tenants, access, sessions, personalTokens, log });
     const invitations = new Invitations(
       { serviceUrl },
       {
@@ -236,7 +236,7 @@ export class IdentityService {
         codes,
         login,
         sessions,
-        apiTokens,
+        personalTokens,
         keys,
         clock,
         authenticate,
@@ -248,7 +248,7 @@ export class IdentityService {
       tenants,
       access,
       sessions,
-      apiTokens,
+      personalTokens,
       clients,
       clientAuthentication,
       codes,
@@ -271,7 +271,7 @@ export class IdentityService {
     this.access = access;
     this.outbox = outbox;
     this.#login = login;
-    this.#apiTokens = apiTokens;
+    this.#personalTokens = personalTokens;
     this.#repository = repository;
     this.#keys = keys;
     this.#legal = options.legal ?? {};
@@ -282,7 +282,7 @@ export class IdentityService {
    * of a trusted issuer.
    */
   authenticate(token: string, area?: Area): Principal | Promise<Principal> {
-    if (ApiTokens.isOne(token)) return this.#apiTokens.authenticate(token);
+    if (PersonalTokens.isPersonalToken(token)) return this.#personalTokens.authenticate(token);
     if (this.#external.claims(token)) return this.#external.authenticate(token);
     return this.#verifier.authenticate(token, area);
   }
@@ -299,7 +299,7 @@ export class IdentityService {
     const session = this.#repository.findSession(subject, sessionId)?.value;
     if (session !== undefined)
       return session.epoch < epoch ? undefined : { epoch, endsAtSec: Math.floor(session.ends_at_ms / 1000) };
-    const personal = this.#apiTokens.find(subject, sessionId);
+    const personal = this.#personalTokens.find(subject, sessionId);
     return personal === undefined ? undefined : { epoch, endsAtSec: Math.floor(personal.expires_at_ms / 1000) };
   }
 
@@ -354,7 +354,7 @@ export class IdentityService {
     expires_at: string;
     access_token: string;
   }> {
-    const { record, text } = await this.#apiTokens.create(principal, input);
+    const { record, text } = await this.#personalTokens.create(principal, input);
     return {
       id: record.id,
       created_at: record.created_at,
@@ -468,7 +468,7 @@ export class IdentityService {
 
   /** What identity itself keeps for a subject that is being deleted. */
   async #purgeOwn(owner: Subject): Promise<void> {
-    await this.#apiTokens.revokeAll(owner);
+    await this.#personalTokens.revokeAll(owner);
     await this.invitations.removeAll(owner);
     if (owner.kind !== "application") return;
     await this.#repository.commit(this.clients.deleteCommit(owner.id));

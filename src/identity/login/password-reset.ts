@@ -17,13 +17,13 @@ import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import { normalizeEmail } from "../users/email.js";
 import { ExpiringRecords, type Expiring } from "../oauth/expiring-records.js";
 import type { HourlyLimit } from "./hourly-limit.js";
-import { passwordResetLetter } from "../users/notification-mail.js";
+import { passwordResetMail } from "../users/notification-mail.js";
 import type { LoginThrottle } from "./login-throttle.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 import { accountThrottleKey, addressThrottleKey } from "./throttle-keys.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { Tokens } from "../tokens/tokens.js";
-import { soundPassword } from "../users/users.js";
+import { requireStrongPassword } from "../users/users.js";
 
 type ResetRecord = Expiring & {
   readonly user_id: string;
@@ -79,7 +79,7 @@ export class PasswordReset {
    */
   async reset(tokenText: string, newPassword: string): Promise<void> {
     const { repository, sessions, tokens, throttle, hashGate, log } = this.#dependencies;
-    const password = soundPassword(newPassword, this.#found(tokenText).user.value.email);
+    const password = requireStrongPassword(newPassword, this.#found(tokenText).user.value.email);
     const passwordHash = await hashGate.run(() => hashPassword(password, this.#hashCost));
     // Looked at again in each round: whoever used the token or voided the account's tokens meanwhile was first.
     const subject = await retryOnConflict(async () => {
@@ -123,7 +123,7 @@ export class PasswordReset {
     );
     await this.#resets.sweep();
     await mail.send(
-      passwordResetLetter({ to: user.email, serviceUrl: this.#serviceUrl, token: token.text, minutes: LIFE_MINUTES }),
+      passwordResetMail({ to: user.email, serviceUrl: this.#serviceUrl, token: token.text, minutes: LIFE_MINUTES }),
     );
   }
 

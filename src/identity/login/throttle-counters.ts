@@ -21,7 +21,7 @@ export type Counter = {
   readonly forget_at_ms: number;
 };
 
-export interface ReadCounter {
+export interface CounterRecord {
   readonly key: StoreKey;
   readonly value: Counter;
   readonly version: number | "absent";
@@ -44,7 +44,7 @@ export class ThrottleCounters {
   }
 
   /** The counter as it counts now: one that may be forgotten reads as zero. */
-  read(kind: CounterKind, hash: string): ReadCounter {
+  read(kind: CounterKind, hash: string): CounterRecord {
     const key = [TABLE, kind, hash];
     const record = this.#store.get<Counter>(key);
     if (record === undefined) return { key, value: FRESH, version: "absent" };
@@ -78,6 +78,6 @@ export class ThrottleCounters {
 }
 
 /** A commit that puts a new value in place of the counter that was read. */
-export function replaceCounter(read: ReadCounter, value: Counter): StoreCommit {
+export function replaceCounter(read: CounterRecord, value: Counter): StoreCommit {
   return { checks: [{ key: read.key, version: read.version }], puts: [{ key: read.key, value }] };
 }

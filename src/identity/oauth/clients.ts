@@ -11,7 +11,7 @@ import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access } from "../tenants/tenant-access.js";
+import { tenantNotFound, type TenantAccess } from "../tenants/tenant-access.js";
 import type { ClientJson, ClientKeyJson, ClientSecretJson, UpdateClientInput } from "./client-schemas.js";
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
@@ -35,7 +35,7 @@ export interface ClientsDependencies {
   readonly store: Store;
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly log: Log;

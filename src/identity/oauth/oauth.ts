@@ -11,8 +11,8 @@ import type { SigningKeys } from "../../platform/auth/signing-keys.js";
 import { AUDIENCES } from "../../platform/auth/token-limits.js";
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
-import type { Access } from "../tenants/tenant-access.js";
-import { ApiTokens } from "../tokens/api-tokens.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
+import { PersonalTokens } from "../tokens/personal-tokens.js";
 import type { AuthorizationCodes, Redeemed } from "./authorization-codes.js";
 import { ASSERTION_ALGORITHMS, type ClientAuthentication, type ClientCredentials } from "./client-authentication.js";
 import type { ClientRecord, Clients } from "./clients.js";
@@ -27,7 +27,7 @@ import type {
   UserInfoJson,
 } from "./oauth-schemas.js";
 import type { IdentityRepository, SessionRecord, UserRecord } from "../repository.js";
-import { CLIENT_SCOPES, grantedClientScope, hasWord } from "../tokens/scope.js";
+import { CLIENT_SCOPES, grantedClientScope, hasScope } from "../tokens/scope.js";
 import type { Sessions } from "../tokens/sessions.js";
 import { GRANT_TYPES } from "../tokens/token-grants.js";
 import type { TenantRepository } from "../tenants/tenant-repository.js";
@@ -35,13 +35,13 @@ import type { TenantRepository } from "../tenants/tenant-repository.js";
 export interface OAuthDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly clients: Clients;
   readonly clientAuthentication: ClientAuthentication;
   readonly codes: AuthorizationCodes;
   readonly login: Login;
   readonly sessions: Sessions;
-  readonly apiTokens: ApiTokens;
+  readonly personalTokens: PersonalTokens;
   readonly keys: SigningKeys;
   readonly clock: Clock;
   /** Verifies an access token of ours. Throws `unauthorized`. */
@@ -51,7 +51,7 @@ export interface OAuthDependencies {
 /** Either the person is sent on, or asked (again). */
 export type Authorization = { readonly location: string } | { readonly page: LoginPage; readonly failed: boolean };
 
-interface FoundToken {
+interface DescribedToken {
   readonly owner: Subject;
   /** Undefined for a personal access token. */
   readonly session: SessionRecord | undefined;
@@ -163,8 +163,8 @@ export class OAuth {
         ? session?.client_id === caller.client.id || (owner.kind === "application" && owner.id === caller.client.id)
         : owner.kind === caller.principal.subject.kind && owner.id === caller.principal.subject.id;
     if (!isHolder) return;
-    const { sessions, apiTokens } = this.#dependencies;
-    if (!(await sessions.end(owner, id)) && (await apiTokens.revoke(owner, id))) await sessions.endDerived(owner, id);
+    const { sessions, personalTokens } = this.#dependencies;
+    if (!(await sessions.end(owner, id)) && (await personalTokens.revoke(owner, id))) await sessions.endDerived(owner, id);
   }
 
   /** OpenID Connect Discovery section 3 and RFC 8414. */
@@ -295,8 +295,8 @@ export class OAuth {
   }
 
   /** What a token's text stands for, whatever kind it is; undefined for any that is not good now. */
-  async #find(text: string): Promise<FoundToken | undefined> {
-    if (ApiTokens.isOne(text)) return this.#findPersonal(text);
+  async #find(text: string): Promise<DescribedToken | undefined> {
+    if (PersonalTokens.isPersonalToken(text)) return this.#findPersonal(text);
     if (text.startsWith("prt_")) return this.#findRefresh(text);
     let principal: Principal;
     try {
@@ -322,7 +322,7 @@ export class OAuth {
     };
   }
 
-  #findRefresh(text: string): FoundToken | undefined {
+  #findRefresh(text: string): DescribedToken | undefined {
     const token = parseRefreshToken(text);
     const found = token === undefined ? undefined : this.#dependencies.repository.findSessionByHandle(token.handleHash);
     const refresh = found?.session.value.refresh;
@@ -347,11 +347,11 @@ export class OAuth {
     };
   }
 
-  #findPersonal(text: string): FoundToken | undefined {
-    const record = this.#dependencies.apiTokens.findByText(text);
+  #findPersonal(text: string): DescribedToken | undefined {
+    const record = this.#dependencies.personalTokens.findByText(text);
     if (record === undefined) return undefined;
     const owner: Subject = { kind: record.owner_kind, id: record.owner_id };
-    const held = this.#dependencies.access.heldBy(owner, record);
+    const held = this.#dependencies.access.permissionsOf(owner, record);
     if (held === undefined) return undefined;
     return {
       owner,
@@ -389,9 +389,9 @@ function requireToken({ token }: TokenQuestionInput): string {
 
 function personClaims(user: UserRecord, scope: string): Omit<UserInfoJson, "sub"> {
   return {
-    ...(hasWord(scope, "profile")
+    ...(hasScope(scope, "profile")
       ? { name: `${user.first_name} ${user.last_name}`, given_name: user.first_name, family_name: user.last_name }
       : {}),
-    ...(hasWord(scope, "email") ? { email: user.email, email_verified: user.email_verified === true } : {}),
+    ...(hasScope(scope, "email") ? { email: user.email, email_verified: user.email_verified === true } : {}),
   };
 }

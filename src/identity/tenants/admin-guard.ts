@@ -13,7 +13,7 @@ import type { Member, MembershipRecord, Tenant, TenantRepository } from "./tenan
 /** Members read in one turn of the event loop, some milliseconds. Those who can grant joined early as a rule. */
 const MEMBERS_AT_ONCE = 500;
 
-export class Granters {
+export class AdminGuard {
   readonly #tenants: TenantRepository;
 
   constructor(dependencies: { readonly tenants: TenantRepository }) {
@@ -24,7 +24,7 @@ export class Granters {
    * The part of a commit that holds the leaving of a member, or of its right to grant, to another that can grant.
    * Throws `last_granter` when there is none.
    */
-  async keepAnother(tenant: Tenant, leaving: Member): Promise<StoreCommit> {
+  async requireAnotherAdmin(tenant: Tenant, leaving: Member): Promise<StoreCommit> {
     return this.#pinned(tenant, await this.#another(tenant, leaving));
   }
 

@@ -9,18 +9,18 @@ import { AppError } from "../../platform/errors.js";
 import { isUuid, newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access } from "./tenant-access.js";
+import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { onPage } from "./directory.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository } from "../repository.js";
-import type { TenantDeletion } from "./tenant-deletion.js";
+import type { TenantDeletion } from "../subject-deletion.js";
 import type { ApplicationRecord, Member, Tenant, TenantRepository } from "./tenant-repository.js";
 import type { ApplicationJson, CreateApplicationInput } from "./tenant-schemas.js";
 
 export interface ApplicationsDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly memberships: Memberships;
   readonly deletion: TenantDeletion;
   readonly clock: Clock;

@@ -25,7 +25,7 @@ export class Directory {
   }
 
   /** True for a user or organization that exists and that the caller may see. */
-  knows(principal: Principal, member: Member): boolean {
+  isVisible(principal: Principal, member: Member): boolean {
     if (this.#repository.findState(member)?.value.enabled !== true) return false;
     // What its acting user could name itself, a token may name for it.
     return (

@@ -27,12 +27,12 @@ import type { MailDriver } from "../../platform/mail/mail.js";
 import type { Outbox } from "../../platform/mail/outbox.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access } from "./tenant-access.js";
+import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { normalizeEmail } from "../users/email.js";
 import type { HourlyLimit } from "../login/hourly-limit.js";
 import type { CreateInvitationInput, InvitationJson } from "./invitation-schemas.js";
 import { invitationEvent } from "../identity-events.js";
-import { invitationLetter } from "../users/notification-mail.js";
+import { invitationMail } from "../users/notification-mail.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 import type { Member, Tenant, TenantRepository } from "./tenant-repository.js";
@@ -60,7 +60,7 @@ export interface InvitationsDependencies {
   readonly store: Store;
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly memberships: Memberships;
   readonly limit: HourlyLimit;
   readonly mail: MailDriver;
@@ -113,7 +113,7 @@ export class Invitations {
     const record = await retryOnConflict(() =>
       this.#insert(principal, input, { ...place, email, tokenHash: token.hash }),
     );
-    const letter = invitationLetter({
+    const letter = invitationMail({
       to: email,
       serviceUrl: this.#serviceUrl,
       token: token.text,
@@ -319,7 +319,7 @@ export class Invitations {
 
   #inviterStillMay(record: InvitationRecord): boolean {
     if (record.owner_kind === "user" || record.inviter_id === null) return true;
-    const held = this.#dependencies.access.heldBy(
+    const held = this.#dependencies.access.permissionsOf(
       { kind: record.owner_kind, id: record.owner_id },
       { acting_user_id: record.inviter_id },
     );
@@ -330,7 +330,7 @@ export class Invitations {
     const { subject } = principal;
     if (subject.kind === "user" && record.inviter_id === subject.id) return true;
     if (record.owner_kind === "user") return false;
-    const bits = this.#dependencies.access.bitsOn(principal, { kind: record.owner_kind, id: record.owner_id });
+    const bits = this.#dependencies.access.permissionsOn(principal, { kind: record.owner_kind, id: record.owner_id });
     return bits !== undefined && holdsAll(bits, PERMISSIONS.revoke);
   }
 

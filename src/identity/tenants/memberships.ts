@@ -15,9 +15,9 @@ import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
 import type { StoreCommit } from "../../platform/store/store.js";
-import { tenantNotFound, type Access } from "./tenant-access.js";
+import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import type { Directory } from "./directory.js";
-import type { Granters } from "./admin-guard.js";
+import type { AdminGuard } from "./admin-guard.js";
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { MemberJson } from "./tenant-schemas.js";
@@ -26,9 +26,9 @@ import type { Member, MembershipRecord, OrganizationRecord, Tenant, TenantReposi
 export interface MembershipsDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly directory: Directory;
-  readonly granters: Granters;
+  readonly adminGuard: AdminGuard;
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,7 +55,7 @@ export class Memberships {
   async add(principal: Principal, tenant: Tenant, member: Member, permissions?: number): Promise<void> {
     const { access, directory, tenants } = this.#dependencies;
     const held = access.require(principal, tenant, PERMISSIONS.grant);
-    if (!directory.knows(principal, member)) throw new AppError("not_found", { message: `${member.kind} not found` });
+    if (!directory.isVisible(principal, member)) throw new AppError("not_found", { message: `${member.kind} not found` });
     const wanted = permissions ?? defaultPermissions(tenant) & held;
     access.requireSubset(wanted, held);
     const existing = tenants.findMembership(tenant, member)?.value;
@@ -136,7 +136,7 @@ export class Memberships {
    * nothing changed. Throws `last_granter` when nobody else could grant.
    */
   async update(principal: Principal, tenant: Tenant, member: Member, permissions?: number): Promise<void> {
-    const { access, granters, tenants, repository } = this.#dependencies;
+    const { access, adminGuard, tenants, repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const held = access.require(principal, tenant, PERMISSIONS.grant);
       const current = tenants.findMembership(tenant, member);
@@ -145,7 +145,7 @@ export class Memberships {
       if (permissions === undefined || permissions === before) return;
       access.requireSubset(permissions & ~before, held);
       if ((before & ~permissions) !== 0) access.require(principal, tenant, PERMISSIONS.revoke);
-      const kept = holdsAll(permissions, PERMISSIONS.grant) ? {} : await granters.keepAnother(tenant, member);
+      const kept = holdsAll(permissions, PERMISSIONS.grant) ? {} : await adminGuard.requireAnotherAdmin(tenant, member);
       await repository.commit(mergeCommits(tenants.updateMembershipCommit(current, permissions), kept));
     });
     await this.endActing(tenant, member);
@@ -154,13 +154,13 @@ export class Memberships {
 
   /** Takes a member away; members may also leave by themselves. Throws `last_granter` when nobody else could grant. */
   async remove(principal: Principal, tenant: Tenant, member: Member): Promise<void> {
-    const { access, granters, tenants, repository } = this.#dependencies;
+    const { access, adminGuard, tenants, repository } = this.#dependencies;
     const leaves = principal.subject.kind === member.kind && principal.subject.id === member.id;
     await retryOnConflict(async () => {
       access.require(principal, tenant, leaves ? 0 : PERMISSIONS.revoke);
       const current = tenants.findMembership(tenant, member);
       if (current === undefined) throw new AppError("not_found", { message: `${member.kind} not found` });
-      const kept = await granters.keepAnother(tenant, member);
+      const kept = await adminGuard.requireAnotherAdmin(tenant, member);
       await repository.commit(mergeCommits(tenants.deleteMembershipCommit(current), kept));
     });
     await this.endActing(tenant, member);

@@ -11,12 +11,12 @@ import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access } from "./tenant-access.js";
+import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { onPage } from "./directory.js";
 import { organizationEvent } from "../identity-events.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository } from "../repository.js";
-import type { TenantDeletion } from "./tenant-deletion.js";
+import type { TenantDeletion } from "../subject-deletion.js";
 import type { Member, OrganizationRecord, Tenant, TenantRepository } from "./tenant-repository.js";
 import type { CreateOrganizationInput, OrganizationJson, UpdateOrganizationInput } from "./tenant-schemas.js";
 
@@ -26,7 +26,7 @@ export type FirstVault = (owner: Subject, name: string) => Promise<StoreCommit |
 export interface OrganizationsDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly memberships: Memberships;
   readonly deletion: TenantDeletion;
   readonly firstVault: FirstVault;

@@ -18,16 +18,16 @@ import type { Member, Tenant, TenantRepository } from "./tenant-repository.js";
 /** On whose behalf a token of an application or organization acts. */
 export type Acting = Pick<SessionRecord, "acting_user_id" | "acting_organization_id">;
 
-export interface AccessDependencies {
+export interface TenantAccessDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
 }
 
-export class Access {
+export class TenantAccess {
   readonly #repository: IdentityRepository;
   readonly #tenants: TenantRepository;
 
-  constructor(dependencies: AccessDependencies) {
+  constructor(dependencies: TenantAccessDependencies) {
     this.#repository = dependencies.repository;
     this.#tenants = dependencies.tenants;
   }
@@ -37,7 +37,7 @@ export class Access {
    * organization holds there, or all of a tenant's when it acts for itself. Undefined when there is no such subject, or
    * it may no longer act so.
    */
-  heldBy(subject: Subject, acting: Acting = {}): number | undefined {
+  permissionsOf(subject: Subject, acting: Acting = {}): number | undefined {
     if (!this.#isLive(subject)) return undefined;
     if (subject.kind === "user") return this.#repository.findUser(subject.id)?.value.permissions;
     const tenant: Tenant = { kind: subject.kind, id: subject.id };
@@ -63,14 +63,14 @@ export class Access {
    * The bits that the caller holds on a tenant; undefined when it has nothing to do with it, and the tenant is not
    * there for it.
    */
-  bitsOn(principal: Principal, tenant: Tenant): number | undefined {
+  permissionsOn(principal: Principal, tenant: Tenant): number | undefined {
     if (principal.subject.kind === tenant.kind && principal.subject.id === tenant.id) return principal.permissions;
     const own =
       principal.subject.kind === "application"
         ? undefined
         : this.#tenants.findMembership(tenant, { kind: principal.subject.kind, id: principal.subject.id })?.value
             .permissions;
-    const administrator = this.#bitsOfAdministrator(principal, tenant);
+    const administrator = this.#administratorPermissionsOn(principal, tenant);
     if (own === undefined) return administrator;
     // A user's generic bits lack granting and revoking, which its memberships carry; a token that was cut down stays
     // cut down.
@@ -83,7 +83,7 @@ export class Access {
    * Returns the bits.
    */
   require(principal: Principal, tenant: Tenant, needed: number): number {
-    const bits = this.bitsOn(principal, tenant);
+    const bits = this.permissionsOn(principal, tenant);
     if (bits === undefined || (bits & PERMISSIONS.read) === 0) throw tenantNotFound(tenant.kind);
     if (!holdsAll(bits, needed)) {
       throw new AppError("forbidden", {
@@ -110,7 +110,7 @@ export class Access {
   }
 
   /** `sudo` opens every tenant; `app_list`, `app_update` and `app_delete` open applications for just that. */
-  #bitsOfAdministrator(principal: Principal, tenant: Tenant): number | undefined {
+  #administratorPermissionsOn(principal: Principal, tenant: Tenant): number | undefined {
     const { permissions } = principal;
     if (holdsAll(permissions, PERMISSIONS.sudo)) return PERMISSIONS_MAX;
     if (tenant.kind !== "application") return undefined;

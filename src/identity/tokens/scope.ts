@@ -47,7 +47,7 @@ export function isWithinScope(scope: string, limit: string): boolean {
   return scope.split(" ").every((word) => word === "" || allowed.has(word));
 }
 
-export function hasWord(scope: string, word: string): boolean {
+export function hasScope(scope: string, word: string): boolean {
   return words(scope).has(word);
 }
 

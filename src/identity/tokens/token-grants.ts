@@ -6,8 +6,8 @@ import type { Principal, Subject } from "../../platform/auth/principal.js";
 import { AppError } from "../../platform/errors.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access, type Acting } from "../tenants/tenant-access.js";
-import type { ApiTokens } from "./api-tokens.js";
+import { tenantNotFound, type TenantAccess, type Acting } from "../tenants/tenant-access.js";
+import type { PersonalTokens } from "./personal-tokens.js";
 import type { AuthorizationCodes, Redeemed } from "../oauth/authorization-codes.js";
 import type { ClientAuthentication, ClientCredentials } from "../oauth/client-authentication.js";
 import type { Clients } from "../oauth/clients.js";
@@ -19,7 +19,7 @@ import {
   OPENID,
   grantedClientScope,
   grantedScope,
-  hasWord,
+  hasScope,
   scopePermissions,
 } from "./scope.js";
 import { SESSION_LIFE_MS, type Sessions } from "./sessions.js";
@@ -28,9 +28,9 @@ import type { Member, Tenant, TenantRepository } from "../tenants/tenant-reposit
 export interface TokenGrantsDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly sessions: Sessions;
-  readonly apiTokens: ApiTokens;
+  readonly personalTokens: PersonalTokens;
   readonly clients: Clients;
   readonly clientAuthentication: ClientAuthentication;
   readonly codes: AuthorizationCodes;
@@ -111,7 +111,7 @@ export class TokenGrants {
     const scoped = input.scope === undefined ? 0 : scopePermissions(input.scope);
     const limit = client.permissions & (scoped === 0 ? client.permissions : scoped);
     if (input.permissions !== undefined) access.requireSubset(input.permissions, limit);
-    const held = access.heldBy(subject);
+    const held = access.permissionsOf(subject);
     const state = repository.findState(subject)?.value;
     if (held === undefined || state === undefined)
       throw new AppError("invalid_client", { message: "the client could not be authenticated" });
@@ -134,10 +134,10 @@ export class TokenGrants {
     }
     const client = await clientAuthentication.identify(credentialsOf(input, headers));
     const redeemed = await codes.redeem({ code, codeVerifier, redirectUri, client });
-    const held = access.heldBy({ kind: "user", id: redeemed.userId });
+    const held = access.permissionsOf({ kind: "user", id: redeemed.userId });
     if (held === undefined) throw new AppError("invalid_grant", { message: "the authorization code is not valid" });
     const token = await sessions.issueToken(redeemed.prepared, held);
-    return hasWord(redeemed.scope, OPENID) ? { ...token, id_token: await idToken(redeemed, client.id) } : token;
+    return hasScope(redeemed.scope, OPENID) ? { ...token, id_token: await idToken(redeemed, client.id) } : token;
   }
 
   /** A token for another subject, or a fresh one for the same, by somebody who has a token. */
@@ -151,13 +151,13 @@ export class TokenGrants {
       throw new AppError("forbidden", { message: "a token of an OAuth client cannot make other tokens" });
     const restricted = access.isRestricted(principal);
     const scope = grantedScope(input.scope);
-    if (restricted && hasWord(scope, OFFLINE_ACCESS))
+    if (restricted && hasScope(scope, OFFLINE_ACCESS))
       throw new AppError("forbidden", { message: "a token of limited permissions cannot make a refresh token" });
     if (input.user_id !== undefined && !(principal.subject.kind === "user" && principal.subject.id === input.user_id))
       throw new AppError("not_found", { message: "user not found" });
     return retryOnConflict(async () => {
       const minting = this.#minting(principal, input, restricted);
-      const held = access.heldBy(minting.subject, minting.acting);
+      const held = access.permissionsOf(minting.subject, minting.acting);
       const state = repository.findState(minting.subject)?.value;
       if (held === undefined || state === undefined)
         throw minting.subject.kind === "user"
@@ -224,9 +224,9 @@ export class TokenGrants {
     { subject, sessionId }: Principal,
     wanted: Subject,
   ): { readonly marks: Pick<SessionRecord, "derived">; readonly commit: StoreCommit } {
-    const { repository, apiTokens } = this.#dependencies;
+    const { repository, personalTokens } = this.#dependencies;
     const session = repository.findSession(subject, sessionId);
-    const personal = session === undefined ? apiTokens.record(subject, sessionId) : undefined;
+    const personal = session === undefined ? personalTokens.record(subject, sessionId) : undefined;
     const source = session ?? personal;
     // A token of a trusted issuer: there is nothing of ours to end.
     if (source === undefined) return { marks: {}, commit: {} };

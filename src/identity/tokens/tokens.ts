@@ -9,8 +9,8 @@ import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
-import type { Access } from "../tenants/tenant-access.js";
-import type { ApiTokenRecord, ApiTokens } from "./api-tokens.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
+import type { PersonalTokenRecord, PersonalTokens } from "./personal-tokens.js";
 import { onPage } from "../tenants/directory.js";
 import type { IdentityRepository, SessionRecord } from "../repository.js";
 import type { Sessions } from "./sessions.js";
@@ -20,9 +20,9 @@ import type { TokenRowJson } from "./token-schemas.js";
 export interface TokensDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly sessions: Sessions;
-  readonly apiTokens: ApiTokens;
+  readonly personalTokens: PersonalTokens;
   readonly log: Log;
 }
 
@@ -58,14 +58,14 @@ export class Tokens {
    * caller may revoke.
    */
   async revoke(principal: Principal, id: string): Promise<void> {
-    const { access, sessions, apiTokens, log } = this.#dependencies;
+    const { access, sessions, personalTokens, log } = this.#dependencies;
     const { owner, row } = this.#found(principal, id);
     const isOwn =
       isSame(owner, principal.subject) ||
       (principal.subject.kind === "user" && row.acting_user_id === principal.subject.id);
     if (!isOwn && owner.kind !== "user")
       access.require(principal, { kind: owner.kind, id: owner.id }, PERMISSIONS.revoke);
-    const ended = (await sessions.end(owner, id)) || (await apiTokens.revoke(owner, id));
+    const ended = (await sessions.end(owner, id)) || (await personalTokens.revoke(owner, id));
     if (!ended) throw tokenNotFound();
     await sessions.endDerived(owner, id);
     log.info("token revoked", { subject: formatSubject(owner) });
@@ -98,14 +98,14 @@ export class Tokens {
   voidCommit(subject: Subject): StoreCommit {
     return mergeCommits(
       this.#dependencies.sessions.endAllCommit(subject),
-      this.#dependencies.apiTokens.revokeAllCommit(subject),
+      this.#dependencies.personalTokens.revokeAllCommit(subject),
     );
   }
 
   #rows(owner: Subject, page: Page): { body: TokenRowJson[]; total: number } {
     const rows = [
       ...this.#dependencies.sessions.live(owner).map((session) => this.#sessionRow(owner, session)),
-      ...this.#dependencies.apiTokens.list(owner).map((record) => this.#apiTokenRow(record)),
+      ...this.#dependencies.personalTokens.list(owner).map((record) => this.#personalTokenRow(record)),
     ].sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1));
     const { rows: body, total } = onPage(rows, page);
     return { body, total };
@@ -116,8 +116,8 @@ export class Tokens {
     for (const owner of this.#ownersFor(principal)) {
       const session = this.#dependencies.sessions.live(owner).find((candidate) => candidate.id === id);
       if (session !== undefined) return { owner, row: this.#sessionRow(owner, session) };
-      const record = this.#dependencies.apiTokens.find(owner, id);
-      if (record !== undefined) return { owner, row: this.#apiTokenRow(record) };
+      const record = this.#dependencies.personalTokens.find(owner, id);
+      if (record !== undefined) return { owner, row: this.#personalTokenRow(record) };
     }
     throw tokenNotFound();
   }
@@ -148,7 +148,7 @@ export class Tokens {
   }
 
   #sessionRow(owner: Subject, session: SessionRecord): TokenRowJson {
-    const held = this.#dependencies.access.heldBy(owner, session) ?? 0;
+    const held = this.#dependencies.access.permissionsOf(owner, session) ?? 0;
     return {
       id: session.id,
       created_at: session.created_at,
@@ -164,9 +164,9 @@ export class Tokens {
     };
   }
 
-  #apiTokenRow(record: ApiTokenRecord): TokenRowJson {
+  #personalTokenRow(record: PersonalTokenRecord): TokenRowJson {
     const owner: Subject = { kind: record.owner_kind, id: record.owner_id };
-    const held = this.#dependencies.access.heldBy(owner, record) ?? 0;
+    const held = this.#dependencies.access.permissionsOf(owner, record) ?? 0;
     return {
       id: record.id,
       created_at: record.created_at,
@@ -176,7 +176,7 @@ export class Tokens {
       scope: "",
       permissions: held & record.permissions,
       expires_at: isoTimestamp(record.expires_at_ms),
-      last_used_at: this.#dependencies.apiTokens.lastUsedAt(record.id),
+      last_used_at: this.#dependencies.personalTokens.lastUsedAt(record.id),
       client_id: null,
       acting_user_id: record.acting_user_id ?? null,
     };

@@ -11,19 +11,19 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict } from "../../platform/store/store.js";
-import type { Access } from "../tenants/tenant-access.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
 import { normalizeEmail } from "./email.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 
 export interface ExternalUsersDependencies {
   readonly issuers: ExternalIssuers;
   readonly repository: IdentityRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-interface Known {
+interface CachedToken {
   readonly userId: string;
   readonly tokenId: string;
   readonly expiresAtSec: number;
@@ -37,7 +37,7 @@ const KNOWN_MS = 60_000;
 
 export class ExternalUsers {
   readonly #dependencies: ExternalUsersDependencies;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, CachedToken>();
 
   constructor(dependencies: ExternalUsersDependencies) {
     this.#dependencies = dependencies;
@@ -64,7 +64,7 @@ export class ExternalUsers {
     const userId = await this.#userOf(claims);
     const state = this.#dependencies.repository.findState({ kind: "user", id: userId })?.value;
     if (state === undefined) throw refusal();
-    const fresh: Known = {
+    const fresh: CachedToken = {
       userId,
       tokenId: idFrom(cacheKey),
       expiresAtSec: claims.expiresAtSec,
@@ -76,10 +76,10 @@ export class ExternalUsers {
     return this.#principal(fresh);
   }
 
-  #principal(known: Known): Principal {
+  #principal(known: CachedToken): Principal {
     const { access, repository } = this.#dependencies;
     const subject: Subject = { kind: "user", id: known.userId };
-    const permissions = access.heldBy(subject);
+    const permissions = access.permissionsOf(subject);
     if (permissions === undefined || repository.findState(subject)?.value.epoch !== known.epoch) throw refusal();
     return { subject, permissions, tokenId: known.tokenId, sessionId: known.tokenId, expiresAtSec: known.expiresAtSec };
   }

@@ -4,7 +4,7 @@
  */
 import type { MailMessage } from "../../platform/mail/mail.js";
 
-export function passwordResetLetter(input: {
+export function passwordResetMail(input: {
   readonly to: string;
   readonly serviceUrl: string;
   readonly token: string;
@@ -26,7 +26,7 @@ export function passwordResetLetter(input: {
   };
 }
 
-export function invitationLetter(input: {
+export function invitationMail(input: {
   readonly to: string;
   readonly serviceUrl: string;
   readonly token: string;

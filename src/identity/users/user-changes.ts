@@ -18,7 +18,7 @@ import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import type { Access } from "../tenants/tenant-access.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
 import type { Directory } from "../tenants/directory.js";
 import { normalizeEmail } from "./email.js";
 import type { HourlyLimit } from "../login/hourly-limit.js";
@@ -27,14 +27,14 @@ import type { Memberships } from "../tenants/memberships.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 import type { UpdateUserInput } from "../schemas.js";
 import type { Sessions } from "../tokens/sessions.js";
-import type { TenantDeletion } from "../tenants/tenant-deletion.js";
+import type { TenantDeletion } from "../subject-deletion.js";
 import { addressThrottleKey } from "../login/throttle-keys.js";
 import type { Tokens } from "../tokens/tokens.js";
-import { emailTaken, refusal, soundPassword, userNotFound } from "./users.js";
+import { emailTaken, refusal, requireStrongPassword, userNotFound } from "./users.js";
 
 export interface UserChangesDependencies {
   readonly repository: IdentityRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly directory: Directory;
   readonly memberships: Memberships;
   readonly sessions: Sessions;
@@ -77,7 +77,7 @@ export class UserChanges {
     const email = input.email === undefined ? user.email : this.#newEmail(input.email);
     if ((email !== user.email || input.password !== undefined) && !isAdministrator && !isOwnUserOf(principal, user))
       await this.#requireProof(principal, user, input.current_password, address);
-    const password = input.password === undefined ? undefined : soundPassword(input.password, email);
+    const password = input.password === undefined ? undefined : requireStrongPassword(input.password, email);
     if (email !== user.email) await this.#dependencies.signupLimit.count(addressThrottleKey(address));
     const passwordHash =
       password === undefined

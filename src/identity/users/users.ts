@@ -9,7 +9,7 @@ import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, type Page } from "../../platform/store/tables.js";
-import type { Access } from "../tenants/tenant-access.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
 import type { Directory } from "../tenants/directory.js";
 import { normalizeEmail } from "./email.js";
 import type { HourlyLimit } from "../login/hourly-limit.js";
@@ -22,7 +22,7 @@ import { addressThrottleKey } from "../login/throttle-keys.js";
 
 export interface UsersDependencies {
   readonly repository: IdentityRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly directory: Directory;
   readonly memberships: Memberships;
   readonly invitations: Invitations;
@@ -160,7 +160,7 @@ export class Users {
       if (isVirtual) return undefined;
       throw new AppError("weak_password", refusal("a password is required", "weak_password", "password"));
     }
-    return soundPassword(input.password, email);
+    return requireStrongPassword(input.password, email);
   }
 
   #newUser(
@@ -220,7 +220,7 @@ function completed(input: CreateUserInput, invitation: InvitationRecord | undefi
 }
 
 /** A password in the form in which it is hashed. Throws `weak_password`. */
-export function soundPassword(text: string, email: string): string {
+export function requireStrongPassword(text: string, email: string): string {
   const password = normalizePassword(text);
   const weakness = findPasswordWeakness(password, email);
   if (weakness !== undefined) throw new AppError("weak_password", refusal(weakness, "weak_password", "password"));

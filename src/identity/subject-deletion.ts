@@ -3,12 +3,12 @@
  * goes, so that nothing can be added meanwhile; each step may be repeated, so that a deletion that was cut off is
  * finished by asking again.
  */
-import type { Subject } from "../../platform/auth/principal.js";
-import { retryOnConflict } from "../../platform/store/tables.js";
-import type { Memberships } from "./memberships.js";
-import type { IdentityRepository } from "../repository.js";
-import type { Sessions } from "../tokens/sessions.js";
-import type { Tenant, TenantRepository } from "./tenant-repository.js";
+import type { Subject } from "../platform/auth/principal.js";
+import { retryOnConflict } from "../platform/store/tables.js";
+import type { Memberships } from "./tenants/memberships.js";
+import type { IdentityRepository } from "./repository.js";
+import type { Sessions } from "./tokens/sessions.js";
+import type { Tenant, TenantRepository } from "./tenants/tenant-repository.js";
 
 /** Deletes what a subject owns in another area, such as its vaults. Must be safe to repeat. */
 export type OwnerPurge = (owner: Subject) => Promise<void>;

@@ -17,10 +17,10 @@ import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Table } from "../../platform/store/tables.js";
-import type { Access } from "../tenants/tenant-access.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
 import type { IdentityRepository } from "../repository.js";
 
-export type ApiTokenRecord = {
+export type PersonalTokenRecord = {
   readonly id: string;
   readonly created_at: string;
   readonly owner_kind: SubjectKind;
@@ -33,17 +33,17 @@ export type ApiTokenRecord = {
   readonly acting_organization_id?: string;
 };
 
-export interface ApiTokensDependencies {
+export interface PersonalTokensDependencies {
   readonly store: Store;
   readonly repository: IdentityRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** What a token was found to be, good until something changes or a second passes. */
-interface Known {
-  readonly record: ApiTokenRecord;
+interface CachedToken {
+  readonly record: PersonalTokenRecord;
   principal: Principal;
   revision: number;
   checkedAtMs: number;
@@ -60,12 +60,12 @@ const STATE_AGE_MAX_MS = 1000;
 /** The last use is kept to the minute: one write per token and minute. */
 const USE_WRITTEN_EVERY_MS = 60_000;
 
-export class ApiTokens {
-  readonly #dependencies: ApiTokensDependencies;
-  readonly #table: Table<ApiTokenRecord, "owner", "hash">;
-  readonly #known = new Map<string, Known>();
+export class PersonalTokens {
+  readonly #dependencies: PersonalTokensDependencies;
+  readonly #table: Table<PersonalTokenRecord, "owner", "hash">;
+  readonly #known = new Map<string, CachedToken>();
 
-  constructor(dependencies: ApiTokensDependencies) {
+  constructor(dependencies: PersonalTokensDependencies) {
     this.#dependencies = dependencies;
     this.#table = defineTable(
       {
@@ -78,7 +78,7 @@ export class ApiTokens {
     );
   }
 
-  static isOne(text: string): boolean {
+  static isPersonalToken(text: string): boolean {
     return text.startsWith(OPAQUE_PREFIXES.personal);
   }
 
@@ -89,7 +89,7 @@ export class ApiTokens {
   async create(
     principal: Principal,
     input: { readonly name: string; readonly permissions?: number; readonly expires_in_days?: number },
-  ): Promise<{ record: ApiTokenRecord; text: string }> {
+  ): Promise<{ record: PersonalTokenRecord; text: string }> {
     const { repository, access, clock, log } = this.#dependencies;
     const { subject } = principal;
     const session = repository.findSession(subject, principal.sessionId)?.value;
@@ -104,7 +104,7 @@ export class ApiTokens {
     const token = createOpaqueToken("personal");
     const nowMs = clock.nowMs();
     const { acting_user_id: userId, acting_organization_id: organizationId } = session;
-    const record: ApiTokenRecord = {
+    const record: PersonalTokenRecord = {
       id: newId(),
       created_at: isoTimestamp(nowMs),
       owner_kind: subject.kind,
@@ -147,21 +147,21 @@ export class ApiTokens {
   }
 
   /** A subject's tokens that are not over, oldest first. */
-  list(owner: Subject): ApiTokenRecord[] {
+  list(owner: Subject): PersonalTokenRecord[] {
     const nowMs = this.#dependencies.clock.nowMs();
     return this.#table.list("owner", ownerKey(owner)).rows.filter((row) => nowMs < row.expires_at_ms);
   }
 
-  find(owner: Subject, id: string): ApiTokenRecord | undefined {
+  find(owner: Subject, id: string): PersonalTokenRecord | undefined {
     return this.record(owner, id)?.value;
   }
 
-  record(owner: Subject, id: string): StoreRecord<ApiTokenRecord> | undefined {
+  record(owner: Subject, id: string): StoreRecord<PersonalTokenRecord> | undefined {
     return this.#table.get([...ownerKey(owner), id]);
   }
 
   /** By its text; undefined for one that is over or was revoked. */
-  findByText(text: string): ApiTokenRecord | undefined {
+  findByText(text: string): PersonalTokenRecord | undefined {
     const tokenHash = opaqueTokenHash("personal", text);
     const record = tokenHash === undefined ? undefined : this.#table.findBy("hash", [tokenHash])?.value;
     return record === undefined || this.#dependencies.clock.nowMs() >= record.expires_at_ms ? undefined : record;
@@ -199,7 +199,7 @@ export class ApiTokens {
     );
   }
 
-  #look(text: string, cacheKey: string): Known | undefined {
+  #look(text: string, cacheKey: string): CachedToken | undefined {
     const record = this.findByText(text);
     const principal = record === undefined ? undefined : this.#principalNow(record);
     if (record === undefined || principal === undefined) return undefined;
@@ -210,7 +210,7 @@ export class ApiTokens {
         break;
       }
     }
-    const known: Known = {
+    const known: CachedToken = {
       record,
       principal,
       revision: this.#dependencies.repository.revision(),
@@ -222,10 +222,10 @@ export class ApiTokens {
   }
 
   /** What the token may do now; undefined when it was revoked, or its owner may no longer act. */
-  #principalNow(record: ApiTokenRecord): Principal | undefined {
+  #principalNow(record: PersonalTokenRecord): Principal | undefined {
     const subject: Subject = { kind: record.owner_kind, id: record.owner_id };
     if (this.find(subject, record.id) === undefined) return undefined;
-    const held = this.#dependencies.access.heldBy(subject, record);
+    const held = this.#dependencies.access.permissionsOf(subject, record);
     if (held === undefined) return undefined;
     return {
       subject,
@@ -237,7 +237,7 @@ export class ApiTokens {
     };
   }
 
-  #noteUse(known: Known, nowMs: number): void {
+  #noteUse(known: CachedToken, nowMs: number): void {
     if (nowMs - known.useWrittenAtMs < USE_WRITTEN_EVERY_MS) return;
     known.useWrittenAtMs = nowMs;
     // Beside the request: that a time of last use is lost must not fail it. No state of tokens changes, so the revision
