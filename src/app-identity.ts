@@ -77,7 +77,7 @@ export async function openIdentity(
     },
   );
   const path = join(dataDir, "bootstrap-token");
-  return { identity, keys, bootstrapTokenPath: (await identity.service.bootstrap.offer(path)) ? path : undefined };
+  return { identity, keys, bootstrapTokenPath: (await identity.services.bootstrap.offer(path)) ? path : undefined };
 }
 
 /**

@@ -154,7 +154,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       );
       metricsServer?.stop();
       parts.identityParts.keys.stopWatching();
-      await parts.identity.service.outbox.stop();
+      await parts.identity.services.outbox.stop();
       await parts.jobs.stop();
       await parts.chain.stop();
       await parts.lanes.stop();
@@ -213,7 +213,7 @@ async function openParts(
   const { identity } = identityParts;
   const subscriptionTokens = new SubscriptionTokens(
     { key: await secretKey(join(dataDir, "subscription-key")) },
-    { clock, standingOf: (subject, sessionId) => identity.service.standingOf(subject, sessionId) },
+    { clock, standingOf: (subject, sessionId) => identity.services.bearers.standingOf(subject, sessionId) },
   );
   const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
   const vault = await createVault(vaultOptions(config, dataDir), {
@@ -269,7 +269,7 @@ async function openParts(
     clock,
     log,
     requireApplication: (principal, id, permissions) => {
-      identity.service.access.require(principal, { kind: "application", id }, permissionBits(permissions));
+      identity.services.access.require(principal, { kind: "application", id }, permissionBits(permissions));
     },
   });
   Object.assign(areas, { vault, provers, chain });
@@ -418,7 +418,7 @@ function boundRoutes(parts: Parts): BoundRoute[] {
         organizationVaultHandlers({
           vault: parts.vault.service,
           requireMember: (principal, id, bits) => {
-            parts.identity.service.access.require(principal, { kind: "organization", id }, bits);
+            parts.identity.services.access.require(principal, { kind: "organization", id }, bits);
           },
         }),
       ),

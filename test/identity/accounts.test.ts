@@ -56,14 +56,14 @@ async function logIn(email: string, password: string): Promise<string> {
 
 /** The token in the latest mail to an address; undefined when none was sent. */
 async function mailed(to: string): Promise<string | undefined> {
-  await harness.identity.service.outbox.idle();
+  await harness.identity.services.outbox.idle();
   const text = harness.mails.filter((mail) => mail.to === to).at(-1)?.text;
   return text === undefined ? undefined : /^ {2}(p[a-z]{2}_\S+)$/m.exec(text)?.[1];
 }
 
 async function administrator(): Promise<Person> {
   await harness.newUser("root@example.com");
-  await harness.identity.service.makeAdministrator("ROOT@example.com");
+  await harness.identity.services.bootstrap.makeAdministrator("ROOT@example.com");
   const { body } = await harness.anonymous.authenticate({ body: { email: "root@example.com", password: PASSWORD } });
   return {
     id: body.user.id,
@@ -247,7 +247,7 @@ describe("a password reset", () => {
       ),
     );
     expect(answers.map(({ status }) => status)).toEqual([204, 204, 204]);
-    await harness.identity.service.outbox.idle();
+    await harness.identity.services.outbox.idle();
     expect(harness.mails.map(({ to }) => to)).toEqual(["ada@example.com"]);
   });
 
@@ -577,7 +577,7 @@ describe("the first administrator", () => {
   it("is made with the token in a private file, once, within an hour, when there are no users", async () => {
     const empty = await openHttpHarness();
     try {
-      const { bootstrap } = empty.identity.service;
+      const { bootstrap } = empty.identity.services;
       const path = join(mkdtempSync(join(tmpdir(), "bootstrap-")), "bootstrap-token");
       expect(await bootstrap.offer(path)).toBe(true);
       expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -603,11 +603,11 @@ describe("the first administrator", () => {
     const empty = await openHttpHarness();
     try {
       const path = join(mkdtempSync(join(tmpdir(), "bootstrap-")), "bootstrap-token");
-      await empty.identity.service.bootstrap.offer(path);
+      await empty.identity.services.bootstrap.offer(path);
       empty.clock.advanceSec(3600);
       const body = { email: "root@example.com", first_name: "R", last_name: "T", password: PASSWORD };
       expect(await outcome(empty.as(readFileSync(path, "utf8").trim()).createUser({ body }))).toBe("401 unauthorized");
-      expect((await empty.identity.service.users.create(body, ADDRESS)).permissions).toBe(NEW_USER_PERMISSIONS);
+      expect((await empty.identity.services.users.create(body, ADDRESS)).permissions).toBe(NEW_USER_PERMISSIONS);
     } finally {
       await empty.server.stop({ graceMs: 0 });
     }

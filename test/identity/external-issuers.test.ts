@@ -88,7 +88,7 @@ describe("a token of a trusted issuer", () => {
       first.subject,
     );
     expect((await harness.identity.authenticate(await token({ sub: "abc|124" }))).subject).not.toEqual(first.subject);
-    expect(harness.identity.service.users.get(first, first.subject.id)).toMatchObject({
+    expect(harness.identity.services.users.get(first, first.subject.id)).toMatchObject({
       first_name: "Ada",
       email: "ada@example.com",
       metadata: { email_verified: false },
@@ -122,7 +122,7 @@ describe("a token of a trusted issuer", () => {
     const text = await token();
     const { subject } = await harness.identity.authenticate(text);
     expect(await verdict(text)).toBe("ok");
-    await harness.identity.service.tokens.revokeAllOf(subject);
+    await harness.identity.services.tokens.revokeAllOf(subject);
     expect(await verdict(text)).toBe("unauthorized");
     const next = await token({ jti: "next" });
     expect(await verdict(next)).toBe("ok");

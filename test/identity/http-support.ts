@@ -1,7 +1,7 @@
 /** Identity behind the real HTTP front, at an issuer that is its own address, as OAuth clients need it. */
 import { createServer as createNetServer, type AddressInfo } from "node:net";
 import { identityRoutes } from "../../src/identity/routes.js";
-import type { IdentityOptions } from "../../src/identity/service.js";
+import type { IdentityOptions } from "../../src/identity/create-identity.js";
 import { createClient, type Client } from "../../src/client.js";
 import { systemClock } from "../../src/platform/clock.js";
 import { bindRoutes } from "../../src/platform/contract/route.js";

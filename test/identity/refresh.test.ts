@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 function refresh(token: TokenJson | string, scope?: string): Promise<TokenJson> {
   const text = typeof token === "string" ? token : token.refresh_token!;
-  return harness.identity.service.createToken(
+  return harness.identity.services.tokenGrants.create(
     { grant_type: "refresh_token", refresh_token: text, ...(scope === undefined ? {} : { scope }) },
     bearer(),
   );
@@ -42,7 +42,7 @@ describe("a refresh", () => {
   it("takes the token as the bearer, as existing clients send it", async () => {
     expect(
       await codeOf(() =>
-        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(first.refresh_token)),
+        harness.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer(first.refresh_token)),
       ),
     ).toBe("ok");
   });
@@ -61,7 +61,7 @@ describe("a refresh", () => {
 
   it.each(["password", "", "Refresh_token"])("is no grant of type %j, and says which there are", async (grant_type) => {
     await expect(
-      harness.identity.service.createToken({ grant_type }, bearer(first.refresh_token)),
+      harness.identity.services.tokenGrants.create({ grant_type }, bearer(first.refresh_token)),
     ).rejects.toMatchObject({
       code: "unsupported_grant",
       message: "grant_type must be one of: refresh_token, client_credentials, authorization_code",
@@ -71,9 +71,9 @@ describe("a refresh", () => {
   it("does not take an access token, nothing, or a token of nobody", async () => {
     expect(await codeOf(() => refresh(first.access_token))).toBe("invalid_grant");
     expect(await codeOf(() => refresh(createRefreshToken().text))).toBe("invalid_grant");
-    expect(await codeOf(() => harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer()))).toBe(
-      "invalid_grant",
-    );
+    expect(
+      await codeOf(() => harness.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer())),
+    ).toBe("invalid_grant");
   });
 
   it("keeps only hashes of tokens in the store", async () => {
@@ -168,10 +168,12 @@ describe("fifty refreshes at once", () => {
     );
     const services = Array.from(
       { length: 8 },
-      () => createIdentity({ issuer: "https://issuer.test" }, { ...harness.parts, keys }).service,
+      () => createIdentity({ issuer: "https://issuer.test" }, { ...harness.parts, keys }).services,
     );
     const answers = await Promise.allSettled(
-      services.map((service) => service.createToken({ grant_type: "refresh_token" }, bearer(first.refresh_token))),
+      services.map(({ tokenGrants }) =>
+        tokenGrants.create({ grant_type: "refresh_token" }, bearer(first.refresh_token)),
+      ),
     );
     const issued = answers.filter((answer) => answer.status === "fulfilled").length;
     const session = harness.store.range<{ refresh: { generation: number } }>(["session", "user", userId])[0]!.value;

@@ -78,7 +78,7 @@ async function join(person: Person, organizationId: string, email: string, permi
   await ada.api.createInvitation({
     body: { email, organization_id: organizationId, ...(permissions === undefined ? {} : { permissions }) },
   });
-  await harness.identity.service.outbox.idle();
+  await harness.identity.services.outbox.idle();
   const invitation_token = /pit_\S+/.exec(harness.mails.at(-1)!.text)![0];
   await person.api.createOrganizationUser({ params: { id: organizationId }, body: { invitation_token } });
 }
@@ -294,7 +294,7 @@ describe("the last member who can grant", () => {
   it("is found behind a thousand others who cannot grant", async () => {
     const id = await application(ada);
     const tenant = { kind: "application", id } as const;
-    const { memberships } = harness.identity.service;
+    const { memberships } = harness.identity.services;
     const tenants = new TenantRepository({ store: harness.store });
     const rows = Array.from({ length: 1001 }, (_, at) =>
       memberships.newMembership(

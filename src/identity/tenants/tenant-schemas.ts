@@ -107,4 +107,5 @@ export type CreateApplicationInput = Static<typeof CreateApplicationBody>;
 export type OrganizationJson = Static<typeof Organization>;
 export type CreateOrganizationInput = Static<typeof CreateOrganizationBody>;
 export type UpdateOrganizationInput = Static<typeof UpdateOrganizationBody>;
+export type JoinInput = Static<typeof JoinBody>;
 export type MemberJson = Static<typeof MemberUser>;

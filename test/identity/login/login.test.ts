@@ -68,7 +68,7 @@ describe("a login", () => {
   });
 
   it("takes every spelling of the e-mail and of the password's characters", async () => {
-    await harness.identity.service.users.create(
+    await harness.identity.services.users.create(
       { email: "JOSÉ@Example.com ", first_name: "José", last_name: "M", password: "une phrase privée à moi" },
       ADDRESS,
     );
@@ -84,7 +84,7 @@ describe("a login", () => {
     expect(await codeOf(() => later.identity.authenticate(token.access_token))).toBe("ok");
     expect(
       await codeOf(() =>
-        later.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+        later.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
       ),
     ).toBe("ok");
   });
@@ -232,7 +232,7 @@ describe("guessing", () => {
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("ok");
     expect(
       await codeOf(() =>
-        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+        harness.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
       ),
     ).toBe("ok");
   });
@@ -370,11 +370,11 @@ describe("subjects", () => {
     const user = await signUp(harness, EMAIL);
     const { token } = await logIn(harness, EMAIL, PASSWORD, ADDRESS, "offline_access");
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("ok");
-    await harness.identity.service.tokens.revokeAllOf(subjectOf(user));
+    await harness.identity.services.tokens.revokeAllOf(subjectOf(user));
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("unauthorized");
     expect(
       await codeOf(() =>
-        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+        harness.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
       ),
     ).toBe("invalid_grant");
     expect(await codeOf(() => logIn(harness, EMAIL))).toBe("ok");

@@ -501,7 +501,7 @@ describe("an authorization code", () => {
     harness.clock.advanceSec(60);
     expect(await exchange(code, request.verifier)).toMatchObject({ body: { error: "invalid_grant" } });
     const next = await codeFor(request);
-    await harness.identity.service.tokens.revokeAllOf({ kind: "user", id: owner.id });
+    await harness.identity.services.tokens.revokeAllOf({ kind: "user", id: owner.id });
     expect(await exchange(next.code, request.verifier)).toMatchObject({ body: { error: "invalid_grant" } });
   });
 });
