@@ -1,6 +1,6 @@
 /**
- * The part of the composition root that puts identity together: signing keys, mail, trusted issuers, and what identity
- * asks of the other areas.
+ * The part of the composition root that puts identity together: signing keys, mail, trusted issuers, and the parts of
+ * the other areas that creating and deleting an owner needs.
  */
 import { join } from "node:path";
 import type { Chain } from "./chain/create-chain.js";
@@ -18,7 +18,7 @@ import type { Store, StoreCommit } from "./platform/store/store.js";
 import type { ProverRegistry } from "./prover/create-prover-registry.js";
 import type { Vault } from "./vault/create-vault.js";
 
-/** The areas that are made after identity; there once requests come. */
+/** The areas that are built after identity; complete before the first request. */
 export interface OtherAreas {
   vault?: Vault;
   provers?: ProverRegistry;
@@ -28,13 +28,14 @@ export interface OtherAreas {
 export interface IdentityParts {
   readonly identity: Identity;
   readonly keys: SigningKeys;
-  /** Where the one-use token of the first administrator was left; undefined when there are users already. */
+  /** The file with the token of the first administrator; undefined when there are users already. */
   readonly bootstrapTokenPath: string | undefined;
 }
 
-/** What a deletion looks at per round. */
+/** The records that a deletion reads at a time. */
 const PURGE_PAGE = { page: 1, rpp: 100 };
 
+/** Opens the signing keys and builds the identity area; leaves a bootstrap token while there is no user. */
 export async function openIdentity(
   config: Config,
   dataDir: string,
@@ -81,8 +82,8 @@ export async function openIdentity(
 }
 
 /**
- * SMTP when an address is given; else a folder in development, and in production nobody, which the log says for each
- * mail.
+ * Sends mail by SMTP when an address is configured. Otherwise mails go to a folder in development, and are dropped with
+ * a warning in production.
  */
 async function mailDriver(
   config: Config,
@@ -112,19 +113,27 @@ async function firstVault(areas: OtherAreas, owner: Subject, name: string): Prom
 async function purgeProvers(areas: OtherAreas, owner: Subject): Promise<void> {
   const provers = areas.provers?.service;
   if (provers === undefined) return;
-  for (;;) {
-    const { body } = provers.list(owner, PURGE_PAGE);
-    if (body.length === 0) return;
-    for (const { id } of body) await provers.delete(owner, id);
-  }
+  await deleteAll(
+    () => provers.list(owner, PURGE_PAGE).body,
+    (id) => provers.delete(owner, id),
+  );
 }
 
 async function purgeVaults(areas: OtherAreas, owner: Subject): Promise<void> {
   const vault = areas.vault?.service;
   if (vault === undefined) return;
-  for (;;) {
-    const { body } = vault.listVaults(owner, PURGE_PAGE);
-    if (body.length === 0) return;
-    for (const { id } of body) await vault.deleteVault(owner, id);
+  await deleteAll(
+    () => vault.listVaults(owner, PURGE_PAGE).body,
+    (id) => vault.deleteVault(owner, id),
+  );
+}
+
+/** Deletes what a list returns until it is empty. */
+async function deleteAll(
+  list: () => readonly { readonly id: string }[],
+  remove: (id: string) => Promise<void>,
+): Promise<void> {
+  for (let rows = list(); rows.length > 0; rows = list()) {
+    for (const { id } of rows) await remove(id);
   }
 }
