@@ -1,4 +1,4 @@
-/** Login: what it gives, what it refuses, and how guessing is slowed (T20 shape, T21). */
+/** Login: what it returns, what it rejects, and how guessing is slowed down. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
 import { LoginThrottle, waitAfter, type LoginReservation } from "../../../src/identity/login/login-throttle.js";
@@ -147,9 +147,10 @@ describe("a refused login", () => {
       [EMAIL, PASSWORD],
       [EMAIL, "x".repeat(512)],
     ] as const) {
-      await logIn(harness, email, password).catch((error: AppError) =>
-        answers.push([error.code, error.message, error.details, error.retryAfterSec]),
-      );
+      await logIn(harness, email, password).catch((error: unknown) => {
+        const { code, message, details, retryAfterSec } = error as AppError;
+        answers.push([code, message, details, retryAfterSec]);
+      });
     }
     expect(answers).toHaveLength(6);
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -203,7 +204,7 @@ describe("guessing", () => {
     expect(new Set(await failures(5))).toEqual(new Set(["invalid_credentials"]));
   });
 
-  it("in parallel is evaluated at most 5 times before waiting, whatever the spelling (T21)", async () => {
+  it("in parallel is evaluated at most 5 times before waiting, whatever the spelling", async () => {
     await signUp(harness, EMAIL);
     const spellings = [EMAIL, "ADA@example.com", " ada@example.com ", "ａｄａ@example.com", "ada@EXAMPLE.com"];
     const codes = await Promise.all(

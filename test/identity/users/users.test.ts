@@ -1,4 +1,4 @@
-/** Signing up, and who may see whom (tenant isolation, T16 for the routes that identity has). */
+/** Signing up, and which users a caller may see: nobody sees the users of another tenant. */
 import { Compile } from "typebox/compile";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CreateUserBody, User, UserDetail } from "../../../src/identity/schemas.js";
@@ -27,7 +27,7 @@ function create(
 }
 
 describe("signing up", () => {
-  it("answers the user as the specification has it", async () => {
+  it("answers the user with every member that clients know", async () => {
     const user = await create({ email: " Ada@Example.com" });
     expect(user).toEqual({
       id: user.id,

@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readTrustedIssuers, type TrustedIssuer } from "../../src/platform/auth/external-issuers.js";
-import { NEW_USER_PERMISSIONS, PERMISSIONS } from "../../src/platform/auth/permissions.js";
-import { codeOf, logIn, openHarness, signUp, type Harness } from "./support.js";
+import { readTrustedIssuers, type TrustedIssuer } from "../../../src/platform/auth/external-issuers.js";
+import { NEW_USER_PERMISSIONS, PERMISSIONS } from "../../../src/platform/auth/permissions.js";
+import { codeOf, logIn, openHarness, signUp, type Harness } from "../support.js";
 
 const ISSUER = "https://login.example.com/realm";
 const AUDIENCE = "proofwright";

@@ -1,9 +1,9 @@
-/** T22: rotation of refresh tokens, retries after a lost answer, reuse, races. */
+/** Sessions: rotation of refresh tokens, retries after a lost response, reuse, races. */
 import { decodeJwt } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRefreshToken } from "../../src/platform/auth/refresh-token.js";
-import type { TokenJson } from "../../src/identity/schemas.js";
-import { bearer, ADDRESS, PASSWORD, codeOf, logIn, openHarness, signUp, type Harness } from "./support.js";
+import { createRefreshToken } from "../../../src/platform/auth/refresh-token.js";
+import type { TokenJson } from "../../../src/identity/schemas.js";
+import { bearer, ADDRESS, PASSWORD, codeOf, logIn, openHarness, signUp, type Harness } from "../support.js";
 
 const EMAIL = "ada@example.com";
 let harness: Harness;
@@ -159,9 +159,9 @@ describe("fifty refreshes at once", () => {
 
   it("by two servers' worth of services over one store leave one live successor too", async () => {
     // Without the turns that one process takes, only the store's checks stand between the racers.
-    const { createIdentity } = await import("../../src/identity/create-identity.js");
-    const { openSigningKeys } = await import("../../src/platform/auth/signing-keys.js");
-    const { quietLog } = await import("../platform/auth/support.js");
+    const { createIdentity } = await import("../../../src/identity/create-identity.js");
+    const { openSigningKeys } = await import("../../../src/platform/auth/signing-keys.js");
+    const { quietLog } = await import("../../platform/auth/support.js");
     const keys = await openSigningKeys(
       { path: `${harness.folder}/signing-keys.json` },
       { clock: harness.clock, log: quietLog },

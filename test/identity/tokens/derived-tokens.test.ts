@@ -1,8 +1,8 @@
 /** Tokens that were made by other tokens: whoever has stolen one must not go on by what he made of it. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ApiError } from "../../src/client.js";
-import { openHttpHarness, type HttpHarness, type IdentityApi } from "./http-support.js";
-import { PASSWORD } from "./support.js";
+import { ApiError } from "../../../src/client.js";
+import { openHttpHarness, type HttpHarness, type IdentityApi } from "../http-support.js";
+import { PASSWORD } from "../support.js";
 
 let harness: HttpHarness;
 let ada: Awaited<ReturnType<HttpHarness["newUser"]>>;
