@@ -3,8 +3,8 @@
  * the other areas that creating and deleting an owner needs.
  */
 import { join } from "node:path";
-import type { Chain } from "./chain/create-chain.js";
 import { createIdentity, type Identity } from "./identity/create-identity.js";
+import type { OwnerPurge } from "./identity/subject-deletion.js";
 import { readTrustedIssuers } from "./platform/auth/external-issuers.js";
 import type { Subject } from "./platform/auth/principal.js";
 import { openSigningKeys, type SigningKeys } from "./platform/auth/signing-keys.js";
@@ -16,13 +16,20 @@ import { createFileMail } from "./platform/mail/file-mail.js";
 import type { MailDriver } from "./platform/mail/mail.js";
 import type { Store, StoreCommit } from "./platform/store/store.js";
 import type { ProverRegistry } from "./prover/create-prover-registry.js";
-import type { Vault } from "./vault/create-vault.js";
+import type { VaultService } from "./vault/service.js";
 
-/** The areas that are built after identity; complete before the first request. */
-export interface OtherAreas {
-  vault?: Vault;
-  provers?: ProverRegistry;
-  chain?: Chain;
+export interface OpenIdentityDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: Events;
+  readonly vault: VaultService;
+  readonly provers: ProverRegistry["service"];
+  /**
+   * Called when an owner is deleted, before its provers and vaults are: for areas that are built after identity. Must
+   * be complete before the first request.
+   */
+  readonly onOwnerDeleted: readonly OwnerPurge[];
 }
 
 export interface IdentityParts {
@@ -39,15 +46,9 @@ const PURGE_PAGE = { page: 1, rpp: 100 };
 export async function openIdentity(
   config: Config,
   dataDir: string,
-  dependencies: {
-    readonly store: Store;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly events: Events;
-    readonly areas: OtherAreas;
-  },
+  dependencies: OpenIdentityDependencies,
 ): Promise<IdentityParts> {
-  const { store, clock, log, events, areas } = dependencies;
+  const { store, clock, log, events, vault, provers, onOwnerDeleted } = dependencies;
   const keys = await openSigningKeys(
     { path: join(dataDir, "signing-keys.json"), algorithm: config.signing_algorithm },
     { clock, log },
@@ -67,13 +68,13 @@ export async function openIdentity(
       log,
       events,
       mail: await mailDriver(config, dataDir, { clock, log }),
-      firstVault: (owner, name) => firstVault(areas, owner, name),
+      firstVault: (owner, name) => firstVault(vault, owner, name),
       purges: [
         async (owner) => {
-          await areas.chain?.purge(owner);
+          for (const purge of onOwnerDeleted) await purge(owner);
         },
-        (owner) => purgeProvers(areas, owner),
-        (owner) => purgeVaults(areas, owner),
+        (owner) => purgeProvers(provers, owner),
+        (owner) => purgeVaults(vault, owner),
       ],
     },
   );
@@ -104,24 +105,19 @@ async function mailDriver(
   };
 }
 
-async function firstVault(areas: OtherAreas, owner: Subject, name: string): Promise<StoreCommit | undefined> {
-  const vault = areas.vault?.service;
-  if (vault?.isUnsealed() !== true) return undefined;
+async function firstVault(vault: VaultService, owner: Subject, name: string): Promise<StoreCommit | undefined> {
+  if (!vault.isUnsealed()) return undefined;
   return (await vault.prepareVault(owner, { name: name.slice(0, 200) })).commit;
 }
 
-async function purgeProvers(areas: OtherAreas, owner: Subject): Promise<void> {
-  const provers = areas.provers?.service;
-  if (provers === undefined) return;
+async function purgeProvers(provers: ProverRegistry["service"], owner: Subject): Promise<void> {
   await deleteAll(
     () => provers.list(owner, PURGE_PAGE).body,
     (id) => provers.delete(owner, id),
   );
 }
 
-async function purgeVaults(areas: OtherAreas, owner: Subject): Promise<void> {
-  const vault = areas.vault?.service;
-  if (vault === undefined) return;
+async function purgeVaults(vault: VaultService, owner: Subject): Promise<void> {
   await deleteAll(
     () => vault.listVaults(owner, PURGE_PAGE).body,
     (id) => vault.deleteVault(owner, id),
