@@ -38,9 +38,11 @@ const ACCOUNT_FAILURES_MAX = 5;
 const ADDRESS_FAILURES_MAX = 40;
 const WAIT_FIRST_MS = 1000;
 const WAIT_MAX_MS = 15 * 60 * 1000;
-/** Failures are forgotten after this long without another; so an account gets few guesses per hour without waiting. */
+/**
+ * Failures are forgotten after this long without another: at most `accountFailuresMax` guesses per hour do not wait.
+ */
 const FORGET_AFTER_MS = 60 * 60 * 1000;
-/** An attempt that was cut off with the process blocks its account no longer; an attempt takes well under a second. */
+/** An attempt that ended with its process blocks the account for this long; an attempt takes well under a second. */
 const ATTEMPT_LEASE_MS = 30_000;
 /** Reservations of one address that may wait for each other. */
 const RESERVATIONS_WAITING_MAX = 64;

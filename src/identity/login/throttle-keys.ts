@@ -15,7 +15,7 @@ export function accountThrottleKey(email: string, applicationId?: string): strin
   return shortHash(applicationId === undefined ? account : `${applicationId} ${account}`);
 }
 
-/** Hash of a user, application or organization that asks with a token. */
+/** Returns the key of a user, application or organization. */
 export function subjectThrottleKey(subject: Subject): string {
   return shortHash(formatSubject(subject));
 }

@@ -46,7 +46,7 @@ export type InvitationRecord = {
   readonly token_hash: string;
   /** The inviting user; null when the application or organization invited by itself. */
   readonly inviter_id: string | null;
-  /** True when the invited user shall found an organization that joins the application. */
+  /** True when the invited user is to found an organization that joins the application. */
   readonly for_organization: boolean;
 };
 
@@ -164,8 +164,8 @@ export class Invitations {
   }
 
   /**
-   * Returns the commit by which a user accepts an invitation. One that shall bring an organization is not used up yet:
-   * founding the organization does that (`associateCommit`).
+   * Returns the commit by which a user accepts an invitation. An invitation to found an organization is not used up
+   * yet; founding the organization does that (`associateCommit`).
    * @param options.isNew true when the commit that this one is merged into creates the user
    * @throws invitation_invalid for a user of another address; as `Memberships.joinCommit` does
    */

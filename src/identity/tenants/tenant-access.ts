@@ -98,7 +98,7 @@ export class TenantAccess {
   requireSubset(granted: number, held: number): void {
     if (holdsAll(held, granted)) return;
     throw new AppError("permission_escalation", {
-      message: `nobody can grant what it does not hold: ${permissionNames(granted & ~held).join(", ")}`,
+      message: `you cannot grant permissions that you do not hold: ${permissionNames(granted & ~held).join(", ")}`,
     });
   }
 

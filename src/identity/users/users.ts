@@ -34,7 +34,9 @@ export interface UsersDependencies {
 
 /** Who creates a user, and what goes with it. */
 export interface UserOrigin {
-  /** An application creates a virtual user; an administrator may choose permissions; any other caller is like none. */
+  /**
+   * An application creates a virtual user; an administrator may choose permissions; other callers count as anonymous.
+   */
   readonly principal?: Principal | undefined;
   /** The permissions of a user whose creation was allowed by other means, such as the first administrator. */
   readonly permissions?: number;
