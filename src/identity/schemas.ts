@@ -46,7 +46,7 @@ const USER_MEMBERS = {
 export const User = closed(USER_MEMBERS, { description: "User" });
 export const UserList = Type.Array(User, { maxItems: 100 });
 
-export const UserMetadata = closed({
+const UserMetadata = closed({
   user_id: Type.String(),
   name: Type.String(),
   email: Type.String(),

@@ -9,7 +9,7 @@ const KEY_NUMBER_CHARACTERS_MAX = 700;
 const Base64Url = Type.String({ pattern: "^[A-Za-z0-9_-]+$", maxLength: KEY_NUMBER_CHARACTERS_MAX });
 
 /** Public members only, so that a private key sent by mistake is rejected. */
-export const ClientKey = closed(
+const ClientKey = closed(
   {
     kty: Type.Union([Type.Literal("OKP"), Type.Literal("EC"), Type.Literal("RSA")]),
     crv: Type.Optional(Type.Union([Type.Literal("Ed25519"), Type.Literal("P-256")])),

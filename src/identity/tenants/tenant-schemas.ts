@@ -73,7 +73,7 @@ export const UpdateOrganizationBody = closed({
   metadata: Type.Optional(nullable(FreeObject)),
 });
 
-export const MemberUser = closed(
+const MemberUser = closed(
   {
     id: Uuid,
     created_at: Timestamp,

@@ -8,9 +8,18 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK } from "jose";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readTrustedIssuers, type TrustedIssuer } from "../../../src/platform/auth/external-issuers.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { IdentityRepository } from "../../../src/identity/repository.js";
+import { TenantAccess } from "../../../src/identity/tenants/tenant-access.js";
+import { TenantRepository } from "../../../src/identity/tenants/tenant-repository.js";
+import { ExternalUsers } from "../../../src/identity/users/external-users.js";
+import {
+  ExternalIssuers,
+  readTrustedIssuers,
+  type TrustedIssuer,
+} from "../../../src/platform/auth/external-issuers.js";
 import { NEW_USER_PERMISSIONS, PERMISSIONS } from "../../../src/platform/auth/permissions.js";
+import { quietLog } from "../../platform/auth/support.js";
 import { codeOf, logIn, openHarness, signUp, type Harness } from "../support.js";
 
 const ISSUER = "https://login.example.com/realm";
@@ -128,6 +137,29 @@ describe("a token of a trusted issuer", () => {
     expect(await verdict(next)).toBe("ok");
     harness.clock.advanceSec(331);
     expect(await verdict(next)).toBe("unauthorized");
+  });
+});
+
+describe("a token that was verified", () => {
+  it("is verified again after a minute, and not before", async () => {
+    const repository = new IdentityRepository({ store: harness.store });
+    const access = new TenantAccess({ repository, tenants: new TenantRepository({ store: harness.store }) });
+    const issuers = new ExternalIssuers(
+      { issuers: [{ issuer: ISSUER, jwks_url: jwksUrl, audience: AUDIENCE }] },
+      { clock: harness.clock, log: quietLog },
+    );
+    const verify = vi.spyOn(issuers, "verify");
+    const users = new ExternalUsers({ issuers, repository, access, clock: harness.clock, log: quietLog });
+    const text = await token();
+    for (const [seconds, verifications] of [
+      [0, 1],
+      [59, 1],
+      [2, 2],
+    ] as const) {
+      harness.clock.advanceSec(seconds);
+      await users.authenticate(text);
+      expect(verify).toHaveBeenCalledTimes(verifications);
+    }
   });
 });
 
