@@ -3,10 +3,7 @@
  * fetched.
  */
 import { createServer as createHttpServer, type Server } from "node:http";
-import { mkdtempSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityRepository } from "../../../src/identity/repository.js";
@@ -246,28 +243,5 @@ describe("an issuer whose keys cannot be had", () => {
     for (let tried = 0; tried < 5; tried += 1)
       expect(await verdict(await token({}, { kid: `unknown ${String(tried)}` }))).toBe("unauthorized");
     expect([await verdict(await token({ jti: "next" })), fetches]).toEqual(["ok", 1]);
-  });
-});
-
-describe("the operator's list of issuers", () => {
-  const read = async (content: unknown) => {
-    const path = join(mkdtempSync(join(tmpdir(), "issuers-")), "issuers.json");
-    writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
-    return readTrustedIssuers(path);
-  };
-  const sound = { issuer: ISSUER, jwks_url: "https://login.example.com/jwks", audience: AUDIENCE };
-
-  it("is read", async () => {
-    expect(await read([sound])).toEqual([sound]);
-  });
-
-  it.each([
-    ["no JSON", "{"],
-    ["another form", [{ issuer: ISSUER }]],
-    ["an unknown member", [{ ...sound, secret: "x" }]],
-    ["keys over plain HTTP", [{ ...sound, jwks_url: "http://login.example.com/jwks" }]],
-    ["an issuer twice", [sound, sound]],
-  ])("is refused with %s, in a sentence", async (_name, content) => {
-    await expect(read(content)).rejects.toThrow(/issuers|jwks_url/);
   });
 });
