@@ -1,10 +1,10 @@
 /**
- * The part of the composition root that puts identity together: signing keys, mail, trusted issuers, and what identity
- * asks of the other areas.
+ * The part of the composition root that puts identity together: signing keys, mail, trusted issuers, and the parts of
+ * the other areas that creating and deleting an owner needs.
  */
 import { join } from "node:path";
-import type { Chain } from "./chain/create-chain.js";
 import { createIdentity, type Identity } from "./identity/create-identity.js";
+import type { OwnerPurge } from "./identity/subject-deletion.js";
 import { readTrustedIssuers } from "./platform/auth/external-issuers.js";
 import type { Subject } from "./platform/auth/principal.js";
 import { openSigningKeys, type SigningKeys } from "./platform/auth/signing-keys.js";
@@ -16,37 +16,39 @@ import { createFileMail } from "./platform/mail/file-mail.js";
 import type { MailDriver } from "./platform/mail/mail.js";
 import type { Store, StoreCommit } from "./platform/store/store.js";
 import type { ProverRegistry } from "./prover/create-prover-registry.js";
-import type { Vault } from "./vault/create-vault.js";
+import type { VaultService } from "./vault/service.js";
 
-/** The areas that are made after identity; there once requests come. */
-export interface OtherAreas {
-  vault?: Vault;
-  provers?: ProverRegistry;
-  chain?: Chain;
+export interface OpenIdentityDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: Events;
+  readonly vault: VaultService;
+  readonly provers: ProverRegistry["service"];
+  /**
+   * Called when an owner is deleted, before its provers and vaults are: for areas that are built after identity. Must
+   * be complete before the first request.
+   */
+  readonly onOwnerDeleted: readonly OwnerPurge[];
 }
 
 export interface IdentityParts {
   readonly identity: Identity;
   readonly keys: SigningKeys;
-  /** Where the one-use token of the first administrator was left; undefined when there are users already. */
+  /** The file with the token of the first administrator; undefined when there are users already. */
   readonly bootstrapTokenPath: string | undefined;
 }
 
-/** What a deletion looks at per round. */
+/** The records that a deletion reads at a time. */
 const PURGE_PAGE = { page: 1, rpp: 100 };
 
+/** Opens the signing keys and builds the identity area; leaves a bootstrap token while there is no user. */
 export async function openIdentity(
   config: Config,
   dataDir: string,
-  dependencies: {
-    readonly store: Store;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly events: Events;
-    readonly areas: OtherAreas;
-  },
+  dependencies: OpenIdentityDependencies,
 ): Promise<IdentityParts> {
-  const { store, clock, log, events, areas } = dependencies;
+  const { store, clock, log, events, vault, provers, onOwnerDeleted } = dependencies;
   const keys = await openSigningKeys(
     { path: join(dataDir, "signing-keys.json"), algorithm: config.signing_algorithm },
     { clock, log },
@@ -66,23 +68,23 @@ export async function openIdentity(
       log,
       events,
       mail: await mailDriver(config, dataDir, { clock, log }),
-      firstVault: (owner, name) => firstVault(areas, owner, name),
+      firstVault: (owner, name) => firstVault(vault, owner, name),
       purges: [
         async (owner) => {
-          await areas.chain?.purge(owner);
+          for (const purge of onOwnerDeleted) await purge(owner);
         },
-        (owner) => purgeProvers(areas, owner),
-        (owner) => purgeVaults(areas, owner),
+        (owner) => purgeProvers(provers, owner),
+        (owner) => purgeVaults(vault, owner),
       ],
     },
   );
   const path = join(dataDir, "bootstrap-token");
-  return { identity, keys, bootstrapTokenPath: (await identity.service.bootstrap.offer(path)) ? path : undefined };
+  return { identity, keys, bootstrapTokenPath: (await identity.services.bootstrap.offer(path)) ? path : undefined };
 }
 
 /**
- * SMTP when an address is given; else a folder in development, and in production nobody, which the log says for each
- * mail.
+ * Sends mail by SMTP when an address is configured. Otherwise mails go to a folder in development, and are dropped with
+ * a warning in production.
  */
 async function mailDriver(
   config: Config,
@@ -103,28 +105,31 @@ async function mailDriver(
   };
 }
 
-async function firstVault(areas: OtherAreas, owner: Subject, name: string): Promise<StoreCommit | undefined> {
-  const vault = areas.vault?.service;
-  if (vault?.isUnsealed() !== true) return undefined;
+async function firstVault(vault: VaultService, owner: Subject, name: string): Promise<StoreCommit | undefined> {
+  if (!vault.isUnsealed()) return undefined;
   return (await vault.prepareVault(owner, { name: name.slice(0, 200) })).commit;
 }
 
-async function purgeProvers(areas: OtherAreas, owner: Subject): Promise<void> {
-  const provers = areas.provers?.service;
-  if (provers === undefined) return;
-  for (;;) {
-    const { body } = provers.list(owner, PURGE_PAGE);
-    if (body.length === 0) return;
-    for (const { id } of body) await provers.delete(owner, id);
-  }
+async function purgeProvers(provers: ProverRegistry["service"], owner: Subject): Promise<void> {
+  await deleteAll(
+    () => provers.list(owner, PURGE_PAGE).body,
+    (id) => provers.delete(owner, id),
+  );
 }
 
-async function purgeVaults(areas: OtherAreas, owner: Subject): Promise<void> {
-  const vault = areas.vault?.service;
-  if (vault === undefined) return;
-  for (;;) {
-    const { body } = vault.listVaults(owner, PURGE_PAGE);
-    if (body.length === 0) return;
-    for (const { id } of body) await vault.deleteVault(owner, id);
+async function purgeVaults(vault: VaultService, owner: Subject): Promise<void> {
+  await deleteAll(
+    () => vault.listVaults(owner, PURGE_PAGE).body,
+    (id) => vault.deleteVault(owner, id),
+  );
+}
+
+/** Deletes what a list returns until it is empty. */
+async function deleteAll(
+  list: () => readonly { readonly id: string }[],
+  remove: (id: string) => Promise<void>,
+): Promise<void> {
+  for (let rows = list(); rows.length > 0; rows = list()) {
+    for (const { id } of rows) await remove(id);
   }
 }

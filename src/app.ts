@@ -8,10 +8,11 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ROUTE_LIST } from "./api.js";
 import { openChain } from "./app-chain.js";
-import { openIdentity, type IdentityParts, type OtherAreas } from "./app-identity.js";
+import { openIdentity, type IdentityParts } from "./app-identity.js";
 import type { Chain } from "./chain/create-chain.js";
 import { chainRoutes } from "./chain/routes.js";
 import { identityRoutes } from "./identity/routes.js";
+import type { OwnerPurge } from "./identity/subject-deletion.js";
 import { openAuditKey } from "./platform/audit/audit-log.js";
 import { auditedRoutes } from "./platform/audit/audited-routes.js";
 import { createAudit, type Audit } from "./platform/audit/create-audit.js";
@@ -157,7 +158,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       );
       metricsServer?.stop();
       parts.identityParts.keys.stopWatching();
-      await parts.identity.service.outbox.stop();
+      await parts.identity.services.outbox.stop();
       await parts.jobs.stop();
       await parts.chain.stop();
       await parts.lanes.stop();
@@ -211,21 +212,19 @@ async function openParts(
   );
   const artifacts = await openArtifacts(join(dataDir, "artifacts"));
   await artifacts.removeTemporaries();
-  const areas: OtherAreas = {};
-  const identityParts = await openIdentity(config, dataDir, { store: audit.identityStore, clock, log, events, areas });
-  const { identity } = identityParts;
-  const subscriptionTokens = new SubscriptionTokens(
-    { key: await secretKey(join(dataDir, "subscription-key")) },
-    { clock, standingOf: (subject, sessionId) => identity.service.standingOf(subject, sessionId) },
-  );
   const jobs = new Jobs({}, { store: audit.vaultStore, clock, log });
+  // The chain is built after the vault and identity, and adds itself to both lists.
+  const onUnsealed: (() => void)[] = [];
+  const onOwnerDeleted: OwnerPurge[] = [];
   const vault = await createVault(vaultOptions(config, dataDir), {
     store: audit.vaultStore,
     clock,
     log,
     onUnsealed: () => {
       jobs.wake();
-      areas.chain?.wake();
+      onUnsealed.forEach((wake) => {
+        wake();
+      });
     },
     onSealChange: async ({ action, code }) => {
       await audit.trail.append({
@@ -265,6 +264,20 @@ async function openParts(
     },
     { store: audit.vaultStore, artifacts, jobs, lanes, tasks, resident, vault: vault.service, events, clock, log },
   );
+  const identityParts = await openIdentity(config, dataDir, {
+    store: audit.identityStore,
+    clock,
+    log,
+    events,
+    vault: vault.service,
+    provers: provers.service,
+    onOwnerDeleted,
+  });
+  const { identity } = identityParts;
+  const subscriptionTokens = new SubscriptionTokens(
+    { key: await secretKey(join(dataDir, "subscription-key")) },
+    { clock, standingOf: (subject, sessionId) => identity.services.bearers.standingOf(subject, sessionId) },
+  );
   const chain = openChain(config, {
     store: audit.vaultStore,
     vault: vault.service,
@@ -275,10 +288,13 @@ async function openParts(
     clock,
     log,
     requireApplication: (principal, id, permissions) => {
-      identity.service.access.require(principal, { kind: "application", id }, permissionBits(permissions));
+      identity.services.access.require(principal, { kind: "application", id }, permissionBits(permissions));
     },
   });
-  Object.assign(areas, { vault, provers, chain });
+  onUnsealed.push(() => {
+    chain.wake();
+  });
+  onOwnerDeleted.push((owner) => chain.purge(owner));
   await vault.start();
   const metrics = new Metrics({ lanesWaiting: () => lanes.waiting() });
   return {
@@ -430,7 +446,7 @@ function boundRoutes(parts: Parts): BoundRoute[] {
         organizationVaultHandlers({
           vault: parts.vault.service,
           requireMember: (principal, id, bits) => {
-            parts.identity.service.access.require(principal, { kind: "organization", id }, bits);
+            parts.identity.services.access.require(principal, { kind: "organization", id }, bits);
           },
         }),
       ),

@@ -76,7 +76,7 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
     row(report, "access-token-cold", library, "jose jwtVerify");
     warm(report, "access-token-warm", () => identity.authenticate(tokens[0] ?? "", "prover"));
     const principal = await identity.authenticate(tokens[0] ?? "", "identity");
-    const personal = (await identity.service.createPersonalToken(principal, { name: "bench" })).access_token;
+    const personal = (await identity.services.personalTokens.create(principal, { name: "bench" })).access_token;
     warm(report, "personal-token-warm", () => identity.authenticate(personal, "prover"));
   } finally {
     await store.close();
@@ -85,11 +85,11 @@ async function benchTokens(folder: string, samples: number, report: Report): Pro
 
 /** As many different tokens of one user, each from a session of its own or from one of its refreshes. */
 async function manyTokens(identity: Identity, count: number): Promise<string[]> {
-  await identity.service.signUp({ ...CREDENTIALS, first_name: "B", last_name: "Ench" }, undefined, "127.0.0.1");
-  let { token } = await identity.service.logIn({ ...CREDENTIALS, scope: "offline_access" }, "127.0.0.1");
+  await identity.services.signUp.create({ ...CREDENTIALS, first_name: "B", last_name: "Ench" }, undefined, "127.0.0.1");
+  let { token } = await identity.services.login.logIn({ ...CREDENTIALS, scope: "offline_access" }, "127.0.0.1");
   const tokens = [token.access_token];
   while (tokens.length < count) {
-    token = await identity.service.createToken(
+    token = await identity.services.tokenGrants.create(
       { grant_type: "refresh_token", refresh_token: token.refresh_token ?? "" },
       { bearer: undefined, authorization: undefined },
     );

@@ -42,7 +42,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
     const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => undefined });
     const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json") }, { clock, log });
     const noMail = { send: () => Promise.resolve() };
-    const { service } = createIdentity(
+    const { services } = createIdentity(
       { issuer: UNREACHABLE_ISSUER },
       {
         store: audit.identityStore,
@@ -59,11 +59,11 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
       .run({ action: "service.create_admin" }, "durable", {
         work: async () => {
           if (input.promote) {
-            await service.makeAdministrator(input.email);
+            await services.bootstrap.makeAdministrator(input.email);
             return "is an administrator now; the tokens that the user had are void";
           }
           const [password] = await readPhrases(["password of the administrator"]);
-          const { id } = await service.users.create(
+          const { id } = await services.users.create(
             {
               email: input.email,
               first_name: input.firstName,
@@ -71,7 +71,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
               password: Buffer.from(password ?? []).toString("utf8"),
             },
             LOCAL_ADDRESS,
-            { permissions: ADMINISTRATOR_PERMISSIONS, uncounted: true },
+            { permissions: ADMINISTRATOR_PERMISSIONS, skipsHourlyLimit: true },
           );
           return `is an administrator, user ${id}`;
         },

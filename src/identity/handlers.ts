@@ -1,64 +1,83 @@
 /** Handlers of the identity routes: from a validated request to the service and back. No logic. */
+import type { SigningKeys } from "../platform/auth/signing-keys.js";
 import type { HandlersFor } from "../platform/contract/route.js";
-import { applicationHandlers } from "./tenants/application-handlers.js";
+import type { LegalLinks } from "./oauth/legal-documents.js";
 import { oauthHandlers } from "./oauth/oauth-handlers.js";
-import { invitationHandlers, organizationHandlers } from "./tenants/organization-handlers.js";
 import type { identityRoutes } from "./routes.js";
-import type { IdentityService } from "./service.js";
+import type { IdentityServices } from "./services.js";
+import { applicationHandlers } from "./tenants/application-handlers.js";
+import { invitationHandlers, organizationHandlers } from "./tenants/organization-handlers.js";
+import { jwkSet, publishedKeys } from "./tokens/published-keys.js";
 import type { tokenRoutes } from "./tokens/token-routes.js";
 import type { userRoutes } from "./users/user-routes.js";
 
-export function identityHandlers(service: IdentityService): HandlersFor<typeof identityRoutes> {
+export interface IdentityHandlersDependencies {
+  readonly services: IdentityServices;
+  readonly keys: SigningKeys;
+}
+
+/** Returns the handlers of all identity routes. */
+export function identityHandlers(
+  options: { readonly issuer: string; readonly legal: LegalLinks },
+  dependencies: IdentityHandlersDependencies,
+): HandlersFor<typeof identityRoutes> {
+  const { services } = dependencies;
   return {
-    ...userHandlers(service),
-    ...tokenHandlers(service),
-    ...applicationHandlers(service),
-    ...organizationHandlers(service),
-    ...invitationHandlers(service),
-    ...oauthHandlers(service),
+    ...userHandlers(services),
+    ...tokenHandlers(dependencies),
+    ...applicationHandlers(services),
+    ...organizationHandlers(services),
+    ...invitationHandlers(services),
+    ...oauthHandlers(options, dependencies),
   };
 }
 
-function userHandlers(service: IdentityService): HandlersFor<typeof userRoutes> {
+function userHandlers({
+  users,
+  signUp,
+  userChanges,
+  login,
+  passwordReset,
+}: IdentityServices): HandlersFor<typeof userRoutes> {
   return {
     createUser: async ({ body, bearer, address }) => {
-      const user = await service.signUp(body, bearer, address);
+      const user = await signUp.create(body, bearer, address);
       return { status: 201, body: user, headers: { location: `/api/v1/users/${user.id}` } };
     },
     authenticate: async ({ body, bearer, address }) => ({
       status: 201,
-      body: await service.logIn(body, address, bearer),
+      body: await login.logIn(body, address, bearer),
     }),
     listUsers: ({ principal, query }) => {
-      const { users, total } = service.users.list(principal, query);
-      return { status: 200, body: users, total };
+      const { users: body, total } = users.list(principal, query);
+      return { status: 200, body, total };
     },
-    getUser: ({ principal, params }) => ({ status: 200, body: service.users.get(principal, params.id) }),
+    getUser: ({ principal, params }) => ({ status: 200, body: users.get(principal, params.id) }),
     updateUser: async ({ principal, params, body, address }) => {
-      await service.userChanges.update(principal, params.id, body, address);
+      await userChanges.update(principal, params.id, body, address);
       return { status: 204 };
     },
     deleteUser: async ({ principal, params }) => {
-      await service.userChanges.delete(principal, params.id);
+      await userChanges.delete(principal, params.id);
       return { status: 204 };
     },
     requestPasswordReset: async ({ body, address }) => {
-      await service.passwordReset.request(body.email, body.application_id, address);
+      await passwordReset.request(body.email, body.application_id, address);
       return { status: 204 };
     },
     resetPassword: async ({ params, body }) => {
-      await service.passwordReset.reset(params.token, body.password);
+      await passwordReset.reset(params.token, body.password);
       return { status: 204 };
     },
   };
 }
 
-function tokenHandlers(service: IdentityService): HandlersFor<typeof tokenRoutes> {
-  const { tokens } = service;
+function tokenHandlers({ services, keys }: IdentityHandlersDependencies): HandlersFor<typeof tokenRoutes> {
+  const { tokens, tokenGrants, personalTokens } = services;
   return {
     createToken: async ({ body, bearer, authorization }) => ({
       status: 201,
-      body: await service.createToken(body, { bearer, authorization }),
+      body: await tokenGrants.create(body, { bearer, authorization }),
     }),
     listTokens: ({ principal, query }) => ({ status: 200, ...tokens.list(principal, query, query.user_id) }),
     deleteTokens: async ({ principal, query }) => {
@@ -72,9 +91,9 @@ function tokenHandlers(service: IdentityService): HandlersFor<typeof tokenRoutes
     },
     createPersonalToken: async ({ principal, body }) => ({
       status: 201,
-      body: await service.createPersonalToken(principal, body),
+      body: await personalTokens.create(principal, body),
     }),
-    getJwks: () => ({ status: 200, body: service.jwks() }),
-    listPublishedKeys: () => ({ status: 200, body: service.publishedKeys() }),
+    getJwks: () => ({ status: 200, body: jwkSet(keys) }),
+    listPublishedKeys: () => ({ status: 200, body: publishedKeys(keys) }),
   };
 }

@@ -1,10 +1,10 @@
 /**
- * Where identity keeps its records: keys, record shapes, reads, and the parts of commits. Decides nothing. Password
- * hashes have a record of their own, so that no read of a user can carry one.
+ * The records of users, credentials and sessions: keys, shapes, reads, and the parts of commits. Makes no decisions.
+ * Password hashes have a record of their own, so that no read of a user can carry one.
  */
 import { newId } from "../platform/ids.js";
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
-import { mergeCommits } from "../platform/store/commits.js";
+import { mergeCommits, retryOnConflict } from "../platform/store/commits.js";
 import type { Store, StoreCommit, StoreKey, StoreRecord } from "../platform/store/store.js";
 import { defineTable, type Listing, type Page, type Table } from "../platform/store/tables.js";
 
@@ -18,16 +18,16 @@ export type UserRecord = {
   readonly permissions: number;
   readonly privacy_policy_agreed_at: string | null;
   readonly terms_of_service_agreed_at: string | null;
-  /** Set for a virtual user: one that this application made, with a namespace of addresses of its own. */
+  /** Set for a virtual user: the application that created it, within which its address is unique. */
   readonly application_id?: string;
-  /** Set for a user who comes with tokens of an external issuer; such a one has no password here. */
+  /** Set for a user of an external issuer; such a user has no password here. */
   readonly external_issuer?: string;
   readonly external_subject?: string;
-  /** True once the user proved to read the address's mail. */
+  /** True once the user proved that mail to the address arrives. */
   readonly email_verified?: boolean;
 };
 
-/** What every use of a token asks of its subject; one small record for each user, application and organization. */
+/** The state of a user, application or organization that every use of one of its tokens reads. */
 export type SubjectState = {
   readonly enabled: boolean;
   /** Tokens and sessions of an older epoch are void. */
@@ -39,21 +39,21 @@ export type CredentialRecord = {
   readonly password_hash: string;
 };
 
-/** A token family: one login and everything refreshed from it. While the record exists, the session lives. */
+/** A token family: one login and everything refreshed from it. The session is live while the record exists. */
 export type SessionRecord = {
   readonly id: string;
   readonly created_at: string;
   readonly epoch: number;
   readonly scope: string;
-  /** From then on the session is over, whatever was refreshed. */
+  /** The session is over from then on, however often it was refreshed. */
   readonly ends_at_ms: number;
-  /** Null for a session without refresh token. */
+  /** Null for a session without a refresh token. */
   readonly refresh: RefreshState | null;
-  /** The session's tokens never carry more than these; absent: whatever the subject holds. */
+  /** The session's tokens never carry more than these bits; absent: everything that the subject holds. */
   readonly permissions_max?: number;
   /**
-   * On whose behalf the tokens of an application or organization act; their rights end with that user's or
-   * organization's.
+   * The user or organization on whose behalf the tokens of an application or organization act; the tokens lose what
+   * that member loses.
    */
   readonly acting_user_id?: string;
   readonly acting_organization_id?: string;
@@ -62,8 +62,8 @@ export type SessionRecord = {
   /** When the password was entered; absent for sessions that came from another token. */
   readonly password_at_ms?: number;
   /**
-   * The tokens by which this session was made, none for a login: it ends with any of them, and no later than
-   * `until_ms`.
+   * The tokens from which this session was derived; absent for a login. The session ends with any of them, and no later
+   * than `until_ms`.
    */
   readonly derived?: { readonly from: readonly TokenReference[]; readonly until_ms: number };
 };
@@ -76,15 +76,15 @@ export type RefreshState = {
   readonly generation: number;
   readonly current_hash: string;
   readonly previous_hash: string | null;
-  /** Until when the previous token may be presented again. */
+  /** The previous token may be presented again until then. */
   readonly previous_until_ms: number;
   readonly idle_until_ms: number;
 };
 
 type RefreshPointer = { readonly kind: Subject["kind"]; readonly subject_id: string; readonly session_id: string };
 
-/** Stands in for the id of a user that does not exist, so that both cases read the same records. */
-const NOBODY = newId();
+/** Looked up in place of a user that does not exist, so that both cases read the same number of records. */
+const ABSENT_USER_ID = newId();
 
 export class IdentityRepository {
   readonly #store: Store;
@@ -114,7 +114,7 @@ export class IdentityRepository {
     );
   }
 
-  /** Every write of identity's records goes through here, so that `revision` tells of it. */
+  /** Writes records of identity. Every write goes through here, so that `revision` changes with it. */
   async commit(commit: StoreCommit): Promise<void> {
     try {
       await this.#store.commit(commit);
@@ -124,51 +124,75 @@ export class IdentityRepository {
     }
   }
 
-  /** Another number after each commit of this process. */
+  /**
+   * Writes a commit that is built from what the store holds now, and builds it anew after each conflict.
+   * @param build reads, decides and returns the commit; undefined when there is nothing to write
+   * @throws conflict when others keep changing the same records; whatever `build` throws
+   */
+  async commitCurrent(build: () => StoreCommit | undefined | Promise<StoreCommit | undefined>): Promise<void> {
+    await retryOnConflict(async () => {
+      const commit = await build();
+      if (commit !== undefined) await this.commit(commit);
+    });
+  }
+
+  /** Returns a number that changes with each commit of this process. */
   revision(): number {
     return this.#revision;
   }
 
+  /** Returns the user with this id. */
   findUser(id: string): StoreRecord<UserRecord> | undefined {
     return this.#users.get([id]);
   }
 
-  /** Users by time of creation, then id. */
+  /** Returns a page of all users, oldest first. */
   listUsers(page: Page): Listing<UserRecord> {
     return this.#users.list("all", [], { page });
   }
 
-  /** The user with this normalised address: of an application's own users when one is named, else of the others. */
+  /**
+   * Returns the user with an address.
+   * @param email as `normalizeEmail` returns it
+   * @param applicationId searches among the virtual users of this application only
+   */
   findUserByEmail(email: string, applicationId?: string): StoreRecord<UserRecord> | undefined {
     return applicationId === undefined
       ? this.#users.findBy("email", [email])
       : this.#users.findBy("application_email", [applicationId, email]);
   }
 
+  /** Returns the user whom an external issuer knows as `subject`. */
   findExternalUser(issuer: string, subject: string): StoreRecord<UserRecord> | undefined {
     return this.#users.findBy("external", [issuer, subject]);
   }
 
-  /** Some of an application's own users. */
+  /** Returns up to `count` virtual users of an application. */
   someUsersOf(applicationId: string, count: number): StoreRecord<UserRecord>[] {
     return this.#users.records("application", [applicationId], { page: 1, rpp: count });
   }
 
-  /** The password hash of the account with this normalised e-mail. Reads as many records for an unknown one. */
+  /**
+   * Returns the password hash of the account with an address. Reads the same number of records for an unknown address,
+   * so that the time of the answer does not tell whether there is an account.
+   */
   findCredential(
     email: string | undefined,
     applicationId?: string,
   ): { readonly userId: string; readonly record: StoreRecord<CredentialRecord> } | undefined {
-    const userId = (this.findUserByEmail(email ?? "", applicationId) ?? this.#users.get([NOBODY]))?.value.id ?? NOBODY;
+    const userId =
+      (this.findUserByEmail(email ?? "", applicationId) ?? this.#users.get([ABSENT_USER_ID]))?.value.id ??
+      ABSENT_USER_ID;
     const record = this.findCredentialOf(userId);
     return record === undefined ? undefined : { userId, record };
   }
 
+  /** Returns the password hash of a user; undefined for a user without a password. */
   findCredentialOf(userId: string): StoreRecord<CredentialRecord> | undefined {
     return this.#store.get<CredentialRecord>(credentialKey(userId));
   }
 
-  /** All records of a new user. Conflicts when the e-mail is taken (`isEmailConflict`). */
+  /** Returns the commit of all records of a new user. It conflicts when the address is taken (`isEmailConflict`). */
   createUserCommit(user: UserRecord, passwordHash: string | undefined): StoreCommit {
     const state: SubjectState = { enabled: true, epoch: 1 };
     const puts = [
@@ -178,17 +202,18 @@ export class IdentityRepository {
     return mergeCommits(this.#users.insertCommit(user), { puts });
   }
 
-  /** True when a conflict means that the e-mail is taken. */
+  /** Returns true when a conflict means that the address is taken. */
   isEmailConflict(conflictKey: StoreKey): boolean {
     const unique = this.#users.uniqueOf(conflictKey);
     return unique === "email" || unique === "application_email";
   }
 
+  /** Returns the commit that replaces a user as read. */
   updateUserCommit(user: StoreRecord<UserRecord>, next: UserRecord): StoreCommit {
     return this.#users.updateCommit(user, next);
   }
 
-  /** All records of a user but sessions and memberships, which go before. */
+  /** Returns the commit that deletes a user's records; its sessions and memberships must be deleted before. */
   deleteUserCommit(user: StoreRecord<UserRecord>): StoreCommit {
     const { id } = user.value;
     return mergeCommits(this.#users.deleteCommit(user), {
@@ -196,7 +221,7 @@ export class IdentityRepository {
     });
   }
 
-  /** Sets a password, whether there was one or not. */
+  /** Returns the commit that sets a user's password, whether there was one or not. */
   setPasswordCommit(userId: string, passwordHash: string): StoreCommit {
     const current = this.findCredentialOf(userId);
     const key = credentialKey(userId);
@@ -206,6 +231,7 @@ export class IdentityRepository {
     };
   }
 
+  /** Returns the commit that replaces a password hash as read. */
   replaceCredentialCommit(credential: StoreRecord<CredentialRecord>, passwordHash: string): StoreCommit {
     return {
       checks: [{ key: credential.key, version: credential.version }],
@@ -213,27 +239,32 @@ export class IdentityRepository {
     };
   }
 
+  /** Returns the state of a user, application or organization. */
   findState(subject: Subject): StoreRecord<SubjectState> | undefined {
     return this.#store.get<SubjectState>(stateKey(subject));
   }
 
+  /** Returns the commit that replaces a state as read. */
   replaceStateCommit(state: StoreRecord<SubjectState>, value: SubjectState): StoreCommit {
     return { checks: [{ key: state.key, version: state.version }], puts: [{ key: state.key, value }] };
   }
 
+  /** Returns a session of a subject, whether it is over or not. */
   findSession(subject: Subject, id: string): StoreRecord<SessionRecord> | undefined {
     return this.#store.get<SessionRecord>(sessionKey(subject, id));
   }
 
+  /** Returns all sessions of a subject, those that are over included. */
   listSessions(subject: Subject): StoreRecord<SessionRecord>[] {
     return this.#store.range<SessionRecord>(["session", ...ownerKey(subject)]);
   }
 
+  /** Counts the sessions of a subject, those that are over included. */
   countSessions(subject: Subject): number {
     return this.#store.count(["session", ...ownerKey(subject)]);
   }
 
-  /** The session that a refresh token's handle belongs to. */
+  /** Returns the session to which the handle of a refresh token belongs. */
   findSessionByHandle(
     handleHash: string,
   ): { readonly subject: Subject; readonly session: StoreRecord<SessionRecord> } | undefined {
@@ -244,6 +275,7 @@ export class IdentityRepository {
     return session === undefined ? undefined : { subject, session };
   }
 
+  /** Returns the commit of all records of a new session. */
   createSessionCommit(subject: Subject, session: SessionRecord): StoreCommit {
     const pointer: RefreshPointer = { kind: subject.kind, subject_id: subject.id, session_id: session.id };
     const handle =
@@ -256,11 +288,12 @@ export class IdentityRepository {
     return { checks: puts.map(({ key }) => ({ key, version: "absent" as const })), puts };
   }
 
+  /** Returns the commit that replaces a session as read. */
   replaceSessionCommit(session: StoreRecord<SessionRecord>, value: SessionRecord): StoreCommit {
     return { checks: [{ key: session.key, version: session.version }], puts: [{ key: session.key, value }] };
   }
 
-  /** Ends a session: with its record gone, its access and refresh tokens are void. */
+  /** Returns the commit that ends a session: without its record, its access and refresh tokens are void. */
   deleteSessionCommit(session: StoreRecord<SessionRecord>): StoreCommit {
     const handle = session.value.refresh === null ? [] : [["refresh_handle", session.value.refresh.handle_hash]];
     return {
@@ -270,8 +303,9 @@ export class IdentityRepository {
   }
 
   /**
-   * Some of the sessions that were made by a subject's tokens, or by one of them, as keys of their entries and their
-   * records.
+   * Returns up to `count` sessions that were derived from a subject's tokens: the keys of their entries, and their
+   * records where they still exist.
+   * @param tokenId only sessions derived from this token; undefined for all
    */
   someDerived(
     subject: Subject,
@@ -287,7 +321,7 @@ export class IdentityRepository {
 
 const DERIVED = "derived_session";
 
-/** Entries by which a session is found from the tokens that it was made by. */
+/** Returns the keys of the entries by which a session is found from the tokens that it was derived from. */
 function derivedKeys(key: StoreKey, session: SessionRecord): StoreKey[] {
   return (session.derived?.from ?? []).map(({ kind, subject_id: subjectId, id }) => [
     DERIVED,

@@ -1,26 +1,23 @@
-/**
- * Shapes of the identity area on the wire (SPEC sections 2 'User' and 4.5). Members that SPEC leaves open say so in
- * their description.
- */
+/** Shapes of users, logins, tokens and keys on the wire. */
 import Type, { type Static } from "typebox";
 import { Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
 
-/** Well above the longest sound address (254), so that the answer can name the rule that was broken. */
+/** Well above the longest valid address (254), so that a longer one gets the message of the rule that it breaks. */
 const EMAIL_CHARACTERS_MAX = 320;
-/** Above the policy's 128, because NFKC may shorten a text; far below what would make hashing dear. */
+/** Above the policy's 128, because NFKC may shorten a text; far below what would make hashing expensive. */
 const PASSWORD_CHARACTERS_MAX = 512;
 
 const Email = Type.String({
   minLength: 1,
   maxLength: EMAIL_CHARACTERS_MAX,
-  description: "e-mail address; letter case and spaces around it do not matter",
+  description: "e-mail address; letter case and surrounding spaces are ignored",
 });
 const Password = Type.String({
   minLength: 1,
   maxLength: PASSWORD_CHARACTERS_MAX,
-  description: "8 to 128 characters after NFKC, not a common one",
+  description: "8 to 128 characters after Unicode normalization (NFKC); no common password",
 });
-/** A name of a person: no control characters, no lone surrogates, no white space at the ends. */
+/** The name of a person: no control characters, no lone surrogates, no white space at the ends. */
 const PersonName = Type.String({
   minLength: 1,
   maxLength: 100,
@@ -30,14 +27,14 @@ const Scope = Type.String({
   maxLength: 256,
   pattern: "^[\\x21\\x23-\\x5b\\x5d-\\x7e]*(?: [\\x21\\x23-\\x5b\\x5d-\\x7e]+)*$",
   description:
-    "space-separated words (RFC 6749 section 3.3); `offline_access` asks for a refresh token, others are ignored",
+    "space-separated scopes (RFC 6749 section 3.3); `offline_access` requests a refresh token, others are ignored",
 });
 const Permissions = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bit-set of generic permissions" });
 
 const USER_MEMBERS = {
   id: Uuid,
   created_at: Timestamp,
-  name: Type.String({ description: "full name: first and last name" }),
+  name: Type.String({ description: "first and last name" }),
   first_name: Type.String(),
   last_name: Type.String(),
   email: Type.String(),
@@ -49,31 +46,35 @@ const USER_MEMBERS = {
 export const User = closed(USER_MEMBERS, { description: "User" });
 export const UserList = Type.Array(User, { maxItems: 100 });
 
-export const UserMetadata = closed({
+const UserMetadata = closed({
   user_id: Type.String(),
   name: Type.String(),
   email: Type.String(),
   email_verified: Type.Boolean(),
   app_metadata: closed({ ident_user_id: Uuid }),
-  user_metadata: closed({}),
+  user_metadata: closed({}, { description: "always empty; kept for existing clients" }),
 });
 export const UserDetail = closed({ ...USER_MEMBERS, metadata: UserMetadata }, { description: "User with metadata" });
 
-const InvitationToken = Type.String({ minLength: 1, maxLength: 200, description: "of an invitation to this address" });
+const InvitationToken = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: "token of an invitation to this address",
+});
 
-/** An invitation knows its address, and the names as far as its sender said them. */
+/** With an invitation, its address and the names that its sender gave may be left out. */
 export const CreateUserBody = closed({
   email: Type.Optional(
     Type.String({
       ...Email,
-      description: "letter case and spaces around it do not matter; with an invitation its own unless given",
+      description: "letter case and surrounding spaces are ignored; the invitation's by default",
     }),
   ),
-  first_name: Type.Optional(Type.String({ ...PersonName, description: "with an invitation its own unless given" })),
-  last_name: Type.Optional(Type.String({ ...PersonName, description: "with an invitation its own unless given" })),
+  first_name: Type.Optional(Type.String({ ...PersonName, description: "the invitation's by default" })),
+  last_name: Type.Optional(Type.String({ ...PersonName, description: "the invitation's by default" })),
   password: Type.Optional(Password),
   permissions: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "for administrators only" }),
+    Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bit-set; only administrators may send it" }),
   ),
   invitation_token: Type.Optional(InvitationToken),
 });
@@ -87,7 +88,7 @@ export const UpdateUserBody = closed({
     Type.String({
       minLength: 1,
       maxLength: PASSWORD_CHARACTERS_MAX,
-      description: "with a new password or address, unless the login is younger than five minutes",
+      description: "needed with a new password or e-mail address, unless the login is less than five minutes old",
     }),
   ),
   permissions: Type.Optional(Permissions),
@@ -96,9 +97,9 @@ export const UpdateUserBody = closed({
 });
 export const UserQuery = closed({
   email: Type.Optional(
-    Type.String({ maxLength: EMAIL_CHARACTERS_MAX, description: "only the user with this address" }),
+    Type.String({ maxLength: EMAIL_CHARACTERS_MAX, description: "returns only the user with this address" }),
   ),
-  enrich: Type.Optional(Type.Boolean({ description: "sent by existing clients; users are complete without it" })),
+  enrich: Type.Optional(Type.Boolean({ description: "accepted for existing clients; changes nothing" })),
 });
 
 export const AuthenticateBody = closed({
@@ -110,7 +111,7 @@ export const AuthenticateBody = closed({
       format: "uuid",
       minLength: 36,
       maxLength: 36,
-      description: "log in as a virtual user of this application",
+      description: "logs in a virtual user of this application",
     }),
   ),
   invitation_token: Type.Optional(InvitationToken),
@@ -124,11 +125,11 @@ export const Token = closed(
     permissions: Permissions,
     refresh_token: Type.Optional(
       Type.String({
-        description: "opaque; present when the session's scope holds `offline_access`; each use replaces it",
+        description: "opaque; present when the session's scope contains `offline_access`; each use replaces it",
       }),
     ),
     scope: Type.Optional(Type.String({ description: "granted scope" })),
-    id_token: Type.Optional(Type.String({ description: "with the scope `openid`" })),
+    id_token: Type.Optional(Type.String({ description: "present with the scope `openid`" })),
   },
   { description: "Token" },
 );
@@ -139,18 +140,23 @@ export const CreateTokenBody = closed({
     Type.String({
       minLength: 1,
       maxLength: 100,
-      description: "`refresh_token`, `client_credentials`, `authorization_code`; absent for a token by another token",
+      description:
+        "`refresh_token`, `client_credentials` or `authorization_code`; absent: the bearer token is the grant",
     }),
   ),
   refresh_token: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: "may also be sent as the bearer" }),
+    Type.String({ minLength: 1, maxLength: 200, description: "may be sent as the bearer instead" }),
   ),
   scope: Type.Optional(Scope),
   application_id: Type.Optional(Uuid),
   organization_id: Type.Optional(Uuid),
   user_id: Type.Optional(Uuid),
   permissions: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "cuts the token down to these bits" }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 2 ** 31 - 1,
+      description: "bit-set; restricts the token to these permissions",
+    }),
   ),
   client_id: Type.Optional(Type.String({ maxLength: 64 })),
   client_secret: Type.Optional(Type.String({ maxLength: 200 })),
@@ -186,7 +192,7 @@ export const JwkSet = closed(
   { description: "RFC 7517 key set; public parts only" },
 );
 const PEM_MEMBERS = {
-  fingerprint: Type.String({ description: "same as `kid`" }),
+  fingerprint: Type.String({ description: "the same as `kid`" }),
   public_key: Type.String({ description: "SubjectPublicKeyInfo, PEM" }),
 };
 export const KeyList = Type.Array(

@@ -79,6 +79,11 @@ describe("identity handlers", () => {
 });
 
 describe("identity routes", () => {
+  it("describe what they do, without naming a document that clients do not have", () => {
+    for (const route of Object.values(identityRoutes) as RouteSpec[])
+      expect(JSON.stringify(route), route.id).not.toMatch(/\bSPEC\b|specification/i);
+  });
+
   it("have examples that their own schemas take", () => {
     for (const route of Object.values(identityRoutes) as RouteSpec[]) {
       if (route.body !== undefined) expect([...Compile(route.body).Errors(route.example?.body)], route.id).toEqual([]);

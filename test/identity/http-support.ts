@@ -1,15 +1,24 @@
 /** Identity behind the real HTTP front, at an issuer that is its own address, as OAuth clients need it. */
-import { createServer as createNetServer, type AddressInfo } from "node:net";
+import { ApiError, createClient, type Client } from "../../src/client.js";
+import type { IdentityOptions } from "../../src/identity/create-identity.js";
 import { identityRoutes } from "../../src/identity/routes.js";
-import type { IdentityOptions } from "../../src/identity/service.js";
-import { createClient, type Client } from "../../src/client.js";
+import type { Principal } from "../../src/platform/auth/principal.js";
 import { systemClock } from "../../src/platform/clock.js";
-import { bindRoutes } from "../../src/platform/contract/route.js";
+import { bindRoutes, type Area, type HandlersFor } from "../../src/platform/contract/route.js";
 import { createServer, type Server } from "../../src/platform/http/server.js";
 import { quietLog } from "../platform/auth/support.js";
 import { PASSWORD, openHarness, type Harness } from "./support.js";
 
 export type IdentityApi = Client<typeof identityRoutes>;
+export type TokenRequest = Parameters<IdentityApi["createToken"]>[0]["body"];
+
+/** A user who has logged in. */
+export interface Person {
+  readonly id: string;
+  readonly token: string;
+  readonly refresh: string | undefined;
+  readonly api: IdentityApi;
+}
 
 export interface HttpHarness extends Harness {
   readonly url: string;
@@ -17,59 +26,105 @@ export interface HttpHarness extends Harness {
   readonly anonymous: IdentityApi;
   readonly as: (token: string) => IdentityApi;
   /** Creates a user and logs in. */
-  readonly newUser: (
-    email: string,
-    scope?: string,
-  ) => Promise<{ id: string; token: string; refresh: string | undefined; api: IdentityApi }>;
+  readonly newUser: (email: string, scope?: string) => Promise<Person>;
+  /** Creates a user who holds every permission, and logs in. */
+  readonly newAdministrator: () => Promise<Person>;
+  /** The status and code of a login, or "ok". */
+  readonly logIn: (email: string, password: string) => Promise<string>;
+  /** True for a token with which a request is accepted. */
+  readonly isAlive: (token: string) => Promise<boolean>;
+  /** The token in the latest mail to an address; undefined when none was sent. */
+  readonly mailedToken: (to: string) => Promise<string | undefined>;
 }
 
-/** A port that is free now: the issuer must be known before the server listens. */
-async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createNetServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => {
-        resolve(port);
-      });
-    });
-  });
-}
+type Handlers = HandlersFor<typeof identityRoutes>;
 
-export async function openHttpHarness(options: Partial<IdentityOptions> = {}): Promise<HttpHarness> {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${String(port)}`;
-  const harness = await openHarness({ issuer: url, ...options });
-  // OAuth libraries compare with the time of day.
-  harness.clock.ms = Date.now();
-  const { handlers, authenticate } = harness.identity;
+/** The server listens before identity is built, because the issuer contains the port. */
+async function listen(): Promise<{
+  readonly server: Server;
+  readonly url: string;
+  readonly serve: (identity: Pick<Harness["identity"], "handlers" | "authenticate">) => void;
+}> {
+  let served: Pick<Harness["identity"], "handlers" | "authenticate"> | undefined;
+  const names = Object.keys(identityRoutes) as (keyof Handlers)[];
+  const handlers = Object.fromEntries(
+    names.map((name) => [name, (request: never) => (served!.handlers[name] as (request: never) => unknown)(request)]),
+  ) as unknown as Handlers;
   const server = createServer(
-    { host: "127.0.0.1", port, limits: { rateLimits: false } },
+    { host: "127.0.0.1", port: 0, limits: { rateLimits: false } },
     {
       routes: bindRoutes(identityRoutes, handlers),
-      authenticate,
+      authenticate: (token: string, area?: Area): Principal | Promise<Principal> => served!.authenticate(token, area),
       isUnsealed: () => true,
       log: quietLog,
       clock: systemClock,
     },
   );
-  await server.listen();
+  const { port } = await server.listen();
+  return {
+    server,
+    url: `http://127.0.0.1:${String(port)}`,
+    serve: (identity) => {
+      served = identity;
+    },
+  };
+}
+
+export async function openHttpHarness(options: Partial<IdentityOptions> = {}): Promise<HttpHarness> {
+  const { server, url, serve } = await listen();
+  const harness = await openHarness({ issuer: url, ...options });
+  // OAuth libraries compare with the time of day.
+  harness.clock.ms = Date.now();
+  serve(harness.identity);
   const as = (token: string): IdentityApi => createClient({ baseUrl: url, token }, identityRoutes);
   const anonymous = createClient({ baseUrl: url }, identityRoutes);
-  const newUser = async (email: string, scope?: string) => {
-    const { body: user } = await anonymous.createUser({
-      body: { email, first_name: "Ada", last_name: "Lovelace", password: PASSWORD },
-    });
+  const newUser = async (email: string, scope?: string): Promise<Person> => {
+    await anonymous.createUser({ body: { email, first_name: "Ada", last_name: "Lovelace", password: PASSWORD } });
+    return logInPerson(email, scope);
+  };
+  const logInPerson = async (email: string, scope?: string): Promise<Person> => {
     const { body } = await anonymous.authenticate({
       body: { email, password: PASSWORD, ...(scope === undefined ? {} : { scope }) },
     });
-    return {
-      id: user.id,
-      token: body.token.access_token,
-      refresh: body.token.refresh_token,
-      api: as(body.token.access_token),
-    };
+    const { access_token: token, refresh_token: refresh } = body.token;
+    return { id: body.user.id, token, refresh, api: as(token) };
   };
-  return { ...harness, url, server, anonymous, as, newUser };
+  return {
+    ...harness,
+    url,
+    server,
+    anonymous,
+    as,
+    newUser,
+    newAdministrator: async () => {
+      await newUser("root@example.com");
+      await harness.identity.services.bootstrap.makeAdministrator("ROOT@example.com");
+      return logInPerson("root@example.com");
+    },
+    logIn: async (email, password) => outcome(anonymous.authenticate({ body: { email, password } })),
+    isAlive: async (token) => {
+      try {
+        await harness.identity.authenticate(token);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    mailedToken: async (to) => {
+      await harness.identity.services.outbox.idle();
+      const text = harness.mails.filter((mail) => mail.to === to).at(-1)?.text;
+      return text === undefined ? undefined : /^ {2}(p[a-z]{2}_\S+)$/m.exec(text)?.[1];
+    },
+  };
+}
+
+/** Status and code of a call that must fail, or "ok". */
+export async function outcome(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return "ok";
+  } catch (error) {
+    if (error instanceof ApiError) return `${String(error.status)} ${error.code}`;
+    throw error;
+  }
 }

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { afterEach } from "vitest";
 import { createIdentity, type Identity } from "../../src/identity/create-identity.js";
 import type { UserJson } from "../../src/identity/schemas.js";
-import type { IdentityOptions } from "../../src/identity/service.js";
+import type { IdentityOptions } from "../../src/identity/create-identity.js";
 import type { Subject } from "../../src/platform/auth/principal.js";
 import { eventCommit } from "../../src/platform/events/event-log.js";
 import { openSigningKeys } from "../../src/platform/auth/signing-keys.js";
 import type { SigningKeys } from "../../src/platform/auth/signing-keys.js";
 import type { GrantHeaders } from "../../src/identity/tokens/token-grants.js";
-import type { IdentityDependencies } from "../../src/identity/service.js";
+import type { IdentityDependencies } from "../../src/identity/create-identity.js";
 import type { MailMessage } from "../../src/platform/mail/mail.js";
 import type { AppError } from "../../src/platform/errors.js";
 import { openStore } from "../../src/platform/store/lmdb/lmdb-store.js";
@@ -88,14 +88,14 @@ export function bearer(token?: string): GrantHeaders {
 }
 
 export async function signUp(harness: Harness, email: string, address = ADDRESS): Promise<UserJson> {
-  return harness.identity.service.users.create(
+  return harness.identity.services.users.create(
     { email, first_name: "Ada", last_name: "Lovelace", password: PASSWORD },
     address,
   );
 }
 
 export async function logIn(harness: Harness, email: string, password = PASSWORD, address = ADDRESS, scope?: string) {
-  return harness.identity.service.logIn({ email, password, ...(scope === undefined ? {} : { scope }) }, address);
+  return harness.identity.services.login.logIn({ email, password, ...(scope === undefined ? {} : { scope }) }, address);
 }
 
 export function subjectOf(user: { readonly id: string }): Subject {

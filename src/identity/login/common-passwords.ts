@@ -1,10 +1,12 @@
 /**
- * Data for the password policy: passwords and words that guessers try first. SOURCE: written for this project from what
- * is commonly known of leaked-password statistics (words, names, teams, keyboard patterns, defaults of products); no
- * list was copied. Lower case. Entries under 8 characters matter only with digits or signs around them.
+ * Data for the password policy: passwords and words that attackers guess first. SOURCE: written for this project from
+ * what is commonly known of leaked-password statistics (words, names, teams, keyboard patterns, defaults of products);
+ * no list was copied. Lower case. Entries of fewer than 8 characters matter only with digits or signs around them.
  */
 
-/** Words that are refused alone, in disguise (p@ssw0rd) or with digits and signs around them (Summer2024!). */
+/**
+ * Words that are rejected alone, with replaced letters (p@ssw0rd) or with digits and signs around them (Summer2024!).
+ */
 export const COMMON_WORDS: ReadonlySet<string> = new Set(
   `
   aaaa aaron abcabc abcd abcde abcdef abcdefg abcdefgh access accessdenied acdc adam admin adminadmin administrator airforce ajax alan albert alberto

@@ -1,6 +1,6 @@
 /**
- * How often somebody may ask for something per hour: accounts per network address, mails per account. Durable across
- * restarts.
+ * Limits per hour: accounts per network address, reset mails per address and account, invitations per subject. The
+ * counts survive a restart.
  */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -9,34 +9,50 @@ import { retryOnConflict } from "../../platform/store/tables.js";
 import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
 import { replaceCounter, type CounterKind, type ThrottleCounters } from "./throttle-counters.js";
 
-/** Enough for a household or a class behind one address; security 3.6. */
-export const SIGNUPS_PER_HOUR = 10;
-/** Reset mails that one address may ask for, and that one account gets: a person who tries needs a few. */
-export const RESETS_PER_ADDRESS = 20;
-export const RESETS_PER_ACCOUNT = 5;
-/** Invitations of one subject; a team, not a mailing list. */
-export const INVITATIONS_PER_HOUR = 100;
+/** Enough for a household or a class behind one address. */
+const SIGNUPS_PER_HOUR = 10;
+/** Reset mails that one address may ask for, and that one account gets: somebody who retries needs a few. */
+const RESETS_PER_ADDRESS = 20;
+const RESETS_PER_ACCOUNT = 5;
+/** Invitations of one subject: enough for a team, too few for a mailing list. */
+const INVITATIONS_PER_HOUR = 100;
 const WINDOW_MS = 60 * 60 * 1000;
-/** Requests of one that may stand in line. */
+/** Requests under one key that may wait for each other. */
 const SIGNUPS_WAITING_MAX = 64;
 
+export interface HourlyLimitDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly counters: ThrottleCounters;
+}
+
+/** The limits of the identity area. */
+export interface HourlyLimits {
+  readonly signup: HourlyLimit;
+  readonly resetByAddress: HourlyLimit;
+  readonly resetByAccount: HourlyLimit;
+  readonly invitation: HourlyLimit;
+}
+
 export class HourlyLimit {
+  readonly #kind: CounterKind;
   readonly #perHourMax: number;
+  readonly #message: string;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #counters: ThrottleCounters;
   readonly #turns = new KeyedMutex({ waitingMax: SIGNUPS_WAITING_MAX });
 
-  readonly #kind: CounterKind;
-  readonly #message: string;
-
-  /** @param options.perHourMax Infinity switches the limit off */
+  /**
+   * @param options.perHourMax Infinity switches the limit off
+   * @param options.message for the rejected caller
+   */
   constructor(
     options: { readonly kind: CounterKind; readonly perHourMax: number; readonly message: string },
-    dependencies: { readonly store: Store; readonly clock: Clock; readonly counters: ThrottleCounters },
+    dependencies: HourlyLimitDependencies,
   ) {
-    this.#perHourMax = options.perHourMax;
     this.#kind = options.kind;
+    this.#perHourMax = options.perHourMax;
     this.#message = options.message;
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
@@ -44,8 +60,9 @@ export class HourlyLimit {
   }
 
   /**
-   * Counts one. @param hash of whoever is counted (`throttle-keys.ts`). Throws `too_many_requests` when the hour's
-   * share is used up.
+   * Counts one request.
+   * @param hash of the address, account or subject that is counted (`throttle-keys.ts`)
+   * @throws too_many_requests when the limit of the hour is reached
    */
   async count(hash: string): Promise<void> {
     if (this.#perHourMax === Infinity) return;
@@ -65,4 +82,23 @@ export class HourlyLimit {
     );
     await this.#counters.sweep();
   }
+}
+
+/**
+ * Makes the limits of the identity area.
+ * @param options.signupsPerHourMax new accounts per network address; Infinity switches all of these limits off
+ */
+export function createHourlyLimits(
+  options: { readonly signupsPerHourMax: number | undefined },
+  dependencies: HourlyLimitDependencies,
+): HourlyLimits {
+  const { signupsPerHourMax = SIGNUPS_PER_HOUR } = options;
+  const limit = (kind: CounterKind, max: number, message: string): HourlyLimit =>
+    new HourlyLimit({ kind, perHourMax: signupsPerHourMax === Infinity ? Infinity : max, message }, dependencies);
+  return {
+    signup: limit("signup", signupsPerHourMax, "too many new accounts from this address"),
+    resetByAddress: limit("reset_address", RESETS_PER_ADDRESS, "too many resets from this address"),
+    resetByAccount: limit("reset_account", RESETS_PER_ACCOUNT, "too many resets of this account"),
+    invitation: limit("invitation", INVITATIONS_PER_HOUR, "too many invitations"),
+  };
 }

@@ -1,8 +1,9 @@
 /**
- * Slows down guessing of passwords, per account and per network address. A place is reserved in the store before
- * anything is hashed, so that guesses sent at once count as guesses sent in turn, and a restart forgets nothing.
- * Sessions that exist are not touched: an attacker cannot end a victim's refresh. On a full disk some attempts a minute
- * may use the room that is held back there: whoever has no token left could otherwise not delete anything.
+ * Slows down the guessing of passwords, per account and per network address. Each attempt reserves its place in the
+ * store before anything is hashed, so that guesses sent at once count like guesses sent one by one, and a restart
+ * forgets nothing. Existing sessions are not affected: an attacker cannot block a victim's refresh. On a full disk some
+ * attempts a minute may use the reserved room there; a user without a token could otherwise not log in to delete
+ * anything.
  */
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
@@ -23,32 +24,32 @@ export interface LoginThrottleOptions {
   readonly addressFailuresMax?: number;
 }
 
-/** A place taken by one attempt. Must be settled in exactly one of three ways. */
+/** The place of one attempt; ends by exactly one of `fail`, `release`, and a commit with `successCommit`. */
 export interface LoginReservation {
   readonly id: string;
   readonly accountKey: string;
   readonly addressKey: string;
-  /** Whether what the attempt writes may use the room that is held back on a full disk. */
+  /** True when the writes of the attempt may use the reserved room on a full disk. */
   readonly isUrgent: boolean;
 }
 
 const ACCOUNT_FAILURES_MAX = 5;
-/**
- * Above the 34 logins that can be in hand at once, so that a crowd behind one address is not slowed while all succeed.
- */
+/** More than the 34 logins that run at once, so that many users behind one address are not slowed while all succeed. */
 const ADDRESS_FAILURES_MAX = 40;
 const WAIT_FIRST_MS = 1000;
 const WAIT_MAX_MS = 15 * 60 * 1000;
-/** Failures are forgotten after this long without another; at most `accountFailuresMax` free guesses per hour. */
+/**
+ * Failures are forgotten after this long without another: at most `accountFailuresMax` guesses per hour do not wait.
+ */
 const FORGET_AFTER_MS = 60 * 60 * 1000;
-/** Frees an account whose attempt died with the process; an attempt itself takes well under a second. */
+/** An attempt that ended with its process blocks the account for this long; an attempt takes well under a second. */
 const ATTEMPT_LEASE_MS = 30_000;
-/** Reservations of one address that may stand in line. */
+/** Reservations of one address that may wait for each other. */
 const RESERVATIONS_WAITING_MAX = 64;
 const BUSY_RETRY_SEC = 1;
 /**
- * Attempts of all callers together that may use the held-back room. Strangers can make counters of any address: at this
- * rate and some 300 bytes a counter they hold about 1 MiB of the 64, as counters go after an hour.
+ * Attempts of all callers together that may use the reserved room. Strangers can make counters for any address: at this
+ * rate, some 300 bytes each and an hour of life, these take about 1 MiB of the 64 that are reserved.
  */
 const URGENT_ATTEMPTS_MAX = 30;
 const URGENT_WINDOW_MS = 60_000;
@@ -75,8 +76,9 @@ export class LoginThrottle {
   }
 
   /**
-   * Takes a place for one attempt and counts it as failed until told otherwise. Throws `too_many_requests` with the
-   * time to wait.
+   * Reserves a place for one attempt, which counts as failed until its result is known.
+   * @param attempt.address network address of the caller
+   * @throws too_many_requests with the time to wait
    */
   async reserve(attempt: {
     readonly email: string;
@@ -88,16 +90,16 @@ export class LoginThrottle {
       accountKey: accountThrottleKey(attempt.email, attempt.applicationId),
       addressKey: addressThrottleKey(attempt.address),
     };
-    const isUrgent = await this.#turns.run(place.addressKey, () => this.#reserved(place));
+    const isUrgent = await this.#turns.run(place.addressKey, () => this.#writeReservation(place));
     await this.#counters.sweep();
     return { ...place, isUrgent };
   }
 
   /**
-   * Writes the reservation; true when the attempt may use the held-back room. Attempts that must wait take nothing from
-   * the others.
+   * Writes the reservation and returns whether the attempt may use the reserved room. Attempts that are rejected use up
+   * none of the urgent ones.
    */
-  async #reserved(place: Omit<LoginReservation, "isUrgent">): Promise<boolean> {
+  async #writeReservation(place: Omit<LoginReservation, "isUrgent">): Promise<boolean> {
     let urgent: boolean | undefined;
     await retryOnConflict(async () => {
       const commit = this.#reserveCommit(place);
@@ -117,7 +119,7 @@ export class LoginThrottle {
     return this.#urgentAttempts <= URGENT_ATTEMPTS_MAX;
   }
 
-  /** Records that the attempt was evaluated and failed. */
+  /** Records that the password was wrong. */
   async fail(reservation: LoginReservation): Promise<void> {
     await retryOnConflict(async () => {
       const account = this.#counters.read("account", reservation.accountKey);
@@ -133,7 +135,7 @@ export class LoginThrottle {
     });
   }
 
-  /** Gives the place back: the attempt was never evaluated. */
+  /** Gives the place back when the password was not checked, or was right and the login failed for another reason. */
   async release(reservation: LoginReservation): Promise<void> {
     await this.settle(reservation, async () => {
       const account = this.#counters.read("account", reservation.accountKey);
@@ -154,15 +156,16 @@ export class LoginThrottle {
   }
 
   /**
-   * Runs a commit that gives back the address's share (read, decide, commit), in turn with the others of that address.
+   * Runs a commit that changes the counter of the attempt's address (read, decide, commit), one after the other for
+   * each address.
    */
   async settle<R>(reservation: LoginReservation, attempt: () => Promise<R>): Promise<R> {
     return this.#turns.run(reservation.addressKey, () => retryOnConflict(attempt), { mayExceedLimit: true });
   }
 
   /**
-   * What a successful login adds to its commit (within `settle`): the account's failures are forgotten, the address
-   * gets back this one attempt only.
+   * Returns what a successful login adds to its commit, within `settle`: the account's failures are forgotten; the
+   * address gets back this one attempt only.
    */
   successCommit(reservation: LoginReservation): StoreCommit {
     const account = this.#counters.read("account", reservation.accountKey);
@@ -173,7 +176,7 @@ export class LoginThrottle {
     return mergeCommits(forgotten, this.#refundAddress(reservation));
   }
 
-  /** What proves the account's owner by other means forgets: its failures. */
+  /** Returns the commit that forgets an account's failures, after its owner was proven by other means. */
   forgetCommit(email: string): StoreCommit {
     const account = this.#counters.read("account", accountThrottleKey(email));
     return account.version === "absent" ? {} : { deletes: [account.key] };
@@ -204,7 +207,7 @@ export class LoginThrottle {
     );
   }
 
-  /** The counter's count and waiting time after that many failures. */
+  /** The values of a counter after that many failures. */
   #after(
     count: number,
     nowMs: number,
@@ -227,13 +230,13 @@ export class LoginThrottle {
   }
 }
 
-/** 0 below the limit, then 1, 2, 4 ... seconds up to 15 minutes. */
+/** Returns how long to wait after failures, in milliseconds: 0 below the limit, then 1, 2, 4 ... s up to 15 minutes. */
 export function waitAfter(failures: number, failuresMax: number): number {
   if (failures < failuresMax) return 0;
   return Math.min(WAIT_FIRST_MS * 2 ** Math.min(failures - failuresMax, 30), WAIT_MAX_MS);
 }
 
-/** Never more than the longest wait, whatever the wall clock did meanwhile. */
+/** Never more than the longest wait, even if the wall clock was set back. */
 function remaining(untilMs: number, nowMs: number): number {
   return Math.min(Math.max(0, untilMs - nowMs), WAIT_MAX_MS);
 }

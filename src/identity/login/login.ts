@@ -1,6 +1,6 @@
 /**
- * Login with e-mail and password. An unknown address, a wrong password and a user who may not log in are the same to
- * the caller: same work, same answer. The one path by which a password yields a token.
+ * Login with e-mail and password: the only path on which a password yields a token. For the caller an unknown address,
+ * a wrong password and a user who may not log in are the same: the same work and the same response.
  */
 import {
   decoyPasswordHash,
@@ -11,9 +11,9 @@ import {
 } from "../../crypto/hashes/password.js";
 import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
-import type { Subject } from "../../platform/auth/principal.js";
+import type { Principal, Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
@@ -21,34 +21,49 @@ import { normalizeEmail } from "../users/email.js";
 import type { LoginReservation, LoginThrottle } from "./login-throttle.js";
 import { normalizePassword } from "./password-policy.js";
 import type { IdentityRepository, SubjectState, UserRecord } from "../repository.js";
-import type { TokenJson, UserJson } from "../schemas.js";
+import type { AuthenticateInput, TokenJson, UserJson } from "../schemas.js";
+import type { Invitations } from "../tenants/invitations.js";
 import { grantedScope } from "../tokens/scope.js";
 import type { PreparedSession, Sessions } from "../tokens/sessions.js";
 import { userJson } from "../users/users.js";
+import type { VirtualUserLogin } from "./virtual-user-login.js";
 
 export interface LoginDependencies {
   readonly repository: IdentityRepository;
   readonly sessions: Sessions;
+  readonly invitations: Invitations;
+  readonly virtualUsers: VirtualUserLogin;
   readonly throttle: LoginThrottle;
   readonly hashGate: PasswordHashLimiter;
   readonly clock: Clock;
   readonly log: Log;
+  /** Verifies the bearer of a request. Throws `unauthorized`. */
+  readonly authenticate: (token: string) => Principal | Promise<Principal>;
 }
 
-/** An address, within an application's own users when one is named, and a password. */
+/** A user and the token of its new session. */
+export interface LoggedIn {
+  readonly user: UserJson;
+  readonly token: TokenJson;
+}
+
+/** An address and a password; with `application_id` of a virtual user of this application. */
 export interface PasswordAttempt {
   readonly email: string;
   readonly password: string;
   readonly application_id?: string;
 }
 
-/** A password that was right, and its hash with today's cost when the stored one is stale. */
-interface Match {
+/** A password that was right, and its hash with the present cost when the stored one has another. */
+interface PasswordMatch {
   readonly userId: string;
   readonly freshHash: string | undefined;
 }
 
-interface Opened {
+/** What follows a right password. Returns undefined when the user may not log in. */
+type Settle<R> = (match: PasswordMatch, reservation: LoginReservation) => Promise<R | undefined>;
+
+interface OpenedSession {
   readonly user: UserRecord;
   readonly prepared: PreparedSession;
 }
@@ -65,31 +80,51 @@ export class Login {
   }
 
   /**
-   * Checks a password and opens a session.
+   * Opens a session: with a password, and with an invitation that the login accepts; or without a password for a
+   * virtual user of the application whose token is the bearer.
    * @param address network address of the caller, for throttling
-   * @param extra what goes into the same commit, given the user (an invitation that is accepted); may throw
-   * Throws `invalid_credentials`, or `too_many_requests` with the time to wait.
+   * @throws invalid_credentials; too_many_requests with the time to wait; invitation_invalid; invalid_request,
+   *   unauthorized or forbidden without a password
    */
-  async authenticate(
+  async logIn(input: AuthenticateInput, address: string, bearer?: string): Promise<LoggedIn> {
+    const { invitations, virtualUsers, authenticate } = this.#dependencies;
+    const { password, invitation_token: token, ...rest } = input;
+    if (password === undefined) {
+      if (bearer === undefined) throw invalidMember("password", "password: is required");
+      return virtualUsers.logIn(await authenticate(bearer), rest);
+    }
+    const attempt = { ...rest, password };
+    if (token === undefined) return this.#logInWithPassword(attempt, address);
+    return this.#logInWithPassword(attempt, address, (user) =>
+      // An invitation to found an organization is only checked here; founding the organization uses it up.
+      invitations.acceptCommit(invitations.find(token), user, { isNew: false }),
+    );
+  }
+
+  /** Opens a session; `alongside` is merged into its commit, and may throw. */
+  async #logInWithPassword(
     input: PasswordAttempt & { readonly scope?: string },
     address: string,
-    extra?: (user: UserRecord) => StoreCommit,
-  ): Promise<{ user: UserJson; token: TokenJson }> {
+    alongside?: (user: UserRecord) => StoreCommit,
+  ): Promise<LoggedIn> {
     const { sessions, log } = this.#dependencies;
     const { user, prepared } = await this.#attempt(input, address, (match, reservation) =>
-      this.#open(match, input.scope, reservation, extra),
+      this.#open(match, input.scope, reservation, alongside),
     );
     const token = await sessions.issueToken(prepared, user.permissions);
     log.info("login", { subject: `user:${user.id}` });
     return { user: userJson(user), token };
   }
 
-  /** Checks a password without a session, as a fresh proof of who is there. The same gate, the same failures. */
+  /**
+   * Checks a password without opening a session, with the same throttling.
+   * @throws invalid_credentials; too_many_requests with the time to wait
+   */
   async check(input: PasswordAttempt, address: string): Promise<UserRecord> {
-    return this.#attempt(input, address, (match, reservation) => this.#confirmed(match, reservation));
+    return this.#attempt(input, address, (match, reservation) => this.#recordSuccess(match, reservation));
   }
 
-  /** The same for an account that is known. Throws `invalid_credentials` when the password is another. */
+  /** Checks the password of a known user. Throws as `check` does. */
   async confirm(user: UserRecord, password: string, address: string): Promise<void> {
     await this.check(
       {
@@ -101,12 +136,7 @@ export class Login {
     );
   }
 
-  /** One attempt from the reserved place to the verdict; what follows a right password is `settle`. */
-  async #attempt<R>(
-    input: PasswordAttempt,
-    address: string,
-    settle: (match: Match, reservation: LoginReservation) => Promise<R | undefined>,
-  ): Promise<R> {
+  async #attempt<R>(input: PasswordAttempt, address: string, settle: Settle<R>): Promise<R> {
     const leave = await this.#dependencies.hashGate.admit();
     try {
       return await this.#admittedAttempt(input, address, settle);
@@ -115,11 +145,8 @@ export class Login {
     }
   }
 
-  async #admittedAttempt<R>(
-    input: PasswordAttempt,
-    address: string,
-    settle: (match: Match, reservation: LoginReservation) => Promise<R | undefined>,
-  ): Promise<R> {
+  /** One attempt, from the reservation of its place to the result. */
+  async #admittedAttempt<R>(input: PasswordAttempt, address: string, settle: Settle<R>): Promise<R> {
     const { throttle, log } = this.#dependencies;
     const reservation = await throttle.reserve({ email: input.email, address, applicationId: input.application_id });
     const match = await this.#evaluate(input, reservation);
@@ -133,8 +160,8 @@ export class Login {
     return settled;
   }
 
-  /** The one hashing of an attempt. An attempt that could not be evaluated does not count against the account. */
-  async #evaluate(input: PasswordAttempt, reservation: LoginReservation): Promise<Match | undefined> {
+  /** Hashes once per attempt. An attempt that could not be evaluated does not count against the account. */
+  async #evaluate(input: PasswordAttempt, reservation: LoginReservation): Promise<PasswordMatch | undefined> {
     const { repository, throttle, hashGate } = this.#dependencies;
     const password = normalizePassword(input.password);
     try {
@@ -159,58 +186,57 @@ export class Login {
     try {
       return await throttle.settle(reservation, settle);
     } catch (error) {
-      // The password was right and something else was not: the user may try again at once.
+      // The password was right and something else failed, so the user may try again at once.
       await throttle.release(reservation);
       throw error;
     }
   }
 
   /**
-   * One commit: session, forgotten failures, and the new hash where there is one. Undefined when the user may not log
-   * in.
+   * Writes the session, the forgotten failures and a new hash in one commit. Undefined when the user may not log in.
    */
   async #open(
-    match: Match,
+    match: PasswordMatch,
     scope: string | undefined,
     reservation: LoginReservation,
-    extra?: (user: UserRecord) => StoreCommit,
-  ): Promise<Opened | undefined> {
+    alongside?: (user: UserRecord) => StoreCommit,
+  ): Promise<OpenedSession | undefined> {
     const { repository, sessions, throttle, clock } = this.#dependencies;
-    const admitted = this.#admitted(match.userId);
-    if (admitted === undefined) return undefined;
-    const { user, state } = admitted;
+    const active = this.#findActive(match.userId);
+    if (active === undefined) return undefined;
+    const { user, state } = active;
     const subject: Subject = { kind: "user", id: match.userId };
     const prepared = sessions.prepare({
       subject,
       epoch: state.epoch,
       scope: grantedScope(scope),
-      marks: { password_at_ms: clock.nowMs() },
+      attributes: { password_at_ms: clock.nowMs() },
     });
     const commit = mergeCommits(
       prepared.commit,
       throttle.successCommit(reservation),
       this.#rehashCommit(match),
-      extra?.(user) ?? {},
+      alongside?.(user) ?? {},
     );
-    // A bare login may use the room of a full disk, within the throttle's bounds: it is the way to a token that may
-    // delete.
-    await repository.commit(extra === undefined && reservation.isUrgent ? { ...commit, urgent: true } : commit);
+    // A plain login may use the reserved room of a full disk, within the throttle's bounds: a user needs a token to
+    // delete anything.
+    await repository.commit(alongside === undefined && reservation.isUrgent ? { ...commit, urgent: true } : commit);
     return { user, prepared };
   }
 
-  async #confirmed(match: Match, reservation: LoginReservation): Promise<UserRecord | undefined> {
+  async #recordSuccess(match: PasswordMatch, reservation: LoginReservation): Promise<UserRecord | undefined> {
     const { repository, throttle } = this.#dependencies;
-    const admitted = this.#admitted(match.userId);
-    if (admitted === undefined) return undefined;
+    const active = this.#findActive(match.userId);
+    if (active === undefined) return undefined;
     await repository.commit({
       ...mergeCommits(throttle.successCommit(reservation), this.#rehashCommit(match)),
       urgent: reservation.isUrgent,
     });
-    return admitted.user;
+    return active.user;
   }
 
-  /** The user, if it is there, enabled, and may log in. */
-  #admitted(userId: string): { readonly user: UserRecord; readonly state: SubjectState } | undefined {
+  /** Returns the user if it exists, is enabled and may log in. */
+  #findActive(userId: string): { readonly user: UserRecord; readonly state: SubjectState } | undefined {
     const { repository } = this.#dependencies;
     const user = repository.findUser(userId)?.value;
     const state = repository.findState({ kind: "user", id: userId })?.value;
@@ -224,7 +250,7 @@ export class Login {
     return { user, state };
   }
 
-  #rehashCommit(match: Match): StoreCommit {
+  #rehashCommit(match: PasswordMatch): StoreCommit {
     const { repository } = this.#dependencies;
     const credential = match.freshHash === undefined ? undefined : repository.findCredentialOf(match.userId);
     return match.freshHash === undefined || credential === undefined

@@ -1,12 +1,13 @@
 /**
- * Which passwords a user may choose (ASVS 6.2): 8 to 128 characters, none of the common ones, none made from the own
- * e-mail address. No rules of composition. Passwords are compared and hashed after NFKC and never cut.
+ * Answers which passwords a user may choose (OWASP ASVS 5.0, section 6.2): 8 to 128 characters, no common password,
+ * none made from the user's e-mail address; no rules of composition. Passwords are hashed after NFKC and never
+ * truncated.
  */
 import { COMMON_PASSWORDS, COMMON_WORDS } from "./common-passwords.js";
 import { foldText } from "../users/email.js";
 
-export const PASSWORD_CHARACTERS_MIN = 8;
-export const PASSWORD_CHARACTERS_MAX = 128;
+const PASSWORD_CHARACTERS_MIN = 8;
+const PASSWORD_CHARACTERS_MAX = 128;
 
 /** Shorter parts of an address occur in words by chance. */
 const EMAIL_PART_CHARACTERS_MIN = 4;
@@ -33,19 +34,19 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
   "!": "i",
 };
 
-/** The form in which a password is hashed and compared. */
+/** Returns the form in which a password is hashed and compared. */
 export function normalizePassword(password: string): string {
   return password.normalize("NFKC");
 }
 
-/** True for a length that a stored password can have; other texts need no comparison. Counts code points. */
-export function isPasswordLengthSound(normalized: string): boolean {
+/** Counts code points, as users count characters. */
+function isPasswordLengthSound(normalized: string): boolean {
   const characters = Array.from(normalized).length;
   return characters >= PASSWORD_CHARACTERS_MIN && characters <= PASSWORD_CHARACTERS_MAX;
 }
 
 /**
- * Why a password is refused, as a sentence for its user; undefined when it is good.
+ * Returns why a password is rejected, as a sentence for its user; undefined for a good one.
  * @param normalized the password after `normalizePassword`
  * @param email the user's address after `normalizeEmail`
  */
@@ -53,12 +54,13 @@ export function findPasswordWeakness(normalized: string, email: string): string 
   if (!isPasswordLengthSound(normalized))
     return `the password must have ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters`;
   const folded = foldText(normalized);
-  if (isRepetition(folded) || isWalk(folded) || isCommon(folded)) return "the password is one of the common ones";
+  if (isRepetition(folded) || isKeyboardRun(folded) || isCommon(folded))
+    return "the password is too common; choose another one";
   if (resemblesEmail(folded, email)) return "the password must not be made from the e-mail address";
   return undefined;
 }
 
-/** One to three characters over and over. */
+/** Returns true for one to three characters that repeat. */
 function isRepetition(text: string): boolean {
   return [1, 2, 3].some(
     (period) =>
@@ -70,15 +72,15 @@ function isRepetition(text: string): boolean {
   );
 }
 
-/** A stretch of the alphabet, of the digits or of a keyboard row, forwards or backwards, perhaps twice. */
-function isWalk(text: string): boolean {
+/** Returns true for a run of the alphabet, the digits or a keyboard row, forwards or backwards, once or twice. */
+function isKeyboardRun(text: string): boolean {
   const half = text.slice(0, text.length / 2);
   const unit = half + half === text ? half : text;
   const reversed = Array.from(unit).reverse().join("");
   return KEYBOARD_ROWS.some((row) => row.repeat(2).includes(unit) || row.repeat(2).includes(reversed));
 }
 
-/** On the list, or a common word with digits and signs around it, whatever letters stand in disguise. */
+/** Returns true for a listed password, or a common word with digits and signs around it or in place of letters. */
 function isCommon(text: string): boolean {
   if (COMMON_PASSWORDS.has(text)) return true;
   const core = text.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, "");
@@ -101,6 +103,6 @@ function resemblesEmail(text: string, email: string): boolean {
   const parts = [email, localPart, domain, domain.split(".")[0] ?? ""].filter(
     (part) => part.length >= EMAIL_PART_CHARACTERS_MIN,
   );
-  // A passphrase may hold a name; a password that is mostly the name may not.
+  // A passphrase may contain the name; a password that is mostly the name is rejected.
   return parts.some((part) => part.includes(text) || (text.includes(part) && part.length * 2 > text.length));
 }

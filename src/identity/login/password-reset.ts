@@ -1,7 +1,7 @@
 /**
- * Password reset by mail. The request answers before anything is looked up, so that neither the answer nor its time
- * tells who has an account; the token is random, kept as a hash, good once, for an hour, and only until the account's
- * tokens are next voided.
+ * Password reset by mail. The request is answered before any account is looked up, so that neither the response nor its
+ * time tells who has an account. The token is random, stored as a hash, good once, for an hour, and only until the
+ * account's tokens are next voided.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
@@ -15,19 +15,19 @@ import type { Outbox } from "../../platform/mail/outbox.js";
 import type { Store, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import { normalizeEmail } from "../users/email.js";
-import { ExpiringRecords, type Expiring } from "../oauth/expiring-records.js";
-import type { HourlyLimit } from "./hourly-limit.js";
-import { passwordResetLetter } from "../users/notification-mail.js";
+import { ExpiringRecords, type Expiring } from "../expiring-records.js";
+import type { HourlyLimits } from "./hourly-limit.js";
+import { passwordResetMail } from "../users/notification-mail.js";
 import type { LoginThrottle } from "./login-throttle.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 import { accountThrottleKey, addressThrottleKey } from "./throttle-keys.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { Tokens } from "../tokens/tokens.js";
-import { soundPassword } from "../users/users.js";
+import { requireStrongPassword } from "../users/users.js";
 
 type ResetRecord = Expiring & {
   readonly user_id: string;
-  /** The account's epoch when the token was made: whatever voids the account's tokens voids this one. */
+  /** The account's epoch when the token was made: what voids the account's tokens also voids this one. */
   readonly epoch: number;
 };
 
@@ -38,8 +38,7 @@ export interface PasswordResetDependencies {
   readonly sessions: Sessions;
   readonly throttle: LoginThrottle;
   readonly hashGate: PasswordHashLimiter;
-  readonly addressLimit: HourlyLimit;
-  readonly accountLimit: HourlyLimit;
+  readonly limits: Pick<HourlyLimits, "resetByAddress" | "resetByAccount">;
   readonly mail: MailDriver;
   readonly outbox: Outbox;
   readonly clock: Clock;
@@ -65,25 +64,28 @@ export class PasswordReset {
   }
 
   /**
-   * Sends a token to the address if it has an account with a password. Throws `too_many_requests` per network address.
+   * Sends a token to an e-mail address in the background, if it has an account with a password.
+   * @param applicationId for a virtual user of this application
+   * @param address network address of the caller, for the hourly limit
+   * @throws too_many_requests per network address; a limit per account sends no mail and is not reported
    */
   async request(email: string, applicationId: string | undefined, address: string): Promise<void> {
-    const { outbox, addressLimit } = this.#dependencies;
-    await addressLimit.count(addressThrottleKey(address));
+    const { outbox, limits } = this.#dependencies;
+    await limits.resetByAddress.count(addressThrottleKey(address));
     outbox.add(() => this.#send(email, applicationId));
   }
 
   /**
-   * Sets the password. Throws `weak_password`, `reset_token_invalid` (the same for unknown, used, over and void). Every
-   * token of the account is void.
+   * Sets the password and voids every token of the account.
+   * @throws weak_password; reset_token_invalid with the same words for unknown, used, expired and void tokens
    */
   async reset(tokenText: string, newPassword: string): Promise<void> {
     const { repository, sessions, tokens, throttle, hashGate, log } = this.#dependencies;
-    const password = soundPassword(newPassword, this.#found(tokenText).user.value.email);
+    const password = requireStrongPassword(newPassword, this.#require(tokenText).user.value.email);
     const passwordHash = await hashGate.run(() => hashPassword(password, this.#hashCost));
-    // Looked at again in each round: whoever used the token or voided the account's tokens meanwhile was first.
+    // Read again at each try: another request may have used the token or voided the account's tokens in the meantime.
     const subject = await retryOnConflict(async () => {
-      const { record, user } = this.#found(tokenText);
+      const { record, user } = this.#require(tokenText);
       const owner: Subject = { kind: "user", id: user.value.id };
       await repository.commit(
         mergeCommits(
@@ -101,15 +103,15 @@ export class PasswordReset {
   }
 
   async #send(emailText: string, applicationId: string | undefined): Promise<void> {
-    const { repository, store, accountLimit, mail, clock } = this.#dependencies;
+    const { repository, store, limits, mail, clock } = this.#dependencies;
     const email = normalizeEmail(emailText);
     const user = email === undefined ? undefined : repository.findUserByEmail(email, applicationId)?.value;
     const state = user === undefined ? undefined : repository.findState({ kind: "user", id: user.id })?.value;
     if (user === undefined || state?.enabled !== true || repository.findCredentialOf(user.id) === undefined) return;
     try {
-      await accountLimit.count(accountThrottleKey(user.email, user.application_id));
+      await limits.resetByAccount.count(accountThrottleKey(user.email, user.application_id));
     } catch (error) {
-      // Enough mails for this hour: no failure, and nobody waits for an answer.
+      // The account got enough mails this hour. This is no failure, and the request was answered before.
       if (error instanceof AppError && error.code === "too_many_requests") return;
       throw error;
     }
@@ -123,11 +125,11 @@ export class PasswordReset {
     );
     await this.#resets.sweep();
     await mail.send(
-      passwordResetLetter({ to: user.email, serviceUrl: this.#serviceUrl, token: token.text, minutes: LIFE_MINUTES }),
+      passwordResetMail({ to: user.email, serviceUrl: this.#serviceUrl, token: token.text, minutes: LIFE_MINUTES }),
     );
   }
 
-  #found(text: string): { record: StoreRecord<ResetRecord>; user: StoreRecord<UserRecord> } {
+  #require(text: string): { record: StoreRecord<ResetRecord>; user: StoreRecord<UserRecord> } {
     const { repository } = this.#dependencies;
     const hash = opaqueTokenHash("password_reset", text);
     const record = hash === undefined ? undefined : this.#resets.find(hash);
@@ -141,5 +143,5 @@ export class PasswordReset {
 }
 
 function invalidToken(): AppError {
-  return new AppError("reset_token_invalid", { message: "the reset token is not valid: it was used or is over" });
+  return new AppError("reset_token_invalid", { message: "the reset token is not valid: it was used or has expired" });
 }

@@ -1,4 +1,4 @@
-/** What failed logins and sign-ups are counted by: an account or a network address, each as a short hash. */
+/** The keys of the throttle counters: an account, a network address or a subject, each as a short hash. */
 import { createHash } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
 import { formatSubject, type Subject } from "../../platform/auth/principal.js";
@@ -9,23 +9,26 @@ const IPV6_GROUPS = 8;
 /** One household or server holds a /64; its single addresses are free to change. */
 const IPV6_NETWORK_GROUPS = 4;
 
-/** Hash of the account that a login names. A hash, because people type their password into the wrong field. */
+/** Returns the key of the account that a login names. A hash, because users type passwords into the wrong field. */
 export function accountThrottleKey(email: string, applicationId?: string): string {
   const account = normalizeEmail(email) ?? foldText(email);
   return shortHash(applicationId === undefined ? account : `${applicationId} ${account}`);
 }
 
-/** Hash of a user, application or organization that asks with a token. */
+/** Returns the key of a user, application or organization. */
 export function subjectThrottleKey(subject: Subject): string {
   return shortHash(formatSubject(subject));
 }
 
-/** Hash of the caller's network: an IPv4 address, or the /64 of an IPv6 one. IPv4 in IPv6 clothes counts as IPv4. */
+/**
+ * Returns the key of the caller's network: an IPv4 address, or the /64 of an IPv6 one. An IPv4-mapped IPv6 address
+ * counts as IPv4.
+ */
 export function addressThrottleKey(address: string): string {
   return shortHash(addressNetwork(address));
 }
 
-/** `192.0.2.7`, or `2001:db8:0:0` for the /64 of an IPv6 address; other text as it is. */
+/** Returns `192.0.2.7`, or `2001:db8:0:0` for the /64 of an IPv6 address; other text unchanged. */
 export function addressNetwork(address: string): string {
   const plain = address.split("%")[0] ?? "";
   if (isIPv4(plain) || !isIPv6(plain)) return plain;

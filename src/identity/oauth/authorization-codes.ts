@@ -1,6 +1,6 @@
 /**
- * Authorization codes (RFC 6749 section 4.1) with PKCE S256 (RFC 7636): made for a user who said yes, redeemed once,
- * within a minute, by the client that they were made for. A code that comes again ends the session that came from it.
+ * Authorization codes (RFC 6749 section 4.1) with PKCE S256 (RFC 7636): issued when a user grants access, redeemed
+ * once, within a minute, by the client that they were issued for. Reuse of a code ends the session that it opened.
  */
 import { createHash } from "node:crypto";
 import { createOpaqueToken, opaqueTokenHash, sameHash } from "../../platform/auth/opaque-token.js";
@@ -11,12 +11,12 @@ import type { Log } from "../../platform/log.js";
 import type { Store, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import type { ClientRecord } from "./clients.js";
-import { ExpiringRecords, type Expiring } from "./expiring-records.js";
+import { ExpiringRecords, type Expiring } from "../expiring-records.js";
 import type { IdentityRepository } from "../repository.js";
 import type { PreparedSession, Sessions } from "../tokens/sessions.js";
 import { scopePermissions } from "../tokens/scope.js";
 
-/** What a user agreed to. */
+/** The access that a user granted to a client. */
 export interface Consent {
   readonly client: ClientRecord;
   readonly userId: string;
@@ -39,12 +39,12 @@ type CodeRecord = Expiring & {
   readonly scope: string;
   readonly nonce: string | null;
   readonly password_at_ms: number | null;
-  /** Set when the code was redeemed. */
+  /** The session that the code opened; null until it is redeemed. */
   readonly session_id: string | null;
 };
 
-/** What a redeemed code opened. */
-export interface Redeemed {
+/** The session that a redeemed code opened, and what its id token says. */
+export interface RedeemedCode {
   readonly prepared: PreparedSession;
   readonly userId: string;
   readonly scope: string;
@@ -60,10 +60,10 @@ export interface AuthorizationCodesDependencies {
   readonly log: Log;
 }
 
-/** A redirect and one request; RFC 6749 section 4.1.2 allows ten minutes. */
+/** Long enough for a redirect and one request; RFC 6749 section 4.1.2 allows ten minutes. */
 const CODE_LIFE_MS = 60_000;
-/** A used code is remembered for this long, so that its reuse is noticed. */
-const USED_CODE_KEPT_MS = 10 * 60_000;
+/** A redeemed code is remembered for this long, so that its reuse is noticed. */
+const REDEEMED_CODE_LIFE_MS = 10 * 60_000;
 /** RFC 7636 section 4.1. */
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
@@ -76,7 +76,7 @@ export class AuthorizationCodes {
     this.#codes = new ExpiringRecords({ table: "authorization_code" }, dependencies);
   }
 
-  /** Makes a code for a consent. */
+  /** Returns a new code for a consent. */
   async issue(consent: Consent): Promise<string> {
     const { store, clock } = this.#dependencies;
     const code = createOpaqueToken("authorization_code");
@@ -98,13 +98,16 @@ export class AuthorizationCodes {
     return code.text;
   }
 
-  /** Turns a code into an open session. Throws `invalid_grant`, with the same words for every reason. */
+  /**
+   * Exchanges a code for an open session. A code that was redeemed before ends the session that it opened.
+   * @throws invalid_grant with the same words for every reason
+   */
   async redeem(input: {
     readonly code: string;
     readonly codeVerifier: string;
     readonly redirectUri: string;
     readonly client: ClientRecord;
-  }): Promise<Redeemed> {
+  }): Promise<RedeemedCode> {
     const { repository, sessions } = this.#dependencies;
     const hash = opaqueTokenHash("authorization_code", input.code);
     if (hash === undefined) throw invalidCode();
@@ -120,18 +123,18 @@ export class AuthorizationCodes {
       const subject: Subject = { kind: "user", id: value.user_id };
       const state = repository.findState(subject)?.value;
       if (!matches || state?.enabled !== true || value.epoch < state.epoch) throw invalidCode();
-      const marks = {
+      const attributes = {
         client_id: input.client.id,
         permissions_max: scopePermissions(value.scope),
         ...(value.password_at_ms === null ? {} : { password_at_ms: value.password_at_ms }),
       };
-      const prepared = sessions.prepare({ subject, epoch: state.epoch, scope: value.scope, marks });
-      const used = this.#codes.replaceCommit(record, {
+      const prepared = sessions.prepare({ subject, epoch: state.epoch, scope: value.scope, attributes });
+      const redeemed = this.#codes.replaceCommit(record, {
         ...value,
-        expires_at_ms: value.expires_at_ms + USED_CODE_KEPT_MS,
+        expires_at_ms: value.expires_at_ms + REDEEMED_CODE_LIFE_MS,
         session_id: prepared.session.id,
       });
-      await repository.commit(mergeCommits(prepared.commit, used));
+      await repository.commit(mergeCommits(prepared.commit, redeemed));
       return {
         prepared,
         userId: value.user_id,
@@ -142,7 +145,7 @@ export class AuthorizationCodes {
     });
   }
 
-  /** RFC 6749 section 4.1.2: somebody else has the code too; what came from it is not to be trusted. */
+  /** Somebody else has the code too, so the tokens issued from it cannot be trusted (RFC 6749 section 4.1.2). */
   async #endReused(record: StoreRecord<CodeRecord>): Promise<never> {
     const { sessions, log } = this.#dependencies;
     const { user_id: id, session_id: sessionId } = record.value;

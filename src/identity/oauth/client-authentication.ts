@@ -1,7 +1,7 @@
 /**
- * How an OAuth client proves itself: secret in the body or by HTTP Basic (RFC 6749 section 2.3.1), or an assertion
- * signed with its own key (private_key_jwt: RFC 7523, OpenID Connect Core section 9). Fails the same way whatever was
- * wrong.
+ * Authentication of OAuth clients: by a secret in the body or by HTTP Basic (RFC 6749 section 2.3.1), or by an
+ * assertion signed with the client's own key (private_key_jwt: RFC 7523, OpenID Connect Core section 9). Fails in the
+ * same way whatever is wrong.
  */
 import { createHash } from "node:crypto";
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JWK, type JWTPayload } from "jose";
@@ -10,9 +10,9 @@ import { AppError } from "../../platform/errors.js";
 import { isUuid } from "../../platform/ids.js";
 import { StoreConflict, type Store } from "../../platform/store/store.js";
 import type { ClientRecord, Clients } from "./clients.js";
-import { ExpiringRecords, type Expiring } from "./expiring-records.js";
+import { ExpiringRecords, type Expiring } from "../expiring-records.js";
 
-/** Credentials as they may come, unverified. */
+/** The credentials of a request, not verified yet. */
 export interface ClientCredentials {
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
@@ -23,26 +23,24 @@ export interface ClientCredentials {
 }
 
 export interface ClientAuthenticationOptions {
-  /** Texts that an assertion may be meant for: the issuer and the addresses of the routes that take assertions. */
+  /** Values that an assertion may have as `aud`: the issuer and the addresses of the routes that take assertions. */
   readonly audiences: readonly string[];
 }
 
-export const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 /** `Ed25519` is the newer name of EdDSA over that curve (RFC 9864). */
 export const ASSERTION_ALGORITHMS = ["EdDSA", "Ed25519", "ES256", "RS256", "PS256"];
-/** An assertion is used at once; longer lives only help a thief. */
+/** An assertion is used at once; a longer life only helps a thief. */
 const ASSERTION_LIFE_SEC_MAX = 5 * 60;
 const CLOCK_TOLERANCE_SEC = 30;
 const ASSERTION_CHARACTERS_MAX = 4096;
-
-type SeenAssertion = Expiring;
 
 export class ClientAuthentication {
   readonly #audiences: readonly string[];
   readonly #clients: Clients;
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #seen: ExpiringRecords<SeenAssertion>;
+  readonly #usedAssertions: ExpiringRecords<Expiring>;
 
   constructor(
     options: ClientAuthenticationOptions,
@@ -52,10 +50,13 @@ export class ClientAuthentication {
     this.#clients = dependencies.clients;
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
-    this.#seen = new ExpiringRecords({ table: "client_assertion" }, dependencies);
+    this.#usedAssertions = new ExpiringRecords({ table: "client_assertion" }, dependencies);
   }
 
-  /** The client that proved itself. Throws `invalid_client`. */
+  /**
+   * Returns the client that authenticated itself.
+   * @throws invalid_client with the same words whatever is wrong
+   */
   async authenticate(given: ClientCredentials): Promise<ClientRecord> {
     const client = await this.#authenticated(given);
     if (client === undefined) throw invalidClient();
@@ -63,8 +64,8 @@ export class ClientAuthentication {
   }
 
   /**
-   * The client that proved itself, or a public one that only named itself; PKCE protects its codes. Throws
-   * `invalid_client`.
+   * Returns the client that authenticated itself, or a public client that sent only its id; PKCE protects its codes.
+   * @throws invalid_client as `authenticate` does
    */
   async identify(given: ClientCredentials): Promise<ClientRecord> {
     const isNamedOnly =
@@ -81,7 +82,7 @@ export class ClientAuthentication {
     const basic = basicCredentials(given.authorization);
     const id = basic?.id ?? given.client_id;
     const secret = basic?.secret ?? given.client_secret;
-    // Two ways at once, or two names, is a request that was tampered with (RFC 6749 section 2.3).
+    // A request must use one method only (RFC 6749 section 2.3), and both places must name the same client.
     if (
       basic !== undefined &&
       (given.client_secret !== undefined || (given.client_id !== undefined && given.client_id !== basic.id))
@@ -119,7 +120,7 @@ export class ClientAuthentication {
         currentDate: new Date(nowMs),
       }));
     } catch {
-      // Which rule failed is the attacker's question.
+      // The response does not tell an attacker which rule failed.
       return undefined;
     }
     const { exp, jti } = payload;
@@ -133,16 +134,16 @@ export class ClientAuthentication {
     return (await this.#isFirstUse(client.id, jti, (exp + CLOCK_TOLERANCE_SEC) * 1000)) ? client : undefined;
   }
 
-  /** Remembers an assertion until it is over; false when it came before. */
+  /** Remembers an assertion until it expires; returns false when it was used before. */
   async #isFirstUse(clientId: string, jti: string, untilMs: number): Promise<boolean> {
     const id = createHash("sha256").update(`${clientId} ${jti}`, "utf8").digest("hex");
     try {
-      await this.#store.commit(this.#seen.insertCommit(id, { expires_at_ms: untilMs }));
+      await this.#store.commit(this.#usedAssertions.insertCommit(id, { expires_at_ms: untilMs }));
     } catch (error) {
       if (error instanceof StoreConflict) return false;
       throw error;
     }
-    await this.#seen.sweep();
+    await this.#usedAssertions.sweep();
     return true;
   }
 
@@ -152,7 +153,7 @@ export class ClientAuthentication {
   }
 }
 
-/** Without the algorithm where the key's type leaves one only, because that one has two names. */
+/** The key without `alg` where its type allows one algorithm only, because that one may have two names. */
 function verificationJwk(key: ClientRecord["keys"][number]): JWK {
   const { alg, ...rest } = key;
   const kty = rest["kty"] ?? "";
@@ -163,12 +164,12 @@ function claimedIssuer(assertion: string): string | undefined {
   try {
     return decodeJwt(assertion).iss;
   } catch {
-    // Not a JWT: no client.
+    // Text that is not a JWT names no client.
     return undefined;
   }
 }
 
-/** True for whoever meant to prove itself by Basic, however well. */
+/** Returns true for a header of the scheme Basic, well formed or not. */
 function isBasic(authorization: string | undefined): boolean {
   return /^basic(?: |$)/i.test(authorization ?? "");
 }
@@ -185,7 +186,7 @@ function basicCredentials(
   try {
     return { id: formDecoded(text.slice(0, colon)), secret: formDecoded(text.slice(colon + 1)) };
   } catch {
-    // A broken percent triplet: not credentials.
+    // A malformed percent encoding: no credentials.
     return undefined;
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Shapes of an application's OAuth client on the wire: registration data (RFC 7591 names where they fit) and its
- * secret.
- */
+/** Shapes of an application's OAuth client on the wire: registration data (with names of RFC 7591) and its secret. */
 import Type, { type Static } from "typebox";
 import { Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 
@@ -11,8 +8,8 @@ const KEYS_MAX = 5;
 const KEY_NUMBER_CHARACTERS_MAX = 700;
 const Base64Url = Type.String({ pattern: "^[A-Za-z0-9_-]+$", maxLength: KEY_NUMBER_CHARACTERS_MAX });
 
-/** Public members only: a private key that was sent by mistake is refused by name. */
-export const ClientKey = closed(
+/** Public members only, so that a private key sent by mistake is rejected. */
+const ClientKey = closed(
   {
     kty: Type.Union([Type.Literal("OKP"), Type.Literal("EC"), Type.Literal("RSA")]),
     crv: Type.Optional(Type.Union([Type.Literal("Ed25519"), Type.Literal("P-256")])),
@@ -26,17 +23,17 @@ export const ClientKey = closed(
     ),
     use: Type.Optional(Type.Literal("sig")),
   },
-  { description: "Public JWK (RFC 7517): Ed25519, P-256, or RSA of 2048 bits and more" },
+  { description: "Public JWK (RFC 7517): Ed25519, P-256, or RSA with at least 2048 bits" },
 );
 const ClientKeys = closed({ keys: Type.Array(ClientKey, { minItems: 1, maxItems: KEYS_MAX }) });
 const RedirectUris = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), {
   maxItems: REDIRECT_URIS_MAX,
-  description: "compared character by character; https, http on loopback, or a scheme of the client's own with a dot",
+  description: "compared character by character; https, http on loopback, or a private scheme with a dot",
 });
 const ClientPermissions = Type.Integer({
   minimum: 0,
   maximum: 2 ** 31 - 1,
-  description: "bits of the tokens that the client gets for itself (client_credentials)",
+  description: "bit-set; permissions of the tokens that the client gets for itself (`client_credentials`)",
 });
 
 export const Client = closed(
@@ -44,7 +41,7 @@ export const Client = closed(
     client_id: Uuid,
     created_at: Timestamp,
     redirect_uris: RedirectUris,
-    public: Type.Boolean({ description: "true: a client that cannot keep a secret; PKCE alone protects its codes" }),
+    public: Type.Boolean({ description: "true: the client cannot keep a secret; only PKCE protects its codes" }),
     jwks: nullable(ClientKeys),
     permissions: ClientPermissions,
     secret_created_at: nullable(Timestamp),
@@ -63,14 +60,14 @@ export const RotateSecretBody = closed({
     Type.Integer({
       minimum: 0,
       maximum: 7 * 24 * 3600,
-      description: "how long the replaced secret still works; 0 unless given",
+      description: "how long the replaced secret still works; 0 by default",
     }),
   ),
 });
 export const ClientSecret = closed(
   {
     client_id: Uuid,
-    client_secret: Type.String({ description: "shown this once; only its hash is kept" }),
+    client_secret: Type.String({ description: "returned only once; the server keeps only its hash" }),
     secret_created_at: Timestamp,
     previous_secret_expires_at: nullable(Timestamp),
   },

@@ -1,23 +1,24 @@
 /**
- * The OAuth client of an application: where codes may be sent, its secret (shown once, SHA-256 of 256 random bits at
- * rest, replaced with an overlap) and its public keys. Who may change it is the application's access list.
+ * The OAuth client of an application: the addresses to which codes may be sent, its secret (256 random bits, returned
+ * once, stored as SHA-256, replaced with an overlap) and its public keys. Members that may update and grant on the
+ * application change it.
  */
 import { createPublicKey } from "node:crypto";
 import { PERMISSIONS, TENANT_PERMISSIONS } from "../../platform/auth/permissions.js";
 import { createOpaqueToken, opaqueTokenHash, sameHash } from "../../platform/auth/opaque-token.js";
 import { formatSubject, type Principal } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { invalidMember, type AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access } from "../tenants/tenant-access.js";
+import { tenantNotFound, type TenantAccess } from "../tenants/tenant-access.js";
 import type { ClientJson, ClientKeyJson, ClientSecretJson, UpdateClientInput } from "./client-schemas.js";
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { Tenant, TenantRepository } from "../tenants/tenant-repository.js";
 
-/** As stored; a type, so that it is a StoreValue. */
+/** The client as stored; a type, not an interface, so that it is a StoreValue. */
 export type ClientRecord = {
   readonly id: string;
   readonly created_at: string;
@@ -35,13 +36,13 @@ export interface ClientsDependencies {
   readonly store: Store;
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const MANAGE = PERMISSIONS.update | PERMISSIONS.grant;
+const MANAGE_CLIENT = PERMISSIONS.update | PERMISSIONS.grant;
 
 export class Clients {
   readonly #dependencies: ClientsDependencies;
@@ -50,25 +51,28 @@ export class Clients {
     this.#dependencies = dependencies;
   }
 
-  /** The client of an application that is there; every live application has one, however bare. */
+  /** Returns the client of an application; every application has one, until it is deleted. */
   find(applicationId: string): ClientRecord | undefined {
     const { tenants } = this.#dependencies;
     const application = tenants.applications.get([applicationId])?.value;
     if (application === undefined || tenants.liveCheck({ kind: "application", id: applicationId }) === undefined)
       return undefined;
-    return this.#stored(applicationId)?.value ?? bare(applicationId, application.created_at);
+    return this.#stored(applicationId)?.value ?? unconfiguredClient(applicationId, application.created_at);
   }
 
+  /** Returns the client of an application where the caller may read. Throws as `TenantAccess.require` does. */
   get(principal: Principal, applicationId: string): ClientJson {
     this.#dependencies.access.require(principal, tenantOf(applicationId), PERMISSIONS.read);
-    return this.#json(this.#found(applicationId));
+    return this.#json(this.#require(applicationId));
   }
 
   /**
-   * Changes what is given. Throws `permission_escalation` for bits that the caller does not hold on the application.
+   * Changes the given members and ends the sessions that the client opened for itself.
+   * @throws permission_escalation for bits that the caller does not hold on the application; invalid_request for an
+   *   unsound address or key; otherwise as `TenantAccess.require` does
    */
   async update(principal: Principal, applicationId: string, input: UpdateClientInput): Promise<void> {
-    const held = this.#dependencies.access.require(principal, tenantOf(applicationId), MANAGE);
+    const held = this.#dependencies.access.require(principal, tenantOf(applicationId), MANAGE_CLIENT);
     if (input.permissions !== undefined)
       this.#dependencies.access.requireSubset(input.permissions, held & TENANT_PERMISSIONS);
     for (const uri of input.redirect_uris ?? []) requireRedirectUri(uri);
@@ -83,14 +87,18 @@ export class Clients {
       ...(input.jwks === undefined ? {} : { keys: input.jwks?.keys ?? [] }),
     }));
     await this.#endOwn(applicationId);
-    this.#logged("oauth client changed", principal, applicationId);
+    this.#log("oauth client changed", principal, applicationId);
   }
 
-  /** Makes a new secret; the old one works on for the overlap, then no more. */
+  /**
+   * Makes a new secret and returns it; only its hash is kept.
+   * @param overlapSec seconds for which the replaced secret still works; 0 for none
+   * @throws permission_escalation unless the caller holds what the client's tokens carry
+   */
   async rotateSecret(principal: Principal, applicationId: string, overlapSec: number): Promise<ClientSecretJson> {
     const { access, clock } = this.#dependencies;
-    const held = access.require(principal, tenantOf(applicationId), MANAGE);
-    access.requireSubset(this.#found(applicationId).permissions, held);
+    const held = access.require(principal, tenantOf(applicationId), MANAGE_CLIENT);
+    access.requireSubset(this.#require(applicationId).permissions, held);
     const secret = createOpaqueToken("client_secret");
     const nowMs = clock.nowMs();
     const changed = await this.#change(applicationId, (client) => ({
@@ -100,7 +108,7 @@ export class Clients {
       previous_secret_hash: overlapSec === 0 ? null : client.secret_hash,
       previous_secret_until_ms: overlapSec === 0 || client.secret_hash === null ? 0 : nowMs + overlapSec * 1000,
     }));
-    this.#logged("oauth client secret replaced", principal, applicationId);
+    this.#log("oauth client secret replaced", principal, applicationId);
     const { client_id, secret_created_at, previous_secret_expires_at } = this.#json(changed);
     return {
       client_id,
@@ -110,26 +118,26 @@ export class Clients {
     };
   }
 
-  /** Takes secret, keys and redirect addresses away; tokens that the client got are void. */
+  /** Deletes the secret, keys and redirect addresses, and ends the sessions that the client opened for itself. */
   async delete(principal: Principal, applicationId: string): Promise<void> {
     const { access, repository } = this.#dependencies;
-    access.require(principal, tenantOf(applicationId), MANAGE);
-    this.#found(applicationId);
-    await retryOnConflict(async () => {
+    access.require(principal, tenantOf(applicationId), MANAGE_CLIENT);
+    this.#require(applicationId);
+    await repository.commitCurrent(() => {
       const stored = this.#stored(applicationId);
-      if (stored !== undefined)
-        await repository.commit({ checks: [{ key: stored.key, version: stored.version }], deletes: [stored.key] });
+      if (stored === undefined) return undefined;
+      return { checks: [{ key: stored.key, version: stored.version }], deletes: [stored.key] };
     });
     await this.#endOwn(applicationId);
-    this.#logged("oauth client removed", principal, applicationId);
+    this.#log("oauth client removed", principal, applicationId);
   }
 
-  /** What goes with a deleted application. */
+  /** Returns the commit that deletes the client of a deleted application. */
   deleteCommit(applicationId: string): StoreCommit {
     return { deletes: [clientKey(applicationId)] };
   }
 
-  /** True when the text is the client's secret, or the one before it within the overlap. */
+  /** Returns true when the text is the client's secret, or within the overlap the one before it. */
   isSecret(client: ClientRecord, text: string): boolean {
     const hash = opaqueTokenHash("client_secret", text);
     if (hash === undefined) return false;
@@ -141,7 +149,7 @@ export class Clients {
     return isCurrent || isPrevious;
   }
 
-  /** Sessions that the client opened for the application itself end; people's sessions are theirs. */
+  /** Ends the sessions that the client opened for the application itself, not those of users. */
   async #endOwn(applicationId: string): Promise<void> {
     await this.#dependencies.sessions.endWhere(
       tenantOf(applicationId),
@@ -153,7 +161,7 @@ export class Clients {
     const { repository, tenants } = this.#dependencies;
     return retryOnConflict(async () => {
       const stored = this.#stored(applicationId);
-      const next = change(this.#found(applicationId));
+      const next = change(this.#require(applicationId));
       const key = clientKey(applicationId);
       const live = tenants.liveCheck(tenantOf(applicationId)) ?? {};
       await repository.commit(
@@ -167,7 +175,7 @@ export class Clients {
     return this.#dependencies.store.get<ClientRecord>(clientKey(applicationId));
   }
 
-  #found(applicationId: string): ClientRecord {
+  #require(applicationId: string): ClientRecord {
     const client = this.find(applicationId);
     if (client === undefined) throw tenantNotFound("application");
     return client;
@@ -188,7 +196,7 @@ export class Clients {
     };
   }
 
-  #logged(event: string, principal: Principal, applicationId: string): void {
+  #log(event: string, principal: Principal, applicationId: string): void {
     this.#dependencies.log.info(event, {
       subject: formatSubject(principal.subject),
       tenant: `application:${applicationId}`,
@@ -204,7 +212,7 @@ function tenantOf(applicationId: string): Tenant {
   return { kind: "application", id: applicationId };
 }
 
-function bare(id: string, createdAt: string): ClientRecord {
+function unconfiguredClient(id: string, createdAt: string): ClientRecord {
   return {
     id,
     created_at: createdAt,
@@ -239,11 +247,8 @@ function requireRedirectUri(uri: string): void {
     throw badRedirect("a redirect URI must be plain ASCII without credentials");
 }
 
-function badRedirect(message: string): AppError {
-  return new AppError("invalid_request", {
-    message: `redirect_uris: ${message}`,
-    details: [{ message: `redirect_uris: ${message}`, code: "invalid_request", path: "redirect_uris" }],
-  });
+function badRedirect(reason: string): AppError {
+  return invalidMember("redirect_uris", `redirect_uris: ${reason}`);
 }
 
 /** 2048 bits in base64url. */
@@ -262,7 +267,7 @@ function requireClientKey(key: ClientKeyJson): void {
     missing.length > 0
       ? `a key lacks ${missing.join(", ")}`
       : wrongCurve
-        ? "a key is on a curve that is not taken"
+        ? "a key is on an unsupported curve; use Ed25519 or P-256"
         : tooShort
           ? "an RSA key is shorter than 2048 bits"
           : undefined;
@@ -270,13 +275,12 @@ function requireClientKey(key: ClientKeyJson): void {
   try {
     createPublicKey({ key: { ...key }, format: "jwk" });
   } catch {
-    // OpenSSL's words say nothing to a client's author: its members are not numbers of such a key, or its point is not
-    // on the curve.
+    // The members are not numbers of such a key, or the point is not on the curve. OpenSSL's message would not help the
+    // author of a client.
     throw badKeys("a key is not a sound public key of its kind");
   }
 }
 
 function badKeys(reason: string): AppError {
-  const message = `jwks: ${reason}`;
-  return new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path: "jwks" }] });
+  return invalidMember("jwks", `jwks: ${reason}`);
 }

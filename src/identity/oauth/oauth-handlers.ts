@@ -1,83 +1,87 @@
-/** Handlers of the OAuth routes. */
+/** Handlers of the OAuth routes and the legal documents: from a validated request to the service and back. No logic. */
+import type { SigningKeys } from "../../platform/auth/signing-keys.js";
 import type { HandlersFor } from "../../platform/contract/route.js";
 import { AppError } from "../../platform/errors.js";
-import type { Authorization } from "./oauth.js";
+import type { LoginPage } from "../login/login-page.js";
+import type { CreateTokenInput, TokenJson } from "../schemas.js";
+import type { IdentityServices } from "../services.js";
+import { legalDocument, type LegalLinks } from "./legal-documents.js";
 import type { oauthRoutes } from "./oauth-routes.js";
-import type { OAuthTokenJson } from "./oauth-schemas.js";
-import type { TokenJson } from "../schemas.js";
-import type { IdentityService } from "../service.js";
+import type { OAuthTokenInput, OAuthTokenJson } from "./oauth-schemas.js";
+import { serverMetadata } from "./server-metadata.js";
 
-export function oauthHandlers(service: IdentityService): HandlersFor<typeof oauthRoutes> {
-  const { oauth } = service;
+/** Returns the handlers of OAuth 2.0 and OpenID Connect, and of the legal documents. */
+export function oauthHandlers(
+  { issuer, legal }: { readonly issuer: string; readonly legal: LegalLinks },
+  { services, keys }: { readonly services: IdentityServices; readonly keys: SigningKeys },
+): HandlersFor<typeof oauthRoutes> {
+  const { authorization: authorizations, tokenInspection, tokenGrants, userInfo } = services;
+  const metadata = (): ReturnType<typeof serverMetadata> =>
+    serverMetadata({ issuer, signingAlgorithms: keys.publicKeys().map(({ alg }) => alg) });
   return {
-    getOpenIdConfiguration: () => ({ status: 200, body: oauth.configuration() }),
-    getOAuthServerMetadata: () => ({ status: 200, body: oauth.configuration() }),
+    getOpenIdConfiguration: () => ({ status: 200, body: metadata() }),
+    getOAuthServerMetadata: () => ({ status: 200, body: metadata() }),
     authorize: async ({ query, bearer }) => {
-      const answer = await oauth.begin(query, bearer);
-      return "location" in answer
-        ? { status: 302, headers: { location: answer.location } }
-        : { status: 200, ...page(answer) };
+      const result = await authorizations.begin(query, bearer);
+      return "location" in result
+        ? { status: 302, headers: { location: result.location } }
+        : { status: 200, ...pageReply(result) };
     },
     submitAuthorization: async ({ body, address }) => {
-      const answer = await oauth.submit(body, address);
-      return "location" in answer
-        ? { status: 303, headers: { location: answer.location } }
-        : { status: 401, ...page(answer) };
+      const result = await authorizations.submit(body, address);
+      return "location" in result
+        ? { status: 303, headers: { location: result.location } }
+        : { status: 401, ...pageReply(result) };
     },
     createOAuthToken: async ({ body, bearer, authorization }) => {
-      if (body?.grant_type === undefined) throw new AppError("invalid_request", { message: "grant_type is required" });
-      const {
-        client_id,
-        client_secret,
-        client_assertion,
-        client_assertion_type,
-        grant_type,
-        code,
-        code_verifier,
-        redirect_uri,
-        refresh_token,
-        scope,
-      } = body;
-      const input = given({
-        client_id,
-        client_secret,
-        client_assertion,
-        client_assertion_type,
-        grant_type,
-        code,
-        code_verifier,
-        redirect_uri,
-        refresh_token,
-        scope,
-      });
-      return { status: 200, body: oauthToken(await service.createToken(input, { bearer, authorization })) };
+      const token = await tokenGrants.create(grantInput(body), { bearer, authorization });
+      return { status: 200, body: oauthToken(token) };
     },
     introspectToken: async ({ body, bearer, authorization }) => ({
       status: 200,
-      body: await oauth.introspect(body ?? {}, { bearer, authorization }),
+      body: await tokenInspection.introspect(body ?? {}, { bearer, authorization }),
     }),
     revokeToken: async ({ body, bearer, authorization }) => {
-      await oauth.revoke(body ?? {}, { bearer, authorization });
+      await tokenInspection.revoke(body ?? {}, { bearer, authorization });
       return { status: 200, body: {} };
     },
-    getUserInfo: ({ principal }) => ({ status: 200, body: oauth.userInfo(principal) }),
-    postUserInfo: ({ principal }) => ({ status: 200, body: oauth.userInfo(principal) }),
-    getOAuthApplication: ({ params }) => ({ status: 200, body: oauth.applicationDetails(params.id) }),
-    getPrivacyPolicy: () => ({ status: 200, body: service.legalDocument("privacy_policy") }),
-    getTermsOfService: () => ({ status: 200, body: service.legalDocument("terms_of_service") }),
+    getUserInfo: ({ principal }) => ({ status: 200, body: userInfo.claims(principal) }),
+    postUserInfo: ({ principal }) => ({ status: 200, body: userInfo.claims(principal) }),
+    getOAuthApplication: ({ params }) => ({ status: 200, body: authorizations.applicationDetails(params.id) }),
+    getPrivacyPolicy: () => ({ status: 200, body: legalDocument(legal, "privacy_policy") }),
+    getTermsOfService: () => ({ status: 200, body: legalDocument(legal, "terms_of_service") }),
   };
+}
+
+/** The members of a token request that OAuth defines; others are ignored (RFC 6749 section 3.2). */
+function grantInput(body: OAuthTokenInput | undefined): CreateTokenInput {
+  if (body?.grant_type === undefined) throw new AppError("invalid_request", { message: "grant_type is required" });
+  const { client_id, client_secret, client_assertion, client_assertion_type } = body;
+  const { grant_type, code, code_verifier, redirect_uri, refresh_token, scope } = body;
+  return withoutUndefined({
+    client_id,
+    client_secret,
+    client_assertion,
+    client_assertion_type,
+    grant_type,
+    code,
+    code_verifier,
+    redirect_uri,
+    refresh_token,
+    scope,
+  });
 }
 
 function oauthToken(token: TokenJson): OAuthTokenJson {
   const { access_token, expires_in, refresh_token, scope, id_token } = token;
-  return { access_token, token_type: "Bearer", expires_in, ...given({ refresh_token, scope, id_token }) };
+  return { access_token, token_type: "Bearer", expires_in, ...withoutUndefined({ refresh_token, scope, id_token }) };
 }
 
-function page(answer: Extract<Authorization, { readonly page: unknown }>): {
+function pageReply({ page }: { readonly page: LoginPage }): {
   readonly bytes: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 } {
-  const { html, contentSecurityPolicy } = answer.page;
+  const { html, contentSecurityPolicy } = page;
   return {
     bytes: html,
     headers: {
@@ -88,9 +92,8 @@ function page(answer: Extract<Authorization, { readonly page: unknown }>): {
   };
 }
 
-type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
+type Defined<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
 
-/** The members that are there. */
-function given<T extends Readonly<Record<string, string | undefined>>>(members: T): Given<T> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Given<T>;
+function withoutUndefined<T extends Readonly<Record<string, string | undefined>>>(members: T): Defined<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

@@ -1,6 +1,6 @@
 /**
  * Shapes of the OAuth 2.0 and OpenID Connect routes (RFC 6749, 7009, 7636, 7662, 8414; OpenID Connect Core and
- * Discovery). Requests are forms; members that the RFCs let a client add are ignored.
+ * Discovery). Requests are forms; unknown members are ignored, as the RFCs demand.
  */
 import Type, { type Static } from "typebox";
 import { Uuid, closed } from "../../platform/contract/schemas.js";
@@ -21,7 +21,7 @@ const AUTHORIZATION_MEMBERS = {
   redirect_uri: Type.String({
     minLength: 1,
     maxLength: 2000,
-    description: "one of the client's, character by character",
+    description: "one of the client's registered addresses, compared character by character",
   }),
   code_challenge: Type.String({
     pattern: "^[A-Za-z0-9_-]{43}$",
@@ -46,7 +46,7 @@ export const AuthorizeForm = Type.Object(
   { additionalProperties: true, description: "The login form, with the parameters of the request that showed it" },
 );
 
-/** Open: RFC 6749 section 3.2 has unknown parameters ignored. */
+/** Unknown parameters are ignored (RFC 6749 section 3.2). */
 export const OAuthTokenForm = Type.Object(
   {
     ...CLIENT_MEMBERS,
@@ -60,7 +60,7 @@ export const OAuthTokenForm = Type.Object(
   { additionalProperties: true, description: "Token request (RFC 6749 sections 4.1.3, 4.4.2 and 6)" },
 );
 /**
- * Well above any token of ours: what is longer is asked about all the same, and is none. The body's limit is above it.
+ * Well above any token of this server, so that longer text gets `active: false` and no error. Below the body's limit.
  */
 const QUESTION_CHARACTERS_MAX = 12_000;
 export const TokenQuestionForm = Type.Object(
@@ -102,10 +102,13 @@ export const Introspection = closed(
     permissions: Type.Optional(Type.Integer()),
     sid: Type.Optional(Type.String()),
   },
-  { description: "What a token is (RFC 7662 section 2.2); `active: false` and nothing else for any that is not good" },
+  {
+    description:
+      "Description of a token (RFC 7662 section 2.2); only `active: false` for text that is not a good token",
+  },
 );
 
-export const Revoked = closed({}, { description: "Nothing more to say (RFC 7009 section 2.2)" });
+export const Revoked = closed({}, { description: "Empty (RFC 7009 section 2.2)" });
 
 export const UserInfo = closed(
   {
@@ -121,7 +124,7 @@ export const UserInfo = closed(
 
 export const OAuthApplication = closed(
   { client_id: Uuid, name: Type.String(), redirect_uris: Type.Array(Type.String()) },
-  { description: "What a login page shows of a client" },
+  { description: "Details of a client that a login page may show" },
 );
 
 const Texts = Type.Array(Type.String());
@@ -153,9 +156,11 @@ export const OpenIdConfiguration = closed({
 
 export const LegalDocument = closed(
   {
-    content: Type.Union([Type.String(), Type.Null()]),
+    content: Type.Union([Type.String(), Type.Null()], {
+      description: "never set: the server stores no text of the document; `href` says where it is",
+    }),
     href: Type.Union([Type.String(), Type.Null()], {
-      description: "where the document is, when the operator named a place",
+      description: "address of the document; null when the operator configured none",
     }),
   },
   { description: "Legal document" },

@@ -1,7 +1,7 @@
 /**
- * Keeps every application and organization with a member that can let others in: whatever would take the last one away
- * is refused, and the commit that takes another away is pinned to the one that stays, so that two of them at once
- * cannot both pass.
+ * Answers whether an application or organization still has a member that can grant access once another one leaves. The
+ * last such member cannot leave; the commit by which another leaves checks the one that stays, so that two that leave
+ * at once cannot both succeed.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
@@ -10,10 +10,10 @@ import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import type { Member, MembershipRecord, Tenant, TenantRepository } from "./tenant-repository.js";
 
-/** Members read in one turn of the event loop, some milliseconds. Those who can grant joined early as a rule. */
-const MEMBERS_AT_ONCE = 500;
+/** Read in one turn of the event loop, which takes some milliseconds. Members that can grant usually joined early. */
+const MEMBERS_PER_TURN = 500;
 
-export class Granters {
+export class AdminGuard {
   readonly #tenants: TenantRepository;
 
   constructor(dependencies: { readonly tenants: TenantRepository }) {
@@ -21,39 +21,38 @@ export class Granters {
   }
 
   /**
-   * The part of a commit that holds the leaving of a member, or of its right to grant, to another that can grant.
-   * Throws `last_granter` when there is none.
+   * Returns the checks of a commit by which a member leaves or loses its right to grant: another member that can grant
+   * must still be there.
+   * @throws last_granter when there is no other one
    */
-  async keepAnother(tenant: Tenant, leaving: Member): Promise<StoreCommit> {
-    return this.#pinned(tenant, await this.#another(tenant, leaving));
-  }
-
-  async #another(tenant: Tenant, leaving: Member): Promise<Member | undefined> {
-    const membership = this.#tenants.findMembership(tenant, leaving)?.value;
-    // A tenant that is going needs nobody any more.
-    if (membership === undefined || !canGrant(membership) || this.#tenants.liveCheck(tenant) === undefined)
-      return undefined;
-    for (let page = 1; ; page += 1) {
-      const rows = this.#tenants.pageOfMembers(tenant, { page, rpp: MEMBERS_AT_ONCE });
-      const found = rows
-        .map(memberOf)
-        .find((member) => !isSame(member, leaving) && this.#granterCheck(tenant, member) !== undefined);
-      if (found !== undefined) return found;
-      if (rows.length < MEMBERS_AT_ONCE) throw lastGranter(tenant);
-      await nextTurn();
-    }
-  }
-
-  #pinned(tenant: Tenant, stays: Member | undefined): StoreCommit {
-    if (stays === undefined) return {};
-    const check = this.#granterCheck(tenant, stays);
-    // It left since it was found: to be decided anew.
+  async requireAnotherAdmin(tenant: Tenant, leaving: Member): Promise<StoreCommit> {
+    const other = await this.#findAnother(tenant, leaving);
+    if (other === undefined) return {};
+    const check = this.#adminCheck(tenant, other);
+    // It left since it was found, so that the caller must decide anew.
     if (check === undefined) throw new StoreConflict([tenant.kind, tenant.id]);
     return check;
   }
 
-  /** Undefined for whoever cannot grant, or is being deleted. */
-  #granterCheck(tenant: Tenant, member: Member): StoreCommit | undefined {
+  /** Another member that can grant; undefined when none is needed. */
+  async #findAnother(tenant: Tenant, leaving: Member): Promise<Member | undefined> {
+    const membership = this.#tenants.findMembership(tenant, leaving)?.value;
+    // A tenant being deleted may be left without an administrator.
+    if (membership === undefined || !canGrant(membership) || this.#tenants.liveCheck(tenant) === undefined)
+      return undefined;
+    for (let page = 1; ; page += 1) {
+      const rows = this.#tenants.pageOfMembers(tenant, { page, rpp: MEMBERS_PER_TURN });
+      const found = rows
+        .map(memberOf)
+        .find((member) => !isSame(member, leaving) && this.#adminCheck(tenant, member) !== undefined);
+      if (found !== undefined) return found;
+      if (rows.length < MEMBERS_PER_TURN) throw lastGranter(tenant);
+      await nextTurn();
+    }
+  }
+
+  /** The checks that a member can grant; undefined for one that cannot, or that is being deleted. */
+  #adminCheck(tenant: Tenant, member: Member): StoreCommit | undefined {
     const membership = this.#tenants.findMembership(tenant, member);
     if (membership === undefined || !canGrant(membership.value)) return undefined;
     const live = this.#tenants.liveCheck(member);

@@ -1,11 +1,28 @@
 /** Handlers of the application routes: from a validated request to the service and back. No logic. */
 import type { HandlersFor } from "../../platform/contract/route.js";
+import type { IdentityServices } from "../services.js";
 import type { applicationRoutes } from "./application-routes.js";
 import type { Tenant } from "./tenant-repository.js";
-import type { IdentityService } from "../service.js";
 
-export function applicationHandlers(service: IdentityService): HandlersFor<typeof applicationRoutes> {
-  const { applications, memberships, clients, tokens } = service;
+type Handlers = HandlersFor<typeof applicationRoutes>;
+
+/** Returns the handlers of applications, their members, tokens and OAuth clients. */
+export function applicationHandlers(services: IdentityServices): Handlers {
+  return {
+    ...recordHandlers(services),
+    ...userHandlers(services),
+    ...organizationHandlers(services),
+    ...tokenHandlers(services),
+    ...clientHandlers(services),
+  };
+}
+
+function recordHandlers({
+  applications,
+}: IdentityServices): Pick<
+  Handlers,
+  "listApplications" | "createApplication" | "getApplication" | "updateApplication" | "deleteApplication"
+> {
   return {
     listApplications: ({ principal, query }) => ({ status: 200, ...applications.list(principal, query, query) }),
     createApplication: async ({ principal, body }) => {
@@ -21,6 +38,16 @@ export function applicationHandlers(service: IdentityService): HandlersFor<typeo
       await applications.delete(principal, params.id);
       return { status: 204 };
     },
+  };
+}
+
+function userHandlers({
+  memberships,
+}: IdentityServices): Pick<
+  Handlers,
+  "listApplicationUsers" | "createApplicationUser" | "updateApplicationUser" | "deleteApplicationUser"
+> {
+  return {
     listApplicationUsers: ({ principal, params, query }) => ({
       status: 200,
       ...memberships.listUsers(principal, application(params.id), query),
@@ -30,44 +57,52 @@ export function applicationHandlers(service: IdentityService): HandlersFor<typeo
       return { status: 204 };
     },
     updateApplicationUser: async ({ principal, params, body }) => {
-      await memberships.update(
-        principal,
-        application(params.id),
-        { kind: "user", id: params.user_id },
-        body.permissions,
-      );
+      const member = { kind: "user", id: params.user_id } as const;
+      await memberships.update(principal, application(params.id), member, body.permissions);
       return { status: 204 };
     },
     deleteApplicationUser: async ({ principal, params }) => {
       await memberships.remove(principal, application(params.id), { kind: "user", id: params.user_id });
       return { status: 204 };
     },
+  };
+}
+
+function organizationHandlers({
+  memberships,
+}: IdentityServices): Pick<
+  Handlers,
+  | "listApplicationOrganizations"
+  | "createApplicationOrganization"
+  | "updateApplicationOrganization"
+  | "deleteApplicationOrganization"
+> {
+  return {
     listApplicationOrganizations: ({ principal, params, query }) => {
       const { rows, total } = memberships.listOrganizations(principal, application(params.id), query);
       return { status: 200, body: rows, total };
     },
     createApplicationOrganization: async ({ principal, params, body }) => {
-      await memberships.add(
-        principal,
-        application(params.id),
-        { kind: "organization", id: body.organization_id },
-        body.permissions,
-      );
+      const member = { kind: "organization", id: body.organization_id } as const;
+      await memberships.add(principal, application(params.id), member, body.permissions);
       return { status: 204 };
     },
     updateApplicationOrganization: async ({ principal, params, body }) => {
-      await memberships.update(
-        principal,
-        application(params.id),
-        { kind: "organization", id: params.organization_id },
-        body.permissions,
-      );
+      const member = { kind: "organization", id: params.organization_id } as const;
+      await memberships.update(principal, application(params.id), member, body.permissions);
       return { status: 204 };
     },
     deleteApplicationOrganization: async ({ principal, params }) => {
       await memberships.remove(principal, application(params.id), { kind: "organization", id: params.organization_id });
       return { status: 204 };
     },
+  };
+}
+
+function tokenHandlers({
+  tokens,
+}: IdentityServices): Pick<Handlers, "listApplicationTokens" | "deleteApplicationTokens"> {
+  return {
     listApplicationTokens: ({ principal, params, query }) => ({
       status: 200,
       ...tokens.listOf(principal, application(params.id), query),
@@ -76,6 +111,16 @@ export function applicationHandlers(service: IdentityService): HandlersFor<typeo
       await tokens.revokeTenant(principal, application(params.id));
       return { status: 204 };
     },
+  };
+}
+
+function clientHandlers({
+  clients,
+}: IdentityServices): Pick<
+  Handlers,
+  "getApplicationClient" | "updateApplicationClient" | "deleteApplicationClient" | "createApplicationClientSecret"
+> {
+  return {
     getApplicationClient: ({ principal, params }) => ({ status: 200, body: clients.get(principal, params.id) }),
     updateApplicationClient: async ({ principal, params, body }) => {
       await clients.update(principal, params.id, body);

@@ -1,6 +1,6 @@
 /**
- * Applications: created with an access-list entry for whoever asked, changed and deleted by whoever the list lets. The
- * organizing user is recorded and gets nothing from that.
+ * Applications: their creator becomes the first member, and members with the right permissions change and delete them.
+ * The user who created one is recorded; the record grants nothing.
  */
 import { PERMISSIONS, TENANT_PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal } from "../../platform/auth/principal.js";
@@ -8,21 +8,21 @@ import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import { isUuid, newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
-import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access } from "./tenant-access.js";
-import { onPage } from "./directory.js";
+import { mergeCommits, type Page } from "../../platform/store/tables.js";
+import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
+import { pageOf } from "../listing.js";
 import type { Memberships } from "./memberships.js";
 import type { IdentityRepository } from "../repository.js";
-import type { TenantDeletion } from "./tenant-deletion.js";
+import type { SubjectDeletion } from "../subject-deletion.js";
 import type { ApplicationRecord, Member, Tenant, TenantRepository } from "./tenant-repository.js";
 import type { ApplicationJson, CreateApplicationInput } from "./tenant-schemas.js";
 
 export interface ApplicationsDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly memberships: Memberships;
-  readonly deletion: TenantDeletion;
+  readonly deletion: SubjectDeletion;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -40,7 +40,10 @@ export class Applications {
     this.#dependencies = dependencies;
   }
 
-  /** Creates an application; the calling user or organization becomes its first member, with every permission on it. */
+  /**
+   * Creates an application; the calling user or organization becomes its first member, with every permission on it.
+   * @throws forbidden for an application; conflict when the caller is a member of too many
+   */
   async create(principal: Principal, input: CreateApplicationInput): Promise<ApplicationJson> {
     const { repository, tenants, memberships, clock, log } = this.#dependencies;
     const { subject } = principal;
@@ -74,8 +77,8 @@ export class Applications {
   }
 
   /**
-   * Applications where the caller may read, oldest first: its own for a token of an application, all for `app_list` and
-   * `sudo`.
+   * Returns a page of the applications where the caller may read, oldest first: only itself for an application, all for
+   * `app_list` and `sudo`.
    */
   list(principal: Principal, filters: ApplicationFilters, page: Page): { body: ApplicationJson[]; total: number } {
     const matches = (row: ApplicationRecord): boolean =>
@@ -87,27 +90,28 @@ export class Applications {
       const { rows, total } = applications.list("all", [], { page, filter: matches });
       return { body: rows, total };
     }
-    const visible = this.#memberOf(principal)
+    const visible = this.#idsFor(principal)
       .flatMap((id) => applications.get([id])?.value ?? [])
       .filter(matches);
-    const { rows, total } = onPage(
-      visible.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)),
-      page,
-    );
+    const { rows, total } = pageOf(visible, page);
     return { body: rows, total };
   }
 
+  /** Returns an application where the caller may read. Throws as `TenantAccess.require` does. */
   get(principal: Principal, id: string): ApplicationJson {
     this.#dependencies.access.require(principal, { kind: "application", id }, PERMISSIONS.read);
-    return this.#found(id).value;
+    return this.#require(id).value;
   }
 
-  /** Changes what is given. Throws `conflict` for another primary network: it is set once. */
+  /**
+   * Changes the given members.
+   * @throws conflict for another primary network, which is set at creation; otherwise as `TenantAccess.require` does
+   */
   async update(principal: Principal, id: string, input: CreateApplicationInput): Promise<void> {
     const { access, repository, tenants } = this.#dependencies;
-    await retryOnConflict(async () => {
+    await repository.commitCurrent(() => {
       access.require(principal, { kind: "application", id }, PERMISSIONS.update);
-      const current = this.#found(id);
+      const current = this.#require(id);
       if (input.network_id !== undefined && input.network_id !== current.value.network_id) {
         throw new AppError("conflict", {
           message: "network_id: the primary network is set at creation and cannot be changed",
@@ -122,23 +126,23 @@ export class Applications {
         ...(hidden === undefined ? {} : { hidden }),
         ...(input.config === undefined ? {} : { config: configOf(input) }),
       };
-      await repository.commit(tenants.applications.updateCommit(current, next));
+      return tenants.applications.updateCommit(current, next);
     });
   }
 
-  /** Deletes an application and what it alone owns. */
+  /** Deletes an application and everything that only it owns. Throws as `SubjectDeletion.deleteTenant` does. */
   async delete(principal: Principal, id: string): Promise<void> {
     const tenant: Tenant = { kind: "application", id };
     this.#dependencies.access.require(principal, tenant, PERMISSIONS.delete);
-    this.#found(id);
-    await this.#dependencies.deletion.delete(tenant);
+    this.#require(id);
+    await this.#dependencies.deletion.deleteTenant(tenant);
     this.#dependencies.log.info("application deleted", {
       subject: formatSubject(principal.subject),
       tenant: formatSubject(tenant),
     });
   }
 
-  #memberOf({ subject }: Principal): string[] {
+  #idsFor({ subject }: Principal): string[] {
     if (subject.kind === "application") return [subject.id];
     return this.#dependencies.tenants
       .listMemberships({ kind: subject.kind, id: subject.id }, "application")
@@ -146,19 +150,19 @@ export class Applications {
       .map(({ tenant_id: id }) => id);
   }
 
-  #found(id: string): NonNullable<ReturnType<TenantRepository["applications"]["get"]>> {
+  #require(id: string): NonNullable<ReturnType<TenantRepository["applications"]["get"]>> {
     const found = this.#dependencies.tenants.applications.get([id]);
     if (found === undefined) throw tenantNotFound("application");
     return found;
   }
 }
 
-/** JSON as it came: the front has parsed it, so that it holds nothing but JSON values. */
+/** Takes the object as it came: it was parsed from JSON, so it holds only JSON values. */
 function configOf(input: CreateApplicationInput): ApplicationRecord["config"] {
   return (input.config ?? {}) as ApplicationRecord["config"];
 }
 
-/** Existing clients put the network into the configuration. */
+/** Existing clients name the network in the configuration. */
 function networkOf(config: CreateApplicationInput["config"]): string | null {
   const inside = config?.["network_id"];
   return typeof inside === "string" && isUuid(inside) ? inside : null;

@@ -1,7 +1,11 @@
-/** Who may know of whom: which users and organizations a caller can see, and therefore name in a request. */
+/**
+ * Answers which users a caller may see, and which users and organizations it may name as members. Whether a caller may
+ * see an organization's own record is decided in `tenant-access.ts`.
+ */
 import { PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 import type { Page } from "../../platform/store/tables.js";
+import { pageOf } from "../listing.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 import type { Member, TenantRepository } from "./tenant-repository.js";
 
@@ -19,15 +23,15 @@ export class Directory {
     this.#tenants = dependencies.tenants;
   }
 
-  /** The user, if the caller may see it: itself, a fellow member, or anyone for `user_list` and `sudo`. */
+  /** Returns a user that the caller may see: itself, a fellow member, or anyone for `user_list` and `sudo`. */
   findUser(principal: Principal, userId: string): UserRecord | undefined {
     return this.#canSee(principal, { kind: "user", id: userId }) ? this.#repository.findUser(userId)?.value : undefined;
   }
 
-  /** True for a user or organization that exists and that the caller may see. */
-  knows(principal: Principal, member: Member): boolean {
+  /** Returns true for a user or organization that exists and that the caller may see, and so may name as a member. */
+  isVisible(principal: Principal, member: Member): boolean {
     if (this.#repository.findState(member)?.value.enabled !== true) return false;
-    // What its acting user could name itself, a token may name for it.
+    // A token of a tenant may also name what the user on whose behalf it acts may name.
     return (
       this.#canSee(principal, member) ||
       (principal.actingUserId !== undefined && this.#userSees(principal.actingUserId, member))
@@ -35,8 +39,9 @@ export class Directory {
   }
 
   /**
-   * Users in the caller's scope, oldest first: all for `user_list` or `sudo`; for a user itself and the members of its
-   * organizations; for an application or organization its members.
+   * Returns a page of the users that the caller may see, oldest first: all for `user_list` or `sudo`; for a user itself
+   * and the members of its organizations; for an application or organization its members.
+   * @param email as `normalizeEmail` returns it; only the user with this address
    */
   listUsers(
     principal: Principal,
@@ -46,14 +51,10 @@ export class Directory {
     if (seesAllUsers(principal)) {
       if (email === undefined) return this.#repository.listUsers(page);
       const found = this.#repository.findUserByEmail(email)?.value;
-      return onPage(found === undefined ? [] : [found], page);
+      return pageOf(found === undefined ? [] : [found], page);
     }
     const users = this.#visibleUserIds(principal).flatMap((id) => this.#repository.findUser(id)?.value ?? []);
-    const kept = email === undefined ? users : users.filter((user) => user.email === email);
-    return onPage(
-      kept.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)),
-      page,
-    );
+    return pageOf(email === undefined ? users : users.filter((user) => user.email === email), page);
   }
 
   #visibleUserIds(principal: Principal): string[] {
@@ -80,7 +81,7 @@ export class Directory {
     return this.#tenants.findMembership({ kind: subject.kind, id: subject.id }, member) !== undefined;
   }
 
-  /** A user sees itself, the organizations and applications where it may read, and their members. */
+  /** A user sees itself, the organizations where it may read, and the members of tenants where it may read. */
   #userSees(userId: string, member: Member): boolean {
     const user: Member = { kind: "user", id: userId };
     if (member.kind === "user" && member.id === userId) return true;
@@ -96,12 +97,6 @@ export class Directory {
   }
 }
 
-export function seesAllUsers(principal: Principal): boolean {
+function seesAllUsers(principal: Principal): boolean {
   return holdsAll(principal.permissions, PERMISSIONS.user_list) || holdsAll(principal.permissions, PERMISSIONS.sudo);
-}
-
-/** One page of rows that are at hand. */
-export function onPage<T>(rows: readonly T[], page: Page): { readonly rows: T[]; readonly total: number } {
-  const from = (page.page - 1) * page.rpp;
-  return { rows: rows.slice(from, from + page.rpp), total: rows.length };
 }

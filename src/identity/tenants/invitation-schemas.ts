@@ -1,6 +1,4 @@
-/**
- * Shapes of invitations and password resets on the wire. Names follow existing clients; what they leave open says so.
- */
+/** Shapes of invitations and password resets on the wire. The names follow existing clients. */
 import Type, { type Static } from "typebox";
 import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 
@@ -13,10 +11,10 @@ export const Invitation = closed(
     id: Uuid,
     created_at: Timestamp,
     email: Type.String(),
-    name: Type.String({ description: "first and last name, as far as they were given" }),
+    name: Type.String({ description: "first and last name, as far as the sender gave them" }),
     first_name: nullable(Type.String()),
     last_name: nullable(Type.String()),
-    permissions: Type.Integer({ description: "what the invited user will hold there" }),
+    permissions: Type.Integer({ description: "permissions that the invited user will hold there" }),
     application_id: nullable(Type.String()),
     organization_id: nullable(Type.String()),
     expires_at: Timestamp,
@@ -37,11 +35,11 @@ export const CreateInvitationBody = closed({
     closed({
       is_organization_invite: Type.Optional(
         Type.Boolean({
-          description: "the invited user founds an organization, which is associated with the application",
+          description: "true: the invited user founds an organization, which joins the application",
         }),
       ),
       is_organization_user_invite: Type.Optional(
-        Type.Boolean({ description: "no more than `organization_id` says already" }),
+        Type.Boolean({ description: "accepted for existing clients; `organization_id` alone decides" }),
       ),
     }),
   ),
@@ -52,7 +50,7 @@ export const ResetBody = closed({
   password: Type.String({
     minLength: 1,
     maxLength: 512,
-    description: "8 to 128 characters after NFKC, not a common one",
+    description: "8 to 128 characters after Unicode normalization (NFKC); no common password",
   }),
 });
 export const ResetParams = closed({

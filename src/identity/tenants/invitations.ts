@@ -1,15 +1,9 @@
 /**
- * Invitations by mail to an application, an organization or the service: accepted once, by the address that they were
- * sent to, within a day, while whoever sent them may still grant. The token is known to the mail alone; its hash is
- * kept.
+ * Invitations by mail to an application, an organization or the service. Each is accepted once, by the user of the
+ * address that it was sent to, within a day, and only while its sender may still grant. The token is in the mail and
+ * nowhere else; the store keeps its hash.
  */
-import {
-  ASSOCIATE_PERMISSIONS,
-  NEW_USER_PERMISSIONS,
-  ORGANIZATION_MEMBER_PERMISSIONS,
-  PERMISSIONS,
-  holdsAll,
-} from "../../platform/auth/permissions.js";
+import { NEW_USER_PERMISSIONS, PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import { createOpaqueToken, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
 import {
   formatSubject,
@@ -19,23 +13,23 @@ import {
   type SubjectKind,
 } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { MailDriver } from "../../platform/mail/mail.js";
 import type { Outbox } from "../../platform/mail/outbox.js";
-import type { Store, StoreCommit, StoreRecord } from "../../platform/store/store.js";
+import type { Store, StoreCommit, StoreKey, StoreRecord } from "../../platform/store/store.js";
 import { defineTable, mergeCommits, retryOnConflict, type Page, type Table } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access } from "./tenant-access.js";
+import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { normalizeEmail } from "../users/email.js";
-import type { HourlyLimit } from "../login/hourly-limit.js";
+import type { HourlyLimits } from "../login/hourly-limit.js";
 import type { CreateInvitationInput, InvitationJson } from "./invitation-schemas.js";
 import { invitationEvent } from "../identity-events.js";
-import { invitationLetter } from "../users/notification-mail.js";
-import type { Memberships } from "./memberships.js";
+import { invitationMail } from "../users/notification-mail.js";
+import { defaultPermissions, type Memberships } from "./memberships.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
-import type { Member, Tenant, TenantRepository } from "./tenant-repository.js";
+import { namedTenant, type Member, type Tenant, type TenantRepository } from "./tenant-repository.js";
 import { subjectThrottleKey } from "../login/throttle-keys.js";
 
 export type InvitationRecord = {
@@ -50,9 +44,9 @@ export type InvitationRecord = {
   readonly permissions: number;
   readonly expires_at_ms: number;
   readonly token_hash: string;
-  /** Null when the application or organization invited by itself. */
+  /** The inviting user; null when the application or organization invited by itself. */
   readonly inviter_id: string | null;
-  /** The invited user brings an organization to the application. */
+  /** True when the invited user is to found an organization that joins the application. */
   readonly for_organization: boolean;
 };
 
@@ -60,9 +54,9 @@ export interface InvitationsDependencies {
   readonly store: Store;
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly memberships: Memberships;
-  readonly limit: HourlyLimit;
+  readonly limits: Pick<HourlyLimits, "invitation">;
   readonly mail: MailDriver;
   readonly outbox: Outbox;
   readonly events: Pick<Events, "commitOf">;
@@ -72,7 +66,7 @@ export interface InvitationsDependencies {
 
 const LIFE_HOURS = 24;
 const LIFE_MS = LIFE_HOURS * 3600 * 1000;
-/** Pending ones of one application, organization or user. */
+/** Pending invitations of one application, organization or user. */
 const PENDING_MAX = 1_000;
 
 export class Invitations {
@@ -99,33 +93,38 @@ export class Invitations {
   }
 
   /**
-   * Invites somebody; an earlier invitation of the same address to the same place is void. Answers the same whether the
-   * address has an account or not.
+   * Sends an invitation; an earlier one of the same address to the same place becomes void. The result is the same
+   * whether the address has an account or not.
+   * @throws invalid_email; not_found, forbidden or permission_escalation as `TenantAccess` does; conflict for a member
+   *   or too many pending invitations; too_many_requests
    */
   async create(principal: Principal, input: CreateInvitationInput): Promise<InvitationJson> {
-    const { limit, outbox, mail, log } = this.#dependencies;
+    const { limits, outbox, mail, log } = this.#dependencies;
     const email = normalizeEmail(input.email);
-    if (email === undefined) throw invalidEmail();
+    if (email === undefined) throw invalidMember("email", "the e-mail address is not valid", "invalid_email");
     const place = this.#placeOf(principal, input);
     this.#requireNotMember(place.owner, email);
-    await limit.count(subjectThrottleKey(principal.subject));
+    await limits.invitation.count(subjectThrottleKey(principal.subject));
     const token = createOpaqueToken("invitation");
     const record = await retryOnConflict(() =>
       this.#insert(principal, input, { ...place, email, tokenHash: token.hash }),
     );
-    const letter = invitationLetter({
+    const message = invitationMail({
       to: email,
       serviceUrl: this.#serviceUrl,
       token: token.text,
       hours: LIFE_HOURS,
-      what: this.#nameOf(place.owner),
+      placeName: this.#nameOf(place.owner),
     });
-    outbox.add(() => mail.send(letter));
+    outbox.add(() => mail.send(message));
     log.info("invitation created", { subject: formatSubject(principal.subject), tenant: formatSubject(place.owner) });
     return invitationJson(record);
   }
 
-  /** Pending invitations of an application or organization, or those of the caller to the service. */
+  /**
+   * Returns a page of pending invitations, oldest first.
+   * @param tenant to this application or organization; undefined for the caller's own invitations to the service
+   */
   list(principal: Principal, tenant: Tenant | undefined, page: Page): { body: InvitationJson[]; total: number } {
     if (tenant !== undefined) this.#dependencies.access.require(principal, tenant, PERMISSIONS.read);
     const nowMs = this.#dependencies.clock.nowMs();
@@ -136,32 +135,39 @@ export class Invitations {
     return { body: rows.map(invitationJson), total };
   }
 
-  /** Takes an invitation back. Throws `not_found` for one that the caller may not see. */
+  /**
+   * Makes an invitation void.
+   * @throws not_found for one that the caller may not revoke
+   */
   async revoke(principal: Principal, id: string): Promise<void> {
-    await retryOnConflict(async () => {
+    await this.#dependencies.repository.commitCurrent(() => {
       const record = this.#table.findBy("id", [id]);
-      if (record === undefined || !this.#mayRevoke(principal, record.value))
-        throw new AppError("not_found", { message: "invitation not found" });
-      await this.#dependencies.repository.commit(this.#table.deleteCommit(record));
+      if (record === undefined || !this.#mayRevoke(principal, record.value)) throw notFound("invitation");
+      return this.#table.deleteCommit(record);
     });
   }
 
-  /** A pending invitation by its token. Throws `invitation_invalid`, with the same words for every reason. */
+  /**
+   * Returns the pending invitation of a token.
+   * @throws invitation_invalid with the same words for every reason
+   */
   find(text: string): StoreRecord<InvitationRecord> {
     const hash = opaqueTokenHash("invitation", text);
     const record = hash === undefined ? undefined : this.#table.findBy("token", [hash]);
     if (
       record === undefined ||
       this.#dependencies.clock.nowMs() >= record.value.expires_at_ms ||
-      !this.#inviterStillMay(record.value)
+      !this.#mayInviterStillGrant(record.value)
     )
       throw invitationInvalid();
     return record;
   }
 
   /**
-   * The commit by which a user accepts; the same for a user that the very commit makes. Throws `invitation_invalid` for
-   * another address.
+   * Returns the commit by which a user accepts an invitation. An invitation to found an organization is not used up
+   * yet; founding the organization does that (`associateCommit`).
+   * @param options.isNew true when the commit that this one is merged into creates the user
+   * @throws invitation_invalid for a user of another address; as `Memberships.joinCommit` does
    */
   acceptCommit(
     invitation: StoreRecord<InvitationRecord>,
@@ -171,19 +177,20 @@ export class Invitations {
     const { value } = invitation;
     const { tenants, memberships } = this.#dependencies;
     if (value.email !== user.email) throw invitationInvalid();
+    if (value.for_organization) return {};
     const used = this.#table.deleteCommit(invitation);
-    if (value.owner_kind === "user" || value.for_organization) return value.for_organization ? {} : used;
+    if (value.owner_kind === "user") return used;
     const tenant: Tenant = { kind: value.owner_kind, id: value.owner_id };
     const member: Member = { kind: "user", id: user.id };
-    if (!options.isNew)
-      return tenants.findMembership(tenant, member) === undefined
-        ? mergeCommits(used, memberships.joinCommit(tenant, member, value.permissions))
-        : used;
-    return mergeCommits(used, memberships.newUserCommit(tenant, member, value.permissions));
+    if (options.isNew) return mergeCommits(used, memberships.newUserCommit(tenant, member, value.permissions));
+    return tenants.findMembership(tenant, member) === undefined
+      ? mergeCommits(used, memberships.joinCommit(tenant, member, value.permissions))
+      : used;
   }
 
   /**
-   * The commit by which a new organization, founded by the invited user, is associated with the inviting application.
+   * Returns the commit by which a new organization, founded by the invited user, joins the inviting application.
+   * @throws invitation_invalid for an invitation of another kind or address
    */
   associateCommit(
     invitation: StoreRecord<InvitationRecord>,
@@ -203,18 +210,17 @@ export class Invitations {
     );
   }
 
-  /** True when a conflict means that the invitation was used or taken back meanwhile. */
-  isUsedUp(conflictTable: unknown): boolean {
-    return typeof conflictTable === "string" && /^invitation[#!]?/.test(conflictTable);
+  /** Returns true when a conflict means that an invitation was used or revoked in the meantime. */
+  isUsedUp(conflictKey: StoreKey): boolean {
+    return this.#table.isOwnKey(conflictKey);
   }
 
+  /** Deletes all invitations of an application, organization or user. */
   async removeAll(owner: Subject): Promise<void> {
-    await retryOnConflict(async () => {
+    await this.#dependencies.repository.commitCurrent(() => {
       const records = this.#table.records("owner", ownerKey(owner));
-      if (records.length > 0)
-        await this.#dependencies.repository.commit(
-          mergeCommits(...records.map((record) => this.#table.deleteCommit(record))),
-        );
+      if (records.length === 0) return undefined;
+      return mergeCommits(...records.map((record) => this.#table.deleteCommit(record)));
     });
   }
 
@@ -232,8 +238,8 @@ export class Invitations {
     const nowMs = clock.nowMs();
     const { owner, email } = details;
     const pending = this.#table.records("owner", ownerKey(owner));
-    const gone = pending.filter(({ value }) => value.email === email || nowMs >= value.expires_at_ms);
-    if (pending.length - gone.length >= PENDING_MAX)
+    const outdated = pending.filter(({ value }) => value.email === email || nowMs >= value.expires_at_ms);
+    if (pending.length - outdated.length >= PENDING_MAX)
       throw new AppError("conflict", {
         message: `more than ${String(PENDING_MAX)} invitations are pending; revoke some`,
       });
@@ -251,9 +257,10 @@ export class Invitations {
       inviter_id: principal.subject.kind === "user" ? principal.subject.id : (principal.actingUserId ?? null),
       for_organization: input.params?.is_organization_invite === true,
     };
-    // The earlier one's unique entry must be gone before the new one can stand: two commits, and the first loses
-    // nothing.
-    if (gone.length > 0) await repository.commit(mergeCommits(...gone.map((old) => this.#table.deleteCommit(old))));
+    // Two commits, because the unique entry of an earlier invitation must be deleted before the new one is inserted. A
+    // crash between them loses nothing but the void invitation.
+    if (outdated.length > 0)
+      await repository.commit(mergeCommits(...outdated.map((old) => this.#table.deleteCommit(old))));
     await repository.commit(
       mergeCommits(
         this.#table.insertCommit(record),
@@ -264,18 +271,12 @@ export class Invitations {
     return record;
   }
 
-  /** Where the invitation is to, and what it will grant. */
+  /** The place that the invitation is to, and the permissions that it will grant there. */
   #placeOf(principal: Principal, input: CreateInvitationInput): { owner: Subject; permissions: number } {
     const { access, tenants } = this.#dependencies;
     const { subject } = principal;
-    const own: Subject | undefined = subject.kind === "user" ? undefined : subject;
-    const named: Tenant | undefined =
-      input.organization_id !== undefined
-        ? { kind: "organization", id: input.organization_id }
-        : input.application_id !== undefined
-          ? { kind: "application", id: input.application_id }
-          : undefined;
-    const tenant = named ?? (own === undefined ? undefined : { kind: own.kind as Tenant["kind"], id: own.id });
+    const own = subject.kind === "user" ? undefined : { kind: subject.kind, id: subject.id };
+    const tenant = namedTenant(input) ?? own;
     if (input.params?.is_organization_invite === true && tenant?.kind !== "application")
       throw new AppError("invalid_request", { message: "params.is_organization_invite: needs an application" });
     if (tenant === undefined) {
@@ -285,26 +286,14 @@ export class Invitations {
         });
       return { owner: subject, permissions: NEW_USER_PERMISSIONS };
     }
-    const { application_id: applicationId, organization_id: organizationId } = input;
-    // Both may be named, as for a token: the organization must then be one of the application's.
-    if (
-      applicationId !== undefined &&
-      organizationId !== undefined &&
-      tenants.findMembership(
-        { kind: "application", id: applicationId },
-        { kind: "organization", id: organizationId },
-      ) === undefined
-    ) {
-      throw tenantNotFound("organization");
-    }
+    if (!tenants.areAssociated(input)) throw tenantNotFound("organization");
     const held = access.require(principal, tenant, PERMISSIONS.grant);
-    const byDefault = tenant.kind === "organization" ? ORGANIZATION_MEMBER_PERMISSIONS : ASSOCIATE_PERMISSIONS;
-    const permissions = input.permissions ?? byDefault & held;
+    const permissions = input.permissions ?? defaultPermissions(tenant.kind) & held;
     access.requireSubset(permissions, held);
     return { owner: tenant, permissions };
   }
 
-  /** A member of an organization is no secret to those who may invite there. */
+  /** Rejects inviting a member of an organization; who may invite there may also list its members. */
   #requireNotMember(owner: Subject, email: string): void {
     if (owner.kind !== "organization") return;
     const { repository, tenants } = this.#dependencies;
@@ -317,9 +306,9 @@ export class Invitations {
     }
   }
 
-  #inviterStillMay(record: InvitationRecord): boolean {
+  #mayInviterStillGrant(record: InvitationRecord): boolean {
     if (record.owner_kind === "user" || record.inviter_id === null) return true;
-    const held = this.#dependencies.access.heldBy(
+    const held = this.#dependencies.access.permissionsOf(
       { kind: record.owner_kind, id: record.owner_id },
       { acting_user_id: record.inviter_id },
     );
@@ -330,7 +319,7 @@ export class Invitations {
     const { subject } = principal;
     if (subject.kind === "user" && record.inviter_id === subject.id) return true;
     if (record.owner_kind === "user") return false;
-    const bits = this.#dependencies.access.bitsOn(principal, { kind: record.owner_kind, id: record.owner_id });
+    const bits = this.#dependencies.access.permissionsOn(principal, { kind: record.owner_kind, id: record.owner_id });
     return bits !== undefined && holdsAll(bits, PERMISSIONS.revoke);
   }
 
@@ -361,13 +350,10 @@ function invitationJson(record: InvitationRecord): InvitationJson {
   };
 }
 
+/** Says that an invitation cannot be accepted, without the reason. */
 export function invitationInvalid(): AppError {
   return new AppError("invitation_invalid", {
-    message: "the invitation is not valid: it was used, taken back, is over, or is meant for another address or place",
+    message:
+      "the invitation is not valid: it was used or revoked, has expired, or is meant for another address or place",
   });
-}
-
-function invalidEmail(): AppError {
-  const message = "the e-mail address is not valid";
-  return new AppError("invalid_email", { message, details: [{ message, code: "invalid_email", path: "email" }] });
 }

@@ -1,6 +1,7 @@
 /**
- * The access lists of applications and organizations: who is a member and with which permissions. Granting takes
- * `grant` and what is granted, taking away takes `revoke`; tokens that act for a member end with the membership.
+ * Answers who is a member of an application or organization, and with which permissions; changes these access lists.
+ * Granting needs `grant` and the granted permissions themselves, taking away needs `revoke`. Tokens that act for a
+ * member end with its membership.
  */
 import {
   ASSOCIATE_PERMISSIONS,
@@ -10,14 +11,14 @@ import {
 } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
-import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
+import { mergeCommits, type Page } from "../../platform/store/tables.js";
 import type { StoreCommit } from "../../platform/store/store.js";
-import { tenantNotFound, type Access } from "./tenant-access.js";
+import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import type { Directory } from "./directory.js";
-import type { Granters } from "./admin-guard.js";
+import type { AdminGuard } from "./admin-guard.js";
 import type { IdentityRepository } from "../repository.js";
 import type { Sessions } from "../tokens/sessions.js";
 import type { MemberJson } from "./tenant-schemas.js";
@@ -26,20 +27,20 @@ import type { Member, MembershipRecord, OrganizationRecord, Tenant, TenantReposi
 export interface MembershipsDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly directory: Directory;
-  readonly granters: Granters;
+  readonly adminGuard: AdminGuard;
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A user's list of users reads all members of its organizations; an application's is paged. */
+/** Organizations are smaller because a user's list of users reads all members of its organizations. */
 const MEMBERS_MAX = { organization: 2_000, application: 100_000 } as const;
-/** Bounds the lists that are made from somebody's memberships. */
-export const MEMBERSHIPS_MAX = 200;
-/** Memberships that one commit takes away. */
-const BATCH = 200;
+/** Bounds the lists that are put together from the memberships of one user or organization. */
+const MEMBERSHIPS_MAX = 200;
+/** Memberships that one commit deletes. */
+const DELETION_BATCH = 200;
 
 export class Memberships {
   readonly #dependencies: MembershipsDependencies;
@@ -49,15 +50,17 @@ export class Memberships {
   }
 
   /**
-   * Adds a member. One that is there already stays as it is, unless other permissions are asked for (`conflict`).
-   * Throws `not_found` for a tenant or member that is not there for the caller, `forbidden`, `permission_escalation`.
+   * Adds a member. An existing membership stays as it is.
+   * @param permissions bit-set; undefined for the tenant's default, reduced to what the caller holds
+   * @throws not_found for a tenant or member that the caller cannot see; forbidden without `grant`;
+   *   permission_escalation for more than the caller holds; conflict for an existing member with other permissions
    */
   async add(principal: Principal, tenant: Tenant, member: Member, permissions?: number): Promise<void> {
     const { access, directory, tenants } = this.#dependencies;
     const held = access.require(principal, tenant, PERMISSIONS.grant);
-    if (!directory.knows(principal, member)) throw new AppError("not_found", { message: `${member.kind} not found` });
-    const wanted = permissions ?? defaultPermissions(tenant) & held;
-    access.requireSubset(wanted, held);
+    if (!directory.isVisible(principal, member)) throw notFound(member.kind);
+    const granted = permissions ?? defaultPermissions(tenant.kind) & held;
+    access.requireSubset(granted, held);
     const existing = tenants.findMembership(tenant, member)?.value;
     if (existing !== undefined) {
       if (permissions === undefined || permissions === existing.permissions) return;
@@ -65,31 +68,34 @@ export class Memberships {
         message: `the ${member.kind} is a member already; change its permissions with PUT`,
       });
     }
-    await retryOnConflict(async () => {
-      await this.#dependencies.repository.commit(this.joinCommit(tenant, member, wanted));
-    });
-    this.#logged("member added", principal, tenant);
+    await this.#dependencies.repository.commitCurrent(() => this.joinCommit(tenant, member, granted));
+    this.#log("member added", principal, tenant);
   }
 
   /**
-   * The commit by which a member joins, for others to merge into theirs. Throws `not_found` for a tenant that is going,
-   * `conflict` over the limits.
+   * Returns the commit by which a member joins, for merging into another.
+   * @throws not_found for a tenant or member that is being deleted; conflict when a limit is reached
    */
   joinCommit(tenant: Tenant, member: Member, permissions: number): StoreCommit {
     const { tenants } = this.#dependencies;
-    const checks = [tenants.liveCheck(tenant), tenants.liveCheck(member)];
-    if (checks[0] === undefined) throw tenantNotFound(tenant.kind);
-    if (checks[1] === undefined) throw new AppError("not_found", { message: `${member.kind} not found` });
+    const tenantCheck = tenants.liveCheck(tenant);
+    if (tenantCheck === undefined) throw tenantNotFound(tenant.kind);
+    const memberCheck = tenants.liveCheck(member);
+    if (memberCheck === undefined) throw notFound(member.kind);
     this.requireRoom(member, tenant.kind);
-    if (tenants.countMembers(tenant) >= MEMBERS_MAX[tenant.kind])
-      throw new AppError("conflict", { message: `the ${tenant.kind} has as many members as one may have` });
+    this.#requireRoomIn(tenant);
     return mergeCommits(
-      ...checks.flatMap((check) => check ?? []),
+      tenantCheck,
+      memberCheck,
       tenants.insertMembershipCommit(this.newMembership(tenant, member, permissions)),
     );
   }
 
-  /** The commit by which an organization joins an application in the commit that founds it. */
+  /**
+   * Returns the commit by which a new organization joins an application, for merging into the one that founds it.
+   * @param held the permissions of the caller, or of the invitation; bounds the default
+   * @throws not_found for an application that is being deleted
+   */
   foundingCommit(application: Tenant, organization: Member, held: number): StoreCommit {
     const { tenants } = this.#dependencies;
     const live = tenants.liveCheck(application);
@@ -100,16 +106,19 @@ export class Memberships {
     );
   }
 
-  /** The commit by which a user joins in the commit that makes it. */
+  /**
+   * Returns the commit by which a new user joins, for merging into the one that creates it.
+   * @throws not_found for a tenant that is being deleted; conflict when it is full
+   */
   newUserCommit(tenant: Tenant, user: Member, permissions: number): StoreCommit {
     const { tenants } = this.#dependencies;
     const live = tenants.liveCheck(tenant);
     if (live === undefined) throw tenantNotFound(tenant.kind);
-    if (tenants.countMembers(tenant) >= MEMBERS_MAX[tenant.kind])
-      throw new AppError("conflict", { message: `the ${tenant.kind} has as many members as one may have` });
+    this.#requireRoomIn(tenant);
     return mergeCommits(live, tenants.insertMembershipCommit(this.newMembership(tenant, user, permissions)));
   }
 
+  /** Returns a new entry of an access list; writes nothing. */
   newMembership(tenant: Tenant, member: Member, permissions: number): MembershipRecord {
     return {
       id: newId(),
@@ -122,51 +131,62 @@ export class Memberships {
     };
   }
 
-  /** Throws `conflict` when somebody is a member of as many tenants as one may be. */
+  /**
+   * Rejects one more membership of a member in tenants of one kind.
+   * @throws conflict when the member has as many as allowed
+   */
   requireRoom(member: Member, kind: Tenant["kind"]): void {
     if (this.#dependencies.tenants.countMemberships(member, kind) >= MEMBERSHIPS_MAX) {
       throw new AppError("conflict", {
-        message: `nobody can be a member of more than ${String(MEMBERSHIPS_MAX)} ${kind}s`,
+        message: `the ${member.kind} is a member of ${String(MEMBERSHIPS_MAX)} ${kind}s, which is the most; leave one first`,
       });
     }
   }
 
   /**
-   * Changes what a member may do: adding needs `grant` and what is added, taking away needs `revoke`. Nothing given,
-   * nothing changed. Throws `last_granter` when nobody else could grant.
+   * Changes what a member may do.
+   * @param permissions bit-set; undefined changes nothing
+   * @throws not_found, forbidden, permission_escalation as `add` does; forbidden also for taking away without `revoke`;
+   *   last_granter when no other member could grant
    */
   async update(principal: Principal, tenant: Tenant, member: Member, permissions?: number): Promise<void> {
-    const { access, granters, tenants, repository } = this.#dependencies;
-    await retryOnConflict(async () => {
+    const { access, adminGuard, tenants, repository } = this.#dependencies;
+    await repository.commitCurrent(async () => {
       const held = access.require(principal, tenant, PERMISSIONS.grant);
       const current = tenants.findMembership(tenant, member);
-      if (current === undefined) throw new AppError("not_found", { message: `${member.kind} not found` });
+      if (current === undefined) throw notFound(member.kind);
       const before = current.value.permissions;
-      if (permissions === undefined || permissions === before) return;
+      if (permissions === undefined || permissions === before) return undefined;
       access.requireSubset(permissions & ~before, held);
       if ((before & ~permissions) !== 0) access.require(principal, tenant, PERMISSIONS.revoke);
-      const kept = holdsAll(permissions, PERMISSIONS.grant) ? {} : await granters.keepAnother(tenant, member);
-      await repository.commit(mergeCommits(tenants.updateMembershipCommit(current, permissions), kept));
+      const checks = holdsAll(permissions, PERMISSIONS.grant)
+        ? {}
+        : await adminGuard.requireAnotherAdmin(tenant, member);
+      return mergeCommits(tenants.updateMembershipCommit(current, permissions), checks);
     });
     await this.endActing(tenant, member);
-    this.#logged("member changed", principal, tenant);
+    this.#log("member changed", principal, tenant);
   }
 
-  /** Takes a member away; members may also leave by themselves. Throws `last_granter` when nobody else could grant. */
+  /**
+   * Removes a member; a member may also leave by itself.
+   * @throws not_found, or forbidden without `revoke`; last_granter when no other member could grant
+   */
   async remove(principal: Principal, tenant: Tenant, member: Member): Promise<void> {
-    const { access, granters, tenants, repository } = this.#dependencies;
+    const { access, adminGuard, tenants, repository } = this.#dependencies;
     const leaves = principal.subject.kind === member.kind && principal.subject.id === member.id;
-    await retryOnConflict(async () => {
+    await repository.commitCurrent(async () => {
       access.require(principal, tenant, leaves ? 0 : PERMISSIONS.revoke);
       const current = tenants.findMembership(tenant, member);
-      if (current === undefined) throw new AppError("not_found", { message: `${member.kind} not found` });
-      const kept = await granters.keepAnother(tenant, member);
-      await repository.commit(mergeCommits(tenants.deleteMembershipCommit(current), kept));
+      if (current === undefined) throw notFound(member.kind);
+      const checks = await adminGuard.requireAnotherAdmin(tenant, member);
+      return mergeCommits(tenants.deleteMembershipCommit(current), checks);
     });
     await this.endActing(tenant, member);
-    this.#logged("member removed", principal, tenant);
+    this.#log("member removed", principal, tenant);
   }
 
+  /** Returns a page of a tenant's users in the order in which they joined. Throws as `TenantAccess.require` does. */
   listUsers(principal: Principal, tenant: Tenant, page: Page): { body: MemberJson[]; total: number } {
     const { access, tenants, repository } = this.#dependencies;
     access.require(principal, tenant, PERMISSIONS.read);
@@ -174,7 +194,7 @@ export class Memberships {
     const body = rows.flatMap((membership) => {
       const user = repository.findUser(membership.member_id)?.value;
       if (user === undefined) return [];
-      // An application learns the addresses of its own users only.
+      // An application may know the addresses of its own virtual users only.
       const showsEmail = tenant.kind === "organization" || user.application_id === tenant.id;
       return [
         {
@@ -193,6 +213,7 @@ export class Memberships {
     return { body, total };
   }
 
+  /** Returns a page of an application's organizations in the order in which they joined. */
   listOrganizations(principal: Principal, tenant: Tenant, page: Page): { rows: OrganizationRecord[]; total: number } {
     const { access, tenants } = this.#dependencies;
     access.require(principal, tenant, PERMISSIONS.read);
@@ -201,8 +222,8 @@ export class Memberships {
   }
 
   /**
-   * Ends the sessions in which a tenant's tokens act for a member whose rights there changed, and those that its
-   * organization got elsewhere through them.
+   * Ends the sessions in which a tenant's tokens act for a member whose permissions there changed, and the sessions
+   * that an organization's tokens opened for the member at applications.
    */
   async endActing(tenant: Tenant, member: Member): Promise<void> {
     const { sessions, tenants } = this.#dependencies;
@@ -218,21 +239,18 @@ export class Memberships {
     }
   }
 
-  /** Takes away all memberships in a tenant, or of a member, with the sessions that act by them. */
+  /** Deletes all memberships in a tenant, or of a member together with the sessions that act for it. */
   async removeAll(of: "tenant" | "member", subject: Tenant | Member): Promise<void> {
     const { tenants, repository } = this.#dependencies;
     for (;;) {
-      const some = tenants.someMemberships(of, subject, BATCH);
-      if (some.length === 0) return;
-      await retryOnConflict(async () => {
-        await repository.commit(
-          mergeCommits(
-            ...tenants.someMemberships(of, subject, BATCH).map((row) => tenants.deleteMembershipCommit(row)),
-          ),
-        );
+      const batch = tenants.someMemberships(of, subject, DELETION_BATCH);
+      if (batch.length === 0) return;
+      await repository.commitCurrent(() => {
+        const current = tenants.someMemberships(of, subject, DELETION_BATCH);
+        return mergeCommits(...current.map((membership) => tenants.deleteMembershipCommit(membership)));
       });
       if (of === "tenant") continue;
-      for (const { value } of some)
+      for (const { value } of batch)
         await this.endActing(
           { kind: value.tenant_kind, id: value.tenant_id },
           { kind: value.member_kind, id: value.member_id },
@@ -240,11 +258,18 @@ export class Memberships {
     }
   }
 
-  #logged(event: string, principal: Principal, tenant: Tenant): void {
+  #requireRoomIn(tenant: Tenant): void {
+    if (this.#dependencies.tenants.countMembers(tenant) < MEMBERS_MAX[tenant.kind]) return;
+    const message = `the ${tenant.kind} has ${String(MEMBERS_MAX[tenant.kind])} members, which is the most`;
+    throw new AppError("conflict", { message });
+  }
+
+  #log(event: string, principal: Principal, tenant: Tenant): void {
     this.#dependencies.log.info(event, { subject: formatSubject(principal.subject), tenant: formatSubject(tenant) });
   }
 }
 
-function defaultPermissions(tenant: Tenant): number {
-  return tenant.kind === "organization" ? ORGANIZATION_MEMBER_PERMISSIONS : ASSOCIATE_PERMISSIONS;
+/** Returns what a new member may do unless the request says otherwise. */
+export function defaultPermissions(kind: Tenant["kind"]): number {
+  return kind === "organization" ? ORGANIZATION_MEMBER_PERMISSIONS : ASSOCIATE_PERMISSIONS;
 }

@@ -2,15 +2,19 @@
 import type { HandlersFor } from "../../platform/contract/route.js";
 import type { invitationRoutes } from "./invitation-routes.js";
 import type { organizationRoutes } from "./organization-routes.js";
-import type { IdentityService } from "../service.js";
+import type { IdentityServices } from "../services.js";
 import type { Tenant } from "./tenant-repository.js";
 
-export function organizationHandlers(service: IdentityService): HandlersFor<typeof organizationRoutes> {
-  const { organizations, memberships, tokens } = service;
+/** Returns the handlers of organizations, their members and tokens. */
+export function organizationHandlers({
+  organizations,
+  memberships,
+  tokens,
+}: IdentityServices): HandlersFor<typeof organizationRoutes> {
   return {
     listOrganizations: ({ principal, query }) => ({ status: 200, ...organizations.list(principal, query) }),
     createOrganization: async ({ principal, body }) => {
-      const organization = await service.createOrganization(principal, body);
+      const organization = await organizations.create(principal, body);
       return { status: 201, body: organization, headers: { location: `/api/v1/organizations/${organization.id}` } };
     },
     getOrganization: ({ principal, params }) => ({ status: 200, body: organizations.get(principal, params.id) }),
@@ -27,16 +31,12 @@ export function organizationHandlers(service: IdentityService): HandlersFor<type
       ...memberships.listUsers(principal, organization(params.id), query),
     }),
     createOrganizationUser: async ({ principal, params, body }) => {
-      await service.addToOrganization(principal, params.id, body);
+      await organizations.addUser(principal, params.id, body);
       return { status: 204 };
     },
     updateOrganizationUser: async ({ principal, params, body }) => {
-      await memberships.update(
-        principal,
-        organization(params.id),
-        { kind: "user", id: params.user_id },
-        body.permissions,
-      );
+      const member = { kind: "user", id: params.user_id } as const;
+      await memberships.update(principal, organization(params.id), member, body.permissions);
       return { status: 204 };
     },
     deleteOrganizationUser: async ({ principal, params }) => {
@@ -54,8 +54,8 @@ export function organizationHandlers(service: IdentityService): HandlersFor<type
   };
 }
 
-export function invitationHandlers(service: IdentityService): HandlersFor<typeof invitationRoutes> {
-  const { invitations } = service;
+/** Returns the handlers of invitations. */
+export function invitationHandlers({ invitations }: IdentityServices): HandlersFor<typeof invitationRoutes> {
   return {
     createInvitation: async ({ principal, body }) => {
       const { id } = await invitations.create(principal, body);

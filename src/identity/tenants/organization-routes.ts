@@ -38,7 +38,7 @@ export const organizationRoutes = {
     path: "/api/v1/organizations",
     summary: "Found an organization",
     description:
-      "The calling user, or the user for whom a token of an application acts, becomes its first member; a calling application is associated with it. While the vault is unsealed, a vault comes with it.",
+      "The calling user, or the user for whom a token of an application acts, becomes its first member; it joins the calling application. While the vault is unsealed, the organization gets a vault of its own.",
     auth: { permissions: ["create"], subjects: ["user", "application"] },
     body: CreateOrganizationBody,
     bodyBytesMax: RECORD_BODY_BYTES_MAX,
@@ -77,8 +77,9 @@ export const organizationRoutes = {
     id: "deleteOrganization",
     method: "DELETE",
     path: "/api/v1/organizations/:id",
-    summary: "Delete an organization and what it alone owns",
-    description: "Its vaults and provers, its tokens, its members' access. 503 while the vault is sealed.",
+    summary: "Delete an organization and everything that only it owns",
+    description:
+      "Also deletes its vaults and provers, its tokens and its members' access. 503 while the vault is sealed.",
     auth: { permissions: ["delete"] },
     responses: { 204: { description: "Deleted" } },
     errors: ["not_found", "vault_sealed"],
@@ -101,7 +102,7 @@ export const organizationRoutes = {
     path: "/api/v1/organizations/:id/users",
     summary: "Add a member to an organization",
     description:
-      "Either a user that the caller can see, by somebody who may grant; `permissions` are 386 unless given. Or, with `invitation_token`, the calling user itself.",
+      "A caller that may grant adds a user that it may see; `permissions` are 386 by default, reduced to what the caller holds. With `invitation_token` the calling user itself joins.",
     auth: { permissions: ["update"] },
     body: JoinBody,
     responses: { 204: { description: "Added" } },
@@ -128,7 +129,7 @@ export const organizationRoutes = {
     method: "DELETE",
     path: "/api/v1/organizations/:id/users/:user_id",
     summary: "Remove a member, or leave",
-    description: "Tokens of the organization that act for the member are void.",
+    description: "Tokens of the organization that act for the member are void afterwards.",
     auth: { permissions: ["update"] },
     responses: { 204: { description: "Removed" } },
     errors: ["not_found", "last_granter"],

@@ -1,34 +1,41 @@
 /**
- * Organizations: founded by a user, who becomes the first member; a vault of their own comes with them while the vault
- * is unsealed.
+ * Organizations: founded by a user, who becomes the first member, with a vault of their own if the server's vault is
+ * unsealed at that time.
  */
 import { PERMISSIONS, TENANT_PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { Events } from "../../platform/events/events.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access } from "./tenant-access.js";
-import { onPage } from "./directory.js";
+import { tenantNotFound, type TenantAccess } from "./tenant-access.js";
 import { organizationEvent } from "../identity-events.js";
+import { pageOf } from "../listing.js";
+import { invitationInvalid, type Invitations } from "./invitations.js";
 import type { Memberships } from "./memberships.js";
-import type { IdentityRepository } from "../repository.js";
-import type { TenantDeletion } from "./tenant-deletion.js";
+import type { IdentityRepository, UserRecord } from "../repository.js";
+import type { SubjectDeletion } from "../subject-deletion.js";
 import type { Member, OrganizationRecord, Tenant, TenantRepository } from "./tenant-repository.js";
-import type { CreateOrganizationInput, OrganizationJson, UpdateOrganizationInput } from "./tenant-schemas.js";
+import type {
+  CreateOrganizationInput,
+  JoinInput,
+  OrganizationJson,
+  UpdateOrganizationInput,
+} from "./tenant-schemas.js";
 
-/** What identity asks of the vault: the records of a first vault for a new owner, or undefined while it is sealed. */
+/** Makes the records of a new owner's first vault in the vault area; undefined while the vault is sealed. */
 export type FirstVault = (owner: Subject, name: string) => Promise<StoreCommit | undefined>;
 
 export interface OrganizationsDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly memberships: Memberships;
-  readonly deletion: TenantDeletion;
+  readonly invitations: Invitations;
+  readonly deletion: SubjectDeletion;
   readonly firstVault: FirstVault;
   readonly events: Pick<Events, "commitOf">;
   readonly clock: Clock;
@@ -44,13 +51,27 @@ export class Organizations {
 
   /**
    * Founds an organization. A calling user becomes its first member with every permission on it; a calling application
-   * is associated with it, and the user it acts for becomes the first member.
-   * @param extra what goes into the same commit, given the organization's id (an invitation that is used up)
+   * is associated with it, and the user on whose behalf it acts becomes the first member. With an invitation, the
+   * organization joins the inviting application.
+   * @throws forbidden without a user; invitation_invalid; conflict when a limit is reached
    */
-  async create(
+  async create(principal: Principal, input: CreateOrganizationInput): Promise<OrganizationJson> {
+    const { invitations } = this.#dependencies;
+    const { invitation_token: token, ...rest } = input;
+    if (token === undefined) return this.#create(principal, rest, () => ({}));
+    const user = this.#callingUser(principal);
+    return retryOnConflict(() =>
+      this.#create(principal, rest, (organization) =>
+        invitations.associateCommit(invitations.find(token), user, organization),
+      ),
+    );
+  }
+
+  /** Creates the records of an organization; `alongside` is merged into the same commit. */
+  async #create(
     principal: Principal,
-    input: CreateOrganizationInput,
-    extra?: (organization: Tenant & Member) => StoreCommit,
+    input: Omit<CreateOrganizationInput, "invitation_token">,
+    alongside: (organization: Tenant & Member) => StoreCommit,
   ): Promise<OrganizationJson> {
     const { repository, tenants, memberships, firstVault, events, clock, log } = this.#dependencies;
     const userId = principal.subject.kind === "user" ? principal.subject.id : principal.actingUserId;
@@ -78,7 +99,7 @@ export class Organizations {
         tenants.insertMembershipCommit(memberships.newMembership(tenant, founder, TENANT_PERMISSIONS)),
         association,
         vault ?? {},
-        extra?.(tenant) ?? {},
+        alongside(tenant),
         events.commitOf([organizationEvent("created", principal, organization)]),
       ),
     );
@@ -87,8 +108,8 @@ export class Organizations {
   }
 
   /**
-   * Organizations of the caller, oldest first: a user's and an application's own, the organization itself, all for
-   * `sudo`.
+   * Returns a page of the caller's organizations, oldest first: those where a user may read, those of an application,
+   * the organization itself, or all for `sudo`.
    */
   list(principal: Principal, page: Page): { body: OrganizationJson[]; total: number } {
     const { organizations } = this.#dependencies.tenants;
@@ -97,23 +118,22 @@ export class Organizations {
       return { body: rows, total };
     }
     const visible = this.#idsFor(principal).flatMap((id) => organizations.get([id])?.value ?? []);
-    const { rows, total } = onPage(
-      visible.sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1)),
-      page,
-    );
+    const { rows, total } = pageOf(visible, page);
     return { body: rows, total };
   }
 
+  /** Returns an organization where the caller may read. Throws as `TenantAccess.require` does. */
   get(principal: Principal, id: string): OrganizationJson {
     this.#dependencies.access.require(principal, { kind: "organization", id }, PERMISSIONS.read);
-    return this.#found(id).value;
+    return this.#require(id).value;
   }
 
+  /** Changes the given members. Throws as `TenantAccess.require` does. */
   async update(principal: Principal, id: string, input: UpdateOrganizationInput): Promise<void> {
     const { access, repository, tenants, events } = this.#dependencies;
-    await retryOnConflict(async () => {
+    await repository.commitCurrent(() => {
       access.require(principal, { kind: "organization", id }, PERMISSIONS.update);
-      const current = this.#found(id);
+      const current = this.#require(id);
       const { name, description } = input;
       const next: OrganizationRecord = {
         ...current.value,
@@ -121,25 +141,52 @@ export class Organizations {
         ...(description === undefined ? {} : { description }),
         ...(input.metadata === undefined ? {} : { metadata: metadataOf(input) }),
       };
-      await repository.commit(
-        mergeCommits(
-          tenants.organizations.updateCommit(current, next),
-          events.commitOf([organizationEvent("updated", principal, next)]),
-        ),
+      return mergeCommits(
+        tenants.organizations.updateCommit(current, next),
+        events.commitOf([organizationEvent("updated", principal, next)]),
       );
     });
   }
 
-  /** Deletes an organization and what it alone owns. */
+  /**
+   * Adds a user to an organization, or lets the calling user join by its invitation.
+   * @throws invalid_request when neither a user nor an invitation is given; invitation_invalid; otherwise as
+   *   `Memberships.add` does
+   */
+  async addUser(principal: Principal, id: string, input: JoinInput): Promise<void> {
+    const { repository, memberships, invitations } = this.#dependencies;
+    const { invitation_token: token, user_id: userId } = input;
+    if (token === undefined) {
+      if (userId === undefined) throw invalidMember("user_id", "user_id: is required");
+      await memberships.add(principal, { kind: "organization", id }, { kind: "user", id: userId }, input.permissions);
+      return;
+    }
+    const user = this.#callingUser(principal);
+    if (userId !== undefined && userId !== user.id) throw notFound("user");
+    await repository.commitCurrent(() => {
+      const invitation = invitations.find(token);
+      if (invitation.value.owner_kind !== "organization" || invitation.value.owner_id !== id) throw invitationInvalid();
+      return invitations.acceptCommit(invitation, user, { isNew: false });
+    });
+  }
+
+  /** Deletes an organization and everything that only it owns. Throws as `SubjectDeletion.deleteTenant` does. */
   async delete(principal: Principal, id: string): Promise<void> {
     const tenant: Tenant = { kind: "organization", id };
     this.#dependencies.access.require(principal, tenant, PERMISSIONS.delete);
-    this.#found(id);
-    await this.#dependencies.deletion.delete(tenant);
+    this.#require(id);
+    await this.#dependencies.deletion.deleteTenant(tenant);
     this.#dependencies.log.info("organization deleted", {
       subject: formatSubject(principal.subject),
       tenant: formatSubject(tenant),
     });
+  }
+
+  #callingUser(principal: Principal): UserRecord {
+    const { repository } = this.#dependencies;
+    const user = principal.subject.kind === "user" ? repository.findUser(principal.subject.id)?.value : undefined;
+    if (user === undefined) throw new AppError("forbidden", { message: "an invitation is accepted by a user" });
+    return user;
   }
 
   #association(principal: Principal, organization: Member): StoreCommit {
@@ -162,14 +209,14 @@ export class Organizations {
       .map(({ tenant_id: id }) => id);
   }
 
-  #found(id: string): NonNullable<ReturnType<TenantRepository["organizations"]["get"]>> {
+  #require(id: string): NonNullable<ReturnType<TenantRepository["organizations"]["get"]>> {
     const found = this.#dependencies.tenants.organizations.get([id]);
     if (found === undefined) throw tenantNotFound("organization");
     return found;
   }
 }
 
-/** JSON as it came: the front has parsed it, so that it holds nothing but JSON values. */
+/** Takes the object as it came: it was parsed from JSON, so it holds only JSON values. */
 function metadataOf(input: {
   readonly metadata?: Readonly<Record<string, unknown>> | null;
 }): OrganizationRecord["metadata"] {

@@ -1,7 +1,6 @@
 /**
- * What a caller may do on an application or organization: the one place where access lists are read. Rights come from a
- * membership, from being the tenant, or from an administrator's bit; that somebody once created the tenant grants
- * nothing.
+ * Answers who may see an application or organization, and what a caller may do on it. Rights come from a membership,
+ * from being the tenant itself, or from a bit of an administrator; having created the tenant grants nothing.
  */
 import {
   PERMISSIONS,
@@ -11,33 +10,33 @@ import {
   permissionNames,
 } from "../../platform/auth/permissions.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, notFound } from "../../platform/errors.js";
 import type { IdentityRepository, SessionRecord } from "../repository.js";
 import type { Member, Tenant, TenantRepository } from "./tenant-repository.js";
 
-/** On whose behalf a token of an application or organization acts. */
+/** The user, organization or both on whose behalf a token of an application or organization acts. */
 export type Acting = Pick<SessionRecord, "acting_user_id" | "acting_organization_id">;
 
-export interface AccessDependencies {
+export interface TenantAccessDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
 }
 
-export class Access {
+export class TenantAccess {
   readonly #repository: IdentityRepository;
   readonly #tenants: TenantRepository;
 
-  constructor(dependencies: AccessDependencies) {
+  constructor(dependencies: TenantAccessDependencies) {
     this.#repository = dependencies.repository;
     this.#tenants = dependencies.tenants;
   }
 
   /**
-   * The bits that a subject holds now: a user's own; of an application or organization what the acting user or
-   * organization holds there, or all of a tenant's when it acts for itself. Undefined when there is no such subject, or
-   * it may no longer act so.
+   * Returns the permissions that a subject holds now: a user's own; for an application or organization what the member
+   * on whose behalf it acts holds there, or all of a tenant's when it acts for itself. Undefined when the subject does
+   * not exist or is being deleted, or the member has left.
    */
-  heldBy(subject: Subject, acting: Acting = {}): number | undefined {
+  permissionsOf(subject: Subject, acting: Acting = {}): number | undefined {
     if (!this.#isLive(subject)) return undefined;
     if (subject.kind === "user") return this.#repository.findUser(subject.id)?.value.permissions;
     const tenant: Tenant = { kind: subject.kind, id: subject.id };
@@ -53,37 +52,36 @@ export class Access {
     return ofUser === undefined ? undefined : ofOrganization & ofUser;
   }
 
-  /** True for a token that was made to carry less than its subject holds; it must not widen what it can make. */
+  /** Returns true for a token that carries less than its subject holds; tokens derived from it must not carry more. */
   isRestricted(principal: Principal): boolean {
     const session = this.#repository.findSession(principal.subject, principal.sessionId)?.value;
     return session === undefined || session.permissions_max !== undefined;
   }
 
-  /**
-   * The bits that the caller holds on a tenant; undefined when it has nothing to do with it, and the tenant is not
-   * there for it.
-   */
-  bitsOn(principal: Principal, tenant: Tenant): number | undefined {
+  /** Returns the permissions that the caller holds on a tenant; undefined when it cannot see the tenant at all. */
+  permissionsOn(principal: Principal, tenant: Tenant): number | undefined {
     if (principal.subject.kind === tenant.kind && principal.subject.id === tenant.id) return principal.permissions;
     const own =
       principal.subject.kind === "application"
         ? undefined
         : this.#tenants.findMembership(tenant, { kind: principal.subject.kind, id: principal.subject.id })?.value
             .permissions;
-    const administrator = this.#bitsOfAdministrator(principal, tenant);
+    const administrator = this.#administratorPermissionsOn(principal, tenant);
     if (own === undefined) return administrator;
-    // A user's generic bits lack granting and revoking, which its memberships carry; a token that was cut down stays
-    // cut down.
-    const cut = principal.subject.kind === "user" && !this.isRestricted(principal) ? own : own & principal.permissions;
-    return cut | (administrator ?? 0);
+    // A user's own permissions lack `grant` and `revoke`, which memberships carry; so a user's full token carries the
+    // membership as it stands. A restricted token stays restricted.
+    const member =
+      principal.subject.kind === "user" && !this.isRestricted(principal) ? own : own & principal.permissions;
+    return member | (administrator ?? 0);
   }
 
   /**
-   * Throws `not_found` when the tenant is not there for the caller, `forbidden` when the caller lacks a bit on it.
-   * Returns the bits.
+   * Returns the caller's permissions on a tenant, if they include the needed ones.
+   * @param needed bit-set; 0 asks only whether the caller may see the tenant
+   * @throws not_found when the caller cannot see the tenant; forbidden when it lacks a needed permission
    */
   require(principal: Principal, tenant: Tenant, needed: number): number {
-    const bits = this.bitsOn(principal, tenant);
+    const bits = this.permissionsOn(principal, tenant);
     if (bits === undefined || (bits & PERMISSIONS.read) === 0) throw tenantNotFound(tenant.kind);
     if (!holdsAll(bits, needed)) {
       throw new AppError("forbidden", {
@@ -93,11 +91,14 @@ export class Access {
     return bits;
   }
 
-  /** Throws `permission_escalation` when somebody would grant what it does not hold. */
+  /**
+   * Rejects granting more than the granter holds.
+   * @throws permission_escalation
+   */
   requireSubset(granted: number, held: number): void {
     if (holdsAll(held, granted)) return;
     throw new AppError("permission_escalation", {
-      message: `nobody can grant what it does not hold: ${permissionNames(granted & ~held).join(", ")}`,
+      message: `you cannot grant permissions that you do not hold: ${permissionNames(granted & ~held).join(", ")}`,
     });
   }
 
@@ -109,8 +110,8 @@ export class Access {
     return user !== undefined && holdsAll(user.permissions, PERMISSIONS.sudo) ? TENANT_PERMISSIONS : undefined;
   }
 
-  /** `sudo` opens every tenant; `app_list`, `app_update` and `app_delete` open applications for just that. */
-  #bitsOfAdministrator(principal: Principal, tenant: Tenant): number | undefined {
+  /** `sudo` gives every permission on every tenant; `app_list`, `app_update`, `app_delete` each one on applications. */
+  #administratorPermissionsOn(principal: Principal, tenant: Tenant): number | undefined {
     const { permissions } = principal;
     if (holdsAll(permissions, PERMISSIONS.sudo)) return PERMISSIONS_MAX;
     if (tenant.kind !== "application") return undefined;
@@ -128,6 +129,7 @@ export class Access {
   }
 }
 
+/** Says that a tenant does not exist for the caller. */
 export function tenantNotFound(kind: Tenant["kind"]): AppError {
-  return new AppError("not_found", { message: `${kind} not found` });
+  return notFound(kind);
 }

@@ -1,12 +1,9 @@
-/**
- * Shapes of applications, organizations and their members on the wire. SPEC shows an application's `id` only; the other
- * members are decided.
- */
+/** Shapes of applications, organizations and their members on the wire. */
 import Type, { type Static } from "typebox";
 import { Description, Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 
 const Permissions = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bit-set of generic permissions" });
-/** Members of any name and form; the body's size and depth bound them. */
+/** Members of any name and form; the limits of the body bound them. */
 const FreeObject = Type.Record(Type.String({ maxLength: 256 }), Type.Unknown());
 const LIST_ITEMS_MAX = 100;
 
@@ -18,10 +15,12 @@ export const Application = closed(
     description: nullable(Type.String()),
     type: nullable(Type.String()),
     network_id: nullable(Type.String({ description: "primary network; cannot be changed" })),
-    user_id: nullable(Type.String({ description: "who organized it; for history, grants nothing" })),
-    organization_id: nullable(Type.String({ description: "organization whose token created it" })),
+    user_id: nullable(Type.String({ description: "user who created it; kept as history, grants nothing" })),
+    organization_id: nullable(
+      Type.String({ description: "organization whose token created it; kept as history, grants nothing" }),
+    ),
     config: FreeObject,
-    hidden: Type.Boolean(),
+    hidden: Type.Boolean({ description: "true: lists show it only with `hidden=true`" }),
   },
   { description: "Application" },
 );
@@ -37,12 +36,12 @@ const APPLICATION_INPUT = {
 };
 export const CreateApplicationBody = closed(APPLICATION_INPUT);
 export const UpdateApplicationBody = closed(APPLICATION_INPUT, {
-  description: "Members that are absent stay as they are; `network_id` cannot be changed",
+  description: "Members that are absent stay as they are. `network_id` cannot be changed.",
 });
 export const ApplicationQuery = closed({
   network_id: Type.Optional(Uuid),
   type: Type.Optional(Type.String({ maxLength: 64 })),
-  hidden: Type.Optional(Type.Boolean({ description: "hidden ones instead of the others" })),
+  hidden: Type.Optional(Type.Boolean({ description: "true: only hidden applications; otherwise only the others" })),
 });
 
 export const Organization = closed(
@@ -51,7 +50,7 @@ export const Organization = closed(
     created_at: Timestamp,
     name: Type.String(),
     description: nullable(Type.String()),
-    user_id: nullable(Type.String({ description: "who founded it; for history, grants nothing" })),
+    user_id: nullable(Type.String({ description: "user who founded it; kept as history, grants nothing" })),
     metadata: nullable(FreeObject),
   },
   { description: "Organization" },
@@ -62,7 +61,10 @@ export const CreateOrganizationBody = closed({
   description: Type.Optional(nullable(Description)),
   metadata: Type.Optional(nullable(FreeObject)),
   invitation_token: Type.Optional(
-    Type.String({ maxLength: 200, description: "of an invitation to bring an organization to an application" }),
+    Type.String({
+      maxLength: 200,
+      description: "token of an invitation to found an organization that joins an application",
+    }),
   ),
 });
 export const UpdateOrganizationBody = closed({
@@ -71,7 +73,7 @@ export const UpdateOrganizationBody = closed({
   metadata: Type.Optional(nullable(FreeObject)),
 });
 
-export const MemberUser = closed(
+const MemberUser = closed(
   {
     id: Uuid,
     created_at: Timestamp,
@@ -79,7 +81,7 @@ export const MemberUser = closed(
     first_name: Type.String(),
     last_name: Type.String(),
     email: Type.Optional(
-      Type.String({ description: "of an organization's members, and of an application's own users" }),
+      Type.String({ description: "present for members of an organization and for an application's virtual users" }),
     ),
     permissions: Type.Integer({ description: "what the user may do on the application or organization" }),
     privacy_policy_agreed_at: nullable(Timestamp),
@@ -94,7 +96,10 @@ export const JoinBody = closed({
   user_id: Type.Optional(Uuid),
   permissions: Type.Optional(Permissions),
   invitation_token: Type.Optional(
-    Type.String({ maxLength: 200, description: "of an invitation to this organization: the calling user joins" }),
+    Type.String({
+      maxLength: 200,
+      description: "token of an invitation to this organization, by which the calling user joins",
+    }),
   ),
 });
 export const AddOrganizationBody = closed({ organization_id: Uuid, permissions: Type.Optional(Permissions) });
@@ -107,4 +112,5 @@ export type CreateApplicationInput = Static<typeof CreateApplicationBody>;
 export type OrganizationJson = Static<typeof Organization>;
 export type CreateOrganizationInput = Static<typeof CreateOrganizationBody>;
 export type UpdateOrganizationInput = Static<typeof UpdateOrganizationBody>;
+export type JoinInput = Static<typeof JoinBody>;
 export type MemberJson = Static<typeof MemberUser>;

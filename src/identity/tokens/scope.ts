@@ -1,15 +1,16 @@
 /**
- * OAuth scopes (RFC 6749 section 3.3) that mean something here. Words that do not are ignored, as the RFC lets a server
- * do. For OAuth clients the names of permissions are scopes too: a client's token carries those bits and no others.
+ * Answers which part of a requested OAuth scope is granted (RFC 6749 section 3.3), and which permissions it stands for.
+ * Unknown scopes are ignored, as the RFC allows. For OAuth clients the names of permissions are scopes too: a client's
+ * token carries those bits and no others.
  */
 import { permissionBits, type PermissionName } from "../../platform/auth/permissions.js";
 
-/** Asks for a refresh token. */
+/** Requests a refresh token (OpenID Connect Core section 11). */
 export const OFFLINE_ACCESS = "offline_access";
-/** Asks for an id token (OpenID Connect Core section 3.1.2.1). */
+/** Requests an id token (OpenID Connect Core section 3.1.2.1). */
 export const OPENID = "openid";
-const IDENTITY_WORDS: readonly string[] = [OPENID, "profile", "email", OFFLINE_ACCESS];
-/** Bits that a person may hand to a client; administrators' bits stay with administrators. */
+const OPENID_SCOPES: readonly string[] = [OPENID, "profile", "email", OFFLINE_ACCESS];
+/** The permissions that a user may pass on to a client; those of administrators are not among them. */
 const CLIENT_PERMISSIONS: readonly PermissionName[] = [
   "read",
   "create",
@@ -21,36 +22,37 @@ const CLIENT_PERMISSIONS: readonly PermissionName[] = [
   "secret_read",
 ];
 
-/** Every scope that a client may ask for. */
-export const CLIENT_SCOPES: readonly string[] = [...IDENTITY_WORDS, ...CLIENT_PERMISSIONS];
+/** Every scope that a client may request. */
+export const CLIENT_SCOPES: readonly string[] = [...OPENID_SCOPES, ...CLIENT_PERMISSIONS];
 
-/** The part of the scope of a login that is granted; empty text for none. */
+/** Returns the granted part of the scope of a login: `offline_access` or the empty string. */
 export function grantedScope(requested: string | undefined): string {
-  return words(requested).has(OFFLINE_ACCESS) ? OFFLINE_ACCESS : "";
+  return scopesOf(requested).has(OFFLINE_ACCESS) ? OFFLINE_ACCESS : "";
 }
 
-/** The part of a client's scope that is granted, in a fixed order. */
+/** Returns the granted part of the scope of a client, in a fixed order. */
 export function grantedClientScope(requested: string | undefined): string {
-  const asked = words(requested);
-  return CLIENT_SCOPES.filter((word) => asked.has(word)).join(" ");
+  const requestedNames = scopesOf(requested);
+  return CLIENT_SCOPES.filter((name) => requestedNames.has(name)).join(" ");
 }
 
-/** The permission bits that a client's scope names. */
+/** Returns the permission bits that a client's scope names. */
 export function scopePermissions(scope: string): number {
-  const asked = words(scope);
-  return permissionBits(CLIENT_PERMISSIONS.filter((name) => asked.has(name)));
+  const names = scopesOf(scope);
+  return permissionBits(CLIENT_PERMISSIONS.filter((name) => names.has(name)));
 }
 
-/** True when every word of `scope` stands in `limit`. */
+/** Returns true when `limit` contains every scope of `scope`. */
 export function isWithinScope(scope: string, limit: string): boolean {
-  const allowed = words(limit);
-  return scope.split(" ").every((word) => word === "" || allowed.has(word));
+  const allowed = scopesOf(limit);
+  return scope.split(" ").every((name) => name === "" || allowed.has(name));
 }
 
-export function hasWord(scope: string, word: string): boolean {
-  return words(scope).has(word);
+/** Returns true when a space-separated scope contains one name. */
+export function hasScope(scope: string, name: string): boolean {
+  return scopesOf(scope).has(name);
 }
 
-function words(scope: string | undefined): ReadonlySet<string> {
+function scopesOf(scope: string | undefined): ReadonlySet<string> {
   return new Set((scope ?? "").split(" "));
 }

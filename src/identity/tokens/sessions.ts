@@ -1,6 +1,6 @@
 /**
- * Sessions (token families): one login and all that is refreshed from it. Refresh tokens rotate with reuse detection
- * (RFC 9700 section 4.14.2); ending a session voids its access tokens too. Asks nobody for a password.
+ * Sessions (token families): one login and everything refreshed from it. Refresh tokens rotate with reuse detection
+ * (RFC 9700 section 4.14.2); ending a session also voids its access tokens. Checks no passwords.
  */
 import { accessClaims } from "../../platform/auth/access-token.js";
 import { PERMISSIONS, PERMISSIONS_MAX, holdsAll } from "../../platform/auth/permissions.js";
@@ -16,8 +16,10 @@ import type { Log } from "../../platform/log.js";
 import type { StoreCommit, StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
 import { KeyedMutex } from "../../platform/concurrency/keyed-mutex.js";
+import { byCreation } from "../listing.js";
 import type { IdentityRepository, RefreshState, SessionRecord } from "../repository.js";
 import type { TokenJson } from "../schemas.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
 import { OFFLINE_ACCESS, grantedClientScope, grantedScope, isWithinScope, scopePermissions } from "./scope.js";
 
 export interface SessionsOptions {
@@ -30,24 +32,23 @@ export interface SessionsDependencies {
   readonly keys: SigningKeys;
   readonly clock: Clock;
   readonly log: Log;
-  /** Permissions that a subject holds now, acting for whom the session says; undefined when it may no longer act so. */
-  readonly permissionsOf: (subject: Subject, session: SessionRecord) => number | undefined;
+  readonly access: Pick<TenantAccess, "permissionsOf">;
 }
 
-/** What a new session is for. */
+/** A session to be opened. */
 export interface NewSession {
   readonly subject: Subject;
-  /** The subject's epoch, as it was when its right to the session was checked. */
+  /** The subject's epoch when its right to the session was checked. */
   readonly epoch: number;
-  /** Granted scope (`grantedScope`). A refresh token comes only with `offline_access`. */
+  /** Granted scope (`grantedScope`). Only `offline_access` brings a refresh token. */
   readonly scope: string;
-  readonly marks?: Pick<
+  readonly attributes?: Pick<
     SessionRecord,
     "permissions_max" | "acting_user_id" | "acting_organization_id" | "client_id" | "password_at_ms" | "derived"
   >;
 }
 
-/** A session that is about to begin: its records, and what its token needs. */
+/** A session that is not committed yet: its records, and what signing its token needs. */
 export interface PreparedSession {
   readonly commit: StoreCommit;
   readonly subject: Subject;
@@ -55,19 +56,19 @@ export interface PreparedSession {
   readonly refreshToken: string | undefined;
 }
 
-/** A refreshed session ends after this long, however often it was refreshed. */
+/** The longest life of a session with a refresh token, however often it is refreshed. */
 export const SESSION_LIFE_MS = 30 * 24 * 3600 * 1000;
 /** A session that was not refreshed for this long is over. */
 const IDLE_LIFE_MS = 7 * 24 * 3600 * 1000;
-/** How long the replaced token may come again, because the answer with its successor may have been lost. */
+/** A replaced token may be used again for this long, because the response with its successor may have been lost. */
 const REUSE_GRACE_MS = 10_000;
-/** Live sessions of one subject; the oldest gives way. Bounds what one set of credentials can fill the store with. */
+/** Live sessions of one subject; beyond it the oldest ends. Bounds the room that one set of credentials can fill. */
 const SESSIONS_MAX = 200;
-/** From this many records on, opening a session clears away those that are over. */
-const SESSIONS_TIDY_FROM = 50;
-/** Sessions made by other tokens that one commit ends. */
+/** From this many records on, opening a session deletes those that are over. */
+const SESSIONS_CLEANUP_FROM = 50;
+/** Derived sessions that one commit ends. */
 const DERIVED_BATCH = 200;
-/** Refreshes with one family's tokens that may stand in line. */
+/** Refreshes with tokens of one family that may wait for each other. */
 const REFRESHES_WAITING_MAX = 64;
 
 export class Sessions {
@@ -76,7 +77,7 @@ export class Sessions {
   readonly #keys: SigningKeys;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #permissionsOf: SessionsDependencies["permissionsOf"];
+  readonly #access: SessionsDependencies["access"];
   readonly #turns = new KeyedMutex({ waitingMax: REFRESHES_WAITING_MAX });
 
   constructor(options: SessionsOptions, dependencies: SessionsDependencies) {
@@ -85,13 +86,13 @@ export class Sessions {
     this.#keys = dependencies.keys;
     this.#clock = dependencies.clock;
     this.#log = dependencies.log;
-    this.#permissionsOf = dependencies.permissionsOf;
+    this.#access = dependencies.access;
   }
 
-  /** Prepares a session; it begins when the commit is done. */
-  prepare({ subject, epoch, scope, marks }: NewSession): PreparedSession {
+  /** Returns the records of a new session; it begins when its commit is written. */
+  prepare({ subject, epoch, scope, attributes }: NewSession): PreparedSession {
     const now = this.#clock.nowMs();
-    const untilMs = marks?.derived?.until_ms ?? Infinity;
+    const untilMs = attributes?.derived?.until_ms ?? Infinity;
     const token = isWithinScope(OFFLINE_ACCESS, scope) ? createRefreshToken() : undefined;
     const session: SessionRecord = {
       id: newId(),
@@ -103,26 +104,35 @@ export class Sessions {
         now + (token === undefined ? ACCESS_TOKEN_LIFE_SEC[subject.kind] * 1000 : SESSION_LIFE_MS),
       ),
       refresh: token === undefined ? null : firstRefreshState(token, now),
-      ...marks,
+      ...attributes,
     };
-    const commit = mergeCommits(this.#repository.createSessionCommit(subject, session), this.#tidyCommit(subject, now));
+    const commit = mergeCommits(
+      this.#repository.createSessionCommit(subject, session),
+      this.#cleanupCommit(subject, now),
+    );
     return { commit, subject, session, refreshToken: token?.text };
   }
 
-  /** Commits a prepared session and signs its first token. */
+  /**
+   * Commits a prepared session and signs its first token.
+   * @param permissions the bits that the subject holds
+   */
   async open(prepared: PreparedSession, permissions: number): Promise<TokenJson> {
     await this.#repository.commit(prepared.commit);
     return this.issueToken(prepared, permissions);
   }
 
-  /** Signs the token of a session whose records are committed; it carries the given bits up to the session's limit. */
+  /**
+   * Signs a token of a session whose records are committed.
+   * @param permissions the bits that the subject holds; the token carries those that the session's limit allows
+   */
   async issueToken(prepared: PreparedSession, permissions: number): Promise<TokenJson> {
     const { subject, session, refreshToken } = prepared;
     const nowSec = Math.floor(this.#clock.nowMs() / 1000);
     const notAfterSec = Math.floor(session.ends_at_ms / 1000);
     const granted = permissions & (session.permissions_max ?? PERMISSIONS_MAX);
     const actingUserId = session.acting_user_id;
-    // Existing clients take the answer's id for the `jti`: it is, for the session's first token.
+    // Existing clients take the id of the response for the `jti`; for a session's first token they are the same.
     const tokenId = (session.refresh?.generation ?? 1) === 1 ? session.id : newId();
     const claims = accessClaims({
       issuer: this.#issuer,
@@ -146,27 +156,27 @@ export class Sessions {
   }
 
   /**
-   * Replaces a refresh token by a new pair. Throws `invalid_grant` for a token that is unknown, over or used up (and
-   * then ends the session) or of another client, `permission_escalation` for a wider scope than the session's.
-   * @param mayHold whether the caller is the OAuth client that the session belongs to; asked for sessions of clients
-   *   only
+   * Exchanges a refresh token for a new pair of tokens. Reuse of a replaced token ends the session.
+   * @param isHolder tells whether the caller is the OAuth client with this id; called for sessions of clients only
+   * @throws invalid_grant for a token that is unknown, expired, reused or of another client; permission_escalation for
+   *   a wider scope than the session's
    */
   async refresh(
     text: string,
     requestedScope: string | undefined,
-    mayHold: (clientId: string) => boolean,
+    isHolder: (clientId: string) => boolean,
   ): Promise<TokenJson> {
     const token = parseRefreshToken(text);
     if (token === undefined) throw invalidGrant();
     const { prepared, permissions } = await this.#turns.run(token.handleHash, () =>
-      retryOnConflict(() => this.#rotate(token, requestedScope, mayHold)),
+      retryOnConflict(() => this.#rotate(token, requestedScope, isHolder)),
     );
     return this.issueToken(prepared, permissions);
   }
 
   /**
-   * Ends one session: its access and refresh tokens and what was made by them are void from now on. False when there is
-   * no such session.
+   * Ends one session: its access and refresh tokens, and the sessions derived from them, are void from now on.
+   * @returns false when there is no such session
    */
   async end(subject: Subject, sessionId: string): Promise<boolean> {
     return retryOnConflict(async () => {
@@ -178,8 +188,8 @@ export class Sessions {
   }
 
   /**
-   * Ends the sessions that were made by a subject's tokens, or by one of them; whoever has a token that is void must
-   * not go on by another.
+   * Ends the sessions that were derived from a subject's tokens, so that a void token leaves nothing behind.
+   * @param tokenId only sessions derived from this token; undefined for all
    */
   async endDerived(subject: Subject, tokenId?: string): Promise<void> {
     for (;;) {
@@ -192,10 +202,7 @@ export class Sessions {
     }
   }
 
-  /**
-   * Ends those of a subject's sessions that the test names, such as the ones of a user who was removed from an
-   * organization.
-   */
+  /** Ends the sessions of a subject for which `isEnding` returns true, and the sessions derived from them. */
   async endWhere(subject: Subject, isEnding: (session: SessionRecord) => boolean): Promise<void> {
     const ended = await retryOnConflict(async () => {
       const ending = this.#repository.listSessions(subject).filter(({ value }) => isEnding(value));
@@ -208,7 +215,7 @@ export class Sessions {
     for (const { value } of ended) await this.endDerived(subject, value.id);
   }
 
-  /** A subject's sessions that are not over, oldest first. */
+  /** Returns the sessions of a subject that are not over, oldest first. */
   live(subject: Subject): SessionRecord[] {
     const now = this.#clock.nowMs();
     const epoch = this.#repository.findState(subject)?.value.epoch ?? 0;
@@ -216,17 +223,17 @@ export class Sessions {
       .listSessions(subject)
       .map(({ value }) => value)
       .filter((session) => !isOver(session, epoch, now))
-      .sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1));
+      .sort(byCreation);
   }
 
   /**
-   * What ends every session of a subject and what was made by them, for others to merge into theirs; `endDerived` after
-   * it ends the rest of very many.
+   * Returns the commit that ends every session of a subject and up to 200 derived ones, for merging into another;
+   * `endDerived` must follow it and ends the rest.
    */
   endAllCommit(subject: Subject): StoreCommit {
     const state = this.#repository.findState(subject);
     if (state === undefined) return {};
-    // The epoch voids sessions and tokens alike; their records go as they are tidied.
+    // The new epoch voids sessions and tokens alike; the records of the sessions are deleted later, by `prepare`.
     return mergeCommits(
       this.#repository.replaceStateCommit(state, { ...state.value, epoch: state.value.epoch + 1 }),
       this.#derivedCommit(subject, undefined).commit,
@@ -236,32 +243,27 @@ export class Sessions {
   async #rotate(
     token: RefreshToken,
     requestedScope: string | undefined,
-    mayHold: (clientId: string) => boolean,
+    isHolder: (clientId: string) => boolean,
   ): Promise<{ prepared: PreparedSession; permissions: number }> {
     const found = this.#repository.findSessionByHandle(token.handleHash);
     const refresh = found?.session.value.refresh;
     if (found === undefined || refresh === null || refresh === undefined) throw invalidGrant();
     const { subject, session } = found;
     const clientId = session.value.client_id;
-    if (clientId !== undefined && !mayHold(clientId)) throw invalidGrant();
+    if (clientId !== undefined && !isHolder(clientId)) throw invalidGrant();
     const now = this.#clock.nowMs();
     const permissions = this.#livePermissions(subject, session.value, refresh, now);
-    if (permissions === undefined) return this.#end(subject, session, "session over");
+    if (permissions === undefined) return this.#endAtRefresh(subject, session, "session over");
     const state = nextRefreshState(token, refresh, now);
-    if (state === undefined) return this.#end(subject, session, "refresh token reused");
-    if (
-      requestedScope !== undefined &&
-      !isWithinScope(
-        clientId === undefined ? grantedScope(requestedScope) : grantedClientScope(requestedScope),
-        session.value.scope,
-      )
-    ) {
+    if (state === undefined) return this.#endAtRefresh(subject, session, "refresh token reused");
+    const grant = clientId === undefined ? grantedScope : grantedClientScope;
+    if (requestedScope !== undefined && !isWithinScope(grant(requestedScope), session.value.scope)) {
       throw new AppError("permission_escalation", { message: "a refresh cannot widen the session's scope" });
     }
     const value: SessionRecord = { ...session.value, refresh: state.refresh };
     const commit = this.#repository.replaceSessionCommit(session, value);
     await this.#repository.commit(commit);
-    // A client that asks for less scope gets a token of fewer bits; the session keeps its own.
+    // A client that requests a narrower scope gets a token of fewer bits; the session keeps its scope.
     const isNarrower = clientId !== undefined && requestedScope !== undefined;
     const narrowed = isNarrower ? permissions & scopePermissions(requestedScope) : permissions;
     const answered = isNarrower ? { ...value, scope: grantedClientScope(requestedScope) } : value;
@@ -269,26 +271,27 @@ export class Sessions {
   }
 
   /**
-   * What the subject may do now; undefined when the session is over or its subject gone, disabled or of a later epoch.
+   * Returns the permissions that the subject holds now; undefined when the session is over, or its subject is deleted,
+   * disabled or of a later epoch.
    */
   #livePermissions(subject: Subject, session: SessionRecord, refresh: RefreshState, nowMs: number): number | undefined {
     if (nowMs >= session.ends_at_ms || nowMs >= refresh.idle_until_ms) return undefined;
     const state = this.#repository.findState(subject)?.value;
     if (state === undefined || !state.enabled || session.epoch < state.epoch) return undefined;
-    const permissions = this.#permissionsOf(subject, session);
-    // The bit is about people logging in; applications and organizations hold none.
+    const permissions = this.#access.permissionsOf(subject, session);
+    // Only users log in, so only they hold the bit `authenticate`.
     return permissions !== undefined && (subject.kind !== "user" || holdsAll(permissions, PERMISSIONS.authenticate))
       ? permissions
       : undefined;
   }
 
-  async #end(subject: Subject, session: StoreRecord<SessionRecord>, reason: string): Promise<never> {
+  async #endAtRefresh(subject: Subject, session: StoreRecord<SessionRecord>, reason: string): Promise<never> {
     await this.#endWithDerived(subject, session);
     this.#log.warn("session ended at refresh", { subject: `${subject.kind}:${subject.id}`, state: reason });
     throw invalidGrant();
   }
 
-  /** One commit for all but very many, so that nothing outlives the session by a crash. */
+  /** Uses one commit unless there are very many, so that no derived session survives a crash. */
   async #endWithDerived(subject: Subject, session: StoreRecord<SessionRecord>): Promise<void> {
     const derived = this.#derivedCommit(subject, session.value.id);
     await this.#repository.commit(mergeCommits(this.#repository.deleteSessionCommit(session), derived.commit));
@@ -299,23 +302,23 @@ export class Sessions {
     subject: Subject,
     tokenId: string | undefined,
   ): { readonly commit: StoreCommit; readonly count: number } {
-    const some = this.#repository.someDerived(subject, tokenId, DERIVED_BATCH);
-    // A session that was made by several tokens of the subject stands here several times.
+    const batch = this.#repository.someDerived(subject, tokenId, DERIVED_BATCH);
+    // A session derived from several tokens of the subject occurs several times.
     const sessions = new Map(
-      some.flatMap(({ session }) => (session === undefined ? [] : [[session.key.join(" "), session] as const])),
+      batch.flatMap(({ session }) => (session === undefined ? [] : [[session.key.join(" "), session] as const])),
     );
-    const stale = some.filter(({ session }) => session === undefined).map(({ entry }) => entry);
+    const stale = batch.filter(({ session }) => session === undefined).map(({ entry }) => entry);
     return {
       commit: mergeCommits(...[...sessions.values()].map((session) => this.#repository.deleteSessionCommit(session)), {
         deletes: stale,
       }),
-      count: some.length,
+      count: batch.length,
     };
   }
 
-  /** Clears away sessions that are over, and the oldest ones beyond the limit. */
-  #tidyCommit(subject: Subject, nowMs: number): StoreCommit {
-    if (this.#repository.countSessions(subject) < SESSIONS_TIDY_FROM) return {};
+  /** Deletes the sessions that are over, and the oldest ones beyond the limit. */
+  #cleanupCommit(subject: Subject, nowMs: number): StoreCommit {
+    if (this.#repository.countSessions(subject) < SESSIONS_CLEANUP_FROM) return {};
     const epoch = this.#repository.findState(subject)?.value.epoch ?? 0;
     const sessions = this.#repository
       .listSessions(subject)
@@ -341,14 +344,15 @@ function firstRefreshState(token: RefreshToken, nowMs: number): RefreshState {
   };
 }
 
-/** The family's next state and token, or undefined when the presented token may no longer be used. */
+/** Returns the family's next state and token; undefined when the presented token may no longer be used. */
 function nextRefreshState(
   presented: RefreshToken,
   state: RefreshState,
   nowMs: number,
 ): { refresh: RefreshState; token: RefreshToken } | undefined {
   const isCurrent = sameHash(presented.tokenHash, state.current_hash);
-  // The successor was not used yet, or it would be the previous one by now: its answer was lost, so it is replaced.
+  // Its successor was never used, or the successor would be the previous token by now. The response with it was lost,
+  // so it is replaced.
   const isRetry =
     state.previous_hash !== null &&
     sameHash(presented.tokenHash, state.previous_hash) &&

@@ -1,16 +1,17 @@
 /**
- * POST /tokens and the OAuth token route: which grant yields a token of whom. A token of an application or organization
- * is made only for those on its access list, and never carries more than they hold there.
+ * POST /tokens and the OAuth token route: answers whose token a grant yields. Only members get a token of an
+ * application or organization, and it never carries more than they hold there.
  */
 import type { Principal, Subject } from "../../platform/auth/principal.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, notFound } from "../../platform/errors.js";
 import type { StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import { tenantNotFound, type Access, type Acting } from "../tenants/tenant-access.js";
-import type { ApiTokens } from "./api-tokens.js";
-import type { AuthorizationCodes, Redeemed } from "../oauth/authorization-codes.js";
+import { tenantNotFound, type TenantAccess, type Acting } from "../tenants/tenant-access.js";
+import type { PersonalTokens } from "./personal-tokens.js";
+import type { AuthorizationCodes } from "../oauth/authorization-codes.js";
 import type { ClientAuthentication, ClientCredentials } from "../oauth/client-authentication.js";
 import type { Clients } from "../oauth/clients.js";
+import type { IdTokens } from "../oauth/id-tokens.js";
 import type { IdentityRepository, SessionRecord, TokenReference } from "../repository.js";
 import type { CreateTokenInput, TokenJson } from "../schemas.js";
 import {
@@ -19,42 +20,49 @@ import {
   OPENID,
   grantedClientScope,
   grantedScope,
-  hasWord,
+  hasScope,
   scopePermissions,
 } from "./scope.js";
 import { SESSION_LIFE_MS, type Sessions } from "./sessions.js";
-import type { Member, Tenant, TenantRepository } from "../tenants/tenant-repository.js";
+import { namedTenant, type Member, type TenantRepository } from "../tenants/tenant-repository.js";
 
 export interface TokenGrantsDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly sessions: Sessions;
-  readonly apiTokens: ApiTokens;
+  readonly personalTokens: PersonalTokens;
   readonly clients: Clients;
   readonly clientAuthentication: ClientAuthentication;
   readonly codes: AuthorizationCodes;
   /** Verifies the bearer of a request. Throws `unauthorized`. */
   readonly authenticate: (token: string) => Principal | Promise<Principal>;
-  /** Makes the id token of a redeemed code whose scope has `openid`. */
-  readonly idToken: (redeemed: Redeemed, clientId: string) => Promise<string>;
+  readonly idTokens: IdTokens;
 }
 
 export const GRANT_TYPES = ["refresh_token", "client_credentials", "authorization_code"] as const;
 
-/** Where credentials came from, beside the body. */
+/** The credentials in the Authorization header: the bearer token, and the whole header for HTTP Basic. */
 export interface GrantHeaders {
   readonly bearer: string | undefined;
   readonly authorization: string | undefined;
 }
 
-interface Minting {
+/** The subject of a token to be made by the holder of another. */
+interface TokenTarget {
   readonly subject: Subject;
   readonly acting: Acting;
-  /** Bits that the new session may not exceed. */
+  /** Bits that the new session may not exceed; undefined for no limit. */
   readonly limit: number | undefined;
-  /** Holds the commit to what was read. */
+  /** Checks that nothing has changed since it was read. */
   readonly commit: StoreCommit;
+}
+
+/** The bearer of a request for another token. */
+interface Maker {
+  readonly principal: Principal;
+  /** True when its token carries less than its subject holds. */
+  readonly isRestricted: boolean;
 }
 
 export class TokenGrants {
@@ -65,8 +73,10 @@ export class TokenGrants {
   }
 
   /**
-   * Makes a token. Throws `unsupported_grant`, `invalid_grant`, `invalid_client`, `unauthorized`, `not_found`,
-   * `permission_escalation`.
+   * Makes a token.
+   * @throws unsupported_grant for an unknown `grant_type`; invalid_grant, invalid_client or invalid_request as RFC 6749
+   *   section 5.2 has them; unauthorized without a good bearer; forbidden for a bearer that may not make this token;
+   *   not_found for a tenant of which the caller is no member; permission_escalation for more than the caller holds
    */
   async create(input: CreateTokenInput, headers: GrantHeaders): Promise<TokenJson> {
     switch (input.grant_type) {
@@ -103,15 +113,15 @@ export class TokenGrants {
     const { repository, access, sessions, clientAuthentication } = this.#dependencies;
     const client = await clientAuthentication.authenticate(credentialsOf(input, headers));
     const subject: Subject = { kind: "application", id: client.id };
-    // Whoever asks for something that does not exist here must not get everything instead (RFC 6749 section 3.3).
+    // A scope without any known name must not yield a token of all permissions (RFC 6749 section 3.3).
     if (input.scope !== undefined && input.scope !== "" && grantedClientScope(input.scope) === "")
       throw new AppError("permission_escalation", {
-        message: `scope: none of these is known; there are ${CLIENT_SCOPES.join(", ")}`,
+        message: `scope: none of these is known; use some of ${CLIENT_SCOPES.join(", ")}`,
       });
     const scoped = input.scope === undefined ? 0 : scopePermissions(input.scope);
     const limit = client.permissions & (scoped === 0 ? client.permissions : scoped);
     if (input.permissions !== undefined) access.requireSubset(input.permissions, limit);
-    const held = access.heldBy(subject);
+    const held = access.permissionsOf(subject);
     const state = repository.findState(subject)?.value;
     if (held === undefined || state === undefined)
       throw new AppError("invalid_client", { message: "the client could not be authenticated" });
@@ -119,13 +129,13 @@ export class TokenGrants {
       subject,
       epoch: state.epoch,
       scope: withoutRefresh(input.scope),
-      marks: { client_id: client.id, permissions_max: input.permissions ?? limit },
+      attributes: { client_id: client.id, permissions_max: input.permissions ?? limit },
     });
     return sessions.open(prepared, held);
   }
 
   async #byCode(input: CreateTokenInput, headers: GrantHeaders): Promise<TokenJson> {
-    const { clientAuthentication, codes, sessions, access, idToken } = this.#dependencies;
+    const { clientAuthentication, codes, sessions, access, idTokens } = this.#dependencies;
     const { code, code_verifier: codeVerifier, redirect_uri: redirectUri } = input;
     if (code === undefined || codeVerifier === undefined || redirectUri === undefined) {
       throw new AppError("invalid_request", {
@@ -134,117 +144,107 @@ export class TokenGrants {
     }
     const client = await clientAuthentication.identify(credentialsOf(input, headers));
     const redeemed = await codes.redeem({ code, codeVerifier, redirectUri, client });
-    const held = access.heldBy({ kind: "user", id: redeemed.userId });
+    const held = access.permissionsOf({ kind: "user", id: redeemed.userId });
     if (held === undefined) throw new AppError("invalid_grant", { message: "the authorization code is not valid" });
     const token = await sessions.issueToken(redeemed.prepared, held);
-    return hasWord(redeemed.scope, OPENID) ? { ...token, id_token: await idToken(redeemed, client.id) } : token;
+    return hasScope(redeemed.scope, OPENID) ? { ...token, id_token: await idTokens.sign(redeemed, client.id) } : token;
   }
 
-  /** A token for another subject, or a fresh one for the same, by somebody who has a token. */
+  /** A token of another subject, or a fresh one of the same, for the holder of a token. */
   async #byBearer(input: CreateTokenInput, bearer: string | undefined): Promise<TokenJson> {
     const { access, sessions, repository } = this.#dependencies;
     if (bearer === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
     const principal = await this.#dependencies.authenticate(bearer);
     const own = repository.findSession(principal.subject, principal.sessionId)?.value;
-    // What an OAuth client holds is bounded by the user's consent; new sessions would escape it.
+    // The user's consent bounds what an OAuth client holds; a new session would escape it.
     if (own?.client_id !== undefined && principal.subject.kind === "user")
       throw new AppError("forbidden", { message: "a token of an OAuth client cannot make other tokens" });
-    const restricted = access.isRestricted(principal);
+    const maker: Maker = { principal, isRestricted: access.isRestricted(principal) };
     const scope = grantedScope(input.scope);
-    if (restricted && hasWord(scope, OFFLINE_ACCESS))
+    if (maker.isRestricted && hasScope(scope, OFFLINE_ACCESS))
       throw new AppError("forbidden", { message: "a token of limited permissions cannot make a refresh token" });
     if (input.user_id !== undefined && !(principal.subject.kind === "user" && principal.subject.id === input.user_id))
-      throw new AppError("not_found", { message: "user not found" });
+      throw notFound("user");
     return retryOnConflict(async () => {
-      const minting = this.#minting(principal, input, restricted);
-      const held = access.heldBy(minting.subject, minting.acting);
-      const state = repository.findState(minting.subject)?.value;
+      const target = this.#targetOf(maker, input);
+      const held = access.permissionsOf(target.subject, target.acting);
+      const state = repository.findState(target.subject)?.value;
       if (held === undefined || state === undefined)
-        throw minting.subject.kind === "user"
+        throw target.subject.kind === "user"
           ? new AppError("unauthorized", { message: "unauthorized" })
-          : tenantNotFound(minting.subject.kind);
-      const within = held & (minting.limit ?? held);
-      if (input.permissions !== undefined) access.requireSubset(input.permissions, within);
-      const limit = input.permissions ?? minting.limit;
-      const parent = this.#parentage(principal, minting.subject);
+          : tenantNotFound(target.subject.kind);
+      if (input.permissions !== undefined) access.requireSubset(input.permissions, held & (target.limit ?? held));
+      const limit = input.permissions ?? target.limit;
+      const origin = this.#originOf(principal, target.subject);
       const prepared = sessions.prepare({
-        subject: minting.subject,
+        subject: target.subject,
         epoch: state.epoch,
         scope,
-        marks: { ...minting.acting, ...parent.marks, ...(limit === undefined ? {} : { permissions_max: limit }) },
+        attributes: {
+          ...target.acting,
+          ...origin.attributes,
+          ...(limit === undefined ? {} : { permissions_max: limit }),
+        },
       });
-      return sessions.open({ ...prepared, commit: mergeCommits(prepared.commit, minting.commit, parent.commit) }, held);
+      return sessions.open({ ...prepared, commit: mergeCommits(prepared.commit, target.commit, origin.commit) }, held);
     });
   }
 
-  /** Whose token it will be. Ids that are absent from the body are the bearer's own. */
-  #minting(principal: Principal, input: CreateTokenInput, restricted: boolean): Minting {
+  /** Returns the subject of the token that a request asks for: the bearer's own unless the body names a tenant. */
+  #targetOf(maker: Maker, input: CreateTokenInput): TokenTarget {
     const { tenants } = this.#dependencies;
-    const { application_id: applicationId, organization_id: organizationId } = input;
-    const wanted: Tenant | undefined =
-      organizationId !== undefined
-        ? { kind: "organization", id: organizationId }
-        : applicationId !== undefined
-          ? { kind: "application", id: applicationId }
-          : undefined;
-    if (
-      organizationId !== undefined &&
-      applicationId !== undefined &&
-      tenants.findMembership(
-        { kind: "application", id: applicationId },
-        { kind: "organization", id: organizationId },
-      ) === undefined
-    ) {
-      throw tenantNotFound("organization");
-    }
+    const { principal, isRestricted } = maker;
     const { subject } = principal;
-    if (wanted === undefined || (wanted.kind === subject.kind && wanted.id === subject.id))
-      return this.#fresh(principal, restricted);
-    if (subject.kind === "application") throw tenantNotFound(wanted.kind);
+    if (!tenants.areAssociated(input)) throw tenantNotFound("organization");
+    const tenant = namedTenant(input);
+    if (tenant === undefined || (tenant.kind === subject.kind && tenant.id === subject.id))
+      return this.#sameSubject(maker);
+    if (subject.kind === "application") throw tenantNotFound(tenant.kind);
     const member: Member = { kind: subject.kind, id: subject.id };
-    const membership = tenants.findMembership(wanted, member);
+    const membership = tenants.findMembership(tenant, member);
     const userId = subject.kind === "user" ? subject.id : principal.actingUserId;
     return {
-      subject: wanted,
+      subject: tenant,
       acting: {
         ...(userId === undefined ? {} : { acting_user_id: userId }),
         ...(subject.kind === "organization" ? { acting_organization_id: subject.id } : {}),
       },
-      limit: restricted || subject.kind === "organization" ? principal.permissions : undefined,
+      limit: isRestricted || subject.kind === "organization" ? principal.permissions : undefined,
       commit: membership === undefined ? {} : { checks: [{ key: membership.key, version: membership.version }] },
     };
   }
 
   /**
-   * The tokens that the new session comes from, which it must not outlive: otherwise whoever has stolen one would go on
-   * by what he made of it, whatever its owner does. The chain stays short: a fresh token of the same subject takes the
-   * place of the caller's.
+   * Returns the tokens from which the new session is derived, and which it must not outlive: otherwise the thief of one
+   * token could carry on with those derived from it, whatever its owner does. The chain stays short: a fresh token of
+   * the same subject takes over the origin of the caller's.
    */
-  #parentage(
+  #originOf(
     { subject, sessionId }: Principal,
-    wanted: Subject,
-  ): { readonly marks: Pick<SessionRecord, "derived">; readonly commit: StoreCommit } {
-    const { repository, apiTokens } = this.#dependencies;
+    target: Subject,
+  ): { readonly attributes: Pick<SessionRecord, "derived">; readonly commit: StoreCommit } {
+    const { repository, personalTokens } = this.#dependencies;
     const session = repository.findSession(subject, sessionId);
-    const personal = session === undefined ? apiTokens.record(subject, sessionId) : undefined;
+    const personal = session === undefined ? personalTokens.record(subject, sessionId) : undefined;
     const source = session ?? personal;
-    // A token of a trusted issuer: there is nothing of ours to end.
-    if (source === undefined) return { marks: {}, commit: {} };
+    // A token of a trusted issuer: there is no session here that could end.
+    if (source === undefined) return { attributes: {}, commit: {} };
     const state = repository.findState(subject);
     const own: TokenReference = { kind: subject.kind, subject_id: subject.id, id: sessionId };
-    const before = session?.value.derived;
-    const isFresh = wanted.kind === subject.kind && wanted.id === subject.id;
-    const from = before === undefined ? [own] : isFresh ? before.from : [...before.from, own];
+    const earlier = session?.value.derived;
+    const isSameSubject = target.kind === subject.kind && target.id === subject.id;
+    const from = earlier === undefined ? [own] : isSameSubject ? earlier.from : [...earlier.from, own];
     const untilMs =
-      before?.until_ms ?? personal?.value.expires_at_ms ?? Date.parse(source.value.created_at) + SESSION_LIFE_MS;
+      earlier?.until_ms ?? personal?.value.expires_at_ms ?? Date.parse(source.value.created_at) + SESSION_LIFE_MS;
     const checks = [source, ...(state === undefined ? [] : [state])].map(({ key, version }) => ({ key, version }));
-    return { marks: { derived: { from, until_ms: untilMs } }, commit: { checks } };
+    return { attributes: { derived: { from, until_ms: untilMs } }, commit: { checks } };
   }
 
-  #fresh(principal: Principal, restricted: boolean): Minting {
+  /** The target of a fresh token of the bearer's own subject. */
+  #sameSubject({ principal, isRestricted }: Maker): TokenTarget {
     const session = this.#dependencies.repository.findSession(principal.subject, principal.sessionId)?.value;
-    // A personal access token of an application or organization names no session to carry on, and with it nobody whose
-    // rights bound it.
+    // A personal access token of an application or organization belongs to no session, and so names no member whose
+    // permissions would bound the new token.
     if (session === undefined && principal.subject.kind !== "user")
       throw new AppError("forbidden", {
         message: "a personal access token of an application or organization cannot make other tokens",
@@ -256,7 +256,7 @@ export class TokenGrants {
         ...(userId === undefined ? {} : { acting_user_id: userId }),
         ...(organizationId === undefined ? {} : { acting_organization_id: organizationId }),
       },
-      limit: restricted ? principal.permissions : undefined,
+      limit: isRestricted ? principal.permissions : undefined,
       commit: {},
     };
   }
@@ -272,6 +272,7 @@ function credentialsOf(input: CreateTokenInput, headers: GrantHeaders): ClientCr
   };
 }
 
+/** Returns true when a client sent more than its id. */
 function hasProof(given: ClientCredentials): boolean {
   return (
     given.client_secret !== undefined ||
@@ -283,6 +284,6 @@ function hasProof(given: ClientCredentials): boolean {
 function withoutRefresh(scope: string | undefined): string {
   return grantedClientScope(scope)
     .split(" ")
-    .filter((word) => word !== OFFLINE_ACCESS)
+    .filter((name) => name !== OFFLINE_ACCESS)
     .join(" ");
 }

@@ -1,4 +1,4 @@
-/** Route definitions of tokens: made, listed, read, revoked; and the published keys. Plain values; no server code. */
+/** Route definitions of tokens (create, list, read, revoke) and of the published keys. Plain values; no server code. */
 import { defineRoute } from "../../platform/contract/route.js";
 import { IdParams } from "../../platform/contract/schemas.js";
 import { CreateTokenBody, JwkSet, KeyList, Token } from "../schemas.js";
@@ -15,9 +15,9 @@ export const tokenRoutes = {
     path: "/api/v1/tokens",
     summary: "Make a token from a grant",
     description: [
-      "Without `grant_type`, by somebody with a token: for `application_id` or `organization_id` on whose access list the caller is, with what it holds there; without either, a fresh token of the caller's own. `permissions` cuts a token down.",
-      "`refresh_token`: the token stands in the body or, as existing clients send it, as the bearer. Each use replaces it; using a replaced one again ends the session.",
-      "`client_credentials`: an application by its client id and secret, or an assertion signed with its own key. `authorization_code`: with PKCE S256. OAuth libraries use /api/v1/oauth/token.",
+      "Without `grant_type`, the bearer token is the grant. With `application_id` or `organization_id` the new token is one of this application or organization, of which the caller must be a member, and carries the caller's permissions there. Without either it is a fresh token of the caller itself. `permissions` restricts the new token.",
+      "With `refresh_token`, the refresh token is in the body or is the bearer. Each use replaces it; using a replaced one again ends the session.",
+      "With `client_credentials`, an application authenticates with its client id and secret, or with an assertion signed with its own key. `authorization_code` needs PKCE with S256. OAuth libraries use /api/v1/oauth/token.",
     ].join("\n\n"),
     auth: "public",
     body: CreateTokenBody,
@@ -42,7 +42,7 @@ export const tokenRoutes = {
     path: "/api/v1/tokens",
     summary: "List the caller's tokens",
     description:
-      "Sessions and personal access tokens, never their text. `user_id` of another user needs `token_list` or `sudo`.",
+      "Returns sessions and personal access tokens, never their text. `user_id` of another user needs `token_list` or `sudo`.",
     auth: { permissions: ["read"] },
     query: TokenQuery,
     list: true,
@@ -55,7 +55,7 @@ export const tokenRoutes = {
     method: "DELETE",
     path: "/api/v1/tokens",
     summary: "Revoke every token of the caller",
-    description: "The one in use too. `user_id` of another user needs `token_delete` or `sudo`.",
+    description: "Also revokes the token in use. `user_id` of another user needs `token_delete` or `sudo`.",
     auth: { permissions: ["delete"] },
     query: TokenQuery,
     responses: { 204: { description: "Revoked" } },
@@ -79,13 +79,13 @@ export const tokenRoutes = {
     path: "/api/v1/tokens/:id",
     summary: "Revoke a token",
     description:
-      "A session ends with its access and refresh tokens. Of the caller, or of an application or organization where the caller may revoke.",
+      "The token must be the caller's, or one of an application or organization where the caller may revoke. A session ends with its access and refresh tokens.",
     auth: { permissions: ["delete"] },
     params: IdParams,
     responses: { 204: { description: "Revoked" } },
     errors: ["not_found"],
   }),
-  /* Takes no Idempotency-Key: the kept answer would be the token. */
+  /* Takes no Idempotency-Key: the stored response would contain the token. */
   createPersonalToken: defineRoute({
     id: "createPersonalToken",
     area: "identity",
@@ -93,7 +93,7 @@ export const tokenRoutes = {
     path: "/api/v1/personal_tokens",
     summary: "Make a personal access token",
     description:
-      "A long-lived token with some of the caller's permissions, for scripts. Listed and revoked with the other tokens.",
+      "A long-lived token for scripts, with some of the caller's permissions. It is listed and revoked with the other tokens.",
     auth: { permissions: ["create"] },
     body: CreatePersonalTokenBody,
     responses: { 201: { description: "The token", schema: PersonalToken } },
@@ -114,7 +114,7 @@ export const tokenRoutes = {
     area: "identity",
     method: "GET",
     path: "/.well-known/keys",
-    summary: "The same keys as a bare array, with PEM",
+    summary: "The keys of /.well-known/jwks.json as an array, with PEM",
     auth: "public",
     responses: { 200: { description: "Keys", schema: KeyList } },
   }),

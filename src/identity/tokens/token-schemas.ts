@@ -1,9 +1,9 @@
-/** Shapes of tokens on the wire: as they are made, as they are listed, as OAuth clients ask about them. */
+/** Shapes of tokens on the wire: personal access tokens, and the rows of token lists. */
 import Type, { type Static } from "typebox";
 import { Name, Timestamp, Uuid, closed, nullable } from "../../platform/contract/schemas.js";
 
 const Permissions = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: "bit-set of generic permissions" });
-/** Of one personal access token; a year and a day. */
+/** Longest life of a personal access token: a year and a day. */
 const LIFE_DAYS_MAX = 366;
 
 export const TokenRow = closed(
@@ -12,12 +12,17 @@ export const TokenRow = closed(
     created_at: Timestamp,
     kind: Type.Union([Type.Literal("session"), Type.Literal("personal")]),
     subject: Type.String({ description: "`user:<uuid>`, `application:<uuid>` or `organization:<uuid>`" }),
-    name: nullable(Type.String()),
-    scope: Type.String(),
+    name: nullable(Type.String({ description: "of a personal access token; null for sessions" })),
+    scope: Type.String({ description: "granted scope; empty for personal access tokens" }),
     permissions: Permissions,
     expires_at: Timestamp,
-    last_used_at: nullable(Timestamp),
-    client_id: nullable(Type.String({ description: "OAuth client that holds the tokens" })),
+    last_used_at: nullable(
+      Type.String({
+        ...Timestamp,
+        description: "last use of a personal access token, to the minute; never set for sessions",
+      }),
+    ),
+    client_id: nullable(Type.String({ description: "OAuth client that holds the tokens; null for other tokens" })),
     acting_user_id: nullable(Type.String({ description: "user on whose behalf the tokens act" })),
   },
   { description: "A session or personal access token, without its text" },
@@ -28,7 +33,7 @@ export const TokenQuery = closed({ user_id: Type.Optional(Uuid) });
 export const CreatePersonalTokenBody = closed({
   name: Name,
   permissions: Type.Optional(Permissions),
-  expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: LIFE_DAYS_MAX, description: "90 unless given" })),
+  expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: LIFE_DAYS_MAX, description: "90 by default" })),
 });
 export const PersonalToken = closed(
   {
@@ -37,9 +42,13 @@ export const PersonalToken = closed(
     name: Type.String(),
     permissions: Permissions,
     expires_at: Timestamp,
-    access_token: Type.String({ description: "for `Authorization: bearer`; shown this once, only its hash is kept" }),
+    access_token: Type.String({
+      description: "for `Authorization: bearer`; returned only once, the server keeps only its hash",
+    }),
   },
   { description: "Personal access token" },
 );
 
+export type CreatePersonalTokenInput = Static<typeof CreatePersonalTokenBody>;
+export type PersonalTokenJson = Static<typeof PersonalToken>;
 export type TokenRowJson = Static<typeof TokenRow>;

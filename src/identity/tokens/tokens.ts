@@ -1,17 +1,17 @@
 /**
- * Tokens as their owners see them: the sessions and personal access tokens of a subject, listed, read and revoked.
- * Never shows a token's text.
+ * Answers which tokens a caller may see and revoke: the sessions and personal access tokens of a subject, without their
+ * text.
  */
 import { PERMISSIONS, PERMISSIONS_MAX, holdsAll } from "../../platform/auth/permissions.js";
 import { formatSubject, type Principal, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { notFound } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import type { StoreCommit } from "../../platform/store/store.js";
-import { mergeCommits, retryOnConflict, type Page } from "../../platform/store/tables.js";
-import type { Access } from "../tenants/tenant-access.js";
-import type { ApiTokenRecord, ApiTokens } from "./api-tokens.js";
-import { onPage } from "../tenants/directory.js";
+import { mergeCommits, type Page } from "../../platform/store/tables.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
+import type { PersonalTokenRecord, PersonalTokens } from "./personal-tokens.js";
+import { pageOf } from "../listing.js";
 import type { IdentityRepository, SessionRecord } from "../repository.js";
 import type { Sessions } from "./sessions.js";
 import type { Tenant, TenantRepository } from "../tenants/tenant-repository.js";
@@ -20,13 +20,13 @@ import type { TokenRowJson } from "./token-schemas.js";
 export interface TokensDependencies {
   readonly repository: IdentityRepository;
   readonly tenants: TenantRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly sessions: Sessions;
-  readonly apiTokens: ApiTokens;
+  readonly personalTokens: PersonalTokens;
   readonly log: Log;
 }
 
-interface Found {
+interface OwnedToken {
   readonly owner: Subject;
   readonly row: TokenRowJson;
 }
@@ -38,88 +38,100 @@ export class Tokens {
     this.#dependencies = dependencies;
   }
 
-  /** The caller's tokens, oldest first; another user's for `token_list` or `sudo`. */
+  /**
+   * Returns a page of the caller's tokens, oldest first.
+   * @param userId another user's, for `token_list` or `sudo`
+   * @throws not_found for a user whose tokens the caller may not list
+   */
   list(principal: Principal, page: Page, userId?: string): { body: TokenRowJson[]; total: number } {
     return this.#rows(this.#subjectOf(principal, userId, PERMISSIONS.token_list), page);
   }
 
-  /** The tokens of an application or organization. */
+  /** Returns a page of the tokens of an application or organization. Throws as `TenantAccess.require` does. */
   listOf(principal: Principal, tenant: Tenant, page: Page): { body: TokenRowJson[]; total: number } {
     this.#dependencies.access.require(principal, tenant, PERMISSIONS.read);
     return this.#rows(tenant, page);
   }
 
+  /**
+   * Returns a token of the caller, or of an application or organization where it may read.
+   * @throws not_found
+   */
   get(principal: Principal, id: string): TokenRowJson {
-    return this.#found(principal, id).row;
+    return this.#require(principal, id).row;
   }
 
   /**
-   * Ends a session or revokes a personal access token: of the caller, or of an application or organization where the
-   * caller may revoke.
+   * Ends a session or revokes a personal access token, with everything derived from it: of the caller, or of an
+   * application or organization where the caller may revoke.
+   * @throws not_found; forbidden without `revoke`
    */
   async revoke(principal: Principal, id: string): Promise<void> {
-    const { access, sessions, apiTokens, log } = this.#dependencies;
-    const { owner, row } = this.#found(principal, id);
+    const { access, sessions, personalTokens, log } = this.#dependencies;
+    const { owner, row } = this.#require(principal, id);
     const isOwn =
       isSame(owner, principal.subject) ||
       (principal.subject.kind === "user" && row.acting_user_id === principal.subject.id);
     if (!isOwn && owner.kind !== "user")
       access.require(principal, { kind: owner.kind, id: owner.id }, PERMISSIONS.revoke);
-    const ended = (await sessions.end(owner, id)) || (await apiTokens.revoke(owner, id));
-    if (!ended) throw tokenNotFound();
+    const ended = (await sessions.end(owner, id)) || (await personalTokens.revoke(owner, id));
+    if (!ended) throw notFound("token");
     await sessions.endDerived(owner, id);
     log.info("token revoked", { subject: formatSubject(owner) });
   }
 
-  /** Revokes every token of the caller; of another user for `token_delete` or `sudo`. */
+  /**
+   * Revokes every token of the caller, the one in use included.
+   * @param userId those of another user instead, for `token_delete` or `sudo`
+   * @throws not_found for a user whose tokens the caller may not revoke
+   */
   async revokeAll(principal: Principal, userId?: string): Promise<void> {
     await this.revokeAllOf(this.#subjectOf(principal, userId, PERMISSIONS.token_delete));
   }
 
+  /** Revokes every token of an application or organization. Throws as `TenantAccess.require` does. */
   async revokeTenant(principal: Principal, tenant: Tenant): Promise<void> {
     this.#dependencies.access.require(principal, tenant, PERMISSIONS.revoke);
     await this.revokeAllOf(tenant);
   }
 
-  /** Voids every token that a subject has, and what was made by them. */
+  /** Voids every token of a subject, and everything derived from them. */
   async revokeAllOf(subject: Subject): Promise<void> {
-    // On a full disk too: it takes one record's room, and a stolen token cannot wait.
-    await retryOnConflict(async () => {
-      await this.#dependencies.repository.commit({ ...this.voidCommit(subject), urgent: true });
-    });
+    // Urgent, so that it works on a full disk too: it takes the room of one record, and a stolen token cannot wait.
+    await this.#dependencies.repository.commitCurrent(() => ({ ...this.voidCommit(subject), urgent: true }));
     await this.#dependencies.sessions.endDerived(subject);
     this.#dependencies.log.info("all tokens of a subject voided", { subject: formatSubject(subject) });
   }
 
   /**
-   * The same as a part of the commit that is the reason for it, so that no token outlives it by a crash; `endDerived`
-   * follows.
+   * Returns the commit that voids every token of a subject, for merging into the commit that is the reason for it, so
+   * that no token survives a crash in between. `Sessions.endDerived` must follow.
    */
   voidCommit(subject: Subject): StoreCommit {
     return mergeCommits(
       this.#dependencies.sessions.endAllCommit(subject),
-      this.#dependencies.apiTokens.revokeAllCommit(subject),
+      this.#dependencies.personalTokens.revokeAllCommit(subject),
     );
   }
 
   #rows(owner: Subject, page: Page): { body: TokenRowJson[]; total: number } {
     const rows = [
       ...this.#dependencies.sessions.live(owner).map((session) => this.#sessionRow(owner, session)),
-      ...this.#dependencies.apiTokens.list(owner).map((record) => this.#apiTokenRow(record)),
-    ].sort((a, b) => (a.created_at + a.id < b.created_at + b.id ? -1 : 1));
-    const { rows: body, total } = onPage(rows, page);
+      ...this.#dependencies.personalTokens.list(owner).map((record) => this.#personalTokenRow(record)),
+    ];
+    const { rows: body, total } = pageOf(rows, page);
     return { body, total };
   }
 
-  /** Looks where the caller may look: at itself, then at the applications and organizations that it belongs to. */
-  #found(principal: Principal, id: string): Found {
+  /** Finds a token of the caller itself, or of an application or organization where it may read. */
+  #require(principal: Principal, id: string): OwnedToken {
     for (const owner of this.#ownersFor(principal)) {
       const session = this.#dependencies.sessions.live(owner).find((candidate) => candidate.id === id);
       if (session !== undefined) return { owner, row: this.#sessionRow(owner, session) };
-      const record = this.#dependencies.apiTokens.find(owner, id);
-      if (record !== undefined) return { owner, row: this.#apiTokenRow(record) };
+      const record = this.#dependencies.personalTokens.find(owner, id);
+      if (record !== undefined) return { owner, row: this.#personalTokenRow(record) };
     }
-    throw tokenNotFound();
+    throw notFound("token");
   }
 
   #ownersFor({ subject }: Principal): Subject[] {
@@ -140,15 +152,15 @@ export class Tokens {
   #subjectOf(principal: Principal, userId: string | undefined, needed: number): Subject {
     if (userId === undefined || (principal.subject.kind === "user" && principal.subject.id === userId))
       return principal.subject;
-    const mayAll = holdsAll(principal.permissions, needed) || holdsAll(principal.permissions, PERMISSIONS.sudo);
+    const isAdministrator =
+      holdsAll(principal.permissions, needed) || holdsAll(principal.permissions, PERMISSIONS.sudo);
     const subject: Subject = { kind: "user", id: userId };
-    if (!mayAll || this.#dependencies.repository.findState(subject) === undefined)
-      throw new AppError("not_found", { message: "user not found" });
+    if (!isAdministrator || this.#dependencies.repository.findState(subject) === undefined) throw notFound("user");
     return subject;
   }
 
   #sessionRow(owner: Subject, session: SessionRecord): TokenRowJson {
-    const held = this.#dependencies.access.heldBy(owner, session) ?? 0;
+    const held = this.#dependencies.access.permissionsOf(owner, session) ?? 0;
     return {
       id: session.id,
       created_at: session.created_at,
@@ -164,9 +176,9 @@ export class Tokens {
     };
   }
 
-  #apiTokenRow(record: ApiTokenRecord): TokenRowJson {
+  #personalTokenRow(record: PersonalTokenRecord): TokenRowJson {
     const owner: Subject = { kind: record.owner_kind, id: record.owner_id };
-    const held = this.#dependencies.access.heldBy(owner, record) ?? 0;
+    const held = this.#dependencies.access.permissionsOf(owner, record) ?? 0;
     return {
       id: record.id,
       created_at: record.created_at,
@@ -176,7 +188,7 @@ export class Tokens {
       scope: "",
       permissions: held & record.permissions,
       expires_at: isoTimestamp(record.expires_at_ms),
-      last_used_at: this.#dependencies.apiTokens.lastUsedAt(record.id),
+      last_used_at: this.#dependencies.personalTokens.lastUsedAt(record.id),
       client_id: null,
       acting_user_id: record.acting_user_id ?? null,
     };
@@ -185,8 +197,4 @@ export class Tokens {
 
 function isSame(a: Subject, b: Subject): boolean {
   return a.kind === b.kind && a.id === b.id;
-}
-
-function tokenNotFound(): AppError {
-  return new AppError("not_found", { message: "token not found" });
 }

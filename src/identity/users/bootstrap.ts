@@ -1,19 +1,27 @@
 /**
- * The first administrator: by a one-use token in a private file that the first start of an empty store leaves for the
- * operator, or by `proofwright create-admin` on a stopped server. Never by a default password, never by being first to
- * sign up.
+ * The first administrator. The first start of an empty store leaves a token, good once, in a private file for the
+ * operator; on a stopped server `proofwright create-admin` does the same work. There is no default password, and the
+ * first user to sign up gets no special rights.
  */
 import { createOpaqueToken, opaqueTokenHash } from "../../platform/auth/opaque-token.js";
+import { ADMINISTRATOR_PERMISSIONS } from "../../platform/auth/permissions.js";
+import type { Subject } from "../../platform/auth/principal.js";
 import type { Clock } from "../../platform/clock.js";
 import { AppError } from "../../platform/errors.js";
 import { replacePrivateFile } from "../../platform/files/private-file.js";
 import type { Store, StoreCommit } from "../../platform/store/store.js";
-import { ExpiringRecords, type Expiring } from "../oauth/expiring-records.js";
+import { mergeCommits } from "../../platform/store/tables.js";
+import { ExpiringRecords, type Expiring } from "../expiring-records.js";
 import type { IdentityRepository } from "../repository.js";
+import type { Sessions } from "../tokens/sessions.js";
+import type { Tokens } from "../tokens/tokens.js";
+import { normalizeEmail } from "./email.js";
 
 export interface BootstrapDependencies {
   readonly store: Store;
   readonly repository: IdentityRepository;
+  readonly sessions: Sessions;
+  readonly tokens: Tokens;
   readonly clock: Clock;
 }
 
@@ -21,38 +29,56 @@ const LIFE_MS = 60 * 60 * 1000;
 const PAGE = { page: 1, rpp: 1 };
 
 export class Bootstrap {
-  readonly #store: Store;
-  readonly #repository: IdentityRepository;
-  readonly #clock: Clock;
-  readonly #tokens: ExpiringRecords<Expiring>;
+  readonly #dependencies: BootstrapDependencies;
+  readonly #bootstrapTokens: ExpiringRecords<Expiring>;
 
   constructor(dependencies: BootstrapDependencies) {
-    this.#store = dependencies.store;
-    this.#repository = dependencies.repository;
-    this.#clock = dependencies.clock;
-    this.#tokens = new ExpiringRecords({ table: "bootstrap_token" }, dependencies);
+    this.#dependencies = dependencies;
+    this.#bootstrapTokens = new ExpiringRecords({ table: "bootstrap_token" }, dependencies);
   }
 
   /**
-   * Leaves a token in a file of mode 0600 when there is no user at all. True when it did. The token is in the file and
-   * nowhere else.
+   * Writes a token to a file of mode 0600 if there is no user yet. The token is in the file and nowhere else.
+   * @returns false when there is a user, and so no token
    */
   async offer(path: string): Promise<boolean> {
-    if (this.#repository.listUsers(PAGE).total > 0) return false;
+    const { store, repository, clock } = this.#dependencies;
+    if (repository.listUsers(PAGE).total > 0) return false;
     const token = createOpaqueToken("bootstrap");
-    await this.#store.commit({
-      ...this.#tokens.insertCommit(token.hash, { expires_at_ms: this.#clock.nowMs() + LIFE_MS }),
+    await store.commit({
+      ...this.#bootstrapTokens.insertCommit(token.hash, { expires_at_ms: clock.nowMs() + LIFE_MS }),
       deletePrefixes: [["bootstrap_token"]],
     });
     await replacePrivateFile(path, Buffer.from(`${token.text}\n`, "utf8"));
     return true;
   }
 
-  /** What uses the token up in the commit that makes the administrator. Throws `unauthorized`. */
+  /**
+   * Returns the commit that uses a token up, for merging into the one that creates the administrator.
+   * @throws unauthorized for a token that is unknown, used or expired
+   */
   useCommit(text: string): StoreCommit {
     const hash = opaqueTokenHash("bootstrap", text);
-    const record = hash === undefined ? undefined : this.#tokens.find(hash);
+    const record = hash === undefined ? undefined : this.#bootstrapTokens.find(hash);
     if (record === undefined) throw new AppError("unauthorized", { message: "unauthorized" });
-    return this.#tokens.deleteCommit(record);
+    return this.#bootstrapTokens.deleteCommit(record);
+  }
+
+  /**
+   * Gives an existing user every permission and voids its tokens; for `proofwright create-admin`.
+   * @throws not_found
+   */
+  async makeAdministrator(emailText: string): Promise<void> {
+    const { repository, sessions, tokens } = this.#dependencies;
+    const user = repository.findUserByEmail(normalizeEmail(emailText) ?? "");
+    if (user === undefined) throw new AppError("not_found", { message: "there is no user with this address" });
+    const subject: Subject = { kind: "user", id: user.value.id };
+    await repository.commit(
+      mergeCommits(
+        repository.updateUserCommit(user, { ...user.value, permissions: ADMINISTRATOR_PERMISSIONS }),
+        tokens.voidCommit(subject),
+      ),
+    );
+    await sessions.endDerived(subject);
   }
 }

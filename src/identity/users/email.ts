@@ -1,21 +1,20 @@
 /**
- * The one normaliser of e-mail addresses. Lookup, uniqueness and throttling all use its result, so that letter case,
- * spaces and Unicode variants of an address are one account (and share one counter). It does not find out whether mail
- * arrives.
+ * Normalises e-mail addresses. Lookup, uniqueness and throttling all use the result, so that letter case, spaces and
+ * Unicode variants of an address mean one account and share one counter. Does not check whether mail arrives.
  */
 import { domainToASCII } from "node:url";
 
 /** RFC 5321 section 4.5.3.1.3: a path of 256 octets less the angle brackets. */
 const ADDRESS_CHARACTERS_MAX = 254;
 const LOCAL_PART_CHARACTERS_MAX = 64;
-/** Dot-separated atoms (RFC 5322 section 3.2.3), with letters and digits of any script (RFC 6531). No quoted forms. */
+/** Dot-separated atoms (RFC 5322 section 3.2.3) with letters and digits of any script (RFC 6531); no quoted strings. */
 const LOCAL_PART = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+)*$/u;
-/** At least two labels of letters, digits and inner hyphens; the last is no number. */
+/** At least two labels of letters, digits and inner hyphens; the last has a letter. */
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?=[a-z0-9-]*[a-z])[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * The canonical form of an address, or undefined when the text is none.
- * NFKC, no white space around, lower case, domain in its ASCII (IDNA) form; at most 254 characters. Idempotent.
+ * Returns the canonical form of an address; undefined when the text is no address. The form is NFKC, without white
+ * space around it, in lower case, with the domain in its ASCII form (IDNA), at most 254 characters. Idempotent.
  */
 export function normalizeEmail(text: string): string | undefined {
   const folded = foldText(text);
@@ -29,10 +28,10 @@ export function normalizeEmail(text: string): string | undefined {
   return address.length <= ADDRESS_CHARACTERS_MAX ? address : undefined;
 }
 
-/** NFKC, trim, lower case. Lower-casing may undo NFKC (and the reverse), so both are done until nothing changes. */
+/** Applies NFKC, lower case and trim until nothing changes, because lower-casing may undo NFKC and the reverse. */
 export function foldText(text: string): string {
   let folded = text;
-  // Two rounds settle every known text; the bound only keeps the loop honest.
+  // Two rounds are enough for every known text; the bound only rules out an endless loop.
   for (let round = 0; round < 4; round++) {
     const next = folded.normalize("NFKC").toLowerCase().trim();
     if (next === folded) break;

@@ -1,8 +1,9 @@
 /**
- * Users who come with tokens of a trusted external issuer: found by issuer and subject, made at their first visit where
- * that is allowed.
+ * Users with tokens of a trusted external issuer: found by issuer and subject, and created at their first request where
+ * the operator allows that.
  */
 import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { NEW_USER_PERMISSIONS } from "../../platform/auth/permissions.js";
 import type { ExternalClaims, ExternalIssuers } from "../../platform/auth/external-issuers.js";
 import type { Principal, Subject } from "../../platform/auth/principal.js";
@@ -11,77 +12,83 @@ import { AppError } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict } from "../../platform/store/store.js";
-import type { Access } from "../tenants/tenant-access.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
 import { normalizeEmail } from "./email.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 
 export interface ExternalUsersDependencies {
   readonly issuers: ExternalIssuers;
   readonly repository: IdentityRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-interface Known {
+/** A verified token. */
+interface CachedToken {
   readonly userId: string;
   readonly tokenId: string;
   readonly expiresAtSec: number;
-  readonly verifiedAtMs: number;
+  /** The user's epoch when the token was verified. */
   readonly epoch: number;
 }
 
-const KNOWN_MAX = 10_000;
-/** As long as our own tokens are remembered. */
-const KNOWN_MS = 60_000;
+/** A few hundred bytes each. */
+const CACHED_TOKENS_MAX = 10_000;
+/** As long as verified access tokens of this server are cached. */
+const CACHE_TTL_MS = 60_000;
 
 export class ExternalUsers {
   readonly #dependencies: ExternalUsersDependencies;
-  readonly #known = new Map<string, Known>();
+  /** By a hash of the token, so that the memory of the process holds no usable token. */
+  readonly #cache: LRUCache<string, CachedToken>;
 
   constructor(dependencies: ExternalUsersDependencies) {
+    const { clock } = dependencies;
     this.#dependencies = dependencies;
+    this.#cache = new LRUCache({
+      max: CACHED_TOKENS_MAX,
+      ttl: CACHE_TTL_MS,
+      ttlResolution: 0,
+      perf: { now: () => clock.monotonicMs() },
+    });
   }
 
+  /** Returns true for a token that names a trusted issuer, verified or not. */
   claims(token: string): boolean {
     return this.#dependencies.issuers.claims(token);
   }
 
-  /** The caller that a token of a trusted issuer stands for. Rejects with `unauthorized`. */
+  /**
+   * Returns the user whom a token of a trusted issuer stands for.
+   * @throws unauthorized with the same words whatever is wrong
+   */
   async authenticate(token: string): Promise<Principal> {
     const nowMs = this.#dependencies.clock.nowMs();
     const cacheKey = hash("sha256", token, "base64");
-    const known = this.#known.get(cacheKey);
-    if (
-      known !== undefined &&
-      nowMs - known.verifiedAtMs < KNOWN_MS &&
-      nowMs >= known.verifiedAtMs &&
-      nowMs < known.expiresAtSec * 1000
-    )
-      return this.#principal(known);
+    const cached = this.#cache.get(cacheKey);
+    if (cached !== undefined && nowMs < cached.expiresAtSec * 1000) return this.#principalOf(cached);
     const claims = await this.#dependencies.issuers.verify(token);
-    if (claims === undefined) throw refusal();
+    if (claims === undefined) throw unauthorized();
     const userId = await this.#userOf(claims);
     const state = this.#dependencies.repository.findState({ kind: "user", id: userId })?.value;
-    if (state === undefined) throw refusal();
-    const fresh: Known = {
+    if (state === undefined) throw unauthorized();
+    const verified: CachedToken = {
       userId,
-      tokenId: idFrom(cacheKey),
+      tokenId: tokenIdOf(cacheKey),
       expiresAtSec: claims.expiresAtSec,
-      verifiedAtMs: nowMs,
       epoch: state.epoch,
     };
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-    this.#known.set(cacheKey, fresh);
-    return this.#principal(fresh);
+    this.#cache.set(cacheKey, verified);
+    return this.#principalOf(verified);
   }
 
-  #principal(known: Known): Principal {
+  #principalOf({ userId, tokenId, expiresAtSec, epoch }: CachedToken): Principal {
     const { access, repository } = this.#dependencies;
-    const subject: Subject = { kind: "user", id: known.userId };
-    const permissions = access.heldBy(subject);
-    if (permissions === undefined || repository.findState(subject)?.value.epoch !== known.epoch) throw refusal();
-    return { subject, permissions, tokenId: known.tokenId, sessionId: known.tokenId, expiresAtSec: known.expiresAtSec };
+    const subject: Subject = { kind: "user", id: userId };
+    const permissions = access.permissionsOf(subject);
+    if (permissions === undefined || repository.findState(subject)?.value.epoch !== epoch) throw unauthorized();
+    return { subject, permissions, tokenId, sessionId: tokenId, expiresAtSec };
   }
 
   async #userOf(claims: ExternalClaims): Promise<string> {
@@ -92,11 +99,11 @@ export class ExternalUsers {
     } = claims;
     const found = repository.findExternalUser(issuer, subject)?.value;
     if (found !== undefined) return found.id;
-    if (mayCreate === false) throw refusal();
+    if (mayCreate === false) throw unauthorized();
     return this.#create(claims);
   }
 
-  /** An address that another issuer vouches for is kept for show: it opens no account here and takes none's place. */
+  /** The address in the token is only displayed: it opens no account here, and does not block one with the address. */
   async #create(claims: ExternalClaims): Promise<string> {
     const { repository, clock, log } = this.#dependencies;
     const user: UserRecord = {
@@ -114,7 +121,7 @@ export class ExternalUsers {
     try {
       await repository.commit(repository.createUserCommit(user, undefined));
     } catch (error) {
-      // Its two first requests came at once: the other one made it.
+      // The user's first two requests came at once, and the other one created the user.
       const other =
         error instanceof StoreConflict
           ? repository.findExternalUser(claims.issuer.issuer, claims.subject)?.value
@@ -127,12 +134,12 @@ export class ExternalUsers {
   }
 }
 
-/** An id for a token that has none of ours: the same for the same token. */
-function idFrom(cacheKey: string): string {
+/** Returns an id in the form of a UUID for a token of another issuer: the same for the same token. */
+function tokenIdOf(cacheKey: string): string {
   const hex = Buffer.from(cacheKey, "base64").toString("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-function refusal(): AppError {
+function unauthorized(): AppError {
   return new AppError("unauthorized", { message: "unauthorized" });
 }

@@ -1,10 +1,11 @@
 /**
- * The texts of the mails that identity sends. Each says what it is about, how long it holds, and what to do when it was
- * not asked for.
+ * The texts of the mails that identity sends. Each says what it is about, how long its token is good, and what to do
+ * when the reader did not ask for it.
  */
 import type { MailMessage } from "../../platform/mail/mail.js";
 
-export function passwordResetLetter(input: {
+/** Returns the mail with the token of a password reset. */
+export function passwordResetMail(input: {
   readonly to: string;
   readonly serviceUrl: string;
   readonly token: string;
@@ -26,18 +27,20 @@ export function passwordResetLetter(input: {
   };
 }
 
-export function invitationLetter(input: {
+/** Returns the mail with the token of an invitation. */
+export function invitationMail(input: {
   readonly to: string;
   readonly serviceUrl: string;
   readonly token: string;
   readonly hours: number;
-  readonly what: string;
+  /** Name of the application or organization, or of the service. */
+  readonly placeName: string;
 }): MailMessage {
   return {
     to: input.to,
-    subject: `Invitation to ${input.what}`,
+    subject: `Invitation to ${input.placeName}`,
     text: [
-      `You are invited to ${input.what} at ${input.serviceUrl}.`,
+      `You are invited to ${input.placeName} at ${input.serviceUrl}.`,
       "",
       `To accept within ${String(input.hours)} hours, sign up or log in with this invitation token:`,
       "",

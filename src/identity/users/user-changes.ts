@@ -1,56 +1,57 @@
 /**
- * Changing and deleting users. What would let a thief of a token keep an account (password, address) needs the present
- * password or a login of the last minutes; new permissions, a new password and deletion void the tokens that were
- * there.
+ * Changes and deletes users. A new password or address would let the thief of a token keep the account, so it needs the
+ * present password or a login of the last minutes. A new password, new permissions and deletion void all tokens.
  */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
 import {
   NEW_USER_PERMISSIONS,
   PERMISSIONS,
+  PERMISSIONS_MAX,
   TENANT_PERMISSIONS,
   holdsAll,
   permissionNames,
 } from "../../platform/auth/permissions.js";
-import type { Principal, Subject } from "../../platform/auth/principal.js";
+import type { Principal } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type StoreCommit } from "../../platform/store/store.js";
 import { mergeCommits, retryOnConflict } from "../../platform/store/tables.js";
-import type { Access } from "../tenants/tenant-access.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
 import type { Directory } from "../tenants/directory.js";
-import { normalizeEmail } from "./email.js";
-import type { HourlyLimit } from "../login/hourly-limit.js";
+import type { HourlyLimits } from "../login/hourly-limit.js";
 import type { Login } from "../login/login.js";
-import type { Memberships } from "../tenants/memberships.js";
 import type { IdentityRepository, UserRecord } from "../repository.js";
 import type { UpdateUserInput } from "../schemas.js";
 import type { Sessions } from "../tokens/sessions.js";
-import type { TenantDeletion } from "../tenants/tenant-deletion.js";
+import type { SubjectDeletion } from "../subject-deletion.js";
 import { addressThrottleKey } from "../login/throttle-keys.js";
 import type { Tokens } from "../tokens/tokens.js";
-import { emailTaken, refusal, soundPassword, userNotFound } from "./users.js";
+import { emailTaken, permissionsNotAssignable, requireEmail, requireStrongPassword } from "./users.js";
 
 export interface UserChangesDependencies {
   readonly repository: IdentityRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly directory: Directory;
-  readonly memberships: Memberships;
   readonly sessions: Sessions;
   readonly tokens: Tokens;
   readonly login: Login;
-  readonly deletion: TenantDeletion;
-  readonly signupLimit: HourlyLimit;
+  readonly deletion: SubjectDeletion;
+  readonly limits: Pick<HourlyLimits, "signup">;
   readonly hashGate: PasswordHashLimiter;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A login this young stands for the password itself; existing clients change it without sending the old one. */
+/** A login this recent counts as the password itself; existing clients change it without sending the old one. */
 const RECENT_LOGIN_MS = 5 * 60 * 1000;
-/** How far ahead of ours a client's clock may be. */
+/** The clock of a client may be ahead by this much. */
 const CLOCK_AHEAD_MS = 5 * 60 * 1000;
+/** Permissions that only an administrator can have given. */
+const ADMINISTRATOR_ONLY_PERMISSIONS = PERMISSIONS_MAX & ~NEW_USER_PERMISSIONS;
+/** Permissions of a virtual user that its application's token must hold too, to act as the user. */
+const VIRTUAL_USER_GUARDED_PERMISSIONS = ADMINISTRATOR_ONLY_PERMISSIONS | TENANT_PERMISSIONS;
 
 export class UserChanges {
   readonly #hashCost: PasswordHashCost;
@@ -62,92 +63,74 @@ export class UserChanges {
   }
 
   /**
-   * Changes what is given: of the caller itself, of an application's own user, of anyone for `user_update` and `sudo`.
-   * Throws `not_found` for a user that the caller may not see, `forbidden` for one it may not change or without a fresh
-   * proof, `permission_escalation`, `invalid_email`, `email_taken`, `weak_password`.
+   * Changes the given members of the caller itself, of an application's virtual user, or of anyone for `user_update`
+   * and `sudo`.
+   * @param address network address of the caller, for throttling
+   * @throws not_found for a user that the caller may not see; forbidden for one that it may not change, or without a
+   *   fresh proof; permission_escalation; invalid_email; email_taken; weak_password; invalid_credentials for a wrong
+   *   `current_password`; too_many_requests
    */
   async update(principal: Principal, id: string, input: UpdateUserInput, address: string): Promise<void> {
     const { repository, log } = this.#dependencies;
     const user = this.#changeable(principal, id, PERMISSIONS.user_update);
     const isAdministrator = holdsAny(principal, PERMISSIONS.user_update | PERMISSIONS.sudo);
+    const newPermissions = input.permissions === user.permissions ? undefined : input.permissions;
     if (input.permissions !== undefined || input.email !== undefined || input.password !== undefined)
-      requireNotAbove(principal, user);
-    if (input.permissions !== undefined && input.permissions !== user.permissions)
-      this.#requireGrantable(principal, isAdministrator, input.permissions);
-    const email = input.email === undefined ? user.email : this.#newEmail(input.email);
-    if ((email !== user.email || input.password !== undefined) && !isAdministrator && !isOwnUserOf(principal, user))
-      await this.#requireProof(principal, user, input.current_password, address);
-    const password = input.password === undefined ? undefined : soundPassword(input.password, email);
-    if (email !== user.email) await this.#dependencies.signupLimit.count(addressThrottleKey(address));
+      requireMayImpersonate(principal, user);
+    if (newPermissions !== undefined) {
+      if (!isAdministrator) throw permissionsNotAssignable();
+      this.#dependencies.access.requireSubset(newPermissions, principal.permissions);
+    }
+    const email = input.email === undefined ? user.email : requireEmail(input.email);
+    if ((email !== user.email || input.password !== undefined) && !isAdministrator && !isVirtualUserOf(principal, user))
+      await this.#requireProof(principal, user, { currentPassword: input.current_password, address });
+    const password = input.password === undefined ? undefined : requireStrongPassword(input.password, email);
+    if (email !== user.email) await this.#dependencies.limits.signup.count(addressThrottleKey(address));
     const passwordHash =
       password === undefined
         ? undefined
         : await this.#dependencies.hashGate.run(() => hashPassword(password, this.#hashCost));
     const change = this.#recordChange(input, email);
     const subject = { kind: "user", id } as const;
-    const isVoiding =
-      passwordHash !== undefined || (input.permissions !== undefined && input.permissions !== user.permissions);
+    const voidsTokens = passwordHash !== undefined || newPermissions !== undefined;
     await this.#commit(id, change, () =>
       mergeCommits(
         passwordHash === undefined ? {} : repository.setPasswordCommit(id, passwordHash),
-        isVoiding ? this.#dependencies.tokens.voidCommit(subject) : {},
+        voidsTokens ? this.#dependencies.tokens.voidCommit(subject) : {},
       ),
     );
-    if (isVoiding) await this.#dependencies.sessions.endDerived(subject);
+    if (voidsTokens) await this.#dependencies.sessions.endDerived(subject);
     log.info("user changed", { subject: `user:${id}` });
   }
 
-  /** Deletes a user and what it alone owns: itself, an application's own user, anyone for `user_delete` and `sudo`. */
+  /**
+   * Deletes a user and everything that only it owns: the caller itself, an application's virtual user, or anyone for
+   * `user_delete` and `sudo`.
+   * @throws not_found, forbidden or permission_escalation as `update` does; vault_sealed
+   */
   async delete(principal: Principal, id: string): Promise<void> {
-    requireNotAbove(principal, this.#changeable(principal, id, PERMISSIONS.user_delete));
-    await this.deleteUser(id);
+    requireMayImpersonate(principal, this.#changeable(principal, id, PERMISSIONS.user_delete));
+    await this.#dependencies.deletion.deleteUser(id);
   }
 
-  /** Deletes a user whose deletion was found to be allowed. Safe to repeat. */
-  async deleteUser(id: string): Promise<void> {
-    const { repository, memberships, sessions, tokens, deletion, log } = this.#dependencies;
-    const subject = { kind: "user", id } as const;
-    await deletion.disable(subject);
-    await sessions.endWhere(subject, () => true);
-    await tokens.revokeAllOf(subject);
-    await deletion.purge(subject);
-    await memberships.removeAll("member", subject);
-    await retryOnConflict(async () => {
-      const record = repository.findUser(id);
-      if (record !== undefined) await repository.commit(repository.deleteUserCommit(record));
-    });
-    log.info("user deleted", { subject: `user:${id}` });
-  }
-
-  /** The user, when the caller may change it. */
+  /** Returns a user that the caller may change. */
   #changeable(principal: Principal, id: string, administratorBit: number): UserRecord {
     const user = this.#dependencies.directory.findUser(principal, id);
-    if (user === undefined) throw userNotFound();
+    if (user === undefined) throw notFound("user");
     const isSelf = principal.subject.kind === "user" && principal.subject.id === id;
-    if (isSelf || isOwnUserOf(principal, user) || holdsAny(principal, administratorBit | PERMISSIONS.sudo)) return user;
-    throw new AppError("forbidden", { message: "another user can be seen here, not changed" });
+    if (isSelf || isVirtualUserOf(principal, user) || holdsAny(principal, administratorBit | PERMISSIONS.sudo))
+      return user;
+    throw new AppError("forbidden", { message: "you can see this user, but not change it" });
   }
 
-  #requireGrantable(principal: Principal, isAdministrator: boolean, permissions: number): void {
-    if (!isAdministrator)
-      throw new AppError(
-        "permission_escalation",
-        refusal("not able to assert permissions", "permission_escalation", "permissions"),
-      );
-    this.#dependencies.access.requireSubset(permissions, principal.permissions);
-  }
-
-  /**
-   * The present password, or a login of the last minutes. Throws `forbidden`, `invalid_credentials`,
-   * `too_many_requests`.
-   */
+  /** Requires the present password, or a login of the last minutes. */
   async #requireProof(
     principal: Principal,
     user: UserRecord,
-    currentPassword: string | undefined,
-    address: string,
+    proof: { readonly currentPassword: string | undefined; readonly address: string },
   ): Promise<void> {
     const { repository, login, clock } = this.#dependencies;
+    const { currentPassword, address } = proof;
     if (currentPassword !== undefined) {
       await login.confirm(user, currentPassword, address);
       return;
@@ -158,13 +141,6 @@ export class UserChanges {
     throw new AppError("forbidden", {
       message: "changing the password or the address needs current_password, or a login of the last five minutes",
     });
-  }
-
-  #newEmail(text: string): string {
-    const email = normalizeEmail(text);
-    if (email === undefined)
-      throw new AppError("invalid_email", refusal("the e-mail address is not valid", "invalid_email", "email"));
-    return email;
   }
 
   #recordChange(input: UpdateUserInput, email: string): (user: UserRecord) => UserRecord {
@@ -183,15 +159,12 @@ export class UserChanges {
     });
   }
 
-  /** When somebody agreed, in the form of all timestamps. Nobody agrees in the future. */
+  /** Returns the time of an agreement in the form of all timestamps. Rejects a time in the future. */
   #agreement(text: string | undefined, member: string): string | undefined {
     if (text === undefined) return undefined;
     const ms = Date.parse(text);
     if (Number.isNaN(ms) || ms > this.#dependencies.clock.nowMs() + CLOCK_AHEAD_MS) {
-      throw new AppError(
-        "invalid_request",
-        refusal(`${member}: must be a time that has been`, "invalid_request", member),
-      );
+      throw invalidMember(member, `${member}: must be a time in the past`);
     }
     return isoTimestamp(ms);
   }
@@ -200,7 +173,7 @@ export class UserChanges {
     const { repository } = this.#dependencies;
     await retryOnConflict(async () => {
       const current = repository.findUser(id);
-      if (current === undefined) throw userNotFound();
+      if (current === undefined) throw notFound("user");
       try {
         await repository.commit(mergeCommits(repository.updateUserCommit(current, change(current.value)), alongside()));
       } catch (error) {
@@ -212,27 +185,31 @@ export class UserChanges {
 }
 
 /**
- * Whoever sets another's password or address can be that user. So an administrator may not do it to one who holds
- * administrators' bits that it lacks itself, nor a token of an application to a user of its own who may do more than
- * the token.
+ * Rejects a caller that would gain permissions by acting as the user: who sets a user's password or address can log in
+ * as that user. So a user that holds administrators' permissions is safe from administrators without them, and a
+ * virtual user from tokens of its application that may do less than the user.
  */
-function requireNotAbove(principal: Principal, user: UserRecord): void {
+function requireMayImpersonate(principal: Principal, user: UserRecord): void {
   const { subject, permissions } = principal;
   if ((subject.kind === "user" && subject.id === user.id) || holdsAll(permissions, PERMISSIONS.sudo)) return;
-  const bounded = isOwnUserOf(principal, user) ? TENANT_PERMISSIONS | ~NEW_USER_PERMISSIONS : ~NEW_USER_PERMISSIONS;
-  const above = user.permissions & bounded & ~permissions;
-  if (above !== 0)
+  const guarded = isVirtualUserOf(principal, user) ? VIRTUAL_USER_GUARDED_PERMISSIONS : ADMINISTRATOR_ONLY_PERMISSIONS;
+  const gained = user.permissions & guarded & ~permissions;
+  if (gained !== 0)
     throw new AppError("permission_escalation", {
-      message: `the user holds what the caller does not: ${permissionNames(above).join(", ")}`,
+      message: `the user holds permissions that you do not: ${permissionNames(gained).join(", ")}`,
     });
 }
 
-/** True for an application and a user that it made itself. */
-function isOwnUserOf(principal: Principal, user: UserRecord): boolean {
-  const { subject }: { subject: Subject } = principal;
+function isVirtualUserOf({ subject }: Principal, user: UserRecord): boolean {
   return subject.kind === "application" && user.application_id === subject.id;
 }
 
-function holdsAny(principal: Principal, bits: number): boolean {
-  return holdsAll(principal.permissions, 0) && (principal.permissions & bits) !== 0;
+/** Returns true for a sound bit-set that has at least one of the given bits. */
+function holdsAny({ permissions }: Principal, bits: number): boolean {
+  return isPermissionSet(permissions) && (permissions & bits) !== 0;
+}
+
+/** Numbers outside the range would alias bits in 32-bit arithmetic. */
+function isPermissionSet(permissions: number): boolean {
+  return holdsAll(permissions, 0);
 }

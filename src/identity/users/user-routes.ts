@@ -13,9 +13,9 @@ import {
   UserQuery,
 } from "../schemas.js";
 
-/** Bodies of public routes hold a handful of short texts. */
+/** Bodies of public routes hold a few short texts. */
 const CREDENTIAL_BODY_BYTES_MAX = 8 * 1024;
-/** More tokens than the largest sound body of these routes has, few enough to bound a parser. */
+/** More JSON tokens than the largest valid body of these routes has; bounds the work of the parser. */
 const CREDENTIAL_JSON_TOKENS_MAX = 64;
 
 const EXAMPLE_EMAIL = "ada@example.com";
@@ -29,8 +29,8 @@ const credentials = {
 
 export const userRoutes = {
   /*
-   * Takes no Idempotency-Key: the hash of this body that a replay check would keep for a day is a fast hash over a
-   * password. The unique e-mail already makes a repeat harmless (409).
+   * Takes no Idempotency-Key: the check would keep a fast hash of the body, and so of the password, for a day. The
+   * unique e-mail address already makes a repeated request harmless (409).
    */
   createUser: defineRoute({
     ...credentials,
@@ -39,8 +39,8 @@ export const userRoutes = {
     path: "/api/v1/users",
     summary: "Create a user",
     description: [
-      "Needs no token. The status code is not shown in the specification; 201 is used. A repeat with the same e-mail answers 409.",
-      "With the token of an application as bearer: a virtual user of that application, whose addresses are a namespace of their own and who may do without a password. With `invitation_token`: the invitation is accepted. With the one-use token of a new installation as bearer: the first administrator. `permissions` are for administrators.",
+      "Needs no token. A second request with the same e-mail address gets 409.",
+      "With the token of an application as bearer, the new user is a virtual user of this application: its address needs to be unique only within the application, and the password is optional. With `invitation_token` the new user also accepts the invitation. With the bootstrap token of a new installation as bearer the new user is the first administrator. Only administrators may send `permissions`.",
     ].join("\n\n"),
     auth: "public",
     body: CreateUserBody,
@@ -64,7 +64,7 @@ export const userRoutes = {
     path: "/api/v1/authenticate",
     summary: "Log in with e-mail and password",
     description:
-      "How a bearer token is obtained is not shown in the specification. An unknown e-mail and a wrong password get the same answer. With the token of an application as bearer and no password: logs in one of its virtual users that has none.",
+      "Returns the user and a bearer token. An unknown e-mail address and a wrong password get the same response. With the token of an application as bearer and without `password`, logs in one of its virtual users that has no password.",
     auth: "public",
     body: AuthenticateBody,
     responses: { 201: { description: "The user and a token", schema: Authenticated } },
@@ -76,9 +76,9 @@ export const userRoutes = {
     id: "listUsers",
     method: "GET",
     path: "/api/v1/users",
-    summary: "List users within the authorized scope",
+    summary: "List the users that the caller may see",
     description:
-      "An ordinary user sees itself and the members of its organizations, an application or organization its members, a holder of `user_list` or `sudo` all.",
+      "A user sees itself and the members of its organizations, an application or organization its members, and a holder of `user_list` or `sudo` all users.",
     auth: { permissions: ["read"] },
     query: UserQuery,
     list: true,
@@ -102,7 +102,7 @@ export const userRoutes = {
     path: "/api/v1/users/:id",
     summary: "Change a user",
     description:
-      "Updatable members are not shown in the specification. A new password or address needs `current_password` or a login of the last five minutes; a new password or new permissions void every token of the user. `permissions` are for administrators.",
+      "Members that are absent stay as they are. A new password or e-mail address needs `current_password` or a login within the last five minutes. A new password and new permissions void every token of the user. Only administrators may change `permissions`.",
     auth: { permissions: ["update"] },
     params: IdParams,
     body: UpdateUserBody,
@@ -123,9 +123,9 @@ export const userRoutes = {
     id: "deleteUser",
     method: "DELETE",
     path: "/api/v1/users/:id",
-    summary: "Delete a user and what it alone owns",
+    summary: "Delete a user and everything that only it owns",
     description:
-      "Itself, an application's own user, or anyone for `user_delete` and `sudo`. 503 while the vault is sealed.",
+      "A user may delete itself, an application its virtual users, and a holder of `user_delete` or `sudo` anyone. 503 while the vault is sealed.",
     auth: { permissions: ["delete"] },
     params: IdParams,
     responses: { 204: { description: "Deleted" } },
@@ -136,11 +136,11 @@ export const userRoutes = {
     id: "requestPasswordReset",
     method: "POST",
     path: "/api/v1/reset_password",
-    summary: "Ask for a mail to reset the password",
-    description: "Answers 204 whether there is such an account or not.",
+    summary: "Request a mail to reset the password",
+    description: "The response is 204 whether there is such an account or not.",
     auth: "public",
     body: RequestResetBody,
-    responses: { 204: { description: "A mail is on its way if the address has an account" } },
+    responses: { 204: { description: "A mail is sent if the address has an account" } },
     errors: ["too_many_requests"],
     example: { body: { email: EXAMPLE_EMAIL } },
   }),
@@ -149,8 +149,8 @@ export const userRoutes = {
     id: "resetPassword",
     method: "POST",
     path: "/api/v1/reset_password/:token",
-    summary: "Choose a new password with the token of the mail",
-    description: "The token is good once, for an hour. Every token of the account is void afterwards.",
+    summary: "Set a new password with the token from the mail",
+    description: "The token is good once, for an hour. Every other token of the account is void afterwards.",
     auth: "public",
     params: ResetParams,
     body: ResetBody,

@@ -1,18 +1,18 @@
-/** Users: signing up, virtual users of an application, and who may see whom. Knows nothing of tokens or HTTP. */
+/** Creates users, ordinary and virtual ones, and reads those that a caller may see. Knows nothing of tokens or HTTP. */
 import { hashPassword, type PasswordHashCost } from "../../crypto/hashes/password.js";
 import type { PasswordHashLimiter } from "../../platform/auth/password-hash-limiter.js";
 import { NEW_USER_PERMISSIONS, PERMISSIONS, holdsAll } from "../../platform/auth/permissions.js";
 import type { Principal } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
-import { AppError } from "../../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../../platform/errors.js";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits, type Page } from "../../platform/store/tables.js";
-import type { Access } from "../tenants/tenant-access.js";
+import type { TenantAccess } from "../tenants/tenant-access.js";
 import type { Directory } from "../tenants/directory.js";
 import { normalizeEmail } from "./email.js";
-import type { HourlyLimit } from "../login/hourly-limit.js";
+import type { HourlyLimits } from "../login/hourly-limit.js";
 import { invitationInvalid, type InvitationRecord, type Invitations } from "../tenants/invitations.js";
 import type { Memberships } from "../tenants/memberships.js";
 import { findPasswordWeakness, normalizePassword } from "../login/password-policy.js";
@@ -22,26 +22,28 @@ import { addressThrottleKey } from "../login/throttle-keys.js";
 
 export interface UsersDependencies {
   readonly repository: IdentityRepository;
-  readonly access: Access;
+  readonly access: TenantAccess;
   readonly directory: Directory;
   readonly memberships: Memberships;
   readonly invitations: Invitations;
-  readonly signupLimit: HourlyLimit;
+  readonly limits: Pick<HourlyLimits, "signup">;
   readonly hashGate: PasswordHashLimiter;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Who asks for a user to be made, and what comes with it. */
+/** Who creates a user, and what goes with it. */
 export interface UserOrigin {
-  /** An application makes a virtual user; an administrator may say which permissions; any other caller is like none. */
+  /**
+   * An application creates a virtual user; an administrator may choose permissions; other callers count as anonymous.
+   */
   readonly principal?: Principal | undefined;
-  /** The bits of a user whose making was allowed by other means (the first administrator). */
+  /** The permissions of a user whose creation was allowed by other means, such as the first administrator. */
   readonly permissions?: number;
-  /** What goes into the same commit, given the new user's id. */
-  readonly extra?: StoreCommit;
-  /** True for whoever need not be counted: applications and administrators. */
-  readonly uncounted?: boolean;
+  /** Merged into the commit that creates the user. */
+  readonly extraCommit?: StoreCommit;
+  /** True for administrators, whose new users do not count towards the hourly limit. */
+  readonly skipsHourlyLimit?: boolean;
 }
 
 export class Users {
@@ -54,20 +56,23 @@ export class Users {
   }
 
   /**
-   * Creates a user with the default permissions.
-   * @param address network address of the caller, for the hourly limit Throws `invalid_email`, `weak_password`,
-   *   `email_taken` (only after the hashing that a new one costs), `invitation_invalid`, `permission_escalation`,
-   *   `too_many_requests`.
+   * Creates a user, with the default permissions unless an administrator chooses others.
+   * @param request what the invitation knows may be left out
+   * @param address network address of the caller, for the hourly limit
+   * @throws invalid_request for missing members; invalid_email; weak_password; email_taken, only after the password was
+   *   hashed, so that the time of the response tells nothing; invitation_invalid; permission_escalation; forbidden for
+   *   an application that may not create; too_many_requests
    */
-  async create(asked: CreateUserInput, address: string, origin: UserOrigin = {}): Promise<UserJson> {
-    const { repository, invitations, signupLimit, hashGate, log } = this.#dependencies;
-    const permissions = origin.permissions ?? this.#grantedPermissions(asked, origin.principal);
-    const invitation = asked.invitation_token === undefined ? undefined : invitations.find(asked.invitation_token);
-    const input = completed(asked, invitation?.value);
+  async create(request: CreateUserInput, address: string, origin: UserOrigin = {}): Promise<UserJson> {
+    const { repository, invitations, limits, hashGate, log } = this.#dependencies;
+    const permissions = origin.permissions ?? this.#grantedPermissions(request, origin.principal);
+    const invitation = request.invitation_token === undefined ? undefined : invitations.find(request.invitation_token);
+    const input = completed(request, invitation?.value);
     const applicationId = this.#applicationOf(origin.principal);
-    const email = this.#emailOf(input);
-    const password = this.#passwordOf(input, email, applicationId !== undefined);
-    if (applicationId === undefined && origin.uncounted !== true) await signupLimit.count(addressThrottleKey(address));
+    const email = requireEmail(input.email);
+    const password = passwordOf(input, { email, isOptional: applicationId !== undefined });
+    if (applicationId === undefined && origin.skipsHourlyLimit !== true)
+      await limits.signup.count(addressThrottleKey(address));
     const user = this.#newUser(input, { email, permissions, applicationId, invitation });
     if (invitation !== undefined && invitation.value.email !== email) throw invitationInvalid();
     const passwordHash =
@@ -80,20 +85,20 @@ export class Users {
           repository.createUserCommit(user, passwordHash),
           joining,
           this.#virtualCommit(user),
-          origin.extra ?? {},
+          origin.extraCommit ?? {},
         ),
       );
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
       if (repository.isEmailConflict(error.key)) throw emailTaken();
-      if (invitations.isUsedUp(error.key[0])) throw invitationInvalid();
+      if (invitations.isUsedUp(error.key)) throw invitationInvalid();
       throw error;
     }
     log.info("user created", { subject: `user:${user.id}` });
     return userJson(user);
   }
 
-  /** Users that the caller may see, oldest first; see Directory. */
+  /** Returns a page of the users that the caller may see, oldest first; see `Directory.listUsers`. */
   list(
     principal: Principal,
     query: Page & { readonly email?: string },
@@ -104,12 +109,12 @@ export class Users {
   }
 
   /**
-   * One user with metadata. Throws `not_found` for a user that is not there, and likewise for one that the caller may
-   * not see.
+   * Returns one user with metadata.
+   * @throws not_found in the same words for a user that does not exist and one that the caller may not see
    */
   get(principal: Principal, id: string): UserDetailJson {
     const user = this.#dependencies.directory.findUser(principal, id);
-    if (user === undefined) throw userNotFound();
+    if (user === undefined) throw notFound("user");
     const json = userJson(user);
     const { name, email } = json;
     return {
@@ -125,42 +130,22 @@ export class Users {
     };
   }
 
-  /** Bits of the new user. Only administrators may say which, and only such as they hold. */
+  /** The permissions of the new user. Only administrators may choose them, among those that they hold. */
   #grantedPermissions(input: CreateUserInput, principal: Principal | undefined): number {
     if (input.permissions === undefined) return NEW_USER_PERMISSIONS;
     const bits = principal?.subject.kind === "user" ? principal.permissions : 0;
     const { user_create: create, sudo } = PERMISSIONS;
-    if (!holdsAll(bits, create) && !holdsAll(bits, sudo))
-      throw new AppError(
-        "permission_escalation",
-        refusal("not able to assert permissions", "permission_escalation", "permissions"),
-      );
+    if (!holdsAll(bits, create) && !holdsAll(bits, sudo)) throw permissionsNotAssignable();
     this.#dependencies.access.requireSubset(input.permissions, bits);
     return input.permissions;
   }
 
-  /** The application whose virtual user it will be. Throws `forbidden` for a token of one that may not create. */
+  /** The application whose virtual user it will be; undefined for other callers. */
   #applicationOf(principal: Principal | undefined): string | undefined {
     if (principal?.subject.kind !== "application") return undefined;
     if (!holdsAll(principal.permissions, PERMISSIONS.create))
       throw new AppError("forbidden", { message: "this needs the permission create" });
     return principal.subject.id;
-  }
-
-  #emailOf(input: CompleteInput): string {
-    const email = normalizeEmail(input.email);
-    if (email === undefined)
-      throw new AppError("invalid_email", refusal("the e-mail address is not valid", "invalid_email", "email"));
-    return email;
-  }
-
-  /** A virtual user may do without a password: its application logs it in. */
-  #passwordOf(input: CreateUserInput, email: string, isVirtual: boolean): string | undefined {
-    if (input.password === undefined) {
-      if (isVirtual) return undefined;
-      throw new AppError("weak_password", refusal("a password is required", "weak_password", "password"));
-    }
-    return soundPassword(input.password, email);
   }
 
   #newUser(
@@ -183,12 +168,12 @@ export class Users {
       privacy_policy_agreed_at: null,
       terms_of_service_agreed_at: null,
       ...(applicationId === undefined ? {} : { application_id: applicationId }),
-      // The token came by mail to this very address.
+      // The invitation's token was mailed to this address.
       ...(invitation === undefined ? {} : { email_verified: true }),
     };
   }
 
-  /** A virtual user is a member of its application from the start. */
+  /** Makes a virtual user a member of its application. */
   #virtualCommit(user: UserRecord): StoreCommit {
     if (user.application_id === undefined) return {};
     return this.#dependencies.memberships.newUserCommit(
@@ -201,7 +186,7 @@ export class Users {
 
 type CompleteInput = CreateUserInput & Required<Pick<CreateUserInput, "email" | "first_name" | "last_name">>;
 
-/** What is left out is the invitation's. Throws `invalid_request` that names each member that neither says. */
+/** Takes absent members from the invitation. Throws `invalid_request` that names each member that is still missing. */
 function completed(input: CreateUserInput, invitation: InvitationRecord | undefined): CompleteInput {
   const email = input.email ?? invitation?.email;
   const firstName = input.first_name ?? invitation?.first_name ?? undefined;
@@ -219,14 +204,39 @@ function completed(input: CreateUserInput, invitation: InvitationRecord | undefi
   throw new AppError("invalid_request", { message: details[0]?.message ?? "", details });
 }
 
-/** A password in the form in which it is hashed. Throws `weak_password`. */
-export function soundPassword(text: string, email: string): string {
+/** A virtual user may have no password: its application logs it in. */
+function passwordOf(
+  input: CreateUserInput,
+  { email, isOptional }: { readonly email: string; readonly isOptional: boolean },
+): string | undefined {
+  if (input.password !== undefined) return requireStrongPassword(input.password, email);
+  if (isOptional) return undefined;
+  throw invalidMember("password", "a password is required", "weak_password");
+}
+
+/**
+ * Returns an address in its canonical form (`normalizeEmail`).
+ * @throws invalid_email
+ */
+export function requireEmail(text: string): string {
+  const email = normalizeEmail(text);
+  if (email === undefined) throw invalidMember("email", "the e-mail address is not valid", "invalid_email");
+  return email;
+}
+
+/**
+ * Returns a password in the form in which it is hashed.
+ * @param email the user's address, as `normalizeEmail` returns it
+ * @throws weak_password
+ */
+export function requireStrongPassword(text: string, email: string): string {
   const password = normalizePassword(text);
   const weakness = findPasswordWeakness(password, email);
-  if (weakness !== undefined) throw new AppError("weak_password", refusal(weakness, "weak_password", "password"));
+  if (weakness !== undefined) throw invalidMember("password", weakness, "weak_password");
   return password;
 }
 
+/** Returns a user as responses show it. */
 export function userJson(user: UserRecord): UserJson {
   return {
     id: user.id,
@@ -241,18 +251,12 @@ export function userJson(user: UserRecord): UserJson {
   };
 }
 
-export function userNotFound(): AppError {
-  return new AppError("not_found", { message: "user not found" });
-}
-
+/** Says that an address has an account already. */
 export function emailTaken(): AppError {
-  return new AppError("email_taken", refusal("a user with this e-mail address exists", "email_taken", "email"));
+  return invalidMember("email", "a user with this e-mail address exists", "email_taken");
 }
 
-export function refusal(
-  message: string,
-  code: string,
-  path: string,
-): { message: string; details: { message: string; code: string; path: string }[] } {
-  return { message, details: [{ message, code, path }] };
+/** Says that only an administrator may choose permissions. */
+export function permissionsNotAssignable(): AppError {
+  return invalidMember("permissions", "not able to assert permissions", "permission_escalation");
 }

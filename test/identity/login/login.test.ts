@@ -1,4 +1,4 @@
-/** Login: what it gives, what it refuses, and how guessing is slowed (T20 shape, T21). */
+/** Login: what it returns, what it rejects, and how guessing is slowed down. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
 import { LoginThrottle, waitAfter, type LoginReservation } from "../../../src/identity/login/login-throttle.js";
@@ -68,7 +68,7 @@ describe("a login", () => {
   });
 
   it("takes every spelling of the e-mail and of the password's characters", async () => {
-    await harness.identity.service.users.create(
+    await harness.identity.services.users.create(
       { email: "JOSÉ@Example.com ", first_name: "José", last_name: "M", password: "une phrase privée à moi" },
       ADDRESS,
     );
@@ -84,7 +84,7 @@ describe("a login", () => {
     expect(await codeOf(() => later.identity.authenticate(token.access_token))).toBe("ok");
     expect(
       await codeOf(() =>
-        later.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+        later.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
       ),
     ).toBe("ok");
   });
@@ -147,9 +147,10 @@ describe("a refused login", () => {
       [EMAIL, PASSWORD],
       [EMAIL, "x".repeat(512)],
     ] as const) {
-      await logIn(harness, email, password).catch((error: AppError) =>
-        answers.push([error.code, error.message, error.details, error.retryAfterSec]),
-      );
+      await logIn(harness, email, password).catch((error: unknown) => {
+        const { code, message, details, retryAfterSec } = error as AppError;
+        answers.push([code, message, details, retryAfterSec]);
+      });
     }
     expect(answers).toHaveLength(6);
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -203,7 +204,7 @@ describe("guessing", () => {
     expect(new Set(await failures(5))).toEqual(new Set(["invalid_credentials"]));
   });
 
-  it("in parallel is evaluated at most 5 times before waiting, whatever the spelling (T21)", async () => {
+  it("in parallel is evaluated at most 5 times before waiting, whatever the spelling", async () => {
     await signUp(harness, EMAIL);
     const spellings = [EMAIL, "ADA@example.com", " ada@example.com ", "ａｄａ@example.com", "ada@EXAMPLE.com"];
     const codes = await Promise.all(
@@ -232,7 +233,7 @@ describe("guessing", () => {
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("ok");
     expect(
       await codeOf(() =>
-        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+        harness.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
       ),
     ).toBe("ok");
   });
@@ -370,11 +371,11 @@ describe("subjects", () => {
     const user = await signUp(harness, EMAIL);
     const { token } = await logIn(harness, EMAIL, PASSWORD, ADDRESS, "offline_access");
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("ok");
-    await harness.identity.service.tokens.revokeAllOf(subjectOf(user));
+    await harness.identity.services.tokens.revokeAllOf(subjectOf(user));
     expect(await codeOf(() => harness.identity.authenticate(token.access_token))).toBe("unauthorized");
     expect(
       await codeOf(() =>
-        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
+        harness.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer(token.refresh_token)),
       ),
     ).toBe("invalid_grant");
     expect(await codeOf(() => logIn(harness, EMAIL))).toBe("ok");

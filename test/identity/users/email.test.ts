@@ -88,7 +88,7 @@ describe("e-mail normaliser", () => {
         const once = normalizeEmail(`${local}@${domain}.example`);
         if (once !== undefined) expect(normalizeEmail(once)).toBe(once);
       }),
-      { numRuns: 5000 },
+      { numRuns: 5000, seed: 20_260_504 },
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Signing up, and who may see whom (tenant isolation, T16 for the routes that identity has). */
+/** Signing up, and which users a caller may see: nobody sees the users of another tenant. */
 import { Compile } from "typebox/compile";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CreateUserBody, User, UserDetail } from "../../../src/identity/schemas.js";
@@ -20,14 +20,14 @@ function create(
   changes: Partial<{ email: string; first_name: string; last_name: string; password: string }>,
   address = ADDRESS,
 ) {
-  return harness.identity.service.users.create(
+  return harness.identity.services.users.create(
     { email: "ada@example.com", first_name: "Ada", last_name: "Lovelace", password: PASSWORD, ...changes },
     address,
   );
 }
 
 describe("signing up", () => {
-  it("answers the user as the specification has it", async () => {
+  it("answers the user with every member that clients know", async () => {
     const user = await create({ email: " Ada@Example.com" });
     expect(user).toEqual({
       id: user.id,
@@ -69,7 +69,7 @@ describe("signing up", () => {
     expect(codes.filter((code) => code === "ok")).toHaveLength(1);
     expect(codes.filter((code) => code === "email_taken")).toHaveLength(19);
     expect(
-      harness.identity.service.users.list(principal({ kind: "user", id: "x" }, PERMISSIONS.user_list), {
+      harness.identity.services.users.list(principal({ kind: "user", id: "x" }, PERMISSIONS.user_list), {
         page: 1,
         rpp: 100,
       }).total,
@@ -133,7 +133,7 @@ describe("signing up", () => {
   it("gives nobody permissions that they ask for, and stores nothing then", async () => {
     expect(
       await codeOf(() =>
-        harness.identity.service.users.create(
+        harness.identity.services.users.create(
           {
             email: "ada@example.com",
             first_name: "A",
@@ -161,7 +161,7 @@ describe("signing up", () => {
 describe("seeing users", () => {
   it("shows a user itself, with metadata in the detail", async () => {
     const ada = await signUp(harness, "ada@example.com");
-    const detail = harness.identity.service.users.get(principal(subjectOf(ada)), ada.id);
+    const detail = harness.identity.services.users.get(principal(subjectOf(ada)), ada.id);
     expect(detail).toEqual({
       ...ada,
       metadata: {
@@ -174,11 +174,11 @@ describe("seeing users", () => {
       },
     });
     expect(Compile(UserDetail).Check(detail)).toBe(true);
-    expect(harness.identity.service.users.list(principal(subjectOf(ada)), { page: 1, rpp: 25 })).toEqual({
+    expect(harness.identity.services.users.list(principal(subjectOf(ada)), { page: 1, rpp: 25 })).toEqual({
       users: [ada],
       total: 1,
     });
-    expect(harness.identity.service.users.list(principal(subjectOf(ada)), { page: 2, rpp: 25 })).toEqual({
+    expect(harness.identity.services.users.list(principal(subjectOf(ada)), { page: 2, rpp: 25 })).toEqual({
       users: [],
       total: 1,
     });
@@ -189,7 +189,7 @@ describe("seeing users", () => {
     const eve = await signUp(harness, "eve@example.com");
     const answers = [ada.id, crypto.randomUUID()].map((id) => {
       try {
-        return harness.identity.service.users.get(principal(subjectOf(eve)), id);
+        return harness.identity.services.users.get(principal(subjectOf(eve)), id);
       } catch (error) {
         return JSON.stringify(
           error,
@@ -206,8 +206,8 @@ describe("seeing users", () => {
     async (kind) => {
       const ada = await signUp(harness, "ada@example.com");
       const asker = principal({ kind, id: ada.id });
-      expect(await codeOf(() => harness.identity.service.users.get(asker, ada.id))).toBe("not_found");
-      expect(harness.identity.service.users.list(asker, { page: 1, rpp: 25 })).toEqual({ users: [], total: 0 });
+      expect(await codeOf(() => harness.identity.services.users.get(asker, ada.id))).toBe("not_found");
+      expect(harness.identity.services.users.list(asker, { page: 1, rpp: 25 })).toEqual({ users: [], total: 0 });
     },
   );
 
@@ -218,14 +218,14 @@ describe("seeing users", () => {
       harness.clock.ms += 1;
     }
     const asker = principal({ kind: "user", id: crypto.randomUUID() }, PERMISSIONS[name]);
-    expect(harness.identity.service.users.list(asker, { page: 1, rpp: 3 })).toEqual({
+    expect(harness.identity.services.users.list(asker, { page: 1, rpp: 3 })).toEqual({
       users: created.slice(0, 3),
       total: 5,
     });
-    expect(harness.identity.service.users.list(asker, { page: 2, rpp: 3 })).toEqual({
+    expect(harness.identity.services.users.list(asker, { page: 2, rpp: 3 })).toEqual({
       users: created.slice(3),
       total: 5,
     });
-    expect(harness.identity.service.users.get(asker, created[2]!.id)).toMatchObject({ id: created[2]!.id });
+    expect(harness.identity.services.users.get(asker, created[2]!.id)).toMatchObject({ id: created[2]!.id });
   });
 });

@@ -3,15 +3,21 @@
  * fetched.
  */
 import { createServer as createHttpServer, type Server } from "node:http";
-import { mkdtempSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK } from "jose";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readTrustedIssuers, type TrustedIssuer } from "../../src/platform/auth/external-issuers.js";
-import { NEW_USER_PERMISSIONS, PERMISSIONS } from "../../src/platform/auth/permissions.js";
-import { codeOf, logIn, openHarness, signUp, type Harness } from "./support.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { IdentityRepository } from "../../../src/identity/repository.js";
+import { TenantAccess } from "../../../src/identity/tenants/tenant-access.js";
+import { TenantRepository } from "../../../src/identity/tenants/tenant-repository.js";
+import { ExternalUsers } from "../../../src/identity/users/external-users.js";
+import {
+  ExternalIssuers,
+  readTrustedIssuers,
+  type TrustedIssuer,
+} from "../../../src/platform/auth/external-issuers.js";
+import { NEW_USER_PERMISSIONS, PERMISSIONS } from "../../../src/platform/auth/permissions.js";
+import { quietLog } from "../../platform/auth/support.js";
+import { codeOf, logIn, openHarness, signUp, type Harness } from "../support.js";
 
 const ISSUER = "https://login.example.com/realm";
 const AUDIENCE = "proofwright";
@@ -88,7 +94,7 @@ describe("a token of a trusted issuer", () => {
       first.subject,
     );
     expect((await harness.identity.authenticate(await token({ sub: "abc|124" }))).subject).not.toEqual(first.subject);
-    expect(harness.identity.service.users.get(first, first.subject.id)).toMatchObject({
+    expect(harness.identity.services.users.get(first, first.subject.id)).toMatchObject({
       first_name: "Ada",
       email: "ada@example.com",
       metadata: { email_verified: false },
@@ -122,12 +128,35 @@ describe("a token of a trusted issuer", () => {
     const text = await token();
     const { subject } = await harness.identity.authenticate(text);
     expect(await verdict(text)).toBe("ok");
-    await harness.identity.service.tokens.revokeAllOf(subject);
+    await harness.identity.services.tokens.revokeAllOf(subject);
     expect(await verdict(text)).toBe("unauthorized");
     const next = await token({ jti: "next" });
     expect(await verdict(next)).toBe("ok");
     harness.clock.advanceSec(331);
     expect(await verdict(next)).toBe("unauthorized");
+  });
+});
+
+describe("a token that was verified", () => {
+  it("is verified again after a minute, and not before", async () => {
+    const repository = new IdentityRepository({ store: harness.store });
+    const access = new TenantAccess({ repository, tenants: new TenantRepository({ store: harness.store }) });
+    const issuers = new ExternalIssuers(
+      { issuers: [{ issuer: ISSUER, jwks_url: jwksUrl, audience: AUDIENCE }] },
+      { clock: harness.clock, log: quietLog },
+    );
+    const verify = vi.spyOn(issuers, "verify");
+    const users = new ExternalUsers({ issuers, repository, access, clock: harness.clock, log: quietLog });
+    const text = await token();
+    for (const [seconds, verifications] of [
+      [0, 1],
+      [59, 1],
+      [2, 2],
+    ] as const) {
+      harness.clock.advanceSec(seconds);
+      await users.authenticate(text);
+      expect(verify).toHaveBeenCalledTimes(verifications);
+    }
   });
 });
 
@@ -214,28 +243,5 @@ describe("an issuer whose keys cannot be had", () => {
     for (let tried = 0; tried < 5; tried += 1)
       expect(await verdict(await token({}, { kid: `unknown ${String(tried)}` }))).toBe("unauthorized");
     expect([await verdict(await token({ jti: "next" })), fetches]).toEqual(["ok", 1]);
-  });
-});
-
-describe("the operator's list of issuers", () => {
-  const read = async (content: unknown) => {
-    const path = join(mkdtempSync(join(tmpdir(), "issuers-")), "issuers.json");
-    writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
-    return readTrustedIssuers(path);
-  };
-  const sound = { issuer: ISSUER, jwks_url: "https://login.example.com/jwks", audience: AUDIENCE };
-
-  it("is read", async () => {
-    expect(await read([sound])).toEqual([sound]);
-  });
-
-  it.each([
-    ["no JSON", "{"],
-    ["another form", [{ issuer: ISSUER }]],
-    ["an unknown member", [{ ...sound, secret: "x" }]],
-    ["keys over plain HTTP", [{ ...sound, jwks_url: "http://login.example.com/jwks" }]],
-    ["an issuer twice", [sound, sound]],
-  ])("is refused with %s, in a sentence", async (_name, content) => {
-    await expect(read(content)).rejects.toThrow(/issuers|jwks_url/);
   });
 });

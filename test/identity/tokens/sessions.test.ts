@@ -1,9 +1,9 @@
-/** T22: rotation of refresh tokens, retries after a lost answer, reuse, races. */
+/** Sessions: rotation of refresh tokens, retries after a lost response, reuse, races. */
 import { decodeJwt } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRefreshToken } from "../../src/platform/auth/refresh-token.js";
-import type { TokenJson } from "../../src/identity/schemas.js";
-import { bearer, ADDRESS, PASSWORD, codeOf, logIn, openHarness, signUp, type Harness } from "./support.js";
+import { createRefreshToken } from "../../../src/platform/auth/refresh-token.js";
+import type { TokenJson } from "../../../src/identity/schemas.js";
+import { bearer, ADDRESS, PASSWORD, codeOf, logIn, openHarness, signUp, type Harness } from "../support.js";
 
 const EMAIL = "ada@example.com";
 let harness: Harness;
@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 function refresh(token: TokenJson | string, scope?: string): Promise<TokenJson> {
   const text = typeof token === "string" ? token : token.refresh_token!;
-  return harness.identity.service.createToken(
+  return harness.identity.services.tokenGrants.create(
     { grant_type: "refresh_token", refresh_token: text, ...(scope === undefined ? {} : { scope }) },
     bearer(),
   );
@@ -42,7 +42,7 @@ describe("a refresh", () => {
   it("takes the token as the bearer, as existing clients send it", async () => {
     expect(
       await codeOf(() =>
-        harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer(first.refresh_token)),
+        harness.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer(first.refresh_token)),
       ),
     ).toBe("ok");
   });
@@ -61,7 +61,7 @@ describe("a refresh", () => {
 
   it.each(["password", "", "Refresh_token"])("is no grant of type %j, and says which there are", async (grant_type) => {
     await expect(
-      harness.identity.service.createToken({ grant_type }, bearer(first.refresh_token)),
+      harness.identity.services.tokenGrants.create({ grant_type }, bearer(first.refresh_token)),
     ).rejects.toMatchObject({
       code: "unsupported_grant",
       message: "grant_type must be one of: refresh_token, client_credentials, authorization_code",
@@ -71,9 +71,9 @@ describe("a refresh", () => {
   it("does not take an access token, nothing, or a token of nobody", async () => {
     expect(await codeOf(() => refresh(first.access_token))).toBe("invalid_grant");
     expect(await codeOf(() => refresh(createRefreshToken().text))).toBe("invalid_grant");
-    expect(await codeOf(() => harness.identity.service.createToken({ grant_type: "refresh_token" }, bearer()))).toBe(
-      "invalid_grant",
-    );
+    expect(
+      await codeOf(() => harness.identity.services.tokenGrants.create({ grant_type: "refresh_token" }, bearer())),
+    ).toBe("invalid_grant");
   });
 
   it("keeps only hashes of tokens in the store", async () => {
@@ -159,19 +159,21 @@ describe("fifty refreshes at once", () => {
 
   it("by two servers' worth of services over one store leave one live successor too", async () => {
     // Without the turns that one process takes, only the store's checks stand between the racers.
-    const { createIdentity } = await import("../../src/identity/create-identity.js");
-    const { openSigningKeys } = await import("../../src/platform/auth/signing-keys.js");
-    const { quietLog } = await import("../platform/auth/support.js");
+    const { createIdentity } = await import("../../../src/identity/create-identity.js");
+    const { openSigningKeys } = await import("../../../src/platform/auth/signing-keys.js");
+    const { quietLog } = await import("../../platform/auth/support.js");
     const keys = await openSigningKeys(
       { path: `${harness.folder}/signing-keys.json` },
       { clock: harness.clock, log: quietLog },
     );
     const services = Array.from(
       { length: 8 },
-      () => createIdentity({ issuer: "https://issuer.test" }, { ...harness.parts, keys }).service,
+      () => createIdentity({ issuer: "https://issuer.test" }, { ...harness.parts, keys }).services,
     );
     const answers = await Promise.allSettled(
-      services.map((service) => service.createToken({ grant_type: "refresh_token" }, bearer(first.refresh_token))),
+      services.map(({ tokenGrants }) =>
+        tokenGrants.create({ grant_type: "refresh_token" }, bearer(first.refresh_token)),
+      ),
     );
     const issued = answers.filter((answer) => answer.status === "fulfilled").length;
     const session = harness.store.range<{ refresh: { generation: number } }>(["session", "user", userId])[0]!.value;

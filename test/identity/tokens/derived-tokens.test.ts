@@ -1,8 +1,8 @@
 /** Tokens that were made by other tokens: whoever has stolen one must not go on by what he made of it. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ApiError } from "../../src/client.js";
-import { openHttpHarness, type HttpHarness, type IdentityApi } from "./http-support.js";
-import { PASSWORD } from "./support.js";
+import { ApiError } from "../../../src/client.js";
+import { openHttpHarness, type HttpHarness, type IdentityApi } from "../http-support.js";
+import { PASSWORD } from "../support.js";
 
 let harness: HttpHarness;
 let ada: Awaited<ReturnType<HttpHarness["newUser"]>>;
@@ -137,7 +137,7 @@ describe("a token that was made by another", () => {
     await ada.api.updateUser({ params: { id: user.id }, body: { password: "another phrase of my own" } });
     expect(voiding()).toEqual(["subject_state api_token derived_session"]);
     await harness.anonymous.requestPasswordReset({ body: { email: user.email } });
-    await harness.identity.service.outbox.idle();
+    await harness.identity.services.outbox.idle();
     const token = /ppr_\S+/.exec(harness.mails.at(-1)!.text)![0];
     commits.mockClear();
     await harness.anonymous.resetPassword({ params: { token }, body: { password: "a third phrase of my own" } });

@@ -1,0 +1,96 @@
+/** Tokens of OAuth clients: what they carry, and who introspects and revokes them. SOURCE: RFC 7009, RFC 7662. */
+import { decodeJwt } from "jose";
+import { describe, expect, it } from "vitest";
+import { REDIRECT, codeFor, discover, pendingAuthorization, postForm, setUpOAuth } from "./support.js";
+
+const setup = setUpOAuth();
+
+describe("a client's token", () => {
+  it("carries what the person agreed to, and makes no other tokens", async () => {
+    const request = await pendingAuthorization(await discover(setup), "read vault_use");
+    const { code } = await codeFor(request);
+    const { body } = await postForm(setup, "token", {
+      grant_type: "authorization_code",
+      code,
+      code_verifier: request.verifier,
+      redirect_uri: REDIRECT,
+      client_id: setup.clientId,
+      client_secret: setup.clientSecret,
+    });
+    const api = setup.harness.as(String(body["access_token"]));
+    expect(decodeJwt(String(body["access_token"])).perm).toBe(2 | (1 << 16));
+    expect((await api.listUsers({})).total).toBe(1);
+    await expect(api.createApplication({ body: {} })).rejects.toMatchObject({ status: 403 });
+    await expect(api.createToken({ body: {} })).rejects.toMatchObject({ status: 403 });
+    await expect(api.createToken({ body: { application_id: setup.clientId } })).rejects.toMatchObject({ status: 403 });
+    expect(body).not.toHaveProperty("id_token");
+    expect(body).not.toHaveProperty("refresh_token");
+  });
+
+  it("is shown in no list to strangers, and revoked by its holder or its user only", async () => {
+    const { code_verifier, code } = await (async () => {
+      const request = await pendingAuthorization(await discover(setup), "read offline_access");
+      return { code: (await codeFor(request)).code, code_verifier: request.verifier };
+    })();
+    const { body } = await postForm(setup, "token", {
+      grant_type: "authorization_code",
+      code,
+      code_verifier,
+      redirect_uri: REDIRECT,
+      client_id: setup.clientId,
+      client_secret: setup.clientSecret,
+    });
+    const access = String(body["access_token"]);
+    const eve = await setup.harness.newUser("eve@example.com");
+    const other = (await eve.api.createApplication({ body: {} })).body.id;
+    const otherSecret = (await eve.api.createApplicationClientSecret({ params: { id: other } })).body.client_secret;
+    expect(
+      (await postForm(setup, "revoke", { token: access, client_id: other, client_secret: otherSecret })).status,
+    ).toBe(200);
+    expect((await postForm(setup, "revoke", { token: access }, { authorization: `Bearer ${eve.token}` })).status).toBe(
+      200,
+    );
+    expect(await setup.harness.identity.authenticate(access)).toBeDefined();
+    expect(await postForm(setup, "introspect", { token: access })).toMatchObject({
+      status: 401,
+      body: { error: "invalid_client" },
+    });
+    expect(
+      (await postForm(setup, "revoke", { token: access }, { authorization: `Bearer ${setup.owner.token}` })).status,
+    ).toBe(200);
+    await expect((async () => setup.harness.identity.authenticate(access))()).rejects.toMatchObject({
+      code: "unauthorized",
+    });
+    expect(
+      (
+        await postForm(setup, "revoke", {
+          token: "prt_unknown",
+          client_id: setup.clientId,
+          client_secret: setup.clientSecret,
+        })
+      ).status,
+    ).toBe(200);
+  });
+
+  it("by client_credentials ends with its client, and its secret with the rotation, after the overlap", async () => {
+    const request = { grant_type: "client_credentials", client_id: setup.clientId };
+    const first = await postForm(setup, "token", { ...request, client_secret: setup.clientSecret });
+    expect(first.status).toBe(200);
+    const second = (
+      await setup.owner.api.createApplicationClientSecret({
+        params: { id: setup.clientId },
+        body: { overlap_seconds: 60 },
+      })
+    ).body.client_secret;
+    expect((await postForm(setup, "token", { ...request, client_secret: setup.clientSecret })).status).toBe(200);
+    setup.harness.clock.advanceSec(60);
+    expect((await postForm(setup, "token", { ...request, client_secret: setup.clientSecret })).status).toBe(401);
+    expect((await postForm(setup, "token", { ...request, client_secret: second })).status).toBe(200);
+    await setup.owner.api.deleteApplicationClient({ params: { id: setup.clientId } });
+    expect((await postForm(setup, "token", { ...request, client_secret: second })).status).toBe(401);
+    await expect(
+      (async () => setup.harness.identity.authenticate(String(first.body["access_token"])))(),
+    ).rejects.toMatchObject({ code: "unauthorized" });
+    expect(JSON.stringify(setup.harness.store.range([]))).not.toContain(second);
+  });
+});
