@@ -123,13 +123,6 @@ export function readScalar(bytes: Uint8Array): bigint {
   );
 }
 
-/** Writes a number below 2^256 over the first 32 bytes, big-endian; makes no text on the way. */
-export function writeScalar(bytes: Uint8Array, value: bigint): void {
-  const words = new DataView(bytes.buffer, bytes.byteOffset, PRIVATE_KEY_BYTES);
-  for (let word = 0; word < 4; word += 1)
-    words.setBigUint64(8 * word, (value >> BigInt(64 * (3 - word))) & 0xffff_ffff_ffff_ffffn);
-}
-
 /** The 32 bytes of a public number, big-endian. */
 export function scalarBytes(value: bigint): Uint8Array {
   return Buffer.from(value.toString(16).padStart(2 * PRIVATE_KEY_BYTES, "0"), "hex");
