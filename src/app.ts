@@ -31,7 +31,8 @@ import { Jobs } from "./platform/jobs/jobs.js";
 import type { Log } from "./platform/log.js";
 import { Metrics } from "./platform/metrics.js";
 import { PACKAGE_ROOT } from "./platform/files/package-root.js";
-import { Lanes } from "./prover/compute/compute-pools.js";
+import { ComputePools } from "./prover/compute/compute-pools.js";
+import { PooledCompute } from "./prover/compute/pooled-compute.js";
 import { ResidentBytes } from "./prover/compute/resident-bytes.js";
 import { createPrivateFile, readPrivateFile } from "./platform/files/private-file.js";
 import { StartError } from "./platform/start-error.js";
@@ -94,7 +95,7 @@ interface Parts {
   readonly store: DurableStore;
   readonly artifacts: Artifacts;
   readonly jobs: Jobs;
-  readonly lanes: Lanes;
+  readonly pools: ComputePools;
   readonly metrics: Metrics;
   readonly identity: IdentityParts["identity"];
   readonly identityParts: IdentityParts;
@@ -141,8 +142,8 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       parts.identityParts.keys.startWatching();
       await parts.jobs.start();
       parts.chain.start();
-      parts.lanes.warm(config.kernels).catch(() => {
-        dependencies.log.warn("the compute lanes did not warm up");
+      parts.pools.warm(config.kernels).catch(() => {
+        dependencies.log.warn("the compute threads did not load the proving backend ahead of the first request");
       });
       return listening;
     },
@@ -157,7 +158,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       await parts.identity.service.outbox.stop();
       await parts.jobs.stop();
       await parts.chain.stop();
-      await parts.lanes.stop();
+      await parts.pools.stop();
       await parts.vault.stop();
       parts.audit.refusals.flush();
       await parts.events.stop();
@@ -235,7 +236,7 @@ async function openParts(
   onUnwritable.push(async () => {
     await vault.sealByFault("the audit log cannot be written");
   });
-  const lanes = new Lanes(
+  const pools = new ComputePools(
     {
       proveThreads: config.prove_threads,
       proveHelpersMax: config.prove_helpers,
@@ -249,16 +250,19 @@ async function openParts(
     { budgetBytes: config.key_memory_mb * MIB },
     { load: async (sha256) => await artifacts.readShared(sha256) },
   );
-  const provers = createProverRegistry(
+  const compute = new PooledCompute(
     {
       constraintsMax: config.constraints_max,
-      providerAliases: config.provider_aliases,
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
       ...(config.kernels === "wasm"
         ? { openKeys: { budgetBytes: config.key_memory_mb * MIB, workspaces: config.prove_threads + SPARE_WORKSPACES } }
         : {}),
     },
-    { store: audit.vaultStore, artifacts, jobs, lanes, resident, vault: vault.service, events, clock, log },
+    { pools, log },
+  );
+  const provers = createProverRegistry(
+    { providerAliases: config.provider_aliases },
+    { store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
   );
   const chain = openChain(config, {
     store: audit.vaultStore,
@@ -274,7 +278,7 @@ async function openParts(
   });
   Object.assign(areas, { vault, provers, chain });
   await vault.start();
-  const metrics = new Metrics({ lanesWaiting: () => lanes.waiting() });
+  const metrics = new Metrics({ lanesWaiting: () => pools.waiting() });
   return {
     config,
     clock,
@@ -282,7 +286,7 @@ async function openParts(
     store,
     artifacts,
     jobs,
-    lanes,
+    pools,
     metrics,
     identity,
     identityParts,

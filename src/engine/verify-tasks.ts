@@ -10,7 +10,7 @@ import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
 import { encodePublicSignals } from "./encoding/public-signals.js";
 import { isKernelPairing, loadPairing } from "./groth16/pairing-backend.js";
 import type { Groth16Proof } from "./groth16/proof.js";
-import { verifyGroth16Batch, type Statement } from "./groth16/verify-batch.js";
+import { verifyGroth16Batch, type ProofClaim } from "./groth16/verify-batch.js";
 import { prepareWith, verifyGroth16, type PreparedVerifyingKey } from "./groth16/verify.js";
 import { Kept } from "./kept.js";
 import type {
@@ -99,7 +99,7 @@ function readStatements(
   { circuit }: Pick<VerifyMessage, "circuit">,
   items: readonly Pick<VerifyMessage, "inputs" | "proof">[],
   { kernels }: PreparedVerifyingKey,
-): TaskResult<Statement>[] {
+): TaskResult<ProofClaim>[] {
   const checked = items.map(({ inputs }) => checkInputs(circuit, inputs, { publicOnly: true }));
   const proofs = decodeProofs(
     items.filter((_, i) => checked[i]?.ok === true).map(({ proof }) => proof),
@@ -125,7 +125,7 @@ function malformed(message: string): TaskFailure {
   };
 }
 
-function verified({ proof, publicSignals }: Statement, result: boolean): VerifyValue {
+function verified({ proof, publicSignals }: ProofClaim, result: boolean): VerifyValue {
   return { result, proof: encodeProofHex(proof, BN254), publicSignals: encodePublicSignals(publicSignals) };
 }
 

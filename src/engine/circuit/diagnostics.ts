@@ -43,7 +43,7 @@ export function parseDiagnostics(terminalText: string): Diagnostic[] {
   const found: Diagnostic[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     const header = HEADER.exec((lines[at] ?? "").trim());
-    if (header !== null) found.push(readFinding(header, lines, at));
+    if (header !== null) found.push(readDiagnostic(header, lines, at));
   }
   const errors = found.filter(({ severity }) => severity === "error");
   const warnings = found.filter(({ severity }) => severity === "warning");
@@ -69,7 +69,7 @@ export function ownError(code: string, message: string, file?: string): Diagnost
   };
 }
 
-function readFinding(header: RegExpExecArray, lines: readonly string[], at: number): Diagnostic {
+function readDiagnostic(header: RegExpExecArray, lines: readonly string[], at: number): Diagnostic {
   const [, severity, code = "", first = ""] = header;
   const message = [first];
   let next = at + 1;

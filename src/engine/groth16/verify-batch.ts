@@ -12,7 +12,7 @@ import type { Groth16Proof } from "./proof.js";
 import { isOnCurves, termsOf, verifyGroth16 } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";
 
-export interface Statement {
+export interface ProofClaim {
   readonly proof: Groth16Proof;
   /** As `verifyGroth16` takes them. */
   readonly publicSignals: readonly bigint[];
@@ -20,7 +20,7 @@ export interface Statement {
 
 interface Weighted {
   readonly index: number;
-  readonly statement: Statement;
+  readonly statement: ProofClaim;
   readonly weight: bigint;
   /** weight * A. */
   readonly a: G1Point;
@@ -35,7 +35,7 @@ const SINGLE_UP_TO = 2;
 const WEIGHT_HALF_BYTES = 8;
 
 /** Whether each statement's proof is valid, in order. Weights are fresh for each call. */
-export function verifyGroth16Batch(prepared: PreparedVerifyingKey, statements: readonly Statement[]): boolean[] {
+export function verifyGroth16Batch(prepared: PreparedVerifyingKey, statements: readonly ProofClaim[]): boolean[] {
   const results = statements.map(() => false);
   const onCurves = [...statements.entries()].filter(([, { proof, publicSignals }]) =>
     isOnCurves(prepared, proof, publicSignals),
@@ -102,7 +102,7 @@ function holdsTogether(prepared: PreparedVerifyingKey, items: readonly Weighted[
 
 function withWeights(
   { kernels }: PreparedVerifyingKey,
-  entries: readonly (readonly [number, Statement])[],
+  entries: readonly (readonly [number, ProofClaim])[],
 ): Weighted[] {
   const { r, endomorphismScalar } = kernels.curve;
   const bytes = randomBytes(2 * WEIGHT_HALF_BYTES * entries.length);
@@ -117,6 +117,6 @@ function withWeights(
   });
 }
 
-function verifyOne(prepared: PreparedVerifyingKey, { proof, publicSignals }: Statement): boolean {
+function verifyOne(prepared: PreparedVerifyingKey, { proof, publicSignals }: ProofClaim): boolean {
   return verifyGroth16(prepared, proof, publicSignals);
 }

@@ -59,7 +59,7 @@ interface Compiler {
   version(): string;
 }
 
-interface CompilerFinding {
+interface CompilerDiagnostic {
   readonly severity: "error" | "warning" | "info";
   readonly message: string;
   readonly type: string;
@@ -76,7 +76,7 @@ interface CompilerContract {
 }
 
 interface CompilerOutput {
-  readonly errors?: readonly CompilerFinding[];
+  readonly errors?: readonly CompilerDiagnostic[];
   readonly contracts?: Readonly<Record<string, Readonly<Record<string, CompilerContract>>>>;
 }
 
@@ -167,7 +167,7 @@ function pick(
   return { problem: ownError("contract_ambiguous", `several contracts can be deployed; name one: ${names}`) };
 }
 
-function diagnosticOf(finding: CompilerFinding, sources: SolidityRequest["sources"]): Diagnostic {
+function diagnosticOf(finding: CompilerDiagnostic, sources: SolidityRequest["sources"]): Diagnostic {
   const text = finding.message.replace("File import callback not supported", "it is not among the files of the source");
   const { message, file } = ownError("", text, finding.sourceLocation?.file);
   return {

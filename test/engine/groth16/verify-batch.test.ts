@@ -11,7 +11,7 @@ import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import type { PreparedVerifyingKey } from "../../../src/engine/groth16/verify.js";
 import { verifyGroth16Batch } from "../../../src/engine/groth16/verify-batch.js";
-import type { Statement } from "../../../src/engine/groth16/verify-batch.js";
+import type { ProofClaim } from "../../../src/engine/groth16/verify-batch.js";
 import { cubicFixture } from "../../support/groth16-fixtures.js";
 import { seededRandom } from "../../support/seeded.js";
 
@@ -35,12 +35,12 @@ describe.each(["wasm", "reference"] as const)(
       prepared = await prepareVerifyingKey(setup.verifyingKey, backend);
     });
 
-    const sound = (count: number): Statement[] =>
+    const sound = (count: number): ProofClaim[] =>
       Array.from({ length: count }, (_, i) => ({
         proof: proofs[i % proofs.length]!,
         publicSignals: fixture.publicSignals,
       }));
-    const wrong = (statement: Statement): Statement => ({
+    const wrong = (statement: ProofClaim): ProofClaim => ({
       ...statement,
       publicSignals: statement.publicSignals.map((signal) => signal + 1n),
     });
@@ -67,7 +67,7 @@ describe.each(["wasm", "reference"] as const)(
       for (let round = 0; round < 3; round += 1) {
         const statements = sound(5 + random.below(6)).map((statement) => {
           if (random.chance(0.7)) return statement;
-          return random.pick<Statement>([
+          return random.pick<ProofClaim>([
             wrong(statement),
             { ...statement, publicSignals: [] },
             { ...statement, publicSignals: [BN254.r] },
@@ -111,7 +111,7 @@ describe.each(["wasm", "reference"] as const)(
       const negative = { curve: "BN254" as const, a: negateG1(a, BN254), b: { x: b.x, y: negateFq2(b.y, BN254.q) }, c };
       const publicSignals = fixture.publicSignals;
       const same = proofs[0]!;
-      const statements: Statement[] = [
+      const statements: ProofClaim[] = [
         same,
         same,
         negative,
