@@ -17,7 +17,7 @@ export type CircuitSource = {
 };
 
 /** A source, its name and its hash. */
-export interface NamedSource {
+interface NamedSource {
   /** Of a built-in circuit: inputs that satisfy it. */
   readonly satisfyingInputs?: unknown;
   readonly identifier: string;
@@ -33,17 +33,18 @@ const IDENTIFIER_HASH_LENGTH = 16;
 
 /**
  * The circuits that ship with the server: one folder each, named like the identifier, with an `inputs.json` beside the
- * source.
+ * source. A `.circom` file beside the folders belongs to every circuit that includes it.
  */
 export class BuiltInCircuits {
   readonly #sources = new Map<string, NamedSource>();
 
   /** Reads all of `folder`/<identifier>/*.circom at once; a few dozen small files. */
   constructor(options: { readonly folder: string }) {
+    const shared = readTexts(options.folder);
     for (const entry of readdirSync(options.folder, { withFileTypes: true })) {
       if (!entry.isDirectory() || !IDENTIFIER.test(entry.name)) continue;
       const folder = join(options.folder, entry.name);
-      const source = readFolder(folder, `${entry.name}.circom`);
+      const source = readSource(folder, `${entry.name}.circom`, shared);
       this.#sources.set(entry.name, {
         identifier: entry.name,
         isBuiltIn: true,
@@ -121,12 +122,21 @@ function ownSource(source: string | Readonly<Record<string, string>>, main: stri
   return { files, main: mainFile };
 }
 
-function readFolder(folder: string, main: string): CircuitSource {
+function readSource(folder: string, main: string, shared: CircuitSource["files"]): CircuitSource {
+  const own = readTexts(folder);
+  assert(Object.hasOwn(own, main), `a built-in circuit has its main file ${main}`);
+  const included = Object.entries(shared).filter(([name]) =>
+    Object.values(own).some((text) => text.includes(`include "${name}";`)),
+  );
+  return { files: { ...own, ...Object.fromEntries(included) }, main };
+}
+
+/** The .circom files of a folder, by name. */
+function readTexts(folder: string): CircuitSource["files"] {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith(".circom"))
     .sort();
-  assert(names.includes(main), `a built-in circuit has its main file ${main}`);
-  return { files: Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")])), main };
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
 function readExample(folder: string): unknown {
