@@ -1,7 +1,7 @@
 /**
  * Transactions to be signed: legacy with replay protection (type 0, EIP-155), access lists (1, EIP-2930), fee market
- * (2, EIP-1559) and account code (4, EIP-7702). Reads them strictly from JSON members, gives the digest to sign and the
- * raw signed form.
+ * (2, EIP-1559) and account code (4, EIP-7702). Reads them strictly from JSON members, and computes the digest to sign
+ * and the raw signed form.
  */
 import { keccak256 } from "../hashes/keccak.js";
 import { checksumAddress } from "./address.js";
@@ -9,18 +9,18 @@ import { arrayOf, InvalidPayload, recordOf } from "./invalid.js";
 import { readAddress, readBytes, readUint } from "./quantity.js";
 import { bytesOfNumber, encodeRlp, type RlpItem } from "./rlp.js";
 
-export type TransactionType = 0 | 1 | 2 | 4;
+type TransactionType = 0 | 1 | 2 | 4;
 
 export interface Transaction {
   readonly type: TransactionType;
   readonly chainId: bigint;
-  /** Checksummed; where the caller stated the sender, which must be the signer. */
+  /** Checksummed; the sender, if the caller gave it. It must be the signer. */
   readonly from: string | undefined;
   /** The members in the order of their encoding, without the signature; for legacy ones without the chain id too. */
   readonly fields: readonly RlpItem[];
 }
 
-export interface TransactionSignature {
+interface TransactionSignature {
   readonly r: bigint;
   readonly s: bigint;
   readonly yParity: number;
@@ -28,7 +28,7 @@ export interface TransactionSignature {
 
 /** Keeps v of EIP-155 (2 * chain id + 36) a safe integer, as wallets do. */
 const CHAIN_ID_MAX = 4503599627370476n;
-/** What Ethereum nodes take into their pools. */
+/** Limit of Ethereum nodes' transaction pools. */
 const DATA_BYTES_MAX = 128 * 1024;
 const ACCESS_LIST_MAX = 1000;
 const STORAGE_KEYS_MAX = 1000;
@@ -39,7 +39,7 @@ const SECP256K1_HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501dd
 const AUTHORIZATION_MAGIC = 0x05;
 const EMPTY = new Uint8Array();
 
-/** Canonical member -> other spellings that callers use (JSON-RPC, libraries). */
+/** Canonical member -> other spellings, of JSON-RPC and libraries. */
 const MEMBERS = {
   type: [],
   chain_id: ["chainId"],
