@@ -3,7 +3,7 @@
  */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../../src/engine/circuit/interface.js";
 import { readR1cs } from "../../../src/engine/circuit/r1cs.js";
@@ -60,17 +60,6 @@ async function everyThreadAnswers(): Promise<void> {
 }
 
 beforeAll(async () => {
-  pools = new ComputePools(
-    {
-      proveThreads: THREADS,
-      interactiveThreads: 1,
-      proveQueueLengthMax: 8,
-      interactiveQueueLengthMax: 8,
-      proveHelpersMax: THREADS,
-      entry,
-    },
-    { log: recordedLog() },
-  );
   const source = `pragma circom 2.1.0; template Squares(n) { signal input x; signal output y; signal s[n]; s[0] <== x * x; for (var i = 1; i < n; i++) { s[i] <== s[i - 1] * s[i - 1] + i; } y <== s[n - 1]; } component main = Squares(${String(ROWS)});`;
   const compiled = await compileCircuit({ sources: { "main.circom": source }, main: "main.circom", curve: "BN254" });
   if (!compiled.ok) throw new Error("the circuit does not compile");
@@ -85,7 +74,22 @@ beforeAll(async () => {
   };
 });
 
-afterAll(async () => {
+// New threads for each test: a helper that is still busy with the last proof, or a thread that is still being replaced,
+// would leave the next proof without helpers.
+beforeEach(() => {
+  pools = new ComputePools(
+    {
+      proveThreads: THREADS,
+      interactiveThreads: 1,
+      proveQueueLengthMax: 8,
+      interactiveQueueLengthMax: 8,
+      proveHelpersMax: THREADS,
+      entry,
+    },
+    { log: recordedLog() },
+  );
+});
+afterEach(async () => {
   await pools.stop();
 });
 
