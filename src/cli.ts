@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-/** The `proofwright` command: finds the subcommand, parses its flags and runs it. A command's module loads on demand. */
+/**
+ * The `proofwright` command: finds the subcommand, parses its flags and runs it. A command's module loads on demand.
+ */
 import { parseArgs } from "node:util";
 import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
 import { AppError } from "./platform/errors.js";

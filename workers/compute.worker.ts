@@ -5,6 +5,7 @@ import { runComputeTask } from "../src/engine/tasks.js";
 
 applyThreadNiceness();
 
+/** Runs one task of the pool. */
 export default async function run(request: ComputeRequest): Promise<TaskResult<unknown>> {
   return await runComputeTask(request);
 }

@@ -12,12 +12,12 @@ import type { GatesRequest, GatesAnswer } from "../src/prover/compute/gates-task
 function read({ path, sha256 }: StoredFile): Buffer {
   const bytes = readFileSync(path);
   if (createHash("sha256").update(bytes).digest("hex") !== sha256)
-    throw new Error("a file is not the one that was named");
+    throw new Error("a file does not have the content that its hash says");
   return bytes;
 }
 
-await runProcessEntry<GatesRequest, GatesAnswer>(
-  async ({ r1cs, provingKey, verifyingKey, example }) =>
+await runProcessEntry(
+  async ({ r1cs, provingKey, verifyingKey, example }: GatesRequest): Promise<GatesAnswer> =>
     await checkStoredKey({
       r1cs: read(r1cs),
       provingKey: read(provingKey),

@@ -1,6 +1,6 @@
 /**
- * The one thread that writes to the store. It takes everything that waits, up to a limit, applies it as one transaction
- * and answers after the fsync. It must never open a second transaction or hold anything back for later.
+ * The only thread that writes to the store. It takes all queued commits, up to a limit, applies them as one transaction
+ * and answers after the fsync. It must never open a second transaction or delay a commit.
  */
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openEnvironment } from "../src/platform/store/lmdb/lmdb-environment.js";
@@ -14,10 +14,10 @@ import type {
 import { unpackCommits } from "../src/platform/store/wire.js";
 import type { PackedCommit } from "../src/platform/store/wire.js";
 
-/** Most commits of one transaction, so that the first of a flood is not kept waiting by the last. */
+/** Commits of one transaction at most, so that in a flood the first need not wait for the last. */
 const BATCH_COMMITS_MAX = 256;
 
-if (parentPort === null) throw new Error("the writer runs as a worker thread only");
+if (parentPort === null) throw new Error("the writer runs only as a worker thread");
 const port = parentPort;
 const options = workerData as WriterOptions;
 const environment = openEnvironment(options.path);
@@ -34,7 +34,7 @@ port.on("message", (first: WriterRequest) => {
     drain();
     while (waiting.length > 0) {
       settle(waiting.splice(0, BATCH_COMMITS_MAX));
-      // What came during the fsync joins the next batch.
+      // Commits that arrived during the fsync join the next batch.
       drain();
     }
   } while (waiting.length > 0);

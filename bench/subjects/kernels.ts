@@ -8,7 +8,8 @@ import { BN254 as CURVE } from "../../src/engine/curves/curve-parameters.js";
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey, verifyingKeyOf } from "../../src/engine/groth16/proving-key.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
 import { FixedBase } from "../../src/engine/kernels/point/fixed-base.js";
@@ -206,7 +207,7 @@ async function proofs(name: string, samples: number, report: Report): Promise<vo
   const circuit = await loadCircuit(name);
   const { zkey } = await loadKey(circuit);
   const key = readProvingKey(zkey);
-  const prepared = await prepareVerifyingKey(verifyingKeyOf(key));
+  const prepared = prepareWith(await loadPairing("wasm"), verifyingKeyOf(key));
   report({
     subject: "kernels",
     id: "witness",

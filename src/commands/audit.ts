@@ -1,6 +1,6 @@
 /**
- * `proofwright audit verify` and `proofwright audit export`: the audit log of a data folder, also while a server runs on
- * it.
+ * `proofwright audit verify` and `proofwright audit export`: the audit log of a data folder, also while a server runs
+ * on it.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `proofwright rotate-keys`: activates the next signing key and publishes another one, also while the server runs, which
- * reads the file again within seconds. For a leaked key, `--emergency` replaces all keys at once.
+ * `proofwright rotate-keys`: activates the next signing key and publishes another one, also while the server runs,
+ * which reads the file again within seconds. For a leaked key, `--emergency` replaces all keys at once.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

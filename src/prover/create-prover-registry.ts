@@ -30,7 +30,7 @@ import { BuiltInCircuits } from "./provisioning/sources.js";
 import { StatusWatch } from "./provisioning/status-watch.js";
 import { proverVault } from "./vault-port.js";
 
-export interface ProverRegistryOptions {
+interface ProverRegistryOptions {
   /** Other names of providers, as `alias:provider,alias:provider`. */
   readonly providerAliases: string;
   /**
@@ -44,7 +44,7 @@ export interface ProverRegistryOptions {
   readonly pendingMax?: number;
 }
 
-export interface ProverRegistryDependencies {
+interface ProverRegistryDependencies {
   readonly store: Store;
   readonly artifacts: Artifacts;
   readonly vault: VaultService;

@@ -1,6 +1,6 @@
 /**
- * The records of provers, proofs and compiled circuits. Every key starts with the owner, so that another tenant's prover
- * cannot be found. Decides nothing; builds commits that the callers merge.
+ * The records of provers, proofs and compiled circuits. Every key starts with the owner, so that another tenant's
+ * prover cannot be found. Decides nothing; builds commits that the callers merge.
  */
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";

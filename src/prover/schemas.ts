@@ -131,7 +131,7 @@ export const ProverFilters = closed({
 });
 export type ProverFilters = Static<typeof ProverFilters>;
 
-export const WitnessBody = Type.Object(
+const WitnessBody = Type.Object(
   {},
   {
     additionalProperties: true,

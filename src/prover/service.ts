@@ -39,7 +39,7 @@ import { circuitHash, sourceOf, type BuiltInCircuits } from "./provisioning/sour
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
 
-export interface ProverServiceOptions {
+interface ProverServiceOptions {
   /** Provers of one owner that may be in provisioning; one more is `too_many_requests`. */
   readonly pendingPerOwnerMax: number;
   /** Provers of all owners that may be in provisioning; one more is `overloaded`. */
@@ -60,7 +60,7 @@ export interface ProvisioningQueue {
   cancel(proverId: string): Promise<void>;
 }
 
-export interface ProverServiceDependencies {
+interface ProverServiceDependencies {
   readonly store: Store;
   readonly repository: ProverRepository;
   readonly catalog: Catalog;

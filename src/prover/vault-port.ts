@@ -9,7 +9,7 @@ import type { StoreCommit } from "../platform/store/store.js";
 import type { VaultService } from "../vault/service.js";
 
 /** The key that a prover's notes are encrypted with. */
-export interface NoteKey {
+interface NoteKey {
   readonly vaultId: string;
   readonly keyId: string;
 }

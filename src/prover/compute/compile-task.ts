@@ -12,7 +12,7 @@ import type {
 import { workerPath } from "../../platform/files/package-root.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 
-export interface CompileTaskOptions {
+interface CompileTaskOptions {
   readonly limits?: CompileLimits;
   readonly processLimits?: ProcessTaskLimits;
   readonly signal?: AbortSignal;
@@ -22,7 +22,7 @@ export interface CompileTaskOptions {
 export type CompileTaskFailure = ProcessTaskFailure & { readonly code: "aborted" | "crashed" };
 
 /** Whether the source compiles (`settled`); otherwise nothing is known about it and another try may succeed. */
-export type CompileTaskResult =
+type CompileTaskResult =
   | { readonly settled: true; readonly result: CompileResult }
   | { readonly settled: false; readonly failure: CompileTaskFailure };
 

@@ -21,9 +21,9 @@ import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { ThreadPool, type RunOptions } from "../../platform/pool/thread-pool.js";
 
-export type PoolName = "interactive" | "prove";
+type PoolName = "interactive" | "prove";
 
-export interface ComputePoolsOptions {
+interface ComputePoolsOptions {
   /** Threads that prove; one per core by default. */
   readonly proveThreads: number;
   readonly interactiveThreads: number;

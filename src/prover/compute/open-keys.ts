@@ -16,7 +16,7 @@ export interface OpenKeysOptions {
   readonly workspaces: number;
 }
 
-export interface OpenKeysDependencies {
+interface OpenKeysDependencies {
   readonly pools: ComputePools;
   readonly log: Log;
 }

@@ -2,6 +2,7 @@
  * The registry's compute on the server's threads and processes: compile, setup and gates each in a process of its own,
  * proofs in the pool `prove`, verification and note hashing in `interactive`.
  */
+import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { COMPILE_PROCESS_LIMITS, compileInProcess } from "./compile-task.js";
@@ -39,7 +40,7 @@ import type {
 import { diagnostic } from "../provisioning/diagnostics.js";
 import type { CircuitSource } from "../provisioning/sources.js";
 
-export interface PooledComputeOptions {
+interface PooledComputeOptions {
   /** Largest circuit that may be compiled, in constraints. */
   readonly constraintsMax: number;
   /** Limits of one compilation. */
@@ -48,13 +49,12 @@ export interface PooledComputeOptions {
   readonly openKeys?: OpenKeysOptions;
 }
 
-export interface PooledComputeDependencies {
+interface PooledComputeDependencies {
   readonly pools: ComputePools;
   readonly log: Log;
 }
 
 const MIB = 1024 * 1024;
-const PAGE_BYTES = 64 * 1024;
 /** The compiler's own memory stays below that of its process, so that it runs out first and reports it. */
 const COMPILER_SHARE = 0.75;
 /**
@@ -78,7 +78,7 @@ export class PooledCompute implements ProverCompute {
 
   constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     const { memoryMb, seconds } = options.compile;
-    const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / PAGE_BYTES));
+    const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = {
       ...COMPILE_PROCESS_LIMITS,

@@ -5,12 +5,12 @@
 import { LRUCache } from "lru-cache";
 import type { SharedBytes } from "../../engine/protocol.js";
 
-export interface ResidentBytesOptions {
+interface ResidentBytesOptions {
   /** Bytes kept at most; a larger artifact is returned but not kept. */
   readonly budgetBytes: number;
 }
 
-export interface ResidentBytesDependencies {
+interface ResidentBytesDependencies {
   /** Reads an artifact and checks its hash; rejects with `artifact_corrupt` or `data_corrupt`. */
   readonly load: (sha256: string) => Promise<SharedArrayBuffer>;
 }

@@ -20,7 +20,7 @@ export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
   niceness: 15,
 };
 
-export interface SetupTaskOptions {
+interface SetupTaskOptions {
   readonly limits?: ProcessTaskLimits;
   readonly signal?: AbortSignal;
   readonly onProgress?: (share: number) => void;

@@ -42,7 +42,7 @@ export interface ProvisioningDependencies {
 }
 
 /** The lease under which a run works. */
-export interface ProvisioningLease {
+interface ProvisioningLease {
   readonly signal: AbortSignal;
   /**
    * Commits the results of a step together with the name of the next phase. Rejects with StoreConflict, or when the
@@ -296,7 +296,9 @@ export class Provisioning {
     }
   }
 
-  /** Each change gets a later `updated_at` than the last, even when the clock stepped back: it identifies the change. */
+  /**
+   * Each change gets a later `updated_at` than the last, even when the clock stepped back: it identifies the change.
+   */
   #touched({ value }: StoreRecord<StoredProver>): StoredProver {
     return { ...value, updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), Date.parse(value.updated_at) + 1)) };
   }

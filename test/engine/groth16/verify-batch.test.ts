@@ -8,7 +8,8 @@ import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import type { PreparedVerifyingKey } from "../../../src/engine/groth16/verify.js";
 import { verifyGroth16Batch } from "../../../src/engine/groth16/verify-batch.js";
 import type { ProofClaim } from "../../../src/engine/groth16/verify-batch.js";
@@ -32,7 +33,7 @@ describe.each(["wasm", "reference"] as const)(
   (backend) => {
     let prepared: PreparedVerifyingKey;
     beforeAll(async () => {
-      prepared = await prepareVerifyingKey(setup.verifyingKey, backend);
+      prepared = prepareWith(await loadPairing(backend), setup.verifyingKey);
     });
 
     const sound = (count: number): ProofClaim[] =>
