@@ -16,7 +16,9 @@ export const DIAGNOSTICS_MAX = 100;
 export const DIAGNOSTIC_TEXT_LENGTH_MAX = 4096;
 
 const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hex" });
-const Status = Type.Enum([...PROVER_STATUSES], { description: "provisioning status" });
+const Status = Type.Enum([...PROVER_STATUSES], {
+  description: "provisioning status; deploying_artifacts is reserved for on-chain verifiers and does not occur today",
+});
 const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", description: "field element, decimal" });
 
 /** Reserved: the store's id is given out and checked, but nothing writes to the store yet. */

@@ -81,7 +81,11 @@ const ONLY_FOR: Readonly<Partial<Record<Member, readonly TransactionType[]>>> = 
   authorization_list: [4],
 };
 
-/** Reads a transaction from its JSON members. Throws InvalidPayload that names the member at fault. */
+/**
+ * Reads a transaction from its JSON members.
+ * @throws InvalidPayload that names the member at fault
+ * @example readTransaction({ chain_id: 1, nonce: 0, gas: 21000, max_fee_per_gas: "10", to: "0x...", value: "1" })
+ */
 export function readTransaction(value: unknown): Transaction {
   const members = namedMembers(recordOf(value, "transaction"));
   const type = readType(members);
@@ -114,13 +118,13 @@ export function readTransaction(value: unknown): Transaction {
   };
 }
 
-/** The 32-byte digest that the sender signs. */
+/** Returns the 32-byte digest that the sender signs. */
 export function transactionDigest({ type, chainId, fields }: Transaction): Uint8Array {
   if (type === 0) return keccak256(encodeRlp([...fields, bytesOfNumber(chainId), EMPTY, EMPTY]));
   return keccak256(typedEnvelope(type, fields));
 }
 
-/** The signed transaction as nodes take it. */
+/** Returns the signed transaction in the raw form of eth_sendRawTransaction. */
 export function serializeSigned(transaction: Transaction, signature: TransactionSignature): Uint8Array {
   const { type, fields } = transaction;
   const tail = [
@@ -131,7 +135,7 @@ export function serializeSigned(transaction: Transaction, signature: Transaction
   return type === 0 ? encodeRlp([...fields, ...tail]) : typedEnvelope(type, [...fields, ...tail]);
 }
 
-/** v as it stands in the signed transaction: EIP-155's for legacy ones, the parity for all others. */
+/** Returns v of the signed transaction: EIP-155's for legacy ones, the parity for others. */
 export function transactionV(
   { type, chainId }: Transaction,
   { yParity }: Pick<TransactionSignature, "yParity">,
@@ -139,7 +143,10 @@ export function transactionV(
   return type === 0 ? Number(chainId * 2n + 35n) + yParity : yParity;
 }
 
-/** The digest of an EIP-7702 authorization, {chain_id, address, nonce}; chain id 0 stands for every chain. */
+/**
+ * Returns the digest of an EIP-7702 authorization, {chain_id, address, nonce}; chain id 0 stands for every chain.
+ * @throws InvalidPayload that names the member at fault
+ */
 export function authorizationDigest(value: unknown): Uint8Array {
   const members = recordOf(value, "authorization");
   refuseOthers(members, ["chain_id", "chainId", "address", "nonce"], "");
@@ -150,7 +157,7 @@ function typedEnvelope(type: TransactionType, fields: readonly RlpItem[]): Uint8
   return Buffer.concat([Uint8Array.of(type), encodeRlp(fields)]);
 }
 
-/** Members under their canonical names; throws for one that is not known and for two spellings of one. */
+/** Members under their canonical names; throws for unknown members and for two spellings of one. */
 function namedMembers(record: Readonly<Record<string, unknown>>): ReadonlyMap<Member, unknown> {
   const names = new Map<string, Member>(
     Object.entries(MEMBERS).flatMap(([name, others]) =>
@@ -285,7 +292,8 @@ function readWord(value: unknown, path: string): Uint8Array {
   return word;
 }
 
-function refuseOthers(members: Readonly<Record<string, unknown>>, known: readonly string[], path: string): void {
-  const other = Object.keys(members).find((name) => !known.includes(name));
-  if (other !== undefined) throw new InvalidPayload(memberOf(path, other.slice(0, 64)), "is not known here");
+function refuseOthers(members: Readonly<Record<string, unknown>>, allowed: readonly string[], path: string): void {
+  const other = Object.keys(members).find((name) => !allowed.includes(name));
+  if (other !== undefined)
+    throw new InvalidPayload(memberOf(path, other.slice(0, 64)), "is not a member of this object");
 }

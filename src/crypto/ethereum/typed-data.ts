@@ -96,7 +96,7 @@ function readTypes(declared: Readonly<Record<string, unknown>>, domain: Readonly
     for (const member of members) {
       const base = baseType(member.type);
       if (!isElementary(base) && !types.has(base))
-        throw new InvalidPayload(`types.${name}.${member.name}`, "has a type that is not known");
+        throw new InvalidPayload(`types.${name}.${member.name}`, "has an unknown type");
     }
   }
   return types;
@@ -110,7 +110,7 @@ function readMembers(value: unknown, path: string): readonly Member[] {
     if (other !== undefined)
       throw new InvalidPayload(
         `${path}[${String(index)}].${other.slice(0, 64)}`,
-        "is not known here: a member of a type has a name and a type",
+        "is not allowed: a member of a type has only a name and a type",
       );
     if (typeof name !== "string" || !IDENTIFIER.test(name) || names.has(name))
       throw new InvalidPayload(`${path}[${String(index)}].name`, "is not an identifier of its own");
@@ -192,7 +192,7 @@ function encodeType(types: Types, primary: string): string {
     .join("");
 }
 
-/** The types that a type refers to, by whatever way; itself among them when it may hold itself. */
+/** The types that a type refers to, directly or not; the type itself is among them if it contains itself. */
 function referredTypes(types: Types, primary: string): Set<string> {
   const referred = new Set<string>();
   const visit = (name: string): void => {

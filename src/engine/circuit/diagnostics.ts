@@ -53,9 +53,9 @@ export function parseDiagnostics(terminalText: string): Diagnostic[] {
 /** Cuts the list to its maximum; the last entry then says how many are left out. */
 export function boundDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   if (diagnostics.length <= DIAGNOSTICS_MAX) return [...diagnostics];
-  const kept = diagnostics.slice(0, DIAGNOSTICS_MAX - 1);
-  const message = `and ${diagnostics.length - kept.length} more`;
-  return [...kept, { severity: diagnostics[kept.length]?.severity ?? "warning", code: "more", message }];
+  const shown = diagnostics.slice(0, DIAGNOSTICS_MAX - 1);
+  const message = `and ${diagnostics.length - shown.length} more`;
+  return [...shown, { severity: diagnostics[shown.length]?.severity ?? "warning", code: "more", message }];
 }
 
 /** Makes an error of the engine, in the form of the compiler's. */

@@ -56,18 +56,18 @@ export function checkInputs(
     return { ok: false, details: problems.list() };
   }
   const publicOnly = options.publicOnly === true;
-  const wanted = new Map<string, SignalSlots>();
+  const required = new Map<string, SignalSlots>();
   for (const signal of circuit.signals) {
-    if (signal.visibility !== (publicOnly ? "private" : "output")) wanted.set(signal.name, newSlots(signal));
+    if (signal.visibility !== (publicOnly ? "private" : "output")) required.set(signal.name, newSlots(signal));
   }
   const others = new Map(
-    circuit.signals.filter(({ name }) => !wanted.has(name)).map((signal) => [signal.name, signal]),
+    circuit.signals.filter(({ name }) => !required.has(name)).map((signal) => [signal.name, signal]),
   );
   const prime = scalarFieldOf(circuit.curve);
   for (const [key, value] of Object.entries(inputs)) {
     const parts = partsOf(key);
     const name = typeof parts?.[0] === "string" ? parts[0] : "";
-    const slots = wanted.get(name);
+    const slots = required.get(name);
     if (parts === undefined || slots === undefined) reportUnwanted(key, others.get(name), problems);
     else
       fillAt({ shape: slots.signal, dimension: 0, offset: 0, path: name }, parts.slice(1), value, {
@@ -76,9 +76,9 @@ export function checkInputs(
         slots,
       });
   }
-  for (const slots of wanted.values()) reportMissing(slots, problems);
+  for (const slots of required.values()) reportMissing(slots, problems);
   if (problems.count > 0) return { ok: false, details: problems.list() };
-  return { ok: true, values: new Map([...wanted].map(([name, { values }]) => [name, values])) };
+  return { ok: true, values: new Map([...required].map(([name, { values }]) => [name, values])) };
 }
 
 /** Collects problems up to the limit and counts the rest. */

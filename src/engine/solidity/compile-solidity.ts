@@ -143,21 +143,23 @@ interface Picked {
 
 /** Interfaces and abstract contracts have no bytecode and are left out. */
 function pick(
-  { contract: wanted, main }: SolidityRequest,
+  { contract: requested, main }: SolidityRequest,
   { contracts = {} }: CompilerOutput,
 ): Picked | { readonly problem: Diagnostic } {
   const all = Object.entries(contracts)
     .filter(([file]) => main === undefined || file === main)
     .flatMap(([file, byName]) => Object.entries(byName).map(([name, contract]) => ({ file, name, contract })));
   const named =
-    wanted === undefined ? all : all.filter(({ file, name }) => name === wanted || `${file}:${name}` === wanted);
+    requested === undefined
+      ? all
+      : all.filter(({ file, name }) => name === requested || `${file}:${name}` === requested);
   const deployable = named.filter(({ contract }) => contract.evm.bytecode.object !== "");
   const [only, second] = deployable;
   if (only === undefined) {
-    if (wanted === undefined)
+    if (requested === undefined)
       return { problem: ownError("no_contract", "the source has no contract that can be deployed") };
     const why = named.length > 0 ? "is abstract or an interface and cannot be deployed" : "is not in the source";
-    return { problem: ownError("no_contract", `the contract ${wanted} ${why}`) };
+    return { problem: ownError("no_contract", `the contract ${requested} ${why}`) };
   }
   if (second === undefined) return only;
   const names = deployable
