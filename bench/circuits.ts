@@ -16,6 +16,7 @@ import { computeWitness } from "../src/engine/circuit/witness.js";
 import { BN254 } from "../src/engine/curves/bn254.js";
 import { writeBigIntLE } from "../src/engine/field/bytes.js";
 import { PACKAGE_ROOT } from "../src/platform/files/package-root.js";
+import { BuiltInCircuits, type CircuitSource } from "../src/prover/provisioning/sources.js";
 
 export interface BenchCircuit {
   readonly name: string;
@@ -39,8 +40,8 @@ export function benchFolder(): string {
   return folder;
 }
 
-interface CircuitSource {
-  readonly source: string;
+interface BenchSource {
+  readonly source: CircuitSource;
   readonly inputs: unknown;
   readonly optimization: 1 | 2;
 }
@@ -49,7 +50,7 @@ interface CircuitSource {
  * Circuits that only the bench has, larger than the built-in ones. `sha256_1536` is what published figures are about:
  * 126,594 constraints at level 1; `sha256_3600` fills a domain of 2^18.
  */
-const BENCH_CIRCUITS: Readonly<Record<string, () => CircuitSource>> = {
+const BENCH_CIRCUITS: Readonly<Record<string, () => BenchSource>> = {
   sha256_1536: () => sha256OfBits(1536),
   sha256_3600: () => sha256OfBits(3600),
 };
@@ -65,7 +66,6 @@ const BENCH_LIMITS: CompileLimits = {
 /** Loads a circuit of circuits/ or of the bench; the first time it is compiled, which takes up to half a minute. */
 export async function loadCircuit(name: string): Promise<BenchCircuit> {
   const { source, inputs: given, optimization } = BENCH_CIRCUITS[name]?.() ?? builtIn(name);
-  const main = `${name}.circom`;
   const compilerVersion =
     (JSON.parse(readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8")) as { dependencies: Record<string, string> })
       .dependencies.circom2 ?? "";
@@ -76,7 +76,7 @@ export async function loadCircuit(name: string): Promise<BenchCircuit> {
   const path = (extension: string): string => join(benchFolder(), `${name}-${key}.${extension}`);
   if (!["r1cs", "wasm", "sym"].every((extension) => existsSync(path(extension)))) {
     const compiled = await compileCircuit(
-      { sources: { [main]: source }, main, curve: "BN254", optimization },
+      { sources: source.files, main: source.main, curve: "BN254", optimization },
       BENCH_LIMITS,
     );
     if (!compiled.ok) throw new Error(`${name}: ${compiled.diagnostics[0]?.message ?? "did not compile"}`);
@@ -105,17 +105,14 @@ export async function loadCircuit(name: string): Promise<BenchCircuit> {
   };
 }
 
-function builtIn(name: string): CircuitSource {
-  const folder = join(PACKAGE_ROOT, "circuits", name);
-  const { satisfying } = JSON.parse(readFileSync(join(folder, "inputs.json"), "utf8")) as {
-    readonly satisfying: unknown;
-  };
-  return { source: readFileSync(join(folder, `${name}.circom`), "utf8"), inputs: satisfying, optimization: 2 };
+function builtIn(name: string): BenchSource {
+  const { source, satisfyingInputs } = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") }).get(name);
+  return { source, inputs: satisfyingInputs, optimization: 2 };
 }
 
 /** Knowledge of `bits` bits whose SHA-256 is the output, as two numbers of 128 bits. */
-function sha256OfBits(bits: number): CircuitSource {
-  const source = `pragma circom 2.1.0;
+function sha256OfBits(bits: number): BenchSource {
+  const text = `pragma circom 2.1.0;
 include "circomlib/circuits/sha256/sha256.circom";
 template Preimage(bits) {
     signal input in[bits];
@@ -134,7 +131,7 @@ template Preimage(bits) {
 component main = Preimage(${String(bits)});
 `;
   return {
-    source,
+    source: { files: { "main.circom": text }, main: "main.circom" },
     inputs: { in: Array.from({ length: bits }, (_, i) => String((i * i + (i >> 3)) & 1)) },
     optimization: 1,
   };

@@ -1,6 +1,4 @@
-/**
- * The list of all routes: what the server serves, the document describes, the client calls and the contract tests walk.
- */
+/** The list of all routes: for the server, the OpenAPI document, the client and the contract tests. */
 import { chainRoutes } from "./chain/routes.js";
 import { identityRoutes } from "./identity/routes.js";
 import type { RouteSpec } from "./platform/contract/route.js";

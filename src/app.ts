@@ -34,7 +34,8 @@ import { Metrics } from "./platform/metrics.js";
 import { PACKAGE_ROOT } from "./platform/files/package-root.js";
 import { ProcessTasks } from "./platform/pool/process-task.js";
 import { openSandbox, type Sandbox } from "./platform/pool/sandbox.js";
-import { Lanes } from "./prover/compute/compute-pools.js";
+import { ComputePools } from "./prover/compute/compute-pools.js";
+import { PooledCompute } from "./prover/compute/pooled-compute.js";
 import { ResidentBytes } from "./prover/compute/resident-bytes.js";
 import { createPrivateFile, readPrivateFile } from "./platform/files/private-file.js";
 import { StartError } from "./platform/start-error.js";
@@ -97,7 +98,7 @@ interface Parts {
   readonly store: DurableStore;
   readonly artifacts: Artifacts;
   readonly jobs: Jobs;
-  readonly lanes: Lanes;
+  readonly pools: ComputePools;
   readonly sandbox: Sandbox;
   readonly metrics: Metrics;
   readonly identity: IdentityParts["identity"];
@@ -145,8 +146,8 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       parts.identityParts.keys.startWatching();
       await parts.jobs.start();
       parts.chain.start();
-      parts.lanes.warm(config.kernels).catch(() => {
-        dependencies.log.warn("the compute lanes did not warm up");
+      parts.pools.warm(config.kernels).catch(() => {
+        dependencies.log.warn("the compute threads did not load the proving backend ahead of the first request");
       });
       return listening;
     },
@@ -161,7 +162,7 @@ export async function createApp(config: Config, dependencies: AppDependencies): 
       await parts.identity.services.outbox.stop();
       await parts.jobs.stop();
       await parts.chain.stop();
-      await parts.lanes.stop();
+      await parts.pools.stop();
       await parts.vault.stop();
       parts.audit.refusals.flush();
       await parts.events.stop();
@@ -237,7 +238,7 @@ async function openParts(
   onUnwritable.push(async () => {
     await vault.sealByFault("the audit log cannot be written");
   });
-  const lanes = new Lanes(
+  const pools = new ComputePools(
     {
       proveThreads: config.prove_threads,
       proveHelpersMax: config.prove_helpers,
@@ -253,16 +254,19 @@ async function openParts(
   );
   const sandbox = await openSandbox({ mode: config.sandbox }, { log });
   const tasks = new ProcessTasks({ sandbox });
-  const provers = createProverRegistry(
+  const compute = new PooledCompute(
     {
       constraintsMax: config.constraints_max,
-      providerAliases: config.provider_aliases,
       compile: { memoryMb: config.compile_memory_mb, seconds: config.compile_seconds },
       ...(config.kernels === "wasm"
         ? { openKeys: { budgetBytes: config.key_memory_mb * MIB, workspaces: config.prove_threads + SPARE_WORKSPACES } }
         : {}),
     },
-    { store: audit.vaultStore, artifacts, jobs, lanes, tasks, resident, vault: vault.service, events, clock, log },
+    { pools, tasks, log },
+  );
+  const provers = createProverRegistry(
+    { providerAliases: config.provider_aliases },
+    { store: audit.vaultStore, artifacts, jobs, compute, resident, vault: vault.service, events, clock, log },
   );
   const identityParts = await openIdentity(config, dataDir, {
     store: audit.identityStore,
@@ -296,7 +300,7 @@ async function openParts(
   });
   onOwnerDeleted.push((owner) => chain.purge(owner));
   await vault.start();
-  const metrics = new Metrics({ lanesWaiting: () => lanes.waiting() });
+  const metrics = new Metrics({ lanesWaiting: () => pools.waiting() });
   return {
     config,
     clock,
@@ -304,7 +308,7 @@ async function openParts(
     store,
     artifacts,
     jobs,
-    lanes,
+    pools,
     sandbox,
     metrics,
     identity,

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /**
- * The `proofwright` command: finds the subcommand, parses its flags and hands over. Each command's module loads only
- * when called.
+ * The `proofwright` command: finds the subcommand, parses its flags and runs it. A command's module loads on demand.
  */
 import { parseArgs } from "node:util";
 import { ConfigError, describeSettings, loadConfig, type Config } from "./platform/config.js";
@@ -25,7 +24,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   quickstart: {
-    summary: "show the main job: circuit to verified proof over HTTP, on a temporary server",
+    summary: "register circuits, prove and verify over HTTP on a temporary server",
     help: "Usage: proofwright quickstart\n\nStarts a server on a free port with a temporary data folder, registers circuits, proves and verifies, and cleans up.\n",
     run: async (args) => {
       refuseArguments("quickstart", args);
@@ -53,7 +52,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   backup: {
-    summary: "copy the store and its artifacts to a folder, while the server runs or not",
+    summary: "copy the store and its artifacts to a folder, also while the server runs",
     help: "Usage: proofwright backup --to=FOLDER [--data-dir=DIR]\n\nThe copy is consistent and synced to disk; it holds wrapped keys, so guard it like the original.\n",
     run: async (args) => {
       const { values } = parseArgs({
@@ -81,7 +80,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   audit: {
     summary: "verify or export the audit log",
-    help: "Usage: proofwright audit verify [--data-dir=DIR] [--key=FILE ...] [--anchor=NUMBER:MAC]\n       proofwright audit export [--data-dir=DIR]\n\n`verify` walks the log and names the first broken link (exit status 1); --key adds key files of earlier stretches, --anchor a record that must\nbe there. `export` prints one line of JSON per record.\n",
+    help: "Usage: proofwright audit verify [--data-dir=DIR] [--key=FILE ...] [--anchor=NUMBER:MAC]\n       proofwright audit export [--data-dir=DIR]\n\n`verify` walks the log and names the first broken link (exit status 1); --key adds key files of earlier parts of the log, --anchor a record\nthat must exist. `export` prints one line of JSON per record.\n",
     run: async (args) => {
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -107,8 +106,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   "create-admin": {
-    summary: "make an administrator in a stopped server's store",
-    help: "Usage: proofwright create-admin --email=ADDRESS [--first-name=NAME] [--last-name=NAME] [--promote] [--data-dir=DIR]\n\nReads the password from the terminal without showing it, or as a line from a pipe. With --promote the user of that address, who is there already,\nbecomes an administrator. A new installation can also be given its first administrator while it runs, with the token in DATA_DIR/bootstrap-token.\n",
+    summary: "create an administrator in a stopped server's store",
+    help: "Usage: proofwright create-admin --email=ADDRESS [--first-name=NAME] [--last-name=NAME] [--promote] [--data-dir=DIR]\n\nReads the password from the terminal without showing it, or as a line from a pipe. With --promote the existing user of that\naddress becomes an administrator. The first administrator of a new installation can also be created while the server runs, with the token in\nDATA_DIR/bootstrap-token.\n",
     run: async (args) => {
       const { values } = parseArgs({
         args: [...args],
@@ -137,7 +136,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   "rotate-keys": {
-    summary: "put the next token signing key to use, while the server runs or not",
+    summary: "activate the next token signing key, also while the server runs",
     help: "Usage: proofwright rotate-keys [--emergency] [settings]\n\nThe next key must have been published for 15 minutes. The old one verifies until its last token has expired. --emergency, for a leaked key,\nreplaces all keys at once and voids every access token.\n",
     run: async (args) => {
       const config = configFrom(args.filter((argument) => argument !== "--emergency"));
@@ -213,7 +212,7 @@ async function main(): Promise<number> {
 }
 
 main().then(
-  // A pipe takes large output in parts: wait for the last one.
+  // A pipe takes large output in parts: exit after the last one.
   (status) => {
     process.stdout.write("", () => {
       process.exit(status);

@@ -1,6 +1,6 @@
 /**
- * A typed client derived from route values: one method per route, its input and output as the route declares them. Uses
- * `fetch` only and runs wherever that is. Imports no server code.
+ * A typed client derived from the routes: one method per route, with the input and output that the route declares. Uses
+ * only `fetch`, so that it also runs in browsers. Imports no server code.
  */
 import type { Static, TSchema } from "typebox";
 import type { PageQuery, ParamsOf, RouteSpec } from "./platform/contract/route.js";
@@ -23,7 +23,7 @@ interface CallExtras {
 }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : never;
-/** Members that the server fills in may be left out. */
+/** Members with a default may be left out. */
 type QueryInput<R extends RouteSpec> = (R["query"] extends TSchema ? Partial<StaticOf<R["query"]>> : unknown) &
   (R["list"] extends true ? Partial<PageQuery> : unknown);
 type ParamsInput<R extends RouteSpec> = R["params"] extends TSchema
@@ -62,7 +62,7 @@ export type CallAnswer<R extends RouteSpec> = {
 type Routes = Readonly<Record<string, RouteSpec>>;
 /** The input may be left out when nothing in it is required. */
 type Method<R extends RouteSpec> =
-  Readonly<Record<never, never>> extends CallInput<R>
+  Partial<CallInput<R>> extends CallInput<R>
     ? (input?: CallInput<R>) => Promise<CallAnswer<R>>
     : (input: CallInput<R>) => Promise<CallAnswer<R>>;
 
@@ -74,14 +74,14 @@ export interface ApiErrorEntry {
   readonly path?: string;
 }
 
-/** A failure that the server answered. */
+/** An error response of the server. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
-  /** Code of the first entry. */
+  /** Code of the first entry of `errors`; `unknown` when the body is not of the API's error form. */
   readonly code: string;
   readonly errors: readonly ApiErrorEntry[];
-  /** For the server's operator to find the request by. */
+  /** Identifies the request in the server's log. */
   readonly requestId: string | undefined;
   readonly retryAfterSec: number | undefined;
 
@@ -111,8 +111,11 @@ interface LooseInput extends CallExtras {
 
 /**
  * Makes a client with one method per route, named as in `routes`. A call resolves to `{status, body | bytes, headers,
- * total?}` for the statuses that the route declares, and rejects with ApiError for every other; network failures reject
+ * total?}` for the statuses that the route declares, and rejects with ApiError for all others; network failures reject
  * as `fetch` does.
+ * @example
+ *   const api = createClient({ baseUrl: "http://127.0.0.1:8080", token }, proverRoutes);
+ *   const { body } = await api.verify({ params: { id }, body: { proof, witness: { Y: "35" } } });
  */
 export function createClient<const R extends Routes>(options: ClientOptions, routes: R): Client<R> {
   const methods = Object.entries(routes).map(
@@ -176,7 +179,7 @@ function queryText(query: NonNullable<LooseInput["query"]>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** A body that is not of our error form (a proxy's page) still becomes an ApiError with its status. */
+/** A body in another form than the API's (a proxy's page) becomes an ApiError with its status, too. */
 async function apiError(response: Response): Promise<ApiError> {
   const text = await response.text();
   const parsed = parsedFailure(text);

@@ -1,7 +1,7 @@
-/** Steps with their times for a terminal: a bar that moves where there is a screen, plain lines where there is none. */
+/** Steps with their durations: a moving bar on a terminal, plain lines elsewhere. */
 
 /** The part of a stream that a progress line needs. */
-export interface ProgressOutput {
+interface ProgressOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
@@ -16,10 +16,7 @@ export class ProgressLine {
     this.#output = output;
   }
 
-  /**
-   * Runs one step and prints its title and duration; the work may report its share done (0 to 1) and a word on what it
-   * does.
-   */
+  /** Runs one step and prints its title and duration. The work may report the share done (0 to 1) and a short text. */
   async step<T>(title: string, work: (report: (share: number, text: string) => void) => Promise<T>): Promise<T> {
     const startedMs = performance.now();
     let lastText = "";
@@ -43,10 +40,12 @@ export class ProgressLine {
     }
   }
 
+  /** Prints a heading after an empty line. */
   heading(text: string): void {
     this.#output.write(`\n${text}\n`);
   }
 
+  /** Prints an indented line. */
   note(text: string): void {
     this.#output.write(`  ${text}\n`);
   }

@@ -5,6 +5,7 @@ import { compileCircuit } from "../src/engine/circuit/compile-circuit.js";
 import type { CompileLimits, CompileRequest, CompileResult } from "../src/engine/circuit/compile-circuit.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 
-await runProcessEntry<{ request: CompileRequest; limits: CompileLimits }, CompileResult>(({ request, limits }) =>
-  compileCircuit(request, limits),
+await runProcessEntry(
+  ({ request, limits }: { request: CompileRequest; limits: CompileLimits }): Promise<CompileResult> =>
+    compileCircuit(request, limits),
 );

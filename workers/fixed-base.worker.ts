@@ -1,6 +1,6 @@
 /**
- * A thread of the setup process: takes fixed-base jobs until none is left and ends. Sees secret scalars; says only how
- * many jobs are done.
+ * A thread of the setup process: takes fixed-base jobs until none is left and ends. It sees secret scalars and reports
+ * only the number of finished jobs.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { runFixedBaseJobs } from "../src/engine/groth16/fixed-base-work.js";

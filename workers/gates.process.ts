@@ -1,22 +1,23 @@
 /**
- * Process that checks one stored key and ends; started by src/prover/compute/gates-task.ts. Reads the files it is named
- * and no others.
+ * Process that checks one stored key and ends; started by src/prover/compute/gates-task.ts. Reads only the files that
+ * the request names.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { checkStoredKey } from "../src/engine/groth16/stored-key.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
-import type { GatesRequest, GatesAnswer, NamedFile } from "../src/prover/compute/gates-task.js";
+import type { StoredFile } from "../src/prover/compute/compute.js";
+import type { GatesRequest, GatesAnswer } from "../src/prover/compute/gates-task.js";
 
-function read({ path, sha256 }: NamedFile): Buffer {
+function read({ path, sha256 }: StoredFile): Buffer {
   const bytes = readFileSync(path);
   if (createHash("sha256").update(bytes).digest("hex") !== sha256)
-    throw new Error("a file is not the one that was named");
+    throw new Error("a file does not have the content that its hash says");
   return bytes;
 }
 
-await runProcessEntry<GatesRequest, GatesAnswer>(
-  async ({ r1cs, provingKey, verifyingKey, example }) =>
+await runProcessEntry(
+  async ({ r1cs, provingKey, verifyingKey, example }: GatesRequest): Promise<GatesAnswer> =>
     await checkStoredKey({
       r1cs: read(r1cs),
       provingKey: read(provingKey),

@@ -10,9 +10,9 @@ import { makeGroth16Key } from "../src/engine/groth16/make-key.js";
 import type { MakeKeyResult } from "../src/engine/groth16/make-key.js";
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 
-/** Every thread builds the tables anew (0.2 s, 40 MB): beyond this they cost more than they save. */
+/** Every thread builds its own tables (0.2 s, 40 MB); more threads cost more than they save. */
 const THREADS_MAX = 8;
-/** Below this many jobs (some 10,000 wires) starting threads takes longer than the work. */
+/** With fewer jobs (some 10,000 wires) starting threads takes longer than the work. */
 const JOBS_FOR_THREADS = 16;
 
 const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
@@ -40,8 +40,8 @@ const runOnThreads: FixedBaseExecutor = async (work, onJob) => {
   );
 };
 
-await runProcessEntry<{ readonly r1cs: Uint8Array }, MakeKeyResult>(async ({ r1cs }, report) => {
+await runProcessEntry(async ({ r1cs }: { readonly r1cs: Uint8Array }, report): Promise<MakeKeyResult> => {
   const result = await makeGroth16Key(r1cs, { execute: runOnThreads, onProgress: report });
-  // Shared memory cannot be written to the answer as it is.
+  // The answer cannot contain shared memory.
   return result.ok ? { ...result, zkey: Uint8Array.from(result.zkey) } : result;
 });

@@ -2,4 +2,4 @@
 import { runProcessEntry } from "../src/engine/process/process-entry.js";
 import { compileSolidity, type SolidityRequest, type SolidityResult } from "../src/engine/solidity/compile-solidity.js";
 
-await runProcessEntry<SolidityRequest, SolidityResult>((request) => Promise.resolve(compileSolidity(request)));
+await runProcessEntry((request: SolidityRequest): Promise<SolidityResult> => Promise.resolve(compileSolidity(request)));

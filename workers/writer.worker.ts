@@ -11,7 +11,7 @@ import type { WriteFailure, WriterOptions, WriterReply, WriterRequest } from "..
 /** Commits of one transaction at most, so that the first of many does not wait for the last. */
 const BATCH_COMMITS_MAX = 256;
 
-if (parentPort === null) throw new Error("the writer runs as a worker thread only");
+if (parentPort === null) throw new Error("the writer runs only as a worker thread");
 const port = parentPort;
 const options = workerData as WriterOptions;
 const environment = openEnvironment(options.path);

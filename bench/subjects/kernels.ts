@@ -9,7 +9,8 @@ import { generatorCoordinates } from "../../src/engine/curves/curve-parameters.j
 import { randomNonZero } from "../../src/engine/field/bytes.js";
 import { publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey, verifyingKeyOf } from "../../src/engine/groth16/proving-key.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import { Arena } from "../../src/engine/kernels/wasm/arena.js";
 import { Domain, vectorBytes, writeDomainTables } from "../../src/engine/kernels/ntt/domain.js";
 import { FixedBase } from "../../src/engine/kernels/msm/fixed-base.js";
@@ -207,7 +208,7 @@ async function proofs(name: string, samples: number, report: Report): Promise<vo
   const circuit = await loadCircuit(name);
   const { zkey } = await loadKey(circuit);
   const key = readProvingKey(zkey);
-  const prepared = await prepareVerifyingKey(verifyingKeyOf(key));
+  const prepared = prepareWith(await loadPairing("wasm"), verifyingKeyOf(key));
   report({
     subject: "kernels",
     id: "witness",

@@ -6,7 +6,8 @@ import { primeSnarkjs } from "../../src/engine/backends/snarkjs.js";
 import { proveGroth16, publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import { loadCircuit, wtnsFile } from "../circuits.js";
 import { sampleMs } from "../sample.js";
 import type { BenchSubject, Report } from "../subject.js";
@@ -32,7 +33,7 @@ async function proveCircuit(name: string, samples: number, report: Report): Prom
   const circuit = await loadCircuit(name);
   const { zkey, verifyingKey } = await setupGroth16(circuit.r1cs);
   const key = readProvingKey(zkey);
-  const prepared = await prepareVerifyingKey(verifyingKey);
+  const prepared = prepareWith(await loadPairing("wasm"), verifyingKey);
   if (!verifyGroth16(prepared, await proveGroth16(key, circuit.witness), publicSignalsOf(key, circuit.witness)))
     throw new Error(`${name}: the proof does not verify`);
   const options = { samples, warmups: Math.min(5, samples) };

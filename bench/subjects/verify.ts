@@ -13,7 +13,8 @@ import type { Groth16Proof } from "../../src/engine/groth16/proof.js";
 import { proveGroth16, publicSignalsOf } from "../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import type { PreparedVerifyingKey } from "../../src/engine/groth16/verify.js";
 import { verifyGroth16Batch } from "../../src/engine/groth16/verify-batch.js";
 import { benchFolder, loadCircuit } from "../circuits.js";
@@ -48,7 +49,7 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
   const circuit = await loadCircuit(name);
   const setup = await setupGroth16(circuit.r1cs);
   const key = readProvingKey(setup.zkey);
-  const prepared = await prepareVerifyingKey(setup.verifyingKey);
+  const prepared = prepareWith(await loadPairing("wasm"), setup.verifyingKey);
   const proof = await proveGroth16(key, circuit.witness);
   const publicSignals = publicSignalsOf(key, circuit.witness);
   const hex = encodeProofHex(proof, BN254);
@@ -75,7 +76,7 @@ async function verifyCircuit(name: string, samples: number, report: Report): Pro
   report({ ...row, id: "verify-from-hex", peer: "proofwright", ...(await sampleMs(fromHex, options)), note });
 
   await verifyBatches(prepared, { hex, publicSignals }, { samples: Math.ceil(samples / 10), row, note }, report);
-  const reference = await prepareVerifyingKey(setup.verifyingKey, "reference");
+  const reference = prepareWith(await loadPairing("reference"), setup.verifyingKey);
   const onReference = await sampleMs(() => {
     if (!verifyGroth16(reference, proof, publicSignals)) throw new Error("the proof does not verify");
   }, options);

@@ -1,6 +1,6 @@
 /**
- * `proofwright audit verify` and `proofwright audit export`: the audit log of a data folder, while a server runs on it
- * or not.
+ * `proofwright audit verify` and `proofwright audit export`: the audit log of a data folder, also while a server runs
+ * on it.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,18 +11,21 @@ import { StartError } from "../platform/start-error.js";
 import { openStoreReader, type StoreReader } from "../platform/store/lmdb/lmdb-store.js";
 
 const ANCHOR = /^(\d{1,15}):([0-9a-f]{64})$/;
-/** Records that are held in memory at a time. */
+/** Records in memory at a time. */
 const EXPORT_PAGE = 1000;
 
-export interface AuditVerifyOptions {
+interface AuditVerifyOptions {
   readonly dataDir: string;
-  /** Key files of earlier stretches of the log. */
+  /** Key files of earlier parts of the log. */
   readonly keyFiles: readonly string[];
   /** `NUMBER:MAC` of a record, noted earlier. */
   readonly anchor: string | undefined;
 }
 
-/** Exit status 0 when the log is whole, 1 when it is not. */
+/**
+ * Verifies the links of the log. Returns exit status 0 when the log is complete and unchanged, 1 otherwise.
+ * @throws StartError when there is no store or no key file, or the anchor is malformed
+ */
 export async function runAuditVerify(options: AuditVerifyOptions): Promise<number> {
   const keys = await Promise.all([join(resolve(options.dataDir), "audit-key"), ...options.keyFiles].map(readKey));
   const anchor = options.anchor === undefined ? undefined : parseAnchor(options.anchor);
@@ -30,18 +33,19 @@ export async function runAuditVerify(options: AuditVerifyOptions): Promise<numbe
     const verdict = verifyAudit(reader, keys, anchor);
     if (!verdict.sound) {
       process.stdout.write(
-        `The audit log is broken at record ${String(verdict.brokenAt)}: ${verdict.reason}. The ${String(verdict.records)} records before it are whole.\n`,
+        `The audit log is broken at record ${String(verdict.brokenAt)}: ${verdict.reason}. The ${String(verdict.records)} records before it are unchanged.\n`,
       );
       return 1;
     }
     const { head } = verdict;
     process.stdout.write(
-      `${String(verdict.records)} records, all linked.${head === undefined ? "" : ` To notice later that the end was cut off, keep this and give it as --anchor:\n${String(head.number)}:${head.mac}`}\n`,
+      `${String(verdict.records)} records, all linked.${head === undefined ? "" : ` Save the next line and pass it as --anchor later, to detect that the end of the log was cut off:\n${String(head.number)}:${head.mac}`}\n`,
     );
     return 0;
   });
 }
 
+/** Prints every record as a line of JSON. Returns exit status 0. */
 export async function runAuditExport(dataDir: string): Promise<number> {
   return await withStore(dataDir, async (reader) => {
     for (let after = 0; ; after += EXPORT_PAGE) {

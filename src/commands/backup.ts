@@ -1,7 +1,7 @@
 /**
- * `proofwright backup`: a consistent copy of a data folder, while a server runs on it or not. The snapshot of the store
- * comes first; artifacts are named by content and never change, so copying those afterwards misses nothing that the
- * snapshot names. Token signing keys and the development seal key are left out: a restored server makes new signing
+ * `proofwright backup`: a consistent copy of a data folder, also while a server runs on it. The snapshot of the store
+ * comes first; artifacts are named by content and never change, so that copying them afterwards misses nothing that the
+ * snapshot refers to. Token signing keys and the development seal key are left out: a restored server makes new signing
  * keys, which ends all sessions.
  */
 import { createHash } from "node:crypto";
@@ -17,6 +17,11 @@ interface ManifestEntry {
   readonly sha256: string;
 }
 
+/**
+ * Copies the store and its artifacts to an empty or new folder, synced to disk, with a manifest of SHA-256 hashes.
+ * Returns exit status 0.
+ * @throws ConfigError when the folder is not empty or there is no store
+ */
 export async function runBackup(dataDir: string, target: string): Promise<number> {
   const folder = resolve(target);
   if (existsSync(folder) && (await readdir(folder)).length > 0)

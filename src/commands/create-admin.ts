@@ -1,7 +1,6 @@
 /**
- * `proofwright create-admin`: makes an administrator in a stopped server's store, or an administrator of a user who is
- * there. The password comes from the terminal or a pipe, never from an argument, which everybody on the machine can
- * read.
+ * `proofwright create-admin`: creates an administrator in a stopped server's store, or makes an existing user one. The
+ * password comes from the terminal or a pipe, never from an argument, which everybody on the machine can read.
  */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -19,25 +18,29 @@ import { StartError } from "../platform/start-error.js";
 import { openStore } from "../platform/store/lmdb/lmdb-store.js";
 import { readPhrases } from "./read-phrases.js";
 
-export interface CreateAdminInput {
+interface CreateAdminInput {
   readonly dataDir: string;
   readonly email: string;
   readonly firstName: string;
   readonly lastName: string;
-  /** Makes a user who is there an administrator instead. */
+  /** Makes the existing user of this address an administrator. */
   readonly promote: boolean;
 }
 
-/** What the limits of sign-up call whoever sits at the machine. */
+/** The address under which the limits of sign-up count this command. */
 const LOCAL_ADDRESS = "127.0.0.1";
 
+/**
+ * Creates or promotes an administrator. Returns exit status 0.
+ * @throws StartError when the user cannot be created or promoted, with the reason
+ */
 export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
   const dataDir = resolve(input.dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const log = createLog("error");
   const clock = systemClock;
   const auditKey = await openAuditKey(dataDir);
-  const store = await openStore({ path: join(dataDir, "store"), chainKey: auditKey }, { log }).catch(saidPlainly);
+  const store = await openStore({ path: join(dataDir, "store"), chainKey: auditKey }, { log }).catch(throwStartError);
   try {
     const audit = await createAudit({ key: auditKey }, { store, clock, log, onUnwritable: () => undefined });
     const keys = await openSigningKeys({ path: join(dataDir, "signing-keys.json") }, { clock, log });
@@ -76,7 +79,7 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
           return `is an administrator, user ${id}`;
         },
       })
-      .catch(saidPlainly);
+      .catch(throwStartError);
     process.stdout.write(`${input.email} ${words}.\n`);
     return 0;
   } finally {
@@ -84,8 +87,8 @@ export async function runCreateAdmin(input: CreateAdminInput): Promise<number> {
   }
 }
 
-/** What the operator can mend is said without a stack. */
-function saidPlainly(error: unknown): never {
+/** Turns an error that the operator can correct into a message without a stack. */
+function throwStartError(error: unknown): never {
   if (error instanceof AppError && error.status < 500) throw new StartError(`${error.message}.`, { cause: error });
   throw error;
 }

@@ -3,14 +3,17 @@
  */
 import { StartError } from "../platform/start-error.js";
 
-/** Several times what two phrases take. */
+/** Several times the length of two phrases. */
 const INPUT_BYTES_MAX = 4096;
 const ENTER = new Set([0x0a, 0x0d]);
 const BACKSPACE = new Set([0x08, 0x7f]);
 const CONTROL_C = 0x03;
 const CONTROL_D = 0x04;
 
-/** One phrase per prompt. Throws StartError when the input ends too early or is too long. */
+/**
+ * Reads one phrase per prompt, each as bytes that the caller wipes.
+ * @throws StartError when the input ends too early or is too long
+ */
 export async function readPhrases(prompts: readonly string[]): Promise<Uint8Array[]> {
   return process.stdin.isTTY ? await fromTerminal(prompts) : await fromPipe(prompts);
 }
@@ -20,7 +23,7 @@ async function fromPipe(prompts: readonly string[]): Promise<Uint8Array[]> {
   let length = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > INPUT_BYTES_MAX) throw new StartError("the input is longer than phrases are.");
+    if (length > INPUT_BYTES_MAX) throw new StartError("the input is too long for the phrases asked for.");
     chunks.push(chunk);
   }
   const input = Buffer.concat(chunks);

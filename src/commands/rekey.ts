@@ -19,6 +19,11 @@ import { readPhrases } from "./read-phrases.js";
 const OLD = "old seal key, 24 words";
 const NEW = "new seal key, 24 words";
 
+/**
+ * Wraps all master keys under the new seal key and prints its validation hash. Returns exit status 0.
+ * @throws StartError when there is no store, or a phrase is invalid or not a new one
+ * @throws AppError `seal_key_rejected` when the old phrase is wrong
+ */
 export async function runRekey(config: Config): Promise<number> {
   const path = join(resolve(config.data_dir), "store");
   if (!existsSync(path)) throw new StartError(`there is no store in ${resolve(config.data_dir)}.`);
@@ -30,7 +35,8 @@ export async function runRekey(config: Config): Promise<number> {
   const oldEntropy = entropyOf(oldText, OLD);
   const { entropy: newEntropy, hash } = newKey(newText);
   try {
-    if (Buffer.compare(oldEntropy, newEntropy) === 0) throw new StartError("the new seal key is the old one.");
+    if (Buffer.compare(oldEntropy, newEntropy) === 0)
+      throw new StartError("the new seal key is the same as the old one.");
     let vaults = 0;
     await rewriteStore({ path, chainKey }, (store) => {
       vaults = rekeyStore(store, { oldEntropy, newEntropy });
@@ -44,7 +50,7 @@ export async function runRekey(config: Config): Promise<number> {
     );
     if (isAutomatic)
       process.stdout.write(
-        `Put the new words where ${String(config.seal_unseal_provider)} reads them, or change the provider, before the next start.\n`,
+        `Put the new words where ${config.seal_unseal_provider} reads them, or change the provider, before the next start.\n`,
       );
     return 0;
   } finally {
@@ -53,7 +59,7 @@ export async function runRekey(config: Config): Promise<number> {
   }
 }
 
-/** The key that an automatic provider holds. */
+/** Reads the phrase that an automatic provider has. */
 async function readFromProvider(config: Config, path: string, chainKey: Uint8Array): Promise<Uint8Array> {
   const log = createLog("error");
   const store = await openStore({ path, chainKey }, { log });
@@ -72,7 +78,7 @@ function newKey(text: Uint8Array): { entropy: Uint8Array; hash: string } {
   return { entropy: entropyOf(text, NEW), hash };
 }
 
-/** Overwrites the text. */
+/** Returns the 32 bytes of entropy of a phrase, and overwrites the text. */
 function entropyOf(text: Uint8Array, what: string): Uint8Array {
   const canonical = canonicalPhrase(text);
   const entropy = canonical === undefined ? undefined : phraseEntropy(canonical);

@@ -1,6 +1,6 @@
 /**
- * `proofwright rotate-keys`: puts the next signing key to use and publishes another, while the server runs or not; a
- * running one adopts the file within seconds. For a leaked key, `--emergency` replaces all at once.
+ * `proofwright rotate-keys`: activates the next signing key and publishes another one, also while the server runs,
+ * which reads the file again within seconds. For a leaked key, `--emergency` replaces all keys at once.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,6 +11,10 @@ import { AppError } from "../platform/errors.js";
 import { createLog } from "../platform/log.js";
 import { StartError } from "../platform/start-error.js";
 
+/**
+ * Rotates or replaces the signing keys. Returns exit status 0.
+ * @throws StartError when there are no keys, or the next key was not published for long enough
+ */
 export async function runRotateKeys(config: Config, options: { readonly emergency: boolean }): Promise<number> {
   const path = join(resolve(config.data_dir), "signing-keys.json");
   if (!existsSync(path)) throw new StartError(`there are no signing keys in ${resolve(config.data_dir)}.`);
@@ -21,7 +25,7 @@ export async function runRotateKeys(config: Config, options: { readonly emergenc
   if (options.emergency) {
     await keys.replaceAll();
     process.stdout.write(
-      "All signing keys are replaced. Every access token is void; sessions go on through refresh.\n",
+      "All signing keys are replaced. Every access token is void; sessions continue with their refresh tokens.\n",
     );
     return 0;
   }
@@ -34,7 +38,7 @@ export async function runRotateKeys(config: Config, options: { readonly emergenc
   }
   const [current, next] = keys.publicKeys();
   process.stdout.write(
-    `Tokens are signed with ${current?.kid ?? ""} (${current?.alg ?? ""}) from now on; ${next?.kid ?? ""} is published as the next. Old tokens stay good until they expire.\n`,
+    `Tokens are signed with ${current?.kid ?? ""} (${current?.alg ?? ""}) from now on; ${next?.kid ?? ""} is published as the next. Old tokens stay valid until they expire.\n`,
   );
   return 0;
 }

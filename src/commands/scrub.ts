@@ -1,7 +1,4 @@
-/**
- * `proofwright scrub`: reads every record and every artifact of a data folder and says what is damaged. Changes
- * nothing.
- */
+/** `proofwright scrub`: reads every record and every artifact of a data folder and reports damage. Changes nothing. */
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -9,6 +6,10 @@ import { ConfigError } from "../platform/config.js";
 import { openArtifacts } from "../platform/store/artifacts.js";
 import { openStoreReader } from "../platform/store/lmdb/lmdb-store.js";
 
+/**
+ * Checks all records and artifacts. Returns exit status 0, or 1 when something is damaged.
+ * @throws ConfigError when there is no store
+ */
 export async function runScrub(dataDir: string): Promise<number> {
   if (!existsSync(join(dataDir, "store"))) throw new ConfigError(`there is no store in ${resolve(dataDir)}.`);
   const reader = openStoreReader({ path: join(dataDir, "store") });
@@ -40,7 +41,7 @@ async function scrubArtifacts(folder: string): Promise<{ files: number; damaged:
       await artifacts.verify(entry.name);
     } catch {
       damaged += 1;
-      process.stdout.write(`artifact ${entry.name}: is not what its name says\n`);
+      process.stdout.write(`artifact ${entry.name}: does not have the content that its name says\n`);
     }
   }
   return { files, damaged };

@@ -1,7 +1,6 @@
 /**
- * Bytes that must not be printed: every way of turning the object into text answers `[redacted]`, and a structured
- * clone of it is empty. Wiping is best effort: JavaScript cannot promise that no copy was made by an engine or a
- * library.
+ * Bytes that must not be printed: every conversion of the object to text gives `[redacted]`, and its structured clone
+ * is empty. Wiping is best effort: JavaScript cannot promise that neither the engine nor a library made a copy.
  */
 import { inspect } from "node:util";
 
@@ -14,7 +13,10 @@ export class SecretBytes {
     this.#bytes = bytes;
   }
 
-  /** Takes over the bytes; the caller must not keep them. */
+  /**
+   * Takes over the bytes; the caller must not use them any more.
+   * @example const key = SecretBytes.take(generateHdEntropy());
+   */
   static take(bytes: Uint8Array): SecretBytes {
     return new SecretBytes(bytes);
   }
@@ -23,7 +25,7 @@ export class SecretBytes {
     return this.#bytes.length;
   }
 
-  /** Lends the bytes to a function, which must neither keep nor return them. */
+  /** Passes the bytes to a function, which must neither keep nor return them. */
   use<T>(borrow: (bytes: Uint8Array) => T): T {
     return borrow(this.#bytes);
   }
@@ -33,14 +35,17 @@ export class SecretBytes {
     this.#bytes.fill(0);
   }
 
+  /** Returns `[redacted]`. */
   toJSON(): string {
     return REDACTED;
   }
 
+  /** Returns `[redacted]`. */
   toString(): string {
     return REDACTED;
   }
 
+  /** Returns `[redacted]`. */
   [inspect.custom](): string {
     return REDACTED;
   }

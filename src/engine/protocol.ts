@@ -1,23 +1,19 @@
 /**
- * What crosses the thread boundary: the name of each compute task with its message and its result. Results are unions,
- * because the class and the code of a thrown error are lost on the way between threads. Types only; both sides import
- * this file.
+ * The compute tasks with their messages and results, as they cross the thread boundary. Results are unions, because a
+ * thrown error loses its class and code between threads. Types only; both sides import this file.
  */
 import type { CircuitInterface } from "./circuit/interface.js";
 import type { ResidentKey } from "./kernels/groth16/resident-key.js";
 import type { NoteTreeNode, NoteTreeState } from "./merkle/note-tree.js";
 
-/**
- * Bytes that several threads read: one copy in memory, named by content so that a worker can keep what it parsed from
- * them.
- */
+/** Bytes that several threads read: one copy in memory, with the hash by which a worker caches what it parsed. */
 export interface SharedBytes {
   /** Lower-case hex. */
   readonly sha256: string;
   readonly bytes: SharedArrayBuffer;
 }
 
-export interface TaskFailureDetail {
+interface TaskFailureDetail {
   readonly message: string;
   readonly code: string;
   readonly path?: string;
@@ -40,13 +36,13 @@ export interface ProveMessage {
   readonly witnessProgram: SharedBytes;
   /** snarkjs `.zkey` of a Groth16 key. */
   readonly provingKey: SharedBytes;
-  /** The same key as the WebAssembly kernels want it (task `open_key`); without it the reference backend proves. */
+  /** The same key in the kernels' form (task `open_key`); without it the reference backend proves. */
   readonly openKey?: OpenKey;
-  /** Memory of the team that helpers of this proof may join (kernels/groth16/thread-team.ts); for this one attempt. */
+  /** Memory of the team that helpers of this proof may join (kernels/groth16/thread-team.ts); for this attempt only. */
   readonly team?: SharedArrayBuffer;
-  /** snarkjs verification key as JSON text; every proof is checked against it before it is answered. */
+  /** snarkjs verification key as JSON text; every proof is verified with it before it is returned. */
   readonly verifyingKey: SharedBytes;
-  /** The caller's inputs as parsed JSON, not yet checked. */
+  /** The caller's inputs as parsed JSON, unchecked. */
   readonly inputs: unknown;
 }
 
@@ -75,22 +71,19 @@ export interface OpenKey {
   readonly key: ResidentKey;
 }
 
-export interface OpenKeyMessage {
+interface OpenKeyMessage {
   readonly provingKey: SharedBytes;
-  /** Proofs that may be under way at once. */
+  /** Proofs that may run with the key at once. */
   readonly workspaces: number;
 }
 
 /** Help with a proof that another thread leads. */
-export interface HelpMessage {
+interface HelpMessage {
   readonly openKey: OpenKey;
   readonly team: SharedArrayBuffer;
 }
 
-/**
- * What computes pairings: our WebAssembly kernels, which give way to the reference backend when they fail, or that one
- * alone.
- */
+/** What computes pairings: the WebAssembly kernels, with the reference backend if they fail, or only the latter. */
 export type PairingBackend = "wasm" | "reference";
 
 export interface VerifyMessage {
@@ -98,7 +91,7 @@ export interface VerifyMessage {
   readonly verifyingKey: SharedBytes;
   /** "reference" unless given. */
   readonly backend?: PairingBackend;
-  /** The caller's inputs; public members only are read. */
+  /** The caller's inputs, unchecked; only public members are read. */
   readonly inputs: unknown;
   /** Hex in gnark's compressed form (with or without 0x), or a snarkjs proof object. */
   readonly proof: unknown;
@@ -106,13 +99,13 @@ export interface VerifyMessage {
 
 export interface VerifyValue {
   readonly result: boolean;
-  /** Canonical hex of the proof, whatever form came in. */
+  /** The proof in its canonical hex form, whatever form was given. */
   readonly proof: string;
   readonly publicSignals: readonly string[];
 }
 
 export interface VerifyBatchMessage extends Pick<VerifyMessage, "circuit" | "verifyingKey" | "backend"> {
-  /** At most VERIFY_BATCH_ITEMS_MAX, so that a task leaves its thread soon. */
+  /** Few enough for some 60 ms of a thread; the service cuts batches into slices. */
   readonly items: readonly Pick<VerifyMessage, "inputs" | "proof">[];
 }
 
@@ -123,7 +116,7 @@ export interface VerifyBatchValue {
 
 export interface AppendNotesMessage {
   readonly state: NoteTreeState;
-  /** One 32-byte digest per note, 64 lower-case hex digits, in the order of appending; at least one. */
+  /** One digest per note in the order of appending, 64 lower-case hex digits each; at least one. */
   readonly digests: readonly string[];
 }
 
@@ -135,14 +128,19 @@ export interface AppendNotesValue {
   readonly completed: readonly NoteTreeNode[];
 }
 
+/** The result of a task that only has an effect. */
+interface EmptyValue {
+  readonly done: true;
+}
+
 export interface ComputeTasks {
   readonly warm: {
     readonly message: { readonly backend: PairingBackend };
-    readonly value: Readonly<Record<never, never>>;
+    readonly value: EmptyValue;
   };
   readonly open_key: { readonly message: OpenKeyMessage; readonly value: ResidentKey };
   readonly prove: { readonly message: ProveMessage; readonly value: ProveValue };
-  readonly help: { readonly message: HelpMessage; readonly value: Readonly<Record<never, never>> };
+  readonly help: { readonly message: HelpMessage; readonly value: EmptyValue };
   readonly verify: { readonly message: VerifyMessage; readonly value: VerifyValue };
   readonly verify_batch: { readonly message: VerifyBatchMessage; readonly value: VerifyBatchValue };
   readonly append_notes: { readonly message: AppendNotesMessage; readonly value: AppendNotesValue };

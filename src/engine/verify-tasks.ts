@@ -1,18 +1,17 @@
 /**
- * The tasks that verify: one proof, or many of one key. Runs on our kernels where the message asks for them, and again
- * on the reference backend when the kernels fail on the way.
+ * The tasks that verify one proof, or many of one key. They run on the WebAssembly kernels if the message asks for
+ * them, and again on the reference backend if the kernels fail.
  */
+import { LRUCache } from "lru-cache";
 import { checkInputs } from "./circuit/inputs.js";
 import { publicSignalsFrom } from "./circuit/interface.js";
 import { BN254 } from "./curves/bn254.js";
 import { decodeProofs, encodeProofHex } from "./encoding/groth16-proof.js";
 import { verifyingKeyFromJson } from "./encoding/groth16-verifying-key.js";
-import { encodePublicSignals } from "./encoding/public-signals.js";
 import { isKernelPairing, loadPairing } from "./groth16/pairing-backend.js";
 import type { Groth16Proof } from "./groth16/proof.js";
-import { verifyGroth16Batch, type Statement } from "./groth16/verify-batch.js";
+import { verifyGroth16Batch, type ProofClaim } from "./groth16/verify-batch.js";
 import { prepareWith, verifyGroth16, type PreparedVerifyingKey } from "./groth16/verify.js";
-import { Kept } from "./kept.js";
 import type {
   PairingBackend,
   SharedBytes,
@@ -25,36 +24,34 @@ import type {
 } from "./protocol.js";
 
 /** A prepared verifying key takes about 200 KiB. */
-const VERIFYING_KEYS_KEPT = 256;
+const VERIFYING_KEYS_MAX = 256;
 
-interface KeySource {
-  readonly bytes: SharedArrayBuffer;
-  readonly backend: PairingBackend;
+/** This thread's prepared keys, by backend and hash. */
+const verifyingKeys = new LRUCache<string, PreparedVerifyingKey>({ max: VERIFYING_KEYS_MAX });
+
+/** Returns a verifying key, prepared once per thread and backend. */
+export async function preparedKey(shared: SharedBytes, backend: PairingBackend): Promise<PreparedVerifyingKey> {
+  const name = `${backend} ${shared.sha256}`;
+  const prepared = verifyingKeys.get(name) ?? (await prepare(shared.bytes, backend));
+  verifyingKeys.set(name, prepared);
+  return prepared;
 }
 
-const verifyingKeys = new Kept({ entriesMax: VERIFYING_KEYS_KEPT, make: prepare });
-
-/** A verifying key, prepared once per thread and backend. */
-export async function preparedKey(
-  { sha256, bytes }: SharedBytes,
-  backend: PairingBackend,
-): Promise<PreparedVerifyingKey> {
-  return await verifyingKeys.get(`${backend} ${sha256}`, { bytes, backend });
-}
-
+/** Runs the task `verify`: malformed inputs or a malformed proof are failures, an invalid proof is false. */
 export async function verify(message: VerifyMessage): Promise<TaskResult<VerifyValue>> {
   return await withKey(message, (key) => {
-    const [read] = readStatements(message, [message], key);
-    if (read === undefined) throw new Error("invariant broken: one item has one statement");
+    const [read] = readClaims(message, [message], key);
+    if (read === undefined) throw new Error("invariant broken: one item has one claim");
     if (!read.ok) return read;
     const { proof, publicSignals } = read.value;
-    return { ok: true, value: verified(read.value, verifyGroth16(key, proof, publicSignals)) };
+    return { ok: true, value: valueOf(read.value, { result: verifyGroth16(key, proof, publicSignals) }) };
   });
 }
 
+/** Runs the task `verify_batch`: a malformed item is its own failure. */
 export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResult<VerifyBatchValue>> {
   return await withKey(message, (key) => {
-    const read = readStatements(message, message.items, key);
+    const read = readClaims(message, message.items, key);
     const results = verifyGroth16Batch(
       key,
       read.flatMap((each) => (each.ok ? [each.value] : [])),
@@ -64,14 +61,14 @@ export async function verifyBatch(message: VerifyBatchMessage): Promise<TaskResu
       ok: true,
       value: {
         outcomes: read.map((each) =>
-          each.ok ? { ok: true, value: verified(each.value, results[next++] === true) } : each,
+          each.ok ? { ok: true, value: valueOf(each.value, { result: results[next++] === true }) } : each,
         ),
       },
     };
   });
 }
 
-/** Checks a proof that was made on this thread. */
+/** Verifies a proof that this thread has made. */
 export async function isOwnProofValid(
   message: Pick<VerifyMessage, "verifyingKey" | "backend">,
   proof: Groth16Proof,
@@ -80,7 +77,7 @@ export async function isOwnProofValid(
   return await withKey(message, (key) => verifyGroth16(key, proof, publicSignals));
 }
 
-/** Whatever a kernel fails with (a trap, a point that it cannot handle), the reference backend needs none of it. */
+/** Runs the work again on the reference backend if the kernels fail (a trap, a point that they cannot handle). */
 async function withKey<Value>(
   { verifyingKey, backend = "reference" }: Pick<VerifyMessage, "verifyingKey" | "backend">,
   work: (key: PreparedVerifyingKey) => Value,
@@ -94,12 +91,12 @@ async function withKey<Value>(
   }
 }
 
-/** Each item's statement, or why it is none. */
-function readStatements(
+/** Returns each item's proof and public signals, or what is wrong with the item. */
+function readClaims(
   { circuit }: Pick<VerifyMessage, "circuit">,
   items: readonly Pick<VerifyMessage, "inputs" | "proof">[],
   { kernels }: PreparedVerifyingKey,
-): TaskResult<Statement>[] {
+): TaskResult<ProofClaim>[] {
   const checked = items.map(({ inputs }) => checkInputs(circuit, inputs, { publicOnly: true }));
   const proofs = decodeProofs(
     items.filter((_, i) => checked[i]?.ok === true).map(({ proof }) => proof),
@@ -125,12 +122,12 @@ function malformed(message: string): TaskFailure {
   };
 }
 
-function verified({ proof, publicSignals }: Statement, result: boolean): VerifyValue {
-  return { result, proof: encodeProofHex(proof, BN254), publicSignals: encodePublicSignals(publicSignals) };
+function valueOf({ proof, publicSignals }: ProofClaim, { result }: Pick<VerifyValue, "result">): VerifyValue {
+  return { result, proof: encodeProofHex(proof, BN254), publicSignals: publicSignals.map(String) };
 }
 
-/** The artifact's hash was checked when it was loaded, so a key that does not decode is a fault of ours. */
-async function prepare({ bytes, backend }: KeySource): Promise<PreparedVerifyingKey> {
+/** The artifact's hash was checked when it was loaded, so a key that does not decode is a bug. */
+async function prepare(bytes: SharedArrayBuffer, backend: PairingBackend): Promise<PreparedVerifyingKey> {
   const pairing = await loadPairing(backend);
   try {
     return prepareOn(pairing, bytes);
@@ -146,6 +143,7 @@ function prepareOn(pairing: Awaited<ReturnType<typeof loadPairing>>, bytes: Shar
   return prepareWith(pairing, decoded.value);
 }
 
+/** Makes the failure of inputs that do not fit the circuit. */
 export function invalidWitness(details: NonNullable<TaskFailure["details"]>): TaskFailure {
   return { ok: false, code: "witness_invalid", message: details[0]?.message ?? "the witness is not valid", details };
 }

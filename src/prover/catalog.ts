@@ -1,25 +1,25 @@
 /**
- * What can be proven with: the one table of supported provider, scheme and curve triples, and the spellings of them
- * that are accepted. A new back end is a new line here and nowhere else in this area.
+ * The table of supported provider, scheme and curve triples, and their accepted spellings. A new backend is a new line
+ * here and nowhere else in this area.
  */
 import { AppError } from "../platform/errors.js";
 
-export interface Triple {
+interface Triple {
   readonly provider: string;
   readonly proving_scheme: string;
   readonly curve: string;
 }
 
-export interface SupportedTriple extends Triple {
-  /** How the keys come to be: `single_party` keys are made by this server alone and trusted as far as it is. */
+interface SupportedTriple extends Triple {
+  /** How the keys are made: `single_party` keys by this server alone, and trusted only as far as it is. */
   readonly trusted_setup: "single_party";
 }
 
-export const SUPPORTED: readonly SupportedTriple[] = [
+const SUPPORTED: readonly SupportedTriple[] = [
   { provider: "circom", proving_scheme: "groth16", curve: "BN254", trusted_setup: "single_party" },
 ];
 
-/** Other names of curves, all in lower case. Inside there is one name. */
+/** Other names of curves, in lower case; the code uses one name. */
 const CURVE_ALIASES: Readonly<Record<string, string>> = { bn128: "BN254", alt_bn128: "BN254" };
 
 export const DEFAULT_PROVIDER = "circom";
@@ -44,16 +44,18 @@ export class Catalog {
     );
   }
 
-  /** The provider's own name for any of its spellings. */
+  /** Returns the provider's name for any of its spellings. */
   canonicalProvider(text: string): string {
     const lower = text.trim().toLowerCase();
     return this.#providerAliases.get(lower) ?? lower;
   }
 
+  /** Returns the scheme's name for any spelling of it. */
   canonicalScheme(text: string): string {
     return text.trim().toLowerCase();
   }
 
+  /** Returns the curve's name for any of its spellings; an unknown name as it is. */
   canonicalCurve(text: string): string {
     const lower = text.trim().toLowerCase();
     return (
@@ -61,7 +63,10 @@ export class Catalog {
     );
   }
 
-  /** @throws AppError `prover_unsupported`, naming what is supported, for any other triple. */
+  /**
+   * Finds a supported triple by any of its spellings.
+   * @throws AppError `prover_unsupported` for any other triple, naming the supported ones
+   */
   resolve(asked: Triple): SupportedTriple {
     const provider = this.canonicalProvider(asked.provider);
     const scheme = this.canonicalScheme(asked.proving_scheme);
@@ -70,9 +75,11 @@ export class Catalog {
       (triple) => triple.provider === provider && triple.proving_scheme === scheme && triple.curve === curve,
     );
     if (found !== undefined) return found;
-    const known = SUPPORTED.map((triple) => `${triple.provider}/${triple.proving_scheme}/${triple.curve}`).join(", ");
+    const supported = SUPPORTED.map((triple) => `${triple.provider}/${triple.proving_scheme}/${triple.curve}`).join(
+      ", ",
+    );
     throw new AppError("prover_unsupported", {
-      message: `${asked.provider}/${asked.proving_scheme}/${asked.curve} is not supported; supported provider/scheme/curve: ${known}`,
+      message: `${asked.provider}/${asked.proving_scheme}/${asked.curve} is not supported; supported provider/scheme/curve: ${supported}`,
     });
   }
 }

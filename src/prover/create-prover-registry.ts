@@ -1,20 +1,173 @@
-/** Makes the prover registry on the server's lanes and processes, for the composition root. */
-import type { ProcessTasks } from "../platform/pool/process-task.js";
-import type { Lanes } from "./compute/compute-pools.js";
-import {
-  assembleProverRegistry,
-  type ProverRegistry,
-  type ProverRegistryDependencies,
-  type ProverRegistryOptions,
-} from "./assemble-registry.js";
-import { LanesCompute, type LanesComputeOptions } from "./compute/pooled-compute.js";
+/**
+ * Builds the prover registry, each part after those that it uses, and hands its durable jobs to the runner. The only
+ * file of this area that builds the others.
+ */
+import { join } from "node:path";
+import type { Subject } from "../platform/auth/principal.js";
+import type { Clock } from "../platform/clock.js";
+import type { HandlersFor } from "../platform/contract/route.js";
+import type { Events } from "../platform/events/events.js";
+import type { Jobs } from "../platform/jobs/jobs.js";
+import type { Job } from "../platform/jobs/job.js";
+import type { Log } from "../platform/log.js";
+import { PACKAGE_ROOT } from "../platform/files/package-root.js";
+import type { ResidentBytes } from "./compute/resident-bytes.js";
+import type { Artifacts } from "../platform/store/artifacts.js";
+import type { Store } from "../platform/store/store.js";
+import type { VaultService } from "../vault/service.js";
+import { Catalog, parseProviderAliases } from "./catalog.js";
+import { CircuitInterfaces } from "./proofs/circuit-interfaces.js";
+import type { ProverCompute } from "./compute/compute.js";
+import { proverHandlers } from "./handlers.js";
+import { KeyPins } from "./provisioning/key-pins.js";
+import { NoteStores } from "./proofs/note-stores.js";
+import { Proofs } from "./proofs/proofs.js";
+import { Provisioning, PROVISIONING_PHASES } from "./provisioning/provisioning.js";
+import { ProverRepository } from "./repository.js";
+import { PROVE_DEADLINE_MS, WAIT_SEC_MAX, type proverRoutes } from "./routes.js";
+import { ProverService, type ProvisioningQueue } from "./service.js";
+import { BuiltInCircuits } from "./provisioning/sources.js";
+import { StatusWatch } from "./provisioning/status-watch.js";
+import { proverVault } from "./vault-port.js";
 
-export type { ProverRegistry } from "./assemble-registry.js";
+interface ProverRegistryOptions {
+  /** Other names of providers, as `alias:provider,alias:provider`. */
+  readonly providerAliases: string;
+  /**
+   * Provers that are provisioned at a time: one that loops for its whole time limit must not stop the others. 2 unless
+   * given.
+   */
+  readonly provisioningConcurrency?: number;
+  /** Provers of one owner in provisioning, 2 that run and 20 that wait. 22 unless given. */
+  readonly pendingPerOwnerMax?: number;
+  /** Provers of all owners in provisioning. 500 unless given. */
+  readonly pendingMax?: number;
+}
 
-/** Builds it and registers the runner of its jobs: before `jobs.start`. */
+interface ProverRegistryDependencies {
+  readonly store: Store;
+  readonly artifacts: Artifacts;
+  readonly vault: VaultService;
+  /** Not started yet: the runner of this area's jobs is registered here. */
+  readonly jobs: Jobs;
+  /** Proving keys and witness programs in shared memory. */
+  readonly resident: ResidentBytes;
+  readonly compute: ProverCompute;
+  readonly events: Pick<Events, "commitOf">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ProverRegistry {
+  readonly service: ProverService;
+  readonly handlers: HandlersFor<typeof proverRoutes>;
+  /** Deletes files that no record names; at start, before any is written. Returns how many. */
+  readonly removeOrphans: () => Promise<number>;
+}
+
+const PROVISION_JOB = "provision_prover";
+const CONCURRENCY = 2;
+const PENDING_PER_OWNER_MAX = 22;
+const PENDING_MAX = 500;
+/** Verification takes milliseconds; a caller that has waited this long for a thread gets an answer instead. */
+const VERIFY_DEADLINE_MS = 15_000;
+/** A file is written before the record that names it, so that a young file may still get its record. */
+const ORPHAN_AGE_MS = 3_600_000;
+
+/** Builds the registry and registers the runner of its jobs; call it before `jobs.start`. */
 export function createProverRegistry(
-  options: ProverRegistryOptions & LanesComputeOptions,
-  dependencies: Omit<ProverRegistryDependencies, "compute"> & { readonly lanes: Lanes; readonly tasks: ProcessTasks },
+  options: ProverRegistryOptions,
+  dependencies: ProverRegistryDependencies,
 ): ProverRegistry {
-  return assembleProverRegistry(options, { ...dependencies, compute: new LanesCompute(options, dependencies) });
+  const { store, artifacts, jobs, compute, resident, events, clock, log } = dependencies;
+  const vault = proverVault(dependencies.vault);
+  const repository = new ProverRepository({ store });
+  const catalog = new Catalog({ providerAliases: parseProviderAliases(options.providerAliases) });
+  const builtIns = new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") });
+  const interfaces = new CircuitInterfaces({ read: async (sha256) => await artifacts.read(sha256) });
+  const notes = new NoteStores({ store, clock, appendNotes: async (message) => await compute.appendNotes(message) });
+  const pins = new KeyPins({ vault });
+  const watch = new StatusWatch();
+  const proofs = new Proofs(
+    { proveDeadlineMs: PROVE_DEADLINE_MS, verifyDeadlineMs: VERIFY_DEADLINE_MS },
+    { repository, notes, compute, resident, interfaces, pins, vault, events, clock },
+  );
+  const provisioning = new Provisioning({ repository, artifacts, compute, builtIns, pins, vault, events, clock, log });
+  registerJobs(jobs, { provisioning, watch, concurrency: options.provisioningConcurrency ?? CONCURRENCY });
+  const queue = provisioningQueue(jobs);
+  const service = new ProverService(
+    {
+      pendingPerOwnerMax: options.pendingPerOwnerMax ?? PENDING_PER_OWNER_MAX,
+      pendingMax: options.pendingMax ?? PENDING_MAX,
+      waitSecMax: WAIT_SEC_MAX,
+      compilerName: compute.compilerName,
+    },
+    { store, repository, artifacts, vault, catalog, builtIns, notes, proofs, watch, clock, queue },
+  );
+  return {
+    service,
+    handlers: proverHandlers({ provers: service }),
+    removeOrphans: async () => await removeOrphans(artifacts, repository),
+  };
+}
+
+/** A job has the id of its prover, so that either leads to the other. */
+function registerJobs(
+  jobs: Jobs,
+  {
+    provisioning,
+    watch,
+    concurrency,
+  }: { readonly provisioning: Provisioning; readonly watch: StatusWatch; readonly concurrency: number },
+): void {
+  jobs.register(PROVISION_JOB, {
+    concurrency,
+    run: async (job, context) => {
+      await provisioning.run(ownerOf(job), job.id, {
+        signal: context.signal,
+        commit: async (phase, commit) => {
+          await context.setPhase(phase, commit);
+        },
+        progress: (share) => {
+          context.progress(share);
+        },
+      });
+    },
+    onFailed: (job, fault) => provisioning.failure(ownerOf(job), job.id, fault),
+  });
+  jobs.subscribe(({ job, progress }) => {
+    if (job.kind !== PROVISION_JOB) return;
+    if (progress === undefined) watch.notify(job.id);
+    else watch.setShare(job.id, progress);
+  });
+}
+
+function provisioningQueue(jobs: Jobs): ProvisioningQueue {
+  return {
+    prepare: (owner, proverId) =>
+      jobs.enqueueCommit({
+        id: proverId,
+        kind: PROVISION_JOB,
+        subject_key: ["prover", owner.kind, owner.id, proverId],
+        phase: PROVISIONING_PHASES[0],
+        input: { kind: owner.kind, id: owner.id },
+      }).commit,
+    wake: () => {
+      jobs.wake();
+    },
+    cancel: async (proverId) => {
+      await jobs.cancel(proverId);
+    },
+  };
+}
+
+/** The input is what `provisioningQueue` queued. */
+function ownerOf(job: Job): Subject {
+  return job.input as unknown as Subject;
+}
+
+async function removeOrphans(artifacts: Artifacts, repository: ProverRepository): Promise<number> {
+  const orphans = await artifacts.orphans(repository.referencedArtifacts(), ORPHAN_AGE_MS);
+  for (const { sha256 } of orphans) await artifacts.remove(sha256);
+  return orphans.length;
 }

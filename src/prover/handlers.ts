@@ -1,8 +1,9 @@
-/** Binds the prover registry's routes to its service. No logic here: names and shapes only. */
+/** Binds the routes of the prover registry to its service: names and shapes only. */
 import type { HandlersFor } from "../platform/contract/route.js";
 import type { proverRoutes } from "./routes.js";
 import type { ProverService } from "./service.js";
 
+/** Returns the handlers of all routes of the prover registry. */
 export function proverHandlers(dependencies: { readonly provers: ProverService }): HandlersFor<typeof proverRoutes> {
   const { provers } = dependencies;
   return {
@@ -17,7 +18,7 @@ export function proverHandlers(dependencies: { readonly provers: ProverService }
       await provers.delete(principal.subject, params.id);
       return { status: 204 };
     },
-    // The API's `witness` is what is called inputs everywhere else; a witness is the full assignment.
+    // The API's member `witness` holds the inputs; everywhere else a witness is the full assignment.
     prove: async ({ principal, params, query, body, signal }) => {
       const made = await provers.prove(principal.subject, params.id, {
         inputs: body?.witness,

@@ -1,19 +1,19 @@
 /**
- * What the registry tells the bus (subjects and payloads as existing clients know them). Every event is part of the
- * commit that makes it true.
+ * The events of the registry, with the subjects and payloads that existing clients know. Each is part of the commit
+ * that makes it true.
  */
 import type { Subject } from "../platform/auth/principal.js";
 import type { EventDraft } from "../platform/events/events.js";
 import type { ProverStatus } from "./provisioning/lifecycle.js";
 
-/** Statuses that are announced, by the word of their subject. */
+/** Announced statuses, with the word in the event's subject. */
 const SETUP_WORDS: Readonly<Partial<Record<ProverStatus, string>>> = {
   pending_setup: "pending",
   provisioned: "complete",
   failed: "failed",
 };
 
-/** A prover came to a status; none when nobody is told of that status. */
+/** Returns the event of a prover's new status; none for statuses that are not announced. */
 export function statusEvents(owner: Subject, proverId: string, status: ProverStatus): EventDraft[] {
   const word = SETUP_WORDS[status];
   return word === undefined
@@ -21,7 +21,7 @@ export function statusEvents(owner: Subject, proverId: string, status: ProverSta
     : [{ subject: `privacy.prover.setup.${word}`, payload: { prover_id: proverId }, audience: [owner] }];
 }
 
-/** A note was added to the prover's store. */
+/** Returns the event of a new note in the prover's store. */
 export function noteDeposited(owner: Subject, proverId: string): EventDraft {
   return {
     subject: `privacy.prover.notification.${owner.id}.${proverId}.note.deposited`,

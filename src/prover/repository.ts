@@ -1,17 +1,14 @@
 /**
- * Where provers, proof records and compiled circuits lie in the store. Every key starts with the owner, so that another
- * tenant's prover is not there to be found. Decides nothing; builds commits, which the callers put together.
+ * The records of provers, proofs and compiled circuits. Every key starts with the owner, so that another tenant's
+ * prover cannot be found. Decides nothing; builds commits that the callers merge.
  */
 import { ownerKey, type Subject } from "../platform/auth/principal.js";
 import type { Store, StoreCommit, StoreKey, StorePut, StoreRecord } from "../platform/store/store.js";
 import { defineTable, mergeCommits, type Page, type Table } from "../platform/store/tables.js";
 import { isFinished } from "./provisioning/lifecycle.js";
-import type { Finding, ProofRecord, Prover, ProverFilters } from "./schemas.js";
+import type { ProverDiagnostic, ProofRecord, Prover, ProverFilters } from "./schemas.js";
 
-/**
- * Files of a prover, by the name under which they are downloaded; `source.json` is kept for compiling and never handed
- * out.
- */
+/** Files of a prover, by the name of their download; `source.json` is for compiling and cannot be downloaded. */
 export type ArtifactName =
   | "verifying_key.json"
   | "proving_key"
@@ -21,17 +18,17 @@ export type ArtifactName =
   | "interface.json"
   | "verifier.sol"
   | "source.json";
-/** A type and not an interface, as all that goes into the store as a value of its own. */
+/** A type and not an interface, like everything that is stored as a value. */
 export type ArtifactSet = { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly bytes: number } };
 
-/** What compiling a circuit gave; shared by all provers of the same circuit within its scope. */
+/** The results of compiling a circuit; all provers of the circuit within its scope share them. */
 export type CompiledCircuit = {
   readonly artifacts: ArtifactSet;
-  readonly warnings: readonly Finding[];
+  readonly warnings: readonly ProverDiagnostic[];
 };
 
-/** What provisioning has to remember; never on the wire. */
-export interface ProverBuild {
+/** What provisioning stores; never on the wire. */
+interface ProverBuild {
   readonly owner: Subject;
   /** Names the circuit: source, compiler, its flags, curve. */
   readonly circuit_hash: string;
@@ -47,12 +44,12 @@ export type StoredProver = Prover & { readonly build: ProverBuild };
 type StoredProof = ProofRecord & { readonly owner: Subject };
 
 /**
- * Who shares compiled circuits: everyone those of built-in ones, an owner its own. Not everyone everything: how soon a
+ * Who shares a compiled circuit: everyone for built-in ones, the owner for others. Were all shared, the time until a
  * source is `compiled` would tell one tenant what another has registered.
  */
-export type CircuitScope = Subject | "built_in";
+type CircuitScope = Subject | "built_in";
 
-/** One page of a list as the handlers answer it; the total is over all pages. */
+/** One page of a list, as the handlers return it; the total is over all pages. */
 export interface Listed<T> {
   readonly body: T[];
   readonly total: number;
@@ -90,37 +87,40 @@ export class ProverRepository {
     );
   }
 
+  /** Finds a prover of the owner. */
   find(owner: Subject, id: string): StoreRecord<StoredProver> | undefined {
     return this.#provers.get(proverKey(owner, id));
   }
 
-  /** Oldest first; filters compare for equality. */
+  /** Lists one page of the owner's provers, oldest first; filters compare for equality. */
   list(owner: Subject, filters: ProverFilters, page: Page): Listed<Prover> {
-    const wanted = FILTER_MEMBERS.filter((member) => filters[member] !== undefined);
+    const members = FILTER_MEMBERS.filter((member) => filters[member] !== undefined);
     const filter =
-      wanted.length === 0
+      members.length === 0
         ? {}
-        : { filter: (prover: StoredProver): boolean => wanted.every((member) => filters[member] === prover[member]) };
+        : { filter: (prover: StoredProver): boolean => members.every((member) => filters[member] === prover[member]) };
     const { rows, total } = this.#provers.list("owner", ownerKey(owner), { page, ...filter });
     return { body: rows.map(proverOnWire), total };
   }
 
-  /** How many provers of an owner, or of all owners, are still being provisioned. */
+  /** Counts the provers of an owner, or of all owners, that are in provisioning. */
   countPending(owner?: Subject): number {
     return this.#provers.count("pending", owner === undefined ? [] : ownerKey(owner));
   }
 
+  /** Prepares a new prover. */
   insert(prover: StoredProver): StoreCommit {
     return mergeCommits(this.#provers.insertCommit(prover), { puts: this.#artifactUses(prover) });
   }
 
+  /** Prepares a change of a prover; it conflicts when the record has changed since it was read. */
   update(current: StoreRecord<StoredProver>, next: StoredProver): StoreCommit {
     return mergeCommits(this.#provers.updateCommit(current, next), { puts: this.#artifactUses(next) });
   }
 
   /**
-   * Everything of a prover that lies in this area but its stores: its proof records, and the owner's compiled circuit
-   * when it was its last.
+   * Prepares the deletion of a prover with its proof records, and with the owner's compiled circuit when no other of
+   * its provers uses it. The stores are deleted by `NoteStores.prepareRelease`.
    */
   deletion(record: StoreRecord<StoredProver>): StoreCommit {
     const { id, build } = record.value;
@@ -136,34 +136,42 @@ export class ProverRepository {
     });
   }
 
+  /** Finds the record of a proof. */
   findProof(owner: Subject, proverId: string, proofId: string): ProofRecord | undefined {
     const found = this.#proofs.get([...proverKey(owner, proverId), proofId]);
     return found === undefined ? undefined : proofOnWire(found.value);
   }
 
+  /** Lists one page of a prover's proof records, oldest first. */
   listProofs(owner: Subject, proverId: string, page: Page): Listed<ProofRecord> {
     const { rows, total } = this.#proofs.list("prover", proverKey(owner, proverId), { page });
     return { body: rows.map(proofOnWire), total };
   }
 
+  /** Prepares a new proof record. */
   insertProof(owner: Subject, proof: ProofRecord): StoreCommit {
     return this.#proofs.insertCommit({ ...proof, owner });
   }
 
+  /**
+   * Finds a compiled circuit.
+   * @param hash `circuitHash` of its source
+   */
   findCircuit(scope: CircuitScope, hash: string): CompiledCircuit | undefined {
     return this.#store.get<CompiledCircuit>(circuitKey(scope, hash))?.value;
   }
 
+  /** Prepares the record of a compiled circuit. */
   putCircuit(scope: CircuitScope, hash: string, circuit: CompiledCircuit): StoreCommit {
     return { puts: [{ key: circuitKey(scope, hash), value: circuit }] };
   }
 
-  /** True when some prover of any owner uses the file. */
+  /** Returns whether a prover of any owner uses the file. */
   isArtifactUsed(sha256: string): boolean {
     return this.#store.range([TABLES.artifactUse, sha256], { limit: 1 }).length > 0;
   }
 
-  /** Hashes of all files that a prover or a compiled circuit refers to. */
+  /** Returns the hashes of all files that a prover or a compiled circuit refers to. */
   referencedArtifacts(): Set<string> {
     const used = this.#store.range([TABLES.artifactUse]).map(({ key }) => String(key[1]));
     const compiled = this.#store
@@ -182,11 +190,12 @@ export class ProverRepository {
   }
 }
 
-/** A prover as clients see it. */
+/** Returns the members of a prover that clients see. */
 export function proverOnWire({ build: _build, ...prover }: StoredProver): Prover {
   return prover;
 }
 
+/** Returns who shares the prover's compiled circuit. */
 export function scopeOf(prover: StoredProver): CircuitScope {
   return prover.build.is_built_in ? "built_in" : prover.build.owner;
 }

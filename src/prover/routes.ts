@@ -1,6 +1,4 @@
-/**
- * The routes of the prover registry, as plain values (SPEC 4.1; what SPEC does not name: DECISIONS 'Prover registry').
- */
+/** The routes of the prover registry, as plain values. */
 import Type from "typebox";
 import { defineRoute } from "../platform/contract/route.js";
 import {
@@ -21,18 +19,18 @@ import {
   VerifyResult,
 } from "./schemas.js";
 
-/** Witness bodies: thousands of field elements as text; security: 4.2. */
+/** Bodies with inputs: thousands of field elements as text. */
 const WITNESS_BODY_BYTES_MAX = 2 * 1024 * 1024;
 const WITNESS_TOKENS_MAX = 200_000;
 /** Source of 256 KiB, with room for JSON's escapes (every line break takes two bytes). */
 const CREATE_BODY_BYTES_MAX = 1024 * 1024;
-/** A proof may wait for its lane and take a minute on a large circuit. */
+/** A proof may wait for a thread and take a minute on a large circuit. */
 export const PROVE_DEADLINE_MS = 120_000;
-/** `Prefer: wait=N` is honoured up to this many seconds; the deadline of create leaves room for it. */
+/** The longest wait, in seconds, of `Prefer: wait=N`; the deadline of create leaves room for it. */
 export const WAIT_SEC_MAX = 60;
 const CREATE_DEADLINE_MS = (WAIT_SEC_MAX + 15) * 1000;
 
-/** A batch of a thousand proofs, all of them wrong, on a busy server. */
+/** Enough for a batch of a thousand invalid proofs on a busy server. */
 const VERIFY_DEADLINE_MS = 60_000;
 
 const READ = { permissions: ["read"] } as const;
@@ -63,7 +61,7 @@ export const proverRoutes = {
     needsUnsealed: true,
     creates: true,
     description:
-      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N (at most 60) seconds for the end of provisioning.",
+      "Answers at once; the circuit is compiled and set up afterwards. With `Prefer: wait=N` the answer waits up to N seconds (at most 60) for the end of provisioning. A nullifier store is reserved for the prover, but nothing is nullified yet.",
     body: CreateProver,
     bodyBytesMax: CREATE_BODY_BYTES_MAX,
     deadlineMs: CREATE_DEADLINE_MS,
@@ -104,7 +102,7 @@ export const proverRoutes = {
     area: "prover",
     method: "GET",
     path: "/api/v1/provers/:id/status",
-    summary: "How far provisioning is",
+    summary: "Read the progress of provisioning",
     auth: READ,
     params: ProverIdParams,
     responses: { 200: { description: "Progress", schema: ProverProgress } },
@@ -119,7 +117,7 @@ export const proverRoutes = {
     auth: DELETE,
     needsUnsealed: true,
     description:
-      "Removes the prover, its vault, its keys, its proof records and the stores that were made with it. Stores that other provers use stay.",
+      "Deletes the prover, its vault, its keys, its proof records and its stores, except stores that other provers use.",
     params: ProverIdParams,
     responses: { 204: { description: "Deleted" } },
     errors: ["not_found", "prover_busy"],
@@ -168,7 +166,7 @@ export const proverRoutes = {
     auth: READ,
     needsUnsealed: true,
     description:
-      "Public members of the witness are compared, private ones ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are answered in order under `batch`, together much faster than one by one; an item that is malformed holds its `errors` and does not affect the others.",
+      "The public inputs and outputs in the witness are checked against the proof; private inputs are ignored. `store` needs the permission to create. With `batch`, up to 1000 proofs are verified together, much faster than one by one; the results are in the same order under `batch`. A malformed item has `errors` and does not affect the others.",
     params: ProverIdParams,
     body: VerifyBody,
     bodyOptional: true,

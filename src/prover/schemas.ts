@@ -1,36 +1,36 @@
-/**
- * Shapes of the prover registry on the wire. Member names and meanings: SPEC section 2, DECISIONS 'Prover registry'.
- */
+/** Shapes of the prover registry on the wire. Decisions about their members: DECISIONS.md, 'Prover registry'. */
 import Type, { type Static } from "typebox";
 import { Description, Name, Timestamp, Uuid, closed, nullable } from "../platform/contract/schemas.js";
+import {
+  SOURCE_BYTES_MAX,
+  SOURCE_FILES_MAX,
+  SOURCE_PATH_CHARACTERS_MAX,
+  SOURCE_PATH_PATTERN,
+} from "../engine/circuit/source-limits.js";
 import { PROVER_STATUSES } from "./provisioning/lifecycle.js";
 
-/**
- * Source of one prover, all files together. Security: 4.2; circomlib is included from the server's own copy and does
- * not count.
- */
-export const SOURCE_BYTES_MAX = 256 * 1024;
-/** Files of one prover's source; a real circuit has a handful. */
-export const SOURCE_FILES_MAX = 64;
-/**
- * A path inside the source: relative, `/` between parts, no part that is empty or starts with a dot, `.circom` at the
- * end.
- */
-export const SOURCE_PATH_PATTERN = "^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\\.circom$";
 export const MAIN_FILE_DEFAULT = "main.circom";
 
-/** Members that one page of findings carries at most; the rest says how many there were. */
-export const FINDINGS_MAX = 100;
-export const FINDING_TEXT_LENGTH_MAX = 4096;
+/** Diagnostics of one prover at most; the last one says how many were left out. */
+export const DIAGNOSTICS_MAX = 100;
+export const DIAGNOSTIC_TEXT_LENGTH_MAX = 4096;
 
 const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hex" });
-const Status = Type.Enum([...PROVER_STATUSES], { description: "provisioning status" });
+const Status = Type.Enum([...PROVER_STATUSES], {
+  description: "provisioning status; deploying_artifacts is reserved for on-chain verifiers and does not occur today",
+});
 const FieldElement = Type.String({ pattern: "^(0|[1-9][0-9]{0,77})$", description: "field element, decimal" });
 
-/** What the compiler or a later step has to say about a prover. */
-export const Finding = Type.Object(
+/** Reserved: the store's id is given out and checked, but nothing writes to the store yet. */
+const NullifierStoreId = Type.String({
+  ...Uuid,
+  description: "UUID of the store for nullifiers; nothing is nullified yet, so the store stays empty",
+});
+
+/** An error or a warning of the compiler or of a later step. */
+export const ProverDiagnostic = Type.Object(
   {
-    message: Type.String({ maxLength: FINDING_TEXT_LENGTH_MAX }),
+    message: Type.String({ maxLength: DIAGNOSTIC_TEXT_LENGTH_MAX }),
     code: Type.String({ maxLength: 64 }),
     file: Type.Optional(Type.String({ maxLength: 256, description: "file of the source" })),
     line: Type.Optional(Type.Integer({ minimum: 1, description: "1-based" })),
@@ -38,7 +38,7 @@ export const Finding = Type.Object(
   },
   { description: "a diagnostic" },
 );
-export type Finding = Static<typeof Finding>;
+export type ProverDiagnostic = Static<typeof ProverDiagnostic>;
 
 export const Prover = Type.Object(
   {
@@ -57,12 +57,12 @@ export const Prover = Type.Object(
     status: Status,
     trusted_setup: Type.Union([Type.Literal("single_party")], {
       description:
-        "how the keys come to be; a single_party setup was made by this server alone: whoever controlled it then could forge proofs",
+        "how the keys were made; single_party: by this server alone, so whoever controlled it at that time could forge proofs",
     }),
     note_store_id: Uuid,
-    nullifier_store_id: Uuid,
-    errors: Type.Array(Finding, { description: "why provisioning failed; empty otherwise" }),
-    warnings: Type.Array(Finding, { description: "what the compiler finds worth a look" }),
+    nullifier_store_id: NullifierStoreId,
+    errors: Type.Array(ProverDiagnostic, { description: "why provisioning failed; empty otherwise" }),
+    warnings: Type.Array(ProverDiagnostic, { description: "warnings of the compiler" }),
   },
   { description: "a prover" },
 );
@@ -72,16 +72,16 @@ export const ProverProgress = Type.Object(
   {
     id: Uuid,
     status: Status,
-    finished: Type.Boolean({ description: "nothing will change any more" }),
+    finished: Type.Boolean({ description: "the status is final: provisioned or failed" }),
     progress: Type.Number({ minimum: 0, maximum: 1 }),
-    step: Type.String({ description: "what is going on, in words" }),
-    errors: Type.Array(Finding),
+    step: Type.String({ description: "the present step, in words" }),
+    errors: Type.Array(ProverDiagnostic),
   },
   { description: "how far provisioning is" },
 );
 export type ProverProgress = Static<typeof ProverProgress>;
 
-const SourcePath = Type.String({ pattern: SOURCE_PATH_PATTERN, maxLength: 200 });
+const SourcePath = Type.String({ pattern: SOURCE_PATH_PATTERN, maxLength: SOURCE_PATH_CHARACTERS_MAX });
 const SourceText = Type.String({ minLength: 1, maxLength: SOURCE_BYTES_MAX });
 
 export const CreateProver = closed(
@@ -115,14 +115,14 @@ export const CreateProver = closed(
     name: Type.Optional(nullable(Name)),
     description: Type.Optional(nullable(Description)),
     note_store_id: Type.Optional(nullable(Uuid)),
-    nullifier_store_id: Type.Optional(nullable(Uuid)),
+    nullifier_store_id: Type.Optional(nullable(NullifierStoreId)),
   },
   { description: "a prover to register" },
 );
 export type CreateProver = Static<typeof CreateProver>;
 
 const FilterText = Type.Optional(Type.String({ maxLength: 200 }));
-/** Filters of the list, all by equality. SPEC names five of them without their spelling. */
+/** Filters of the list, all by equality. */
 export const ProverFilters = closed({
   curve: FilterText,
   identifier: FilterText,
@@ -133,7 +133,7 @@ export const ProverFilters = closed({
 });
 export type ProverFilters = Static<typeof ProverFilters>;
 
-export const WitnessBody = Type.Object(
+const WitnessBody = Type.Object(
   {},
   {
     additionalProperties: true,
@@ -151,19 +151,19 @@ export const ProveQuery = closed({
   ),
 });
 
-/** Statements of one batch. */
+/** Proofs of one batch. */
 export const VERIFY_BATCH_ITEMS_MAX = 1000;
 
-const STATEMENT_MEMBERS = {
+const PROOF_MEMBERS = {
   witness: Type.Optional(WitnessBody),
   proof: Type.Optional(
     Type.Union([Type.String({ maxLength: 8192 }), Type.Object({}, { additionalProperties: true })], {
-      description: "hex as prove answers it, with or without 0x, or the proof object of snarkjs",
+      description: "hex as prove returns it, with or without 0x, or the proof object of snarkjs",
     }),
   ),
 };
 export const VerifyBody = closed({
-  ...STATEMENT_MEMBERS,
+  ...PROOF_MEMBERS,
   store: Type.Optional(
     Type.Boolean({
       default: false,
@@ -171,31 +171,31 @@ export const VerifyBody = closed({
     }),
   ),
   batch: Type.Optional(
-    Type.Array(closed(STATEMENT_MEMBERS), {
+    Type.Array(closed(PROOF_MEMBERS), {
       minItems: 1,
       maxItems: VERIFY_BATCH_ITEMS_MAX,
-      description: "many proofs instead of one; answered in order",
+      description: "many proofs instead of one; the results are in the same order",
     }),
   ),
 });
-const StatementErrors = closed(
+const ItemErrors = closed(
   { errors: Type.Array(closed({ message: Type.String(), code: Type.String(), path: Type.Optional(Type.String()) })) },
-  { description: "an item that is no proof or no statement; the others are not affected" },
+  { description: "the errors of a malformed item; the other items are verified all the same" },
 );
 const VerifiedItem = closed({ result: Type.Boolean() });
 export const VerifyResult = Type.Object({
   result: Type.Boolean({ description: "of a batch: whether all of its proofs are valid" }),
   batch: Type.Optional(
-    Type.Array(Type.Union([VerifiedItem, StatementErrors]), {
+    Type.Array(Type.Union([VerifiedItem, ItemErrors]), {
       maxItems: VERIFY_BATCH_ITEMS_MAX,
-      description: "only when a batch was asked for",
+      description: "present when the request had a batch",
     }),
   ),
 });
 export type VerifyBody = Static<typeof VerifyBody>;
 export type VerifyResult = Static<typeof VerifyResult>;
 
-/** What is kept of a proof. The proof itself is in its note, encrypted. */
+/** The record of a proof. The proof itself is in its note, encrypted. */
 export const ProofRecord = Type.Object(
   {
     id: Uuid,
@@ -254,11 +254,11 @@ export const Note = Type.Object(
     size: Type.Integer({ minimum: 1, description: "notes in the store" }),
     leaf: Digest,
     nullifier_key: Type.String({
-      description: "base64; SHA-256 of the encrypted note, the key under which it would be nullified",
+      description: "base64; SHA-256 of the encrypted note, the key that will nullify it; nothing is nullified yet",
     }),
     value: Type.String({ description: "base64 of the note's JSON: proof, public_signals, prover_id" }),
   },
-  { description: "a note, decrypted for its owner; root is that of the store as it is now" },
+  { description: "a note, decrypted for its owner; root is the store's present root" },
 );
 export type Note = Static<typeof Note>;
 

@@ -1,8 +1,8 @@
 /**
- * The prover registry: what its routes do, for one owner at a time. Puts the parts together (sources, stores, vault,
- * durable jobs, proofs) and decides who may have what; computes nothing and knows no HTTP.
+ * The operations of the prover registry, for one owner at a time. Connects the parts (sources, stores, vault, durable
+ * jobs, proofs) and enforces limits and permissions; computes nothing and knows no HTTP.
  */
-import { AppError } from "../platform/errors.js";
+import { AppError, invalidMember, notFound } from "../platform/errors.js";
 import { PERMISSIONS, holdsAll } from "../platform/auth/permissions.js";
 import type { Principal, Subject } from "../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../platform/clock.js";
@@ -39,28 +39,28 @@ import { circuitHash, sourceOf, type BuiltInCircuits } from "./provisioning/sour
 import type { StatusWatch } from "./provisioning/status-watch.js";
 import type { ProverVault } from "./vault-port.js";
 
-export interface ProverServiceOptions {
-  /** Provers of one owner that may be on their way to `provisioned`; one more is 429. */
+interface ProverServiceOptions {
+  /** Provers of one owner that may be in provisioning; one more is `too_many_requests`. */
   readonly pendingPerOwnerMax: number;
-  /** Provers of all owners that may be on their way; one more is 503. */
+  /** Provers of all owners that may be in provisioning; one more is `overloaded`. */
   readonly pendingMax: number;
-  /** Longest wait of a create with `Prefer: wait`. */
+  /** Longest wait of a create with `Prefer: wait`, in seconds. */
   readonly waitSecMax: number;
-  /** Name of compiler, version and flags: part of what names a compiled circuit. */
+  /** Compiler, version and flags: part of a compiled circuit's name. */
   readonly compilerName: string;
 }
 
-/** The durable queue, as far as this service needs it. */
+/** The durable queue of provisioning jobs. */
 export interface ProvisioningQueue {
-  /** The job that provisions a prover, to be written by the caller's commit. */
+  /** Prepares the job that provisions a prover; the caller merges the commit into its own. */
   prepare(owner: Subject, proverId: string): StoreCommit;
-  /** Says that there is something to do. */
+  /** Starts queued jobs now. */
   wake(): void;
-  /** Ends and deletes a prover's job, if it has one. */
+  /** Ends and deletes the job of a prover, if it has one. */
   cancel(proverId: string): Promise<void>;
 }
 
-export interface ProverServiceDependencies {
+interface ProverServiceDependencies {
   readonly store: Store;
   readonly repository: ProverRepository;
   readonly catalog: Catalog;
@@ -71,11 +71,16 @@ export interface ProverServiceDependencies {
   readonly proofs: Proofs;
   readonly watch: StatusWatch;
   readonly clock: Clock;
-  readonly jobs: ProvisioningQueue;
+  readonly queue: ProvisioningQueue;
 }
 
-/** Content types of the downloads, by the name in the path. */
-const DOWNLOADS: Readonly<Record<string, { readonly artifact: ArtifactName; readonly contentType: string }>> = {
+interface Download {
+  readonly artifact: ArtifactName;
+  readonly contentType: string;
+}
+
+/** Artifacts that can be downloaded, by the name in the path. */
+const DOWNLOADS: Readonly<Partial<Record<string, Download>>> = {
   "verifying_key.json": { artifact: "verifying_key.json", contentType: "application/json" },
   proving_key: { artifact: "proving_key", contentType: "application/octet-stream" },
   "proving_key.zkey": { artifact: "proving_key", contentType: "application/octet-stream" },
@@ -85,12 +90,18 @@ const DOWNLOADS: Readonly<Record<string, { readonly artifact: ArtifactName; read
   "interface.json": { artifact: "interface.json", contentType: "application/json" },
   "verifier.sol": { artifact: "verifier.sol", contentType: "text/plain; charset=UTF-8" },
 };
-/**
- * Artifacts that exist from `compiled` on may be fetched at once; those of the setup only when all gates have passed.
- */
+/** Downloaded only when all gates have passed; the artifacts of compilation can be downloaded at once. */
 const SETUP_ARTIFACTS: ReadonlySet<ArtifactName> = new Set(["proving_key", "verifying_key.json", "verifier.sol"]);
-/** A store that is named at creation may change under it (a proof appends to it); a few tries settle that. */
+/** Another request may change a store at the same time (a proof appends to it); a few tries are enough. */
 const CREATE_TRIES_MAX = 8;
+/** What every prover has before its provisioning begins. */
+const NEW_PROVER = {
+  proving_key_id: null,
+  verifying_key_id: null,
+  status: "init",
+  errors: [],
+  warnings: [],
+} as const satisfies Partial<StoredProver>;
 const NAME_LENGTH_MAX = 200;
 const PENDING_RETRY_SEC = 10;
 
@@ -103,7 +114,7 @@ export class ProverService {
     this.#with = dependencies;
   }
 
-  /** One page, oldest first. Filters take the spellings that create takes. */
+  /** Returns one page, oldest first. Filters accept the same spellings as create. */
   list(owner: Subject, query: ProverFilters & Page): Listed<Prover> {
     const { catalog, repository } = this.#with;
     const filters: ProverFilters = {
@@ -118,10 +129,10 @@ export class ProverService {
   }
 
   /**
-   * Registers a prover: one commit writes it, its vault with a key for notes, its stores and its job. The answer is the
-   * prover as it then is, or, with `waitSec`, as it is when it is finished or the time is up.
+   * Registers a prover: one commit writes it, its vault with a key for notes, its stores and its job. Returns the new
+   * prover, or, with `waitSec`, the prover after provisioning or when the time is up.
    * @throws AppError `prover_unsupported`, `identifier_unknown`, `source_invalid`, `store_unsuitable`,
-   *   `too_many_requests`, `overloaded`, and what vault and store throw.
+   *   `too_many_requests`, `overloaded`, and what vault and store throw
    */
   async create(
     owner: Subject,
@@ -129,7 +140,7 @@ export class ProverService {
     wait: { readonly waitSec: number; readonly signal: AbortSignal },
   ): Promise<Prover> {
     const prover = await this.#register(owner, request);
-    this.#with.jobs.wake();
+    this.#with.queue.wake();
     const isDone = (): boolean => {
       const found = this.#with.repository.find(owner, prover.id);
       return found === undefined || isFinished(found.value.status);
@@ -141,11 +152,12 @@ export class ProverService {
     return found === undefined ? prover : proverOnWire(found.value);
   }
 
-  /** @throws AppError `not_found`, as all that take an id. */
+  /** @throws AppError `not_found`, as every method that takes an id */
   get(owner: Subject, id: string): Prover {
     return proverOnWire(this.#find(owner, id).value);
   }
 
+  /** Returns the progress of provisioning. */
   progress(owner: Subject, id: string): ProverProgress {
     const { status, errors } = this.#find(owner, id).value;
     return {
@@ -159,8 +171,8 @@ export class ProverService {
   }
 
   /**
-   * Removes the prover with its vault, its proof records and the stores that only it uses; a running job ends by
-   * itself.
+   * Deletes the prover with its vault, its proof records and the stores that only it uses; a running job is cancelled.
+   * @throws AppError `prover_busy` when the prover keeps changing
    */
   async delete(owner: Subject, id: string): Promise<void> {
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
@@ -179,14 +191,15 @@ export class ProverService {
         throw error;
       }
       this.#with.watch.notify(id);
-      await this.#with.jobs.cancel(id);
+      await this.#with.queue.cancel(id);
       await this.#with.vault.forget(vault_id);
       await this.#removeKeyFiles(record.value);
       return;
     }
-    throw new AppError("prover_busy", { message: "the prover is in use, try again" });
+    throw new AppError("prover_busy", { message: "the prover is in use; try again" });
   }
 
+  /** Makes a proof; see `Proofs.prove`. */
   async prove(
     owner: Subject,
     id: string,
@@ -199,7 +212,10 @@ export class ProverService {
     return await this.#with.proofs.prove(owner, id, request);
   }
 
-  /** `store` writes, and needs the permission to create. */
+  /**
+   * Verifies a proof; see `Proofs.verify`.
+   * @throws AppError `forbidden` for `store` without the permission to create
+   */
   async verify(
     principal: Principal,
     id: string,
@@ -216,9 +232,9 @@ export class ProverService {
   }
 
   /**
-   * Many proofs at once; one that is malformed has its errors as its answer.
-   * @throws AppError `invalid_request` when the body also has members of a single proof: `store` keeps single proofs
-   *   only.
+   * Verifies many proofs; the result of a malformed one is its errors.
+   * @throws AppError `invalid_request` when the body also has members of a single proof, `store` included: only single
+   *   proofs are stored
    */
   async verifyBatch(
     owner: Subject,
@@ -227,12 +243,12 @@ export class ProverService {
   ): Promise<VerifyResult> {
     const { batch = [], ...single } = request.body;
     for (const [path, value] of Object.entries(single)) {
-      if (value === undefined || value === false) continue;
+      if (value === false) continue;
       const message =
         path === "store"
-          ? "proofs are stored one by one, not from a batch"
-          : `give one proof or \`batch\`: \`${path}\` belongs into the items`;
-      throw new AppError("invalid_request", { message, details: [{ message, code: "invalid_request", path }] });
+          ? "`store` is not possible with `batch`: proofs are stored one at a time"
+          : `give one proof or \`batch\`; in a batch, \`${path}\` is a member of each item`;
+      throw invalidMember(path, message);
     }
     const results = await this.#with.proofs.verifyBatch(owner, id, {
       items: batch.map(({ witness, proof }) => ({ inputs: witness, proof })),
@@ -244,40 +260,45 @@ export class ProverService {
     };
   }
 
-  /** A file of the prover, its content checked against its hash. */
+  /**
+   * Returns a file of the prover after checking its content against its hash.
+   * @param name as in the path of the download
+   * @throws AppError `not_found`, `artifact_corrupt`
+   */
   async artifact(owner: Subject, id: string, name: string): Promise<FileAnswer> {
     const prover = this.#find(owner, id).value;
     const download = DOWNLOADS[name];
     const found = download === undefined ? undefined : prover.build.artifacts[download.artifact];
     const isReady =
       download !== undefined && (prover.status === "provisioned" || !SETUP_ARTIFACTS.has(download.artifact));
-    if (found === undefined || download === undefined || !isReady)
+    if (found === undefined || !isReady)
       throw new AppError("not_found", { message: `the prover has no artifact ${name}` });
     const { sha256, bytes } = await this.#with.artifacts.verify(found.sha256);
     return { path: this.#with.artifacts.resolve(sha256), bytes, sha256, contentType: download.contentType };
   }
 
+  /** Returns one page of the prover's proof records, oldest first. */
   listProofs(owner: Subject, id: string, page: Page): Listed<ProofRecord> {
     this.#find(owner, id);
     return this.#with.repository.listProofs(owner, id, page);
   }
 
+  /** @throws AppError `not_found` when the prover or the record does not exist */
   getProof(owner: Subject, id: string, proofId: string): ProofRecord {
     this.#find(owner, id);
     const found = this.#with.repository.findProof(owner, id, proofId);
-    if (found === undefined) throw new AppError("not_found", { message: "proof not found" });
+    if (found === undefined) throw notFound("proof");
     return found;
   }
 
+  /** Returns a note, decrypted; see `Proofs.note`. */
   async note(owner: Subject, id: string, index: number): Promise<Note> {
     return await this.#with.proofs.note(owner, id, index);
   }
 
   async #register(owner: Subject, request: CreateProver): Promise<Prover> {
-    const { provider, proving_scheme, curve, trusted_setup } = this.#with.catalog.resolve({
-      ...request,
-      provider: request.provider ?? DEFAULT_PROVIDER,
-    });
+    const triple = this.#with.catalog.resolve({ ...request, provider: request.provider ?? DEFAULT_PROVIDER });
+    const { curve } = triple;
     const circuit = sourceOf(request, this.#with.builtIns);
     this.#requireRoom(owner);
     const id = newId();
@@ -288,28 +309,23 @@ export class ProverService {
       noteKey: "notes",
     });
     for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
-      const stores = this.#with.notes.prepare(owner, id, curve, {
+      const stores = this.#with.notes.prepare(owner, {
+        proverId: id,
+        curve,
         notes: request.note_store_id ?? undefined,
         nullifiers: request.nullifier_store_id ?? undefined,
       });
-      const prover = this.#compiledIfKnown({
+      const prover = this.#reusingCircuit({
         id,
         ...this.#now(),
+        ...NEW_PROVER,
         vault_id: vault.vaultId,
-        proving_key_id: null,
-        verifying_key_id: null,
         name,
         description: request.description ?? null,
         identifier: circuit.identifier,
-        provider,
-        proving_scheme,
-        curve,
-        status: "init",
-        trusted_setup,
+        ...triple,
         note_store_id: stores.noteStoreId,
         nullifier_store_id: stores.nullifierStoreId,
-        errors: [],
-        warnings: [],
         build: {
           owner,
           circuit_hash: circuitHash(circuit, curve, this.#options.compilerName),
@@ -325,7 +341,7 @@ export class ProverService {
             this.#with.repository.insert(prover),
             vault.commit,
             stores.commit,
-            this.#with.jobs.prepare(owner, id),
+            this.#with.queue.prepare(owner, id),
           ),
         );
         return proverOnWire(prover);
@@ -333,13 +349,13 @@ export class ProverService {
         if (!(error instanceof StoreConflict)) throw error;
       }
     }
-    throw new AppError("conflict", { message: "the stores named are too busy, try again" });
+    throw new AppError("conflict", { message: "the named stores are busy; try again" });
   }
 
-  /** A circuit that was compiled before is not compiled again. */
-  #compiledIfKnown(prover: StoredProver): StoredProver {
-    const known = this.#with.repository.findCircuit(scopeOf(prover), prover.build.circuit_hash);
-    return known === undefined ? prover : { ...withCompiled(prover, known), status: "compiled" };
+  /** Reuses the circuit if it was compiled before. */
+  #reusingCircuit(prover: StoredProver): StoredProver {
+    const compiled = this.#with.repository.findCircuit(scopeOf(prover), prover.build.circuit_hash);
+    return compiled === undefined ? prover : { ...withCompiled(prover, compiled), status: "compiled" };
   }
 
   #now(): { readonly created_at: string; readonly updated_at: string } {
@@ -350,19 +366,19 @@ export class ProverService {
   #requireRoom(owner: Subject): void {
     if (this.#with.repository.countPending(owner) >= this.#options.pendingPerOwnerMax) {
       throw new AppError("too_many_requests", {
-        message: `at most ${String(this.#options.pendingPerOwnerMax)} provers may be in provisioning at a time`,
+        message: `at most ${String(this.#options.pendingPerOwnerMax)} provers of one owner may be in provisioning; wait until some are provisioned`,
         retryAfterSec: PENDING_RETRY_SEC,
       });
     }
     if (this.#with.repository.countPending() >= this.#options.pendingMax) {
       throw new AppError("overloaded", {
-        message: "too many provers are in provisioning",
+        message: "too many provers are in provisioning; try again later",
         retryAfterSec: PENDING_RETRY_SEC,
       });
     }
   }
 
-  /** The keys are this prover's alone; what compiling gave may be shared and stays until nobody uses it. */
+  /** Removes the files of the keys, which no other prover uses; the compiled circuit may be shared and stays. */
   async #removeKeyFiles(prover: StoredProver): Promise<void> {
     const files = [...SETUP_ARTIFACTS].flatMap((name) => prover.build.artifacts[name] ?? []);
     for (const { sha256 } of files)
@@ -371,7 +387,7 @@ export class ProverService {
 
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {
     const found = this.#with.repository.find(owner, id);
-    if (found === undefined) throw new AppError("not_found", { message: "prover not found" });
+    if (found === undefined) throw notFound("prover");
     return found;
   }
 }

@@ -75,6 +75,11 @@ export class VaultService {
     return this.#seal.isUnsealed;
   }
 
+  /** Resolves once the vault is unsealed; rejects with the signal's reason. */
+  async untilUnsealed(signal: AbortSignal): Promise<void> {
+    await this.#seal.untilUnsealed(signal);
+  }
+
   /** See VaultSeal.status. */
   sealStatus(): SealStatus {
     return this.#seal.status();

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { findUnsatisfied } from "../../src/engine/circuit/check-witness.js";
+import { findUnsatisfied } from "../support/check-witness.js";
 import { checkInputs } from "../../src/engine/circuit/inputs.js";
 import { publicSignalsFrom, readCircuitInterface } from "../../src/engine/circuit/interface.js";
 import type { CircuitInterface } from "../../src/engine/circuit/interface.js";
@@ -134,8 +134,8 @@ describe.each(IDENTIFIERS)("circuit %s", (identifier) => {
 
   it("has its row in the README with the true number of constraints and public signals", () => {
     const { r1cs } = builtIn(identifier);
-    const row = README.split("\n").find((line) => line.split("|")[1]?.trim() === `\`${identifier}\``) ?? "";
-    const cells = row.split("|").map((cell) => cell.trim());
+    const rows = README.split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
+    const cells = rows.find(([, name]) => name === `\`${identifier}\``) ?? [];
     expect(cells[3]).toBe(r1cs.constraintCount.toLocaleString("en"));
     for (const { name, visibility } of builtIn(identifier).circuit.signals)
       expect(cells[visibility === "private" ? 5 : 4], name).toContain(`\`${name}`);

@@ -184,7 +184,7 @@ describe("RFC 6979 ECDSA", () => {
     const key = { privateKey: hex(privateKey), publicKey };
     const signature = signDigests(key, [digest])[0]!;
     expect(text(signatureBytes(signature))).toBe(r + s);
-    // Twice, because the second use goes through the prepared table.
+    // Three rounds of many uses: from the ninth on they go through the key's table.
     for (let i = 0; i < 3; i += 1) {
       expect(verifyDigest(publicKey, digest, signature)).toBe(true);
       expect(verifyDigest(publicKey, digest, { r: signature.r, s: signature.s })).toBe(true);

@@ -9,7 +9,7 @@ describe("SecretBytes", () => {
     const shown = [
       JSON.stringify({ secret }),
       String(secret),
-      `${secret.toString()}`,
+      [secret].join(),
       inspect(secret),
       inspect({ deep: [secret] }),
       format("%s %o %j", secret, secret, secret),

@@ -1,5 +1,5 @@
 /**
- * The registry's compute with the real engine, all on the calling thread: what the lanes and processes run, without
+ * The registry's compute with the real engine, all on the calling thread: what the pools and processes run, without
  * them. A source is compiled once: the same source gives the same bytes, and that takes longer than all else of a small
  * circuit.
  */

@@ -16,7 +16,6 @@ import { subject } from "../vault/support.js";
 import {
   CUBIC,
   PAGE,
-  eventually,
   failureOf,
   never,
   openTestRegistry,
@@ -547,58 +546,5 @@ describe("artifacts", () => {
     const prover = await provision(test.provers, owner);
     await test.vault.vault.deleteSecret(owner, prover.vault_id, prover.proving_key_id!);
     expect(await failureOf(() => prove(prover.id))).toMatchObject({ code: "prover_keys_missing", status: 409 });
-  });
-});
-
-describe("deleting a prover", () => {
-  it("takes its vault, proofs, notes, stores and keys with it", async () => {
-    const who = subject();
-    const prover = await provision(test.provers, who);
-    const { id: proofId } = await test.provers.prove(who, prover.id, { inputs: INPUTS, signal: never });
-    const { path } = await test.provers.artifact(who, prover.id, "proving_key");
-    await test.provers.delete(who, prover.id);
-    expect(await failureOf(() => test.provers.get(who, prover.id))).toMatchObject({ code: "not_found" });
-    expect(await failureOf(() => test.vault.vault.getVault(who, prover.vault_id))).toMatchObject({ code: "not_found" });
-    expect(() => readFileSync(path)).toThrow("ENOENT");
-    const tables = [
-      "prover",
-      "prover#owner",
-      "prover#pending",
-      "prover#circuit",
-      "proof",
-      "proof#prover",
-      "note",
-      "note_node",
-      "note_statement",
-      "proof_store",
-      "proof_store_user",
-    ];
-    for (const table of tables)
-      expect(test.store.count([table, who.kind, who.id]), `${table}, proof ${proofId}`).toBe(0);
-    expect(test.provers.list(who, PAGE).total).toBe(0);
-  });
-
-  it("ends its job, whether that runs or waits", async () => {
-    const who = subject();
-    const provers = [
-      await register(test.provers, who),
-      await register(test.provers, who),
-      await register(test.provers, who),
-      await register(test.provers, who),
-    ];
-    for (const { id } of provers) await test.provers.delete(who, id);
-    await eventually("jobs are gone", () => provers.every(({ id }) => test.jobs.get(id) === undefined));
-    expect(test.provers.list(who, PAGE).total).toBe(0);
-  });
-
-  it("works when its vault was deleted first", async () => {
-    const who = subject();
-    const prover = await provision(test.provers, who);
-    await test.vault.vault.deleteVault(who, prover.vault_id);
-    expect(await failureOf(() => test.provers.prove(who, prover.id, { inputs: INPUTS, signal: never }))).toMatchObject({
-      code: "prover_keys_missing",
-    });
-    await test.provers.delete(who, prover.id);
-    expect(test.provers.list(who, PAGE).total).toBe(0);
   });
 });

@@ -12,7 +12,7 @@ import { eventCommit } from "../../src/platform/events/event-log.js";
 import { ResidentBytes } from "../../src/prover/compute/resident-bytes.js";
 import { openArtifacts, type Artifacts } from "../../src/platform/store/artifacts.js";
 import type { Store } from "../../src/platform/store/store.js";
-import { assembleProverRegistry, type ProverRegistry } from "../../src/prover/assemble-registry.js";
+import { createProverRegistry, type ProverRegistry } from "../../src/prover/create-prover-registry.js";
 import type { ProverCompute } from "../../src/prover/compute/compute.js";
 import type { CreateProver, Prover } from "../../src/prover/schemas.js";
 import type { ProverService } from "../../src/prover/service.js";
@@ -65,7 +65,7 @@ export async function openTestRegistry(options: TestRegistryOptions = {}): Promi
     { load: (sha256) => artifacts.readShared(sha256) },
   );
   const { provisioningConcurrency, pendingPerOwnerMax, pendingMax } = options;
-  const registry = assembleProverRegistry(
+  const registry = createProverRegistry(
     {
       providerAliases: options.providerAliases ?? "gnark:circom",
       ...(provisioningConcurrency === undefined ? {} : { provisioningConcurrency }),

@@ -107,7 +107,7 @@ describe("a batch of proofs", () => {
     expect(Value.Check(VerifyBody, { batch: [...most, good()] })).toBe(false);
   });
 
-  it("goes to the lane in slices, and stays in order across them", async () => {
+  it("goes to the pool in slices, and stays in order across them", async () => {
     compute.slices.length = 0;
     const bad = new Set([0, 63, 64, 129]);
     const answer = await verify({

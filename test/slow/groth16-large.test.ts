@@ -7,7 +7,8 @@ import { verifyingKeyToJson } from "../../src/engine/encoding/groth16-verifying-
 import { proveGroth16 } from "../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../src/engine/groth16/verify.js";
 import { chainFixture } from "../support/groth16-fixtures.js";
 
 describe("Groth16 on a circuit of 140,000 constraints", () => {
@@ -17,7 +18,7 @@ describe("Groth16 on a circuit of 140,000 constraints", () => {
     const setup = await setupGroth16(fixture.r1cs);
     expect(setup.selfTest).toEqual({ ok: true });
     const key = readProvingKey(setup.zkey),
-      prepared = await prepareVerifyingKey(setup.verifyingKey);
+      prepared = prepareWith(await loadPairing("wasm"), setup.verifyingKey);
     const snarkjs = await primeSnarkjs();
     for (let i = 0; i < 2; i += 1) {
       const proof = await proveGroth16(key, fixture.witness);

@@ -66,7 +66,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     { stdio: ["ignore", "pipe", "ignore"] },
   );
   const port = await listeningPort(child);
-  child.stdout?.resume();
+  child.stdout.resume();
   const url = `http://127.0.0.1:${String(port)}`;
   return {
     url,

@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { compileCircuit, type CompiledCircuit, type CompileResult } from "../../src/engine/circuit/compile-circuit.js";
 import { PACKAGE_ROOT } from "../../src/platform/files/package-root.js";
+import { BuiltInCircuits } from "../../src/prover/provisioning/sources.js";
 
 export interface CircuitText {
   /** Path to text. */
@@ -36,11 +37,9 @@ export async function compileOnce({ files, main }: CircuitText): Promise<Compile
 
 /** A circuit that ships with the server. */
 export async function compileBuiltIn(identifier: string): Promise<CompiledCircuit> {
-  const main = `${identifier}.circom`;
-  const result = await compileOnce({
-    files: { [main]: readFileSync(join(PACKAGE_ROOT, "circuits", identifier, main), "utf8") },
-    main,
-  });
+  const result = await compileOnce(
+    new BuiltInCircuits({ folder: join(PACKAGE_ROOT, "circuits") }).get(identifier).source,
+  );
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result;
 }

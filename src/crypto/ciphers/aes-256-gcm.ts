@@ -1,11 +1,11 @@
 /**
- * AES-256-GCM (NIST SP 800-38D) through OpenSSL: 32-byte key, 96-bit nonce, 128-bit tag and nothing shorter. Only
+ * AES-256-GCM (NIST SP 800-38D, section 7) by OpenSSL: 32-byte key, 96-bit nonce, 128-bit tag and nothing shorter. Only
  * XAES-256-GCM uses it: with nonces this short a key would have to count its messages.
  */
 import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
 import { AEAD_TAG_BYTES, AuthenticationFailure } from "./aead.js";
 
-export interface Aes256GcmInput {
+interface Aes256GcmInput {
   /** 32 bytes, for a few messages. */
   readonly key: Uint8Array | KeyObject;
   /** 12 bytes. */
@@ -16,10 +16,13 @@ export interface Aes256GcmInput {
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const NO_PREFIX = new Uint8Array();
-/** Stated each time: OpenSSL takes shorter tags unless it is told not to. */
+/** Given to each call: without it OpenSSL accepts shorter tags. */
 const OPTIONS = { authTagLength: AEAD_TAG_BYTES };
 
-/** Answers prefix || ciphertext(n) || tag(16); the prefix is not authenticated. */
+/**
+ * Returns prefix || ciphertext(n) || tag(16); the prefix is not authenticated.
+ * @throws TypeError when the nonce is not 12 bytes
+ */
 export function sealAes256Gcm(
   { key, nonce, aad }: Aes256GcmInput,
   plaintext: Uint8Array,
@@ -29,14 +32,15 @@ export function sealAes256Gcm(
   const cipher = createCipheriv(CIPHER, key, nonce, OPTIONS);
   cipher.setAAD(aad);
   const ciphertext = cipher.update(plaintext);
-  // Ends the message; a mode without padding holds nothing back.
+  // Ends the message; GCM has no padding, so that final() returns no bytes.
   cipher.final();
   return Buffer.concat([prefix, ciphertext, cipher.getAuthTag()]);
 }
 
 /**
- * Takes ciphertext(n) || tag(16); answers the plaintext or throws AuthenticationFailure, with nothing left of what it
- * decrypted.
+ * Returns the plaintext of ciphertext(n) || tag(16).
+ * @throws AuthenticationFailure after overwriting the decrypted bytes
+ * @throws TypeError when the nonce is not 12 bytes
  */
 export function openAes256Gcm({ key, nonce, aad }: Aes256GcmInput, sealed: Uint8Array): Uint8Array {
   assertNonce(nonce);
@@ -55,7 +59,7 @@ export function openAes256Gcm({ key, nonce, aad }: Aes256GcmInput, sealed: Uint8
   }
 }
 
-/** GCM hashes a nonce of another length into one of its own, which is a different construction. */
+/** GCM hashes nonces of other lengths (SP 800-38D, 7.1), which is another construction. */
 function assertNonce(nonce: Uint8Array): void {
   if (nonce.length !== NONCE_BYTES) throw new TypeError("the nonce is not 12 bytes");
 }

@@ -3,9 +3,9 @@
  * half of the nonce by CMAC in counter mode (SP 800-108r1), three AES blocks in all; the second half is the nonce of
  * GCM under it.
  *
- * Both halves are random. The first serves a few messages of a key, which spares most of them the derivation, a quarter
- * of what 1 KiB takes: two messages under one nonce then are as likely as 2^-32 after 2^58 messages of a key (2^80 with
- * a new first half each time).
+ * Both halves are random. Up to 128 messages of a key share the first half, which saves most of them the derivation, a
+ * quarter of the time of 1 KiB. The probability of a repeated nonce then reaches 2^-32 after 2^58 messages of a key
+ * (2^80 with a new first half for each).
  */
 import { createCipheriv, createSecretKey, type Cipher, type KeyObject } from "node:crypto";
 import {
@@ -23,28 +23,27 @@ const BLOCK_BYTES = 16;
 const ZERO_BLOCK = new Uint8Array(BLOCK_BYTES);
 /** Of the 24-byte nonce, 12 bytes select the sub-key and 12 are the nonce of GCM. */
 const PREFIX_BYTES = 12;
-/** Messages of a key in a row whose nonces begin alike. GCM itself allows 2^32 random nonces a key. */
+/** Consecutive messages of a key that share the first half of the nonce; GCM allows 2^32 random nonces per sub-key. */
 const MESSAGES_PER_PREFIX = 128;
 /** x^128 reduction of CMAC (SP 800-38B, R_128). */
 const CMAC_REDUCTION = 0x87;
 
-/** What is kept of a key for as long as the key object lives; OpenSSL overwrites what it frees. */
+/** State of a key, for as long as its key object lives; OpenSSL overwrites memory that it frees. */
 interface KeyState {
-  /**
-   * Without padding or chaining it keeps nothing between blocks, so that one serves for good: making it costs as much
-   * as using it.
-   */
+  /** AES-256 of single blocks. ECB without padding has no state between blocks, so that one object serves all. */
   readonly blockCipher: Cipher;
-  /** What new nonces begin with. */
+  /** First half of new nonces. */
   readonly noncePrefix: Uint8Array;
   messagesLeft: number;
-  /** The sub-key that was derived last, and what for. */
+  /** The sub-key that was derived last, and the first half of its nonces. */
   readonly subKeyPrefix: Uint8Array;
   subKey: KeyObject | undefined;
 }
 
+/** Module state, because a KeyObject cannot carry it; an entry goes with its key. */
 const states = new WeakMap<KeyObject, KeyState>();
 
+/** The cipher; `aead.ts` has its interface. */
 export const xaes256Gcm: Aead = {
   writeNonce(key, into) {
     const state = stateOf(key);
@@ -80,17 +79,17 @@ function subKeyOf(key: KeyObject, nonce: Uint8Array): KeyObject {
 }
 
 function stateOf(key: KeyObject): KeyState {
-  const known = states.get(key);
-  if (known !== undefined) return known;
-  const made: KeyState = {
+  const existing = states.get(key);
+  if (existing !== undefined) return existing;
+  const state: KeyState = {
     blockCipher: createCipheriv("aes-256-ecb", key, null).setAutoPadding(false),
     noncePrefix: new Uint8Array(PREFIX_BYTES),
     messagesLeft: 0,
     subKeyPrefix: new Uint8Array(PREFIX_BYTES),
     subKey: undefined,
   };
-  states.set(key, made);
-  return made;
+  states.set(key, state);
+  return state;
 }
 
 /**
@@ -111,7 +110,7 @@ function deriveSubKey(aes: Cipher, prefix: Uint8Array): KeyObject {
   return subKey;
 }
 
-/** Multiplies by x in GF(2^128), in place and without a branch on the secret bit. */
+/** Multiplies by x in GF(2^128) (SP 800-38B, section 6.1), in place and without a branch on the secret bit. */
 function doubled(block: Buffer): Buffer {
   let carry = 0;
   for (let i = BLOCK_BYTES - 1; i >= 0; i -= 1) {

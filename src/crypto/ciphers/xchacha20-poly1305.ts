@@ -5,6 +5,7 @@ import { fillPublicRandom } from "../public-random.js";
 
 const NO_PREFIX = new Uint8Array();
 
+/** The cipher; `aead.ts` has its interface. */
 export const xchacha20Poly1305: Aead = {
   writeNonce: (_key, into) => {
     fillPublicRandom(into);
@@ -25,7 +26,7 @@ export const xchacha20Poly1305: Aead = {
   },
 };
 
-/** noble takes bare bytes: they exist for the length of one call. */
+/** Passes the key's bytes, which the library needs, to a function and overwrites them afterwards. */
 function withKeyBytes<T>(input: AeadInput, use: (key: Uint8Array) => T): T {
   assertAeadInput(input);
   const key = input.key.export();

@@ -1,4 +1,4 @@
-/** What is wrong with a structure that somebody wants signed: says which member, never its content. */
+/** Errors of structures to be signed: they name the member at fault, never its content. */
 
 export class InvalidPayload extends Error {
   override readonly name = "InvalidPayload";
@@ -11,14 +11,22 @@ export class InvalidPayload extends Error {
   }
 }
 
-/** An object of named members; throws InvalidPayload for anything else. */
+/**
+ * Returns the value as an object of named members.
+ * @param path dotted name of the value
+ * @throws InvalidPayload for any other value
+ */
 export function recordOf(value: unknown, path: string): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new InvalidPayload(path, "is not an object");
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** An array of at most so many items; throws InvalidPayload for anything else. */
+/**
+ * Returns the value as an array.
+ * @param path dotted name of the value
+ * @throws InvalidPayload for any other value, and for more items
+ */
 export function arrayOf(value: unknown, path: string, itemsMax: number): readonly unknown[] {
   if (!Array.isArray(value)) throw new InvalidPayload(path, "is not an array");
   if (value.length > itemsMax) throw new InvalidPayload(path, `has more than ${String(itemsMax)} items`);

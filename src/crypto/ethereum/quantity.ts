@@ -1,6 +1,6 @@
 /**
- * Numbers, bytes and addresses of Ethereum structures as people write them in JSON, read strictly: nothing is guessed
- * or reduced.
+ * Reads numbers, bytes and addresses of Ethereum structures from JSON, strictly: nothing is guessed or reduced. `path`
+ * is the dotted name of the value, for the message.
  */
 import { isChecksummed } from "./address.js";
 import { InvalidPayload } from "./invalid.js";
@@ -11,7 +11,10 @@ const HEX_NUMBER = /^0x[0-9a-f]{1,64}$/i;
 const HEX_BYTES = /^0x((?:[0-9a-f]{2})*)$/i;
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
-/** A number from 0 to below 2^bits: a safe integer, decimal text, or hex text with 0x. */
+/**
+ * Reads a number from 0 to below 2^bits: a safe integer, decimal text, or hex text with 0x.
+ * @throws InvalidPayload
+ */
 export function readUint(value: unknown, path: string, bits: number): bigint {
   const number =
     typeof value === "string" && HEX_NUMBER.test(value) ? BigInt(value) : readDecimal(value, path, DECIMAL);
@@ -20,7 +23,10 @@ export function readUint(value: unknown, path: string, bits: number): bigint {
   return number;
 }
 
-/** A number of two's complement with so many bits; hex text is read as a positive number. */
+/**
+ * Reads a number from -2^(bits - 1) to below 2^(bits - 1); hex text is a positive number.
+ * @throws InvalidPayload
+ */
 export function readInt(value: unknown, path: string, bits: number): bigint {
   const number =
     typeof value === "string" && HEX_NUMBER.test(value) ? BigInt(value) : readDecimal(value, path, SIGNED_DECIMAL);
@@ -29,7 +35,10 @@ export function readInt(value: unknown, path: string, bits: number): bigint {
   return number;
 }
 
-/** Bytes as hex with 0x. */
+/**
+ * Reads bytes in hex with 0x.
+ * @throws InvalidPayload
+ */
 export function readBytes(value: unknown, path: string, bytesMax: number): Uint8Array {
   const digits = typeof value === "string" ? HEX_BYTES.exec(value)?.[1] : undefined;
   if (digits === undefined) throw new InvalidPayload(path, "is not hex with 0x and an even number of digits");
@@ -38,8 +47,9 @@ export function readBytes(value: unknown, path: string, bytesMax: number): Uint8
 }
 
 /**
- * An address of 20 bytes; one in mixed case must have the right checksum (EIP-55), because a wrong one is a typing
+ * Reads an address of 20 bytes; one in mixed case must have the right checksum (EIP-55), since a wrong one is a typing
  * error.
+ * @throws InvalidPayload
  */
 export function readAddress(value: unknown, path: string): Uint8Array {
   if (typeof value !== "string" || !ADDRESS.test(value))

@@ -1,4 +1,4 @@
-/** Recursive Length Prefix, Ethereum's encoding of nested byte strings (Yellow Paper, appendix B). Encodes only. */
+/** Recursive Length Prefix, Ethereum's encoding of nested byte strings (Yellow Paper, appendix B). Only encoding. */
 
 export type RlpItem = Uint8Array | readonly RlpItem[];
 
@@ -6,6 +6,10 @@ const SHORT_LENGTH_MAX = 55;
 const STRING_OFFSET = 0x80;
 const LIST_OFFSET = 0xc0;
 
+/**
+ * Returns the encoding of a byte string or a nested list.
+ * @example encodeRlp([bytesOfNumber(1n), [new Uint8Array(32)]])
+ */
 export function encodeRlp(item: RlpItem): Uint8Array {
   if (item instanceof Uint8Array) {
     if (item.length === 1 && (item[0] ?? STRING_OFFSET) < STRING_OFFSET) return item;
@@ -15,7 +19,7 @@ export function encodeRlp(item: RlpItem): Uint8Array {
   return Buffer.concat([lengthPrefix(payload.length, LIST_OFFSET), payload]);
 }
 
-/** Big-endian without leading zeros; zero is the empty string. */
+/** Returns a number as bytes, big-endian without leading zeros; zero is the empty string. */
 export function bytesOfNumber(value: bigint): Uint8Array {
   if (value === 0n) return new Uint8Array();
   const digits = value.toString(16);

@@ -1,7 +1,7 @@
 /**
  * Transactions to be signed: legacy with replay protection (type 0, EIP-155), access lists (1, EIP-2930), fee market
- * (2, EIP-1559) and account code (4, EIP-7702). Reads them strictly from JSON members, gives the digest to sign and the
- * raw signed form.
+ * (2, EIP-1559) and account code (4, EIP-7702). Reads them strictly from JSON members, and computes the digest to sign
+ * and the raw signed form.
  */
 import { keccak256 } from "../hashes/keccak.js";
 import { checksumAddress } from "./address.js";
@@ -9,18 +9,18 @@ import { arrayOf, InvalidPayload, recordOf } from "./invalid.js";
 import { readAddress, readBytes, readUint } from "./quantity.js";
 import { bytesOfNumber, encodeRlp, type RlpItem } from "./rlp.js";
 
-export type TransactionType = 0 | 1 | 2 | 4;
+type TransactionType = 0 | 1 | 2 | 4;
 
 export interface Transaction {
   readonly type: TransactionType;
   readonly chainId: bigint;
-  /** Checksummed; where the caller stated the sender, which must be the signer. */
+  /** Checksummed; the sender, if the caller gave it. It must be the signer. */
   readonly from: string | undefined;
   /** The members in the order of their encoding, without the signature; for legacy ones without the chain id too. */
   readonly fields: readonly RlpItem[];
 }
 
-export interface TransactionSignature {
+interface TransactionSignature {
   readonly r: bigint;
   readonly s: bigint;
   readonly yParity: number;
@@ -28,7 +28,7 @@ export interface TransactionSignature {
 
 /** Keeps v of EIP-155 (2 * chain id + 36) a safe integer, as wallets do. */
 const CHAIN_ID_MAX = 4503599627370476n;
-/** What Ethereum nodes take into their pools. */
+/** Limit of Ethereum nodes' transaction pools. */
 const DATA_BYTES_MAX = 128 * 1024;
 const ACCESS_LIST_MAX = 1000;
 const STORAGE_KEYS_MAX = 1000;
@@ -39,7 +39,7 @@ const SECP256K1_HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501dd
 const AUTHORIZATION_MAGIC = 0x05;
 const EMPTY = new Uint8Array();
 
-/** Canonical member -> other spellings that callers use (JSON-RPC, libraries). */
+/** Canonical member -> other spellings, of JSON-RPC and libraries. */
 const MEMBERS = {
   type: [],
   chain_id: ["chainId"],
@@ -81,7 +81,11 @@ const ONLY_FOR: Readonly<Partial<Record<Member, readonly TransactionType[]>>> = 
   authorization_list: [4],
 };
 
-/** Reads a transaction from its JSON members. Throws InvalidPayload that names the member at fault. */
+/**
+ * Reads a transaction from its JSON members.
+ * @throws InvalidPayload that names the member at fault
+ * @example readTransaction({ chain_id: 1, nonce: 0, gas: 21000, max_fee_per_gas: "10", to: "0x...", value: "1" })
+ */
 export function readTransaction(value: unknown): Transaction {
   const members = namedMembers(recordOf(value, "transaction"));
   const type = readType(members);
@@ -114,13 +118,13 @@ export function readTransaction(value: unknown): Transaction {
   };
 }
 
-/** The 32-byte digest that the sender signs. */
+/** Returns the 32-byte digest that the sender signs. */
 export function transactionDigest({ type, chainId, fields }: Transaction): Uint8Array {
   if (type === 0) return keccak256(encodeRlp([...fields, bytesOfNumber(chainId), EMPTY, EMPTY]));
   return keccak256(typedEnvelope(type, fields));
 }
 
-/** The signed transaction as nodes take it. */
+/** Returns the signed transaction in the raw form of eth_sendRawTransaction. */
 export function serializeSigned(transaction: Transaction, signature: TransactionSignature): Uint8Array {
   const { type, fields } = transaction;
   const tail = [
@@ -131,7 +135,7 @@ export function serializeSigned(transaction: Transaction, signature: Transaction
   return type === 0 ? encodeRlp([...fields, ...tail]) : typedEnvelope(type, [...fields, ...tail]);
 }
 
-/** v as it stands in the signed transaction: EIP-155's for legacy ones, the parity for all others. */
+/** Returns v of the signed transaction: EIP-155's for legacy ones, the parity for others. */
 export function transactionV(
   { type, chainId }: Transaction,
   { yParity }: Pick<TransactionSignature, "yParity">,
@@ -139,7 +143,10 @@ export function transactionV(
   return type === 0 ? Number(chainId * 2n + 35n) + yParity : yParity;
 }
 
-/** The digest of an EIP-7702 authorization, {chain_id, address, nonce}; chain id 0 stands for every chain. */
+/**
+ * Returns the digest of an EIP-7702 authorization, {chain_id, address, nonce}; chain id 0 stands for every chain.
+ * @throws InvalidPayload that names the member at fault
+ */
 export function authorizationDigest(value: unknown): Uint8Array {
   const members = recordOf(value, "authorization");
   refuseOthers(members, ["chain_id", "chainId", "address", "nonce"], "");
@@ -150,7 +157,7 @@ function typedEnvelope(type: TransactionType, fields: readonly RlpItem[]): Uint8
   return Buffer.concat([Uint8Array.of(type), encodeRlp(fields)]);
 }
 
-/** Members under their canonical names; throws for one that is not known and for two spellings of one. */
+/** Members under their canonical names; throws for unknown members and for two spellings of one. */
 function namedMembers(record: Readonly<Record<string, unknown>>): ReadonlyMap<Member, unknown> {
   const names = new Map<string, Member>(
     Object.entries(MEMBERS).flatMap(([name, others]) =>
@@ -285,7 +292,8 @@ function readWord(value: unknown, path: string): Uint8Array {
   return word;
 }
 
-function refuseOthers(members: Readonly<Record<string, unknown>>, known: readonly string[], path: string): void {
-  const other = Object.keys(members).find((name) => !known.includes(name));
-  if (other !== undefined) throw new InvalidPayload(memberOf(path, other.slice(0, 64)), "is not known here");
+function refuseOthers(members: Readonly<Record<string, unknown>>, allowed: readonly string[], path: string): void {
+  const other = Object.keys(members).find((name) => !allowed.includes(name));
+  if (other !== undefined)
+    throw new InvalidPayload(memberOf(path, other.slice(0, 64)), "is not a member of this object");
 }

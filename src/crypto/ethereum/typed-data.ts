@@ -1,7 +1,7 @@
 /**
  * The digest of typed structured data (EIP-712): Keccak-256 of 0x19 0x01 || domain separator || hash of the message.
- * Reads the JSON form of `eth_signTypedData_v4` strictly: every declared member must be there, and no other. Only a
- * struct that may hold itself may be absent or null where it does, for otherwise its chain had no end; its word is then
+ * Reads the JSON form of `eth_signTypedData_v4` strictly: every declared member must be present, and no other. Only a
+ * struct that contains its own type may be absent or null there, because otherwise it would never end; its word is then
  * zero, as wallets sign it.
  */
 import { keccak256 } from "../hashes/keccak.js";
@@ -14,7 +14,7 @@ interface Member {
 }
 type Types = ReadonlyMap<string, readonly Member[]>;
 
-/** Bounds on the work that one request may ask for; real documents have a handful of each. */
+/** Limits on the work of one request; real documents have a few of each. */
 const TYPES_MAX = 64;
 const MEMBERS_MAX = 64;
 const ARRAY_ITEMS_MAX = 1000;
@@ -23,7 +23,7 @@ const VALUES_MAX = 10_000;
 const BYTES_MAX = 64 * 1024;
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/;
-/** Numbers in types have one spelling: another one is another type, which no contract knows. */
+/** Numbers in types have one spelling; another spelling would be another type, which no contract has. */
 const ARRAY = /^(.+)\[(|0|[1-9]\d{0,3})\]$/;
 const ARRAY_LEVELS = /^(\[(|0|[1-9]\d{0,3})\])+$/;
 const INTEGER = /^(u?)int(|[1-9]\d{0,2})$/;
@@ -43,7 +43,9 @@ const DOMAIN_MEMBERS: readonly Member[] = [
 ];
 
 /**
- * The 32-byte digest of `{types, primaryType, domain, message}`. Throws InvalidPayload that names the member at fault.
+ * Returns the 32-byte digest of `{types, primaryType, domain, message}`.
+ * @throws InvalidPayload that names the member at fault
+ * @example typedDataDigest({ types, primaryType: "Mail", domain: { name: "Example" }, message: { text: "hello" } })
  */
 export function typedDataDigest(value: unknown): Uint8Array {
   const document = recordOf(value, "typed_data");
@@ -55,9 +57,20 @@ export function typedDataDigest(value: unknown): Uint8Array {
   if (typeof primary !== "string" || !types.has(primary))
     throw new InvalidPayload("primaryType", "is not one of the types");
   const budget = { values: VALUES_MAX };
-  const parts = [Uint8Array.of(0x19, 0x01), hashStruct({ types, budget }, DOMAIN, domain, "domain", 0)];
-  if (primary !== DOMAIN) parts.push(hashStruct({ types, budget }, primary, document["message"], "message", 0));
+  const parts = [
+    Uint8Array.of(0x19, 0x01),
+    hashStruct({ types, budget }, DOMAIN, domain, { path: "domain", depth: 0 }),
+  ];
+  if (primary !== DOMAIN)
+    parts.push(hashStruct({ types, budget }, primary, document["message"], { path: "message", depth: 0 }));
   return keccak256(Buffer.concat(parts));
+}
+
+/** Where a value stands in the document. */
+interface Place {
+  /** Dotted name. */
+  readonly path: string;
+  readonly depth: number;
 }
 
 interface Context {
@@ -83,7 +96,7 @@ function readTypes(declared: Readonly<Record<string, unknown>>, domain: Readonly
     for (const member of members) {
       const base = baseType(member.type);
       if (!isElementary(base) && !types.has(base))
-        throw new InvalidPayload(`types.${name}.${member.name}`, "has a type that is not known");
+        throw new InvalidPayload(`types.${name}.${member.name}`, "has an unknown type");
     }
   }
   return types;
@@ -97,7 +110,7 @@ function readMembers(value: unknown, path: string): readonly Member[] {
     if (other !== undefined)
       throw new InvalidPayload(
         `${path}[${String(index)}].${other.slice(0, 64)}`,
-        "is not known here: a member of a type has a name and a type",
+        "is not allowed: a member of a type has only a name and a type",
       );
     if (typeof name !== "string" || !IDENTIFIER.test(name) || names.has(name))
       throw new InvalidPayload(`${path}[${String(index)}].name`, "is not an identifier of its own");
@@ -109,20 +122,21 @@ function readMembers(value: unknown, path: string): readonly Member[] {
 }
 
 /** Keccak-256 of typeHash || encoded members. */
-function hashStruct(context: Context, type: string, value: unknown, path: string, depth: number): Uint8Array {
+function hashStruct(context: Context, type: string, value: unknown, { path, depth }: Place): Uint8Array {
   const members = context.types.get(type) ?? [];
   const record = recordOf(value, path);
   const other = Object.keys(record).find((name) => !members.some((member) => member.name === name));
   if (other !== undefined)
     throw new InvalidPayload(`${path}.${other.slice(0, 64)}`, `is not a member of the type ${type}`);
   const words = members.map((member) =>
-    encodeValue(context, member.type, record[member.name], `${path}.${member.name}`, depth + 1),
+    encodeValue(context, member.type, record[member.name], { path: `${path}.${member.name}`, depth: depth + 1 }),
   );
   return keccak256(Buffer.concat([keccak256(Buffer.from(encodeType(context.types, type), "utf8")), ...words]));
 }
 
 /** The 32-byte word of a value. */
-function encodeValue(context: Context, type: string, value: unknown, path: string, depth: number): Uint8Array {
+function encodeValue(context: Context, type: string, value: unknown, place: Place): Uint8Array {
+  const { path, depth } = place;
   if (depth > DEPTH_MAX) throw new InvalidPayload(path, `is nested more than ${String(DEPTH_MAX)} levels deep`);
   context.budget.values -= 1;
   if (context.budget.values < 0)
@@ -134,13 +148,15 @@ function encodeValue(context: Context, type: string, value: unknown, path: strin
       throw new InvalidPayload(path, `does not have ${String(Number(array[2]))} items`);
     return keccak256(
       Buffer.concat(
-        items.map((item, index) => encodeValue(context, array[1] ?? "", item, `${path}[${String(index)}]`, depth + 1)),
+        items.map((item, index) =>
+          encodeValue(context, array[1] ?? "", item, { path: `${path}[${String(index)}]`, depth: depth + 1 }),
+        ),
       ),
     );
   }
   if (!context.types.has(type)) return encodeElementary(type, value, path);
   if ((value === undefined || value === null) && referredTypes(context.types, type).has(type)) return ABSENT_STRUCT;
-  return hashStruct(context, type, value, path, depth);
+  return hashStruct(context, type, value, place);
 }
 
 function encodeElementary(type: string, value: unknown, path: string): Uint8Array {
@@ -176,7 +192,7 @@ function encodeType(types: Types, primary: string): string {
     .join("");
 }
 
-/** The types that a type refers to, by whatever way; itself among them when it may hold itself. */
+/** The types that a type refers to, directly or not; the type itself is among them if it contains itself. */
 function referredTypes(types: Types, primary: string): Set<string> {
   const referred = new Set<string>();
   const visit = (name: string): void => {

@@ -1,9 +1,12 @@
-/** HKDF with SHA-256 (RFC 5869). Every key of the vault is derived here; a root key is never used for anything else. */
+/**
+ * HKDF with SHA-256 (RFC 5869, sections 2.2 and 2.3), by OpenSSL. The vault derives every key with it; a root key has
+ * no other use.
+ */
 import { createSecretKey, hkdfSync, KeyObject } from "node:crypto";
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 
-export interface HkdfInput {
+interface HkdfInput {
   /** Input keying material: a root key. */
   readonly ikm: Uint8Array | KeyObject;
   readonly salt: Uint8Array;
@@ -13,10 +16,13 @@ export interface HkdfInput {
   readonly lengthBytes: number;
 }
 
-/** Longest info that OpenSSL takes; the RFC has no limit. */
+/** Longest info, in bytes, that OpenSSL takes; the RFC has no limit, and @noble/hashes computes longer ones. */
 const NATIVE_INFO_BYTES_MAX = 1024;
 
-/** Derives output keying material. The caller wipes it. */
+/**
+ * Derives output keying material. The caller wipes it.
+ * @example hkdfSha256({ ikm: rootKey, salt, info: Buffer.from("pv/v1/example"), lengthBytes: 32 })
+ */
 export function hkdfSha256(input: HkdfInput): Uint8Array {
   const { ikm, salt, info, lengthBytes } = input;
   if (info.length <= NATIVE_INFO_BYTES_MAX) return new Uint8Array(hkdfSync("sha256", ikm, salt, info, lengthBytes));
@@ -29,7 +35,7 @@ export function hkdfSha256(input: HkdfInput): Uint8Array {
   }
 }
 
-/** Derives a 32-byte key as a KeyObject: held by OpenSSL, cleansed when dropped, absent from heap snapshots. */
+/** Derives a 32-byte key as a KeyObject: held by OpenSSL, overwritten when freed, absent from heap snapshots. */
 export function hkdfKey(input: Omit<HkdfInput, "lengthBytes">): KeyObject {
   const okm = hkdfSha256({ ...input, lengthBytes: 32 });
   try {

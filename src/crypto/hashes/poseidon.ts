@@ -6,19 +6,21 @@
 import { grainGenConstants, poseidon } from "@noble/curves/abstract/poseidon.js";
 import { bn254 } from "@noble/curves/bn254.js";
 
-/** Inputs -> partial rounds, from circomlib's table for states of one element more. */
+/** Number of inputs -> partial rounds, from circomlib's table for states of one element more. */
 const PARTIAL_ROUNDS = { 2: 57, 5: 60 } as const;
 type Width = keyof typeof PARTIAL_ROUNDS;
 
-/** Order of BN254's scalar field, the field that the hash works in. */
+/** Order of BN254's scalar field, in which the hash computes. */
 export const FIELD_ORDER = bn254.fields.Fr.ORDER;
 
 type Permutation = (state: bigint[]) => bigint[];
+/** Made on first use and kept: constants of the hash, so that module state is harmless. */
 const permutations = new Map<Width, Permutation>();
 
 /**
  * Hashes two field elements into one. The order of the two matters.
- * @throws RangeError when an input is not in 0 .. r - 1.
+ * @throws RangeError when an input is not in 0 .. r - 1
+ * @example const parent = poseidonPair(leftChild, rightChild);
  */
 export function poseidonPair(left: bigint, right: bigint): bigint {
   return hash(2, [left, right]);
@@ -26,7 +28,7 @@ export function poseidonPair(left: bigint, right: bigint): bigint {
 
 /**
  * Hashes five field elements into one, as EdDSA-Poseidon does.
- * @throws RangeError when an input is not in 0 .. r - 1.
+ * @throws RangeError when an input is not in 0 .. r - 1
  */
 export function poseidonFive(inputs: readonly [bigint, bigint, bigint, bigint, bigint]): bigint {
   return hash(5, inputs);
@@ -40,10 +42,10 @@ function hash(width: Width, inputs: readonly bigint[]): bigint {
   return digest;
 }
 
-/** The constants take 30 ms to derive, so they are made on first use and not when the module loads. */
+/** The constants take 30 ms to derive, so that they are made on first use and not when the module loads. */
 function permutationOf(width: Width): Permutation {
-  const known = permutations.get(width);
-  if (known !== undefined) return known;
+  const made = permutations.get(width);
+  if (made !== undefined) return made;
   const parameters = {
     Fp: bn254.fields.Fr,
     t: width + 1,
@@ -51,7 +53,7 @@ function permutationOf(width: Width): Permutation {
     roundsPartial: PARTIAL_ROUNDS[width],
     sboxPower: 5,
   };
-  const made = poseidon({ ...parameters, ...grainGenConstants(parameters) });
-  permutations.set(width, made);
-  return made;
+  const permutation = poseidon({ ...parameters, ...grainGenConstants(parameters) });
+  permutations.set(width, permutation);
+  return permutation;
 }

@@ -1,7 +1,7 @@
 /**
- * Keys and signatures on secp256k1 (SEC 1), and their verification: ECDSA over 32-byte digests, low S as BIP-62 and
- * Ethereum ask. Hashes nothing: whoever calls says what was signed. Signatures are r(32) || s(32), big-endian, with the
- * parity of R's y beside them.
+ * Keys, signatures and verification on secp256k1 (SEC 1 v2, 4.1.4; curve: SEC 2 v2, 2.4.1): ECDSA over 32-byte digests,
+ * with low S as BIP-62 and Ethereum (EIP-2) require. Hashes nothing; the caller passes the digest. Signatures are r(32)
+ * || s(32), big-endian, with the parity of R's y beside them. ARGUMENT.md has the whole composition.
  */
 import { createECDH, type ECDH } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -23,26 +23,30 @@ export interface EcdsaSignature {
   readonly yParity: number;
 }
 
-/** That a signature is one of a digest; without a parity, whatever R's is. */
+/** A signature that is said to be of a digest; without a parity, either one is accepted. */
 export interface EcdsaClaim {
   readonly digest: Uint8Array;
   readonly signature: Omit<EcdsaSignature, "yParity"> & { readonly yParity?: number | undefined };
 }
 
-/** A fresh private key; the caller wipes it. */
+/** Returns a new private key, 32 bytes, big-endian. The caller wipes it. */
 export function generateSecp256k1(): Uint8Array {
   return secp256k1.utils.randomSecretKey();
 }
 
 /**
- * Holds its last scalar until the next one comes, or the garbage collector: weakly, so that it goes as any other would,
- * and OpenSSL overwrites what it frees. Making one takes a seventh of the time that a multiplication does.
+ * OpenSSL's curve object, reused because making one takes a seventh of the time of a multiplication. It holds its last
+ * scalar until the next one, or until it is freed and overwritten; the weak reference lets the garbage collector free
+ * it.
  */
 let heldCurve: WeakRef<ECDH> | undefined;
 
 /**
- * The 65-byte uncompressed public key: the private key times the base point, by OpenSSL's ladder, whose time does not
- * depend on the key (0.6 ms; noble's takes 0.9). Throws for keys out of range.
+ * Returns the 65-byte uncompressed public key: the private key times the base point, by OpenSSL's ladder, whose time
+ * does not depend on the key (0.6 ms; noble takes 0.9).
+ * @param privateKey 32 bytes, big-endian
+ * @throws Error for keys out of range
+ * @example const address = addressOfPublicKey(secp256k1PublicKey(privateKey));
  */
 export function secp256k1PublicKey(privateKey: Uint8Array): Uint8Array {
   let curve = heldCurve?.deref();
@@ -54,7 +58,9 @@ export function secp256k1PublicKey(privateKey: Uint8Array): Uint8Array {
   return curve.getPublicKey();
 }
 
-/** The public key as an uncompressed point, from 33 or 65 bytes; undefined when they are no point of the curve. */
+/**
+ * Returns a public key of 33 or 65 bytes as an uncompressed point; undefined when the bytes are no point of the curve.
+ */
 export function parseSecp256k1PublicKey(bytes: Uint8Array): Uint8Array | undefined {
   try {
     return Point.fromBytes(bytes).toBytes(false);
@@ -64,17 +70,19 @@ export function parseSecp256k1PublicKey(bytes: Uint8Array): Uint8Array | undefin
 }
 
 /**
- * Whether a signature is that of a key on a digest. False for high S, for r and s out of range, and for a parity that
- * is not R's where one is given.
- * @param publicKey 65 bytes, as `parseSecp256k1PublicKey` answers them
+ * Returns whether a signature of a digest is valid. False for high S, for r or s out of range, and for a given parity
+ * that is not R's.
+ * @param publicKey 65 bytes, as `parseSecp256k1PublicKey` returns them
+ * @throws TypeError when the digest is not 32 bytes
+ * @example verifyDigest(publicKey, keccak256(message), readSignature(bytes))
  */
 export function verifyDigest(publicKey: Uint8Array, digest: Uint8Array, signature: EcdsaClaim["signature"]): boolean {
   return verifyDigests(publicKey, [{ digest, signature }])[0] ?? false;
 }
 
-/** The same for several signatures of one key, which share what they need of inversions. */
+/** Verifies several signatures of one key as `verifyDigest` does; they share two inversions. */
 export function verifyDigests(publicKey: Uint8Array, claims: readonly EcdsaClaim[]): boolean[] {
-  // What is out of range has no inverse and gets no sum.
+  // A claim out of range has no inverse and gets no sum.
   const inverses = Fn.invertBatch(claims.map((claim) => (isInRange(claim) ? claim.signature.s : 0n)));
   const sums = affineSums(
     claims.map(({ digest, signature: { r } }, index) => {
@@ -87,13 +95,13 @@ export function verifyDigests(publicKey: Uint8Array, claims: readonly EcdsaClaim
   return claims.map(({ signature: { r, yParity } }, index) => {
     const sum = sums[index];
     if (sum === undefined || sum.x % ORDER !== r) return false;
-    // With a parity the signature says which point R was; x at or above the order would need two more values, which
-    // nobody uses.
+    // The parity says which of two points R was. An x at or above the order would need two more values; SEC 1 has them,
+    // but Ethereum does not.
     return yParity === undefined || (sum.x < ORDER && Number(sum.y & 1n) === yParity);
   });
 }
 
-/** r(32) || s(32). */
+/** Returns r(32) || s(32), big-endian. */
 export function signatureBytes({ r, s }: Omit<EcdsaSignature, "yParity">): Uint8Array {
   const bytes = new Uint8Array(2 * PRIVATE_KEY_BYTES);
   bytes.set(scalarBytes(r), 0);
@@ -101,18 +109,21 @@ export function signatureBytes({ r, s }: Omit<EcdsaSignature, "yParity">): Uint8
   return bytes;
 }
 
-/** Reads r(32) || s(32); ranges are the verification's business. */
+/** Reads r(32) || s(32), big-endian; `verifyDigest` checks the ranges. */
 export function readSignature(bytes: Uint8Array): { r: bigint; s: bigint } {
   return { r: readScalar(bytes.subarray(0, 32)), s: readScalar(bytes.subarray(32, 64)) };
 }
 
-/** The number that stands for a digest in a signature. Throws for digests that are not 32 bytes. */
+/**
+ * Returns a digest as a number modulo the order.
+ * @throws TypeError when the digest is not 32 bytes
+ */
 export function digestScalar(digest: Uint8Array): bigint {
   if (digest.length !== DIGEST_BYTES) throw new TypeError("the digest is not 32 bytes");
   return readScalar(digest) % ORDER;
 }
 
-/** A number of 32 bytes, big-endian; makes no text on the way, which nobody could overwrite. */
+/** Reads a number of 32 bytes, big-endian, without making a text, which could not be overwritten. */
 export function readScalar(bytes: Uint8Array): bigint {
   const words = new DataView(bytes.buffer, bytes.byteOffset, PRIVATE_KEY_BYTES);
   return (
@@ -123,14 +134,7 @@ export function readScalar(bytes: Uint8Array): bigint {
   );
 }
 
-/** Writes a number below 2^256 over the first 32 bytes, big-endian; makes no text on the way. */
-export function writeScalar(bytes: Uint8Array, value: bigint): void {
-  const words = new DataView(bytes.buffer, bytes.byteOffset, PRIVATE_KEY_BYTES);
-  for (let word = 0; word < 4; word += 1)
-    words.setBigUint64(8 * word, (value >> BigInt(64 * (3 - word))) & 0xffff_ffff_ffff_ffffn);
-}
-
-/** The 32 bytes of a public number, big-endian. */
+/** Returns the 32 bytes of a public number, big-endian. */
 export function scalarBytes(value: bigint): Uint8Array {
   return Buffer.from(value.toString(16).padStart(2 * PRIVATE_KEY_BYTES, "0"), "hex");
 }

@@ -1,12 +1,12 @@
 /**
- * ECDSA signatures on secp256k1 over 32-byte digests (SEC 1, 4.1.3): nonces of RFC 6979, low S, each checked before it
- * is answered. r = x(k G) with OpenSSL's ladder, s = (z + r d) / k as (b z + r (b d)) / (b k) with a random b each
- * time, so that the inversion, whose time depends on what it inverts, sees no number that says anything about k.
+ * ECDSA signatures on secp256k1 over 32-byte digests (SEC 1 v2, 4.1.3): nonces of RFC 6979, low S, each verified before
+ * it is returned. r = x(k G) by OpenSSL's ladder, s = (z + r d) / k as (b z + r (b d)) / (b k) with a random b for each
+ * signature, so that the inversion, whose time depends on its argument, sees only numbers that are independent of k.
+ * ARGUMENT.md has the whole composition and its tests.
  *
- * What stays of key d and nonce k: bytes are overwritten here, OpenSSL overwrites what it frees (the last k stays in
- * its object until the next one or the garbage collector comes, see secp256k1.ts). As numbers of JavaScript d, k and
- * what is computed of them cannot be overwritten; they lie in the thread's heap as long as the collector leaves them
- * there, and go with the thread.
+ * Copies of key d and nonce k: bytes are overwritten here, and OpenSSL overwrites memory that it frees (it keeps the
+ * last k until the next one or until the object is freed, see secp256k1.ts). Bigints of d, k and what is computed from
+ * them cannot be overwritten; they stay in the thread's heap until they are collected or the thread ends.
  */
 import { randomBytes } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -28,28 +28,30 @@ const ORDER = Fn.ORDER;
 const HALF_ORDER = ORDER >> 1n;
 /** A second nonce is needed once in 2^127 signatures. */
 const NONCES_MAX = 16;
-/** Faults that cancel each other pass once in 2^31 times, a single one never. Each bit costs 1 % of a slice's check. */
+/**
+ * Faults that cancel each other pass once in 2^31; a single fault never does. Each bit costs 1 % of a slice's check.
+ */
 const WEIGHT_BYTES = 4;
-/** Two are cheaper to check one by one. */
+/** Two signatures are cheaper to check one by one. */
 const TOGETHER_MIN = 3;
 
 export interface SigningKey {
   /** 32 bytes, big-endian. */
   readonly privateKey: Uint8Array;
-  /** 65 bytes, as the key's record has them: what its signatures must verify under. */
+  /** 65 bytes from the key's record; signatures must verify under it. */
   readonly publicKey: Uint8Array;
 }
 
-/** A signature together with what its check needs. */
+/** A signature with the values that its check uses. */
 export interface FreshSignature extends EcdsaSignature {
   readonly digest: Uint8Array;
-  /** R with the parity that the signature says. */
+  /** R with the signature's parity. */
   readonly point: AffinePoint;
   /** 1/s. */
   readonly inverse: bigint;
 }
 
-/** r, what makes s, and the blinded nonce. */
+/** r, the blinded numerator of s, and the blinded nonce. */
 interface Draft {
   readonly digest: Uint8Array;
   readonly point: AffinePoint;
@@ -60,12 +62,18 @@ interface Draft {
   readonly blindedNonce: bigint;
 }
 
-/** Signs 32-byte digests; undefined stands for a signature that its own key refused, a fault of the machine. */
+/**
+ * Signs 32-byte digests and verifies the signatures; undefined in place of one that is not valid, a fault of the
+ * machine.
+ * @throws TypeError when the key or a digest is not 32 bytes
+ * @throws RangeError when the key is 0 or not below the order
+ * @example const [signature] = signDigests({ privateKey, publicKey }, [keccak256(message)]);
+ */
 export function signDigests(key: SigningKey, digests: readonly Uint8Array[]): (EcdsaSignature | undefined)[] {
   return checkedSignatures(key.publicKey, freshSignatures(key.privateKey, digests));
 }
 
-/** Signs digests and checks nothing; the same key and digest give the same signature. Throws for keys out of range. */
+/** Signs digests without verifying the signatures, for `checkedSignatures`; throws as `signDigests`. */
 export function freshSignatures(privateKey: Uint8Array, digests: readonly Uint8Array[]): FreshSignature[] {
   if (privateKey.length !== PRIVATE_KEY_BYTES) throw new TypeError("the private key is not 32 bytes");
   const d = readScalar(privateKey);
@@ -84,23 +92,26 @@ export function freshSignatures(privateKey: Uint8Array, digests: readonly Uint8A
 }
 
 /**
- * Those that verify under the public key, undefined in the place of the others. Three and more are checked together.
+ * Returns the signatures that verify under the public key, undefined in place of others. Three and more are checked
+ * together.
+ * @param publicKey 65 bytes
  */
 export function checkedSignatures(
   publicKey: Uint8Array,
   signatures: readonly FreshSignature[],
 ): (EcdsaSignature | undefined)[] {
-  const holdTogether =
-    signatures.length >= TOGETHER_MIN && hold(publicKey, signatures, randomWeights(signatures.length));
-  return signatures.map((signature) => (holdTogether || hold(publicKey, [signature], [1n]) ? signature : undefined));
+  const areAllValid =
+    signatures.length >= TOGETHER_MIN && areValid(publicKey, signatures, randomWeights(signatures.length));
+  return signatures.map((signature) => (areAllValid || areValid(publicKey, [signature], [1n]) ? signature : undefined));
 }
 
 /**
- * Whether each R = u1 G + u2 Q with u1 = z/s and u2 = r/s: the sum of the differences, each with its weight, is the
- * point at infinity. One fault never passes, since the group's order is prime; several would have to cancel each other
- * under weights that come after them. No check for others' signatures: R is taken as it was computed.
+ * Checks R = u1 G + u2 Q with u1 = z/s and u2 = r/s for all signatures: the sum of the differences, each times its
+ * weight, must be the point at infinity. One fault never passes, since the group's order is prime; several would have
+ * to cancel each other under weights that are chosen after them. Not for signatures of others: R is used as it was
+ * computed.
  */
-function hold(publicKey: Uint8Array, signatures: readonly FreshSignature[], weights: readonly bigint[]): boolean {
+function areValid(publicKey: Uint8Array, signatures: readonly FreshSignature[], weights: readonly bigint[]): boolean {
   let [ofBase, ofKey] = [0n, 0n];
   for (const [index, signature] of signatures.entries()) {
     if (!isSound(signature)) return false;
@@ -112,7 +123,7 @@ function hold(publicKey: Uint8Array, signatures: readonly FreshSignature[], weig
   return addMultiples(publicKey, ofBase % ORDER, ofKey % ORDER, weightedSum(opposites, weights)) === undefined;
 }
 
-/** The numbers of a signature are in range and belong to each other. */
+/** Returns whether the numbers of a signature are in range and consistent. */
 function isSound({ r, s, yParity, inverse, point: { x, y } }: FreshSignature): boolean {
   return (
     r > 0n &&

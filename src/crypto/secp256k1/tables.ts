@@ -1,8 +1,8 @@
 /**
- * Sums of points on secp256k1 for verification: u1 G + u2 Q from tables of multiples, a quarter of the time that it
- * takes without, and sums with small weights. Public values only, since its time depends on them. Points in XYZZ
- * coordinates (x = X/ZZ, y = Y/ZZZ, ZZ^3 = ZZZ^2; https://hyperelliptic.org/EFD/g1p/auto-shortw-xyzz.html, madd-2008-s
- * and dbl-2008-s-1), table entries affine. Coordinates are residues of either sign.
+ * Sums of points on secp256k1 for verification: u1 G + u2 Q from tables of multiples, in a quarter of the time without
+ * them, and sums with small weights. Public values only, since the time depends on them. Points are in XYZZ coordinates
+ * (x = X/ZZ, y = Y/ZZZ, ZZ^3 = ZZZ^2; https://hyperelliptic.org/EFD/g1p/auto-shortw-xyzz.html, madd-2008-s and
+ * dbl-2008-s-1), table entries affine. Coordinates are residues of either sign. ARGUMENT.md has the whole composition.
  */
 import { normalizeZ } from "@noble/curves/abstract/curve.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -12,14 +12,15 @@ type Point = InstanceType<typeof Point>;
 const P = Point.Fp.ORDER;
 /** Bits of a scalar and of the carry out of its signed digits. */
 const SCALAR_BITS = 257;
-/** With one more at the top, so that the last window is whole. */
+/** With one more byte at the top, so that the last window is complete. */
 const SCALAR_BYTES = 33;
-/** 1,376 entries, about 200 KB. Another bit doubles it for a seventh fewer additions. */
+/** 1,376 entries, about 200 KB. One more bit would double them for a seventh fewer additions. */
 const DIGIT_BITS = 6;
 const WINDOWS = Math.ceil(SCALAR_BITS / DIGIT_BITS);
 /** Digits go from -ENTRIES to ENTRIES. */
 const ENTRIES = 1 << (DIGIT_BITS - 1);
 
+/** A finite point. */
 export interface AffinePoint {
   readonly x: bigint;
   readonly y: bigint;
@@ -35,11 +36,11 @@ interface XyzzPoint {
 /** A sum of points; undefined stands for the point at infinity. */
 export type PointSum = XyzzPoint | undefined;
 
-/** d 64^i P for each window i and each d from 1 to 32, which make k P a sum of one entry a window. */
+/** d 64^i P for each window i and each d from 1 to 32, so that k P is a sum of one entry per window. */
 export class MultiplesTable {
   readonly #entries: readonly AffinePoint[];
 
-  /** Costs an addition an entry, 20 ms in all. */
+  /** Costs one addition per entry, 20 ms in all. */
   constructor(point: Point) {
     const points: Point[] = [];
     let base = point;
@@ -52,7 +53,10 @@ export class MultiplesTable {
     this.#entries = normalizeZ(Point, points).map(({ X, Y }) => ({ x: X, y: Y }));
   }
 
-  /** Adds k P to a sum. */
+  /**
+   * Adds k P to a sum.
+   * @param k from 0 to below 2^256
+   */
   addMultiple(sum: PointSum, k: bigint): PointSum {
     const bytes = Buffer.from(k.toString(16).padStart(2 * SCALAR_BYTES, "0"), "hex");
     let total = sum;
@@ -68,7 +72,7 @@ export class MultiplesTable {
   }
 }
 
-/** Sums in affine form, with one inversion for all. */
+/** Returns sums in affine form, with one inversion for all; undefined stands for the point at infinity. */
 export function affineSums(sums: readonly PointSum[]): (AffinePoint | undefined)[] {
   const { Fp } = Point;
   // 1/ZZZ = t gives 1/ZZ = (t ZZ)^2, since ZZ^3 = ZZZ^2. Infinity has no ZZZ and gets none back.
@@ -82,8 +86,8 @@ export function affineSums(sums: readonly PointSum[]): (AffinePoint | undefined)
 }
 
 /**
- * The sum of points, each times its weight.
- * @param weights positive; each bit costs a doubling in all and a third of an addition a point
+ * Returns the sum of points, each times its weight.
+ * @param weights positive; each bit costs one doubling, and a third of an addition per point
  */
 export function weightedSum(points: readonly AffinePoint[], weights: readonly bigint[]): PointSum {
   const digits = weights.map(nonAdjacentForm);
@@ -98,7 +102,7 @@ export function weightedSum(points: readonly AffinePoint[], weights: readonly bi
   return sum;
 }
 
-/** Adds a point to a sum. */
+/** Returns a sum plus the point (x, y). */
 export function addAffine(sum: PointSum, x: bigint, y: bigint): PointSum {
   if (sum === undefined) return { X: x, Y: y, ZZ: 1n, ZZZ: 1n };
   const { X, Y, ZZ, ZZZ } = sum;
@@ -125,7 +129,9 @@ function doubled(sum: PointSum): PointSum {
   return { X: x3, Y: (m * (s - x3) - w * Y) % P, ZZ: (v * ZZ) % P, ZZZ: (w * ZZZ) % P };
 }
 
-/** Digits of a positive number in base 2, lowest first, -1 to 1, of which no two neighbours are other than zero. */
+/**
+ * The non-adjacent form of a positive number: digits -1, 0 and 1 in base 2, lowest first, no two neighbours non-zero.
+ */
 function nonAdjacentForm(k: bigint): number[] {
   const triple = 3n * k;
   const [plus, minus] = [triple & (triple ^ k), k & (triple ^ k)].map((bits) =>
@@ -134,7 +140,7 @@ function nonAdjacentForm(k: bigint): number[] {
   return Array.from(plus ?? "", (bit, at) => Number(bit) - Number(minus?.[at])).reverse();
 }
 
-/** The bits of a scalar in one of its windows, the lowest first; what is above its highest bit is for the carry. */
+/** The bits of a scalar in one of its windows, the lowest window first; the bits above the scalar are for the carry. */
 function digitAt(scalar: Buffer, window: number): number {
   const bit = window * DIGIT_BITS;
   const at = SCALAR_BYTES - 1 - (bit >> 3);

@@ -1,8 +1,8 @@
 /**
- * EdDSA with Poseidon on Baby Jubjub (EIP-2494), exactly as circomlib's `EdDSAPoseidonVerifier` checks it: BLAKE-512
- * expands the key and makes the nonce, the message is one element of BN254's scalar field, S is r + h * s over the
- * order of the subgroup. Points are packed as circomlibjs packs them: y in 32 bytes little-endian, top bit set when x
- * is above (p - 1) / 2.
+ * EdDSA with Poseidon on Baby Jubjub (EIP-2494), as circomlib's `EdDSAPoseidonVerifier` checks it: BLAKE-512 expands
+ * the key and makes the nonce, the message is one element of BN254's scalar field, and S = r + h * s modulo the order
+ * of the subgroup. Points are packed as circomlibjs packs them: y in 32 bytes little-endian, top bit set when x is
+ * above (p - 1) / 2.
  */
 import { randomBytes } from "node:crypto";
 import { bn254 } from "@noble/curves/bn254.js";
@@ -10,7 +10,7 @@ import { babyjubjub } from "@noble/curves/misc.js";
 import { blake512 } from "@noble/hashes/blake1.js";
 import { FIELD_ORDER, poseidonFive } from "../hashes/poseidon.js";
 
-export const BABY_JUBJUB_POINT_BYTES = 32;
+const BABY_JUBJUB_POINT_BYTES = 32;
 export const BABY_JUBJUB_SIGNATURE_BYTES = 64;
 const PRIVATE_KEY_BYTES = 32;
 
@@ -23,17 +23,21 @@ const SUBGROUP_ORDER = Point.Fn.ORDER;
 const HALF_FIELD = (FIELD_ORDER - 1n) / 2n;
 const X_IS_LARGE = 0x80;
 
-/** A signature in the numbers that a circuit takes. */
+/** A signature as the numbers that a circuit takes. */
 export interface EddsaPoseidonSignature {
   readonly r8: BabyJubJubPoint;
   readonly s: bigint;
 }
 
-/** A fresh private key; the caller wipes it. */
+/** Returns a new private key, 32 random bytes. The caller wipes it. */
 export function generateBabyJubJub(): Uint8Array {
   return new Uint8Array(randomBytes(PRIVATE_KEY_BYTES));
 }
 
+/**
+ * Returns the public key A of a private key.
+ * @param privateKey 32 bytes
+ */
 export function babyJubJubPublicKey(privateKey: Uint8Array): BabyJubJubPoint {
   const expanded = expandKey(privateKey);
   try {
@@ -43,7 +47,12 @@ export function babyJubJubPublicKey(privateKey: Uint8Array): BabyJubJubPoint {
   }
 }
 
-/** Signs a field element. @throws RangeError when it is not in 0 .. r - 1: reducing it would sign another message. */
+/**
+ * Signs a field element; the same key and message give the same signature.
+ * @param privateKey 32 bytes
+ * @throws RangeError when the message is not in 0 .. r - 1: reducing it would sign another message
+ * @example const signature = packSignature(signPoseidon(privateKey, 42n));
+ */
 export function signPoseidon(privateKey: Uint8Array, message: bigint): EddsaPoseidonSignature {
   assertElement(message);
   const expanded = expandKey(privateKey);
@@ -62,7 +71,11 @@ export function signPoseidon(privateKey: Uint8Array, message: bigint): EddsaPose
   }
 }
 
-/** Whether S * B8 = R8 + 8 h * A, for points of the prime-order subgroup, S below its order and A not neutral. */
+/**
+ * Returns whether S * B8 = R8 + 8 h * A, with both points in the prime-order subgroup, S below its order, and A not
+ * neutral.
+ * @throws RangeError when the message is not in 0 .. r - 1
+ */
 export function verifyPoseidon(
   publicKey: BabyJubJubPoint,
   message: bigint,
@@ -77,7 +90,7 @@ export function verifyPoseidon(
   return left.equals(right);
 }
 
-/** y(32, little-endian) with the top bit for a large x. */
+/** Returns y(32, little-endian) with the top bit set for a large x. */
 export function packPoint(point: BabyJubJubPoint): Uint8Array {
   const { x, y } = point.toAffine();
   const bytes = toLittleEndian(y);
@@ -86,8 +99,8 @@ export function packPoint(point: BabyJubJubPoint): Uint8Array {
 }
 
 /**
- * The point of 32 packed bytes; undefined when they are none in canonical form or it lies outside of the prime-order
- * subgroup.
+ * Reads a packed point of 32 bytes. Undefined when the encoding is not canonical, or the point is not on the curve or
+ * outside of the prime-order subgroup.
  */
 export function unpackPoint(packed: Uint8Array): BabyJubJubPoint | undefined {
   if (packed.length !== BABY_JUBJUB_POINT_BYTES) return undefined;
@@ -103,12 +116,12 @@ export function unpackPoint(packed: Uint8Array): BabyJubJubPoint | undefined {
   return point.isTorsionFree() ? point : undefined;
 }
 
-/** R8 packed(32) || S(32, little-endian). */
+/** Returns R8 packed(32) || S(32, little-endian). */
 export function packSignature({ r8, s }: EddsaPoseidonSignature): Uint8Array {
   return Uint8Array.from([...packPoint(r8), ...toLittleEndian(s)]);
 }
 
-/** The opposite; undefined for another length, a bad point, or S at or above the order. */
+/** Reads a packed signature. Undefined for another length, a malformed point, or S at or above the order. */
 export function unpackSignature(packed: Uint8Array): EddsaPoseidonSignature | undefined {
   if (packed.length !== BABY_JUBJUB_SIGNATURE_BYTES) return undefined;
   const r8 = unpackPoint(packed.subarray(0, 32));
@@ -129,7 +142,7 @@ function secretScalar(expanded: Uint8Array): bigint {
   return fromLittleEndian(expanded.subarray(0, 32));
 }
 
-/** B8 * (s / 8): circomlib's base has the cofactor in it already. */
+/** B8 * (s / 8): circomlib's base point already contains the cofactor. */
 function publicPoint(scalar: bigint): BabyJubJubPoint {
   return Point.BASE.multiply((scalar >> 3n) % SUBGROUP_ORDER);
 }

@@ -1,6 +1,6 @@
 /**
- * Raw keys as node:crypto takes them: fixed DER prefixes around 32-byte seeds (PKCS #8, RFC 8410) and public points
- * (SPKI, RFC 5480). Nothing here parses DER that a caller sent; it only builds it.
+ * Raw keys as KeyObjects of node:crypto: fixed DER prefixes before 32-byte seeds (PKCS #8, RFC 8410, section 7) and
+ * public keys (SPKI, RFC 8410, section 4, and RFC 5480, section 2). DER from callers is never parsed here.
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { cachedPublicKey } from "./public-key-cache.js";
@@ -22,7 +22,10 @@ const SEED_BYTES = 32;
 /** First byte of a point given by both coordinates (SEC 1, 2.3.3). */
 const UNCOMPRESSED = 0x04;
 
-/** A private key of a 32-byte seed, held by OpenSSL. The caller wipes the seed. */
+/**
+ * Returns the private key of a 32-byte seed, held by OpenSSL. The caller wipes the seed.
+ * @example const key = privateKeyOfSeed("ed25519", seed);
+ */
 export function privateKeyOfSeed(curve: SeedCurve, seed: Uint8Array): KeyObject {
   if (seed.length !== SEED_BYTES) throw new TypeError("the seed is not 32 bytes");
   const der = Buffer.concat([SEED_PREFIXES[curve], seed]);
@@ -33,7 +36,7 @@ export function privateKeyOfSeed(curve: SeedCurve, seed: Uint8Array): KeyObject 
   }
 }
 
-/** A private key of its PKCS #8 DER, as this service exported it. The caller wipes the bytes. */
+/** Returns the private key of PKCS #8 DER that this service exported. The caller wipes the bytes. */
 export function privateKeyOfPkcs8(der: Uint8Array): KeyObject {
   return createPrivateKey({
     key: Buffer.from(der.buffer, der.byteOffset, der.byteLength),
@@ -43,12 +46,12 @@ export function privateKeyOfPkcs8(der: Uint8Array): KeyObject {
 }
 
 /**
- * A public key of its raw bytes (32-byte Ed25519 and X25519 keys, 65-byte uncompressed P-256 points), or undefined when
- * they are none: another length, another form of point, or off the curve.
+ * Returns the public key of raw bytes (32-byte Ed25519 and X25519 keys, 65-byte uncompressed P-256 points). Undefined
+ * for another length or form, and for points off the curve.
  */
 export function publicKeyOfRaw(curve: SeedCurve | PointCurve, raw: Uint8Array): KeyObject | undefined {
   if (raw.length !== RAW_PUBLIC_BYTES[curve]) return undefined;
-  // OpenSSL takes the hybrid forms of X9.62 too: the same key in another spelling.
+  // OpenSSL accepts the hybrid forms of X9.62, too: the same key in another spelling.
   if (curve === "p256" && raw[0] !== UNCOMPRESSED) return undefined;
   return cachedPublicKey(curve, raw, () => {
     try {
@@ -59,7 +62,7 @@ export function publicKeyOfRaw(curve: SeedCurve | PointCurve, raw: Uint8Array): 
   });
 }
 
-/** The raw bytes of a public key: the opposite of `publicKeyOfRaw`. Takes private keys too. */
+/** Returns the raw bytes of a public key, or of a private key's public key: the inverse of `publicKeyOfRaw`. */
 export function rawPublicKey(curve: SeedCurve | PointCurve, key: KeyObject): Uint8Array {
   const spki = (key.type === "private" ? createPublicKey(key) : key).export({ format: "der", type: "spki" });
   return new Uint8Array(spki.subarray(spki.length - RAW_PUBLIC_BYTES[curve]));

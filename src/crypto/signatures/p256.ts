@@ -1,27 +1,36 @@
-/** ECDSA on P-256 with SHA-256 (ES256 of RFC 7518) through OpenSSL. Signatures are r(32) || s(32), big-endian. */
+/**
+ * ECDSA on P-256 with SHA-256 (FIPS 186-5, section 6; ES256 of RFC 7518, section 3.4) by OpenSSL. Signatures are
+ * r(32) || s(32), big-endian.
+ */
 import { generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
 import { rawPublicKey } from "./der-keys.js";
 
 const SIGNATURE_BYTES = 64;
 const ENCODING = "ieee-p1363";
 
-export interface P256KeyPair {
+interface P256KeyPair {
   /** PKCS #8 DER; the caller wipes it. */
   readonly pkcs8: Uint8Array;
   /** 65-byte uncompressed point. */
   readonly publicKey: Uint8Array;
 }
 
+/** Returns a new key pair. */
 export function generateP256KeyPair(): P256KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  // Memory of its own already: a copy would leave this one behind, unwiped.
+  // export() returns memory of its own; a copy would leave it unwiped.
   return { pkcs8: privateKey.export({ format: "der", type: "pkcs8" }), publicKey: rawPublicKey("p256", publicKey) };
 }
 
+/**
+ * Signs a message of any length; returns 64 bytes. Nonces are random.
+ * @example signP256(privateKeyOfPkcs8(pair.pkcs8), message)
+ */
 export function signP256(privateKey: KeyObject, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign("sha256", message, { key: privateKey, dsaEncoding: ENCODING }));
 }
 
+/** Returns whether the signature is valid; false for malformed ones, too. */
 export function verifyP256(publicKey: KeyObject, message: Uint8Array, signature: Uint8Array): boolean {
   return (
     signature.length === SIGNATURE_BYTES &&

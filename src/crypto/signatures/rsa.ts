@@ -1,7 +1,7 @@
 /**
- * RSA signatures through OpenSSL: RSASSA-PSS with the salt as long as the hash, and RSASSA-PKCS1-v1_5 (RFC 8017, the
- * algorithms of RFC 7518). No decryption. A PSS verification takes exactly that salt length: detecting it accepts
- * signatures that nobody should.
+ * RSA signatures by OpenSSL: RSASSA-PSS with a salt as long as the hash, and RSASSA-PKCS1-v1_5 (RFC 8017, sections 8.1
+ * and 8.2; the algorithms of RFC 7518, sections 3.3 and 3.5). No decryption. PSS verification accepts exactly that salt
+ * length; OpenSSL's automatic detection accepts others, which the standard's algorithms do not allow.
  */
 import { constants, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
 import { cachedPublicKey } from "./public-key-cache.js";
@@ -9,7 +9,7 @@ import { cachedPublicKey } from "./public-key-cache.js";
 export type RsaAlgorithm = "PS256" | "PS384" | "PS512" | "RS256" | "RS384" | "RS512";
 export const RSA_ALGORITHMS: readonly RsaAlgorithm[] = ["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"];
 
-/** Public exponent F4: the only one that keys of others may have too. */
+/** Public exponent F4, also the only one that is accepted in keys of others. */
 const PUBLIC_EXPONENT = 65537;
 const MODULUS_BITS: readonly number[] = [2048, 3072, 4096];
 /** A SubjectPublicKeyInfo of 4096 bits has 550 bytes. */
@@ -23,15 +23,15 @@ export interface RsaKeyPair {
 }
 
 /**
- * Makes a key pair, each half in memory of its own. Holds its thread up: tenths of a second for 2048 bits, seconds for
- * 4096.
+ * Returns a new key pair. Blocks its thread: tenths of a second for 2048 bits, seconds for 4096.
+ * @param modulusBits 2048, 3072 or 4096
  */
 export function generateRsaKeyPair(modulusBits: number): RsaKeyPair {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
     modulusLength: modulusBits,
     publicExponent: PUBLIC_EXPONENT,
   });
-  // A copy would leave the private one behind, unwiped.
+  // export() returns memory of its own; a copy would leave it unwiped.
   return {
     pkcs8: privateKey.export({ format: "der", type: "pkcs8" }),
     spki: publicKey.export({ format: "der", type: "spki" }),
@@ -39,9 +39,8 @@ export function generateRsaKeyPair(modulusBits: number): RsaKeyPair {
 }
 
 /**
- * A public key of its SubjectPublicKeyInfo DER, or undefined unless it is RSA with this modulus length and exponent
- * 65537. Takes the one encoding that there is of a key: OpenSSL itself reads on past bytes behind the end and other
- * parameters of the algorithm.
+ * Reads a public key of SubjectPublicKeyInfo DER. Undefined unless it is RSA with this modulus length and exponent
+ * 65537, in the one canonical encoding: OpenSSL itself accepts trailing bytes and other parameters of the algorithm.
  */
 export function rsaPublicKey(spki: Uint8Array, modulusBits: number): KeyObject | undefined {
   if (spki.length > SPKI_BYTES_MAX || !MODULUS_BITS.includes(modulusBits)) return undefined;
@@ -62,11 +61,15 @@ export function rsaPublicKey(spki: Uint8Array, modulusBits: number): KeyObject |
   });
 }
 
-/** As many bytes as the modulus. */
+/**
+ * Signs a message of any length; returns as many bytes as the modulus has.
+ * @example signRsa(privateKeyOfPkcs8(pair.pkcs8), "PS256", message)
+ */
 export function signRsa(privateKey: KeyObject, algorithm: RsaAlgorithm, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(hashOf(algorithm), message, { key: privateKey, ...paddingOf(algorithm) }));
 }
 
+/** Returns whether the signature is valid; false for malformed ones, too. */
 export function verifyRsa(
   publicKey: KeyObject,
   algorithm: RsaAlgorithm,

@@ -1,7 +1,6 @@
 /**
- * Paths of hierarchical deterministic wallets, m / purpose' / coin' / account' / change / index (BIP-44). An index at
- * or above 2^31 means a hardened child, which is how one account reaches 4,294,967,295 keys; BIP-44 itself stops at
- * 2^31.
+ * Paths of hierarchical deterministic wallets, m / purpose' / coin' / account' / change / index (BIP-44). An index of
+ * 2^31 or more means a hardened child, so that one account has 4,294,967,295 keys; BIP-44 itself stops at 2^31.
  */
 
 export interface HdPath {
@@ -13,16 +12,21 @@ export interface HdPath {
   readonly index: number;
 }
 
+/** From this child number on, children are hardened (BIP-32). */
 export const HARDENED = 2 ** 31;
 /** 2^32 - 1 children of an account, counted from 0. */
 export const HD_INDEX_MAX = 2 ** 32 - 2;
+/** Ether's number in SLIP-44. */
 export const COIN_ETHER = 60;
 export const DEFAULT_PATH: HdPath = { purpose: 44, coin: COIN_ETHER, account: 0, change: 0, index: 0 };
 
 const TEXT = /^m\/(\d{1,10})'\/(\d{1,10})'\/(\d{1,10})'\/(\d{1,10})\/(\d{1,10})('?)$/;
-export const HD_PATH_CHARACTERS_MAX = 64;
+const HD_PATH_CHARACTERS_MAX = 64;
 
-/** Reads a path's text; undefined when it has another form or a number is too large. */
+/**
+ * Reads a path. Undefined when it has another form or a number is too large.
+ * @example parseHdPath("m/44'/60'/0'/0/5")?.index // 5
+ */
 export function parseHdPath(text: string): HdPath | undefined {
   if (text.length > HD_PATH_CHARACTERS_MAX) return undefined;
   const match = TEXT.exec(text);
@@ -42,7 +46,7 @@ export function parseHdPath(text: string): HdPath | undefined {
   return isHdPath(path) ? path : undefined;
 }
 
-/** True when every level is in its range. */
+/** Returns whether every level is in its range. */
 export function isHdPath({ purpose, coin, account, change, index }: HdPath): boolean {
   return (
     [purpose, coin, account, change].every((level) => Number.isInteger(level) && level >= 0 && level < HARDENED) &&
@@ -52,18 +56,18 @@ export function isHdPath({ purpose, coin, account, change, index }: HdPath): boo
   );
 }
 
-/** The child number of each level, as BIP-32 counts them. */
+/** Returns the child number of each level, as BIP-32 counts them. */
 export function childNumbers({ purpose, coin, account, change, index }: HdPath): number[] {
   return [HARDENED + purpose, HARDENED + coin, HARDENED + account, change, index];
 }
 
-/** The canonical text: hardened levels with an apostrophe. */
+/** Returns the canonical text: hardened levels with an apostrophe. */
 export function formatHdPath(path: HdPath): string {
   const index = path.index >= HARDENED ? `${String(path.index - HARDENED)}'` : String(path.index);
   return `${formatAccountPath(path)}/${String(path.change)}/${index}`;
 }
 
-/** m / purpose' / coin' / account': what an extended public key is given out for. */
+/** Returns m / purpose' / coin' / account', the path of an account's extended public key. */
 export function formatAccountPath({ purpose, coin, account }: Omit<HdPath, "change" | "index">): string {
   return `m/${String(purpose)}'/${String(coin)}'/${String(account)}'`;
 }

@@ -1,15 +1,15 @@
 /**
- * The seal key as people hold it: 24 English words of BIP-39 (256-bit entropy). Everything here works on bytes that the
- * caller can overwrite; the phrase never becomes a string, because a string cannot be wiped.
+ * The seal key in the form that people keep: 24 English words of BIP-39 (256-bit entropy). Everything here works on
+ * bytes that the caller can overwrite; the phrase never becomes a string, because a string cannot be wiped.
  */
 import { createHash } from "node:crypto";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { equalBytes } from "../constant-time.js";
 
-export const SEAL_PHRASE_WORDS = 24;
+const SEAL_PHRASE_WORDS = 24;
 export const SEAL_ENTROPY_BYTES = 32;
-/** Longest text that is looked at: 24 words of 8 letters with a lot of white space between them. */
-export const SEAL_PHRASE_BYTES_MAX = 1000;
+/** Longest text that is read: 24 words of 8 letters with much white space. */
+const SEAL_PHRASE_BYTES_MAX = 1000;
 
 const WORD_BITS = 11;
 /** English words of BIP-39 have 3 to 8 letters. */
@@ -18,43 +18,45 @@ const SPACE = 0x20;
 const WORDS: readonly Uint8Array[] = wordlist.map((word) => Uint8Array.from(Buffer.from(word, "latin1")));
 
 /**
- * The canonical spelling of a phrase: NFKD, lower case, one space between words, none at the ends. Answers a fresh
- * buffer that the caller wipes, or undefined when the text cannot be a phrase (too long, not UTF-8, or with characters
- * other than letters).
+ * Returns the canonical spelling of a phrase: NFKD, lower case, one space between words, none at the ends; a new buffer
+ * that the caller wipes. Undefined when the text cannot be a phrase: too long, not UTF-8, or with characters other than
+ * letters.
+ * @param text UTF-8
  */
 export function canonicalPhrase(text: Uint8Array): Uint8Array | undefined {
   if (text.length > SEAL_PHRASE_BYTES_MAX) return undefined;
   const out = new Uint8Array(text.length);
   let length = 0;
-  let sound = true;
+  let refused = 0;
   eachAsciiUnit(text, (unit) => {
     if (isWhiteSpace(unit)) {
       if (length > 0 && out[length - 1] !== SPACE) out[length++] = SPACE;
     } else if (isLetter(unit) && length < out.length) {
       out[length++] = unit | 0x20;
     } else {
-      sound = false;
+      refused += 1;
     }
   });
   if (length > 0 && out[length - 1] === SPACE) length -= 1;
   const canonical = out.slice(0, length);
   out.fill(0);
-  if (sound && length > 0) return canonical;
+  if (refused === 0 && length > 0) return canonical;
   canonical.fill(0);
   return undefined;
 }
 
 /**
- * SHA-256 of a canonical phrase's bytes: what an operator configures to recognise the seal key. It is a verifier, never
- * a key.
+ * Returns the SHA-256 of a canonical phrase's bytes, which an operator configures to recognise the seal key. It is a
+ * verifier, never a key.
  */
 export function validationHash(canonical: Uint8Array): Uint8Array {
   return createHash("sha256").update(canonical).digest();
 }
 
 /**
- * The 32 bytes of entropy behind a canonical phrase, or undefined when it is not 24 known words with a right checksum.
- * The caller wipes them.
+ * Returns the 32 bytes of entropy of a canonical phrase (BIP-39), which the caller wipes. Undefined unless it is 24
+ * words of the list with the right checksum.
+ * @example const entropy = phraseEntropy(canonicalPhrase(text) ?? new Uint8Array());
  */
 export function phraseEntropy(canonical: Uint8Array): Uint8Array | undefined {
   const packed = new Uint8Array(SEAL_ENTROPY_BYTES + 1);
@@ -73,14 +75,17 @@ export function phraseEntropy(canonical: Uint8Array): Uint8Array | undefined {
   }
   const entropy = packed.slice(0, SEAL_ENTROPY_BYTES);
   const checksum = createHash("sha256").update(entropy).digest().subarray(0, 1);
-  const sound = words === SEAL_PHRASE_WORDS && equalBytes(packed.subarray(SEAL_ENTROPY_BYTES), checksum);
+  const isValid = words === SEAL_PHRASE_WORDS && equalBytes(packed.subarray(SEAL_ENTROPY_BYTES), checksum);
   packed.fill(0);
-  if (sound) return entropy;
+  if (isValid) return entropy;
   entropy.fill(0);
   return undefined;
 }
 
-/** The canonical phrase of 32 bytes of entropy, as bytes that the caller wipes. */
+/**
+ * Returns the canonical phrase of 32 bytes of entropy, as bytes that the caller wipes.
+ * @throws TypeError for another length
+ */
 export function entropyPhrase(entropy: Uint8Array): Uint8Array {
   if (entropy.length !== SEAL_ENTROPY_BYTES) throw new TypeError("the entropy of a seal key is 32 bytes");
   const packed = new Uint8Array(SEAL_ENTROPY_BYTES + 1);
@@ -101,8 +106,8 @@ export function entropyPhrase(entropy: Uint8Array): Uint8Array {
 }
 
 /**
- * Decodes UTF-8 and applies NFKD one character at a time; what is not ASCII afterwards is passed on as 0, which no rule
- * accepts.
+ * Decodes UTF-8 and applies NFKD one character at a time; characters that are not ASCII afterwards are passed as 0,
+ * which no rule accepts.
  */
 function eachAsciiUnit(text: Uint8Array, take: (unit: number) => void): void {
   for (let i = 0; i < text.length;) {

@@ -1,6 +1,6 @@
 /**
  * The only importer of snarkjs and ffjavascript. Prepares both so that they start no thread, leave no listener and end
- * with the thread that loaded them; hands out ffjavascript's WebAssembly program of a curve for the engine's own
+ * with the thread that loaded them; provides ffjavascript's WebAssembly program of a curve for the engine's own
  * instances.
  */
 import { readFile } from "node:fs/promises";
@@ -20,13 +20,14 @@ export interface CurveProgram {
 /** snarkjs itself, set up to run single-threaded on the calling thread. */
 export type Snarkjs = Pick<typeof snarkjsTypes, "groth16" | "zKey" | "wtns">;
 
+/** Loaded once per thread; module state because the packages keep global state of their own. */
 let curvePromise: Promise<SingleThreadCurve> | undefined;
 let programPromise: Promise<CurveProgram> | undefined;
 let snarkjsPromise: Promise<Snarkjs> | undefined;
 
 /**
- * Compiles the curve's program once per thread and keeps it. About 0.3 s the first time, free afterwards. Works on the
- * main thread, in a worker thread (Piscina's too) and in a child process.
+ * Returns the curve's program, compiled once per thread: about 0.3 s the first time. Works on the main thread, in a
+ * worker thread (Piscina's, too) and in a child process.
  */
 export function primeCurve(): Promise<CurveProgram> {
   programPromise ??= compileProgram();
@@ -34,8 +35,8 @@ export function primeCurve(): Promise<CurveProgram> {
 }
 
 /**
- * Loads snarkjs on top of the kept single-thread curve; `groth16.*`, `zKey.*` and the rest then run in the calling
- * thread. Every call must pass bytes and never a string: snarkjs opens strings as paths.
+ * Loads snarkjs on the single-thread curve, so that `groth16.*`, `zKey.*` and the rest run in the calling thread. Every
+ * call must pass bytes and never a string: snarkjs opens strings as paths.
  */
 export function primeSnarkjs(): Promise<Snarkjs> {
   snarkjsPromise ??= loadSnarkjs();
@@ -73,9 +74,8 @@ async function loadSnarkjs(): Promise<Snarkjs> {
 }
 
 /**
- * Puts a stand-in for `web-worker` into the module cache. The real one believes, inside a worker thread, that it is its
- * own shim: it listens on the parent port, defines `self`, keeps the thread alive and loads whatever `workerData.mod`
- * names.
+ * Puts a stand-in for `web-worker` into the module cache. Inside a worker thread the real one acts as its own shim: it
+ * listens on the parent port, defines `self`, keeps the thread alive and loads the module that `workerData.mod` names.
  */
 function disableNestedWorkers(): void {
   const require = createRequire(import.meta.url);
@@ -84,10 +84,8 @@ function disableNestedWorkers(): void {
   const standIn = new Module(id);
   standIn.filename = id;
   standIn.loaded = true;
-  standIn.exports = class {
-    constructor() {
-      throw new Error("nested workers are disabled: the curve must be built single-threaded");
-    }
+  standIn.exports = function (): never {
+    throw new Error("nested workers are disabled: the curve must be built single-threaded");
   };
   require.cache[id] = standIn;
 }

@@ -14,6 +14,8 @@ declare namespace WebAssembly {
     grow(pages: number): number;
   }
   class Module {
+    /** A module has no members; this one keeps other objects from passing as one. */
+    private readonly compiled: true;
     constructor(bytes: Uint8Array);
   }
   class Instance {

@@ -1,12 +1,18 @@
 /**
  * Compiles circom source to an R1CS, a witness program and a symbol table, entirely in memory. The compiler has a
- * memory maximum here but no deadline: it runs until it ends, so untrusted source goes through
- * workers/compile.process.ts only. circom language: docs.circom.io.
+ * memory maximum here but no deadline, so that untrusted source must go through workers/compile.process.ts. The circom
+ * language: docs.circom.io.
  */
 import { boundDiagnostics, LIBRARY_FOLDER, ownError, parseDiagnostics, SOURCE_FOLDER } from "./diagnostics.js";
 import type { Diagnostic } from "./diagnostics.js";
 import { MemoryFs, MemoryFsLimitError } from "./memory-fs.js";
 import { R1csFormatError, readR1csHeader } from "./r1cs.js";
+import {
+  SOURCE_BYTES_MAX,
+  SOURCE_FILES_MAX,
+  SOURCE_PATH_CHARACTERS_MAX,
+  SOURCE_PATH_PATTERN,
+} from "./source-limits.js";
 import { LIBRARY_PREFIX, loadToolchain } from "./toolchain.js";
 import type { Toolchain } from "./toolchain.js";
 import { WasmMemoryError, withMemoryMaximum } from "./wasm-memory.js";
@@ -17,10 +23,7 @@ export interface CompileRequest {
   /** The path that holds `component main`. */
   readonly main: string;
   readonly curve: "BN254";
-  /**
-   * circom's own level, 2 by default; 1 leaves linear constraints in, which is what figures published elsewhere mostly
-   * count.
-   */
+  /** circom's level, 2 by default; 1 keeps linear constraints, which most published figures count. */
   readonly optimization?: 1 | 2;
 }
 
@@ -65,27 +68,22 @@ export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   constraintsMax: 65_536,
 };
 
-/** Files of one circuit; the whole of circomlib has 58. */
-export const SOURCE_FILES_MAX = 64;
-/** UTF-8 bytes of all files of one circuit. */
-export const SOURCE_BYTES_MAX = 1024 * 1024;
-const SOURCE_PATH_CHARS_MAX = 200;
-const SOURCE_PATH = /^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*\/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\.circom$/;
+const SOURCE_PATH = new RegExp(SOURCE_PATH_PATTERN);
 
 /** circom's own names of the scalar fields. */
 const PRIME_NAMES = { BN254: "bn128" } as const satisfies Record<CompileRequest["curve"], string>;
 
 const OUTPUT_FOLDER = "/out";
-/** Enough for every diagnostic kept, and then some. */
+/** More than all diagnostics that are kept. */
 const TERMINAL_BYTES_KEPT = 1024 * 1024;
-/** A hundred thousand analysis warnings fit; an endless loop that prints does not. */
+/** Enough for a hundred thousand analysis warnings, not for an endless loop that prints. */
 const TERMINAL_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Compiles a circuit, at optimisation level 2 unless told otherwise, with constraint analysis on; its findings come
- * back as warnings. Cost: 0.1 s for a small circuit, about 10 s and 1 GB for 63,000 constraints. Never ends on a
- * compile-time loop without end.
+ * Compiles a circuit with constraint analysis on, whose results are warnings. Cost: 0.1 s for a small circuit, about
+ * 10 s and 1 GB for 63,000 constraints. Never ends on an endless loop at compile time.
  * @returns the files, or `source_invalid` with the compiler's errors, or `circuit_too_large` when a limit was reached
+ * @example await compileCircuit({ sources: { "main.circom": text }, main: "main.circom", curve: "BN254" })
  */
 export async function compileCircuit(
   request: CompileRequest,
@@ -107,17 +105,17 @@ export async function compileCircuit(
   return failure ?? collectOutput(files, request, toolchain, limits);
 }
 
-/** Refuses what could not be a circuit before the compiler starts: names, number and size of the files. */
-export function checkSources(request: CompileRequest): Diagnostic[] {
+/** Checks names, number and size of the files before the compiler starts. */
+function checkSources(request: CompileRequest): Diagnostic[] {
   const entries = Object.entries(request.sources);
   if (entries.length > SOURCE_FILES_MAX)
-    return [ownError("too_many_files", `at most ${SOURCE_FILES_MAX} source files are taken`)];
+    return [ownError("too_many_files", `at most ${SOURCE_FILES_MAX} source files are allowed`)];
   const bytes = entries.reduce((sum, [, text]) => sum + Buffer.byteLength(text, "utf8"), 0);
   if (bytes > SOURCE_BYTES_MAX)
     return [ownError("source_too_long", `the source may have ${SOURCE_BYTES_MAX} bytes in all`)];
   const problems: Diagnostic[] = [];
   for (const [path] of entries) {
-    if (path.length > SOURCE_PATH_CHARS_MAX || !SOURCE_PATH.test(path)) {
+    if (path.length > SOURCE_PATH_CHARACTERS_MAX || !SOURCE_PATH.test(path)) {
       problems.push(
         ownError(
           "bad_path",
@@ -164,26 +162,26 @@ function runCompiler(toolchain: Toolchain, files: MemoryFs, request: CompileRequ
   }
 }
 
-/** The compiler leaves by an exception in every case; exit code 0 is success. */
+/** The compiler always ends with an exception; exit code 0 is success. */
 function failureOf(error: unknown, files: MemoryFs): CompileFailure | undefined {
   const text = files.terminalText(2);
   if (error instanceof MemoryFsLimitError) return tooLarge(error.message);
   if (error instanceof WebAssembly.RuntimeError) {
-    // "memory allocation of N bytes failed", "capacity overflow", or a stack that ran out: all mean too much, not
+    // "memory allocation of N bytes failed", "capacity overflow" or a stack overflow: the circuit is too large, not
     // wrong.
     if (/memory allocation of \d+ bytes failed|capacity overflow/.test(text))
       return tooLarge("the circuit needs more memory than a compile may take");
     if (/out of bounds|stack|call depth/i.test(error.message))
       return tooLarge("templates or functions are nested too deeply");
-    return invalid([...parseDiagnostics(text), ownError("compiler_failed", "the compiler gave up on this source")]);
+    return invalid([...parseDiagnostics(text), ownError("compiler_failed", "the compiler crashed on this source")]);
   }
   if (error instanceof RangeError) return tooLarge("templates or functions are nested too deeply");
   if (!isExit(error)) throw error;
   if (error.code === 0) return undefined;
   const diagnostics = parseDiagnostics(text);
-  const told = diagnostics.some(({ severity }) => severity === "error");
+  const hasErrors = diagnostics.some(({ severity }) => severity === "error");
   return invalid(
-    told
+    hasErrors
       ? diagnostics
       : [...diagnostics, ownError("compiler_failed", "the compiler refused this source without a reason")],
   );
@@ -213,7 +211,7 @@ function collectOutput(
   } catch (error) {
     if (error instanceof WasmMemoryError && error.reason === "too_large")
       return tooLarge("the witness program needs too much memory");
-    // The compiler's own output is refused in one known case: custom templates, whose names also break the file's
+    // The reader refuses the compiler's output in one known case: custom templates, whose names also break the file's
     // alignment.
     if (error instanceof R1csFormatError)
       return invalid([

@@ -1,13 +1,13 @@
 /**
- * Turns the compiler's terminal text into findings with file, line and column, fit to be stored and shown: no escape
- * sequences, no paths but those of the source itself, bounded in number and length.
+ * Turns the compiler's terminal text into diagnostics with file, line and column that can be stored and shown: without
+ * escape sequences, with no paths but those of the source, bounded in number and length.
  */
 
 export interface Diagnostic {
   readonly severity: "error" | "warning";
   /**
-   * The compiler's code (P = parsing, T = types and constraints, CA = constraint analysis) or one of ours in lower
-   * snake case.
+   * The compiler's code (P = parsing, T = types and constraints, CA = constraint analysis), or one of the engine in
+   * lower snake case.
    */
   readonly code: string;
   readonly message: string;
@@ -19,12 +19,12 @@ export interface Diagnostic {
   readonly column?: number;
 }
 
-/** Where compile.ts puts the caller's files. */
+/** Where compile-circuit.ts puts the caller's files. */
 export const SOURCE_FOLDER = "/src";
-/** Where it puts the libraries. */
+/** Where compile-circuit.ts puts the libraries. */
 export const LIBRARY_FOLDER = "/lib";
 
-/** More findings than a person reads; a broken template used a thousand times repeats itself. */
+/** More than a person reads; a faulty template that is used a thousand times gives a thousand diagnostics. */
 export const DIAGNOSTICS_MAX = 50;
 /** The compiler quotes source text of any length in some messages. */
 const MESSAGE_CHARS_MAX = 400;
@@ -37,28 +37,28 @@ const LOCATION = /┌─ "([^"]+)":(\d{1,9}):(\d{1,9})/;
 /** Lines that end a message: a source excerpt, a note, or an empty line. */
 const MESSAGE_END = /^\s*(┌─|│|\d+ │|=|$)/;
 
-/** Reads every finding out of the compiler's output, errors first, then warnings, each in the order of appearance. */
+/** Reads all diagnostics of the compiler's output: errors first, then warnings, each in the order of appearance. */
 export function parseDiagnostics(terminalText: string): Diagnostic[] {
   const lines = cleanText(terminalText).split("\n");
   const found: Diagnostic[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     const header = HEADER.exec((lines[at] ?? "").trim());
-    if (header !== null) found.push(readFinding(header, lines, at));
+    if (header !== null) found.push(readDiagnostic(header, lines, at));
   }
   const errors = found.filter(({ severity }) => severity === "error");
   const warnings = found.filter(({ severity }) => severity === "warning");
   return boundDiagnostics([...errors, ...warnings]);
 }
 
-/** Cuts the list at its maximum; the last entry then says how many were left out. */
+/** Cuts the list to its maximum; the last entry then says how many are left out. */
 export function boundDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   if (diagnostics.length <= DIAGNOSTICS_MAX) return [...diagnostics];
-  const kept = diagnostics.slice(0, DIAGNOSTICS_MAX - 1);
-  const message = `and ${diagnostics.length - kept.length} more`;
-  return [...kept, { severity: diagnostics[kept.length]?.severity ?? "warning", code: "more", message }];
+  const shown = diagnostics.slice(0, DIAGNOSTICS_MAX - 1);
+  const message = `and ${diagnostics.length - shown.length} more`;
+  return [...shown, { severity: diagnostics[shown.length]?.severity ?? "warning", code: "more", message }];
 }
 
-/** A finding of our own, beside the compiler's. */
+/** Makes an error of the engine, in the form of the compiler's. */
 export function ownError(code: string, message: string, file?: string): Diagnostic {
   const cleaned = cut(cleanText(message), MESSAGE_CHARS_MAX);
   return {
@@ -69,7 +69,7 @@ export function ownError(code: string, message: string, file?: string): Diagnost
   };
 }
 
-function readFinding(header: RegExpExecArray, lines: readonly string[], at: number): Diagnostic {
+function readDiagnostic(header: RegExpExecArray, lines: readonly string[], at: number): Diagnostic {
   const [, severity, code = "", first = ""] = header;
   const message = [first];
   let next = at + 1;
@@ -92,7 +92,7 @@ function locationOf(location: RegExpExecArray): { file: string; line: number; co
   };
 }
 
-/** The virtual folders mean nothing to the reader. */
+/** Removes the virtual folders, which mean nothing to the reader. */
 function withoutPaths(text: string): string {
   return text.replaceAll(`${SOURCE_FOLDER}/`, "").replaceAll(`${LIBRARY_FOLDER}/`, "");
 }

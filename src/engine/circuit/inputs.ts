@@ -1,23 +1,23 @@
 /**
  * Checks the caller's inputs against a circuit's interface: every member is named, complete and a field element in its
- * canonical range. Nothing is guessed, reduced or defaulted, because a wrong input that slips through becomes a proof
- * of something else. Messages name members and never repeat their values, which may be private.
+ * canonical range. Nothing is guessed, reduced or defaulted, because an unnoticed wrong input becomes a proof of
+ * something else. Messages name members and never repeat their values, which may be private.
  */
 import { elementPaths, scalarFieldOf, sizeOf } from "./interface.js";
 import type { CircuitInterface, CircuitSignal, SignalShape, SignalValues } from "./interface.js";
 
-export interface InputProblem {
+interface InputProblem {
   readonly message: string;
   readonly code: "witness_invalid";
   /** Name of the member at fault, such as `Preimage[3]`. */
   readonly path: string;
 }
 
-export type CheckedInputs =
+type CheckedInputs =
   | { readonly ok: true; readonly values: SignalValues }
   | { readonly ok: false; readonly details: readonly InputProblem[] };
 
-export interface CheckInputsOptions {
+interface CheckInputsOptions {
   /**
    * For verification: outputs and public inputs are required and private members ignored. Otherwise, for proving:
    * public and private inputs are required, and outputs refused, since the circuit computes them.
@@ -25,7 +25,7 @@ export interface CheckInputsOptions {
   readonly publicOnly?: boolean;
 }
 
-/** Problems listed one by one; a wrong array of thousands needs no thousand lines. */
+/** Problems listed one by one; a wrong array of thousands of elements does not need as many messages. */
 export const INPUT_PROBLEMS_MAX = 64;
 /**
  * Decimal digits of a 254-bit number are 77, hex digits with 0x are 66. Longer text is refused before it is parsed, as
@@ -56,48 +56,53 @@ export function checkInputs(
     return { ok: false, details: problems.list() };
   }
   const publicOnly = options.publicOnly === true;
-  const wanted = new Map<string, SignalSlots>();
+  const required = new Map<string, SignalSlots>();
   for (const signal of circuit.signals) {
-    if (signal.visibility !== (publicOnly ? "private" : "output")) wanted.set(signal.name, newSlots(signal));
+    if (signal.visibility !== (publicOnly ? "private" : "output")) required.set(signal.name, newSlots(signal));
   }
   const others = new Map(
-    circuit.signals.filter(({ name }) => !wanted.has(name)).map((signal) => [signal.name, signal]),
+    circuit.signals.filter(({ name }) => !required.has(name)).map((signal) => [signal.name, signal]),
   );
-  const context: FillContext = { prime: scalarFieldOf(circuit.curve), problems };
+  const prime = scalarFieldOf(circuit.curve);
   for (const [key, value] of Object.entries(inputs)) {
     const parts = partsOf(key);
     const name = typeof parts?.[0] === "string" ? parts[0] : "";
-    const slots = wanted.get(name);
+    const slots = required.get(name);
     if (parts === undefined || slots === undefined) reportUnwanted(key, others.get(name), problems);
-    else fillAt({ shape: slots.signal, dimension: 0, offset: 0, path: name }, parts.slice(1), value, slots, context);
+    else
+      fillAt({ shape: slots.signal, dimension: 0, offset: 0, path: name }, parts.slice(1), value, {
+        prime,
+        problems,
+        slots,
+      });
   }
-  for (const slots of wanted.values()) reportMissing(slots, problems);
+  for (const slots of required.values()) reportMissing(slots, problems);
   if (problems.count > 0) return { ok: false, details: problems.list() };
-  return { ok: true, values: new Map([...wanted].map(([name, { values }]) => [name, values])) };
+  return { ok: true, values: new Map([...required].map(([name, { values }]) => [name, values])) };
 }
 
 /** Collects problems up to the limit and counts the rest. */
 class Problems {
-  readonly #kept: InputProblem[] = [];
+  readonly #listed: InputProblem[] = [];
   count = 0;
 
   add(path: string, message: string): void {
     this.count += 1;
-    if (this.#kept.length < INPUT_PROBLEMS_MAX) this.#kept.push({ message, code: "witness_invalid", path });
+    if (this.#listed.length < INPUT_PROBLEMS_MAX) this.#listed.push({ message, code: "witness_invalid", path });
   }
 
   list(): InputProblem[] {
-    if (this.count <= this.#kept.length) return [...this.#kept];
+    if (this.count <= this.#listed.length) return [...this.#listed];
     return [
-      ...this.#kept,
-      { message: `and ${this.count - this.#kept.length} more`, code: "witness_invalid", path: "" },
+      ...this.#listed,
+      { message: `and ${this.count - this.#listed.length} more`, code: "witness_invalid", path: "" },
     ];
   }
 }
 
 const EMPTY = 0;
 const FILLED = 1;
-/** A problem was told already; the element is neither missing nor usable. */
+/** A problem with the element is reported already, so that it is neither missing nor usable. */
 const FAULTY = 2;
 
 interface SignalSlots {
@@ -110,6 +115,8 @@ interface SignalSlots {
 interface FillContext {
   readonly prime: bigint;
   readonly problems: Problems;
+  /** Of the signal that is being filled. */
+  readonly slots: SignalSlots;
 }
 
 /** A place inside a signal: a shape with its first `dimension` indices chosen, starting at value `offset`. */
@@ -139,13 +146,7 @@ function reportUnwanted(key: string, other: CircuitSignal | undefined, problems:
 }
 
 /** Follows the rest of a key down to the place it names, then fills that place. */
-function fillAt(
-  start: Place,
-  parts: readonly (string | number)[],
-  value: unknown,
-  slots: SignalSlots,
-  context: FillContext,
-): void {
+function fillAt(start: Place, parts: readonly (string | number)[], value: unknown, context: FillContext): void {
   let place = start;
   for (const part of parts) {
     const next = typeof part === "number" ? elementAt(place, part) : memberAt(place, part);
@@ -156,59 +157,72 @@ function fillAt(
     }
     place = next;
   }
-  fill(place, value, slots, context);
+  fill(place, value, context);
 }
 
-function fill(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
-  if (place.dimension < place.shape.dimensions.length) fillArray(place, value, slots, context);
-  else if (place.shape.members !== undefined) fillBus(place, value, slots, context);
-  else fillValue(place, value, slots, context);
+function fill(place: Place, value: unknown, context: FillContext): void {
+  if (place.dimension < place.shape.dimensions.length) fillArray(place, value, context);
+  else if (place.shape.members !== undefined) fillBus(place, value, context);
+  else fillValue(place, value, context);
 }
 
-function fillArray(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
+function fillArray(place: Place, value: unknown, context: FillContext): void {
   const length = place.shape.dimensions[place.dimension] ?? 0;
-  if (!Array.isArray(value)) return refuse(place, `${place.path} must be an array of ${length} values`, slots, context);
+  if (!Array.isArray(value)) {
+    refuse(place, `${place.path} must be an array of ${length} values`, context);
+    return;
+  }
   const items: readonly unknown[] = value;
-  if (items.length !== length)
-    return refuse(place, `${place.path} has ${items.length} values, the circuit takes ${length}`, slots, context);
+  if (items.length !== length) {
+    refuse(place, `${place.path} has ${items.length} values, the circuit takes ${length}`, context);
+    return;
+  }
   for (let i = 0; i < length; i += 1) {
     const element = elementAt(place, i);
-    if (element !== undefined) fill(element, items[i], slots, context);
+    if (element !== undefined) fill(element, items[i], context);
   }
 }
 
-function fillBus(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
-  if (!isRecord(value))
-    return refuse(place, `${place.path} must be an object of member names and values`, slots, context);
+function fillBus(place: Place, value: unknown, context: FillContext): void {
+  if (!isRecord(value)) {
+    refuse(place, `${place.path} must be an object of member names and values`, context);
+    return;
+  }
   for (const [key, item] of Object.entries(value)) {
     const parts = partsOf(key);
     if (parts === undefined) {
       const path = `${place.path}.${key.slice(0, KEY_CHARS_MAX)}`;
       context.problems.add(path, `${path} is not a member of this circuit`);
     } else {
-      fillAt(place, parts, item, slots, context);
+      fillAt(place, parts, item, context);
     }
   }
 }
 
-function fillValue(place: Place, value: unknown, slots: SignalSlots, context: FillContext): void {
-  if (slots.states[place.offset] === FILLED) return refuse(place, `${place.path} is given twice`, slots, context);
+function fillValue(place: Place, value: unknown, context: FillContext): void {
+  const { slots } = context;
   const parsed = parseFieldElement(value, context.prime);
-  if (typeof parsed === "string") return refuse(place, `${place.path} ${parsed}`, slots, context);
-  slots.values[place.offset] = parsed;
-  slots.states[place.offset] = FILLED;
+  if (slots.states[place.offset] === FILLED) refuse(place, `${place.path} is given twice`, context);
+  else if (typeof parsed === "string") refuse(place, `${place.path} ${parsed}`, context);
+  else {
+    slots.values[place.offset] = parsed;
+    slots.states[place.offset] = FILLED;
+  }
 }
 
 /** One message for the whole place; its elements are not reported as missing as well. */
-function refuse(place: Place, message: string, slots: SignalSlots, context: FillContext): void {
+function refuse(place: Place, message: string, context: FillContext): void {
   context.problems.add(place.path, message);
-  slots.states.fill(FAULTY, place.offset, place.offset + sizeAt(place));
+  context.slots.states.fill(FAULTY, place.offset, place.offset + sizeAt(place));
 }
 
 function reportMissing({ signal, states }: SignalSlots, problems: Problems): void {
   const missing = states.reduce((sum, state) => sum + (state === EMPTY ? 1 : 0), 0);
   if (missing === 0) return;
-  if (missing === states.length) return problems.add(signal.name, `${signal.name} is missing`);
+  if (missing === states.length) {
+    problems.add(signal.name, `${signal.name} is missing`);
+    return;
+  }
   elementPaths(signal).forEach((path, i) => {
     if (states[i] === EMPTY) problems.add(path, `${path} is missing`);
   });

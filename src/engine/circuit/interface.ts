@@ -1,11 +1,11 @@
 /**
- * What a circuit takes and gives: its named signals in circuit order, read from the compiler's symbol table and the
- * R1CS header. The result is plain JSON, kept beside the compiled circuit, so that no later step needs the symbol table
- * again.
+ * The inputs and outputs of a circuit: its named signals in circuit order, read from the compiler's symbol table and
+ * the R1CS header. The result is plain JSON, stored beside the compiled circuit, so that later steps do not need the
+ * symbol table.
  */
 import type { R1csHeader } from "./r1cs.js";
 
-export type SignalVisibility = "output" | "public" | "private";
+type SignalVisibility = "output" | "public" | "private";
 
 /** One member of a bus, or a signal itself: a scalar, an array, a bus, or an array of buses. */
 export interface SignalShape {
@@ -50,7 +50,7 @@ const NAME = "[A-Za-z_$][A-Za-z0-9_$]*";
 const PATH = new RegExp(`^main((?:\\.${NAME}(?:\\[\\d+\\])*)+)$`);
 const STEP = new RegExp(`\\.(${NAME})((?:\\[\\d+\\])*)`, "g");
 
-/** The prime that a curve's circuits compute modulo. */
+/** Returns the prime modulo which a curve's circuits compute. */
 export function scalarFieldOf(curve: CircuitInterface["curve"]): bigint {
   return SCALAR_FIELDS[curve];
 }
@@ -76,7 +76,7 @@ export function readCircuitInterface(header: R1csHeader, symBytes: Uint8Array): 
   return { curve: "BN254", wireCount, constraintCount, outputCount, publicInputCount, privateInputCount, signals };
 }
 
-/** Number of field elements that a signal holds. */
+/** Returns the number of field elements of a signal. */
 export function sizeOf(shape: SignalShape): number {
   const inner = shape.members === undefined ? 1 : shape.members.reduce((sum, member) => sum + sizeOf(member), 0);
   return shape.dimensions.reduce((product, length) => product * length, inner);
@@ -86,13 +86,13 @@ export function sizeOf(shape: SignalShape): number {
  * A run of field elements with one name in the witness program: a whole plain array, or one member of one bus of an
  * array.
  */
-export interface SignalRun {
+interface SignalRun {
   /** Such as `Preimage`, `Document.Hash` or `points[1].x`; array indices at its end are left out. */
   readonly path: string;
   readonly size: number;
 }
 
-/** Cuts a signal into its runs, in circuit order. */
+/** Splits a signal into its runs, in circuit order. */
 export function runsOf(shape: SignalShape, prefix = ""): SignalRun[] {
   const path = `${prefix}${shape.name}`;
   const { members } = shape;
@@ -102,7 +102,7 @@ export function runsOf(shape: SignalShape, prefix = ""): SignalRun[] {
   );
 }
 
-/** Names every field element of a signal, in circuit order: `a[0][0]`, `a[0][1]`, ... */
+/** Returns the names of all field elements of a signal, in circuit order: `a[0][0]`, `a[0][1]`, ... */
 export function elementPaths(shape: SignalShape, prefix = ""): string[] {
   const path = `${prefix}${shape.name}`;
   const { members } = shape;
@@ -112,7 +112,7 @@ export function elementPaths(shape: SignalShape, prefix = ""): string[] {
 }
 
 /**
- * Lines up the public signals as proofs state them: outputs, then public inputs.
+ * Returns the public signals in the order of proofs: outputs, then public inputs.
  * @param values must hold every public signal, complete
  */
 export function publicSignalsFrom(circuit: CircuitInterface, values: SignalValues): bigint[] {
@@ -126,7 +126,7 @@ export function publicSignalsFrom(circuit: CircuitInterface, values: SignalValue
   return signals;
 }
 
-/** Reads only as far as the signals go: the rest of the table, often megabytes, names inner wires. */
+/** Reads only the lines of the signals: the rest of the table, often megabytes, names inner wires. */
 function readSignalPaths(symBytes: Uint8Array, count: number): string[] {
   const paths: string[] = [];
   let at = 0;
@@ -160,8 +160,8 @@ function signalsOf(paths: readonly string[], visibility: SignalVisibility): Circ
   const root: ShapeBuilder = { name: "main", dimensions: [], members: new Map() };
   for (const path of paths) addPath(root, stepsOf(path));
   const signals = [...root.members.values()].map((builder) => ({ ...shapeOf(builder), visibility }));
-  // The shapes were guessed from the largest index of each array; that they name the same elements in the same order
-  // proves them. The sizes come first, so that an absurd index is refused before its array is spelled out.
+  // The shapes were inferred from the largest index of each array; they are right if they name the same elements in the
+  // same order. The sizes come first, so that an absurd index is refused before its array is spelled out.
   const size = signals.reduce((sum, signal) => sum + sizeOf(signal), 0);
   if (size !== paths.length) throw new CircuitInterfaceError("the symbol table has an array with missing elements");
   const named = signals.flatMap((signal) => elementPaths(signal, "main."));

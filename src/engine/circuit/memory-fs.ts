@@ -1,7 +1,7 @@
 /**
- * The file system that the circom compiler sees: a few maps in memory, with the synchronous calls of node:fs that its
- * WASI layer makes. It has no way to the host's files, and it counts every byte, so that a compile cannot fill the
- * memory with output.
+ * The file system of the circom compiler: a few maps in memory, with the synchronous calls of node:fs that its WASI
+ * layer makes. It cannot reach the host's files, and it counts every byte, so that a compile cannot fill the memory
+ * with output.
  */
 
 /** A compile went over a byte limit; thrown through the compiler and caught by the caller. */
@@ -9,10 +9,10 @@ export class MemoryFsLimitError extends Error {
   override readonly name = "MemoryFsLimitError";
 }
 
-export interface MemoryFsOptions {
+interface MemoryFsOptions {
   /** Bytes of all files together. */
   readonly bytesMax: number;
-  /** Bytes kept of each terminal stream; what follows is counted and dropped. */
+  /** Bytes kept of each terminal stream; further bytes are counted and dropped. */
   readonly terminalBytesKept: number;
   /** Bytes of terminal output after which the compile ends. */
   readonly terminalBytesMax: number;
@@ -30,6 +30,9 @@ interface OpenFile {
   readonly appends: boolean;
   position: number;
 }
+
+/** Offset in the array, length, and position in the file; null is the current position. */
+type FilePlace = readonly [offset: number, length: number, position: number | null];
 
 interface Stat {
   readonly dev: number;
@@ -65,10 +68,13 @@ const FLAGS = {
 } as const;
 
 const FIRST_DESCRIPTOR = 3;
-/** The compiler opens one file at a time; a run that keeps hundreds open has lost its way. */
+/** The compiler opens one file at a time. */
 const OPEN_FILES_MAX = 256;
 
-/** One compile's files. Paths are absolute, with "/" between names. */
+/**
+ * The files of one compilation. Paths are absolute, with "/" between names; the calls are those of node:fs with the
+ * same names, and their errors have its codes.
+ */
 export class MemoryFs {
   readonly constants = FLAGS;
   readonly #options: MemoryFsOptions;
@@ -84,27 +90,29 @@ export class MemoryFs {
     this.#options = options;
   }
 
-  /** Adds a file and the folders above it. The bytes are not copied and not counted: they are the caller's. */
+  /** Adds a file and the folders above it. The bytes are neither copied nor counted: they belong to the caller. */
   addFile(path: string, bytes: Uint8Array): void {
     this.addFolder(parentOf(path));
     this.#files.set(path, { bytes, length: bytes.length });
   }
 
+  /** Adds a folder and the folders above it. */
   addFolder(path: string): void {
     for (let folder = path; !this.#folders.has(folder); folder = parentOf(folder)) this.#folders.add(folder);
   }
 
-  /** The bytes of a file, or undefined when the compiler never wrote it. */
+  /** Returns the bytes of a file, or undefined when the compiler never wrote it. */
   fileBytes(path: string): Uint8Array | undefined {
     const file = this.#files.get(path);
     return file === undefined ? undefined : file.bytes.subarray(0, file.length);
   }
 
-  /** What was written to descriptor 1 (output) or 2 (errors), up to `terminalBytesKept`. */
+  /** Returns what was written to descriptor 1 (output) or 2 (errors), up to `terminalBytesKept`. */
   terminalText(descriptor: 1 | 2): string {
     return Buffer.concat(this.#terminal.get(descriptor)?.text ?? []).toString("utf8");
   }
 
+  /** Opens a file or a folder. */
   openSync(path: string, flags: number): number {
     if (this.#open.size >= OPEN_FILES_MAX) throw fault("EMFILE");
     const opened = this.#folders.has(path) ? undefined : this.#openFile(path, flags);
@@ -128,11 +136,17 @@ export class MemoryFs {
     return file;
   }
 
+  /** Closes a descriptor. */
   closeSync(descriptor: number): void {
     if (!this.#open.delete(descriptor)) throw fault("EBADF");
   }
 
-  readSync(descriptor: number, into: Uint8Array, offset: number, length: number, position: number | null): number {
+  /**
+   * Reads into an array; returns the number of bytes. Standard input is empty.
+   * @param place offset in the array, length, and position in the file or null for the current one
+   */
+  readSync(descriptor: number, into: Uint8Array, ...place: FilePlace): number {
+    const [offset, length, position] = place;
     if (descriptor === 0) return 0;
     const { open, file } = this.#openedFile(descriptor);
     const from = position ?? open.position;
@@ -142,7 +156,13 @@ export class MemoryFs {
     return part.length;
   }
 
-  writeSync(descriptor: number, from: Uint8Array, offset: number, length: number, position: number | null): number {
+  /**
+   * Writes from an array; returns the number of bytes.
+   * @param place offset in the array, length, and position in the file or null for the current one
+   * @throws MemoryFsLimitError when the files or the terminal output become too large
+   */
+  writeSync(descriptor: number, from: Uint8Array, ...place: FilePlace): number {
+    const [offset, length, position] = place;
     const part = from.subarray(offset, offset + length);
     if (descriptor === 1 || descriptor === 2) return this.#writeTerminal(descriptor, part);
     const { open, file } = this.#openedFile(descriptor);
@@ -186,6 +206,7 @@ export class MemoryFs {
     return { open, file: open.file };
   }
 
+  /** Returns type and size of a file or folder. */
   statSync(path: string): Stat {
     const file = this.#files.get(path);
     if (file !== undefined) return statOf("file", file.length);
@@ -193,6 +214,7 @@ export class MemoryFs {
     throw fault("ENOENT");
   }
 
+  /** Returns type and size of an open file. */
   fstatSync(descriptor: number): Stat {
     if (descriptor < FIRST_DESCRIPTOR) return statOf("terminal", 0);
     const open = this.#open.get(descriptor);
@@ -200,17 +222,20 @@ export class MemoryFs {
     return open.file === undefined ? statOf("folder", 0) : statOf("file", open.file.length);
   }
 
+  /** Returns the path: there are no links. */
   realpathSync(path: string): string {
     if (!this.#files.has(path) && !this.#folders.has(path)) throw fault("ENOENT");
     return path;
   }
 
+  /** Makes a folder. */
   mkdirSync(path: string): void {
     if (this.#files.has(path) || this.#folders.has(path)) throw fault("EEXIST");
     if (!this.#folders.has(parentOf(path))) throw fault("ENOENT");
     this.#folders.add(path);
   }
 
+  /** Lists a folder. */
   readdirSync(path: string): { readonly name: string }[] {
     if (!this.#folders.has(path)) throw fault("ENOENT");
     const paths = [...this.#files.keys(), ...this.#folders].filter(
@@ -219,14 +244,17 @@ export class MemoryFs {
     return paths.map((other) => ({ name: other.slice(other.lastIndexOf("/") + 1) }));
   }
 
+  /** Removes a file. */
   unlinkSync(path: string): void {
     if (!this.#files.delete(path)) throw fault("ENOENT");
   }
 
+  /** Removes an empty folder. */
   rmdirSync(path: string): void {
     if (path === "/" || !this.#folders.delete(path)) throw fault("ENOENT");
   }
 
+  /** Renames a file. */
   renameSync(from: string, to: string): void {
     const file = this.#files.get(from);
     if (file === undefined) throw fault("ENOENT");
@@ -234,6 +262,7 @@ export class MemoryFs {
     this.#files.set(to, file);
   }
 
+  /** Sets the length of an open file. */
   ftruncateSync(descriptor: number, length: number): void {
     const { file } = this.#openedFile(descriptor);
     this.#reserve(file, length);
@@ -241,24 +270,31 @@ export class MemoryFs {
     file.length = length;
   }
 
+  /** Fails: there are no links. */
   readlinkSync(_path: string): never {
     throw fault("EINVAL");
   }
 
+  /** Fails: there are no links. */
   linkSync(_from: string, _to: string): never {
     throw fault("ENOSYS");
   }
 
+  /** Fails: there are no links. */
   symlinkSync(_from: string, _to: string): never {
     throw fault("ENOSYS");
   }
 
+  /** Does nothing: there is no disk. */
   fsyncSync(_descriptor: number): void {}
 
+  /** Does nothing: there is no disk. */
   fdatasyncSync(_descriptor: number): void {}
 
+  /** Does nothing: files have no times. */
   utimesSync(_path: string): void {}
 
+  /** Does nothing: files have no times. */
   futimesSync(_descriptor: number): void {}
 }
 
@@ -267,7 +303,7 @@ function parentOf(path: string): string {
   return slash <= 0 ? "/" : path.slice(0, slash);
 }
 
-/** The WASI layer turns `code` into an errno; the compiler's search for includes relies on ENOENT. */
+/** Makes an error that the WASI layer turns into an errno; the compiler's search for includes relies on ENOENT. */
 function fault(code: string): Error {
   return Object.assign(new Error(code), { code });
 }

@@ -3,7 +3,9 @@
  * not a million objects. Trusts no length, index or coefficient of the file. Format: iden3 "R1CS binary format" version
  * 1 (r1csfile repository).
  *
- *   "r1cs" || version u32 = 1 || sections u32 || { type u32 || bytes u64 || content } ...           all integers little-endian
+ *   "r1cs" || version u32 = 1 || sections u32 || { type u32 || bytes u64 || content } ...
+ *
+ * All integers are little-endian.
  */
 
 /** Sparse rows, one per constraint: terms rowOffsets[i] .. rowOffsets[i + 1] - 1 belong to constraint i. */
@@ -47,7 +49,7 @@ export const COEFFICIENT_BYTES = 32;
 
 const MAGIC = 0x73633172; // "r1cs" read as a little-endian word
 const SECTION = { header: 1, constraints: 2, wireLabels: 3, customGateList: 4, customGateUses: 5 } as const;
-/** The format knows five kinds; more sections than this are no file of ours. */
+/** The format has five kinds of sections. */
 const SECTIONS_MAX = 16;
 const WORDS_PER_COEFFICIENT = COEFFICIENT_BYTES / 4;
 /** field size, prime, four counts, label count (two words), constraint count. */
@@ -55,7 +57,7 @@ const HEADER_WORDS = 1 + WORDS_PER_COEFFICIENT + 4 + 2 + 1;
 
 /**
  * Reads the counts and the prime of an R1CS file.
- * @throws R1csFormatError when the bytes are not a version 1 file over a 32-byte field.
+ * @throws R1csFormatError when the bytes are not a version 1 file over a 32-byte field
  */
 export function readR1csHeader(bytes: Uint8Array): R1csHeader {
   const words = wordsOf(bytes);
@@ -158,7 +160,7 @@ function readConstraints(words: Uint32Array, header: R1csHeader): R1cs["constrai
   let at = 0;
   for (let row = 0; row < header.constraintCount; row += 1) {
     for (const builder of builders) {
-      at = copyTerms(words, at, builder, header.wireCount, primeWords);
+      at = copyTerms({ words, start: at }, builder, { wireCount: header.wireCount, primeWords });
       builder.rowOffsets[row + 1] = builder.count;
     }
   }
@@ -167,7 +169,7 @@ function readConstraints(words: Uint32Array, header: R1csHeader): R1cs["constrai
   return { a, b, c };
 }
 
-/** First pass: walks the section once to learn how many terms A, B and C have, which also proves every length. */
+/** First pass: counts the terms of A, B and C, which also checks every length. */
 function countTerms(words: Uint32Array, constraintCount: number): number[] {
   if (constraintCount * 3 > words.length) throw new R1csFormatError("constraint section is too short");
   const counts = [0, 0, 0];
@@ -192,12 +194,11 @@ function newBuilder(constraintCount: number, terms: number): MatrixBuilder {
   };
 }
 
+/** Copies the terms of one row of one matrix; returns the index of the word behind them. */
 function copyTerms(
-  words: Uint32Array,
-  start: number,
+  { words, start }: { readonly words: Uint32Array; readonly start: number },
   into: MatrixBuilder,
-  wireCount: number,
-  primeWords: Uint32Array,
+  { wireCount, primeWords }: { readonly wireCount: number; readonly primeWords: Uint32Array },
 ): number {
   const terms = word(words, start);
   let at = start + 1;
@@ -244,7 +245,7 @@ function wordsOfPrime(prime: bigint): Uint32Array {
 
 function readU64(words: Uint32Array, at: number): number {
   const value = word(words, at) + word(words, at + 1) * 0x1_0000_0000;
-  // Labels are kept in 32 bits, and no file that fits in memory needs more.
+  // 32 bits are enough for every file that fits in memory.
   if (value > 0xffff_ffff) throw new R1csFormatError("a 64-bit count is out of range");
   return value;
 }

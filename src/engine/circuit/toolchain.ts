@@ -1,14 +1,13 @@
 /**
- * Loads what a compile needs from the installed packages, once: the circom compiler, limited in memory, and the
- * circomlib sources. These are the only host files that have a part in a compile; the compiler itself reads from memory
- * alone.
+ * Loads the circom compiler, limited in memory, and the circomlib sources from the installed packages. These are the
+ * only host files that a compilation uses; the compiler itself reads only from memory.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { withMemoryMaximum } from "./wasm-memory.js";
 
-/** The part of the WASI layer that circom2 exports and this engine uses. */
+/** The used part of the WASI layer that circom2 exports. */
 interface WasiRunner {
   readonly wasi: {
     getImports(module: WebAssembly.Module): Record<string, Record<string, unknown>>;
@@ -31,7 +30,7 @@ interface CircomPackage {
 export interface Toolchain {
   readonly circom: CircomPackage;
   readonly compiler: WebAssembly.Module;
-  /** Such as `circom2 0.2.23`; a compiled circuit is reproducible with this and its source only. */
+  /** Such as `circom2 0.2.23`; with it and the source, a compilation can be reproduced. */
   readonly compilerName: string;
   /** Include path (`circomlib/circuits/poseidon.circom`) to source bytes. */
   readonly library: ReadonlyMap<string, Uint8Array>;
@@ -40,7 +39,7 @@ export interface Toolchain {
 /** The include prefix of the shipped library; a caller's own file cannot take its place. */
 export const LIBRARY_PREFIX = "circomlib/";
 
-/** Name and version of the compiler, such as `circom2 0.2.23`, without loading it. */
+/** Returns name and version of the compiler, such as `circom2 0.2.23`, without loading it. */
 export function readCompilerName(): string {
   const { version } = JSON.parse(
     readFileSync(createRequire(import.meta.url).resolve("circom2/package.json"), "utf8"),

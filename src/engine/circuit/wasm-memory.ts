@@ -21,14 +21,14 @@ export class WasmMemoryError extends Error {
 const PREAMBLE_BYTES = 8;
 const MEMORY_SECTION = 5;
 /**
- * Limits flags: bit 0 says that a maximum follows; shared (2) and 64-bit (4) memories are not what these modules have.
+ * Limits flags: bit 0 says that a maximum follows; these modules have no shared (2) and no 64-bit (4) memories.
  */
 const WITH_MAXIMUM = 1;
 
 /**
  * Returns a copy of the module whose memory cannot grow over `pagesMax`. A lower maximum already there stays.
- * @throws WasmMemoryError "too_large" when its initial memory is over the limit, "malformed" when it defines no single
- *   plain memory.
+ * @throws WasmMemoryError "too_large" when its initial memory is over the limit, "malformed" when it does not define
+ *   exactly one plain memory
  */
 export function withMemoryMaximum(wasm: Uint8Array, pagesMax: number): Uint8Array {
   const section = findMemorySection(wasm);

@@ -1,13 +1,13 @@
 /**
  * Computes the witness of a circuit by running the program that circom emitted for it. The program is untrusted code:
- * it gets the four fixed `runtime` imports and nothing else, its `log()` output (private inputs, often) is thrown away,
- * and its memory has a maximum (compile.ts). It has no deadline here; the caller's thread or process has. Interface:
- * circom's generated witness_calculator.js.
+ * it gets only the four fixed `runtime` imports, its `log()` output (often private inputs) is discarded, and its memory
+ * has a maximum (compile-circuit.ts). The caller's thread or process sets the deadline. Interface: circom's generated
+ * witness_calculator.js.
  */
 import { runsOf, scalarFieldOf } from "./interface.js";
 import type { CircuitInterface, SignalValues } from "./interface.js";
 
-export interface UnsatisfiedDetail {
+interface UnsatisfiedDetail {
   /** Names the template and the line of the assertion or constraint that failed. */
   readonly message: string;
   readonly code: "constraints_unsatisfied";
@@ -29,10 +29,10 @@ export type WitnessResult =
     };
 
 /** Bytes of one element of a witness. */
-export const WITNESS_ELEMENT_BYTES = 32;
+const WITNESS_ELEMENT_BYTES = 32;
 
 const WORDS_PER_ELEMENT = WITNESS_ELEMENT_BYTES / 4;
-/** The program writes one line per level of the template tree; deeper ones add nothing for a reader. */
+/** The program writes one line per level of the template tree; more lines do not help a reader. */
 const TRACE_LINES_MAX = 16;
 const TRACE_CHARS_MAX = 300;
 
@@ -53,7 +53,7 @@ interface ProgramExports {
   getMessageChar(): number;
 }
 
-/** What the program throws through its exceptionHandler import. */
+/** Thrown by the program's import exceptionHandler. */
 class ProgramException extends Error {
   override readonly name = "ProgramException";
   readonly exceptionCode: number;
@@ -65,8 +65,8 @@ class ProgramException extends Error {
 }
 
 /**
- * Computes all wires from checked inputs. A new instance runs each time (about 1 ms), so that nothing of one caller's
- * inputs is left for the next. Cost: some milliseconds per thousand constraints of arithmetic, 0.2 s for SHA-256 of 512
+ * Computes all wires from checked inputs. Each call runs a new instance (about 1 ms), so that no inputs of one caller
+ * remain for the next. Cost: some milliseconds per thousand constraints of arithmetic, 0.2 s for SHA-256 of 512
  * bits.
  * @param module the witness program of this very circuit
  * @param values every public and private input, from `checkInputs`
@@ -110,7 +110,7 @@ function instantiate(module: WebAssembly.Module, trace: string[]): ProgramExport
       const line = takeMessage();
       if (trace.length < TRACE_LINES_MAX) trace.push(line.slice(0, TRACE_CHARS_MAX));
     },
-    // log() of the circuit: the buffer has to be emptied, what it held is the caller's own business.
+    // log() of the circuit: the buffer has to be emptied; its content may be private.
     writeBufferMessage(): void {
       takeMessage();
     },
@@ -121,8 +121,8 @@ function instantiate(module: WebAssembly.Module, trace: string[]): ProgramExport
 }
 
 /**
- * A program of another circuit, curve or compiler generation would compute nonsense; the artifacts are pinned by hash,
- * so this is a fault.
+ * Checks that the program belongs to this circuit, curve and compiler generation. The artifacts are pinned by hash, so
+ * that a mismatch is a bug.
  */
 function checkProgram(program: ProgramExports, circuit: CircuitInterface): void {
   if (program.getFieldNumLen32() !== WORDS_PER_ELEMENT) throw new Error("witness program has another field size");
@@ -149,7 +149,7 @@ function setInputs(program: ProgramExports, circuit: CircuitInterface, values: S
         const element = elements[next];
         if (element === undefined) throw new Error("inputs are incomplete");
         writeElement(sharedWords(program), element);
-        // The last one starts the computation.
+        // Setting the last input starts the computation.
         program.setInputSignal(high, low, i);
         next += 1;
       }
@@ -168,7 +168,7 @@ function readWitness(program: ProgramExports, wireCount: number): Uint8Array {
 }
 
 /**
- * The program's exchange area for one element. Taken anew before each use that follows a computation: growing memory
+ * Returns a view of the program's exchange area for one element. Call it again after a computation: growing memory
  * detaches older views.
  */
 function sharedWords(program: ProgramExports): Uint32Array {
@@ -188,14 +188,14 @@ function toBigInt(words: Uint32Array): bigint {
   return words.reduceRight((value, word) => (value << 32n) | BigInt(word), 0n);
 }
 
-/** FNV-1a, 64 bits: how the program knows its inputs (Fowler, Noll, Vo; draft-eastlake-fnv). */
+/** FNV-1a, 64 bits, by which the program identifies its inputs (Fowler, Noll, Vo; draft-eastlake-fnv). */
 function fnv1a64(text: string): bigint {
   let hash = 0xcbf29ce484222325n;
   for (const byte of Buffer.from(text, "utf8")) hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
   return hash;
 }
 
-/** @returns what went wrong as a sentence, or undefined when it is no fault of the inputs */
+/** Returns what is wrong with the inputs as a sentence, or undefined when the inputs are not the cause. */
 function sentenceOf(error: unknown): string | undefined {
   if (error instanceof ProgramException) {
     switch (error.exceptionCode) {
@@ -216,8 +216,8 @@ function sentenceOf(error: unknown): string | undefined {
 }
 
 /**
- * `Error in template Main_0 line: 4`, innermost first; the number after the name counts instances and means nothing to
- * the author.
+ * Reads lines such as `Error in template Main_0 line: 4`, innermost first; the number after the name counts instances
+ * and means nothing to the author.
  */
 function unsatisfied(message: string, trace: readonly string[]): WitnessResult & { readonly ok: false } {
   const code = "constraints_unsatisfied";

@@ -2,7 +2,10 @@
  * Compressed points in gnark's binary form (gnark-crypto, ecc/bn254/marshal.go): big-endian x with two flag bits at the
  * top of the first byte. G2 writes the coefficient of i (A1) before the constant one (A0).
  *
- *   0b10 y is the smaller of y and -y      0b11 y is the larger      0b01 infinity, all other bits zero      0b00 not compressed
+ *   0b10 y is the smaller of y and -y
+ *   0b11 y is the larger one
+ *   0b01 infinity, all other bits zero; refused here, as no proof or key has it
+ *   0b00 not compressed; refused here
  *
  * An extension element is the larger one when its A1 is, or, if A1 = 0, when its A0 is. One encoding per point.
  */
@@ -15,13 +18,13 @@ import type { PointChecks } from "./json-points.js";
 
 const FLAG = { smallest: 0b1000_0000, largest: 0b1100_0000, infinity: 0b0100_0000, mask: 0b1100_0000 } as const;
 
-/** Writes a finite G1 point: fqBytes bytes. */
+/** Returns the encoding of a finite G1 point: fqBytes bytes. */
 export function compressG1(point: G1Point, curve: CurveParameters): Uint8Array {
   const bytes = bigEndian(point.x, curve.fqBytes);
   return withFlag(bytes, isLargest(point.y, curve.q) ? FLAG.largest : FLAG.smallest);
 }
 
-/** Writes a finite G2 point: 2 * fqBytes bytes, x.c1 then x.c0. */
+/** Returns the encoding of a finite G2 point: 2 * fqBytes bytes, x.c1 then x.c0. */
 export function compressG2(point: G2Point, curve: CurveParameters): Uint8Array {
   const bytes = new Uint8Array(2 * curve.fqBytes);
   bytes.set(bigEndian(point.x.c1, curve.fqBytes));
@@ -29,17 +32,11 @@ export function compressG2(point: G2Point, curve: CurveParameters): Uint8Array {
   return withFlag(bytes, isLargestFq2(point.y, curve.q) ? FLAG.largest : FLAG.smallest);
 }
 
-/** The encoding of infinity, where a caller can honestly have it. */
-export function compressInfinity(length: number): Uint8Array {
-  return withFlag(new Uint8Array(length), FLAG.infinity);
-}
-
-/** Whether the bytes are exactly the encoding of infinity. */
-export function isCompressedInfinity(bytes: Uint8Array): boolean {
-  return bytes[0] === FLAG.infinity && bytes.subarray(1).every((byte) => byte === 0);
-}
-
-/** Reads a finite G1 point. @throws Malformed on infinity, an uncompressed flag, x >= q, or x of no point. */
+/**
+ * Reads a finite G1 point.
+ * @param name of the point, for the message
+ * @throws Malformed on infinity, an uncompressed flag, x >= q, or an x that belongs to no point
+ */
 export function decompressG1(bytes: Uint8Array, checks: PointChecks, name: string): G1Point {
   const { curve } = checks;
   const isLarge = readFlag(bytes, name);
@@ -50,8 +47,9 @@ export function decompressG1(bytes: Uint8Array, checks: PointChecks, name: strin
 }
 
 /**
- * Reads a finite point of the subgroup G2. @throws Malformed on infinity, an uncompressed flag, a coordinate >= q, or
- * no such point.
+ * Reads a finite point of the subgroup G2.
+ * @param name of the point, for the message
+ * @throws Malformed on infinity, an uncompressed flag, a coordinate >= q, or an x that belongs to no point of G2
  */
 export function decompressG2(bytes: Uint8Array, checks: PointChecks, name: string): G2Point {
   const { curve } = checks;
@@ -64,12 +62,12 @@ export function decompressG2(bytes: Uint8Array, checks: PointChecks, name: strin
   return point;
 }
 
-/** y^2 of the point of G1 that the bytes encode, if they do: what `decompressG1` takes the root of. */
+/** Returns the number whose square root `decompressG1` takes: y^2 of the encoded point of G1, if there is one. */
 export function radicandG1(bytes: Uint8Array, curve: CurveParameters): bigint {
   return squaredY(readCoordinate(withoutFlag(bytes), curve, ""), curve);
 }
 
-/** As `radicandG1` for `decompressG2`. */
+/** Returns the element whose square root `decompressG2` takes. */
 export function radicandG2(bytes: Uint8Array, curve: CurveParameters): Fq2 {
   return squaredYOnTwist(readPair(withoutFlag(bytes), curve, ""), curve);
 }

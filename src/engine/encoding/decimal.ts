@@ -6,7 +6,8 @@ const CANONICAL_DECIMAL = /^(?:0|[1-9][0-9]{0,77})$/;
 
 /**
  * Reads a canonical decimal below a modulus: no sign, no leading zero, no exponent, a string and not a number.
- * @throws Malformed with the name of the place.
+ * @param name of the place, for the message
+ * @throws Malformed when the text has another form or the number is not below the modulus
  */
 export function readDecimal(value: unknown, modulus: bigint, name: string): bigint {
   if (typeof value !== "string" || !CANONICAL_DECIMAL.test(value))

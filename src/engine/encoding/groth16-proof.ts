@@ -1,6 +1,6 @@
 /**
- * Groth16 proofs as text: gnark's compressed binary form in hex, snarkjs' JSON object, and Solidity call data. The
- * decoders are strict, so that each form has one spelling per proof; snarkjs itself takes several.
+ * Groth16 proofs as text: gnark's compressed binary form in hex, and snarkjs' JSON object. The decoders are strict, so
+ * that each form has one spelling per proof; snarkjs itself accepts several.
  *
  *   Ar(32) || Bs(64) || Krs(32), compressed as in compressed-points.ts: 128 bytes for BN254
  */
@@ -17,18 +17,18 @@ import type { Decoded } from "./decoded.js";
 import { checkCurveName, g1FromJson, g1ToJson, g2FromJson, g2ToJson } from "./json-points.js";
 import type { PointChecks } from "./json-points.js";
 
-/** What decoding many at once needs of the kernels. */
-export type JointPointChecks = PointChecks & Pick<PairingKernels, "areInSubgroupG2" | "squareRootPowers">;
+/** The kernels' part in decoding many proofs at once. */
+type JointPointChecks = PointChecks & Pick<PairingKernels, "areInSubgroupG2" | "squareRootPowers">;
 
 const LOWER_HEX = /^(?:[0-9a-f]{2})*$/;
 
-/** Bytes of a compressed proof. */
-export function proofBytes(curve: CurveParameters): number {
+/** Returns the length of a compressed proof in bytes. */
+function proofBytes(curve: CurveParameters): number {
   return 4 * curve.fqBytes;
 }
 
-/** The proof in gnark's compressed form, as bytes. */
-export function encodeProofBytes(proof: Groth16Proof, curve: CurveParameters): Uint8Array {
+/** Returns the proof in gnark's compressed form. */
+function encodeProofBytes(proof: Groth16Proof, curve: CurveParameters): Uint8Array {
   const bytes = new Uint8Array(proofBytes(curve));
   bytes.set(compressG1(proof.a, curve));
   bytes.set(compressG2(proof.b, curve), curve.fqBytes);
@@ -36,13 +36,18 @@ export function encodeProofBytes(proof: Groth16Proof, curve: CurveParameters): U
   return bytes;
 }
 
-/** The proof in gnark's compressed form, lower-case hex without prefix: 256 digits for BN254. */
+/**
+ * Returns the proof in gnark's compressed form as lower-case hex without prefix, 256 digits for BN254.
+ * @example encodeProofHex(await proveGroth16(key, witness), BN254)
+ */
 export function encodeProofHex(proof: Groth16Proof, curve: CurveParameters): string {
   return Buffer.from(encodeProofBytes(proof, curve)).toString("hex");
 }
 
-/** Reads the compressed form. Refuses infinity, points off the curve or outside G2, and any second spelling. */
-export function decodeProofBytes(bytes: Uint8Array, checks: PointChecks): Decoded<Groth16Proof> {
+/**
+ * Reads the compressed form. Refuses infinity, points off the curve or outside G2, and any second spelling of a proof.
+ */
+function decodeProofBytes(bytes: Uint8Array, checks: PointChecks): Decoded<Groth16Proof> {
   return decoding(() => {
     const { curve } = checks;
     if (bytes.length !== proofBytes(curve))
@@ -63,7 +68,7 @@ export function decodeProofHex(text: string, checks: PointChecks): Decoded<Groth
   return decodeProofBytes(Buffer.from(text, "hex"), checks);
 }
 
-/** The proof object of snarkjs. */
+/** Returns the proof object of snarkjs. */
 export function proofToJson(proof: Groth16Proof, curve: CurveParameters): Groth16ProofJson {
   return {
     pi_a: g1ToJson(proof.a),
@@ -74,7 +79,7 @@ export function proofToJson(proof: Groth16Proof, curve: CurveParameters): Groth1
   };
 }
 
-/** Reads snarkjs' proof object as parsed JSON. */
+/** Reads snarkjs' proof object, given as parsed JSON. */
 export function proofFromJson(value: unknown, checks: PointChecks): Decoded<Groth16Proof> {
   return decoding(() => {
     const record = readRecord(
@@ -93,13 +98,13 @@ export function proofFromJson(value: unknown, checks: PointChecks): Decoded<Grot
   });
 }
 
-/** Reads whatever form the API takes: hex with or without 0x, or snarkjs' object. */
+/** Reads a proof in any form of the API: hex with or without 0x, or snarkjs' object. */
 export function decodeProof(value: unknown, checks: PointChecks): Decoded<Groth16Proof> {
   if (typeof value !== "string") return proofFromJson(value, checks);
   return decodeProofHex(withoutPrefix(value), checks);
 }
 
-/** As `decodeProof` for each value. Roots, and membership in G2, are computed for all together. */
+/** Reads many proofs as `decodeProof` does, but computes square roots and membership in G2 for all together. */
 export function decodeProofs(values: readonly unknown[], checks: JointPointChecks): Decoded<Groth16Proof>[] {
   const powers = rootPowers(values, checks);
   const unchecked: PointChecks = {
@@ -112,22 +117,14 @@ export function decodeProofs(values: readonly unknown[], checks: JointPointCheck
   let next = 0;
   return decoded.map((each, i) => {
     if (!each.ok || areInSubgroup[next++] === true) return each;
-    // Once more, for the decoder's own word about it.
+    // Decoded once more, for the decoder's own message.
     return decodeProof(values[i], checks);
   });
 }
 
-/** Arguments of the Solidity verifier's `verifyProof`, as snarkjs writes them: quoted 32-byte hex, G2 with c1 first. */
-export function proofToSolidityCalldata(proof: Groth16Proof, publicSignals: readonly bigint[]): string {
-  const word = (value: bigint): string => `"0x${value.toString(16).padStart(64, "0")}"`;
-  const list = (values: readonly bigint[], separator = ", "): string => `[${values.map(word).join(separator)}]`;
-  const { a, b, c } = proof;
-  return `${list([a.x, a.y])},[${list([b.x.c1, b.x.c0])},${list([b.y.c1, b.y.c0])}],${list([c.x, c.y])},${list(publicSignals, ",")}`;
-}
-
 /**
- * The powers that decoding will ask for, in two rounds: those of G1 and the norms of G2, then what follows from these.
- * Whatever is malformed is left to the decoder.
+ * Computes the powers that decoding will need, in two rounds: those of G1 and of the norms of G2, then those that
+ * depend on the norms' roots. Malformed values are left to the decoder.
  */
 function rootPowers(values: readonly unknown[], checks: JointPointChecks): Map<bigint, bigint> {
   const { curve } = checks;

@@ -1,8 +1,4 @@
-/**
- * Groth16 verifying keys: snarkjs' verification_key.json, a canonical byte form for hashing, and the Solidity verifier.
- *
- *   alpha(32) || beta(64) || gamma(64) || delta(64) || points of IC u32 big-endian || IC(32 each), compressed as in compressed-points.ts
- */
+/** Groth16 verifying keys: snarkjs' verification_key.json, and the Solidity verifier. */
 import { primeSnarkjs, readSolidityTemplate } from "../backends/snarkjs.js";
 import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
@@ -11,14 +7,6 @@ import type { G1Point } from "../curves/points.js";
 import { PUBLIC_SIGNALS_MAX } from "../groth16/proof.js";
 import type { Groth16VerifyingKey } from "../groth16/proof.js";
 import { writeVerifierZkey } from "../groth16/zkey-writer.js";
-import {
-  compressG1,
-  compressG2,
-  compressInfinity,
-  decompressG1,
-  decompressG2,
-  isCompressedInfinity,
-} from "./compressed-points.js";
 import { readRecord, readTuple } from "./decimal.js";
 import { Malformed, decoding } from "./decoded.js";
 import type { Decoded } from "./decoded.js";
@@ -41,7 +29,7 @@ export interface Groth16VerifyingKeyJson {
 
 const INFINITY_JSON = ["0", "1", "0"];
 
-/** Writes the JSON that `snarkjs zkey export verificationkey` writes. About 3 ms, for the pairing in it. */
+/** Returns the JSON that `snarkjs zkey export verificationkey` writes. About 3 ms, for the pairing in it. */
 export function verifyingKeyToJson(key: Groth16VerifyingKey, kernels: CurveKernels): Groth16VerifyingKeyJson {
   const coordinates = kernels
     .pairingCoordinates(kernels.pairingProduct([{ g1: key.alphaG1, g2: key.betaG2 }]))
@@ -63,7 +51,10 @@ export function verifyingKeyToJson(key: Groth16VerifyingKey, kernels: CurveKerne
   };
 }
 
-/** Reads verification_key.json as parsed JSON. The precomputed pairing is not read: it follows from alpha and beta. */
+/**
+ * Reads verification_key.json, given as parsed JSON. The precomputed pairing is not read: it follows from alpha and
+ * beta.
+ */
 export function verifyingKeyFromJson(value: unknown, checks: PointChecks): Decoded<Groth16VerifyingKey> {
   return decoding(() => {
     const members = {
@@ -96,50 +87,9 @@ export function verifyingKeyFromJson(value: unknown, checks: PointChecks): Decod
   });
 }
 
-/** The canonical bytes; hash these to name a key. */
-export function encodeVerifyingKeyBytes(key: Groth16VerifyingKey, curve: CurveParameters): Uint8Array {
-  const count = new Uint8Array(4);
-  new DataView(count.buffer).setUint32(0, key.ic.length);
-  return Buffer.concat([
-    compressG1(key.alphaG1, curve),
-    compressG2(key.betaG2, curve),
-    compressG2(key.gammaG2, curve),
-    compressG2(key.deltaG2, curve),
-    count,
-    ...key.ic.map((point) => (point === undefined ? compressInfinity(curve.fqBytes) : compressG1(point, curve))),
-  ]);
-}
-
-/** Reads the canonical bytes. */
-export function decodeVerifyingKeyBytes(bytes: Uint8Array, checks: PointChecks): Decoded<Groth16VerifyingKey> {
-  return decoding(() => {
-    const { curve } = checks;
-    const g1 = curve.fqBytes,
-      g2 = 2 * curve.fqBytes,
-      head = g1 + 3 * g2 + 4;
-    const icCount = bytes.length < head ? 0 : new DataView(bytes.buffer, bytes.byteOffset).getUint32(head - 4);
-    if (icCount < 1 || icCount > PUBLIC_SIGNALS_MAX + 1 || bytes.length !== head + icCount * g1)
-      throw new Malformed("the verifying key has a wrong length");
-    const g2At = (index: number, name: string): Groth16VerifyingKey["betaG2"] =>
-      decompressG2(bytes.subarray(g1 + index * g2, g1 + (index + 1) * g2), checks, name);
-    return {
-      curve: curve.name,
-      publicCount: icCount - 1,
-      alphaG1: decompressG1(bytes.subarray(0, g1), checks, "alpha"),
-      betaG2: g2At(0, "beta"),
-      gammaG2: g2At(1, "gamma"),
-      deltaG2: g2At(2, "delta"),
-      ic: Array.from({ length: icCount }, (_, i) => {
-        const point = bytes.subarray(head + i * g1, head + (i + 1) * g1);
-        return isCompressedInfinity(point) ? undefined : decompressG1(point, checks, `IC[${String(i)}]`);
-      }),
-    };
-  });
-}
-
 /**
- * The Solidity contract that verifies this key's proofs, from snarkjs' template (GPL-3.0). BN254 only: it is the curve
- * of the EVM's precompiles, and the template would silently produce nonsense for another.
+ * Returns the Solidity contract that verifies this key's proofs, from snarkjs' template (GPL-3.0). BN254 only: it is
+ * the curve of the EVM's precompiles, and the template would silently produce nonsense for another.
  */
 export async function solidityVerifier(key: Groth16VerifyingKey): Promise<string> {
   const snarkjs = await primeSnarkjs();

@@ -7,7 +7,7 @@ import type { Fq2 } from "../field/prime-field.js";
 import { readDecimal, readTuple } from "./decimal.js";
 import { Malformed } from "./decoded.js";
 
-/** What decoders need of the kernels. */
+/** The kernels' part in decoding points. */
 export type PointChecks = Pick<PairingKernels, "curve" | "isInSubgroupG2" | "squareRootPower">;
 
 /** Names by which snarkjs and others call the curve; accepted at the edge, written as the first. */
@@ -15,16 +15,21 @@ const CURVE_NAMES: Readonly<Record<CurveParameters["name"], readonly string[]>> 
   BN254: ["bn128", "bn254", "bn-254", "alt_bn128", "altbn128"],
 };
 
-/** @throws Malformed unless the value names the curve. */
+/**
+ * Checks the name of the curve.
+ * @throws Malformed unless the value names the curve
+ */
 export function checkCurveName(value: unknown, curve: CurveParameters): void {
   if (typeof value !== "string" || !CURVE_NAMES[curve.name].includes(value.toLowerCase()))
     throw new Malformed(`curve must be ${curve.snarkjsName}`);
 }
 
+/** Returns a finite G1 point as [x, y, 1], decimals. */
 export function g1ToJson(point: G1Point): string[] {
   return [point.x.toString(), point.y.toString(), "1"];
 }
 
+/** Returns a finite G2 point as [[x.c0, x.c1], [y.c0, y.c1], [1, 0]], decimals. */
 export function g2ToJson(point: G2Point): string[][] {
   return [
     [point.x.c0.toString(), point.x.c1.toString()],
@@ -33,7 +38,11 @@ export function g2ToJson(point: G2Point): string[][] {
   ];
 }
 
-/** A finite G1 point. @throws Malformed on any other form, infinity included. */
+/**
+ * Reads a finite G1 point.
+ * @param name of the place, for the message
+ * @throws Malformed on any other form, infinity included
+ */
 export function g1FromJson(value: unknown, curve: CurveParameters, name: string): G1Point {
   const [x, y, z] = readTuple(value, 3, name);
   if (z !== "1") throw new Malformed(`${name} is not in affine form with z = "1"`);
@@ -42,7 +51,11 @@ export function g1FromJson(value: unknown, curve: CurveParameters, name: string)
   return point;
 }
 
-/** A finite point of the subgroup G2. @throws Malformed on any other form, infinity included. */
+/**
+ * Reads a finite point of the subgroup G2.
+ * @param name of the place, for the message
+ * @throws Malformed on any other form, infinity included
+ */
 export function g2FromJson(value: unknown, checks: PointChecks, name: string): G2Point {
   const { curve } = checks;
   const [x, y, z] = readTuple(value, 3, name);

@@ -2,6 +2,7 @@
  * The bulk of a setup, cut into jobs that any number of threads of one process take from a shared counter: multiples of
  * the generators, from a buffer of secret scalars into the key's own bytes.
  */
+import { WASM_PAGE_BYTES } from "../circuit/wasm-memory.js";
 import { BN254 } from "../curves/bn254.js";
 import { generatorCoordinates } from "../curves/curve-parameters.js";
 import { SCALAR_BYTES } from "../reference/signed-digits.js";
@@ -28,13 +29,11 @@ export interface FixedBaseWork {
   readonly next: SharedArrayBuffer;
 }
 
-/** Does all jobs of a piece of work, on one thread or several; `onJob` is told of each finished job. */
+/** Runs all jobs, on one thread or several; calls `onJob` after each job. */
 export type FixedBaseExecutor = (work: FixedBaseWork, onJob: () => void) => Promise<void>;
 
 /** Scalars per job: some tens of milliseconds, so that threads end together and progress moves. */
 const JOB_SCALARS = { G1: 4096, G2: 1024 } as const;
-
-const PAGE_BYTES = 65_536;
 
 /** Cuts a run into jobs. */
 export function cutIntoJobs(run: FixedBaseJob): FixedBaseJob[] {
@@ -48,7 +47,11 @@ export function cutIntoJobs(run: FixedBaseJob): FixedBaseJob[] {
   }));
 }
 
-/** Takes jobs until none is left. The calling thread is busy meanwhile; `threads` is how many share the work. */
+/**
+ * Takes jobs until none is left; blocks the calling thread.
+ * @param threads number of threads that share the work
+ * @param onJob called after each job
+ */
 export function runFixedBaseJobs(work: FixedBaseWork, threads: number, onJob: () => void): void {
   const next = new Int32Array(work.next);
   const tables = new Tables(work.jobs, threads);
@@ -65,12 +68,12 @@ export function runFixedBaseJobs(work: FixedBaseWork, threads: number, onJob: ()
       onJob();
     }
   } finally {
-    // Digits of secret scalars are left in it.
+    // Their memory still has digits of secret scalars.
     tables.wipe();
   }
 }
 
-/** The generators' tables of one thread, in a memory of its own; built when the first job asks for them. */
+/** The generators' tables of one thread, in a memory of its own; built for the first job that uses them. */
 class Tables {
   readonly #kernels: Kernels;
   readonly #arena: Arena;
@@ -86,9 +89,9 @@ class Tables {
       KERNEL_RESERVED_BYTES +
       fixedBaseBytes(sizing, "g1", this.#expected.G1) +
       fixedBaseBytes(sizing, "g2", this.#expected.G2);
-    const pages = Math.ceil(bytes / PAGE_BYTES);
+    const pages = Math.ceil(bytes / WASM_PAGE_BYTES);
     this.#kernels = loadKernels({ pages });
-    this.#arena = new Arena(KERNEL_RESERVED_BYTES, pages * PAGE_BYTES);
+    this.#arena = new Arena(KERNEL_RESERVED_BYTES, pages * WASM_PAGE_BYTES);
   }
 
   of(name: FixedBaseJob["group"]): FixedBase {
@@ -110,7 +113,7 @@ class Tables {
   }
 }
 
-/** Runs the work on the calling thread, giving way to its event loop only at the end: for small circuits. */
+/** Runs the work on the calling thread and blocks it until the end: for small circuits. */
 export const runInline: FixedBaseExecutor = (work, onJob) => {
   runFixedBaseJobs(work, 1, onJob);
   return Promise.resolve();

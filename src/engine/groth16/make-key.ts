@@ -1,6 +1,6 @@
 /**
- * From the bytes of an R1CS to a Groth16 key pair that has passed every gate: what the setup process does. Its answer
- * holds nothing secret. A key that fails a gate is not part of any answer.
+ * Makes a Groth16 key pair from the bytes of an R1CS and passes it through every gate: the work of the setup process.
+ * The result contains nothing secret, and no key that fails a gate.
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import { R1csFormatError, readR1cs } from "../circuit/r1cs.js";
@@ -13,7 +13,7 @@ import { readProvingKey } from "./proving-key.js";
 import { SetupInputError, setupGroth16 } from "./setup.js";
 import type { SetupOptions } from "./setup.js";
 
-export interface MadeKey {
+interface MadeKey {
   readonly ok: true;
   /** A snarkjs `.zkey` file. */
   readonly zkey: Uint8Array;
@@ -33,7 +33,10 @@ export interface MadeKey {
 export type MakeKeyResult =
   MadeKey | { readonly ok: false; readonly code: "circuit_unsupported" | "gate_failed"; readonly message: string };
 
-/** Runs setup and gates. About 6 s for 60,000 constraints on two threads. */
+/**
+ * Runs setup and gates; a circuit that cannot have a key is a result, not an error. About 6 s for 60,000 constraints on
+ * two threads.
+ */
 export async function makeGroth16Key(r1csBytes: Uint8Array, options: SetupOptions = {}): Promise<MakeKeyResult> {
   try {
     const startedAt = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Chooses what computes pairings on this thread: our kernels, once they have shown on known values that they compute
- * right here, or the reference backend.
+ * Chooses what computes pairings on this thread: the WebAssembly kernels, after a self-test with known results, or the
+ * reference backend.
  */
 import { BN254 } from "../curves/bn254.js";
 import type { PairingKernels } from "../curves/curve-kernels.js";
@@ -9,10 +9,14 @@ import { loadReferenceKernels } from "../reference/reference-kernels.js";
 import { loadKernelPairing } from "../kernels/pairing/pairing.js";
 import type { PairingBackend } from "../protocol.js";
 
+/** This thread's kernels, once loaded; module state because a thread compiles them only once. */
 let kernelPairing: PairingKernels | undefined;
+/** Set when the self-test failed: this thread never tries the kernels again. */
 let areKernelsBroken = false;
 
-/** Loaded once per thread: either takes about 0.3 s. Kernels that fail their self-test are never used. */
+/**
+ * Returns the pairing backend, loaded once per thread in about 0.3 s. Kernels that fail their self-test are never used.
+ */
 export async function loadPairing(backend: PairingBackend): Promise<PairingKernels> {
   if (backend === "reference" || areKernelsBroken) return await loadReferenceKernels();
   try {
@@ -24,15 +28,15 @@ export async function loadPairing(backend: PairingBackend): Promise<PairingKerne
   }
 }
 
-/** Whether the result came from kernels that may have failed, so that the reference backend should be asked. */
+/** Returns whether these are the kernels, so that the reference backend can repeat a failed computation. */
 export function isKernelPairing(pairing: PairingKernels): boolean {
   return pairing === kernelPairing;
 }
 
 /**
- * e(a P, b Q) = e(ab P, Q), with lines computed and prepared, e(P, Q) e(-P, Q) = one and e(P, Q) is not: what a wrong
- * field operation would not survive.
- * @throws Error when they do not hold.
+ * Tests the kernels with equations that a wrong field operation would break: e(a P, Q) e(b P, Q) = e((a + b) P, Q),
+ * with lines computed and prepared, and e(P, Q) e(-P, Q) = one, which e(P, Q) is not.
+ * @throws Error when one of them does not hold
  */
 function tested(kernels: PairingKernels): PairingKernels {
   const { generatorG1, generatorG2: q, r } = BN254;

@@ -1,10 +1,10 @@
 /**
- * What a Groth16 proof and its verifying key consist of (Groth 2016, eprint 2016/260, section 3.2). Types and limits
+ * The parts of a Groth16 proof and of its verifying key (Groth 2016, eprint 2016/260, section 3.2). Types and limits
  * only.
  */
 import type { G1Point, G2Point } from "../curves/points.js";
 
-/** A proof; its points are finite, on the curve and in their subgroups wherever a decoder or the prover made it. */
+/** A proof. A decoder or the prover has checked that its points are finite, on the curve and in their subgroups. */
 export interface Groth16Proof {
   readonly curve: "BN254";
   readonly a: G1Point;

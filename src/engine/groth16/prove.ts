@@ -17,8 +17,8 @@ export class WitnessFormatError extends Error {
 
 /**
  * Makes a proof with fresh blinding, so that two proofs of one witness differ and neither says anything about it.
- * @param witness the full assignment, 32 bytes little-endian per wire, each below r, wire 0 being one.
- * @throws WitnessFormatError when the witness does not have that form.
+ * @param witness the full assignment, 32 bytes little-endian per wire, each below r, wire 0 being one
+ * @throws WitnessFormatError when the witness does not have that form
  */
 export async function proveGroth16(key: Groth16ProvingKey, witness: Uint8Array): Promise<Groth16Proof> {
   checkWitness(key, witness);
@@ -28,7 +28,10 @@ export async function proveGroth16(key: Groth16ProvingKey, witness: Uint8Array):
   return assembleProof(kernels, key, witness, { r, s });
 }
 
-/** The deterministic part: the proof for given blinding factors. Exported for the setup's self-test only. */
+/**
+ * Computes the proof for given blinding factors. Exported because the tests hold the kernels against it.
+ * @param blinding random scalars in [1, r)
+ */
 export function assembleProof(
   kernels: CurveKernels,
   key: Groth16ProvingKey,
@@ -67,14 +70,17 @@ export function assembleProof(
   return { curve: key.curve.name, a, b, c };
 }
 
-/** The public signals of a witness: outputs, then public inputs. */
+/** Returns the public signals of a witness: outputs, then public inputs. */
 export function publicSignalsOf(key: Pick<Groth16ProvingKey, "curve" | "publicCount">, witness: Uint8Array): bigint[] {
   return Array.from({ length: key.publicCount }, (_, i) =>
     readBigIntLE(witness, (i + 1) * key.curve.frBytes, key.curve.frBytes),
   );
 }
 
-/** @throws WitnessFormatError unless the witness has one value below r per wire, wire 0 being one. */
+/**
+ * Checks the form of a witness.
+ * @throws WitnessFormatError unless the witness has one value below r per wire, wire 0 being one
+ */
 export function checkWitness(key: Pick<Groth16ProvingKey, "curve" | "wireCount">, witness: Uint8Array): void {
   const { frBytes } = key.curve;
   if (witness.length !== key.wireCount * frBytes) throw new WitnessFormatError("the witness has a wrong length");

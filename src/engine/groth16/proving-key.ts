@@ -1,7 +1,7 @@
 /**
  * Reads a Groth16 proving key from snarkjs' `.zkey` bytes into views, copying nothing: the bytes may lie in shared
- * memory, one copy for all threads. Checks every count, length and offset that later code relies on; whether the points
- * make a sound key is the setup gates' business.
+ * memory, one copy for all threads. Checks every count, length and offset that later code relies on; the setup gates
+ * check that the points make a sound key.
  */
 import { BN254 } from "../curves/bn254.js";
 import type { CurveParameters } from "../curves/curve-parameters.js";
@@ -54,7 +54,7 @@ const CIRCUIT_HASH_BYTES = 64;
 
 /**
  * Reads a proving key. Cost: a walk over the coefficients, about 10 ms per million.
- * @throws ProvingKeyFormatError when the bytes are not a complete BN254 Groth16 key.
+ * @throws ProvingKeyFormatError when the bytes are not a complete BN254 Groth16 key
  */
 export function readProvingKey(bytes: Uint8Array): Groth16ProvingKey {
   const curve = BN254;
@@ -92,8 +92,8 @@ export function readProvingKey(bytes: Uint8Array): Groth16ProvingKey {
 }
 
 /**
- * The verifying key that belongs to a proving key.
- * @throws ProvingKeyFormatError when a point of the IC section is not on the curve.
+ * Returns the verifying key that belongs to a proving key.
+ * @throws ProvingKeyFormatError when a point of the IC section is not on the curve
  */
 export function verifyingKeyOf(key: Groth16ProvingKey): Groth16VerifyingKey {
   const pointBytes = 2 * key.curve.fqBytes;

@@ -12,7 +12,7 @@ import { SCALAR_BYTES } from "../reference/signed-digits.js";
 import { randomNonZero, readBigIntLE } from "../field/bytes.js";
 import { inverse, power, reduce } from "../field/prime-field.js";
 
-/** The toxic waste. JavaScript cannot wipe a bigint: the process that makes it must end after use. */
+/** The secrets of a setup. JavaScript cannot wipe a bigint, so the process that makes them must end after use. */
 export interface Trapdoor {
   readonly tau: bigint;
   readonly alpha: bigint;
@@ -22,7 +22,7 @@ export interface Trapdoor {
 }
 
 /** Offsets (in bytes) of the four runs in the scalar buffer: A and B per wire, K per wire, H per domain element. */
-export interface ScalarLayout {
+interface ScalarLayout {
   readonly a: number;
   readonly b: number;
   readonly k: number;
@@ -36,8 +36,8 @@ const INVERSIONS_PER_BATCH = 4096;
 const TERMS_PER_CHUNK = 1 << 14;
 
 /**
- * Draws the trapdoor anew until nothing in it coincides: gamma = delta would let anyone forge, delta = 1 is an
- * uncontributed key.
+ * Draws a trapdoor again until its values differ: gamma = delta would let anyone forge proofs, delta = 1 is a key
+ * without a contribution.
  */
 export function drawTrapdoor(curve: CurveParameters, domainPower: number): Trapdoor {
   for (;;) {
@@ -53,6 +53,7 @@ export function drawTrapdoor(curve: CurveParameters, domainPower: number): Trapd
   }
 }
 
+/** Returns the layout of the scalar buffer of a circuit. */
 export function scalarLayout(wireCount: number, domainPower: number): ScalarLayout {
   const wires = wireCount * SCALAR_BYTES;
   return { a: 0, b: wires, k: 2 * wires, h: 3 * wires, end: 3 * wires + 2 ** domainPower * SCALAR_BYTES };

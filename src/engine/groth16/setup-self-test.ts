@@ -20,7 +20,7 @@ import { prepareWith, verifyGroth16 } from "./verify.js";
 
 export type SelfTestResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-export interface SelfTestSecrets {
+interface SelfTestSecrets {
   /** sum of (A w * B w - C w) * L(tau) over the constraints, for an assignment w. */
   readonly residue: (witness: Uint8Array) => bigint;
   readonly delta: bigint;
@@ -37,8 +37,7 @@ export function selfTestSetup(kernels: CurveKernels, key: Groth16ProvingKey, sec
   const { curve } = key;
   const witness = randomAssignment(key);
   const blinding = { r: randomNonZero(curve.r), s: randomNonZero(curve.r) };
-  // On the kernels that will prove with the key, which takes a fifth of the reference's time; a fault of theirs fails
-  // the test.
+  // On the kernels that will prove with the key, in a fifth of the reference's time; their faults fail the test, too.
   const uncorrected = proveResident(new ResidentProver(makeKeyResident(key, { workspaces: 1 })), witness, blinding);
   const shortfall = (secrets.residue(witness) * inverse(secrets.delta, curve.r)) % curve.r;
   const c = kernels.combineG1([
@@ -51,7 +50,7 @@ export function selfTestSetup(kernels: CurveKernels, key: Groth16ProvingKey, sec
   const prepared = prepareWith(kernels, verifyingKeyOf(key));
   const signals = publicSignalsOf(key, witness);
   if (!verifyGroth16(prepared, proof, signals)) return { ok: false, message: "the key does not belong to the circuit" };
-  // A circuit that happens to be satisfied by anything (no constraints) has nothing to miss.
+  // A circuit without constraints is satisfied by any assignment.
   if (shortfall !== 0n && verifyGroth16(prepared, uncorrected, signals))
     return { ok: false, message: "a proof of an unsatisfied assignment verifies" };
   for (let i = 0; i < Math.min(signals.length, CHANGED_SIGNALS_MAX); i += 1) {

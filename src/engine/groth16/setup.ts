@@ -25,7 +25,7 @@ import type { ZkeyFrame, ZkeyHeaderPoints } from "./zkey-writer.js";
 export interface SetupOptions {
   /** How the points are computed; inline by default, on several threads in the setup process. */
   readonly execute?: FixedBaseExecutor;
-  /** Told of the share done, 0 to 1, never decreasing. */
+  /** Called with the share that is done, 0 to 1, never decreasing. */
   readonly onProgress?: (share: number) => void;
 }
 
@@ -33,7 +33,7 @@ export interface SetupResult {
   /** A snarkjs `.zkey` file. */
   readonly zkey: Uint8Array;
   readonly verifyingKey: Groth16VerifyingKey;
-  /** The gates that need the trapdoor; a key whose self-test fails must not be used. */
+  /** Result of the gates that need the trapdoor; a key that fails must not be used. */
   readonly selfTest: SelfTestResult;
   readonly timings: { readonly scalarsMs: number; readonly pointsMs: number; readonly selfTestMs: number };
 }

@@ -1,7 +1,7 @@
 /**
- * The gates on a key as it lies in the artifact store: what is published is what is checked, not what the setup process
- * remembered. For a circuit that comes with satisfying inputs an honest proof is made and tried too. Also writes the
- * key's Solidity verifier.
+ * Runs the gates on a key as it lies in the artifact store, so that what is checked is what is published. If the
+ * circuit comes with satisfying inputs, an honest proof is made and checked, too. Also writes the key's Solidity
+ * verifier.
  */
 import { primeCurve } from "../backends/snarkjs.js";
 import { checkInputs } from "../circuit/inputs.js";

@@ -4,7 +4,7 @@
  * exponentiation for n proofs. A wrong proof passes with probability 2^-128 (M. Bellare, J. Garay, T. Rabin, "Fast
  * batch verification for modular exponentiation and digital signatures", EUROCRYPT 1998: the small exponents test;
  * groups of prime order, B_i checked to be in G2). When the whole is wrong, halves are tried, down to single proofs, so
- * that the answer names the wrong ones.
+ * that the result names the wrong ones.
  */
 import { randomBytes } from "node:crypto";
 import type { G1Point } from "../curves/points.js";
@@ -12,7 +12,8 @@ import type { Groth16Proof } from "./proof.js";
 import { isOnCurves, termsOf, verifyGroth16 } from "./verify.js";
 import type { PreparedVerifyingKey } from "./verify.js";
 
-export interface Statement {
+/** A proof and the public signals that it is said to prove. */
+export interface ProofClaim {
   readonly proof: Groth16Proof;
   /** As `verifyGroth16` takes them. */
   readonly publicSignals: readonly bigint[];
@@ -20,7 +21,7 @@ export interface Statement {
 
 interface Weighted {
   readonly index: number;
-  readonly statement: Statement;
+  readonly claim: ProofClaim;
   readonly weight: bigint;
   /** weight * A. */
   readonly a: G1Point;
@@ -34,40 +35,43 @@ const SINGLE_UP_TO = 2;
  */
 const WEIGHT_HALF_BYTES = 8;
 
-/** Whether each statement's proof is valid, in order. Weights are fresh for each call. */
-export function verifyGroth16Batch(prepared: PreparedVerifyingKey, statements: readonly Statement[]): boolean[] {
-  const results = statements.map(() => false);
-  const onCurves = [...statements.entries()].filter(([, { proof, publicSignals }]) =>
+/** Returns whether each proof is valid, in order. Weights are fresh for each call. */
+export function verifyGroth16Batch(prepared: PreparedVerifyingKey, claims: readonly ProofClaim[]): boolean[] {
+  const results = claims.map(() => false);
+  const onCurves = [...claims.entries()].filter(([, { proof, publicSignals }]) =>
     isOnCurves(prepared, proof, publicSignals),
   );
   const areInSubgroup = prepared.kernels.areInSubgroupG2(onCurves.map(([, { proof }]) => proof.b));
   const candidates = onCurves.filter((_, i) => areInSubgroup[i] === true);
   if (candidates.length <= SINGLE_UP_TO) {
-    for (const [index, statement] of candidates) results[index] = verifyOne(prepared, statement);
+    for (const [index, claim] of candidates) results[index] = verifyOne(prepared, claim);
     return results;
   }
-  markValid(prepared, withWeights(prepared, candidates), results, false);
+  markValid(prepared, withWeights(prepared, candidates), results);
   return results;
 }
 
-/** Sets the results of valid statements. `isKnownBad` when a check has shown that at least one is not. */
+/**
+ * Sets the results of valid proofs; returns whether all are valid.
+ * @param options.isKnownBad a check has shown that at least one proof is invalid
+ */
 function markValid(
   prepared: PreparedVerifyingKey,
   items: readonly Weighted[],
   results: boolean[],
-  isKnownBad: boolean,
+  options: { readonly isKnownBad?: boolean } = {},
 ): boolean {
   if (items.length <= SINGLE_UP_TO) {
-    for (const { index, statement } of items) results[index] = verifyOne(prepared, statement);
+    for (const { index, claim } of items) results[index] = verifyOne(prepared, claim);
     return items.every(({ index }) => results[index] === true);
   }
-  if (!isKnownBad && holdsTogether(prepared, items)) {
+  if (options.isKnownBad !== true && holdsTogether(prepared, items)) {
     for (const { index } of items) results[index] = true;
     return true;
   }
   const middle = Math.ceil(items.length / 2);
-  const areFirstValid = markValid(prepared, items.slice(0, middle), results, false);
-  markValid(prepared, items.slice(middle), results, areFirstValid);
+  const areFirstValid = markValid(prepared, items.slice(0, middle), results);
+  markValid(prepared, items.slice(middle), results, { isKnownBad: areFirstValid });
   return false;
 }
 
@@ -83,15 +87,15 @@ function holdsTogether(prepared: PreparedVerifyingKey, items: readonly Weighted[
     weights,
     ...Array.from(
       { length: key.publicCount },
-      (_, j) => items.reduce((sum, { weight, statement }) => sum + weight * (statement.publicSignals[j] ?? 0n), 0n) % r,
+      (_, j) => items.reduce((sum, { weight, claim }) => sum + weight * (claim.publicSignals[j] ?? 0n), 0n) % r,
     ),
   ];
   const publicPart = kernels.combineG1(key.ic.map((point, j) => ({ point, scalar: scalars[j] ?? 0n })));
-  const c = kernels.combineG1(items.map(({ statement, weight }) => ({ point: statement.proof.c, scalar: weight })));
+  const c = kernels.combineG1(items.map(({ claim, weight }) => ({ point: claim.proof.c, scalar: weight })));
   const alpha = kernels.combineG1([{ point: key.alphaG1, scalar: (r + 1n - weights) % r }]);
   const terms = termsOf(
     prepared,
-    items.map(({ a, statement }) => ({ g1: a, g2: statement.proof.b })),
+    items.map(({ a, claim }) => ({ g1: a, g2: claim.proof.b })),
     { c, publicPart },
   );
   return kernels.equalPairingValues(
@@ -102,21 +106,21 @@ function holdsTogether(prepared: PreparedVerifyingKey, items: readonly Weighted[
 
 function withWeights(
   { kernels }: PreparedVerifyingKey,
-  entries: readonly (readonly [number, Statement])[],
+  entries: readonly (readonly [number, ProofClaim])[],
 ): Weighted[] {
   const { r, endomorphismScalar } = kernels.curve;
   const bytes = randomBytes(2 * WEIGHT_HALF_BYTES * entries.length);
   const half = (index: number): bigint => bytes.readBigUInt64LE(WEIGHT_HALF_BYTES * index);
   const weights = entries.map((_, i) => (half(2 * i) + half(2 * i + 1) * endomorphismScalar) % r);
   const points = kernels.multiplyG1(entries.map(([, { proof }], i) => ({ point: proof.a, scalar: weights[i] ?? 0n })));
-  return entries.map(([index, statement], i) => {
+  return entries.map(([index, claim], i) => {
     const [weight, a] = [weights[i], points[i]];
     // Only a weight of zero gives infinity, and would leave the proof unchecked: one of 2^128.
     if (weight === undefined || a === undefined) throw new Error("a proof without a weight");
-    return { index, statement, weight, a };
+    return { index, claim, weight, a };
   });
 }
 
-function verifyOne(prepared: PreparedVerifyingKey, { proof, publicSignals }: Statement): boolean {
+function verifyOne(prepared: PreparedVerifyingKey, { proof, publicSignals }: ProofClaim): boolean {
   return verifyGroth16(prepared, proof, publicSignals);
 }

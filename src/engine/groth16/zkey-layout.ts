@@ -1,9 +1,10 @@
 /**
  * The layout of snarkjs' `.zkey` file for Groth16 (iden3 binary file, version 1), shared by its reader and its writer.
  *
- *   "zkey" || version u32 = 1 || sections u32 || { type u32 || bytes u64 || content } ...           all integers little-endian
+ *   "zkey" || version u32 = 1 || sections u32 || { type u32 || bytes u64 || content } ...
  *
- * Points are affine in Montgomery form, little-endian, x then y, c0 before c1, infinity as zeros.
+ * All integers are little-endian. Points are affine in Montgomery form, little-endian, x then y, c0 before c1, infinity
+ * as zeros.
  */
 import type { CurveParameters } from "../curves/curve-parameters.js";
 
@@ -23,7 +24,6 @@ export const ZKEY_SECTION = {
   h: 9,
   contributions: 10,
 } as const;
-export type ZkeySection = (typeof ZKEY_SECTION)[keyof typeof ZKEY_SECTION];
 
 /** matrix u32 || constraint u32 || wire u32 || coefficient * 2^512 mod r (32) */
 export const ZKEY_COEFFICIENT_BYTES = 44;
@@ -37,7 +37,7 @@ export interface ZkeyCounts {
   readonly domainPower: number;
 }
 
-/** Byte offsets inside the header section. */
+/** Returns the byte offsets inside the header section. */
 export function headerOffsets(
   curve: CurveParameters,
 ): Record<"q" | "r" | "counts" | "alphaG1" | "betaG1" | "betaG2" | "gammaG2" | "deltaG1" | "deltaG2" | "end", number> {
@@ -55,7 +55,7 @@ export function headerOffsets(
   return { q, r, counts, alphaG1, betaG1, betaG2, gammaG2, deltaG1, deltaG2, end: deltaG2 + g2 };
 }
 
-/** Bytes of the sections whose length the counts fix. */
+/** Returns the lengths in bytes of the sections that the counts determine. */
 export function sectionBytes(
   counts: ZkeyCounts,
   curve: CurveParameters,

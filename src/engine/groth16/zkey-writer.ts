@@ -50,8 +50,8 @@ const COEFFICIENT_WORDS = SCALAR_BYTES / 4;
 const TERMS_PER_CHUNK = 1 << 14;
 
 /**
- * What a zkey counts: outputs and public inputs together, and the smallest domain that holds a row per constraint and
- * public wire.
+ * Returns the counts of a circuit's zkey: its wires, outputs and public inputs together, and the smallest domain with a
+ * row for each constraint and public wire.
  */
 export function zkeyCountsOf(r1cs: R1cs): ZkeyCounts {
   const publicCount = r1cs.outputCount + r1cs.publicInputCount;
@@ -59,7 +59,7 @@ export function zkeyCountsOf(r1cs: R1cs): ZkeyCounts {
   return { wireCount: r1cs.wireCount, publicCount, domainPower: Math.max(1, 32 - Math.clz32(rows - 1)) };
 }
 
-/** Bytes of the coefficient section of a circuit's key. */
+/** Returns the length of the coefficient section of a circuit's key in bytes. */
 export function coefficientSectionBytes(r1cs: R1cs): number {
   return 4 + coefficientCount(r1cs) * ZKEY_COEFFICIENT_BYTES;
 }
@@ -95,7 +95,7 @@ export function writeVerifierZkey(curve: CurveParameters, key: Groth16VerifyingK
   key.ic.forEach((point, i) => {
     if (point !== undefined) bytes.set(encodeG1(point, curve), frame.at.ic + i * 2 * curve.fqBytes);
   });
-  // A copy, because snarkjs does not take shared memory everywhere.
+  // A copy, because parts of snarkjs refuse shared memory.
   return Uint8Array.from(bytes);
 }
 
@@ -149,7 +149,7 @@ export function writeCoefficients(program: CurveProgram, curve: CurveParameters,
  * SHA-512 over the label, the counts and the three matrices as they lie in memory (little-endian on every supported
  * machine).
  */
-export function circuitHashOf(r1cs: R1cs): Uint8Array {
+function circuitHashOf(r1cs: R1cs): Uint8Array {
   const hash = createHash("sha512").update(CIRCUIT_HASH_LABEL);
   hash.update(
     Uint32Array.of(

@@ -5,38 +5,41 @@
  */
 import { poseidonPair } from "../../crypto/hashes/poseidon.js";
 
-/** What is needed to append: O(depth), however many leaves there are. */
+/** The state for appending: O(depth), however many leaves there are. */
 export type NoteTreeState = {
   /** Levels above the leaves; the tree holds 2^depth leaves. */
   readonly depth: number;
   /** Leaves so far. */
   readonly size: number;
   /**
-   * Per level from the leaves up: the last complete node that waits for its right sibling, "" where there is none. 64
-   * hex digits.
+   * Per level from the leaves up: the last complete node without a right sibling, 64 hex digits, or "" if there is
+   * none.
    */
   readonly frontier: readonly string[];
   /** 64 lower-case hex digits, big-endian. */
   readonly root: string;
 };
 
-/** A node whose subtree is complete and will never change again. Level 0 is the leaves. */
+/** A node whose subtree is complete and never changes again. Level 0 is the leaves. */
 export interface NoteTreeNode {
   readonly level: number;
   readonly index: number;
   readonly hash: string;
 }
 
-export interface NoteTreeAppend {
+interface NoteTreeAppend {
   readonly state: NoteTreeState;
   /** Nodes that this append completed, leaves included; enough to build inclusion proofs from later. */
   readonly completed: readonly NoteTreeNode[];
 }
 
-/** Depth that a state may have; 2^32 leaves are more than a store will ever see. */
-export const NOTE_TREE_DEPTH_MAX = 32;
+/** Depth of a state at most; no store reaches 2^32 leaves. */
+const NOTE_TREE_DEPTH_MAX = 32;
 
-/** The tree without a leaf. */
+/**
+ * Returns the tree without a leaf.
+ * @param depth 1 to 32
+ */
 export function emptyNoteTree(depth: number): NoteTreeState {
   if (!Number.isInteger(depth) || depth < 1 || depth > NOTE_TREE_DEPTH_MAX)
     throw new RangeError("depth of the note tree is 1 to 32");
@@ -44,8 +47,8 @@ export function emptyNoteTree(depth: number): NoteTreeState {
 }
 
 /**
- * Field element that stands for a 32-byte digest: Poseidon of its upper and lower 128 bits, so that no two digests
- * share a leaf by reduction.
+ * Returns the field element of a 32-byte digest: Poseidon of its upper and lower 128 bits, so that no two digests share
+ * a leaf by reduction.
  * @param digest 64 hex digits
  */
 export function noteLeaf(digest: string): string {
@@ -56,7 +59,7 @@ export function noteLeaf(digest: string): string {
 /**
  * Appends leaves in order. Cost: about depth + 2 * leaves hashes, 0.3 ms each.
  * @param leaves canonical field elements, 64 hex digits each, at least one
- * @throws RangeError when the tree has no room for all of them.
+ * @throws RangeError when the tree has no room for all of them
  */
 export function appendLeaves(state: NoteTreeState, leaves: readonly string[]): NoteTreeAppend {
   if (leaves.length === 0) throw new RangeError("nothing to append");
@@ -73,7 +76,7 @@ export function appendLeaves(state: NoteTreeState, leaves: readonly string[]): N
   };
 }
 
-/** The `append_notes` task: makes a leaf of each digest and appends them. */
+/** Runs the task `append_notes`: makes a leaf of each digest and appends them. */
 export function appendNotes(message: {
   readonly state: NoteTreeState;
   readonly digests: readonly string[];
@@ -82,7 +85,7 @@ export function appendNotes(message: {
   return { ...appendLeaves(message.state, leaves), leaves };
 }
 
-/** Carries a new leaf up as far as it completes subtrees, as a carry moves through a counter. */
+/** Moves a new leaf up as far as it completes subtrees, like a carry in a counter. */
 function climb(frontier: string[], leafIndex: number, leaf: string, completed: NoteTreeNode[]): void {
   let hash = leaf;
   let index = leafIndex;
@@ -99,7 +102,7 @@ function climb(frontier: string[], leafIndex: number, leaf: string, completed: N
   }
 }
 
-/** Root of the tree with its right part empty. */
+/** The root of the tree whose right part is empty. */
 function rootOf(depth: number, size: number, frontier: readonly string[], completed: readonly NoteTreeNode[]): string {
   const top = completed.find((node) => node.level === depth);
   if (top !== undefined) return top.hash;
@@ -113,9 +116,10 @@ function rootOf(depth: number, size: number, frontier: readonly string[], comple
   return toHex(node);
 }
 
+/** Roots of empty subtrees by height, computed on first use; constants, so that module state is harmless. */
 const emptySubtrees: bigint[] = [0n];
 
-/** Root of a subtree of the given height without leaves; a table that fills itself, 33 entries at most. */
+/** The root of a subtree of the given height without leaves. */
 function emptySubtree(level: number): bigint {
   for (let height = emptySubtrees.length; height <= level; height += 1) {
     const below = emptySubtrees[height - 1] ?? 0n;

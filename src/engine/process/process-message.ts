@@ -1,18 +1,17 @@
 /**
- * The form in which a task's request and answer cross to another process: a head with everything small and, beside it,
- * the large byte arrays as they are. Serialising those into the head would copy them on the server's event loop (0.1 s
- * for a proving key).
+ * The form of a task's request and answer between processes: a head with everything small, and the large byte arrays
+ * beside it. Serialising those into the head would copy them on the server's event loop (0.1 s for a proving key).
  */
 import { DefaultDeserializer, DefaultSerializer } from "node:v8";
 
-export interface ProcessMessage {
+interface ProcessMessage {
   /** Structured-clone form of node:v8, with a number in place of each part. */
   readonly head: Uint8Array;
   /** The large byte arrays, not copied. */
   readonly parts: readonly Uint8Array[];
 }
 
-/** From here on an array travels as a part. Below it a file of its own costs more than the copy. */
+/** Arrays of at least this size are parts; for smaller ones a file costs more than the copy. */
 export const PART_BYTES_MIN = 64 * 1024;
 /** Parts of one message; requests have one or two. Further arrays go into the head. */
 export const PARTS_MAX = 64;
@@ -58,9 +57,7 @@ class PartDeserializer extends DefaultDeserializer {
   }
 }
 
-/**
- * Takes a value apart. A large Buffer comes back as a plain Uint8Array; everything else as structured cloning has it.
- */
+/** Splits a value into head and parts. A large Buffer comes back as a Uint8Array, all else as in structured cloning. */
 export function encodeMessage(value: unknown): ProcessMessage {
   const serializer = new PartSerializer();
   serializer.writeHeader();
@@ -69,8 +66,8 @@ export function encodeMessage(value: unknown): ProcessMessage {
 }
 
 /**
- * Puts a value together again; its large arrays are the parts themselves.
- * @throws Error when the head is not what `encodeMessage` writes or a part is missing
+ * Joins head and parts into the value; its large arrays are the parts themselves.
+ * @throws Error when `encodeMessage` did not write the head, or a part is missing
  */
 export function decodeMessage(message: ProcessMessage): unknown {
   const deserializer = new PartDeserializer(message);
@@ -78,7 +75,7 @@ export function decodeMessage(message: ProcessMessage): unknown {
   return deserializer.readValue() as unknown;
 }
 
-/** File name of a part beside the head's file. */
+/** Returns the file name of a part, beside the head's file. */
 export function partFile(headFile: string, index: number): string {
   return `${headFile}.${index}`;
 }

@@ -7,7 +7,7 @@ import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
 
 /**
- * Applies the niceness that the pool put into workerData. Cannot be undone without privilege; called once per thread.
+ * Applies the niceness in workerData. Call it once per thread; undoing it would need a privilege.
  */
 export function applyThreadNiceness(): void {
   const niceness = workerData as { niceness?: unknown } | readonly unknown[] | null | undefined;
@@ -21,7 +21,7 @@ export function applyThreadNiceness(): void {
   }
 }
 
-/** Piscina wraps the pool's workerData in a list of its own; a plain worker has it bare. */
+/** Piscina puts the pool's workerData into a list; a plain worker has it as it is. */
 function findNiceness(data: unknown): number | undefined {
   if (Array.isArray(data)) return data.map(findNiceness).find((value) => value !== undefined);
   if (typeof data === "object" && data !== null && "niceness" in data && typeof data.niceness === "number")

@@ -1,6 +1,6 @@
 /**
  * Compiles Solidity source with the pinned compiler through its standard JSON interface, entirely in memory: an import
- * resolves to a file of the request or not at all. The compiler may never end on hostile source, so that only
+ * resolves only to a file of the request. The compiler may never end on hostile source, so that only
  * workers/solidity.process.ts calls it. Solidity: docs.soliditylang.org, "Compiler Input and Output JSON Description".
  */
 import { createRequire } from "node:module";
@@ -46,7 +46,7 @@ export interface CompiledContract {
   readonly compiler: string;
 }
 
-export interface SolidityFailure {
+interface SolidityFailure {
   readonly ok: false;
   readonly code: "source_invalid";
   readonly diagnostics: readonly Diagnostic[];
@@ -59,7 +59,7 @@ interface Compiler {
   version(): string;
 }
 
-interface CompilerFinding {
+interface CompilerDiagnostic {
   readonly severity: "error" | "warning" | "info";
   readonly message: string;
   readonly type: string;
@@ -76,24 +76,24 @@ interface CompilerContract {
 }
 
 interface CompilerOutput {
-  readonly errors?: readonly CompilerFinding[];
+  readonly errors?: readonly CompilerDiagnostic[];
   readonly contracts?: Readonly<Record<string, Readonly<Record<string, CompilerContract>>>>;
 }
 
-/** Names repeated in a message; more do not help to choose. */
+/** Names listed in a message. */
 const NAMES_SHOWN_MAX = 20;
 
 /**
- * Compiles and picks the one contract that was asked for. Cost: 0.3 s to load the compiler, then 0.1 s for a small
- * contract and some seconds for a large one; without end on hostile source.
+ * Compiles and selects the requested contract. Cost: 0.3 s to load the compiler, then 0.1 s for a small contract and
+ * some seconds for a large one; may never end on hostile source.
  */
 export function compileSolidity(request: SolidityRequest): SolidityResult {
   const compiler = createRequire(import.meta.url)("solc") as Compiler;
   const output = JSON.parse(compiler.compile(JSON.stringify(standardInput(request)))) as CompilerOutput;
-  const findings = (output.errors ?? [])
+  const diagnostics = (output.errors ?? [])
     .filter(({ severity }) => severity !== "info")
-    .map((finding) => diagnosticOf(finding, request.sources));
-  const errors = findings.filter(({ severity }) => severity === "error");
+    .map((diagnostic) => diagnosticOf(diagnostic, request.sources));
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
   if (errors.length > 0) return { ok: false, code: "source_invalid", diagnostics: boundDiagnostics(errors) };
   const picked = pick(request, output);
   if ("problem" in picked) return { ok: false, code: "source_invalid", diagnostics: [picked.problem] };
@@ -115,7 +115,7 @@ export function compileSolidity(request: SolidityRequest): SolidityResult {
     linkReferences: bytecode.linkReferences,
     opcodes: bytecode.opcodes,
     metadata,
-    warnings: boundDiagnostics(findings),
+    warnings: boundDiagnostics(diagnostics),
     compiler: `solc ${compiler.version().replace(/\.Emscripten.*$/, "")}`,
   };
 }
@@ -141,42 +141,47 @@ interface Picked {
   readonly contract: CompilerContract;
 }
 
-/** Interfaces and abstract contracts have no bytecode and cannot be meant. */
+/** Interfaces and abstract contracts have no bytecode and are left out. */
 function pick(
-  { contract: wanted, main }: SolidityRequest,
+  { contract: requested, main }: SolidityRequest,
   { contracts = {} }: CompilerOutput,
 ): Picked | { readonly problem: Diagnostic } {
   const all = Object.entries(contracts)
     .filter(([file]) => main === undefined || file === main)
     .flatMap(([file, byName]) => Object.entries(byName).map(([name, contract]) => ({ file, name, contract })));
   const named =
-    wanted === undefined ? all : all.filter(({ file, name }) => name === wanted || `${file}:${name}` === wanted);
-  const able = named.filter(({ contract }) => contract.evm.bytecode.object !== "");
-  const [only, second] = able;
+    requested === undefined
+      ? all
+      : all.filter(({ file, name }) => name === requested || `${file}:${name}` === requested);
+  const deployable = named.filter(({ contract }) => contract.evm.bytecode.object !== "");
+  const [only, second] = deployable;
   if (only === undefined) {
-    if (wanted === undefined)
+    if (requested === undefined)
       return { problem: ownError("no_contract", "the source has no contract that can be deployed") };
     const why = named.length > 0 ? "is abstract or an interface and cannot be deployed" : "is not in the source";
-    return { problem: ownError("no_contract", `the contract ${wanted} ${why}`) };
+    return { problem: ownError("no_contract", `the contract ${requested} ${why}`) };
   }
   if (second === undefined) return only;
-  const names = able
+  const names = deployable
     .slice(0, NAMES_SHOWN_MAX)
     .map(({ file, name }) => `${file}:${name}`)
     .join(", ");
   return { problem: ownError("contract_ambiguous", `several contracts can be deployed; name one: ${names}`) };
 }
 
-function diagnosticOf(finding: CompilerFinding, sources: SolidityRequest["sources"]): Diagnostic {
-  const text = finding.message.replace("File import callback not supported", "it is not among the files of the source");
-  const { message, file } = ownError("", text, finding.sourceLocation?.file);
+function diagnosticOf(diagnostic: CompilerDiagnostic, sources: SolidityRequest["sources"]): Diagnostic {
+  const text = diagnostic.message.replace(
+    "File import callback not supported",
+    "it is not among the files of the source",
+  );
+  const { message, file } = ownError("", text, diagnostic.sourceLocation?.file);
   return {
-    severity: finding.severity === "error" ? "error" : "warning",
-    code: finding.errorCode ?? finding.type,
+    severity: diagnostic.severity === "error" ? "error" : "warning",
+    code: diagnostic.errorCode ?? diagnostic.type,
     message,
     ...(file === undefined
       ? {}
-      : { file, ...placeOf(sources[finding.sourceLocation?.file ?? ""], finding.sourceLocation?.start ?? -1) }),
+      : { file, ...placeOf(sources[diagnostic.sourceLocation?.file ?? ""], diagnostic.sourceLocation?.start ?? -1) }),
   };
 }
 

@@ -1,7 +1,6 @@
 /**
- * Compiles untrusted circom source in a process of its own. Everything that the source can do wrong, loops without end
- * and memory bombs among them, comes back as a compile failure that names it; only the server's own troubles are
- * failures of another kind.
+ * Compiles untrusted circom source in a process of its own. Everything that the source can do wrong, endless loops and
+ * memory bombs included, is a compile failure that names it; only faults of the server are failures of another kind.
  */
 import { DEFAULT_COMPILE_LIMITS } from "../../engine/circuit/compile-circuit.js";
 import type {
@@ -14,24 +13,24 @@ import { workerPath } from "../../platform/files/package-root.js";
 import { SANDBOX_INCOMPLETE } from "../../platform/pool/sandbox.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 
-export interface CompileTaskOptions {
+interface CompileTaskOptions {
   readonly limits?: CompileLimits;
   readonly processLimits?: ProcessTaskLimits;
   readonly signal?: AbortSignal;
 }
 
-/** The caller called it off, or the process died of something that is not the source's doing. */
+/** The caller aborted, or the process died for a reason that is not the source's. */
 export type CompileTaskFailure = ProcessTaskFailure & { readonly code: "aborted" | "crashed" };
 
-/** Either settles what the source is worth (`settled`), or nothing is known about it and another try may succeed. */
+/** Whether the source compiles (`settled`); otherwise nothing is known about it and another try may succeed. */
 export type CompileTaskResult =
   | { readonly settled: true; readonly result: CompileResult }
   | { readonly settled: false; readonly failure: CompileTaskFailure };
 
 /**
  * The largest built-in circuit takes 8 s and 0.6 GB. The memory here is above the compiler's own maximum
- * (DEFAULT_COMPILE_LIMITS), so that the compiler runs out first and says so; the poll is for what lies outside of it,
- * the emitted files above all.
+ * (DEFAULT_COMPILE_LIMITS), so that the compiler runs out first and reports it; the limit of the process covers the
+ * rest, above all the emitted files.
  */
 export const COMPILE_PROCESS_LIMITS: ProcessTaskLimits = {
   // Processor time is what ends a loop. The wall clock is five times that, so that a sound circuit on a busy server is
@@ -42,13 +41,13 @@ export const COMPILE_PROCESS_LIMITS: ProcessTaskLimits = {
   answerBytesMax: 256 * 1024 ** 2,
   openFilesMax: 64,
   heapMegabytesMax: 512,
-  // As proving has it: both yield to the event loop, and a server full of proofs still compiles.
+  // The same as proving: both yield to the event loop, and a server that is busy proving still compiles.
   niceness: 15,
 };
 
 /**
  * Compiles one circuit. Cost: 0.3 s and more, mostly of another core; see `compileCircuit`.
- * @returns what the compile gave; rejects only when the server's own temporary folder fails
+ * @returns the outcome; rejects only when the server's own temporary folder fails
  */
 export async function compileInProcess(
   tasks: ProcessTasks,

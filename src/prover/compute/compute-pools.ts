@@ -1,10 +1,9 @@
 /**
- * The lanes of compute work. `interactive` (verification; milliseconds) has threads of its own, so that it never waits
- * behind `prove`. Compilation and setup run as processes of their own (process-task.ts) and have no lane here.
+ * The thread pools of compute work. `interactive` (verification; milliseconds) has threads of its own, so that it never
+ * waits behind `prove`. Compilation and setup run as processes of their own (process-task.ts) and use no pool.
  *
- * Many proofs run one a thread. A proof that finds other threads of its lane idle takes them as helpers; they are sent
- * away as soon as another task wants a thread, and none of them is ever waited for by anything but the proof that they
- * are in.
+ * With many proofs, each runs on one thread. A proof that finds idle threads in its pool takes them as helpers; helpers
+ * are dismissed as soon as another task needs a thread. Only the proof that called a helper waits for it.
  */
 import { createTeam, dismissHelpers, endTeam, failTeam } from "../../engine/kernels/groth16/thread-team.js";
 import type {
@@ -22,9 +21,9 @@ import type { Log } from "../../platform/log.js";
 import { workerPath } from "../../platform/files/package-root.js";
 import { ThreadPool, type RunOptions } from "../../platform/pool/thread-pool.js";
 
-export type LaneName = "interactive" | "prove";
+type PoolName = "interactive" | "prove";
 
-export interface LanesOptions {
+interface ComputePoolsOptions {
   /** Threads that prove; one per core by default. */
   readonly proveThreads: number;
   readonly interactiveThreads: number;
@@ -38,12 +37,13 @@ export interface LanesOptions {
 
 export interface ProveOptions extends RunOptions {
   /**
-   * Told when a thread was lost under the proof, whatever becomes of the proof: memory that it had taken stays taken.
+   * Called when a thread was lost during the proof, even if the proof succeeds on a second try: the key's workspace
+   * that the thread had taken stays taken.
    */
   readonly onThreadLost?: () => void;
 }
 
-/** Niceness of the lanes: proving yields to the event loop (0) and to verification; see `npm run bench -- http`. */
+/** Niceness of the pools: proving yields to the event loop (0) and to verification; see `npm run bench -- http`. */
 const PROVE_NICENESS = 15;
 const INTERACTIVE_NICENESS = 2;
 
@@ -53,14 +53,14 @@ const INTERACTIVE_NICENESS = 2;
  */
 const HELP_DOMAIN_POWER_MIN = 10;
 
-export class Lanes {
-  readonly #pools: Readonly<Record<LaneName, ThreadPool>>;
+export class ComputePools {
+  readonly #pools: Readonly<Record<PoolName, ThreadPool>>;
   readonly #helpersMax: number;
-  /** Tasks on the lane `prove`, those that wait and helpers included. */
+  /** Tasks of the pool `prove`, queued ones and helpers included. */
   #proveTasks = 0;
   readonly #teams = new Set<SharedArrayBuffer>();
 
-  constructor(options: LanesOptions, dependencies: { log: Log }) {
+  constructor(options: ComputePoolsOptions, dependencies: { log: Log }) {
     const entry = options.entry ?? workerPath("compute.worker");
     this.#helpersMax = options.proveHelpersMax ?? 0;
     this.#pools = {
@@ -88,17 +88,18 @@ export class Lanes {
   }
 
   /**
-   * Runs a compute task on a lane; failures that are part of the task come back as a union, the rest rejects
+   * Runs a compute task in a pool. Expected failures of the task are results; rejects as `ThreadPool.run` does
    * (thread-pool.ts).
+   * @throws AppError `overloaded`, `deadline_exceeded`, or `internal_error` when the thread was lost
    */
   async run<Name extends ComputeTaskName>(
-    lane: LaneName,
+    pool: PoolName,
     task: Name,
     message: ComputeTasks[Name]["message"],
     options?: RunOptions,
   ): Promise<TaskResult<ComputeTasks[Name]["value"]>> {
     const request = { task, message } as ComputeRequest;
-    if (lane === "interactive") return await this.#pools.interactive.run(request, options);
+    if (pool === "interactive") return await this.#pools.interactive.run(request, options);
     if (this.#proveTasks >= this.#pools.prove.threads) this.#teams.forEach(dismissHelpers);
     this.#proveTasks += 1;
     try {
@@ -108,7 +109,7 @@ export class Lanes {
     }
   }
 
-  /** Runs the task `prove`, with the idle threads of its lane as helpers; as `run` otherwise. */
+  /** Runs the task `prove`, with the idle threads of its pool as helpers; otherwise as `run`. */
   async prove(message: ProveMessage, options: ProveOptions = {}): Promise<TaskResult<ProveValue>> {
     const team = createTeam();
     const helpers = message.openKey === undefined ? 0 : this.#helpersFor(message.openKey);
@@ -131,7 +132,7 @@ export class Lanes {
     return await this.run("prove", "prove", message, { ...options, retryOnCrash: false });
   }
 
-  /** Loads in every thread, ahead of the first request, the backend that requests will ask for. */
+  /** Loads the backend in every thread, so that the first request need not wait for it. */
   async warm(backend: PairingBackend): Promise<void> {
     const warmups = Object.values(this.#pools).flatMap((pool) =>
       Array.from({ length: pool.threads }, async () => {
@@ -141,9 +142,18 @@ export class Lanes {
     await Promise.all(warmups);
   }
 
-  /** Tasks waiting per lane, for metrics. */
-  waiting(): Readonly<Record<LaneName, number>> {
+  /** Queued tasks by pool, for metrics. */
+  waiting(): Readonly<Record<PoolName, number>> {
     return { interactive: this.#pools.interactive.waiting, prove: this.#pools.prove.waiting };
+  }
+
+  /** Ends all threads; tasks that still run or wait are rejected. */
+  async stop(): Promise<void> {
+    await Promise.all(
+      Object.values(this.#pools).map(async (pool) => {
+        await pool.stop();
+      }),
+    );
   }
 
   #helpersFor({ key }: OpenKey): number {
@@ -152,7 +162,7 @@ export class Lanes {
     return Math.max(0, Math.min(idle, this.#helpersMax, key.workspaces.length - 1));
   }
 
-  /** Settles when the helper is back in its lane, and never rejects. */
+  /** Resolves when the helper's thread is free again; never rejects. */
   async #help(
     openKey: OpenKey | undefined,
     team: SharedArrayBuffer,
@@ -162,17 +172,9 @@ export class Lanes {
     try {
       await this.run("prove", "help", { openKey, team }, { retryOnCrash: false });
     } catch {
-      // The pool has logged it. Whatever the helper had begun is half done: the proof must not go on with it.
+      // The pool has logged the error. The helper's part may be half done, so the proof must not use it.
       failTeam(team);
       onThreadLost?.();
     }
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(
-      Object.values(this.#pools).map(async (pool) => {
-        await pool.stop();
-      }),
-    );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the prover registry needs computed, as one interface: compilation and setup in processes of their own, proofs
- * and verification on the lanes. Expected failures are unions; what rejects is capacity (`overloaded`), time
+ * What the prover registry has computed, as one interface: compilation and setup in processes of their own, proofs and
+ * verification in thread pools. Expected failures are results; methods reject for capacity (`overloaded`), time
  * (`deadline_exceeded`), the caller's abort, or a fault.
  */
 import type {
@@ -15,31 +15,35 @@ import type {
   VerifyValue,
 } from "../../engine/protocol.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
-import type { Finding } from "../schemas.js";
+import type { ProverDiagnostic } from "../schemas.js";
 import type { CircuitSource } from "../provisioning/sources.js";
 
 export interface ComputeOptions {
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
-  /** Told how much of a long step is done, 0 to 1. */
+  /** Called with the share of a long step that is done, 0 to 1. */
   readonly onProgress?: (share: number) => void;
 }
 
-/** The files that compiling gave. */
+/** The files that a compilation produced. */
 export interface Compilation {
   /** WebAssembly. */
   readonly witnessProgram: Uint8Array;
   readonly r1cs: Uint8Array;
   readonly sym: Uint8Array;
   readonly circuit: CircuitInterface;
-  readonly warnings: readonly Finding[];
+  readonly warnings: readonly ProverDiagnostic[];
 }
 
 export type CompileOutcome =
   | { readonly ok: true; readonly value: Compilation }
-  | { readonly ok: false; readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
+  | {
+      readonly ok: false;
+      readonly errors: readonly ProverDiagnostic[];
+      readonly warnings: readonly ProverDiagnostic[];
+    };
 
-/** The keys that a setup made, not yet trusted. */
+/** The keys that a setup made, before the gates have checked them. */
 export interface SetupKeys {
   /** snarkjs `.zkey`. */
   readonly provingKey: Uint8Array;
@@ -47,14 +51,15 @@ export interface SetupKeys {
   readonly verifyingKey: string;
 }
 
-/** A step that failed for a reason that trying again would not change. */
+/** A step that failed for a reason that another try would not change. */
 export interface StepFailure {
   readonly ok: false;
-  readonly errors: readonly Finding[];
+  readonly errors: readonly ProverDiagnostic[];
 }
 
-/** A stored file with the content that its hash names. */
+/** A stored file and the hash that its content must have. */
 export interface StoredFile {
+  /** Absolute. */
   readonly path: string;
   /** Lower-case hex. */
   readonly sha256: string;
@@ -64,10 +69,7 @@ export interface GatesInput {
   readonly r1cs: StoredFile;
   readonly provingKey: StoredFile;
   readonly verifyingKey: StoredFile;
-  /**
-   * Inputs that satisfy the circuit, where it comes with some: an honest proof of them is tried too. Built-in circuits
-   * only.
-   */
+  /** Inputs that satisfy a built-in circuit: an honest proof of them must verify, too. */
   readonly example?: {
     readonly circuit: CircuitInterface;
     readonly witnessProgram: StoredFile;
@@ -82,25 +84,25 @@ export interface PassedGates {
 
 export interface ProverCompute {
   /**
-   * Names everything that decides what compiling a source gives, beside the source: compiler, version, flags, limits of
-   * the format.
+   * Names everything but the source that decides the result of a compilation: compiler, version and flags.
    */
   readonly compilerName: string;
-  /** Compiles untrusted source. Never rejects for what the source does. */
+  /** Compiles untrusted source. Whatever the source does is a result, never a rejection. */
   compile(source: CircuitSource, options?: ComputeOptions): Promise<CompileOutcome>;
-  /** Makes fresh keys; no two calls give the same. */
+  /** Makes fresh, random keys. */
   setup(
     r1cs: Uint8Array,
     options?: ComputeOptions,
   ): Promise<{ readonly ok: true; readonly value: SetupKeys } | StepFailure>;
-  /** All setup gates of security 2.12 on the stored keys, the canary forgery among them. */
+  /** Runs all setup gates on the stored keys, the canary forgery among them (engine/groth16/gates.ts). */
   gates(
     input: GatesInput,
     options?: ComputeOptions,
   ): Promise<{ readonly ok: true; readonly value: PassedGates } | StepFailure>;
   prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>>;
   verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>>;
-  /** Many proofs of one key; the lane is taken for all of them at once. */
+  /** Verifies many proofs of one key on one thread. */
   verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>>;
+  /** Hashes notes into their tree. */
   appendNotes(message: AppendNotesMessage, options?: ComputeOptions): Promise<AppendNotesValue>;
 }

@@ -1,79 +1,81 @@
 /**
- * Proving keys in the kernels' form: opened once by a thread of the lane `prove`, then shared by all of them, least
- * recently used first to go. A key that cannot be opened is proved with by the reference backend, so nothing here fails
- * a request.
+ * Proving keys in the form that the WebAssembly kernels use: opened once by a thread of the pool `prove`, shared by all
+ * threads, and dropped least recently used first. Where a key cannot be opened the reference backend proves, so that no
+ * request fails because of it.
  */
+import { LRUCache } from "lru-cache";
 import { newId } from "../../platform/ids.js";
 import type { Log } from "../../platform/log.js";
 import type { OpenKey, SharedBytes } from "../../engine/protocol.js";
-import type { Lanes } from "./compute-pools.js";
+import type { ComputePools } from "./compute-pools.js";
 
 export interface OpenKeysOptions {
-  /** Memory of all open keys together, workspaces included. */
+  /** Memory of all open keys together, workspaces included. One key may exceed it, but then it is the only one. */
   readonly budgetBytes: number;
-  /** Proofs that may be under way with one key at once. */
+  /** Proofs that may run with one key at once. */
   readonly workspaces: number;
 }
 
-export interface OpenKeysDependencies {
-  readonly lanes: Lanes;
+interface OpenKeysDependencies {
+  readonly pools: ComputePools;
   readonly log: Log;
 }
 
 export class OpenKeys {
-  readonly #options: OpenKeysOptions;
+  readonly #workspaces: number;
   readonly #with: OpenKeysDependencies;
-  /** By the zkey's hash, in order of use, oldest first. A promise, so that calls that overlap open a key once. */
-  readonly #open = new Map<string, Promise<OpenKey | undefined>>();
-  readonly #bytes = new Map<string, number>();
+  /** By the zkey's SHA-256. */
+  readonly #open: LRUCache<string, OpenKey>;
+  /** Keys that a thread is opening now, so that overlapping calls open a key once. */
+  readonly #opening = new Map<string, Promise<OpenKey | undefined>>();
 
-  constructor(options: OpenKeysOptions, dependencies: OpenKeysDependencies) {
-    this.#options = options;
+  constructor({ budgetBytes, workspaces }: OpenKeysOptions, dependencies: OpenKeysDependencies) {
+    this.#workspaces = workspaces;
     this.#with = dependencies;
+    this.#open = new LRUCache<string, OpenKey>({
+      maxSize: budgetBytes,
+      // The cache refuses what is larger than the whole; a key that large takes the place of all others instead.
+      sizeCalculation: ({ key }) => Math.min(key.memory.buffer.byteLength, budgetBytes),
+    });
   }
 
   /**
-   * The open key, or undefined when the reference backend has to do. The first call takes about a second per million
-   * points.
+   * Returns the open key, or undefined when the reference backend has to prove. The first call for a key takes about a
+   * second per million points.
    */
   async get(provingKey: SharedBytes): Promise<OpenKey | undefined> {
     const { sha256 } = provingKey;
-    const held = this.#open.get(sha256) ?? this.#openNow(provingKey);
-    this.#open.delete(sha256);
-    this.#open.set(sha256, held);
-    return await held;
+    const open = this.#open.get(sha256);
+    if (open !== undefined) return open;
+    const opening = this.#opening.get(sha256) ?? this.#openNow(provingKey);
+    this.#opening.set(sha256, opening);
+    const opened = await opening;
+    // Not kept when the key was dropped meanwhile.
+    if (this.#opening.get(sha256) === opening) {
+      this.#opening.delete(sha256);
+      if (opened !== undefined) this.#open.set(sha256, opened);
+    }
+    return opened;
   }
 
-  /** Forgets a key: after a thread died while proving with it, the workspace that it had is lost. */
+  /** Forgets a key: when a thread dies while it proves with the key, the workspace that it used is lost. */
   drop(sha256: string): void {
+    this.#opening.delete(sha256);
     this.#open.delete(sha256);
-    this.#bytes.delete(sha256);
   }
 
   async #openNow(provingKey: SharedBytes): Promise<OpenKey | undefined> {
-    const { sha256 } = provingKey;
     try {
-      const opened = await this.#with.lanes.run("prove", "open_key", {
-        provingKey,
-        workspaces: this.#options.workspaces,
-      });
+      const opened = await this.#with.pools.run("prove", "open_key", { provingKey, workspaces: this.#workspaces });
       if (!opened.ok) throw new Error(opened.message);
-      if (this.#open.has(sha256)) this.#bytes.set(sha256, opened.value.memory.buffer.byteLength);
-      this.#dropOldest(sha256);
       return { id: newId(), key: opened.value };
-    } catch {
-      // A full queue passes, a kernel that cannot run here does not: either way the next request finds out anew.
-      this.#with.log.warn("a proving key could not be opened; the reference backend proves", { kind: "kernels" });
-      this.drop(sha256);
+    } catch (error) {
+      // A full queue is temporary, a kernel that cannot run here is not; the next request tries again in both cases.
+      this.#with.log.warn("a proving key could not be opened; the reference backend proves", {
+        kind: "kernels",
+        error,
+      });
       return undefined;
-    }
-  }
-
-  #dropOldest(kept: string): void {
-    const total = (): number => [...this.#bytes.values()].reduce((sum, bytes) => sum + bytes, 0);
-    for (const sha256 of [...this.#open.keys()]) {
-      if (total() <= this.#options.budgetBytes) return;
-      if (sha256 !== kept) this.drop(sha256);
     }
   }
 }

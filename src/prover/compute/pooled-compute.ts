@@ -1,12 +1,13 @@
 /**
  * The registry's compute on the server's threads and processes: compile, setup and gates each in a process of its own,
- * proofs on the lane `prove`, verification and note hashing on `interactive`.
+ * proofs in the pool `prove`, verification and note hashing in `interactive`.
  */
+import { WASM_PAGE_BYTES } from "../../engine/circuit/wasm-memory.js";
 import { AppError } from "../../platform/errors.js";
 import type { Log } from "../../platform/log.js";
 import { COMPILE_PROCESS_LIMITS, compileInProcess } from "./compile-task.js";
 import { checkKeyInProcess } from "./gates-task.js";
-import type { Lanes } from "./compute-pools.js";
+import type { ComputePools } from "./compute-pools.js";
 import { OpenKeys, type OpenKeysOptions } from "./open-keys.js";
 import type { ProcessTaskFailure, ProcessTaskLimits, ProcessTasks } from "../../platform/pool/process-task.js";
 import { setupInProcess } from "./setup-task.js";
@@ -36,10 +37,10 @@ import type {
   SetupKeys,
   StepFailure,
 } from "./compute.js";
-import { finding } from "../provisioning/compile-warnings.js";
+import { diagnostic } from "../provisioning/diagnostics.js";
 import type { CircuitSource } from "../provisioning/sources.js";
 
-export interface LanesComputeOptions {
+interface PooledComputeOptions {
   /** Largest circuit that may be compiled, in constraints. */
   readonly constraintsMax: number;
   /** Limits of one compilation. */
@@ -48,38 +49,37 @@ export interface LanesComputeOptions {
   readonly openKeys?: OpenKeysOptions;
 }
 
-export interface LanesComputeDependencies {
-  readonly lanes: Lanes;
+interface PooledComputeDependencies {
+  readonly pools: ComputePools;
   readonly tasks: ProcessTasks;
   readonly log: Log;
 }
 
 const MIB = 1024 * 1024;
-const PAGE_BYTES = 64 * 1024;
-/** The compiler's own memory stays below that of its process, so that it runs out first and can say so. */
+/** The compiler's own memory stays below that of its process, so that it runs out first and reports it. */
 const COMPILER_SHARE = 0.75;
 /**
- * A sound circuit on a busy server must not count as one that never ends: the limit is on processor time, the clock is
- * the last resort.
+ * A sound circuit on a busy server must not count as one that never ends: the limit is on processor time, and the clock
+ * allows five times as much.
  */
 const WALL_PER_CPU_SECOND = 5;
 /** WebAssembly's addresses have 32 bits. */
 const PAGES_MAX = 65_536;
-/** Hashing a batch of notes takes some 20 ms; longer than this means that the lane is lost. */
+/** Hashing a batch of notes takes some 20 ms; after this long the threads are stuck. */
 const NOTES_DEADLINE_MS = 30_000;
 
-export class LanesCompute implements ProverCompute {
+export class PooledCompute implements ProverCompute {
   readonly compilerName = `${readCompilerName()} O2`;
   readonly #compileLimits: CompileLimits;
   readonly #processLimits: ProcessTaskLimits;
-  readonly #lanes: Lanes;
+  readonly #pools: ComputePools;
   readonly #log: Log;
   readonly #tasks: ProcessTasks;
   readonly #openKeys: OpenKeys | undefined;
 
-  constructor(options: LanesComputeOptions, dependencies: LanesComputeDependencies) {
+  constructor(options: PooledComputeOptions, dependencies: PooledComputeDependencies) {
     const { memoryMb, seconds } = options.compile;
-    const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / PAGE_BYTES));
+    const compilerPagesMax = Math.min(PAGES_MAX, Math.floor((memoryMb * MIB * COMPILER_SHARE) / WASM_PAGE_BYTES));
     this.#compileLimits = { ...DEFAULT_COMPILE_LIMITS, constraintsMax: options.constraintsMax, compilerPagesMax };
     this.#processLimits = {
       ...COMPILE_PROCESS_LIMITS,
@@ -87,12 +87,13 @@ export class LanesCompute implements ProverCompute {
       deadlineMs: seconds * WALL_PER_CPU_SECOND * 1000,
       cpuSeconds: seconds,
     };
-    this.#lanes = dependencies.lanes;
+    this.#pools = dependencies.pools;
     this.#tasks = dependencies.tasks;
     this.#log = dependencies.log;
     this.#openKeys = options.openKeys === undefined ? undefined : new OpenKeys(options.openKeys, dependencies);
   }
 
+  /** Compiles in a process; a source that does not compile is a result. */
   async compile(source: CircuitSource, options: ComputeOptions = {}): Promise<CompileOutcome> {
     const outcome = await compileInProcess(
       this.#tasks,
@@ -106,9 +107,9 @@ export class LanesCompute implements ProverCompute {
     if (!outcome.settled) throw this.#processError("compile", outcome.failure, options);
     const { result } = outcome;
     if (!result.ok) {
-      const of = (wanted: Diagnostic["severity"]): Diagnostic[] =>
+      const ofSeverity = (wanted: Diagnostic["severity"]): Diagnostic[] =>
         result.diagnostics.filter(({ severity }) => severity === wanted);
-      return { ok: false, errors: of("error"), warnings: of("warning") };
+      return { ok: false, errors: ofSeverity("error"), warnings: ofSeverity("warning") };
     }
     const { wasm, r1cs, sym, warnings } = result;
     return {
@@ -117,6 +118,7 @@ export class LanesCompute implements ProverCompute {
     };
   }
 
+  /** Makes fresh keys in a process that ends afterwards. */
   async setup(
     r1cs: Uint8Array,
     options: ComputeOptions = {},
@@ -126,15 +128,15 @@ export class LanesCompute implements ProverCompute {
       ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
     });
     if (!outcome.ok) return this.#stepFailure("setup", outcome, options);
-    const made = outcome.value;
-    if (!made.ok)
-      return {
-        ok: false,
-        errors: [finding(made.code === "gate_failed" ? "setup_gate_failed" : made.code, made.message)],
-      };
-    return { ok: true, value: { provingKey: made.zkey, verifyingKey: JSON.stringify(made.verifyingKey) } };
+    const key = outcome.value;
+    if (!key.ok) {
+      const code = key.code === "gate_failed" ? "setup_gate_failed" : key.code;
+      return { ok: false, errors: [diagnostic(code, key.message)] };
+    }
+    return { ok: true, value: { provingKey: key.zkey, verifyingKey: JSON.stringify(key.verifyingKey) } };
   }
 
+  /** Runs the gates on the stored files in a process. */
   async gates(
     input: GatesInput,
     options: ComputeOptions = {},
@@ -144,33 +146,36 @@ export class LanesCompute implements ProverCompute {
     const checked = outcome.value;
     return checked.ok
       ? { ok: true, value: { verifierContract: checked.verifierContract } }
-      : { ok: false, errors: [finding("setup_gate_failed", checked.message)] };
+      : { ok: false, errors: [diagnostic("setup_gate_failed", checked.message)] };
   }
 
+  /** Proves in the pool `prove`, with the key open for the kernels where possible. */
   async prove(message: ProveMessage, options?: ComputeOptions): Promise<TaskResult<ProveValue>> {
     const openKey = await this.#openKeys?.get(message.provingKey);
-    // A thread that is lost under a proof takes a workspace of the key with it.
+    // A thread that is lost during a proof never gives its workspace of the key back.
     const onThreadLost = (): void => {
       this.#openKeys?.drop(message.provingKey.sha256);
     };
     try {
-      return await this.#lanes.prove(openKey === undefined ? message : { ...message, openKey }, {
+      return await this.#pools.prove(openKey === undefined ? message : { ...message, openKey }, {
         ...options,
         onThreadLost,
       });
     } catch (error) {
-      // A refused task had no thread; any other end may have taken one.
+      // A refused task never had a thread; any other failure may have ended one.
       if (!(error instanceof AppError && error.code === "overloaded")) onThreadLost();
       throw error;
     }
   }
 
+  /** Verifies one proof in the pool `interactive`. */
   async verify(message: VerifyMessage, options?: ComputeOptions): Promise<TaskResult<VerifyValue>> {
-    return await this.#lanes.run("interactive", "verify", { ...message, backend: this.#pairingBackend() }, options);
+    return await this.#pools.run("interactive", "verify", { ...message, backend: this.#pairingBackend() }, options);
   }
 
+  /** Verifies many proofs as one task of the pool `interactive`. */
   async verifyBatch(message: VerifyBatchMessage, options?: ComputeOptions): Promise<TaskResult<VerifyBatchValue>> {
-    return await this.#lanes.run(
+    return await this.#pools.run(
       "interactive",
       "verify_batch",
       { ...message, backend: this.#pairingBackend() },
@@ -178,8 +183,12 @@ export class LanesCompute implements ProverCompute {
     );
   }
 
+  /**
+   * Hashes notes into the tree in the pool `interactive`.
+   * @throws AppError `internal_error` when the task fails, `deadline_exceeded` after 30 s
+   */
   async appendNotes(message: AppendNotesMessage): Promise<AppendNotesValue> {
-    const result = await this.#lanes.run("interactive", "append_notes", message, { deadlineMs: NOTES_DEADLINE_MS });
+    const result = await this.#pools.run("interactive", "append_notes", message, { deadlineMs: NOTES_DEADLINE_MS });
     if (!result.ok) throw new AppError("internal_error", { message: "the note tree could not be hashed" });
     return result.value;
   }
@@ -188,10 +197,10 @@ export class LanesCompute implements ProverCompute {
     return this.#openKeys === undefined ? "reference" : "wasm";
   }
 
-  /** What the circuit is too large for is the circuit's failure; the rest may go better next time. */
+  /** A limit that the circuit exceeded fails the prover; an aborted or crashed process throws, for another try. */
   #stepFailure(step: string, failure: ProcessTaskFailure, options: ComputeOptions): StepFailure {
     if (failure.code === "aborted" || failure.code === "crashed") throw this.#processError(step, failure, options);
-    return { ok: false, errors: [finding("circuit_too_large", `${step}: ${failure.message}`)] };
+    return { ok: false, errors: [diagnostic("circuit_too_large", `${step}: ${failure.message}`)] };
   }
 
   #processError(step: string, failure: ProcessTaskFailure, options: ComputeOptions): unknown {

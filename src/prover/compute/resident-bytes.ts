@@ -1,44 +1,46 @@
 /**
  * Artifacts that stay in memory for the worker threads: one shared copy per machine, least recently used ones dropped
- * when the budget is spent. Loads of the same content that overlap become one.
+ * when the budget is spent. Overlapping loads of the same content become one.
  */
+import { LRUCache } from "lru-cache";
 import type { SharedBytes } from "../../engine/protocol.js";
 
-export interface ResidentBytesOptions {
-  /** Bytes kept at most; one artifact larger than this is still handed out, but not kept. */
+interface ResidentBytesOptions {
+  /** Bytes kept at most; a larger artifact is returned but not kept. */
   readonly budgetBytes: number;
 }
 
-export interface ResidentBytesDependencies {
+interface ResidentBytesDependencies {
   /** Reads an artifact and checks its hash; rejects with `artifact_corrupt` or `data_corrupt`. */
   readonly load: (sha256: string) => Promise<SharedArrayBuffer>;
 }
 
 export class ResidentBytes {
-  readonly #options: ResidentBytesOptions;
   readonly #load: ResidentBytesDependencies["load"];
-  /** Insertion order is the order of use, oldest first. */
-  readonly #resident = new Map<string, SharedBytes>();
+  readonly #resident: LRUCache<string, SharedBytes>;
   readonly #loading = new Map<string, Promise<SharedBytes>>();
-  #bytes = 0;
 
   constructor(options: ResidentBytesOptions, dependencies: ResidentBytesDependencies) {
-    this.#options = options;
     this.#load = dependencies.load;
+    this.#resident = new LRUCache<string, SharedBytes>({
+      maxSize: options.budgetBytes,
+      sizeCalculation: ({ bytes }) => Math.max(1, bytes.byteLength),
+    });
   }
 
   /** Bytes held now. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#resident.calculatedSize;
   }
 
+  /**
+   * Returns an artifact from memory, or loads it.
+   * @param sha256 lower-case hex
+   * @throws AppError `artifact_corrupt` or `data_corrupt`, as the loader
+   */
   async get(sha256: string): Promise<SharedBytes> {
-    const held = this.#resident.get(sha256);
-    if (held !== undefined) {
-      this.#resident.delete(sha256);
-      this.#resident.set(sha256, held);
-      return held;
-    }
+    const resident = this.#resident.get(sha256);
+    if (resident !== undefined) return resident;
     const pending = this.#loading.get(sha256);
     if (pending !== undefined) return await pending;
     const loading = this.#loadAndKeep(sha256).finally(() => this.#loading.delete(sha256));
@@ -48,19 +50,7 @@ export class ResidentBytes {
 
   async #loadAndKeep(sha256: string): Promise<SharedBytes> {
     const shared: SharedBytes = { sha256, bytes: await this.#load(sha256) };
-    if (shared.bytes.byteLength <= this.#options.budgetBytes) {
-      this.#resident.set(sha256, shared);
-      this.#bytes += shared.bytes.byteLength;
-      this.#dropOldest();
-    }
+    this.#resident.set(sha256, shared);
     return shared;
-  }
-
-  #dropOldest(): void {
-    for (const [sha256, shared] of this.#resident) {
-      if (this.#bytes <= this.#options.budgetBytes) return;
-      this.#resident.delete(sha256);
-      this.#bytes -= shared.bytes.byteLength;
-    }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Makes a Groth16 key in a process of its own that ends afterwards, so that the trapdoor cannot outlive it. Only the
- * server's own troubles are failures; what the circuit is worth is part of the result.
+ * Makes a Groth16 key in a process of its own that ends afterwards, so that the trapdoor cannot outlive it. Only faults
+ * of the server are failures; an unsuitable circuit is part of the result.
  */
 import type { MakeKeyResult } from "../../engine/groth16/make-key.js";
 import { workerPath } from "../../platform/files/package-root.js";
@@ -8,7 +8,7 @@ import type { ProcessTaskLimits, ProcessTaskResult, ProcessTasks } from "../../p
 
 /**
  * 65,536 constraints (the compile limit) take 6 s of two cores and 0.7 GB; the rest is room for a busy machine and for
- * keys brought in from elsewhere.
+ * larger circuits.
  */
 export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
   deadlineMs: 600_000,
@@ -20,13 +20,13 @@ export const SETUP_PROCESS_LIMITS: ProcessTaskLimits = {
   niceness: 15,
 };
 
-export interface SetupTaskOptions {
+interface SetupTaskOptions {
   readonly limits?: ProcessTaskLimits;
   readonly signal?: AbortSignal;
   readonly onProgress?: (share: number) => void;
 }
 
-/** Runs setup and gates on the bytes of an R1CS file; rejects only when the server's own temporary folder fails. */
+/** Runs setup and gates on the bytes of an R1CS file. Rejects only when the server's own temporary folder fails. */
 export async function setupInProcess(
   tasks: ProcessTasks,
   r1cs: Uint8Array,

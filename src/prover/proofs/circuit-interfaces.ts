@@ -1,35 +1,37 @@
 /**
- * Parsed circuit interfaces by content hash, least recently used first to go. They are asked for by every proof and
- * verification.
+ * Parsed circuit interfaces by content hash, in a bounded cache: every proof and every verification needs one.
  */
+import { LRUCache } from "lru-cache";
 import { AppError } from "../../platform/errors.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
 
-/** Interfaces kept: some kilobytes each for common circuits. */
-const KEPT_MAX = 256;
+/** Interfaces in memory: some kilobytes each for common circuits. */
+const INTERFACES_MAX = 256;
 
 export class CircuitInterfaces {
   readonly #read: (sha256: string) => Promise<Uint8Array>;
-  readonly #kept = new Map<string, CircuitInterface>();
+  readonly #interfaces = new LRUCache<string, CircuitInterface>({ max: INTERFACES_MAX });
 
   /** @param dependencies.read reads an artifact and checks its hash; rejects with `artifact_corrupt`. */
   constructor(dependencies: { readonly read: (sha256: string) => Promise<Uint8Array> }) {
     this.#read = dependencies.read;
   }
 
+  /**
+   * Returns the interface whose `interface.json` has this hash.
+   * @param sha256 lower-case hex
+   * @throws AppError `artifact_corrupt`
+   */
   async get(sha256: string): Promise<CircuitInterface> {
-    const held = this.#kept.get(sha256) ?? parse(await this.#read(sha256));
-    this.#kept.delete(sha256);
-    this.#kept.set(sha256, held);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= KEPT_MAX) break;
-      this.#kept.delete(oldest);
-    }
-    return held;
+    const cached = this.#interfaces.get(sha256);
+    if (cached !== undefined) return cached;
+    const circuit = parse(await this.#read(sha256));
+    this.#interfaces.set(sha256, circuit);
+    return circuit;
   }
 }
 
-/** The bytes have their hash, so they are what this server wrote. */
+/** The bytes match their hash, so this server wrote them. */
 function parse(bytes: Uint8Array): CircuitInterface {
   try {
     return JSON.parse(Buffer.from(bytes).toString("utf8")) as CircuitInterface;

@@ -1,9 +1,9 @@
 /**
- * The stores of a prover: the tree of encrypted notes and the (for now empty) home of its nullifiers. Appends to one
- * store go through one queue in batches, so that concurrent proofs lose no leaf and share one commit. Knows no
- * plaintext and no key.
+ * The stores of a prover: the tree of encrypted notes, and a nullifier store that is reserved but not written yet.
+ * Appends to one store go through one queue in batches, so that concurrent proofs lose no leaf and share one commit.
+ * Sees no plaintext and no key.
  */
-import { AppError, assert } from "../../platform/errors.js";
+import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
 import { ownerKey, type Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import { newId } from "../../platform/ids.js";
@@ -20,62 +20,59 @@ import { mergeCommits } from "../../platform/store/tables.js";
 import type { AppendNotesMessage, AppendNotesValue } from "../../engine/protocol.js";
 import type { NoteTreeState } from "../../engine/merkle/note-tree.js";
 
-export type StoreKind = "notes" | "nullifiers";
+type StoreKind = "notes" | "nullifiers";
 
-/** A store as it lies in the database. */
-export type ProofStore = {
+/** The stored record of a store. */
+type ProofStore = {
   readonly id: string;
   readonly created_at: string;
   readonly name: string;
   readonly kind: StoreKind;
   /** Curve whose scalar field the tree hashes in. */
   readonly curve: string;
-  /** Tree of a note store; absent on a nullifier store, which has no entries yet. */
+  /** Tree of a note store; absent on a nullifier store, which has no entries. */
   readonly tree?: NoteTreeState;
 };
 
-/** A note as it lies in the database. */
+/** The stored record of a note. */
 export type StoredNote = {
   readonly created_at: string;
   readonly prover_id: string;
-  /** Vault and key that open it. */
+  /** Vault and key that decrypt it. */
   readonly vault_id: string;
   readonly key_id: string;
   readonly ciphertext: string;
   readonly leaf: string;
 };
 
-/** One note that waits for its place. */
+/** A note to be appended. */
 export interface PendingNote {
   /** 64 hex digits; becomes the leaf. */
   readonly digest: string;
   /**
-   * Names what the proof proves. A store finds what it has about a statement by this: a proof's hash is no identity,
-   * because anyone can re-randomise a Groth16 proof. 64 hex digits.
+   * Identifies what the proof proves; 64 hex digits. The store finds the notes of a statement by this hash: the hash of
+   * a proof is no identity, because anyone can re-randomise a Groth16 proof.
    */
   readonly statementHash: string;
-  /** 64 hex digits; an attribute of the statement's entry. */
+  /** 64 hex digits; the value of the statement's entry. */
   readonly proofHash: string;
   readonly note: Omit<StoredNote, "created_at" | "leaf">;
-  /** What else must hold at the commit; read anew for each try. Throws when the note is not wanted any more. */
+  /** Returns further checks of the commit; called for each try. Throws when the note must not be appended any more. */
   readonly checks: () => readonly StoreCheck[];
-  /** What is written together with the note. */
+  /** Returns what is written in the same commit. */
   readonly records: (index: number) => StoreCommit;
 }
 
-export interface NoteStoresDependencies {
+interface NoteStoresDependencies {
   readonly store: Store;
   readonly clock: Clock;
-  /** Runs the tree's hashing away from the event loop. */
+  /** Hashes notes into the tree, outside of the event loop. */
   readonly appendNotes: (message: AppendNotesMessage) => Promise<AppendNotesValue>;
 }
 
 /** 2^32 notes. */
 const DEPTH = 32;
-/**
- * What new note stores start with; `emptyNoteTree(32)`, kept as a constant because making it takes 33 hashes on the
- * event loop.
- */
+/** `emptyNoteTree(32)` as a constant, because computing it takes 33 hashes on the event loop. */
 export const EMPTY_TREE: NoteTreeState = {
   depth: DEPTH,
   size: 0,
@@ -84,16 +81,12 @@ export const EMPTY_TREE: NoteTreeState = {
 };
 /** Notes of one batch: about 20 ms of hashing and one commit. */
 const BATCH_LENGTH_MAX = 32;
-/**
- * Notes that may wait for one store; each is a finished proof, so this many proofs would have to end within one batch.
- */
+/** Notes that may wait for one store: each is a finished proof, so this many would have to end within one batch. */
 const QUEUE_LENGTH_MAX = 1024;
-/**
- * Conflicts come from a deletion that runs beside the append, not from other appends; a handful settles all of them.
- */
+/** Conflicts come from a deletion at the same time, not from other appends, so a few tries are enough. */
 const CONFLICT_RETRIES_MAX = 8;
 
-interface Waiting {
+interface WaitingNote {
   readonly pending: PendingNote;
   readonly resolve: (index: number) => void;
   readonly reject: (error: unknown) => void;
@@ -101,22 +94,30 @@ interface Waiting {
 
 export class NoteStores {
   readonly #dependencies: NoteStoresDependencies;
-  readonly #queues = new Map<string, Waiting[]>();
+  readonly #queues = new Map<string, WaitingNote[]>();
 
   constructor(dependencies: NoteStoresDependencies) {
     this.#dependencies = dependencies;
   }
 
   /**
-   * Finds or makes the two stores of a new prover; the commit is for the caller to merge into its own.
-   * @throws AppError `store_unsuitable` when a named store is not there for this owner, of the other kind or of another
-   *   curve.
+   * Finds or makes the two stores of a new prover; the caller merges the commit into its own.
+   * @param prover.notes,prover.nullifiers ids of existing stores to share
+   * @throws AppError `store_unsuitable` when the owner has no such store, or it is of another kind or curve
    */
   prepare(
     owner: Subject,
-    proverId: string,
-    curve: string,
-    wanted: { readonly notes: string | undefined; readonly nullifiers: string | undefined },
+    {
+      proverId,
+      curve,
+      notes,
+      nullifiers,
+    }: {
+      readonly proverId: string;
+      readonly curve: string;
+      readonly notes: string | undefined;
+      readonly nullifiers: string | undefined;
+    },
   ): { readonly noteStoreId: string; readonly nullifierStoreId: string; readonly commit: StoreCommit } {
     const checks: StoreCheck[] = [];
     const puts: StorePut[] = [];
@@ -127,18 +128,18 @@ export class NoteStores {
       else {
         const found = this.#findSuitable(owner, storeId, kind, curve);
         checks.push({ key: found.key, version: found.version });
-        // Written again unchanged: its new version makes a deletion that runs beside this notice the new user.
+        // Written again unchanged: the new version makes a deletion at the same time conflict.
         puts.push({ key: found.key, value: found.value });
       }
       puts.push({ key: userKey(owner, storeId, proverId), value: true });
       return storeId;
     };
-    const noteStoreId = use("notes", wanted.notes);
-    const nullifierStoreId = use("nullifiers", wanted.nullifiers);
+    const noteStoreId = use("notes", notes);
+    const nullifierStoreId = use("nullifiers", nullifiers);
     return { noteStoreId, nullifierStoreId, commit: { checks, puts } };
   }
 
-  /** What a prover's deletion takes with it: its use of the stores, and those stores that nobody else uses. */
+  /** Prepares the deletion of a prover's use of its stores, and of the stores that no other prover uses. */
   prepareRelease(owner: Subject, proverId: string, storeIds: readonly string[]): StoreCommit {
     const parts = storeIds.map((storeId): Required<Pick<StoreCommit, "checks" | "deletes" | "deletePrefixes">> => {
       const users = this.#dependencies.store.range(usersPrefix(owner, storeId), { limit: 2 });
@@ -147,7 +148,7 @@ export class NoteStores {
       if (shared) return { checks: [], deletes: [own], deletePrefixes: [] };
       const record = this.#dependencies.store.get(storeKey(owner, storeId));
       return {
-        // A prover that begins to share the store meanwhile touches its record and so makes this fail.
+        // A prover that begins to share the store at the same time writes its record, and this check fails.
         checks: [{ key: storeKey(owner, storeId), version: record?.version ?? "absent" }],
         deletes: [own, storeKey(owner, storeId)],
         deletePrefixes: [notesPrefix(owner, storeId), nodesPrefix(owner, storeId), statementsPrefix(owner, storeId)],
@@ -160,25 +161,30 @@ export class NoteStores {
     };
   }
 
+  /** Returns a store of the owner. */
   read(owner: Subject, storeId: string): ProofStore | undefined {
     return this.#dependencies.store.get<ProofStore>(storeKey(owner, storeId))?.value;
   }
 
+  /**
+   * Returns the note at an index of a store, still encrypted.
+   * @param index from 0
+   */
   readNote(owner: Subject, storeId: string, index: number): StoredNote | undefined {
     return this.#dependencies.store.get<StoredNote>(noteKey(owner, storeId, index))?.value;
   }
 
   /**
-   * Appends a note durably and answers its index, from 0.
-   * @throws AppError `note_store_full`, `overloaded` when too many wait, `not_found` when the store is gone.
+   * Appends a note durably and returns its index, from 0.
+   * @throws AppError `note_store_full`, `overloaded` when too many notes wait, `not_found` when the store was deleted
    */
   async append(owner: Subject, storeId: string, pending: PendingNote): Promise<number> {
     const running = this.#queues.get(storeId);
     if (running !== undefined && running.length >= QUEUE_LENGTH_MAX) {
-      throw new AppError("overloaded", { message: "too many notes wait for this store", retryAfterSec: 1 });
+      throw new AppError("overloaded", { message: "too many notes wait for this store; try again", retryAfterSec: 1 });
     }
     return await new Promise<number>((resolve, reject) => {
-      const waiting: Waiting = { pending, resolve, reject };
+      const waiting: WaitingNote = { pending, resolve, reject };
       if (running !== undefined) {
         running.push(waiting);
         return;
@@ -189,7 +195,7 @@ export class NoteStores {
     });
   }
 
-  async #drain(owner: Subject, storeId: string, queue: Waiting[]): Promise<void> {
+  async #drain(owner: Subject, storeId: string, queue: WaitingNote[]): Promise<void> {
     while (queue.length > 0) {
       const batch = queue.splice(0, BATCH_LENGTH_MAX);
       try {
@@ -201,34 +207,30 @@ export class NoteStores {
     this.#queues.delete(storeId);
   }
 
-  async #appendBatch(owner: Subject, storeId: string, batch: readonly Waiting[]): Promise<void> {
+  async #appendBatch(owner: Subject, storeId: string, batch: readonly WaitingNote[]): Promise<void> {
     for (let attempt = 0; attempt <= CONFLICT_RETRIES_MAX; attempt += 1) {
-      const wanted = batch.flatMap((waiting) => withChecks(waiting));
-      if (wanted.length === 0) return;
+      const checked = batch.flatMap((waiting) => withChecks(waiting));
+      if (checked.length === 0) return;
       const record = this.#dependencies.store.get<ProofStore>(storeKey(owner, storeId));
       const tree = record?.value.tree;
-      if (record === undefined || tree === undefined)
-        throw new AppError("not_found", { message: "note store not found" });
-      if (tree.size + wanted.length > 2 ** tree.depth)
+      if (record === undefined || tree === undefined) throw notFound("note store");
+      if (tree.size + checked.length > 2 ** tree.depth)
         throw new AppError("note_store_full", { message: "the note store is full; name another one for new provers" });
       const appended = await this.#dependencies.appendNotes({
         state: tree,
-        digests: wanted.map(({ waiting }) => waiting.pending.digest),
+        digests: checked.map(({ waiting }) => waiting.pending.digest),
       });
       try {
         await this.#dependencies.store.commit(
           mergeCommits(
             {
               checks: [{ key: record.key, version: record.version }],
-              puts: this.#puts(
-                owner,
-                record.value,
-                tree.size,
-                wanted.map(({ waiting }) => waiting.pending),
+              puts: this.#puts(owner, record.value, {
+                notes: checked.map(({ waiting }) => waiting.pending),
                 appended,
-              ),
+              }),
             },
-            ...wanted.map(({ waiting, checks }, offset) =>
+            ...checked.map(({ waiting, checks }, offset) =>
               mergeCommits({ checks }, waiting.pending.records(tree.size + offset)),
             ),
           ),
@@ -237,21 +239,21 @@ export class NoteStores {
         if (error instanceof StoreConflict) continue;
         throw error;
       }
-      wanted.forEach(({ waiting }, offset) => {
+      checked.forEach(({ waiting }, offset) => {
         waiting.resolve(tree.size + offset);
       });
       return;
     }
-    throw new AppError("overloaded", { message: "the note store is busy, try again", retryAfterSec: 1 });
+    throw new AppError("overloaded", { message: "the note store is busy; try again", retryAfterSec: 1 });
   }
 
+  /** The records of new notes behind those that the store has, and the store's new state. */
   #puts(
     owner: Subject,
     record: ProofStore,
-    size: number,
-    notes: readonly PendingNote[],
-    appended: AppendNotesValue,
+    { notes, appended }: { readonly notes: readonly PendingNote[]; readonly appended: AppendNotesValue },
   ): StorePut[] {
+    const size = appended.state.size - notes.length;
     const createdAt = isoTimestamp(this.#dependencies.clock.nowMs());
     const records = notes.flatMap((pending, offset): StorePut[] => {
       const leaf = appended.leaves[offset];
@@ -263,8 +265,8 @@ export class NoteStores {
         { key: [...statementsPrefix(owner, record.id), pending.statementHash, index], value: pending.proofHash },
       ];
     });
-    // Leaves are in the notes; of the inner nodes each is written once, when it is complete. Inclusion proofs come from
-    // them.
+    // Leaves are part of the notes. Each inner node is written once, when it is complete; inclusion proofs can be built
+    // from them.
     const nodes = appended.completed
       .filter((node) => node.level > 0)
       .map((node): StorePut => ({ key: [...nodesPrefix(owner, record.id), node.level, node.index], value: node.hash }));
@@ -286,19 +288,16 @@ export class NoteStores {
   #findSuitable(owner: Subject, storeId: string, kind: StoreKind, curve: string): StoreRecord<ProofStore> {
     const record = this.#dependencies.store.get<ProofStore>(storeKey(owner, storeId));
     const member = kind === "notes" ? "note_store_id" : "nullifier_store_id";
-    const message = `${member}: there is no store of ${kind} for ${curve} with this id`;
     if (record === undefined || record.value.kind !== kind || record.value.curve !== curve) {
-      throw new AppError("store_unsuitable", {
-        message,
-        details: [{ message, code: "store_unsuitable", path: member }],
-      });
+      const message = `${member}: there is no store of ${kind} for ${curve} with this id`;
+      throw invalidMember(member, message, "store_unsuitable");
     }
     return record;
   }
 }
 
-/** Pairs a waiting note with its present checks; one whose checks throw is refused by itself and leaves the batch. */
-function withChecks(waiting: Waiting): { readonly waiting: Waiting; readonly checks: readonly StoreCheck[] }[] {
+/** Pairs a waiting note with its present checks; a note whose checks throw is rejected and leaves the batch. */
+function withChecks(waiting: WaitingNote): { readonly waiting: WaitingNote; readonly checks: readonly StoreCheck[] }[] {
   try {
     return [{ waiting, checks: waiting.pending.checks() }];
   } catch (error) {

@@ -1,8 +1,8 @@
 /**
- * Proving, verifying and the notes that come of it. Computes nothing itself: the lanes do; opens no key material: the
- * vault does. A proof is answered only after its note and record are on disk.
+ * Proving, verifying and the notes of proofs. The thread pools compute, and the vault opens key material. A proof is
+ * returned only after its note and record are on disk.
  */
-import { AppError } from "../../platform/errors.js";
+import { AppError, assert, invalidMember, notFound } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
 import { isoTimestamp, type Clock } from "../../platform/clock.js";
 import type { Events } from "../../platform/events/events.js";
@@ -22,13 +22,13 @@ import { solidityProof } from "./solidity-proof.js";
 import { hashProof, hashStatement, noteDigest, nullifierKey } from "./public-inputs.js";
 import type { ProverVault } from "../vault-port.js";
 
-export interface ProofsOptions {
-  /** Time that one proof may take on its lane, waiting included. */
+interface ProofsOptions {
+  /** Time that one proof may take, waiting for a thread included. */
   readonly proveDeadlineMs: number;
   readonly verifyDeadlineMs: number;
 }
 
-export interface ProofsDependencies {
+interface ProofsDependencies {
   readonly repository: ProverRepository;
   readonly notes: NoteStores;
   readonly compute: ProverCompute;
@@ -40,20 +40,20 @@ export interface ProofsDependencies {
   readonly clock: Clock;
 }
 
-/** What a note says, as JSON, before it is encrypted. */
+/** The content of a note, encrypted as JSON. */
 interface NoteContent {
   readonly prover_id: string;
   readonly proof: string;
   readonly public_signals: readonly string[];
 }
 
-/** A proof and what it is said to prove, both unchecked. */
-export interface StatementItem {
+/** A proof and the inputs that it is verified with, both unchecked. */
+export interface VerifyItem {
   readonly inputs: unknown;
   readonly proof: unknown;
 }
 
-/** Some 20 to 60 ms on a thread that others wait for; from here on, a larger slice saves less than 5 % a proof. */
+/** A slice takes 20 to 60 ms of a thread that others wait for; a larger one saves less than 5 % a proof. */
 const VERIFY_SLICE_ITEMS = 64;
 
 type Timings = ProofRecord["timings"];
@@ -68,10 +68,10 @@ export class Proofs {
   }
 
   /**
-   * Makes a proof, checks it, stores its note.
+   * Makes a proof, checks it and stores its note.
    * @param inputs the caller's named inputs, unchecked
    * @throws AppError `not_found`, `prover_not_provisioned`, `witness_missing`, `witness_invalid`,
-   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what lanes, vault and store throw.
+   *   `constraints_unsatisfied`, `proof_self_check_failed`, `artifact_corrupt`, and what pools, vault and store throw
    */
   async prove(
     owner: Subject,
@@ -94,13 +94,13 @@ export class Proofs {
       this.#with.resident.get(provingKeySha256),
       this.#with.resident.get(verifyingKeySha256),
     ]);
-    const made = await this.#with.compute.prove(
+    const result = await this.#with.compute.prove(
       { circuit, witnessProgram, provingKey, verifyingKey, inputs: request.inputs },
       { signal: request.signal, deadlineMs: this.#options.proveDeadlineMs },
     );
-    if (!made.ok) throw taskError(made);
-    const { proof, proofJson, publicSignals, timings } = made.value;
-    const record = await this.#keep(owner, prover, {
+    if (!result.ok) throw taskError(result);
+    const { proof, proofJson, publicSignals, timings } = result.value;
+    const record = await this.#store(owner, prover, {
       proof,
       publicSignals,
       verifyingKeySha256,
@@ -115,8 +115,8 @@ export class Proofs {
   }
 
   /**
-   * True when the proof is valid for the public members of the inputs; `store` then keeps a note of it.
-   * @throws AppError `proof_malformed`, `witness_missing`, `witness_invalid` and as `prove`.
+   * Returns whether the proof is valid for the public members of the inputs; with `store`, a valid proof gets a note.
+   * @throws AppError `proof_malformed`, `witness_missing`, `witness_invalid`, and as `prove`
    */
   async verify(
     owner: Subject,
@@ -143,21 +143,21 @@ export class Proofs {
     if (!checked.ok) throw taskError(checked);
     const { result, proof, publicSignals } = checked.value;
     if (result && request.store) {
-      await this.#keep(owner, prover, { proof, publicSignals, verifyingKeySha256, origin: "verify", timings: null });
+      await this.#store(owner, prover, { proof, publicSignals, verifyingKeySha256, origin: "verify", timings: null });
     }
     return result;
   }
 
   /**
-   * As `verify`, for many proofs: in their order true, false or the item's own failure. Nothing is stored. The items go
-   * to the lane in slices, one after the other, so that a single verification waits for one slice at most and a long
-   * batch takes one thread.
-   * @throws AppError what concerns the prover or the lane, and so all items.
+   * Verifies many proofs; returns true, false or the item's own error, in the order of the items. Nothing is stored.
+   * Slices run one after the other, so that a single verification waits for one slice at most and a long batch takes
+   * one thread.
+   * @throws AppError what concerns the prover or the pool, and so all items
    */
   async verifyBatch(
     owner: Subject,
     id: string,
-    request: { readonly items: readonly StatementItem[]; readonly signal: AbortSignal },
+    request: { readonly items: readonly VerifyItem[]; readonly signal: AbortSignal },
   ): Promise<(boolean | AppError)[]> {
     const prover = this.#provisioned(owner, id);
     const verifyingKeySha256 = await this.#with.pins.read(owner, prover, "verifying_key");
@@ -182,15 +182,16 @@ export class Proofs {
   }
 
   /**
-   * A note of the prover's note store, decrypted. Notes of other provers that share the store open the same way: one
-   * owner.
+   * Returns a note of the prover's note store, decrypted, also one of another prover that shares the store.
+   * @param index from 0
+   * @throws AppError `not_found`, `data_corrupt`
    */
   async note(owner: Subject, id: string, index: number): Promise<Note> {
     const prover = this.#find(owner, id).value;
     const note = this.#with.notes.readNote(owner, prover.note_store_id, index);
     const tree = this.#with.notes.read(owner, prover.note_store_id)?.tree;
-    if (note === undefined || tree === undefined) throw new AppError("not_found", { message: "note not found" });
-    const plaintext = await this.#open(owner, prover.note_store_id, note);
+    if (note === undefined || tree === undefined) throw notFound("note");
+    const plaintext = await this.#decrypt(owner, prover.note_store_id, note);
     return {
       index,
       root: tree.root,
@@ -201,13 +202,12 @@ export class Proofs {
     };
   }
 
-  /** A shared store keeps the leaves of a prover that was deleted; what its notes said is gone with its vault. */
-  async #open(owner: Subject, storeId: string, note: StoredNote): Promise<Uint8Array> {
+  /** A shared store keeps the leaves of a deleted prover, but its notes cannot be decrypted without its vault. */
+  async #decrypt(owner: Subject, storeId: string, note: StoredNote): Promise<Uint8Array> {
     try {
       return await this.#with.vault.decrypt(
         owner,
-        note.vault_id,
-        note.key_id,
+        { vaultId: note.vault_id, keyId: note.key_id },
         note.ciphertext,
         noteContext(storeId, note.prover_id),
       );
@@ -217,10 +217,11 @@ export class Proofs {
     }
   }
 
-  async #keep(
+  /** Writes the note and the record of a proof. */
+  async #store(
     owner: Subject,
     prover: StoredProver,
-    made: {
+    proven: {
       readonly proof: string;
       readonly publicSignals: readonly string[];
       readonly verifyingKeySha256: string;
@@ -228,15 +229,14 @@ export class Proofs {
       readonly timings: Timings;
     },
   ): Promise<ProofRecord> {
-    const proofHash = hashProof(made.proof);
-    const statementHash = hashStatement(prover.id, made.verifyingKeySha256, made.publicSignals);
-    const content: NoteContent = { prover_id: prover.id, proof: made.proof, public_signals: made.publicSignals };
+    const proofHash = hashProof(proven.proof);
+    const statementHash = hashStatement(prover.id, proven.verifyingKeySha256, proven.publicSignals);
+    const content: NoteContent = { prover_id: prover.id, proof: proven.proof, public_signals: proven.publicSignals };
     const storeId = prover.note_store_id;
     const keyId = prover.build.note_key_id;
     const ciphertext = await this.#with.vault.encrypt(
       owner,
-      prover.vault_id,
-      keyId,
+      { vaultId: prover.vault_id, keyId },
       Buffer.from(JSON.stringify(content)),
       noteContext(storeId, prover.id),
     );
@@ -246,17 +246,17 @@ export class Proofs {
       prover_id: prover.id,
       hash: proofHash,
       statement_hash: statementHash,
-      public_signals: [...made.publicSignals],
-      bytes: made.proof.length / 2,
-      origin: made.origin,
-      timings: made.timings,
+      public_signals: [...proven.publicSignals],
+      bytes: proven.proof.length / 2,
+      origin: proven.origin,
+      timings: proven.timings,
     };
     const noteIndex = await this.#with.notes.append(owner, storeId, {
       digest: noteDigest(statementHash, proofHash),
       statementHash,
       proofHash,
       note: { prover_id: prover.id, vault_id: prover.vault_id, key_id: keyId, ciphertext },
-      // A prover that was deleted meanwhile leaves nothing behind.
+      // Nothing is written for a prover that was deleted meanwhile.
       checks: () => {
         const { key, version } = this.#find(owner, prover.id);
         return [{ key, version }];
@@ -272,7 +272,7 @@ export class Proofs {
 
   #find(owner: Subject, id: string): StoreRecord<StoredProver> {
     const found = this.#with.repository.find(owner, id);
-    if (found === undefined) throw new AppError("not_found", { message: "prover not found" });
+    if (found === undefined) throw notFound("prover");
     return found;
   }
 
@@ -286,7 +286,7 @@ export class Proofs {
   }
 }
 
-/** Binds a note to its place: moved to another store or prover it does not open. */
+/** Binds a note to its store and prover: elsewhere it does not decrypt. */
 function noteContext(storeId: string, proverId: string): string {
   return `pv/v1/note:${storeId}:${proverId}`;
 }
@@ -297,21 +297,18 @@ function artifact(prover: StoredProver, name: "interface.json" | "circuit.wasm")
   return found.sha256;
 }
 
-function missingFrom({ inputs, proof }: StatementItem): AppError | undefined {
-  if (proof === undefined) {
-    const message = "proof required for verification";
-    return new AppError("proof_malformed", { message, details: [{ message, code: "proof_malformed", path: "proof" }] });
-  }
+function missingFrom({ inputs, proof }: VerifyItem): AppError | undefined {
+  if (proof === undefined) return invalidMember("proof", "proof required for verification", "proof_malformed");
   return inputs === undefined ? witnessMissing("witness required for verification") : undefined;
 }
 
 function resultOf(outcome: TaskResult<VerifyValue> | undefined): boolean | AppError {
-  if (outcome === undefined) throw new Error("invariant broken: each item has an outcome");
+  assert(outcome !== undefined, "each item has an outcome");
   return outcome.ok ? outcome.value.result : taskError(outcome);
 }
 
 function witnessMissing(message: string): AppError {
-  return new AppError("witness_missing", { message, details: [{ message, code: "witness_missing", path: "witness" }] });
+  return invalidMember("witness", message, "witness_missing");
 }
 
 function taskError(failure: TaskFailure): AppError {

@@ -1,21 +1,21 @@
 /**
- * Names of proofs and of what they prove (security 2.12, 'Malleability'). A Groth16 proof can be re-randomised by
- * anyone, so the hash of a proof is evidence that these bytes were seen and nothing more; what is decided by identity
- * is decided on the statement.
+ * Hashes that identify proofs and what they prove. Anyone can re-randomise a Groth16 proof, so the hash of a proof is
+ * only evidence that these bytes were seen; decisions about identity use the hash of the statement (prover, key and
+ * public signals).
  */
 import { createHash } from "node:crypto";
 import { uuidBytes } from "../../platform/ids.js";
 
 const ELEMENT_BYTES = 32;
 
-/** SHA-256 of a proof's canonical bytes, lower-case hex. */
+/** Returns the SHA-256 of a proof's canonical bytes, lower-case hex. */
 export function hashProof(proofHex: string): string {
   return createHash("sha256").update(Buffer.from(proofHex, "hex")).digest("hex");
 }
 
 /**
- * SHA-256("pv/v1/proof" || prover id(16) || SHA-256 of the verifying key(32) || public signals(32 each, big-endian)),
- * hex.
+ * Returns the hash of a statement, lower-case hex: SHA-256("pv/v1/proof" || prover id(16) || SHA-256 of the verifying
+ * key(32) || public signals(32 each, big-endian)).
  * @param publicSignals canonical decimals, outputs first
  */
 export function hashStatement(proverId: string, verifyingKeySha256: string, publicSignals: readonly string[]): string {
@@ -35,7 +35,10 @@ export function hashStatement(proverId: string, verifyingKeySha256: string, publ
   return hash.digest("hex");
 }
 
-/** What the note's leaf is made from: SHA-256("pv/v1/note" || statement hash(32) || proof hash(32)), hex. */
+/**
+ * Returns the digest that becomes a note's leaf, lower-case hex: SHA-256("pv/v1/note" || statement hash(32) || proof
+ * hash(32)).
+ */
 export function noteDigest(statementHash: string, proofHash: string): string {
   return createHash("sha256")
     .update("pv/v1/note")
@@ -44,7 +47,10 @@ export function noteDigest(statementHash: string, proofHash: string): string {
     .digest("hex");
 }
 
-/** Key under which a note would be nullified: SHA-256("pv/v1/nullifier" || the note as encrypted), base64. */
+/**
+ * Returns the key that will nullify a note, base64: SHA-256("pv/v1/nullifier" || the encrypted note). Nothing is
+ * nullified yet.
+ */
 export function nullifierKey(ciphertext: string): string {
   return createHash("sha256").update("pv/v1/nullifier").update(ciphertext).digest("base64");
 }

@@ -1,4 +1,4 @@
-/** The form of a Groth16 proof that the verifier contract takes: the arguments of its `verifyProof`. */
+/** A Groth16 proof as the arguments of the verifier contract's `verifyProof`. */
 import { assert } from "../../platform/errors.js";
 import type { Groth16ProofJson } from "../../engine/protocol.js";
 
@@ -10,7 +10,11 @@ export interface SolidityProof {
   readonly input: string[];
 }
 
-/** The EVM's pairing precompile takes G2 coordinates as (c1, c0), EIP-197; snarkjs writes (c0, c1). */
+/**
+ * Converts a proof of snarkjs' JSON form. The EVM's pairing precompile takes G2 coordinates as (c1, c0), EIP-197;
+ * snarkjs writes (c0, c1).
+ * @param publicSignals decimals, outputs first
+ */
 export function solidityProof(proof: Groth16ProofJson, publicSignals: readonly string[]): SolidityProof {
   const [bx, by] = [proof.pi_b[0] ?? [], proof.pi_b[1] ?? []];
   return {

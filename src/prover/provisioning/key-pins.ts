@@ -1,7 +1,7 @@
 /**
- * Vault secrets that pin a prover's keys: kind, SHA-256, size and format of the artifact, as JSON. The key itself is
- * megabytes and lies in the artifact store; the pin is authenticated by the vault, so that nobody with the disk alone
- * can swap it.
+ * Vault secrets that pin a prover's keys: kind, SHA-256, size and format of the artifact, as JSON. The key itself has
+ * megabytes and lies in the artifact store; the vault authenticates the pin, so that access to the disk alone is not
+ * enough to swap a key.
  */
 import { AppError } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -40,7 +40,7 @@ export class KeyPins {
     this.#vault = dependencies.vault;
   }
 
-  /** Makes the secret for one key; it exists once the commit is applied. */
+  /** Prepares the secret that pins one key; it exists once the commit is applied. */
   async prepare(
     owner: Subject,
     prover: StoredProver,
@@ -57,9 +57,9 @@ export class KeyPins {
   }
 
   /**
-   * SHA-256 of the key that the vault vouches for.
-   * @throws AppError `prover_keys_missing` when its secret was deleted from the vault, `artifact_corrupt` when it does
-   *   not agree with the prover's record.
+   * Returns the SHA-256 of the key that the vault has pinned, in lower-case hex.
+   * @throws AppError `prover_keys_missing` when its secret was deleted from the vault, `artifact_corrupt` when it
+   *   disagrees with the prover's record
    */
   async read(owner: Subject, prover: StoredProver, name: PinnedName): Promise<string> {
     const { artifact, member, kind, format } = PINNED[name];
@@ -87,6 +87,6 @@ export class KeyPins {
 }
 
 function corrupt(name: PinnedName, cause?: unknown): AppError {
-  const message = `the ${name.replace("_", " ")} is not the one that the prover's vault vouches for`;
+  const message = `the ${name.replace("_", " ")} is not the one that the prover's vault has pinned`;
   return new AppError("artifact_corrupt", { message, ...(cause === undefined ? {} : { cause }) });
 }

@@ -1,6 +1,6 @@
 /**
- * The status machine of a prover: the names and the one table of allowed transitions. A status only ever moves forward,
- * so that a client that polls never sees it go back, whatever crashed in between.
+ * The status machine of a prover: its statuses and the table of allowed transitions. A status only moves forward, so
+ * that a polling client never sees it go back, even after a crash.
  */
 
 export const PROVER_STATUSES = [
@@ -16,8 +16,9 @@ export const PROVER_STATUSES = [
 export type ProverStatus = (typeof PROVER_STATUSES)[number];
 
 /**
- * From each status to those that may follow. `deploying_artifacts` waits for on-chain verifiers and is entered by
- * nobody yet; `compiled -> provisioned` is for schemes without a setup of their own and for keys that are taken over.
+ * From each status to those that may follow. `deploying_artifacts` is for provers that deploy a verifier contract; none
+ * does today, so that no prover ever has this status. `compiled -> provisioned` is for schemes without a setup of their
+ * own and for imported keys; no prover takes it today either.
  */
 const TRANSITIONS: Readonly<Record<ProverStatus, readonly ProverStatus[]>> = {
   init: ["compiling", "compiled", "failed"],
@@ -31,8 +32,8 @@ const TRANSITIONS: Readonly<Record<ProverStatus, readonly ProverStatus[]>> = {
 };
 
 /**
- * How far along each status is, 0 to 1: where it begins and where it ends. What `progress` of the status route says;
- * compiling and setup are the long steps.
+ * The progress at which each status begins and ends, 0 to 1, for the status route. Compiling and setup are the long
+ * steps.
  */
 const PROGRESS: Readonly<Record<ProverStatus, readonly [number, number]>> = {
   init: [0, 0],
@@ -45,7 +46,7 @@ const PROGRESS: Readonly<Record<ProverStatus, readonly [number, number]>> = {
   failed: [1, 1],
 };
 
-/** What is going on, in words for people. */
+/** The step of each status, in words for people. */
 const STEPS: Readonly<Record<ProverStatus, string>> = {
   init: "waiting to be compiled",
   compiling: "compiling the circuit",
@@ -57,22 +58,26 @@ const STEPS: Readonly<Record<ProverStatus, string>> = {
   failed: "failed",
 };
 
-/** True when a prover in status `from` may go to `to`. A status does not follow itself. */
+/** Returns whether a prover in status `from` may move to `to`. A status does not follow itself. */
 export function mayFollow(from: ProverStatus, to: ProverStatus): boolean {
   return TRANSITIONS[from].includes(to);
 }
 
-/** True when nothing will change the status any more. */
+/** Returns whether the status is final. */
 export function isFinished(status: ProverStatus): boolean {
   return TRANSITIONS[status].length === 0;
 }
 
-/** @param share how much of the status's own work is done, 0 to 1 */
+/**
+ * Returns the progress of provisioning, 0 to 1.
+ * @param share how much of the status's own work is done, 0 to 1
+ */
 export function progressOf(status: ProverStatus, share = 0): number {
   const [begin, end] = PROGRESS[status];
   return begin + (end - begin) * Math.min(1, Math.max(0, share));
 }
 
+/** Returns the step in words for people. */
 export function stepOf(status: ProverStatus): string {
   return STEPS[status];
 }

@@ -1,7 +1,7 @@
 /**
- * Takes a prover from `init` to `provisioned`: compile -> setup -> gates -> keys. Each step leaves its results as
- * artifacts by hash and then moves the record with a compare-and-set, so that it may be killed anywhere and run twice:
- * what is on record is not done again, what is not is thrown away. Which step comes next is read from the record alone.
+ * Takes a prover from `init` to `provisioned`: compile -> setup -> gates -> keys. Each step stores its results as
+ * artifacts by hash and then moves the record with a compare-and-set, so that it may be killed anywhere and run again:
+ * recorded results are reused, others discarded. The record alone decides which step comes next.
  */
 import { AppError, assert } from "../../platform/errors.js";
 import type { Subject } from "../../platform/auth/principal.js";
@@ -12,7 +12,7 @@ import type { ArtifactReference, Artifacts } from "../../platform/store/artifact
 import { StoreConflict, type StoreCommit, type StoreRecord } from "../../platform/store/store.js";
 import { mergeCommits } from "../../platform/store/tables.js";
 import type { GatesInput, ProverCompute, StoredFile } from "../compute/compute.js";
-import { finding, limitFindings } from "./compile-warnings.js";
+import { diagnostic, limitDiagnostics } from "./diagnostics.js";
 import type { KeyPins } from "./key-pins.js";
 import { isFinished, mayFollow, type ProverStatus } from "./lifecycle.js";
 import type { CircuitInterface } from "../../engine/circuit/interface.js";
@@ -25,7 +25,7 @@ import {
   type StoredProver,
 } from "../repository.js";
 import { statusEvents } from "../prover-events.js";
-import type { Finding } from "../schemas.js";
+import type { ProverDiagnostic } from "../schemas.js";
 import { circuitHash, type BuiltInCircuits, type CircuitSource } from "./sources.js";
 import type { ProverVault } from "../vault-port.js";
 
@@ -42,26 +42,26 @@ export interface ProvisioningDependencies {
 }
 
 /** The lease under which a run works. */
-export interface ProvisioningLease {
+interface ProvisioningLease {
   readonly signal: AbortSignal;
   /**
-   * Commits what a step made, together with the name of the phase that comes next. Rejects with StoreConflict, or when
-   * the lease is lost.
+   * Commits the results of a step together with the name of the next phase. Rejects with StoreConflict, or when the
+   * lease is lost.
    */
   readonly commit: (phase: ProvisioningPhase, commit: StoreCommit) => Promise<void>;
-  /** Tells how much of the phase is done, 0 to 1. */
+  /** Reports the share of the phase that is done, 0 to 1. */
   readonly progress: (share: number) => void;
 }
 
 export const PROVISIONING_PHASES = ["compile", "setup", "gates", "keys", "end"] as const;
-export type ProvisioningPhase = (typeof PROVISIONING_PHASES)[number];
+type ProvisioningPhase = (typeof PROVISIONING_PHASES)[number];
 
-/** The record was deleted or moved by somebody else while a step ran: this run's results are worth nothing. */
+/** The record was deleted or moved by another run while a step ran: the results of this run are discarded. */
 class NothingToDo extends Error {
   override readonly name = "NothingToDo";
 }
 
-/** More steps than there are would mean that one of them does not move the record. */
+/** More than the existing steps: reaching it means that a step did not move the record. */
 const STEPS_MAX = 16;
 
 export class Provisioning {
@@ -72,9 +72,8 @@ export class Provisioning {
   }
 
   /**
-   * Runs whatever steps are left. Returns when the prover is finished (`failed` included) or gone; waits while the
-   * vault is sealed; rejects when a step could not be done now (no room on the disk, a fault), for the queue to try
-   * again.
+   * Runs the remaining steps. Returns when the prover is finished (`failed` included) or deleted; waits while the vault
+   * is sealed; rejects when a step cannot be done now (no room on the disk, a fault), so that the queue tries again.
    */
   async run(owner: Subject, proverId: string, lease: ProvisioningLease): Promise<void> {
     try {
@@ -84,14 +83,15 @@ export class Provisioning {
         if (prover === undefined || isFinished(prover.status)) return;
         await this.#step(prover, lease);
       }
-      throw new Error("invariant broken: every step moves the prover");
+      assert(false, "every step moves the prover");
     } catch (error) {
       if (!(error instanceof NothingToDo)) throw error;
     }
   }
 
   /**
-   * What to commit when the queue gives up: the prover fails with the reason. Undefined when it is finished or gone.
+   * Prepares the commit for when the queue gives up: the prover fails with the reason. Undefined when it is finished or
+   * deleted.
    */
   failure(
     owner: Subject,
@@ -103,7 +103,7 @@ export class Provisioning {
     const failed: StoredProver = {
       ...this.#touched(record),
       status: "failed",
-      errors: [finding(reason.code, reason.message)],
+      errors: [diagnostic(reason.code, reason.message)],
     };
     return mergeCommits(
       this.#with.repository.update(record, failed),
@@ -115,38 +115,43 @@ export class Provisioning {
     const { status, build } = prover;
     switch (status) {
       case "init":
-        return await this.#move(prover, "compiling", lease);
+        await this.#move(prover, "compiling", lease);
+        return;
       case "compiling":
-        return await this.#compile(prover, lease);
+        await this.#compile(prover, lease);
+        return;
       case "compiled":
-        return await this.#move(prover, "pending_setup", lease);
+        await this.#move(prover, "pending_setup", lease);
+        return;
       case "pending_setup":
-        return await this.#move(prover, "running_setup", lease);
+        await this.#move(prover, "running_setup", lease);
+        return;
       case "running_setup":
-        if (build.artifacts.proving_key === undefined) return await this.#setup(prover, lease);
-        if (!build.gates_passed) return await this.#passGates(prover, lease);
-        return await this.#pinKeys(prover, lease);
+        if (build.artifacts.proving_key === undefined) await this.#setup(prover, lease);
+        else if (!build.gates_passed) await this.#passGates(prover, lease);
+        else await this.#pinKeys(prover, lease);
+        return;
       case "deploying_artifacts":
       case "provisioned":
       case "failed":
-        throw new NothingToDo("no step leads on from this status");
+        throw new NothingToDo("no step follows this status");
     }
   }
 
   async #compile(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const scope = scopeOf(prover);
     const hash = prover.build.circuit_hash;
-    const known = this.#with.repository.findCircuit(scope, hash) ?? (await this.#compileAnew(prover, lease));
-    if (known === undefined) return;
+    const compiled = this.#with.repository.findCircuit(scope, hash) ?? (await this.#compileAnew(prover, lease));
+    if (compiled === undefined) return;
     await this.#move(
-      withCompiled(prover, known),
+      withCompiled(prover, compiled),
       "compiled",
       lease,
-      this.#with.repository.putCircuit(scope, hash, known),
+      this.#with.repository.putCircuit(scope, hash, compiled),
     );
   }
 
-  /** Undefined when the source does not compile; the prover has failed then. */
+  /** Undefined when the source does not compile and the prover has failed. */
   async #compileAnew(prover: StoredProver, lease: ProvisioningLease): Promise<CompiledCircuit | undefined> {
     const text = await this.#with.artifacts.read(required(prover, "source.json").sha256);
     const outcome = await this.#with.compute.compile(JSON.parse(text.toString("utf8")) as CircuitSource, {
@@ -154,7 +159,7 @@ export class Provisioning {
       onProgress: lease.progress,
     });
     if (!outcome.ok) {
-      await this.#fail({ ...prover, warnings: limitFindings(outcome.warnings) }, outcome.errors, lease);
+      await this.#fail({ ...prover, warnings: limitDiagnostics(outcome.warnings) }, outcome.errors, lease);
       return undefined;
     }
     const { witnessProgram, r1cs, sym, circuit, warnings } = outcome.value;
@@ -164,13 +169,16 @@ export class Provisioning {
       "circuit.sym": await this.#with.artifacts.put(sym),
       "interface.json": await this.#with.artifacts.put(Buffer.from(JSON.stringify(circuit))),
     };
-    return { artifacts, warnings: limitFindings(warnings) };
+    return { artifacts, warnings: limitDiagnostics(warnings) };
   }
 
   async #setup(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const r1cs = await this.#with.artifacts.read(required(prover, "circuit.r1cs").sha256);
     const made = await this.#with.compute.setup(r1cs, { signal: lease.signal, onProgress: lease.progress });
-    if (!made.ok) return await this.#fail(prover, made.errors, lease);
+    if (!made.ok) {
+      await this.#fail(prover, made.errors, lease);
+      return;
+    }
     const artifacts: ArtifactSet = {
       ...prover.build.artifacts,
       proving_key: await this.#with.artifacts.put(made.value.provingKey),
@@ -194,7 +202,10 @@ export class Provisioning {
       },
       { signal: lease.signal, onProgress: lease.progress },
     );
-    if (!passed.ok) return await this.#fail(prover, passed.errors, lease);
+    if (!passed.ok) {
+      await this.#fail(prover, passed.errors, lease);
+      return;
+    }
     const artifacts: ArtifactSet = {
       ...prover.build.artifacts,
       "verifier.sol": await this.#with.artifacts.put(Buffer.from(passed.value.verifierContract)),
@@ -202,10 +213,7 @@ export class Provisioning {
     await this.#write(prover, { ...prover, build: { ...prover.build, artifacts, gates_passed: true } }, lease);
   }
 
-  /**
-   * Built-in circuits come with inputs that satisfy them, unless the prover was registered under an older version of
-   * the circuit.
-   */
+  /** The satisfying inputs of a built-in circuit; undefined when the prover has an older version of the circuit. */
   async #example(prover: StoredProver, witnessProgram: StoredFile): Promise<GatesInput["example"]> {
     if (!prover.build.is_built_in) return undefined;
     const found = this.#with.builtIns.find(prover.identifier);
@@ -222,7 +230,7 @@ export class Provisioning {
     };
   }
 
-  /** The vault has to be unsealed for this; until then the job waits with everything else done. */
+  /** Waits until the vault is unsealed; all other steps are done by then. */
   async #pinKeys(prover: StoredProver, lease: ProvisioningLease): Promise<void> {
     const { owner } = prover.build;
     for (;;) {
@@ -236,34 +244,35 @@ export class Provisioning {
           required(prover, "verifying_key.json"),
         );
         const pinned = { ...prover, proving_key_id: proving.secretId, verifying_key_id: verifying.secretId };
-        return await this.#move(pinned, "provisioned", lease, mergeCommits(proving.commit, verifying.commit));
+        await this.#move(pinned, "provisioned", lease, mergeCommits(proving.commit, verifying.commit));
+        return;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        if (error.code === "not_found")
-          return await this.#fail(
-            prover,
-            [finding("vault_gone", "the prover's vault was deleted before its keys could be kept")],
-            lease,
-          );
+        if (error.code === "not_found") {
+          const reason = diagnostic("vault_gone", "the prover's vault was deleted before its keys could be pinned");
+          await this.#fail(prover, [reason], lease);
+          return;
+        }
+        // Sealed again after `untilUnsealed`: wait for the next unsealing.
         if (error.code !== "vault_sealed") throw error;
       }
     }
   }
 
-  async #fail(prover: StoredProver, errors: readonly Finding[], lease: ProvisioningLease): Promise<void> {
-    await this.#move({ ...prover, errors: limitFindings(errors) }, "failed", lease);
+  async #fail(prover: StoredProver, errors: readonly ProverDiagnostic[], lease: ProvisioningLease): Promise<void> {
+    await this.#move({ ...prover, errors: limitDiagnostics(errors) }, "failed", lease);
   }
 
   async #move(prover: StoredProver, to: ProverStatus, lease: ProvisioningLease, more: StoreCommit = {}): Promise<void> {
     assert(mayFollow(prover.status, to), `a prover may go from ${prover.status} to ${to}`);
-    const told = this.#with.events.commitOf(statusEvents(prover.build.owner, prover.id, to));
-    await this.#write(prover, { ...prover, status: to }, lease, mergeCommits(more, told));
+    const events = this.#with.events.commitOf(statusEvents(prover.build.owner, prover.id, to));
+    await this.#write(prover, { ...prover, status: to }, lease, mergeCommits(more, events));
     this.#with.log.info("prover moved", { prover_id: prover.id, state: to });
   }
 
   /**
-   * Writes the record if it is still as it was when the step began: nobody else moved or deleted it. A lost race means
-   * that another lease did the same step, or that the prover or its vault is gone.
+   * Writes the record if it is unchanged since the step began. Otherwise another lease did the same step, or the prover
+   * or its vault was deleted.
    */
   async #write(
     before: StoredProver,
@@ -288,23 +297,22 @@ export class Provisioning {
   }
 
   /**
-   * Every change gets a later time than the one before, even when the clock has stepped back: it also tells changes
-   * apart.
+   * Each change gets a later `updated_at` than the last, even when the clock stepped back: it identifies the change.
    */
   #touched({ value }: StoreRecord<StoredProver>): StoredProver {
     return { ...value, updated_at: isoTimestamp(Math.max(this.#with.clock.nowMs(), Date.parse(value.updated_at) + 1)) };
   }
 }
 
-/** The step that a prover waits for. */
-export function phaseOf(prover: StoredProver): ProvisioningPhase {
+/** The step that comes next for a prover. */
+function phaseOf(prover: StoredProver): ProvisioningPhase {
   if (isFinished(prover.status)) return "end";
   if (prover.status === "init" || prover.status === "compiling") return "compile";
   if (prover.build.artifacts.proving_key === undefined) return "setup";
   return prover.build.gates_passed ? "keys" : "gates";
 }
 
-/** The prover with what compiling its circuit gave. */
+/** Returns the prover with the results of compiling its circuit. */
 export function withCompiled(prover: StoredProver, circuit: CompiledCircuit): StoredProver {
   return {
     ...prover,

@@ -1,12 +1,13 @@
 /**
- * The source of a circuit as the caller gave it or as it ships with the server: checked, put into one form, and named
- * by a hash. Opens no file that a caller can name.
+ * The source of a circuit, from the caller or shipped with the server: checked, brought into one form, and named by its
+ * hash. Never opens a file whose path comes from a caller.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { AppError, assert } from "../../platform/errors.js";
-import { MAIN_FILE_DEFAULT, SOURCE_BYTES_MAX, type CreateProver } from "../schemas.js";
+import { assert, invalidMember, type AppError } from "../../platform/errors.js";
+import { SOURCE_BYTES_MAX } from "../../engine/circuit/source-limits.js";
+import { MAIN_FILE_DEFAULT, type CreateProver } from "../schemas.js";
 
 export type CircuitSource = {
   /** Path -> text. */
@@ -15,8 +16,8 @@ export type CircuitSource = {
   readonly main: string;
 };
 
-/** A source and where it comes from. */
-export interface NamedSource {
+/** A source, its name and its hash. */
+interface NamedSource {
   /** Of a built-in circuit: inputs that satisfy it. */
   readonly satisfyingInputs?: unknown;
   readonly identifier: string;
@@ -27,24 +28,23 @@ export interface NamedSource {
 }
 
 const IDENTIFIER = /^[a-z0-9_]{1,64}$/;
-/**
- * Digits of the hash that go into the identifier of a prover made from source: enough to tell circuits apart by eye.
- */
+/** Digits of the hash in the identifier of a prover made from source: enough for people to tell circuits apart. */
 const IDENTIFIER_HASH_LENGTH = 16;
 
 /**
  * The circuits that ship with the server: one folder each, named like the identifier, with an `inputs.json` beside the
- * source.
+ * source. A `.circom` file beside the folders belongs to every circuit that includes it.
  */
 export class BuiltInCircuits {
   readonly #sources = new Map<string, NamedSource>();
 
   /** Reads all of `folder`/<identifier>/*.circom at once; a few dozen small files. */
   constructor(options: { readonly folder: string }) {
+    const shared = readTexts(options.folder);
     for (const entry of readdirSync(options.folder, { withFileTypes: true })) {
       if (!entry.isDirectory() || !IDENTIFIER.test(entry.name)) continue;
       const folder = join(options.folder, entry.name);
-      const source = readFolder(folder, `${entry.name}.circom`);
+      const source = readSource(folder, `${entry.name}.circom`, shared);
       this.#sources.set(entry.name, {
         identifier: entry.name,
         isBuiltIn: true,
@@ -55,33 +55,29 @@ export class BuiltInCircuits {
     }
   }
 
+  /** Names of the built-in circuits, sorted. */
   get identifiers(): readonly string[] {
     return [...this.#sources.keys()].sort();
   }
 
-  /** Case does not matter. */
+  /** Finds a built-in circuit by name, in any letter case. */
   find(identifier: string): NamedSource | undefined {
     return this.#sources.get(identifier.trim().toLowerCase());
   }
 
-  /** @throws AppError `identifier_unknown`, naming those there are. */
+  /** @throws AppError `identifier_unknown`, naming the existing ones */
   get(identifier: string): NamedSource {
     const found = this.find(identifier);
-    if (found === undefined) {
-      const message = `there is no built-in circuit "${identifier}"; built in: ${this.identifiers.join(", ")}`;
-      throw new AppError("identifier_unknown", {
-        message,
-        details: [{ message, code: "identifier_unknown", path: "identifier" }],
-      });
-    }
-    return found;
+    if (found !== undefined) return found;
+    const message = `there is no built-in circuit "${identifier}"; built in: ${this.identifiers.join(", ")}`;
+    throw invalidMember("identifier", message, "identifier_unknown");
   }
 }
 
 /**
- * Takes the circuit out of a request: a built-in one by name, or the caller's own text.
- * @throws AppError `identifier_unknown`, or `source_invalid` when neither or both are given, the source is too long or
- *   has no main file.
+ * Reads the circuit of a request: a built-in one by name, or the caller's own source.
+ * @throws AppError `identifier_unknown`, or `source_invalid` when neither or both are given, or when the source is too
+ *   long or has no main file
  */
 export function sourceOf(
   request: Pick<CreateProver, "identifier" | "source" | "main">,
@@ -95,15 +91,15 @@ export function sourceOf(
       throw sourceInvalid("main belongs to source; a built-in circuit has its own", "main");
     return builtIns.get(identifier);
   }
-  if (source === undefined || source === null)
-    throw sourceInvalid("one of identifier and source is needed", "identifier");
+  if (source === undefined || source === null) throw sourceInvalid("give identifier or source", "identifier");
   const own = ownSource(source, request.main ?? undefined);
   const hash = hashSource(own);
   return { identifier: `source-${hash.slice(0, IDENTIFIER_HASH_LENGTH)}`, isBuiltIn: false, source: own, hash };
 }
 
 /**
- * Names what compiling the source gives: the source, the curve, and the compiler with its flags.
+ * Returns the name of a compiled circuit: SHA-256 over the source, the curve, and the compiler with its flags, in
+ * lower-case hex.
  * @param compilerName name and version of the compiler and its flags
  */
 export function circuitHash(circuit: Pick<NamedSource, "hash">, curve: string, compilerName: string): string {
@@ -120,25 +116,34 @@ function ownSource(source: string | Readonly<Record<string, string>>, main: stri
   const bytes = names.reduce((total, name) => total + Buffer.byteLength(files[name] ?? ""), 0);
   if (bytes > SOURCE_BYTES_MAX)
     throw sourceInvalid(
-      `the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are taken`,
+      `the source has ${String(bytes)} bytes, at most ${String(SOURCE_BYTES_MAX)} are allowed`,
       "source",
     );
   return { files, main: mainFile };
 }
 
-function readFolder(folder: string, main: string): CircuitSource {
+function readSource(folder: string, main: string, shared: CircuitSource["files"]): CircuitSource {
+  const own = readTexts(folder);
+  assert(Object.hasOwn(own, main), `a built-in circuit has its main file ${main}`);
+  const included = Object.entries(shared).filter(([name]) =>
+    Object.values(own).some((text) => text.includes(`include "${name}";`)),
+  );
+  return { files: { ...own, ...Object.fromEntries(included) }, main };
+}
+
+/** The .circom files of a folder, by name. */
+function readTexts(folder: string): CircuitSource["files"] {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith(".circom"))
     .sort();
-  assert(names.includes(main), `a built-in circuit has its main file ${main}`);
-  return { files: Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")])), main };
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
 function readExample(folder: string): unknown {
   return (JSON.parse(readFileSync(join(folder, "inputs.json"), "utf8")) as { satisfying: unknown }).satisfying;
 }
 
-/** Every text is preceded by its length, so that no two sources have the same bytes. */
+/** The length before every text keeps two different sources from having the same bytes. */
 function hashSource(source: CircuitSource): string {
   const hash = createHash("sha256").update("pv/v1/source");
   const texts = [
@@ -152,5 +157,5 @@ function hashSource(source: CircuitSource): string {
 }
 
 function sourceInvalid(message: string, path: string): AppError {
-  return new AppError("source_invalid", { message, details: [{ message, code: "source_invalid", path }] });
+  return invalidMember(path, message, "source_invalid");
 }

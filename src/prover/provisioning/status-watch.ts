@@ -1,6 +1,6 @@
 /**
- * Tells those who wait inside this process that a prover has changed, and how far its present step is. Nothing in it
- * has to last.
+ * Wakes requests of this process that wait for a change of a prover, and holds the progress of its present step.
+ * Nothing here is stored.
  */
 
 type Listener = () => void;
@@ -10,22 +10,23 @@ export class StatusWatch {
 
   readonly #shares = new Map<string, number>();
 
-  /** How much of the present step is done, 0 to 1; forgotten with the next change. */
+  /** Sets the share of the present step that is done, 0 to 1; cleared by the next change. */
   setShare(proverId: string, share: number): void {
     this.#shares.set(proverId, share);
   }
 
+  /** The share of the present step that is done, 0 to 1; 0 when nothing was reported. */
   shareOf(proverId: string): number {
     return this.#shares.get(proverId) ?? 0;
   }
 
-  /** Called after a commit that changed or deleted the prover. */
+  /** Wakes the waiting requests; called after a commit that changed or deleted the prover. */
   notify(proverId: string): void {
     this.#shares.delete(proverId);
     for (const listener of [...(this.#listeners.get(proverId) ?? [])]) listener();
   }
 
-  /** Waits until `isDone` holds, the time is up or the signal fires, whichever comes first. */
+  /** Resolves when `isDone` holds, the time is up or the signal fires, whichever comes first; never rejects. */
   async waitUntil(
     proverId: string,
     isDone: () => boolean,

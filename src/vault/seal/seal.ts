@@ -66,6 +66,8 @@ export class VaultSeal {
   readonly #automatic: AutomaticUnsealing;
   readonly #corruptRecords: CorruptRecords;
   #state: SealState;
+  /** Callers of `untilUnsealed`. */
+  readonly #unsealedWaiters = new Set<() => void>();
   /** End of the queue of state changes, which happen one at a time. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -108,6 +110,33 @@ export class VaultSeal {
   /** Throws `vault_sealed` unless unsealed. */
   requireUnsealed(): void {
     if (!this.isUnsealed) throw sealedError();
+  }
+
+  /**
+   * Resolves at once while unsealed, otherwise with the next unsealing. The vault may be sealed again before the caller
+   * goes on.
+   * @param signal rejects the wait with its reason
+   */
+  async untilUnsealed(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.isUnsealed) return;
+    await new Promise<void>((resolve, reject) => {
+      const end = (settle: () => void): void => {
+        this.#unsealedWaiters.delete(resume);
+        signal.removeEventListener("abort", abort);
+        settle();
+      };
+      const resume = (): void => {
+        end(resolve);
+      };
+      const abort = (): void => {
+        end(() => {
+          reject(asError(signal.reason));
+        });
+      };
+      this.#unsealedWaiters.add(resume);
+      signal.addEventListener("abort", abort, { once: true });
+    });
   }
 
   /** Returns what anybody may know about the seal. */
@@ -169,6 +198,7 @@ export class VaultSeal {
       this.#corruptRecords.clear();
       this.#log.info("vault unsealed", { state: this.#state });
       this.#onUnsealed?.();
+      for (const resume of [...this.#unsealedWaiters]) resume();
     });
   }
 
@@ -298,4 +328,9 @@ export class VaultSeal {
 
 function sealedError(): AppError {
   return new AppError("vault_sealed", { message: "the vault is sealed", retryAfterSec: SEALED_RETRY_AFTER_SEC });
+}
+
+/** What an abort signal was fired with. */
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error("the wait was ended", { cause: reason });
 }

@@ -1,11 +1,14 @@
 // Our own signing on secp256k1 against noble's, bit by bit, and the check that each signature passes before it is let
 // out.
+import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { describe, expect, it } from "vitest";
 import {
   generateSecp256k1,
+  readSignature,
   secp256k1PublicKey,
   signatureBytes,
+  verifyDigest,
   type EcdsaSignature,
 } from "../../../src/crypto/secp256k1/secp256k1.js";
 import {
@@ -42,6 +45,27 @@ describe("secp256k1 signatures", () => {
         `seed ${String(random.seed)}`,
       ).toEqual(digests.map((digest) => noble(key.privateKey, digest)));
       done += digests.length;
+    }
+  });
+
+  it("are valid for OpenSSL, and OpenSSL's are valid here", () => {
+    const random = seededRandom();
+    for (let round = 0; round < 20; round += 1) {
+      const key = keyOf(bytesOf((valueOf(random32(random)) % (ORDER - 1n)) + 1n));
+      const [x = "", y = ""] = [key.publicKey.subarray(1, 33), key.publicKey.subarray(33)].map((bytes) =>
+        Buffer.from(bytes).toString("base64url"),
+      );
+      const jwk = { kty: "EC", crv: "secp256k1", x, y, d: Buffer.from(key.privateKey).toString("base64url") };
+      const openssl = { key: createPrivateKey({ format: "jwk", key: jwk }), dsaEncoding: "ieee-p1363" } as const;
+      const message = random32(random);
+      const digest = createHash("sha256").update(message).digest();
+      const seed = `seed ${String(random.seed)}`;
+      const ours = signatureBytes(signDigests(key, [digest])[0]!);
+      expect(verify("sha256", message, { ...openssl, key: createPublicKey(openssl.key) }, ours), seed).toBe(true);
+      const { r, s } = readSignature(sign("sha256", message, openssl));
+      // OpenSSL's s may be the high one.
+      expect(verifyDigest(key.publicKey, digest, { r, s: s > ORDER >> 1n ? ORDER - s : s }), seed).toBe(true);
+      expect(verifyDigest(key.publicKey, digest, { r, s: s > ORDER >> 1n ? s : ORDER - s }), seed).toBe(false);
     }
   });
 

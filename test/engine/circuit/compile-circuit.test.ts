@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compileCircuit, SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../../../src/engine/circuit/compile-circuit.js";
+import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
+import { SOURCE_BYTES_MAX, SOURCE_FILES_MAX } from "../../../src/engine/circuit/source-limits.js";
 import type { CompileResult } from "../../../src/engine/circuit/compile-circuit.js";
 import { DIAGNOSTICS_MAX, parseDiagnostics } from "../../../src/engine/circuit/diagnostics.js";
 import { readR1csHeader } from "../../../src/engine/circuit/r1cs.js";

@@ -297,7 +297,7 @@ describe("checkInputs for proving", () => {
     const details = result.ok ? [] : result.details;
     expect(details).toHaveLength(INPUT_PROBLEMS_MAX + 1);
     expect(details.at(-1)?.message).toBe(`and ${1000 - INPUT_PROBLEMS_MAX} more`);
-    expect(details.every(({ code }) => code === "witness_invalid")).toBe(true);
+    expect(new Set(details.map(({ code }) => code))).toEqual(new Set(["witness_invalid"]));
   });
 
   it("handles a hostile number of elements in bounded time", () => {

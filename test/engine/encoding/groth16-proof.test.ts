@@ -1,16 +1,9 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { primeSnarkjs } from "../../../src/engine/backends/snarkjs.js";
 import { BN254 } from "../../../src/engine/curves/bn254.js";
 import type { CurveKernels } from "../../../src/engine/curves/curve-kernels.js";
 import { loadReferenceKernels } from "../../../src/engine/reference/reference-kernels.js";
-import {
-  compressG1,
-  compressG2,
-  compressInfinity,
-  decompressG1,
-  decompressG2,
-} from "../../../src/engine/encoding/compressed-points.js";
+import { compressG1, compressG2, decompressG1, decompressG2 } from "../../../src/engine/encoding/compressed-points.js";
 import { Malformed } from "../../../src/engine/encoding/decoded.js";
 import {
   decodeProof,
@@ -19,14 +12,13 @@ import {
   encodeProofHex,
   proofFromJson,
   proofToJson,
-  proofToSolidityCalldata,
 } from "../../../src/engine/encoding/groth16-proof.js";
-import { decodePublicSignals, encodePublicSignals } from "../../../src/engine/encoding/public-signals.js";
 import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import type { PreparedVerifyingKey } from "../../../src/engine/groth16/verify.js";
 import { addFq2, multiplyFq2, squareRootFq2 } from "../../../src/engine/field/prime-field.js";
 import { loadKernelPairing } from "../../../src/engine/kernels/pairing/pairing.js";
@@ -40,7 +32,7 @@ describe("Groth16 proof encodings on BN254", () => {
   beforeAll(async () => {
     kernels = await loadReferenceKernels();
     const setup = await setupGroth16(fixture.r1cs);
-    prepared = await prepareVerifyingKey(setup.verifyingKey);
+    prepared = prepareWith(await loadPairing("wasm"), setup.verifyingKey);
     proof = await proveGroth16(readProvingKey(setup.zkey), fixture.witness);
     hex = encodeProofHex(proof, BN254);
   });
@@ -122,15 +114,6 @@ describe("Groth16 proof encodings on BN254", () => {
     expect(BigInt(`0x${Buffer.from(g2.subarray(32)).toString("hex")}`)).toBe(q.toAffine().x.c0);
   });
 
-  it("writes the call data that snarkjs writes", async () => {
-    const snarkjs = await primeSnarkjs();
-    const expected = await snarkjs.groth16.exportSolidityCallData(
-      proofToJson(proof, BN254),
-      fixture.publicSignals.map(String),
-    );
-    expect(proofToSolidityCalldata(proof, fixture.publicSignals)).toBe(expected);
-  });
-
   it("reads gnark's points: generators, both signs, and refusals", () => {
     const vectors = gnarkVectors();
     const generator = decompressG2(bytesOf(vectors.g2Generator), kernels, "point");
@@ -160,7 +143,7 @@ describe("Groth16 proof encodings on BN254", () => {
       decompressG1(key.subarray(at, at + 32), kernels, "point");
     const g2 = (at: number): ReturnType<typeof decompressG2> =>
       decompressG2(key.subarray(at, at + 64), kernels, "point");
-    const gnarkKey = await prepareVerifyingKey({
+    const gnarkKey = prepareWith(await loadPairing("wasm"), {
       curve: "BN254",
       publicCount: 2,
       alphaG1: g1(0),
@@ -217,7 +200,9 @@ describe("Groth16 proof encodings on BN254", () => {
       [32, 64],
       [96, 32],
     ] as const) {
-      expect(decodeProofHex(replace(at, compressInfinity(length)), kernels)).toMatchObject({ ok: false });
+      expect(decodeProofHex(replace(at, Uint8Array.of(0x40, ...new Uint8Array(length - 1))), kernels)).toMatchObject({
+        ok: false,
+      });
       const first = bytesOf(hex)[at]!;
       for (const flag of [0x00, 0x40])
         expect(decodeProofHex(replace(at, Uint8Array.of((first & 0x3f) | flag)), kernels)).toMatchObject({ ok: false });
@@ -295,56 +280,22 @@ describe("Groth16 proof encodings on BN254", () => {
     expect(verifyGroth16(prepared, { ...proof, b: point }, fixture.publicSignals)).toBe(false);
   });
 
-  it("accepts no proof with one to three flipped bits", () => {
+  it("accepts no proof with one to three flipped bits, but for the one with A and B negated", () => {
     const random = seededRandom("bit flips");
+    // The flags of the signs of A and B: e(-A, -B) = e(A, B).
+    const signs = [6, 32 * 8 + 6];
     let decodable = 0;
     for (let i = 0; i < 1500; i += 1) {
       const bytes = bytesOf(hex);
-      const bits = new Set(Array.from({ length: 1 + random.integer(3) }, () => random.integer(1024)));
+      const bits =
+        i === 0 ? new Set(signs) : new Set(Array.from({ length: 1 + random.integer(3) }, () => random.integer(1024)));
       for (const bit of bits) bytes[bit >> 3]! ^= 1 << (bit & 7);
       const decoded = decodeProofHex(Buffer.from(bytes).toString("hex"), kernels);
       if (!decoded.ok) continue;
       decodable += 1;
-      expect(verifyGroth16(prepared, decoded.value, fixture.publicSignals)).toBe(false);
+      const isNegated = bits.size === 2 && signs.every((bit) => bits.has(bit));
+      expect(verifyGroth16(prepared, decoded.value, fixture.publicSignals), [...bits].join()).toBe(isNegated);
     }
-    expect(decodable).toBeGreaterThan(0);
-  });
-});
-
-describe("public signals", () => {
-  const max = (BN254.r - 1n).toString();
-  it("round-trip as decimals up to r - 1", () => {
-    expect(decodePublicSignals(encodePublicSignals([0n, 1n, BN254.r - 1n]), 3, BN254)).toEqual({
-      ok: true,
-      value: [0n, 1n, BN254.r - 1n],
-    });
-  });
-  it("are refused when their number, form or range is wrong", () => {
-    const bad: unknown[] = [
-      undefined,
-      "1",
-      {},
-      [],
-      ["1", "2"],
-      [1],
-      [1n],
-      [null],
-      [""],
-      ["-1"],
-      ["-0"],
-      ["01"],
-      ["0x1"],
-      [" 1"],
-      ["1.0"],
-      ["1e1"],
-      [BN254.r.toString()],
-      [(BN254.r + 1n).toString()],
-      [BN254.q.toString()],
-      ["9".repeat(78)],
-      [`1${"0".repeat(78)}`],
-      [["1"]],
-    ];
-    for (const value of bad) expect(decodePublicSignals(value, 1, BN254), String(value)).toMatchObject({ ok: false });
-    expect(decodePublicSignals([max], 1, BN254)).toMatchObject({ ok: true });
+    expect(decodable).toBeGreaterThan(1);
   });
 });

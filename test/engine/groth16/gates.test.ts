@@ -15,7 +15,8 @@ import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { ProvingKeyFormatError, readProvingKey, verifyingKeyOf } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import type { SetupResult } from "../../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import { chainFixture, cubicFixture, seededRandom } from "../../support/groth16-fixtures.js";
 
 const fixture = chainFixture(40);
@@ -65,7 +66,9 @@ describe("setup gates", () => {
     const weak = verifyingKeyOf(readProvingKey(zkey));
     const signals = [123n, 456n];
     const forged = forgeCanary(kernels, weak, signals);
-    expect(forged !== undefined && verifyGroth16(await prepareVerifyingKey(weak), forged, signals)).toBe(true);
+    expect(forged !== undefined && verifyGroth16(prepareWith(await loadPairing("wasm"), weak), forged, signals)).toBe(
+      true,
+    );
   });
 
   it("stop a key without a phase 2 contribution", () => {
@@ -181,7 +184,7 @@ describe("setup gates", () => {
 
   it("pass an honest proof and stop a verifier that takes anything else", async () => {
     const proof = await proveGroth16(readProvingKey(setup.zkey), fixture.witness);
-    const prepared = await prepareVerifyingKey(setup.verifyingKey);
+    const prepared = prepareWith(await loadPairing("wasm"), setup.verifyingKey);
     expect(checkHonestProof(prepared, proof, fixture.publicSignals)).toEqual({ ok: true, passed: ["honest_proof"] });
     expect(checkHonestProof(prepared, { ...proof, c: proof.a }, fixture.publicSignals)).toMatchObject({
       ok: false,

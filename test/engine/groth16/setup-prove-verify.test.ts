@@ -11,7 +11,8 @@ import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import type { Groth16ProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { SetupInputError, setupGroth16 } from "../../../src/engine/groth16/setup.js";
 import type { SetupResult } from "../../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import type { PreparedVerifyingKey } from "../../../src/engine/groth16/verify.js";
 import { wtnsFile } from "../../../bench/circuits.js";
 import { chainFixture, cubicFixture, spoilWitness } from "../../support/groth16-fixtures.js";
@@ -29,7 +30,7 @@ describe.each([
     snarkjs = await primeSnarkjs();
     setup = await setupGroth16(fixture.r1cs, { onProgress: (share) => progress.push(share) });
     key = readProvingKey(setup.zkey);
-    prepared = await prepareVerifyingKey(setup.verifyingKey);
+    prepared = prepareWith(await loadPairing("wasm"), setup.verifyingKey);
   });
 
   it("makes a key that passes its own test and reports rising progress to the end", () => {
@@ -120,7 +121,9 @@ describe.each([
   it("rejects a proof under another key of the same circuit", async () => {
     const again = await setupGroth16(fixture.r1cs);
     const proof = await proveGroth16(key, fixture.witness);
-    expect(verifyGroth16(await prepareVerifyingKey(again.verifyingKey), proof, fixture.publicSignals)).toBe(false);
+    expect(
+      verifyGroth16(prepareWith(await loadPairing("wasm"), again.verifyingKey), proof, fixture.publicSignals),
+    ).toBe(false);
   });
 
   it("refuses witnesses of the wrong length, out of the field, or not beginning with one", async () => {
@@ -157,7 +160,7 @@ describe("Groth16 setup", () => {
     expect(verifyingKeyOf(key).deltaG2).not.toEqual(setup.verifyingKey.deltaG2);
     expect(
       verifyGroth16(
-        await prepareVerifyingKey(verifyingKeyOf(key)),
+        prepareWith(await loadPairing("wasm"), verifyingKeyOf(key)),
         await proveGroth16(key, fixture.witness),
         fixture.publicSignals,
       ),

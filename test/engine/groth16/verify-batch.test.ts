@@ -8,10 +8,11 @@ import type { Groth16Proof } from "../../../src/engine/groth16/proof.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import type { PreparedVerifyingKey } from "../../../src/engine/groth16/verify.js";
 import { verifyGroth16Batch } from "../../../src/engine/groth16/verify-batch.js";
-import type { Statement } from "../../../src/engine/groth16/verify-batch.js";
+import type { ProofClaim } from "../../../src/engine/groth16/verify-batch.js";
 import { cubicFixture } from "../../support/groth16-fixtures.js";
 import { seededRandom } from "../../support/seeded.js";
 
@@ -32,17 +33,17 @@ describe.each(["wasm", "reference"] as const)(
   (backend) => {
     let prepared: PreparedVerifyingKey;
     beforeAll(async () => {
-      prepared = await prepareVerifyingKey(setup.verifyingKey, backend);
+      prepared = prepareWith(await loadPairing(backend), setup.verifyingKey);
     });
 
-    const sound = (count: number): Statement[] =>
+    const sound = (count: number): ProofClaim[] =>
       Array.from({ length: count }, (_, i) => ({
         proof: proofs[i % proofs.length]!,
         publicSignals: fixture.publicSignals,
       }));
-    const wrong = (statement: Statement): Statement => ({
-      ...statement,
-      publicSignals: statement.publicSignals.map((signal) => signal + 1n),
+    const wrong = (claim: ProofClaim): ProofClaim => ({
+      ...claim,
+      publicSignals: claim.publicSignals.map((signal) => signal + 1n),
     });
 
     it("accepts sound proofs, however many", () => {
@@ -56,29 +57,27 @@ describe.each(["wasm", "reference"] as const)(
       const batches =
         backend === "reference" ? [[3], all] : [...all.map((i) => [i]), [0, 6], [0, 1, 2], [2, 3, 4, 5], all];
       for (const bad of batches) {
-        const statements = sound(7).map((statement, i) => (bad.includes(i) ? wrong(statement) : statement));
-        expect(verifyGroth16Batch(prepared, statements), String(bad)).toEqual(
-          statements.map((_, i) => !bad.includes(i)),
-        );
+        const claims = sound(7).map((claim, i) => (bad.includes(i) ? wrong(claim) : claim));
+        expect(verifyGroth16Batch(prepared, claims), String(bad)).toEqual(claims.map((_, i) => !bad.includes(i)));
       }
     });
 
     it("agrees with single verification on random mixtures", () => {
       for (let round = 0; round < 3; round += 1) {
-        const statements = sound(5 + random.below(6)).map((statement) => {
-          if (random.chance(0.7)) return statement;
-          return random.pick<Statement>([
-            wrong(statement),
-            { ...statement, publicSignals: [] },
-            { ...statement, publicSignals: [BN254.r] },
-            { ...statement, publicSignals: [-1n] },
-            { ...statement, proof: { ...statement.proof, a: negateG1(statement.proof.a, BN254) } },
-            { ...statement, proof: { ...statement.proof, c: { x: 1n, y: 3n } } },
-            { ...statement, proof: { ...statement.proof, b: BN254.generatorG2 } },
+        const claims = sound(5 + random.below(6)).map((claim) => {
+          if (random.chance(0.7)) return claim;
+          return random.pick<ProofClaim>([
+            wrong(claim),
+            { ...claim, publicSignals: [] },
+            { ...claim, publicSignals: [BN254.r] },
+            { ...claim, publicSignals: [-1n] },
+            { ...claim, proof: { ...claim.proof, a: negateG1(claim.proof.a, BN254) } },
+            { ...claim, proof: { ...claim.proof, c: { x: 1n, y: 3n } } },
+            { ...claim, proof: { ...claim.proof, b: BN254.generatorG2 } },
           ]);
         });
-        expect(verifyGroth16Batch(prepared, statements)).toEqual(
-          statements.map(({ proof, publicSignals }) => verifyGroth16(prepared, proof, publicSignals)),
+        expect(verifyGroth16Batch(prepared, claims)).toEqual(
+          claims.map(({ proof, publicSignals }) => verifyGroth16(prepared, proof, publicSignals)),
         );
       }
     });
@@ -93,13 +92,13 @@ describe.each(["wasm", "reference"] as const)(
         if (sum === undefined) throw new Error("the sum is infinity");
         return sum;
       };
-      const statements = sound(4);
-      const [first, second] = [statements[1]!, statements[2]!];
+      const claims = sound(4);
+      const [first, second] = [claims[1]!, claims[2]!];
       // e(C1 + T, delta) e(C2 - T, delta) = e(C1, delta) e(C2, delta).
-      statements[1] = { ...first, proof: { ...first.proof, c: shift(first.proof.c, 5n) } };
-      statements[2] = { ...second, proof: { ...second.proof, c: shift(second.proof.c, -5n) } };
-      expect(verifyGroth16Batch(prepared, statements)).toEqual([true, false, false, true]);
-      // Exchanged halves of two proofs of the same statement.
+      claims[1] = { ...first, proof: { ...first.proof, c: shift(first.proof.c, 5n) } };
+      claims[2] = { ...second, proof: { ...second.proof, c: shift(second.proof.c, -5n) } };
+      expect(verifyGroth16Batch(prepared, claims)).toEqual([true, false, false, true]);
+      // Exchanged halves of two proofs of the same claim.
       const swapped = sound(5);
       swapped[0] = { ...swapped[0]!, proof: { ...proofs[0]!, c: proofs[1]!.c } };
       swapped[1] = { ...swapped[1]!, proof: { ...proofs[1]!, c: proofs[0]!.c } };
@@ -111,7 +110,7 @@ describe.each(["wasm", "reference"] as const)(
       const negative = { curve: "BN254" as const, a: negateG1(a, BN254), b: { x: b.x, y: negateFq2(b.y, BN254.q) }, c };
       const publicSignals = fixture.publicSignals;
       const same = proofs[0]!;
-      const statements: Statement[] = [
+      const claims: ProofClaim[] = [
         same,
         same,
         negative,
@@ -120,13 +119,13 @@ describe.each(["wasm", "reference"] as const)(
         { ...same, b: negative.b },
         same,
       ].map((proof) => ({ proof, publicSignals }));
-      const expected = statements.map(({ proof }) => verifyGroth16(prepared, proof, publicSignals));
+      const expected = claims.map(({ proof }) => verifyGroth16(prepared, proof, publicSignals));
       expect(expected).toEqual([true, true, true, true, true, false, true]);
-      expect(verifyGroth16Batch(prepared, statements)).toEqual(expected);
+      expect(verifyGroth16Batch(prepared, claims)).toEqual(expected);
     });
 
     it("is not taken in by a proof outside the subgroup beside sound ones", () => {
-      const statements = sound(3);
+      const claims = sound(3);
       const { q, twistB } = BN254;
       let b: Groth16Proof["b"] | undefined;
       for (let c0 = 1n; b === undefined; c0 += 1n) {
@@ -136,8 +135,8 @@ describe.each(["wasm", "reference"] as const)(
       }
       expect(isOnTwist(b, BN254)).toBe(true);
       const outside = { ...proofs[0]!, b };
-      statements[1] = { ...statements[1]!, proof: outside };
-      expect(verifyGroth16Batch(prepared, statements)).toEqual([true, false, true]);
+      claims[1] = { ...claims[1]!, proof: outside };
+      expect(verifyGroth16Batch(prepared, claims)).toEqual([true, false, true]);
     });
   },
 );

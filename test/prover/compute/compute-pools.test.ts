@@ -1,24 +1,24 @@
 /**
- * Proofs on the lanes' real threads: with helpers, with many at once, and with every thread that can be lost under one.
+ * Proofs on the pools' real threads: with helpers, with many at once, and with every thread that can be lost under one.
  */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { compileCircuit } from "../../../src/engine/circuit/compile-circuit.js";
 import { readCircuitInterface } from "../../../src/engine/circuit/interface.js";
 import { readR1cs } from "../../../src/engine/circuit/r1cs.js";
 import { makeGroth16Key } from "../../../src/engine/groth16/make-key.js";
 import type { ResidentKey } from "../../../src/engine/kernels/groth16/resident-key.js";
 import type { ProveMessage, SharedBytes } from "../../../src/engine/protocol.js";
-import { Lanes, type ProveOptions } from "../../../src/prover/compute/compute-pools.js";
+import { ComputePools, type ProveOptions } from "../../../src/prover/compute/compute-pools.js";
 import { recordedLog } from "../../support/silent-log.js";
 
 /** Enough rows for helpers to be called. */
 const ROWS = 1100;
 const THREADS = 2;
-const entry = fileURLToPath(new URL("../../support/lanes-fixture.worker.mjs", import.meta.url));
+const entry = fileURLToPath(new URL("../../support/compute-fixture.worker.mjs", import.meta.url));
 let message: ProveMessage;
-let lanes: Lanes;
+let pools: ComputePools;
 
 function shared(bytes: Uint8Array): SharedBytes {
   const memory = new SharedArrayBuffer(bytes.length);
@@ -27,15 +27,15 @@ function shared(bytes: Uint8Array): SharedBytes {
 }
 
 async function openKey(workspaces: number): Promise<ResidentKey> {
-  const opened = await lanes.run("prove", "open_key", { provingKey: message.provingKey, workspaces });
+  const opened = await pools.run("prove", "open_key", { provingKey: message.provingKey, workspaces });
   if (!opened.ok) throw new Error(opened.message);
   return opened.value;
 }
 
 async function prove(key: ResidentKey, id: string, options: ProveOptions = {}): Promise<boolean> {
-  const made = await lanes.prove({ ...message, openKey: { id, key } }, options);
+  const made = await pools.prove({ ...message, openKey: { id, key } }, options);
   if (!made.ok) throw new Error(made.message);
-  const checked = await lanes.run("interactive", "verify", {
+  const checked = await pools.run("interactive", "verify", {
     circuit: message.circuit,
     verifyingKey: message.verifyingKey,
     inputs: { y: made.value.publicSignals[0] },
@@ -50,27 +50,16 @@ function taken(key: ResidentKey): number {
     .length;
 }
 
-/** Resolves once every thread of the lane has done a task: none of them is stuck. */
+/** Resolves once every thread of the pool has done a task: none of them is stuck. */
 async function everyThreadAnswers(): Promise<void> {
   await Promise.all(
     Array.from({ length: THREADS }, async () => {
-      await lanes.run("prove", "warm", { backend: "wasm" });
+      await pools.run("prove", "warm", { backend: "wasm" });
     }),
   );
 }
 
 beforeAll(async () => {
-  lanes = new Lanes(
-    {
-      proveThreads: THREADS,
-      interactiveThreads: 1,
-      proveQueueLengthMax: 8,
-      interactiveQueueLengthMax: 8,
-      proveHelpersMax: THREADS,
-      entry,
-    },
-    { log: recordedLog() },
-  );
   const source = `pragma circom 2.1.0; template Squares(n) { signal input x; signal output y; signal s[n]; s[0] <== x * x; for (var i = 1; i < n; i++) { s[i] <== s[i - 1] * s[i - 1] + i; } y <== s[n - 1]; } component main = Squares(${String(ROWS)});`;
   const compiled = await compileCircuit({ sources: { "main.circom": source }, main: "main.circom", curve: "BN254" });
   if (!compiled.ok) throw new Error("the circuit does not compile");
@@ -85,11 +74,26 @@ beforeAll(async () => {
   };
 });
 
-afterAll(async () => {
-  await lanes.stop();
+// New threads for each test: a helper that is still busy with the last proof, or a thread that is still being replaced,
+// would leave the next proof without helpers.
+beforeEach(() => {
+  pools = new ComputePools(
+    {
+      proveThreads: THREADS,
+      interactiveThreads: 1,
+      proveQueueLengthMax: 8,
+      interactiveQueueLengthMax: 8,
+      proveHelpersMax: THREADS,
+      entry,
+    },
+    { log: recordedLog() },
+  );
+});
+afterEach(async () => {
+  await pools.stop();
 });
 
-describe("a proof on the lane `prove`", () => {
+describe("a proof in the pool `prove`", () => {
   it("is made with idle threads as helpers, which go home afterwards", async () => {
     const key = await openKey(THREADS);
     for (let i = 0; i < 3; i += 1) expect(await prove(key, "sound")).toBe(true);
@@ -97,7 +101,7 @@ describe("a proof on the lane `prove`", () => {
     expect(taken(key)).toBe(0);
   });
 
-  it("shares its lane with more proofs than there are threads", async () => {
+  it("shares its pool with more proofs than there are threads", async () => {
     const key = await openKey(THREADS);
     expect(await Promise.all(Array.from({ length: 2 * THREADS }, async () => await prove(key, "sound")))).toEqual(
       Array.from({ length: 2 * THREADS }, () => true),

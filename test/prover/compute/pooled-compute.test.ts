@@ -1,15 +1,15 @@
 /** The registry on the server's own threads and processes, with small circuits and with hostile ones. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
-import { Lanes } from "../../../src/prover/compute/compute-pools.js";
-import { LanesCompute } from "../../../src/prover/compute/pooled-compute.js";
+import { ComputePools } from "../../../src/prover/compute/compute-pools.js";
+import { PooledCompute } from "../../../src/prover/compute/pooled-compute.js";
 import { removeFolder } from "../../support/temporary-folder.js";
 import { recordedLog } from "../../support/silent-log.js";
 import { subject } from "../../vault/support.js";
 import { failureOf, never, openTestRegistry, principalOf, provision, register, type TestRegistry } from "../support.js";
 
 const log = recordedLog();
-const lanes = new Lanes(
+const pools = new ComputePools(
   { proveThreads: 1, interactiveThreads: 1, proveQueueLengthMax: 8, interactiveQueueLengthMax: 64 },
   { log },
 );
@@ -17,23 +17,23 @@ let test: TestRegistry;
 
 beforeAll(async () => {
   test = await openTestRegistry({
-    compute: new LanesCompute(
+    compute: new PooledCompute(
       {
         constraintsMax: 1000,
         compile: { memoryMb: 1024, seconds: 5 },
         openKeys: { budgetBytes: 2 ** 28, workspaces: 2 },
       },
-      { lanes, tasks: new ProcessTasks(), log },
+      { pools, tasks: new ProcessTasks(), log },
     ),
   });
 });
 afterAll(async () => {
   await test.close({ keep: true });
-  await lanes.stop();
+  await pools.stop();
   removeFolder(test.folder);
 });
 
-describe("the registry on lanes and processes", () => {
+describe("the registry on thread pools and processes", () => {
   it("provisions, proves and verifies", async () => {
     const owner = subject();
     const prover = await provision(test.provers, owner);

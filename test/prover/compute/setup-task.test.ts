@@ -6,7 +6,8 @@ import { loadReferenceKernels } from "../../../src/engine/reference/reference-ke
 import { verifyingKeyFromJson } from "../../../src/engine/encoding/groth16-verifying-key.js";
 import { proveGroth16 } from "../../../src/engine/groth16/prove.js";
 import { readProvingKey } from "../../../src/engine/groth16/proving-key.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../../src/engine/groth16/verify.js";
 import { ProcessTasks } from "../../../src/platform/pool/process-task.js";
 import { SETUP_PROCESS_LIMITS, setupInProcess } from "../../../src/prover/compute/setup-task.js";
 import { chainFixture, cubicFixture, r1csFile } from "../../support/groth16-fixtures.js";
@@ -33,7 +34,9 @@ describe("setup in a process of its own", () => {
     const decoded = verifyingKeyFromJson(verifyingKey, await loadReferenceKernels());
     if (!decoded.ok) throw new Error(decoded.message);
     const proof = await proveGroth16(readProvingKey(zkey), fixture.witness);
-    expect(verifyGroth16(await prepareVerifyingKey(decoded.value), proof, fixture.publicSignals)).toBe(true);
+    expect(verifyGroth16(prepareWith(await loadPairing("wasm"), decoded.value), proof, fixture.publicSignals)).toBe(
+      true,
+    );
   });
 
   it("says what is wrong with bytes that are no circuit of this field", async () => {

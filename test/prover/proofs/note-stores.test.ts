@@ -50,7 +50,9 @@ async function newStores(
   wanted: { notes?: string; nullifiers?: string } = {},
 ): Promise<{ noteStoreId: string; nullifierStoreId: string; proverId: string }> {
   const proverId = newId();
-  const { commit, ...ids } = notes.prepare(owner, proverId, "BN254", {
+  const { commit, ...ids } = notes.prepare(owner, {
+    proverId,
+    curve: "BN254",
     notes: wanted.notes,
     nullifiers: wanted.nullifiers,
   });
@@ -142,7 +144,7 @@ describe("note stores", () => {
     const second = await newStores(owner, { notes: first.noteStoreId, nullifiers: first.nullifierStoreId });
     expect(second).toMatchObject({ noteStoreId: first.noteStoreId, nullifierStoreId: first.nullifierStoreId });
     const prepare = (who: Subject, curve: string, wanted: { notes?: string; nullifiers?: string }) => () =>
-      notes.prepare(who, newId(), curve, { notes: wanted.notes, nullifiers: wanted.nullifiers });
+      notes.prepare(who, { proverId: newId(), curve, notes: wanted.notes, nullifiers: wanted.nullifiers });
     expect(await codeOf(prepare(subject(), "BN254", { notes: first.noteStoreId }))).toBe("store_unsuitable");
     expect(await codeOf(prepare(owner, "BN254", { notes: first.nullifierStoreId }))).toBe("store_unsuitable");
     expect(await codeOf(prepare(owner, "BN254", { nullifiers: first.noteStoreId }))).toBe("store_unsuitable");

@@ -46,6 +46,22 @@ describe("unsealing", () => {
     expect(test.vault.sealStatus()).toEqual({ sealed: false, provider: "environment", initialised: true });
   });
 
+  it("wakes whatever waits for it, and whatever gives up waiting", async () => {
+    const test = await open({ unsealed: false });
+    const givenUp = new AbortController();
+    const waits = [
+      test.vault.untilUnsealed(new AbortController().signal),
+      test.vault.untilUnsealed(new AbortController().signal),
+      test.vault.untilUnsealed(givenUp.signal),
+    ];
+    givenUp.abort(new Error("the lease is lost"));
+    await expect(waits[2]).rejects.toThrow("the lease is lost");
+    await expect(test.vault.untilUnsealed(givenUp.signal)).rejects.toThrow("the lease is lost");
+    await test.vault.unseal(owner, sealBody(PHRASE));
+    await Promise.all(waits.slice(0, 2));
+    await test.vault.untilUnsealed(new AbortController().signal);
+  });
+
   it("takes the key in another spelling", async () => {
     const test = await open({ unsealed: false });
     await test.vault.unseal(owner, sealBody(`  ${PHRASE.toUpperCase().replaceAll(" ", " \n ")} `));

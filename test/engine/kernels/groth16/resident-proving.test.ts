@@ -6,7 +6,8 @@ import { assembleProof } from "../../../../src/engine/groth16/prove.js";
 import type { Groth16Proof } from "../../../../src/engine/groth16/proof.js";
 import { readProvingKey } from "../../../../src/engine/groth16/proving-key.js";
 import { setupGroth16 } from "../../../../src/engine/groth16/setup.js";
-import { prepareVerifyingKey, verifyGroth16 } from "../../../../src/engine/groth16/verify.js";
+import { loadPairing } from "../../../../src/engine/groth16/pairing-backend.js";
+import { prepareWith, verifyGroth16 } from "../../../../src/engine/groth16/verify.js";
 import { ResidentProver } from "../../../../src/engine/kernels/groth16/resident-prover.js";
 import { makeKeyResident, proveResident } from "../../../../src/engine/kernels/groth16/resident-proving.js";
 import { chainFixture, cubicFixture, spoilWitness } from "../../../support/groth16-fixtures.js";
@@ -28,7 +29,7 @@ describe.each(KERNEL_KINDS)("Groth16 on the kernels, %s, seed " + String(random.
   ])("makes the same proof as the reference kernels for %s, and one that verifies", async (_name, fixture) => {
     const { zkey, verifyingKey } = await setupGroth16(fixture.r1cs);
     const key = readProvingKey(zkey);
-    const prepared = await prepareVerifyingKey(verifyingKey);
+    const prepared = prepareWith(await loadPairing("wasm"), verifyingKey);
     const resident = makeKeyResident(key, { workspaces: 1, preferred: kind });
     const prover = new ResidentProver(resident);
     for (const factors of [{ r: 1n, s: 1n }, { r: BN254.r - 1n, s: 2n }, blinding(), blinding()]) {
@@ -61,7 +62,7 @@ describe.each(KERNEL_KINDS)("Groth16 on the kernels, %s, seed " + String(random.
     const fixture = chainFixture(1000);
     const { zkey, verifyingKey } = await setupGroth16(fixture.r1cs);
     const key = makeKeyResident(readProvingKey(zkey), { workspaces: 2, preferred: kind });
-    const prepared = await prepareVerifyingKey(verifyingKey);
+    const prepared = prepareWith(await loadPairing("wasm"), verifyingKey);
     const prove = async (): Promise<Groth16Proof[]> => {
       const worker = new Worker(new URL("../../../support/kernel-prover.worker.mjs", import.meta.url), {
         workerData: { key, witness: fixture.witness, count: 5 },

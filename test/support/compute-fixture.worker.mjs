@@ -1,4 +1,4 @@
-/** The compute lanes' entry with accidents: the open key's id says which, for proofs that have a team. */
+/** The compute pools' entry with accidents: the open key's id says which, for proofs that have a team. */
 import { ThreadTeam } from "../../dist/src/engine/kernels/groth16/thread-team.js";
 import { runComputeTask } from "../../dist/src/engine/tasks.js";
 

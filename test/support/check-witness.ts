@@ -1,10 +1,6 @@
-/**
- * Checks a witness against its R1CS, constraint by constraint. A guard for tests, setup gates and diagnosis; proving
- * itself relies on the self-check of the proof. Not constant time: use it only where the witness's owner waits for the
- * answer.
- */
-import { COEFFICIENT_BYTES } from "./r1cs.js";
-import type { R1cs, R1csMatrix } from "./r1cs.js";
+/** Checks a witness against its R1CS, constraint by constraint, where the server relies on verifying the proof. */
+import { COEFFICIENT_BYTES } from "../../src/engine/circuit/r1cs.js";
+import type { R1cs, R1csMatrix } from "../../src/engine/circuit/r1cs.js";
 
 const WORDS = COEFFICIENT_BYTES / 8;
 
