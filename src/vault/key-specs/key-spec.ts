@@ -4,7 +4,8 @@
  */
 import type { KeyObject } from "node:crypto";
 import type { SecretBytes } from "../../crypto/secret-bytes.js";
-import type { KeyOptions, SignMessage, SignOptions, SignResultJson } from "../keys/operation-schemas.js";
+import type { SignMessage, SignOptions, SignResultJson } from "../keys/operation-schemas.js";
+import type { KeyOptions } from "../schemas.js";
 import type { Deferred } from "../threads/batch.js";
 import type { DeriveInput } from "../worker/key-hierarchy.js";
 
