@@ -76,6 +76,8 @@ export interface KeySpec {
   readonly operationUs: number;
   /** True where making a key takes a second or more of a core: such keys are made one at a time. */
   readonly isSlowToGenerate?: boolean;
+  /** True where `options.prefix` chooses the form of the public key. */
+  readonly hasPrefixOption?: boolean;
   readonly generate: (options: KeyOptions) => GeneratedKey | Promise<GeneratedKey>;
   /** Absent: `spec_cannot_encrypt`. Returns the frame of the API. */
   readonly encrypt?: (key: UnwrappedKey, plaintext: Uint8Array, context: Uint8Array) => Uint8Array;

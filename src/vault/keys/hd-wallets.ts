@@ -80,7 +80,7 @@ export class HdWallets {
     vault: FoundVault,
     key: FoundKey,
     item: SignInput,
-    run: (items: readonly object[]) => Promise<readonly ItemOutcome[]>,
+    run: (items: readonly SignInput[]) => Promise<readonly ItemOutcome[]>,
   ): Promise<ItemOutcome> {
     const { path } = readHdWallet(item.options?.hdwallet);
     return await this.#withNext(
