@@ -1,5 +1,5 @@
 /**
- * What a key specification is: how its material is generated and what the key can do. One file per spec implements
+ * What a key spec is: how its material is generated and what the key can do. One file per spec implements
  * this; table.ts lists them. The functions run in the vault worker only; the names and abilities are read anywhere.
  */
 import type { KeyObject } from "node:crypto";
